@@ -1,0 +1,87 @@
+"""Fixtures that every room's tests share: where real data lies, and what to do when something is not at hand.
+
+A test that needs real motion, a browser or node says so by asking for the fixture below. Where the thing is missing
+the test skips and says why; under ``POSABLE_REQUIRE=browser,data,node`` (as in ``.ci/run``) it fails instead, so that
+nothing is skipped there for want of them.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+NODE_DIR = ROOT / "tests" / "node"
+
+# Time is never asserted, so no deadline; the same cases every time in make test, fresh ones in make soak.
+settings.register_profile("test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
+
+
+def required(what: str) -> bool:
+    """Whether ``what`` ("browser", "data", "node") is named in ``POSABLE_REQUIRE``."""
+    return what in {part.strip() for part in os.environ.get("POSABLE_REQUIRE", "").split(",")}
+
+
+def require_or_skip(what: str, why: str) -> None:
+    """Skip the running test because ``what`` is not at hand, or fail it where ``what`` is required."""
+    if required(what):
+        pytest.fail(f"{why} (and POSABLE_REQUIRE names {what!r})", pytrace=False)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real motion and characters: ``$POSABLE_DATA``, else ``../shared/data`` beside the repository."""
+    named = os.environ.get("POSABLE_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        require_or_skip("data", f"no data at {folder}: set POSABLE_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cmu(data_dir: Path) -> Path:
+    """The folder of the CMU clips."""
+    folder = data_dir / "cmu"
+    if not folder.is_dir():
+        require_or_skip("data", f"no CMU clips at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a chromium to drive with Playwright: ``$POSABLE_CHROMIUM``, else the first one on the path."""
+    named = os.environ.get("POSABLE_CHROMIUM")
+    found = named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not found or not Path(found).exists():
+        require_or_skip("browser", "no chromium on the path: install Debian's chromium or set POSABLE_CHROMIUM")
+    return str(found)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str):
+    """A headless chromium driven by Playwright, one for the whole session; open a context or page in each test."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        require_or_skip("browser", "playwright is not installed: pip install posable[dev]")
+    with sync_playwright() as playwright:
+        # No GPU on a test machine: SwiftShader draws WebGL in software. No sandbox: CI runs as root.
+        arguments = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+        opened = playwright.chromium.launch(executable_path=chromium, headless=True, args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def node() -> Path:
+    """``tests/node``, with its ``node_modules`` installed (``make node``); run scripts there with ``node``."""
+    if shutil.which("node") is None:
+        require_or_skip("node", "node is not on the path")
+    if not (NODE_DIR / "node_modules").is_dir():
+        require_or_skip("node", f"no node_modules in {NODE_DIR}: run make node")
+    return NODE_DIR
