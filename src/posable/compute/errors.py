@@ -1,0 +1,71 @@
+"""Errors that name the value and the way out, and the import of extras.
+
+Nothing about geometry raises (see `Status`); wrong shapes, unknown names, broken files and impossible
+settings do, with one of the classes below. `PosableError` catches them all.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from os import PathLike
+from types import ModuleType
+
+
+class PosableError(ValueError):
+    """The base of every error Posable raises on purpose."""
+
+
+class ShapeError(PosableError):
+    """An array whose shape does not fit; the message names what came and what was expected."""
+
+
+class UnknownNameError(PosableError):
+    """A name that nobody knows; the message lists the closest ones that would have been accepted."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        close = difflib.get_close_matches(str(name), self.known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {_listed(self.known)}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class FormatError(PosableError):
+    """A file that cannot be read or written; the message names the file and the place in it.
+
+    `place` is as precise as the format allows: "line 12", "accessors[3].count", "frame 7".
+    """
+
+    def __init__(self, path: str | PathLike[str], message: str, place: str | None = None) -> None:
+        self.path = str(path)
+        self.place = place
+        where = f"{self.path}, {place}" if place else self.path
+        super().__init__(f"{where}: {message}")
+
+
+class MissingExtraError(PosableError):
+    """An optional package is not installed; the message has the command that installs it."""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional package, or say which extra brings it.
+
+    Heavy packages are imported by the function that needs them, never at the top of a room.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise  # the package is there, something inside it is not: not ours to explain
+        raise MissingExtraError(
+            f"this needs the package {module.split('.')[0]!r}; install it with: pip install 'posable[{extra}]'"
+        ) from error
+
+
+def _listed(names: tuple[str, ...], most: int = 12) -> str:
+    if not names:
+        return "none"
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

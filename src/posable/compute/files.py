@@ -1,0 +1,56 @@
+"""Writing that never leaves half a file, and where caches live."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import PosableError
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; rename it into place on success, remove it on failure.
+
+    The temporary file lies in the target's folder, so that the rename never crosses file systems.
+    An existing file keeps its permissions.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise PosableError(f"cannot write {str(target)!r}: it is a folder; give a file name in it")
+    if not target.parent.is_dir():
+        raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    except OSError as error:
+        raise PosableError(f"cannot write into {str(target.parent)!r}: {error.strerror}") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def cache_dir() -> Path:
+    """The folder for what can be made again: `$POSABLE_CACHE`, or the platform's cache folder."""
+    if chosen := os.environ.get("POSABLE_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "posable"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "posable"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "posable"
+
+
+def _umask() -> int:
+    current = os.umask(0)  # the umask can only be read by setting it
+    os.umask(current)
+    return current

@@ -1,0 +1,180 @@
+"""The one compile decorator, its cache, and the loop over a batch.
+
+Kernels are scalar Python on tuples and flat arrays, compiled by Numba. Three layers, one source:
+
+- a *tuple kernel* takes and returns tuples of floats: `rotate(q, v)`;
+- a *row kernel* takes a row number and arrays, and fills row i of the outputs: `forward_row(i, joints, ...)`.
+  It is also what one CUDA thread runs (`posable.compute.cuda`);
+- a *batch* loops over rows: `for i in prange(n): forward_row(i, ...)`. `@batch` compiles that loop twice from the
+  same source, once plain and once parallel, and picks by the number of rows.
+
+Numba's own cache does not notice when a helper in another file changes (its callers keep the old code), so
+ours lies in a folder named by a hash of every kernel source, the Numba version and the Python version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast, overload
+
+import numba
+from numba import prange
+from numba.core import event
+
+from .files import cache_dir
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
+KEPT_DAYS = 30  # compiled code of versions nobody used for this long is removed
+
+__all__ = ["Batch", "batch", "kernel", "prange"]
+
+
+def kernel(function: Callable[P, R], *, parallel: bool = False) -> Callable[P, R]:
+    """Compile a function with Numba on its first call, cached on disk; its signature stays visible to type checkers.
+
+    `error_model="numpy"` makes a division by zero give infinity instead of raising, as on a GPU.
+    """
+    ours = str(_compiled_code_dir())
+    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, ours  # read by Numba while it decorates, and only then
+    try:
+        compiled = numba.njit(error_model="numpy", nogil=True, cache=True, parallel=parallel)(function)
+    finally:
+        numba.config.CACHE_DIR = previous
+    return cast("Callable[P, R]", compiled)
+
+
+class Batch:
+    """A loop over rows that runs on one core for few rows and on all cores for many.
+
+    Call it with the number of rows first: `forward_rows(n, joints, ...)`. Threads share nothing but the arrays.
+    """
+
+    _one_at_a_time = threading.Lock()  # Numba's portable thread pool aborts when two threads enter it
+
+    def __init__(self, function: Callable[..., None], rows: int = PARALLEL_ROWS) -> None:
+        self.function = function
+        self.rows = rows
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.serial = kernel(function)
+        self._parallel: Callable[..., None] | None = None
+
+    def __call__(self, n: int, *arrays: Any) -> None:
+        """Run rows 0 to n - 1."""
+        if n < self.rows or numba.get_num_threads() == 1:
+            self.serial(n, *arrays)
+            return
+        with self._one_at_a_time:
+            self.parallel(n, *arrays)
+
+    @property
+    def parallel(self) -> Callable[..., None]:
+        """The loop compiled for all cores, made when first needed: it costs a second to compile."""
+        if self._parallel is None:
+            # Numba's cache tells functions apart by name and line, not by options: the twin needs a name of its own.
+            twin = types.FunctionType(
+                self.function.__code__, self.function.__globals__, f"{self.function.__name__}_parallel"
+            )
+            twin.__qualname__ = twin.__name__
+            self._parallel = kernel(twin, parallel=True)
+        return self._parallel
+
+
+@overload
+def batch(function: Callable[..., None]) -> Batch: ...
+@overload
+def batch(*, rows: int) -> Callable[[Callable[..., None]], Batch]: ...
+def batch(function: Callable[..., None] | None = None, *, rows: int = PARALLEL_ROWS) -> Any:
+    """Make a `Batch` of a function `(n, *arrays)` whose body is one `for i in prange(n)` over a row kernel.
+
+    `rows` is where the parallel loop takes over; raise it for rows of a few nanoseconds.
+    """
+    if function is None:
+        return lambda f: Batch(f, rows)
+    return Batch(function, rows)
+
+
+@lru_cache(maxsize=1)
+def _compiled_code_dir() -> Path:
+    """The folder of compiled code for exactly these sources; folders nobody used for a month are removed."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    package = Path(__file__).parents[1]
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        if b"@kernel" in source or b"@batch" in source:
+            digest.update(str(path.relative_to(package)).encode() + b"\0" + source)
+    root = cache_dir() / "kernels"
+    ours = root / digest.hexdigest()[:16]
+    try:
+        ours.mkdir(parents=True, exist_ok=True)
+        ours.touch()
+        for other in root.iterdir():
+            if time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
+                shutil.rmtree(other, ignore_errors=True)
+    except OSError:
+        pass  # a read-only home: Numba then falls back to compiling in memory
+    return ours
+
+
+class _CompileNotice(event.Listener):
+    """Says that kernels are being compiled, once it takes longer than a second, and how many are done."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.done = 0
+        self.began = 0.0
+        self.shown = False
+        self.timer: threading.Timer | None = None
+
+    def on_start(self, event: Any) -> None:
+        if not self._is_ours(event):
+            return
+        if self.depth == 0:
+            self.began, self.done, self.shown = time.monotonic(), 0, False
+            self.timer = threading.Timer(1.0, self._show)
+            self.timer.daemon = True
+            self.timer.start()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if not self._is_ours(event):
+            return
+        self.depth -= 1
+        self.done += 1
+        if self.depth > 0:
+            if self.shown and sys.stderr.isatty():
+                self._show()
+            return
+        if self.timer is not None:
+            self.timer.cancel()
+        if self.shown:
+            seconds = time.monotonic() - self.began
+            end = "\r" if sys.stderr.isatty() else ""
+            print(
+                f"{end}posable: compiled {self.done} kernels in {seconds:.1f} s; kept for the next start",
+                file=sys.stderr,
+            )
+
+    def _show(self) -> None:
+        self.shown = True
+        tty = sys.stderr.isatty()
+        text = "posable: compiling kernels for this machine, once"
+        print(f"\r{text} ... {self.done}" if tty else text, end="" if tty else "\n", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def _is_ours(event: Any) -> bool:
+        return str(event.data["dispatcher"].py_func.__module__).startswith("posable")
+
+
+event.register("numba:compile", _CompileNotice())

@@ -1,0 +1,143 @@
+"""Unit quaternions as tuples `(w, x, y, z)`, for use inside kernels.
+
+A product composes from parent to child: `rotate(mul(p, q), v) == rotate(p, rotate(q, v))`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import kernel
+from ..compute.types import Quat, Vec3
+from .vector import any_perpendicular, cross, dot, norm, unit
+
+SMALL_ANGLE = 1e-4  # below it sin(x)/x is 1 - x^2/6 to the last bit but one
+
+
+@kernel
+def mul(p: Quat, q: Quat) -> Quat:
+    """The Hamilton product p q."""
+    return (
+        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
+    )
+
+
+@kernel
+def conj(q: Quat) -> Quat:
+    """The inverse rotation."""
+    return (q[0], -q[1], -q[2], -q[3])
+
+
+@kernel
+def rotate(q: Quat, v: Vec3) -> Vec3:
+    """v turned by q: v + 2 w (u x v) + 2 u x (u x v), with u the vector part."""
+    tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
+    ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
+    tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
+    return (
+        v[0] + q[0] * tx + q[2] * tz - q[3] * ty,
+        v[1] + q[0] * ty + q[3] * tx - q[1] * tz,
+        v[2] + q[0] * tz + q[1] * ty - q[2] * tx,
+    )
+
+
+@kernel
+def rotate_inverse(q: Quat, v: Vec3) -> Vec3:
+    """v turned back by q: a world vector in the frame q."""
+    return rotate((q[0], -q[1], -q[2], -q[3]), v)
+
+
+@kernel
+def unit_quat(q: Quat) -> Quat:
+    """q / |q|; the zero quaternion becomes the identity."""
+    largest = max(max(abs(q[0]), abs(q[1])), max(abs(q[2]), abs(q[3])))
+    if largest == 0.0:
+        return (1.0, 0.0, 0.0, 0.0)
+    w, x, y, z = q[0] / largest, q[1] / largest, q[2] / largest, q[3] / largest
+    length = math.sqrt(w * w + x * x + y * y + z * z)
+    return (w / length, x / length, y / length, z / length)
+
+
+@kernel
+def exp(v: Vec3) -> Quat:
+    """The rotation by |v| radians about v (exponential map); a full turn more gives the same rotation."""
+    angle = norm(v)
+    if angle < SMALL_ANGLE:
+        # sin(a/2)/a and cos(a/2) by their series: exact to rounding here, and no 0/0
+        s = 0.5 - angle * angle / 48.0
+        return (1.0 - angle * angle / 8.0, v[0] * s, v[1] * s, v[2] * s)
+    s = math.sin(0.5 * angle) / angle
+    return (math.cos(0.5 * angle), v[0] * s, v[1] * s, v[2] * s)
+
+
+@kernel
+def log(q: Quat) -> Vec3:
+    """The rotation vector of q, of length at most pi: the inverse of `exp`. q and -q give the same."""
+    w, x, y, z = q
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    sine = math.hypot(math.hypot(x, y), z)
+    if sine < SMALL_ANGLE * w:
+        # atan(t)/t by its series, t = sine / w
+        k = 2.0 / w * (1.0 - sine * sine / (3.0 * w * w))
+    else:
+        k = 2.0 * math.atan2(sine, w) / sine if sine > 0.0 else 0.0
+    return (x * k, y * k, z * k)
+
+
+@kernel
+def axis_angle(axis: Vec3, angle: float) -> Quat:
+    """The rotation by `angle` [rad] about the unit vector `axis`."""
+    s = math.sin(0.5 * angle)
+    return (math.cos(0.5 * angle), axis[0] * s, axis[1] * s, axis[2] * s)
+
+
+@kernel
+def between(a: Vec3, b: Vec3) -> Quat:
+    """The smallest rotation that turns the direction of `a` into that of `b`.
+
+    Opposite directions have no single smallest rotation: then it is the half turn about
+    `any_perpendicular(a)`, and so it stays within 1e-7 rad of opposite. A zero vector gives the identity.
+    """
+    p, q = unit(a), unit(b)
+    w = 1.0 + dot(p, q)
+    if p == (0.0, 0.0, 0.0) or q == (0.0, 0.0, 0.0):
+        return (1.0, 0.0, 0.0, 0.0)
+    if w < 0.5:
+        # Near opposite, 1 + p.q has lost its digits; |p + q|^2 / 2 is the same number and has not.
+        s = (p[0] + q[0], p[1] + q[1], p[2] + q[2])
+        w = 0.5 * dot(s, s)
+    c = cross(p, q)
+    if w < 5e-15:
+        c = any_perpendicular(p)
+        return (0.0, c[0], c[1], c[2])
+    return unit_quat((w, c[0], c[1], c[2]))
+
+
+@kernel
+def angle_between(p: Quat, q: Quat) -> float:
+    """The angle of the rotation from p to q, in [0, pi]."""
+    d = mul(conj(p), q)
+    return 2.0 * math.atan2(math.hypot(math.hypot(d[1], d[2]), d[3]), abs(d[0]))
+
+
+@kernel
+def slerp(p: Quat, q: Quat, t: float) -> Quat:
+    """p at t = 0, q at t = 1, at constant speed along the shorter arc between."""
+    cosine = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+    sign = 1.0
+    if cosine < 0.0:
+        sign, cosine = -1.0, -cosine
+    r = (sign * q[0] - p[0], sign * q[1] - p[1], sign * q[2] - p[2], sign * q[3] - p[3])
+    half = 0.5 * math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3])
+    angle = 2.0 * math.asin(min(1.0, half))  # from the chord: accurate for near quaternions, unlike acos(cosine)
+    if angle < SMALL_ANGLE:
+        a, b = 1.0 - t, t
+    else:
+        s = math.sin(angle)
+        a, b = math.sin((1.0 - t) * angle) / s, math.sin(t * angle) / s
+    b *= sign
+    return unit_quat((a * p[0] + b * q[0], a * p[1] + b * q[1], a * p[2] + b * q[2], a * p[3] + b * q[3]))
