@@ -1,0 +1,91 @@
+# make studio   installs into .venv and opens the studio in a browser
+# make test     installs and runs everything that must pass
+# The others: soak, bench, docs, coverage, node, format, clean. Set PYTHON to choose an interpreter (3.11 or later).
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+# Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
+# is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
+KERNEL_ROOMS := math skeleton limits collision body
+KERNEL_TESTS = $(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py)))
+
+.PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench docs \
+	coverage node format clean
+.DEFAULT_GOAL := test
+
+studio: $(VENV)/.studio
+	$(BIN)/posable studio
+
+# One after the other, also under make -j: the machine has few cores and the output should read from top to bottom.
+test: $(VENV)/.dev node
+	$(MAKE) --no-print-directory check-style
+	$(MAKE) --no-print-directory check-types
+	$(MAKE) --no-print-directory check-tests
+	$(MAKE) --no-print-directory check-bounds
+	$(MAKE) --no-print-directory check-examples
+	$(MAKE) --no-print-directory check-docs
+	@echo "make test: everything passed"
+
+check-style: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+check-types: $(VENV)/.dev
+	$(BIN)/mypy
+
+check-tests: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# One thread, so that an error is raised where it happens; a cache of its own, since Numba's does not tell checked
+# code from unchecked.
+check-bounds: $(VENV)/.dev
+	NUMBA_BOUNDSCHECK=1 NUMBA_NUM_THREADS=1 POSABLE_CACHE=$(CURDIR)/.cache/bounds \
+		$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(KERNEL_TESTS)
+
+check-examples: $(VENV)/.dev
+	@set -e; for example in $(sort $(wildcard examples/*.py)); do \
+		echo "$$example"; MPLBACKEND=Agg $(BIN)/python $$example; done
+
+docs check-docs: $(VENV)/.dev
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs: docs/_build/html/index.html"
+
+soak: $(VENV)/.dev node
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -n $(WORKERS) -m soak --durations=0
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+# Compiled code is invisible to a coverage tool, so here the kernels run as plain Python.
+coverage: $(VENV)/.dev node
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=coverage $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+		--cov=posable --cov-report=term:skip-covered --cov-report=html:build/coverage
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The independent readers of our files (Khronos validator, three.js). Without npm the tests that need them skip.
+node: tests/node/node_modules/.installed
+
+tests/node/node_modules/.installed: tests/node/package-lock.json
+	@if command -v npm >/dev/null; then \
+		cd tests/node && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.installed; \
+	else echo "npm is not on the path: the tests that need node will say so"; fi
+
+# A stamp file for each set of extras, renewed when pyproject.toml changes, so that a second call is quick.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Posable needs Python 3.11 or later; set PYTHON to one"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/api .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+		.coverage* tests/node/node_modules benchmarks/results/*.tmp
