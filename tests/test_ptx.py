@@ -1,0 +1,202 @@
+"""Every kernel compiles for a GPU, on a machine without one; where there is one, it gives the CPU's answers.
+
+Batches are found by looking through the package. What they are called with is recorded while the public functions in
+`USES` run, so a new batch needs one line there: a call that reaches it. Tuple kernels are compiled from their
+annotations; row kernels are compiled as part of the batches that call them.
+"""
+
+import importlib.util
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import posable
+from posable.compute import Batch
+from posable.compute.types import Quat, Vec3
+
+if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+    pytest.skip("with the JIT off there is nothing to compile", allow_module_level=True)
+
+numba = pytest.importorskip("numba")
+if sys.platform == "darwin":
+    pytest.skip("NVIDIA has no wheels for this system", allow_module_level=True)
+
+from numba.core.dispatcher import Dispatcher  # noqa: E402
+
+from posable.compute import cuda  # noqa: E402
+
+CAPABILITY = (9, 0)
+ROWS = 5
+
+
+def use_math() -> None:
+    import posable.math as pm
+
+    rng = np.random.default_rng(0)
+    p, q = pm.normalize(rng.normal(size=(2, ROWS, 4)))
+    v, a = rng.normal(size=(2, ROWS, 3))
+    axis = a / np.linalg.norm(a, axis=-1, keepdims=True)
+    pm.multiply(p, q), pm.rotate(q, v), pm.exp(v), pm.log(q), pm.axis_angle(axis, 1.0), pm.between(a, v)
+    pm.slerp(p, q, 0.3), pm.angle(p, q), pm.swing_twist(q, axis), pm.twist_swing(q, axis)
+    pm.from_matrix(pm.to_matrix(q)), pm.from_euler("ZYX", v)
+
+
+USES = [use_math]
+
+
+def modules():
+    """The modules that compile something."""
+    for info in pkgutil.walk_packages(posable.__path__, "posable."):
+        origin = importlib.util.find_spec(info.name).origin
+        source = Path(origin).read_text(encoding="utf-8")
+        if "@kernel" in source or "@batch" in source:
+            yield importlib.import_module(info.name)
+
+
+def owned(kind: type) -> dict[str, object]:
+    """Everything of this kind that the package defines, by full name."""
+    found = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            source = getattr(value, "function", None) or getattr(value, "py_func", None)
+            if isinstance(value, kind) and source.__module__ == module.__name__:
+                found[f"{module.__name__}.{name}"] = value
+    return found
+
+
+def copied(arguments):
+    return [argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[Batch, tuple[list, list]]:
+    """For every batch that the uses reach: arguments before the call and after it, on the CPU."""
+    calls = {}
+    run = Batch.__call__
+
+    def recording(batch: Batch, *arguments) -> None:
+        before = copied(arguments)
+        run(batch, *arguments)
+        calls.setdefault(batch, (before, copied(arguments)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Batch, "__call__", recording)
+        for use in USES:
+            use()
+    return calls
+
+
+BATCHES = owned(Batch)
+
+
+def tuple_kernels() -> dict[str, tuple[Dispatcher, tuple]]:
+    """The kernels on scalars and tuples alone, with the types their annotations name."""
+    from numba import types
+
+    numba_types = {
+        float: types.float64,
+        int: types.int64,
+        bool: types.boolean,
+        Vec3: types.UniTuple(types.float64, 3),
+        Quat: types.UniTuple(types.float64, 4),
+    }
+    found = {}
+    for name, kernel in owned(Dispatcher).items():
+        hints = typing.get_type_hints(kernel.py_func)
+        wanted = [hints[parameter] for parameter in inspect.signature(kernel.py_func).parameters]
+        if all(hint in numba_types for hint in wanted):
+            found[name] = (kernel, tuple(numba_types[hint] for hint in wanted))
+    return found
+
+
+TUPLE_KERNELS = tuple_kernels()
+
+
+def called_by(function) -> set[Dispatcher]:
+    """The kernels that a function names, and those that they name, and so on."""
+    reached, waiting = set(), [function]
+    while waiting:
+        current = waiting.pop()
+        names = current.__code__.co_names
+        known = [current.__globals__.get(name) for name in names]
+        known += [getattr(module, name, None) for module in known if inspect.ismodule(module) for name in names]
+        new = {value for value in known if isinstance(value, Dispatcher)} - reached
+        reached |= new
+        waiting += [kernel.py_func for kernel in new]
+    return reached
+
+
+@pytest.fixture(scope="module")
+def ptxas() -> Path | None:
+    """NVIDIA's assembler, which comes in the same wheel as the compiler."""
+    import nvidia
+
+    found = [path / "cuda_nvcc" / "bin" / "ptxas" for path in map(Path, nvidia.__path__)]
+    return next((path for path in found if path.exists()), None)
+
+
+def assembles(ptxas: Path, code: str, folder: Path) -> None:
+    source = folder / "kernel.ptx"
+    source.write_text(code)
+    command = [ptxas, "-arch", "sm_90", source, "-o", folder / "kernel.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_batch_is_reached_by_a_use(recorded):
+    missing = sorted(name for name, batch in BATCHES.items() if batch not in recorded)
+    assert not missing, f"add a call to USES that reaches {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_batch_compiles_to_ptx_that_assembles(name, recorded, ptxas, tmp_path):
+    arguments, _ = recorded[BATCHES[name]]
+    code = cuda.ptx(BATCHES[name], *arguments, capability=CAPABILITY)
+    assert ".visible .entry" in code
+    assert ".target sm_90" in code
+    if ptxas is not None:
+        assembles(ptxas, code, tmp_path)
+
+
+@pytest.mark.parametrize("name", TUPLE_KERNELS)
+def test_a_tuple_kernel_compiles_for_a_gpu(name):
+    kernel, signature = TUPLE_KERNELS[name]
+    with cuda._named_gpu(CAPABILITY):
+        code, _ = cuda._cuda().compile_ptx(kernel.py_func, signature, cc=CAPABILITY, device=True)
+    assert ".visible .func" in code
+
+
+def test_every_kernel_on_arrays_is_part_of_a_batch():
+    reached = set().union(*(called_by(batch.function) for batch in BATCHES.values()))
+    missing = sorted(
+        name for name, kernel in owned(Dispatcher).items() if name not in TUPLE_KERNELS and kernel not in reached
+    )
+    assert not missing, f"no GPU test sees {', '.join(missing)}: call them from a batch"
+
+
+def test_a_gpu_gives_the_answers_of_the_cpu(recorded):
+    if not cuda.available():
+        pytest.skip("no GPU")
+    for name, batch in BATCHES.items():
+        arguments, expected = recorded[batch]
+        arguments = copied(arguments)
+        cuda.launch(batch, *arguments)
+        for got, want in zip(arguments, expected, strict=True):
+            if isinstance(want, np.ndarray) and want.dtype == np.float64:
+                np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12, err_msg=name)
+            else:
+                np.testing.assert_array_equal(got, want, err_msg=name)
+
+
+def test_without_a_gpu_a_launch_says_so():
+    if cuda.available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(posable.compute.PosableError, match="no GPU"):
+        cuda.launch(next(iter(BATCHES.values())), 1)
