@@ -46,11 +46,12 @@ def kernel(function: Callable[P, R], *, parallel: bool = False) -> Callable[P, R
     `error_model="numpy"` makes a division by zero give infinity instead of raising, as on a GPU.
     """
     ours = str(_compiled_code_dir())
-    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, ours  # read by Numba while it decorates, and only then
+    config: Any = numba.config  # Numba fills this module at run time
+    previous, config.CACHE_DIR = config.CACHE_DIR, ours  # read by Numba while it decorates, and only then
     try:
         compiled = numba.njit(error_model="numpy", nogil=True, cache=True, parallel=parallel)(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        config.CACHE_DIR = previous
     return cast("Callable[P, R]", compiled)
 
 
@@ -177,4 +178,4 @@ class _CompileNotice(event.Listener):
         return str(event.data["dispatcher"].py_func.__module__).startswith("posable")
 
 
-event.register("numba:compile", _CompileNotice())
+event.register("numba:compile", _CompileNotice())  # type: ignore[no-untyped-call]

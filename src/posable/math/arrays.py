@@ -26,7 +26,7 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
 def conjugate(q: ArrayLike) -> Floats:
     """The inverse rotations, (..., 4)."""
     (a,), shape = _aligned(q=(q, 4))
-    return (a * np.array([1.0, -1.0, -1.0, -1.0])).reshape(*shape, 4)
+    return np.multiply(a, (1.0, -1.0, -1.0, -1.0)).reshape(*shape, 4)
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Floats:

@@ -1,0 +1,19 @@
+"""One skeleton for every method: joints and their DoF, poses, motions, forward kinematics and Jacobians."""
+
+from .character import Character, SkinnedMesh
+from .dofs import KINDS, Dofs
+from .motion import Motion
+from .pose import Pose
+from .skeleton import Frames, Skeleton, topological_order
+
+__all__ = [
+    "KINDS",
+    "Character",
+    "Dofs",
+    "Frames",
+    "Motion",
+    "Pose",
+    "Skeleton",
+    "SkinnedMesh",
+    "topological_order",
+]

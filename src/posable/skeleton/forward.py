@@ -1,0 +1,287 @@
+"""Kernels of the skeleton: forward kinematics, Jacobians, stepping along DoF rates, and DoF values.
+
+Every row kernel works on row i of flat arrays: translation (N, 3), rotations (N, J, 4), offsets (N, J, 3). Offsets
+with no rows mean that the skeleton's own are used.
+"""
+
+from __future__ import annotations
+
+from ..compute import batch, kernel, prange
+from ..compute.types import Floats, Quat, Records, Vec3
+from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
+from ..math.swing_twist import twist_angle
+from ..math.vector import cross, dot
+from .dofs import BALL, FIXED, FREE, HINGE, HINGE_TWIST, SLIDE
+
+
+@kernel
+def quat_at(rotations: Floats, i: int, j: int) -> Quat:
+    """Rotation of joint j in row i."""
+    return (rotations[i, j, 0], rotations[i, j, 1], rotations[i, j, 2], rotations[i, j, 3])
+
+
+@kernel
+def set_quat(rotations: Floats, i: int, j: int, q: Quat) -> None:
+    """Store a rotation of joint j in row i."""
+    rotations[i, j, 0] = q[0]
+    rotations[i, j, 1] = q[1]
+    rotations[i, j, 2] = q[2]
+    rotations[i, j, 3] = q[3]
+
+
+@kernel
+def vec_at(vectors: Floats, i: int, j: int) -> Vec3:
+    """Vector j of row i."""
+    return (vectors[i, j, 0], vectors[i, j, 1], vectors[i, j, 2])
+
+
+@kernel
+def offset_of(joints: Records, offsets: Floats, i: int, j: int) -> Vec3:
+    """Place of joint j in its parent's frame, from the pose where it has offsets, else from the skeleton."""
+    if offsets.shape[0] > 0:
+        return vec_at(offsets, i, j)
+    return (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
+
+
+@kernel
+def rest_of(joints: Records, j: int) -> Quat:
+    """Rest rotation of joint j."""
+    return (joints[j]["rw"], joints[j]["rx"], joints[j]["ry"], joints[j]["rz"])
+
+
+@kernel
+def axis_of(joints: Records, j: int) -> Vec3:
+    """Axis of a one-axis joint, flexion axis of a hinge with twist."""
+    return (joints[j]["ax"], joints[j]["ay"], joints[j]["az"])
+
+
+@kernel
+def twist_axis_of(joints: Records, j: int) -> Vec3:
+    """Twist axis of a hinge with twist."""
+    return (joints[j]["bx"], joints[j]["by"], joints[j]["bz"])
+
+
+@kernel
+def forward_row(
+    i: int,
+    joints: Records,
+    translation: Floats,
+    rotations: Floats,
+    offsets: Floats,
+    positions: Floats,
+    orientations: Floats,
+) -> None:
+    """Place and orientation of every joint in the world, for row i. Parents come before their children."""
+    for k in range(3):
+        positions[i, 0, k] = translation[i, k]
+    set_quat(orientations, i, 0, quat_at(rotations, i, 0))
+    for j in range(1, joints.shape[0]):
+        parent = joints[j]["parent"]
+        turned = quat_at(orientations, i, parent)
+        arm = rotate(turned, offset_of(joints, offsets, i, j))
+        for k in range(3):
+            positions[i, j, k] = positions[i, parent, k] + arm[k]
+        set_quat(orientations, i, j, mul(turned, quat_at(rotations, i, j)))
+
+
+@batch(rows=256)
+def forward_rows(
+    n: int,
+    joints: Records,
+    translation: Floats,
+    rotations: Floats,
+    offsets: Floats,
+    positions: Floats,
+    orientations: Floats,
+) -> None:
+    """`forward_row` over a batch."""
+    for i in prange(n):
+        forward_row(i, joints, translation, rotations, offsets, positions, orientations)
+
+
+@kernel
+def jacobian_row(
+    i: int,
+    joints: Records,
+    rotations: Floats,
+    positions: Floats,
+    orientations: Floats,
+    joint: int,
+    point: Vec3,
+    out: Floats,
+) -> None:
+    """The geometric Jacobian (6, D) of a point fixed to a joint, for row i: linear rows first, in the world.
+
+    Walks from the joint to the root; DoF that do not move the point keep their zeros.
+    """
+    arm = rotate(quat_at(orientations, i, joint), point)
+    place = vec_at(positions, i, joint)
+    tip = (place[0] + arm[0], place[1] + arm[1], place[2] + arm[2])
+    j = joint
+    while j >= 0:
+        kind, d = joints[j]["kind"], joints[j]["dof"]
+        turned = quat_at(orientations, i, j)
+        base = vec_at(positions, i, j)
+        lever = (tip[0] - base[0], tip[1] - base[1], tip[2] - base[2])
+        if kind == FREE:
+            for k in range(3):
+                out[i, k, d + k] = 1.0
+            d += 3
+        if kind in (FREE, BALL):
+            _rotation_column(out, i, d, rotate(turned, (1.0, 0.0, 0.0)), lever)
+            _rotation_column(out, i, d + 1, rotate(turned, (0.0, 1.0, 0.0)), lever)
+            _rotation_column(out, i, d + 2, rotate(turned, (0.0, 0.0, 1.0)), lever)
+        elif kind == HINGE:
+            _rotation_column(out, i, d, rotate(turned, axis_of(joints, j)), lever)
+        elif kind == HINGE_TWIST:
+            twist_axis = twist_axis_of(joints, j)
+            twist = twist_angle(mul(conj(rest_of(joints, j)), quat_at(rotations, i, j)), twist_axis)
+            flexion = rotate(axis_angle(twist_axis, -twist), axis_of(joints, j))  # the twist has turned it along
+            _rotation_column(out, i, d, rotate(turned, flexion), lever)
+            _rotation_column(out, i, d + 1, rotate(turned, twist_axis), lever)
+        elif kind == SLIDE:
+            along = rotate(turned, axis_of(joints, j))
+            for k in range(3):
+                out[i, k, d] = along[k]
+        j = joints[j]["parent"]
+
+
+@kernel
+def _rotation_column(out: Floats, i: int, d: int, axis: Vec3, lever: Vec3) -> None:
+    sweep = cross(axis, lever)
+    for k in range(3):
+        out[i, k, d] = sweep[k]
+        out[i, 3 + k, d] = axis[k]
+
+
+@batch(rows=256)
+def jacobian_rows(
+    n: int,
+    joints: Records,
+    rotations: Floats,
+    positions: Floats,
+    orientations: Floats,
+    joint: int,
+    point: Vec3,
+    out: Floats,
+) -> None:
+    """`jacobian_row` over a batch, into zeros."""
+    for i in prange(n):
+        jacobian_row(i, joints, rotations, positions, orientations, joint, point, out)
+
+
+@kernel
+def integrate_row(
+    i: int, joints: Records, steps: Floats, translation: Floats, rotations: Floats, offsets: Floats
+) -> None:
+    """Move the pose in row i along its DoF by `steps` (N, D), in place; `offsets` may have no rows without slides."""
+    for j in range(joints.shape[0]):
+        kind, d = joints[j]["kind"], joints[j]["dof"]
+        q = quat_at(rotations, i, j)
+        if kind == FIXED:
+            continue
+        if kind == FREE:
+            for k in range(3):
+                translation[i, k] += steps[i, d + k]
+            d += 3
+        if kind in (FREE, BALL):
+            q = mul(q, exp((steps[i, d], steps[i, d + 1], steps[i, d + 2])))
+        elif kind == HINGE:
+            q = mul(q, axis_angle(axis_of(joints, j), steps[i, d]))
+        elif kind == HINGE_TWIST:
+            twist_axis = twist_axis_of(joints, j)
+            twist = twist_angle(mul(conj(rest_of(joints, j)), q), twist_axis)
+            q = mul(q, axis_angle(twist_axis, -twist))
+            q = mul(q, axis_angle(axis_of(joints, j), steps[i, d]))
+            q = mul(q, axis_angle(twist_axis, twist + steps[i, d + 1]))
+        else:
+            along = rotate(q, axis_of(joints, j))
+            for k in range(3):
+                offsets[i, j, k] += along[k] * steps[i, d]
+        set_quat(rotations, i, j, unit_quat(q))
+
+
+@batch(rows=256)
+def integrate_rows(
+    n: int, joints: Records, steps: Floats, translation: Floats, rotations: Floats, offsets: Floats
+) -> None:
+    """`integrate_row` over a batch."""
+    for i in prange(n):
+        integrate_row(i, joints, steps, translation, rotations, offsets)
+
+
+@kernel
+def values_row(
+    i: int, joints: Records, translation: Floats, rotations: Floats, offsets: Floats, values: Floats
+) -> None:
+    """Read the DoF values (N, D) of row i; what a joint's kind cannot say (an off-axis remainder) is left out."""
+    for j in range(joints.shape[0]):
+        kind, d = joints[j]["kind"], joints[j]["dof"]
+        turned = mul(conj(rest_of(joints, j)), quat_at(rotations, i, j))
+        home = (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
+        if kind == FREE:
+            for k in range(3):
+                values[i, d + k] = translation[i, k] - home[k]
+            d += 3
+        if kind in (FREE, BALL):
+            v = log(turned)
+            for k in range(3):
+                values[i, d + k] = v[k]
+        elif kind == HINGE:
+            values[i, d] = twist_angle(turned, axis_of(joints, j))
+        elif kind == HINGE_TWIST:
+            twist = twist_angle(turned, twist_axis_of(joints, j))
+            values[i, d] = twist_angle(mul(turned, axis_angle(twist_axis_of(joints, j), -twist)), axis_of(joints, j))
+            values[i, d + 1] = twist
+        elif kind == SLIDE:
+            place = offset_of(joints, offsets, i, j)
+            moved = (place[0] - home[0], place[1] - home[1], place[2] - home[2])
+            values[i, d] = dot(rotate_inverse(rest_of(joints, j), moved), axis_of(joints, j))
+
+
+@batch(rows=256)
+def values_rows(
+    n: int, joints: Records, translation: Floats, rotations: Floats, offsets: Floats, values: Floats
+) -> None:
+    """`values_row` over a batch."""
+    for i in prange(n):
+        values_row(i, joints, translation, rotations, offsets, values)
+
+
+@kernel
+def from_values_row(
+    i: int, joints: Records, values: Floats, translation: Floats, rotations: Floats, offsets: Floats
+) -> None:
+    """Pose row i from DoF values (N, D); `offsets` may have no rows without slides."""
+    for j in range(joints.shape[0]):
+        kind, d = joints[j]["kind"], joints[j]["dof"]
+        home = (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
+        q = rest_of(joints, j)
+        if j == 0:
+            for k in range(3):
+                translation[i, k] = home[k] + (values[i, d + k] if kind == FREE else 0.0)
+        if kind == FREE:
+            d += 3
+        if kind in (FREE, BALL):
+            q = mul(q, exp((values[i, d], values[i, d + 1], values[i, d + 2])))
+        elif kind == HINGE:
+            q = mul(q, axis_angle(axis_of(joints, j), values[i, d]))
+        elif kind == HINGE_TWIST:
+            q = mul(q, axis_angle(axis_of(joints, j), values[i, d]))
+            q = mul(q, axis_angle(twist_axis_of(joints, j), values[i, d + 1]))
+        set_quat(rotations, i, j, q)
+        if offsets.shape[0] > 0:
+            along = (0.0, 0.0, 0.0)
+            if kind == SLIDE:
+                along = rotate(q, axis_of(joints, j))
+            for k in range(3):
+                offsets[i, j, k] = home[k] + (along[k] * values[i, d] if kind == SLIDE else 0.0)
+
+
+@batch(rows=256)
+def from_values_rows(
+    n: int, joints: Records, values: Floats, translation: Floats, rotations: Floats, offsets: Floats
+) -> None:
+    """`from_values_row` over a batch."""
+    for i in prange(n):
+        from_values_row(i, joints, values, translation, rotations, offsets)

@@ -1,0 +1,96 @@
+"""`Motion`: poses of one skeleton over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError
+from ..compute.types import ArrayLike, Floats
+from ..math import slerp
+from .pose import Pose
+from .skeleton import Skeleton
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Frames of a skeleton at a constant rate. `motion[i]` is a Pose, `motion[a:b]` a Motion."""
+
+    skeleton: Skeleton
+    pose: Pose
+    """All frames: a Pose of shape (F,)."""
+    fps: float
+    """Frames a second."""
+    name: str = ""
+    notes: tuple[str, ...] = ()
+    """What a reader or an editor did to it that the user should know."""
+
+    def __post_init__(self) -> None:
+        if len(self.pose.shape) != 1:
+            raise ShapeError(f"a motion needs poses of shape (F,); got {self.pose.shape}")
+        if self.pose.joints != len(self.skeleton):
+            raise ShapeError(f"the poses have {self.pose.joints} joints, the skeleton {len(self.skeleton)}")
+        if not (np.isfinite(self.fps) and self.fps > 0):
+            raise PosableError(f"fps is {self.fps}; expected frames a second above 0")
+
+    def __len__(self) -> int:
+        return self.pose.shape[0]
+
+    @overload
+    def __getitem__(self, index: int) -> Pose: ...
+    @overload
+    def __getitem__(self, index: slice) -> Motion: ...
+    def __getitem__(self, index: Any) -> Pose | Motion:
+        if isinstance(index, slice):
+            step = 1 if index.step is None else index.step
+            if step < 1:
+                raise PosableError(f"a motion cannot be sliced with step {step}; steps are 1 or more")
+            return replace(self, pose=self.pose[index], fps=self.fps / step)
+        return self.pose[index]
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the last."""
+        return max(0, len(self) - 1) / self.fps
+
+    @property
+    def times(self) -> Floats:
+        """(F,) seconds of the frames, the first at 0."""
+        return np.arange(len(self)) / self.fps
+
+    def at(self, time: ArrayLike) -> Pose:
+        """Poses at any times (...) [s]: rotations by slerp, places straight between the two frames around.
+
+        Before the first and after the last frame, that frame.
+        """
+        if len(self) == 0:
+            raise PosableError("an empty motion has no pose at any time")
+        place = np.clip(np.asarray(time, dtype=np.float64) * self.fps, 0.0, len(self) - 1.0)
+        # A time that is a frame's within rounding is that frame: k / fps * fps is not always k.
+        place = np.where(np.abs(place - np.rint(place)) < 1e-9 * max(1, len(self)), np.rint(place), place)
+        before = np.minimum(np.floor(place).astype(np.int64), max(0, len(self) - 2))
+        share = place - before
+        first, second = self.pose[before], self.pose[np.minimum(before + 1, len(self) - 1)]
+        offsets = None
+        if first.offsets is not None and second.offsets is not None:
+            offsets = first.offsets + (second.offsets - first.offsets) * share[..., None, None]
+        return Pose(
+            first.translation + (second.translation - first.translation) * share[..., None],
+            slerp(first.rotations, second.rotations, share[..., None]),
+            offsets,
+        )
+
+    def resampled(self, fps: float) -> Motion:
+        """The same motion at another rate, from its first frame to the last sample that fits."""
+        if not (np.isfinite(fps) and fps > 0):
+            raise PosableError(f"fps is {fps}; expected frames a second above 0")
+        if len(self) == 0:
+            return replace(self, fps=fps)
+        count = int(np.floor(self.duration * fps + 1e-6)) + 1
+        return replace(self, pose=self.at(np.arange(count) / fps), fps=fps)
+
+    def replace(self, **changes: Any) -> Motion:
+        """The same motion with some of its fields exchanged."""
+        return replace(self, **changes)

@@ -1,0 +1,98 @@
+"""`Pose`: where the root is and how every joint is turned, for one body or any batch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..compute import ShapeError
+from ..compute.types import ArrayLike, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """One pose, or a batch of poses with any leading axes.
+
+    The arrays are kept, not copied, when they are float64 and contiguous already: treat them as read-only.
+    """
+
+    translation: Floats
+    """(..., 3) [m]: the root's place in the world."""
+    rotations: Floats
+    """(..., J, 4): unit quaternions `wxyz`, each joint in its parent's frame; the root's in the world."""
+    offsets: Floats | None = None
+    """(..., J, 3) [m], or None: places of the joints in their parents' frames where a file or a slide moves them.
+
+    They replace the skeleton's offsets; the root's row is not used.
+    """
+
+    def __init__(self, translation: ArrayLike, rotations: ArrayLike, offsets: ArrayLike | None = None) -> None:
+        turned = np.ascontiguousarray(rotations, dtype=np.float64)
+        if turned.ndim < 2 or turned.shape[-1] != 4:
+            raise ShapeError(f"rotations have shape {turned.shape}; expected (..., J, 4)")
+        batch = turned.shape[:-2]
+        object.__setattr__(self, "translation", _fitted("translation", translation, (*batch, 3)))
+        object.__setattr__(self, "rotations", turned)
+        moved = None if offsets is None else _fitted("offsets", offsets, (*turned.shape[:-1], 3))
+        object.__setattr__(self, "offsets", moved)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch's shape; `()` for a single pose."""
+        return self.rotations.shape[:-2]
+
+    @property
+    def joints(self) -> int:
+        """How many joints it has."""
+        return int(self.rotations.shape[-2])
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single pose has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Pose:
+        """Poses of the batch, by anything that indexes its leading axes."""
+        if not self.shape:
+            raise IndexError("a single pose cannot be indexed; batches can")
+        offsets = None if self.offsets is None else self.offsets[index]
+        return Pose(self.translation[index], self.rotations[index], offsets)
+
+    def replace(self, **changes: Any) -> Pose:
+        """The same pose with some of its arrays exchanged."""
+        return replace(self, **changes)
+
+    def reshape(self, *shape: int) -> Pose:
+        """The same poses in a batch of another shape; one axis may be -1."""
+        tail = self.rotations.shape[-2]
+        offsets = None if self.offsets is None else self.offsets.reshape(*shape, tail, 3)
+        return Pose(self.translation.reshape(*shape, 3), self.rotations.reshape(*shape, tail, 4), offsets)
+
+    def is_finite(self) -> bool:
+        """Whether every number in it is finite."""
+        arrays = (self.translation, self.rotations, self.offsets)
+        return all(array is None or bool(np.isfinite(array).all()) for array in arrays)
+
+    @staticmethod
+    def stack(poses: Sequence[Pose]) -> Pose:
+        """A batch from poses of one shape, along a new first axis; joint offsets must be in all of them or in none."""
+        if not poses:
+            raise ShapeError("no poses to stack")
+        moved = [pose.offsets for pose in poses]
+        if any(offsets is None for offsets in moved) and any(offsets is not None for offsets in moved):
+            raise ShapeError("some poses move their joints (offsets) and some do not; give offsets to all of them")
+        offsets = None if moved[0] is None else np.stack([o for o in moved if o is not None])
+        return Pose(np.stack([p.translation for p in poses]), np.stack([p.rotations for p in poses]), offsets)
+
+
+def _fitted(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape != shape:
+        try:
+            array = np.broadcast_to(array, shape)
+        except ValueError:
+            raise ShapeError(f"{name} has shape {array.shape}; expected {shape} to fit the rotations") from None
+    return np.ascontiguousarray(array)

@@ -1,0 +1,322 @@
+"""`Skeleton`: joints, how they hang together, and how each may move; `Frames`: where they are in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import ArrayLike, Floats, Ints, Records
+from ..math import normalize, rotate
+from .character import Character
+from .dofs import SLIDE, Dofs, kind_codes, list_dofs, pack, unit_axes
+from .pose import Pose
+
+NO_OFFSETS = np.empty((0, 0, 3))  # tells the kernels to use the skeleton's own
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Where the joints of a skeleton are in the world, for one pose or a batch."""
+
+    skeleton: Skeleton
+    positions: Floats
+    """(..., J, 3) [m]."""
+    orientations: Floats
+    """(..., J, 4) unit quaternions `wxyz`."""
+
+    @property
+    def ends(self) -> Floats:
+        """(..., E, 3) [m]: the skeleton's end sites (fingertips, toe tips, top of the head)."""
+        parents = self.skeleton.end_parents
+        return self.positions[..., parents, :] + rotate(self.orientations[..., parents, :], self.skeleton.end_offsets)
+
+    def point(self, joint: int | str, local: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
+        """(..., 3) [m]: a point given in a joint's own frame."""
+        j = self.skeleton.index(joint)
+        return self.positions[..., j, :] + rotate(self.orientations[..., j, :], local)
+
+
+class Skeleton:
+    """A tree of joints. Immutable: prepare once, use for any number of poses.
+
+    Joint 0 is the root, and a parent's index is below its children's (`topological_order` sorts any tree so).
+
+    Args:
+        names: (J,) a name for each joint, no two alike.
+        parents: (J,) index of each joint's parent, -1 for the root.
+        offsets: (J, 3) [m] each joint's place in its parent's frame at rest; the root's in the world.
+        rest_rotations: (J, 4) `wxyz` local rotations at rest; identity when not given.
+        kinds: (J,) "free", "ball", "hinge", "hinge_twist", "slide" or "fixed"; a free root and balls when not given.
+        axes: (J, 3) or (J, 2, 3) axis (and twist axis) of one-axis joints and hinges with twist, in the joint's frame.
+        end_parents: (E,) joints that carry an end site: a point at the end of a chain that does not turn by itself.
+        end_offsets: (E, 3) [m] the end sites in those joints' frames.
+        end_names: (E,) names of the end sites; made from the joints' when not given.
+        character: the meshes of the skeleton, if it has any.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        parents: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        rest_rotations: ArrayLike | None = None,
+        kinds: Sequence[str] | None = None,
+        axes: ArrayLike | None = None,
+        end_parents: ArrayLike | None = None,
+        end_offsets: ArrayLike | None = None,
+        end_names: Sequence[str] | None = None,
+        character: Character | None = None,
+    ) -> None:
+        self.names = tuple(names)
+        count = len(self.names)
+        self.parents: Ints = np.array(parents, dtype=np.int64).reshape(-1)
+        self.offsets = _table("offsets", offsets, count, 3)
+        rest = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)) if rest_rotations is None else rest_rotations
+        self.rest_rotations = normalize(_table("rest_rotations", rest, count, 4))
+        self.kinds = tuple(kinds) if kinds is not None else ("free", *["ball"] * (count - 1))
+        codes = kind_codes(self.kinds)
+        _check_tree(self.names, self.parents, self.kinds)
+        self.axes = unit_axes(self.names, codes, axes)
+        self.end_parents: Ints = np.array([] if end_parents is None else end_parents, dtype=np.int64).reshape(-1)
+        ends = len(self.end_parents)
+        self.end_offsets = _table("end_offsets", np.empty((0, 3)) if end_offsets is None else end_offsets, ends, 3)
+        if ends and not ((self.end_parents >= 0) & (self.end_parents < count)).all():
+            raise PosableError(
+                f"end sites hang on joints {self.end_parents.tolist()}; there are joints 0 to {count - 1}"
+            )
+        self.end_names = tuple(end_names) if end_names is not None else self._named_ends()
+        if len(self.end_names) != ends:
+            raise ShapeError(f"{len(self.end_names)} names for {ends} end sites")
+        self.character = character
+        self.packed: Records = pack(self.parents, codes, self.offsets, self.rest_rotations, self.axes)
+        self._index = {name: j for j, name in enumerate(self.names)}
+        self._has_slides = bool((codes == SLIDE).any())
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Skeleton({len(self)} joints, {len(self.dofs)} DoF, root {self.names[0]!r})"
+
+    @cached_property
+    def dofs(self) -> Dofs:
+        """The one list of degrees of freedom: what Jacobians, limits, chains and editors index."""
+        return list_dofs(self.names, kind_codes(self.kinds), self.axes)
+
+    @cached_property
+    def rest(self) -> Pose:
+        """The pose in which every DoF is zero."""
+        return Pose(self.offsets[0], self.rest_rotations)
+
+    def index(self, joint: int | str) -> int:
+        """The index of a joint, by name; an index is checked and handed back."""
+        if isinstance(joint, str):
+            try:
+                return self._index[joint]
+            except KeyError:
+                raise UnknownNameError("joint", joint, self.names) from None
+        if not -len(self) <= joint < len(self):
+            raise PosableError(f"joint {joint} does not exist; there are joints 0 to {len(self) - 1}")
+        return int(joint) % len(self)
+
+    def children(self, joint: int | str) -> tuple[int, ...]:
+        """The joints that hang on a joint."""
+        return tuple(np.flatnonzero(self.parents == self.index(joint)).tolist())
+
+    def path(self, joint: int | str) -> tuple[int, ...]:
+        """The joints from the root to this one, both included."""
+        j = self.index(joint)
+        path = [j]
+        while (j := int(self.parents[j])) >= 0:
+            path.append(j)
+        return tuple(reversed(path))
+
+    def forward(self, pose: Pose) -> Frames:
+        """Forward kinematics: where every joint is in the world, for one pose or any batch."""
+        from .forward import forward_rows
+
+        translation, rotations, offsets = self._flat(pose)
+        positions = np.empty((*rotations.shape[:-1], 3))
+        orientations = np.empty_like(rotations)
+        forward_rows(len(rotations), self.packed, translation, rotations, offsets, positions, orientations)
+        shape = pose.rotations.shape
+        return Frames(self, positions.reshape(*shape[:-1], 3), orientations.reshape(shape))
+
+    def jacobian(
+        self, pose: Pose, joint: int | str, point: ArrayLike = (0.0, 0.0, 0.0), frames: Frames | None = None
+    ) -> Floats:
+        """(..., 6, D): how a point fixed to a joint moves (rows 0 to 2) and turns (3 to 5), in the world, per DoF rate.
+
+        Args:
+            pose: one pose or a batch.
+            joint: the joint that carries the point.
+            point: (3,) [m] in that joint's frame.
+            frames: `forward(pose)`, when it is at hand already.
+        """
+        from .forward import jacobian_rows
+
+        j = self.index(joint)
+        x, y, z = np.asarray(point, dtype=np.float64).tolist()
+        frames = self.forward(pose) if frames is None else frames
+        _, rotations, _ = self._flat(pose)
+        n, count = len(rotations), len(self)
+        out = np.zeros((n, 6, len(self.dofs)))
+        places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
+        jacobian_rows(n, self.packed, rotations, places, turned, j, (x, y, z), out)
+        return out.reshape(*pose.shape, 6, len(self.dofs))
+
+    def integrate(self, pose: Pose, steps: ArrayLike) -> Pose:
+        """The pose moved along its DoF by `steps` (..., D): rates times a time step [rad], [m]."""
+        from .forward import integrate_rows
+
+        moves = self._dof_rows("steps", steps, pose.shape)
+        translation, rotations, offsets = (array.copy() for array in self._flat(pose, offsets=self._has_slides))
+        integrate_rows(len(rotations), self.packed, moves, translation, rotations, offsets)
+        return self._shaped(pose.shape, translation, rotations, offsets)
+
+    def values(self, pose: Pose) -> Floats:
+        """(..., D): the DoF of a pose, zero at rest. Balls and the free root as rotation vectors."""
+        from .forward import values_rows
+
+        translation, rotations, offsets = self._flat(pose)
+        values = np.zeros((len(rotations), len(self.dofs)))
+        values_rows(len(rotations), self.packed, translation, rotations, offsets, values)
+        return values.reshape(*pose.shape, len(self.dofs))
+
+    def from_values(self, values: ArrayLike) -> Pose:
+        """The pose with these DoF values (..., D): the inverse of `values`."""
+        from .forward import from_values_rows
+
+        given = np.asarray(values, dtype=np.float64)
+        rows = self._dof_rows("values", given, given.shape[:-1])
+        n = len(rows)
+        translation, rotations = np.empty((n, 3)), np.empty((n, len(self), 4))
+        offsets = np.empty((n, len(self), 3)) if self._has_slides else NO_OFFSETS
+        from_values_rows(n, self.packed, rows, translation, rotations, offsets)
+        return self._shaped(given.shape[:-1], translation, rotations, offsets)
+
+    def scaled(self, factor: float) -> Skeleton:
+        """The same skeleton with every length multiplied by `factor`."""
+        if not (np.isfinite(factor) and factor > 0):
+            raise PosableError(f"scale is {factor}; expected a number above 0")
+        return self.replace(
+            offsets=self.offsets * factor,
+            end_offsets=self.end_offsets * factor,
+            character=None if self.character is None else self.character.scaled(factor),
+        )
+
+    def replace(self, **changes: object) -> Skeleton:
+        """A skeleton with some of its constructor's arguments exchanged."""
+        fields: dict[str, object] = {name: getattr(self, name) for name in _FIELDS}
+        return Skeleton(**(fields | changes))  # type: ignore[arg-type]
+
+    def same_as(self, other: Skeleton, tolerance: float = 1e-9) -> bool:
+        """Whether two skeletons have the same joints, kinds and lengths (within `tolerance` [m])."""
+        return (
+            self.names == other.names
+            and self.kinds == other.kinds
+            and bool((self.parents == other.parents).all())
+            and bool(np.allclose(self.offsets, other.offsets, rtol=0, atol=tolerance))
+            and bool(np.allclose(self.rest_rotations, other.rest_rotations, rtol=0, atol=tolerance))
+        )
+
+    def _flat(self, pose: Pose, offsets: bool = False) -> tuple[Floats, Floats, Floats]:
+        """A pose as the kernels read it; with `offsets`, the skeleton's own are filled in where it has none."""
+        count = len(self)
+        if pose.rotations.shape[-2] != count:
+            raise ShapeError(f"the pose has {pose.joints} joints, the skeleton {count}")
+        rotations = pose.rotations.reshape(-1, count, 4)
+        moved = NO_OFFSETS if pose.offsets is None else pose.offsets.reshape(-1, count, 3)
+        if offsets and pose.offsets is None:
+            moved = np.tile(self.offsets, (len(rotations), 1, 1))
+        return pose.translation.reshape(-1, 3), rotations, moved
+
+    def _shaped(self, shape: tuple[int, ...], translation: Floats, rotations: Floats, offsets: Floats) -> Pose:
+        moved = offsets.reshape(*shape, len(self), 3) if offsets.shape[1] else None
+        return Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, len(self), 4), moved)
+
+    def _dof_rows(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
+        array = np.asarray(values, dtype=np.float64)
+        if not array.shape or array.shape[-1] != len(self.dofs):
+            raise ShapeError(f"{name} has shape {array.shape}; the last axis must be {len(self.dofs)}, one a DoF")
+        try:
+            full = np.broadcast_to(array, (*shape, len(self.dofs)))
+        except ValueError:
+            raise ShapeError(f"{name} has shape {array.shape}, which does not fit a batch of shape {shape}") from None
+        return np.ascontiguousarray(full).reshape(-1, len(self.dofs))
+
+    def _named_ends(self) -> tuple[str, ...]:
+        seen: dict[str, int] = {}
+        names = []
+        for parent in self.end_parents:
+            name = f"{self.names[parent]}_end"
+            seen[name] = seen.get(name, 0) + 1
+            names.append(name if seen[name] == 1 else f"{name}{seen[name]}")
+        return tuple(names)
+
+
+_FIELDS = (
+    *("names", "parents", "offsets", "rest_rotations", "kinds", "axes"),
+    *("end_parents", "end_offsets", "end_names", "character"),
+)
+
+
+def topological_order(parents: Sequence[int]) -> list[int]:
+    """An order of the joints in which parents come before children, children in their given order.
+
+    Raises for cycles, for parents that do not exist, and when there is not exactly one root (parent -1).
+    """
+    count = len(parents)
+    children: list[list[int]] = [[] for _ in range(count)]
+    roots: list[int] = []
+    for j, parent in enumerate(parents):
+        if not -1 <= parent < count:
+            raise PosableError(f"joint {j} hangs on joint {parent}, which does not exist")
+        (roots if parent == -1 else children[parent]).append(j)
+    if len(roots) != 1:
+        raise PosableError(f"a skeleton needs one root; found {len(roots)}")
+    order, stack = [], roots
+    while stack:
+        order.append(j := stack.pop())
+        stack.extend(reversed(children[j]))
+    if len(order) != count:
+        lost = sorted(set(range(count)) - set(order))
+        raise PosableError(f"joints {lost[:5]} hang on themselves: the parents form a cycle")
+    return order
+
+
+def _table(name: str, value: ArrayLike, rows: int, columns: int) -> Floats:
+    array = np.array(value, dtype=np.float64)
+    if array.shape != (rows, columns):
+        raise ShapeError(f"{name} has shape {array.shape}; expected ({rows}, {columns})")
+    if not np.isfinite(array).all():
+        raise PosableError(
+            f"{name} has numbers that are not finite, first in row {int(np.argwhere(~np.isfinite(array))[0, 0])}"
+        )
+    return array
+
+
+def _check_tree(names: tuple[str, ...], parents: Ints, kinds: tuple[str, ...]) -> None:
+    count = len(names)
+    if count == 0:
+        raise PosableError("a skeleton needs at least one joint")
+    if len(parents) != count or len(kinds) != count:
+        raise ShapeError(f"{count} names, {len(parents)} parents, {len(kinds)} kinds: they must be as many")
+    if len(set(names)) != count:
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise PosableError(f"two joints are called {twice!r}; give each a name of its own")
+    if parents[0] != -1 or (parents[1:] < 0).any():
+        raise PosableError("the first joint must be the only root (parent -1)")
+    if (late := np.flatnonzero(parents >= np.arange(count))).size:
+        j = int(late[0])
+        raise PosableError(
+            f"joint {names[j]!r} (index {j}) comes before its parent (index {int(parents[j])}); "
+            "sort the joints with topological_order"
+        )
+    if "free" in kinds[1:]:
+        raise PosableError(f"only the root may be free; {names[kinds.index('free', 1)]!r} is not the root")
