@@ -48,7 +48,18 @@ def use_math() -> None:
     pm.from_matrix(pm.to_matrix(q)), pm.from_euler("ZYX", v)
 
 
-USES = [use_math]
+def use_skeleton() -> None:
+    from posable.skeleton import Skeleton
+
+    kinds = ["free", "ball", "hinge", "hinge_twist", "slide", "fixed"]
+    skeleton = Skeleton("abcdef", [-1, 0, 1, 2, 3, 4], np.full((6, 3), 0.1), kinds=kinds)
+    rng = np.random.default_rng(1)
+    pose = skeleton.from_values(rng.normal(size=(ROWS, len(skeleton.dofs))))
+    skeleton.forward(pose), skeleton.jacobian(pose, "f"), skeleton.values(pose)
+    skeleton.integrate(pose, rng.normal(size=(ROWS, len(skeleton.dofs))))
+
+
+USES = [use_math, use_skeleton]
 
 
 def modules():
@@ -153,6 +164,14 @@ def assembles(ptxas: Path, code: str, folder: Path) -> None:
 def test_every_batch_is_reached_by_a_use(recorded):
     missing = sorted(name for name, batch in BATCHES.items() if batch not in recorded)
     assert not missing, f"add a call to USES that reaches {', '.join(missing)}"
+
+
+def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers(recorded):
+    for name, batch in BATCHES.items():
+        for argument in recorded[batch][0]:
+            dtype = getattr(argument, "dtype", None)
+            if dtype is not None and dtype.names:
+                assert dtype.isalignedstruct, f"{name}: give {dtype} align=True, or each number is read byte by byte"
 
 
 @pytest.mark.parametrize("name", BATCHES)
