@@ -1,0 +1,206 @@
+"""Pictures of bodies in motion, drawn without a screen: `strip` and `save_picture`.
+
+A body is drawn as what it is: the skinned meshes of its file where it has them, a person's volumes where its joints
+have roles, and octahedral bones otherwise. Figures of a strip stand beside each other on one floor, each at a moment
+of the motion, its way over the floor taken out (or left in, with `travel=True`).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError, atomic_write
+from ..compute.types import Ints
+from ..skeleton import Motion, Pose, Skeleton
+from .look import Look, look_of
+from .raster import Camera, Floats, Mesh, Pixels, draw
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+VIEWS: dict[str, tuple[float, float]] = {
+    "front": (0.0, 0.10),
+    "back": (np.pi, 0.10),
+    "side": (-np.pi / 2, 0.10),
+    "left": (np.pi / 2, 0.10),
+    "three_quarter": (-0.72, 0.20),
+    "top": (0.0, 1.45),
+}
+"""Where the eye stands: azimuth (0 in front of a resting figure, pi/2 at its left) and elevation [rad]."""
+
+Subject: TypeAlias = Union[Motion, Skeleton, "Humanoid"]
+
+
+def strip(
+    subject: Subject,
+    poses: Pose | Motion | None = None,
+    frames: int | list[int] | Ints = 10,
+    columns: int | None = None,
+    *,
+    view: str | tuple[float, float] = "three_quarter",
+    height: int = 320,
+    spacing: float | None = None,
+    travel: bool = False,
+    samples: int = 2,
+) -> Pixels:
+    """A row (or rows) of figures, a moment of the motion each.
+
+    Args:
+        subject: what to draw; a Motion brings its own poses.
+        poses: a Motion or a Pose (one, or a batch of one leading axis); None draws the motion given as subject, or
+            the rest pose.
+        frames: how many figures, evenly spread over the motion, or the frame numbers themselves.
+        columns: figures in a row; all in one row when None.
+        view: a name in `VIEWS`, or azimuth and elevation [rad].
+        height: of one row [pixels].
+        spacing: between figures [m]; as close as they fit when None.
+        travel: keep the way over the floor instead of taking it out (spacing is then added to it, 0 when None).
+        samples: squared, the samples per pixel.
+
+    Returns:
+        (rows * height, W, 3) uint8, sRGB.
+    """
+    skeleton, look, moments = _resolve(subject, poses, frames)
+    camera_angles = _view(view)
+    world = skeleton.forward(moments)
+    positions = world.positions
+    if not travel:
+        positions = positions - positions[:, :1] * np.array([1.0, 0.0, 1.0])
+    meshes = [look.mesh(positions[k], world.orientations[k]) for k in range(len(positions))]
+    per_row = len(meshes) if columns is None else max(1, min(columns, len(meshes)))
+    right, up, _ = Camera(np.zeros(3), *camera_angles, 1.0).axes
+    gap = spacing if spacing is not None else (0.0 if travel else _closest_fit(meshes, right))
+    rows = [meshes[k : k + per_row] for k in range(0, len(meshes), per_row)]
+    placed = [Mesh.join([_moved(m, right * (gap * i)) for i, m in enumerate(row)]) for row in rows]
+    bounds = [_bounds(mesh, right, up) for mesh in placed]
+    low, high = np.min([b[0] for b in bounds], axis=0), np.max([b[1] for b in bounds], axis=0)
+    margin = 0.06 * (high[1] - low[1]) + 0.02
+    extent = float(high[1] - low[1] + 2.0 * margin)
+    width = max(1, round(height * float(high[0] - low[0] + 2.0 * margin) / extent))
+    middle = (low + high) / 2.0
+    camera = Camera(right * middle[0] + up * middle[1], *camera_angles, extent)
+    level = _floor_level(placed)
+    return np.concatenate([draw(mesh, camera, width, height, level=level, samples=samples) for mesh in placed])
+
+
+def portrait(
+    subject: Subject,
+    pose: Pose | None = None,
+    *,
+    view: str | tuple[float, float] = "three_quarter",
+    size: tuple[int, int] = (480, 640),
+    samples: int = 3,
+) -> Pixels:
+    """One figure in mild perspective, (size[1], size[0], 3) uint8: size is width and height [pixels]."""
+    skeleton, look, moments = _resolve(subject, pose, [0])
+    world = skeleton.forward(moments)
+    mesh = look.mesh(world.positions[0], world.orientations[0])
+    azimuth, elevation = _view(view)
+    right, up, forward = Camera(np.zeros(3), azimuth, elevation, 1.0).axes
+    low, high = _bounds(mesh, right, up)
+    middle = (low + high) / 2.0
+    deep = mesh.vertices @ forward
+    target = right * middle[0] + up * middle[1] + forward * float(deep.min() + deep.max()) / 2.0
+    width, height = size
+    extent = 1.18 * float(max(high[1] - low[1], (high[0] - low[0]) * height / width, 1e-3))
+    camera = Camera(target, azimuth, elevation, extent, distance=4.0 * extent)
+    return draw(mesh, camera, width, height, level=_floor_level([mesh]), samples=samples)
+
+
+def save_picture(image: Pixels, path: str | os.PathLike[str]) -> None:
+    """Writes (H, W, 3) uint8 as a PNG file; either all of it is written, or nothing."""
+    array = np.asarray(image)
+    if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or array.size == 0:
+        raise ShapeError(f"a picture is a (H, W, 3) array of uint8, got {array.dtype} of shape {array.shape}")
+    if not os.fspath(path).lower().endswith(".png"):
+        raise PosableError(f"pictures are written as .png, got {os.fspath(path)!r}")
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(_png(array))
+
+
+def _resolve(
+    subject: Subject, poses: Pose | Motion | None, frames: int | list[int] | Ints
+) -> tuple[Skeleton, Look, Pose]:
+    """The skeleton, its look, and the chosen moments as a batch of poses with one leading axis."""
+    if poses is None and isinstance(subject, Motion):
+        poses = subject
+    skeleton = subject if isinstance(subject, Skeleton) else subject.skeleton
+    body = None if isinstance(subject, Motion | Skeleton) else subject
+    pose = skeleton.rest if poses is None else poses.pose if isinstance(poses, Motion) else poses
+    if len(pose.shape) > 1:
+        raise ShapeError(f"a strip shows poses along one axis, got a batch of shape {pose.shape}")
+    if not pose.shape:
+        pose = Pose.stack([pose])
+    count = pose.shape[0]
+    if count == 0:
+        raise PosableError("there is nothing to draw: the motion has no frames")
+    if isinstance(frames, (int, np.integer)):
+        if frames < 1:
+            raise PosableError(f"a strip shows at least 1 figure, got frames={frames}")
+        chosen = np.unique(np.round(np.linspace(0, count - 1, min(int(frames), count))).astype(np.int64))
+    else:
+        chosen = np.asarray(frames, dtype=np.int64)
+        if chosen.ndim != 1 or not len(chosen) or chosen.min() < -count or chosen.max() >= count:
+            raise PosableError(f"frames must be numbers of the {count} frames at hand, got {frames}")
+    return skeleton, look_of(skeleton, body), pose[chosen]
+
+
+def _view(view: str | tuple[float, float]) -> tuple[float, float]:
+    if isinstance(view, str):
+        if view not in VIEWS:
+            raise PosableError(f"unknown view {view!r}; use one of {', '.join(VIEWS)}, or (azimuth, elevation) in rad")
+        return VIEWS[view]
+    azimuth, elevation = (float(angle) for angle in view)
+    if not (np.isfinite(azimuth) and abs(elevation) <= np.pi / 2):
+        raise PosableError(f"a view is (azimuth, elevation) in rad, elevation within +-pi/2, got {view}")
+    return azimuth, elevation
+
+
+def _closest_fit(meshes: list[Mesh], right: Floats) -> float:
+    """The least spacing along `right` [m] at which no two neighbours overlap on the screen, plus a finger's breadth."""
+    low = np.array([(m.vertices @ right).min() for m in meshes])
+    high = np.array([(m.vertices @ right).max() for m in meshes])
+    fit = float(np.max(high[:-1] - low[1:])) if len(meshes) > 1 else 0.0
+    return max(fit, 0.0) + 0.06 * float(np.max(high - low))
+
+
+def _moved(mesh: Mesh, by: Floats) -> Mesh:
+    return Mesh(mesh.vertices + by, mesh.faces, mesh.normals, mesh.colours)
+
+
+def _bounds(mesh: Mesh, right: Floats, up: Floats) -> tuple[Floats, Floats]:
+    flat = np.stack([mesh.vertices @ right, mesh.vertices @ up], axis=-1)
+    return flat.min(axis=0), flat.max(axis=0)
+
+
+def _floor_level(meshes: list[Mesh]) -> float:
+    """The floor is y = 0, unless everything is far from it: then it lies under the lowest point."""
+    lowest = min(float(m.vertices[:, 1].min()) for m in meshes)
+    tallest = max(float(np.ptp(m.vertices[:, 1])) for m in meshes)
+    return 0.0 if abs(lowest) < 0.25 * tallest else lowest
+
+
+def _png(image: Pixels) -> bytes:
+    """PNG of 8-bit RGB, each line with the filter (none, left or up) whose remainders are smallest."""
+    height, width, _ = image.shape
+    lines = image.reshape(height, width * 3).astype(np.int16)
+    left = np.pad(lines, ((0, 0), (3, 0)))[:, :-3]
+    above = np.pad(lines, ((1, 0), (0, 0)))[:-1]
+    choices = np.stack([lines, lines - left, lines - above]).astype(np.uint8)
+    cost = np.abs(choices.astype(np.int8).astype(np.int32)).sum(axis=2)
+    best = np.argmin(cost, axis=0)
+    filtered = np.empty((height, 1 + 3 * width), np.uint8)
+    filtered[:, 0] = best
+    filtered[:, 1:] = choices[best, np.arange(height)]
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    data = zlib.compress(filtered.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
