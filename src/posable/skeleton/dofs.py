@@ -30,7 +30,8 @@ JOINT = np.dtype(
     [("parent", "i8"), ("kind", "i8"), ("dof", "i8")]  # dof: index of the joint's first DoF
     + [(name, "f8") for name in ("ox", "oy", "oz")]  # offset from the parent [m]
     + [(name, "f8") for name in ("rw", "rx", "ry", "rz")]  # rest rotation
-    + [(name, "f8") for name in ("ax", "ay", "az", "bx", "by", "bz")]  # axis, twist axis
+    + [(name, "f8") for name in ("ax", "ay", "az", "bx", "by", "bz")],  # axis, twist axis
+    align=True,  # the same layout; unaligned, a GPU reads each number byte by byte
 )
 
 
