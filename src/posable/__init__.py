@@ -28,7 +28,7 @@ _HOMES = {
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - the names above, computed
+__all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure, samples

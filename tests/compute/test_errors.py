@@ -1,0 +1,33 @@
+import pytest
+
+from posable.compute import FormatError, MissingExtraError, PosableError, Status, UnknownNameError, require
+
+
+def test_an_unknown_name_is_answered_with_the_closest_known_one():
+    error = UnknownNameError("joint", "LeftHnad", ["LeftHand", "RightFoot", "Hips"])
+    assert "LeftHnad" in str(error)
+    assert "did you mean 'LeftHand'?" in str(error)
+    assert isinstance(error, PosableError)
+
+
+def test_an_unknown_name_with_nothing_close_lists_what_is_known():
+    assert "'Hips'" in str(UnknownNameError("joint", "zzzz", ["Hips"]))
+    assert "and 88 more" in str(UnknownNameError("joint", "zzzz", [f"{k}" for k in range(100)]))
+
+
+def test_a_format_error_names_the_file_and_the_place():
+    error = FormatError("walk.bvh", "expected a number, found 'x'", "line 12")
+    assert str(error) == "walk.bvh, line 12: expected a number, found 'x'"
+    assert error.place == "line 12"
+
+
+def test_a_missing_extra_tells_the_command_that_installs_it():
+    with pytest.raises(MissingExtraError, match=r"pip install 'posable\[studio\]'"):
+        require("a_package_nobody_has", "studio")
+    assert require("json", "studio").dumps([]) == "[]"
+
+
+def test_statuses_have_the_documented_values():
+    names = ["REACHED", "UNREACHABLE", "LIMITS", "COLLISION", "SINGULAR", "INVALID"]
+    assert [Status(k).name for k in range(6)] == names
+    assert Status.REACHED.ok and not Status.LIMITS.ok

@@ -1,0 +1,74 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from posable.compute import batch, prange
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@batch(rows=10)
+def _squares(n, values, out):
+    for i in prange(n):
+        out[i] = values[i] ** 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 10, 1000])
+def test_a_batch_gives_the_same_on_one_core_and_on_all(n: int):
+    values = np.linspace(-3, 3, n)
+    out, serial = np.zeros(n), np.zeros(n)
+    _squares(n, values, out)
+    _squares.serial(n, values, serial)
+    np.testing.assert_array_equal(out, values**2)
+    np.testing.assert_array_equal(serial, out)
+
+
+def _run(code: str, source: Path, cache: Path) -> str:
+    import os
+
+    environment = {**os.environ, "PYTHONPATH": str(source), "POSABLE_CACHE": str(cache), "NUMBA_DISABLE_JIT": "0"}
+    environment.pop("NUMBA_BOUNDSCHECK", None)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_a_changed_helper_reaches_its_callers_in_other_files(tmp_path: Path):
+    """Numba's own cache would hand back the old code: its callers' file did not change."""
+    copy = tmp_path / "src"
+    for room in ("compute", "math"):
+        shutil.copytree(SOURCE / "posable" / room, copy / "posable" / room)
+    shutil.copy(SOURCE / "posable" / "__init__.py", copy / "posable")
+    code = "import posable.math as pm; print(pm.axis_angle([0, 0, 1.0], 0.5)[3])"
+    before = float(_run(code, copy, tmp_path / "cache"))
+    helper = copy / "posable" / "math" / "quaternion.py"
+    changed = helper.read_text().replace("s = math.sin(0.5 * angle)\n    return", "s = 7.0\n    return")
+    assert changed != helper.read_text()
+    helper.write_text(changed)
+    after = float(_run(code, copy, tmp_path / "cache"))
+    assert before == pytest.approx(np.sin(0.25))
+    assert after == 7.0
+
+
+def test_the_second_start_compiles_nothing(tmp_path: Path):
+    code = (
+        "import posable.math as pm; from numba.core import event\n"
+        "class L(event.Listener):\n"
+        "    n = 0\n"
+        "    def on_start(self, e): L.n += 1\n"
+        "    def on_end(self, e): pass\n"
+        "event.register('numba:compile', L())\n"
+        "pm.exp([[0.1, 0.2, 0.3]]); print(L.n)"
+    )
+    assert int(_run(code, SOURCE, tmp_path)) > 0
+    assert int(_run(code, SOURCE, tmp_path)) == 0
+
+
+def test_a_read_only_cache_still_computes(tmp_path: Path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    code = "import posable.math as pm; print(pm.exp([0.0, 0.0, 0.0])[0])"
+    assert float(_run(code, SOURCE, blocked)) == 1.0
