@@ -1,0 +1,1 @@
+"""Measurements, as ratios between contenders run beside each other: `make bench`, or `python -m benchmarks NAME`."""
