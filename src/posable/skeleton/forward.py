@@ -10,7 +10,7 @@ from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
 from ..math.swing_twist import twist_angle
-from ..math.vector import cross, dot
+from ..math.vector import cross, dot, scale
 from .dofs import BALL, FIXED, FREE, HINGE, HINGE_TWIST, SLIDE
 
 
@@ -197,7 +197,10 @@ def integrate_row(
         else:
             along = rotate(q, axis_of(joints, j))
             for k in range(3):
-                offsets[i, j, k] += along[k] * steps[i, d]
+                if j == 0:
+                    translation[i, k] += along[k] * steps[i, d]
+                else:
+                    offsets[i, j, k] += along[k] * steps[i, d]
         set_quat(rotations, i, j, unit_quat(q))
 
 
@@ -235,6 +238,8 @@ def values_row(
             values[i, d + 1] = twist
         elif kind == SLIDE:
             place = offset_of(joints, offsets, i, j)
+            if j == 0:
+                place = (translation[i, 0], translation[i, 1], translation[i, 2])
             moved = (place[0] - home[0], place[1] - home[1], place[2] - home[2])
             values[i, d] = dot(rotate_inverse(rest_of(joints, j), moved), axis_of(joints, j))
 
@@ -257,10 +262,9 @@ def from_values_row(
         kind, d = joints[j]["kind"], joints[j]["dof"]
         home = (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
         q = rest_of(joints, j)
-        if j == 0:
-            for k in range(3):
-                translation[i, k] = home[k] + (values[i, d + k] if kind == FREE else 0.0)
+        slid = (0.0, 0.0, 0.0)
         if kind == FREE:
+            slid = (values[i, d], values[i, d + 1], values[i, d + 2])
             d += 3
         if kind in (FREE, BALL):
             q = mul(q, exp((values[i, d], values[i, d + 1], values[i, d + 2])))
@@ -269,13 +273,14 @@ def from_values_row(
         elif kind == HINGE_TWIST:
             q = mul(q, axis_angle(axis_of(joints, j), values[i, d]))
             q = mul(q, axis_angle(twist_axis_of(joints, j), values[i, d + 1]))
+        elif kind == SLIDE:
+            slid = scale(rotate(q, axis_of(joints, j)), values[i, d])
         set_quat(rotations, i, j, q)
-        if offsets.shape[0] > 0:
-            along = (0.0, 0.0, 0.0)
-            if kind == SLIDE:
-                along = rotate(q, axis_of(joints, j))
-            for k in range(3):
-                offsets[i, j, k] = home[k] + (along[k] * values[i, d] if kind == SLIDE else 0.0)
+        for k in range(3):
+            if j == 0:
+                translation[i, k] = home[k] + slid[k]
+            if offsets.shape[0] > 0:
+                offsets[i, j, k] = home[k] + slid[k]
 
 
 @batch(rows=256)

@@ -75,9 +75,9 @@ class Motion:
         first, second = self.pose[before], self.pose[np.minimum(before + 1, len(self) - 1)]
         offsets = None
         if first.offsets is not None and second.offsets is not None:
-            offsets = first.offsets + (second.offsets - first.offsets) * share[..., None, None]
+            offsets = _straight(first.offsets, second.offsets, share[..., None, None])
         return Pose(
-            first.translation + (second.translation - first.translation) * share[..., None],
+            _straight(first.translation, second.translation, share[..., None]),
             slerp(first.rotations, second.rotations, share[..., None]),
             offsets,
         )
@@ -94,3 +94,9 @@ class Motion:
     def replace(self, **changes: Any) -> Motion:
         """The same motion with some of its fields exchanged."""
         return replace(self, **changes)
+
+
+def _straight(a: Floats, b: Floats, share: Floats) -> Floats:
+    """`a` at share 0, `b` at 1, both exactly."""
+    blend: Floats = a * (1.0 - share) + b * share
+    return blend
