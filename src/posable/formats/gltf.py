@@ -20,10 +20,10 @@ from ..skeleton import KINDS, Character, Motion, Pose, Skeleton
 from .gltf_accessors import Accessors
 from .gltf_animation import animation_names, chosen_animation, frame_times, read_channels
 from .gltf_container import Document, read_document
-from .gltf_json import Place
 from .gltf_mesh import MeshReader
 from .gltf_nodes import SCALE_NOISE, Folded, NodeTree, end_nodes, fold, mark, read_nodes, skeleton_nodes, uneven
 from .gltf_vrm import faces_backwards, humanoid_nodes
+from .json_place import Place
 
 REST_FPS = 30.0  # of the one frame of a file without animation
 STILL = 1e-6  # [m], relative to the longest offset beyond a metre: a joint that moves less does not move

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..compute.types import Floats
 from .gltf_container import Document
-from .gltf_json import Place
+from .json_place import Place
 
 COMPONENTS: dict[int, np.dtype[Any]] = {
     5120: np.dtype("<i1"),

@@ -16,8 +16,8 @@ from ..compute import PosableError, UnknownNameError
 from ..compute.types import Floats
 from .gltf_accessors import Accessors
 from .gltf_container import Document
-from .gltf_json import Place
 from .gltf_nodes import mark
+from .json_place import Place
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
 USUAL_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 72.0, 75.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0)
@@ -140,7 +140,7 @@ def frame_times(channels: list[Channel], animation: Place, fps: float | None, jo
     frames = round(min(duration * rate, 1e15)) + 1
     if frames * joints > FREE_ROWS + ROWS_PER_KEY * sum(len(channel.times) for channel in channels):
         animation.fail(
-            f"lasts {duration:g} s and has few keys; {frames} frames at {rate:g} a second are too many: give a lower fps"
+            f"lasts {duration:g} s and has few keys; {frames} frames at {rate:g} fps are too many: give a lower fps"
         )
     return start + np.arange(frames) / rate, rate
 

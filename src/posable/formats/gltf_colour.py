@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..compute.types import Floats
 from .gltf_accessors import Accessors
 from .gltf_container import Document
-from .gltf_json import Place
+from .json_place import Place
 
 MOST_PIXELS = 2**26  # of one texture; a small file can unpack to a huge picture
 PICTURES = ("PNG", "JPEG", "WEBP")
@@ -96,8 +96,8 @@ class Colours:
                 picture = Image.open(io.BytesIO(data), formats=PICTURES)
                 if picture.size[0] * picture.size[1] > MOST_PIXELS:
                     raise ValueError(f"{picture.size} pixels")
-                pixels: NDArray[np.uint8] = np.asarray(picture.convert("RGBA"), dtype=np.uint8)
-                return pixels
+                pixels = picture.convert("RGBA")
+            return np.array(pixels, dtype=np.uint8)
         except Exception as error:  # Pillow lets many kinds out of its decoders, and a texture is no reason to fail
             self._note(f"{place.where} cannot be read as a picture ({type(error).__name__}); plain colours are shown")
             return None

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..compute import FormatError, PosableError, atomic_write
-from .gltf_json import Place, parse_json
+from .json_place import Place, parse_json
 
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A

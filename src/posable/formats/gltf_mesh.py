@@ -20,8 +20,8 @@ from ..skeleton import Frames, SkinnedMesh
 from .gltf_accessors import Accessors
 from .gltf_colour import Colours
 from .gltf_container import Document
-from .gltf_json import Place
 from .gltf_nodes import Folded, NodeTree, split_matrix
+from .json_place import Place
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
 

@@ -20,7 +20,7 @@ import numpy as np
 from .. import math as pm
 from ..compute.types import Floats
 from .gltf_container import Document
-from .gltf_json import Place
+from .json_place import Place
 
 SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
 
