@@ -1,0 +1,154 @@
+"""Files in and out: one module a format, chosen by suffix and imported when its suffix is first used.
+
+`load(path)` gives a `Motion` in metres, `save(motion, path)` writes one; what `save` writes, `load` reads back in
+metres without being told a scale. A format's module has `read(path, options) -> Motion` and, where it can be
+written, `write(motion, path, options)`. `options` holds only what the caller gave and the format declares in
+`FORMATS`; `fps` and `first_frame` mean the same for every format and are applied here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..compute import FormatError, PosableError
+
+if TYPE_CHECKING:
+    from ..skeleton import Motion
+
+__all__ = ["FORMATS", "Format", "load", "save", "suffixes"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: its module in this package, its suffixes, and the options its reader and writer take."""
+
+    name: str
+    module: str
+    suffixes: tuple[str, ...]
+    load_options: frozenset[str] = frozenset()
+    save_options: frozenset[str] = frozenset()
+    writes: bool = True
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("BVH", "bvh", (".bvh",), frozenset({"scale", "repair"}), frozenset({"scale", "order"})),
+    Format("ASF/AMC", "asf", (".amc", ".asf"), frozenset({"scale", "repair", "asf"}), writes=False),
+    Format("Posable", "npz", (".npz",)),
+    Format(
+        "glTF",
+        "gltf",
+        (".glb", ".gltf", ".vrm"),
+        frozenset({"scale", "animation"}),
+        frozenset({"character", "keep_animations"}),
+    ),
+    Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
+    Format("URDF", "urdf", (".urdf",), writes=False),
+)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    scale: float | None = None,
+    fps: float | None = None,
+    first_frame: int = 0,
+    repair: str | None = None,
+    **options: Any,
+) -> Motion:
+    """Read a motion, every frame of it, in metres; the format is chosen by the suffix.
+
+    `scale` is the length of one file unit [m], for formats without a unit; without it a file that says its unit is
+    believed, and one that does not is taken to be in metres. `fps` replaces the file's frame rate. `first_frame`
+    drops the frames before it. `repair="cmu"` mends clips of the CMU conversion (see `posable.formats.cmu`). Other
+    options belong to a format (`asf=` for AMC). What was assumed or changed is told in `motion.notes`.
+    """
+    source = Path(path)
+    kind = _format_of(source)
+    _check_readable(source)
+    given = {"scale": scale, "repair": repair, **options}
+    chosen = _checked_options(kind, given, kind.load_options, "loading")
+    if scale is not None:
+        chosen["scale"] = _positive("scale", scale)
+    rate = None if fps is None else _positive("fps", fps)
+    if rate is not None:
+        chosen["fps"] = rate
+    motion: Motion = _module(kind).read(source, chosen)
+    if first_frame:
+        if not isinstance(first_frame, int) or not 0 <= first_frame <= len(motion):
+            raise PosableError(
+                f"first_frame={first_frame!r}: give a whole number from 0 to {len(motion)}, the frames read"
+            )
+        motion = motion[first_frame:]
+    return motion if rate is None or rate == motion.fps else motion.replace(fps=rate)
+
+
+def save(motion: Motion, path: str | os.PathLike[str], **options: Any) -> None:
+    """Write a motion; the format is chosen by the suffix. The file appears whole or not at all."""
+    target = Path(path)
+    kind = _format_of(target)
+    if not kind.writes:
+        raise PosableError(
+            f"cannot write {str(target)!r}: {kind.name} is read only; write one of {_listed(written=True)}"
+        )
+    _module(kind).write(motion, target, _checked_options(kind, options, kind.save_options, "saving"))
+
+
+def suffixes(*, written: bool = False) -> tuple[str, ...]:
+    """The known suffixes, with their dot; `written=True` leaves out formats that are only read."""
+    return tuple(suffix for kind in FORMATS if kind.writes or not written for suffix in kind.suffixes)
+
+
+def _format_of(path: Path) -> Format:
+    suffix = path.suffix.lower()
+    for kind in FORMATS:
+        if suffix in kind.suffixes:
+            return kind
+    found = f"unknown suffix {path.suffix!r}" if path.suffix else "no suffix"
+    raise FormatError(path, f"{found}; known: {_listed()}")
+
+
+def _listed(*, written: bool = False) -> str:
+    return ", ".join(suffixes(written=written))
+
+
+def _module(kind: Format) -> ModuleType:
+    return importlib.import_module(f"posable.formats.{kind.module}")
+
+
+def _check_readable(path: Path) -> None:
+    if path.is_dir():
+        raise FormatError(path, "is a folder; give a file in it")
+    if not path.exists():
+        near = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))[:5] if path.parent.is_dir() else []
+        hint = f"; the folder has {', '.join(near)}" if near else ""
+        raise FormatError(path, f"no such file{hint}")
+    if not path.is_file():
+        raise FormatError(path, "is not a regular file")
+
+
+def _checked_options(kind: Format, given: Mapping[str, Any], accepted: frozenset[str], doing: str) -> dict[str, Any]:
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        if name not in accepted:
+            known = ", ".join(sorted(accepted)) or "none of its own"
+            raise PosableError(
+                f"option {name}={chosen[name]!r} is not for {doing} {kind.name} files; they take: {known}"
+            )
+    return chosen
+
+
+def _positive(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise PosableError(f"{name}={value!r}: give a finite number above zero")
+    return number

@@ -1,0 +1,120 @@
+"""Euler angles to quaternions and back, in bulk, for the formats that speak in Euler angles.
+
+A sequence such as "ZYX" means R = Rz Ry Rx on column vectors: turns about the moving axes in the order written, as
+the channels of a BVH file do. Plain NumPy: reading a file must not wait for a compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..compute import PosableError
+from ..compute.types import Bools, Floats
+
+_AXES = "XYZ"
+_BLOCK = 4096  # rotations at a time: the temporaries stay in the processor's cache
+
+
+def quaternions_from_euler(axes: Sequence[int], angles: Floats) -> Floats:
+    """The rotations (..., 4) of turns by `angles` (..., n) [rad] about moving `axes`, n numbers of 0 (X) to 2 (Z).
+
+    Any number of axes and any repetition is allowed. Unit quaternions `wxyz`.
+    """
+    flat = angles.reshape(-1, angles.shape[-1])
+    out = np.empty((len(flat), 4))
+    for start in range(0, len(flat), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        for component, part in enumerate(_compose(axes, flat[rows])):
+            out[rows, component] = part
+    return out.reshape(*angles.shape[:-1], 4)
+
+
+def _compose(axes: Sequence[int], angles: Floats) -> list[Floats]:
+    """The four components of the product of turns by `angles` (n, len(axes))."""
+    half = np.multiply(angles.T, 0.5, order="C")
+    cosines, sines = np.cos(half), np.sin(half)
+    parts = [np.ones(len(angles)), *(np.zeros(len(angles)) for _ in range(3))]
+    for n, axis in enumerate(axes):
+        c, s = cosines[n], sines[n]
+        if n == 0:
+            parts[0], parts[1 + axis] = c, s
+            continue
+        # Right multiplication by (c, s e_k) is one plane rotation of (w, v_k) and one of (v_i, v_j), i j k cyclic.
+        i, j, k = 1 + (axis + 1) % 3, 1 + (axis + 2) % 3, 1 + axis
+        w, vi, vj, vk = parts[0], parts[i], parts[j], parts[k]
+        parts[0], parts[k] = w * c - vk * s, vk * c + w * s
+        parts[i], parts[j] = vi * c + vj * s, vj * c - vi * s
+    return parts
+
+
+def euler_from_quaternions(order: str, rotations: Floats) -> Floats:
+    """Angles (F, ..., 3) [rad] about the three different axes of `order`, continuous along the first axis (time).
+
+    Bernardes and Viollet 2022: half sum and half difference of the outer angles are found apart, so that the
+    composed rotation stays exact near gimbal lock, where only one of them is determined. There the last angle keeps
+    its neighbour's value. Of the two triples that give a rotation the one nearer to the frame before is taken, and
+    whole turns are added where that keeps the curve together; a motion that passes through the lock therefore does
+    not flip. The first frame has its middle angle in [-pi/2, pi/2].
+    """
+    i, j, k = euler_axes(order)
+    handed = 1.0 if (j - i) % 3 == 1 else -1.0
+    w, qi, qj, qk = (rotations[..., c] for c in (0, 1 + i, 1 + j, 1 + k))
+    # Moving axes i j k: (a, b) points along half of first + handed*last, (c, d) along half of first - handed*last.
+    a, b = w + qj, qi + handed * qk
+    c, d = w - qj, qi - handed * qk
+    half_sum, half_difference = np.arctan2(b, a), np.arctan2(d, c)
+    across, along = np.hypot(a, b), np.hypot(c, d)
+    middle = 2.0 * np.arctan2(across, along) - np.pi / 2
+    first = half_sum + half_difference
+    last = handed * (half_sum - half_difference)
+    locked = np.minimum(across, along) < 1e-12
+    if locked.any():
+        kept = _carried(last, locked)
+        # Only the well-determined one of half_sum and half_difference counts; the other follows from `kept`.
+        sum_counts = along < across
+        first = np.where(locked & sum_counts, 2 * half_sum - handed * kept, first)
+        first = np.where(locked & ~sum_counts, 2 * half_difference + handed * kept, first)
+        last = np.where(locked, kept, last)
+    return _continuous(np.stack([first, middle, last], axis=-1))
+
+
+def euler_axes(order: str) -> tuple[int, int, int]:
+    """The axis numbers of an order such as "ZYX"; three different letters."""
+    if sorted(order.upper()) != sorted(_AXES):
+        raise PosableError(f"Euler order {order!r}: give one of XYZ, XZY, YXZ, YZX, ZXY, ZYX")
+    i, j, k = (_AXES.index(letter) for letter in order.upper())
+    return i, j, k
+
+
+def _carried(values: Floats, missing: Bools) -> Floats:
+    """`values` with the missing ones replaced by the last good one before in time, else the first after, else 0."""
+    frame = np.arange(len(values)).reshape((-1,) + (1,) * (values.ndim - 1))
+    before = np.maximum.accumulate(np.where(missing, -1, frame), axis=0)
+    after = np.minimum.accumulate(np.where(missing, len(values), frame)[::-1], axis=0)[::-1]
+    source = np.where(before >= 0, before, np.where(after < len(values), after, 0))
+    filled: Floats = np.take_along_axis(values, source, axis=0)
+    return np.where(missing.all(axis=0), 0.0, filled)
+
+
+def _continuous(angles: Floats) -> Floats:
+    """The equivalent angles that follow the frame before: (a, b, c) or (a + pi, pi - b, c + pi), plus whole turns."""
+    if len(angles) < 2:
+        return angles
+    twin = np.stack([angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1)
+    stay = _distance(angles[1:], angles[:-1])
+    swap = _distance(twin[1:], angles[:-1])
+    # Swapping both frames leaves their distance as it is, so the choice is a running parity.
+    odd = np.cumsum(swap < stay - 1e-9, axis=0) % 2 == 1
+    chosen = angles.copy()
+    chosen[1:] = np.where(odd[..., None], twin[1:], angles[1:])
+    unwrapped: Floats = np.unwrap(chosen, axis=0)
+    return unwrapped
+
+
+def _distance(a: Floats, b: Floats) -> Floats:
+    """How far two triples are apart, whole turns aside."""
+    away = np.abs((a - b + np.pi) % (2 * np.pi) - np.pi)
+    distance: Floats = away.sum(axis=-1)
+    return distance
