@@ -1,0 +1,77 @@
+"""Sphinx settings. `make docs` builds with warnings as errors."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+# Kernels are documented as the plain functions they are written as.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+import posable
+
+project = "Posable"
+copyright = "the Posable authors, Apache-2.0"
+release = version = posable.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "Posable"
+html_static_path = ["_static"]
+
+default_role = "code"  # docstrings write `name` for code
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "show-inheritance": False}
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+suppress_warnings = ["autodoc.mocked_object"]
+
+
+_BAR = re.compile(r"(`[^`]*`)|\|")  # a bar outside code: |v| is a length here, a substitution in reStructuredText
+
+
+def _rst_from_markdown(lines: list[str]) -> list[str]:
+    """Docstrings are written in plain Markdown; turn its tables and fenced code into what Sphinx reads."""
+    result: list[str] = []
+    rest = list(lines)
+    while rest:
+        line = rest.pop(0)
+        indent = line[: len(line) - len(line.lstrip())]
+        if line.strip().startswith("```"):
+            language = line.strip().strip("`") or "text"
+            result += ["", f"{indent}.. code-block:: {language}", ""]
+            while rest and not rest[0].strip().startswith("```"):
+                result.append(f"   {rest.pop(0)}")
+            rest[:1] = [""]
+        elif line.strip().startswith("|") and rest and re.fullmatch(r"\s*\|[\s:|-]+\|\s*", rest[0]):
+            rows = [line]
+            rest.pop(0)
+            while rest and rest[0].strip().startswith("|"):
+                rows.append(rest.pop(0))
+            result += ["", f"{indent}.. list-table::", f"{indent}   :header-rows: 1", ""]
+            for row in rows:
+                cells = [cell.strip() for cell in row.strip().strip("|").split("|")]
+                result += [f"{indent}   {'* -' if k == 0 else '  -'} {cell}" for k, cell in enumerate(cells)]
+            result.append("")
+        else:
+            starts_list = line.strip().startswith("- ")
+            if starts_list and result and result[-1].strip() and not result[-1].strip().startswith("- "):
+                result.append("")  # a list right after a line of text
+            result.append(_BAR.sub(lambda match: match[1] or r"\|", line))
+    return result
+
+
+def setup(app) -> None:
+    def process(app, what, name, obj, options, lines) -> None:
+        lines[:] = _rst_from_markdown(lines)
+
+    # Before napoleon, which reads the sections ("Args:").
+    app.connect("autodoc-process-docstring", process, priority=400)

@@ -1,0 +1,3 @@
+"""Five minutes with Posable: a skeleton, its poses, and where its joints are."""
+
+print("hello")
