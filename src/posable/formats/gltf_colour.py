@@ -88,16 +88,19 @@ class Colours:
         view = place.index("bufferView", len(self.accessors.views), "buffer views")
         if view is not None:
             data = bytes(self.accessors.view_bytes(view))
-        else:
+        elif self.document.has_file(place, place.text("uri")):
             data = self.document.resource(place, place.text("uri"))
+        else:
+            self._note(f"{place.where} is not beside the file; plain colours are shown")
+            return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
                 picture = Image.open(io.BytesIO(data), formats=PICTURES)
                 if picture.size[0] * picture.size[1] > MOST_PIXELS:
                     raise ValueError(f"{picture.size} pixels")
-                pixels = picture.convert("RGBA")
-            return np.array(pixels, dtype=np.uint8)
+                data = picture.convert("RGBA").tobytes()
+            return np.frombuffer(data, np.uint8).reshape(picture.size[1], picture.size[0], 4)
         except Exception as error:  # Pillow lets many kinds out of its decoders, and a texture is no reason to fail
             self._note(f"{place.where} cannot be read as a picture ({type(error).__name__}); plain colours are shown")
             return None
@@ -111,7 +114,7 @@ def to_srgb(linear: Floats) -> NDArray[np.uint8]:
     """Linear colours 0 to 1 (..., 4) as sRGB bytes; alpha stays linear."""
     curved = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 0.0031308) ** (1 / 2.4) - 0.055)
     curved[..., 3] = linear[..., 3]
-    return np.rint(255 * np.clip(curved, 0.0, 1.0)).astype(np.uint8)
+    return np.asarray(np.rint(255 * np.clip(curved, 0.0, 1.0)), dtype=np.uint8)
 
 
 def from_srgb(colours: NDArray[Any]) -> Floats:

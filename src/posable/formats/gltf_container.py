@@ -63,11 +63,17 @@ class Document:
             self.loaded[index] = memoryview(data)[:length]
         return self.loaded[index]
 
+    def has_file(self, place: Place, uri: str) -> bool:
+        """Whether what a URI names is there; one that leads out of the folder is an error all the same."""
+        return uri[:5].lower() == "data:" or _inside(place, uri).is_file()
+
     def resource(self, place: Place, uri: str) -> bytes:
         """The bytes of what a URI names; only `data:` and paths inside the file's folder are read."""
         if uri[:5].lower() == "data:":
             return _data_uri(place, uri)
         target = _inside(place, uri)
+        if not target.is_file():
+            place.fail(f"names {uri[:80]!r}, and there is no such file beside this one", "uri")
         if target not in self.files:
             try:
                 self.files[target] = target.read_bytes()
@@ -176,11 +182,10 @@ def _inside(place: Place, uri: str) -> Path:
     folder = place.path.resolve().parent
     try:
         target = (folder / name).resolve()
-        inside, is_file = target.is_relative_to(folder), target.is_file()
+        target.is_file()
+        inside = target.is_relative_to(folder)
     except (OSError, RuntimeError, ValueError):  # too long, or links that run in a circle
-        inside, is_file = False, False
+        inside = False
     if not inside:
         place.fail(f"is {uri[:80]!r}, which leads out of the file's folder", "uri")
-    if not is_file:
-        place.fail(f"names {uri[:80]!r}, and there is no such file beside this one", "uri")
     return target

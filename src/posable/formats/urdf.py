@@ -1,0 +1,245 @@
+"""URDF robots as skeletons: revolute and continuous joints are hinges, prismatic ones slides.
+
+`yourdfpy` was tried and not taken: it takes 0.7 to 2.5 s to import, expands the entities of a document type (so a small
+file can fill memory), and its errors name no place. Kinematics need a dozen attributes, read here with the standard
+library's expat: any document type is refused, sizes are bounded, and no other file is touched (meshes are passed over).
+
+A joint of ours is a URDF joint with the frame of its child link, in any order of the file; the root is the root link.
+URDF has z up and x forward: the root turns that into our y up and z forward, unless `up="z"` keeps it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import math as pm
+from ..compute import UnknownNameError
+from ..compute.types import ArrayLike, Floats, Ints
+from ..skeleton import Motion, Pose, Skeleton
+from .xml_tree import Element, read_xml
+
+KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": "fixed"}
+UP = {"y": (0.5, -0.5, -0.5, -0.5), "z": (1.0, 0.0, 0.0, 0.0)}  # x, y, z become z, x, y
+FPS = 30.0
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: value = multiplier * leader's value + offset [rad or m]."""
+
+    dof: int
+    leader: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfModel:
+    """A robot: its skeleton, and for each of the skeleton's DoF what the file says of its motor."""
+
+    name: str
+    skeleton: Skeleton
+    links: tuple[str, ...]
+    """(J,) the link that moves with each joint."""
+    lower: Floats
+    """(D,) [rad or m], -inf where there is no limit."""
+    upper: Floats
+    """(D,) [rad or m], inf where there is no limit."""
+    velocity: Floats
+    """(D,) [rad/s or m/s], inf where the file says nothing."""
+    mimics: tuple[Mimic, ...]
+    """The joints that follow others, leaders before followers."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def independent(self) -> Ints:
+        """The DoF that follow no other."""
+        followers = {mimic.dof for mimic in self.mimics}
+        return np.array([d for d in range(len(self.lower)) if d not in followers], dtype=np.int64)
+
+    def coupled(self, values: ArrayLike) -> Floats:
+        """Values of all DoF (..., D) with those of mimicking joints set from their leaders."""
+        full = np.array(values, dtype=np.float64)
+        for mimic in self.mimics:
+            full[..., mimic.dof] = mimic.multiplier * full[..., mimic.leader] + mimic.offset
+        return full
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Motion:
+    """Read a robot as a motion of one frame, all joints at zero (mimicking ones where that puts them)."""
+    model = read_urdf(path, up=options.get("up", "y"))
+    zero = model.skeleton.from_values(model.coupled(np.zeros((1, len(model.lower)))))
+    pose = Pose(zero.translation, zero.rotations, zero.offsets)
+    return Motion(model.skeleton, pose, float(options.get("fps", FPS)), model.name, model.notes)
+
+
+def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> UrdfModel:
+    """Read a robot's kinematics.
+
+    Args:
+        path: the `.urdf` file.
+        up: "y" turns the robot into our axes (y up, z forward); "z" keeps its own.
+        free_root: whether the root link may move, or stands fixed in the world.
+    """
+    if up not in UP:
+        raise UnknownNameError("up axis", up, UP)
+    robot = read_xml(Path(path))
+    if robot.tag != "robot":
+        robot.fail(f"the outermost element is <{robot.tag}>; a URDF file has <robot>")
+    links = _links(robot)
+    joints = [joint for joint in robot.all("joint") if "type" in joint.attributes]
+    root, order = _sorted(robot, links, joints)
+    notes: list[str] = []
+    kinds = ["free" if free_root else "fixed", *(_kind(joint, notes) for joint in order)]
+    index = {link: j for j, link in enumerate([root, *(_end(joint, "child") for joint in order)])}
+    origins = [joint.first("origin") for joint in order]
+    offsets = [np.zeros(3), *(_vector(origin, "xyz") for origin in origins)]
+    rests = [np.array(UP[up]), *(_turn(origin) for origin in origins)]
+    axes = np.array([np.array([1.0, 0.0, 0.0]), *(_axis(joint) for joint in order)])
+    skeleton = Skeleton(
+        _names(root, order),
+        [-1, *(index[_end(joint, "parent")] for joint in order)],
+        np.array(offsets),
+        rest_rotations=np.array(rests),
+        kinds=kinds,
+        axes=axes,
+    )
+    lower, upper, velocity = _limits(skeleton, order)
+    mimics = _mimics(skeleton, order)
+    if mimics:
+        names = ", ".join(skeleton.names[skeleton.dofs.joint[mimic.dof]] for mimic in mimics[:3])
+        notes.append(f"{len(mimics)} joints follow others ({names}{', ...' if len(mimics) > 3 else ''})")
+    name = robot.attributes.get("name", "")
+    return UrdfModel(name, skeleton, tuple(index), lower, upper, velocity, mimics, tuple(notes))
+
+
+def _links(robot: Element) -> list[str]:
+    names = [link.text("name") for link in robot.all("link")]
+    if not names:
+        robot.fail("the robot has no links")
+    if len(set(names)) < len(names):
+        robot.fail(f"two links are called {Counter(names).most_common(1)[0][0]!r}")
+    return names
+
+
+def _sorted(robot: Element, links: list[str], joints: list[Element]) -> tuple[str, list[Element]]:
+    """The root link and the joints, each after the one it hangs on; the file may list them in any order."""
+    known = set(links)
+    below: dict[str, list[Element]] = {link: [] for link in links}
+    carried: dict[str, Element] = {}
+    for joint in joints:
+        for end in ("parent", "child"):
+            if _end(joint, end) not in known:
+                joint.fail(f"its {end} link {_end(joint, end)!r} does not exist")
+        child = _end(joint, "child")
+        if child in carried:
+            joint.fail(f"the link {child!r} hangs on two joints")
+        carried[child] = joint
+        below[_end(joint, "parent")].append(joint)
+    roots = [link for link in links if link not in carried]
+    if len(roots) != 1:
+        found = ", ".join(map(repr, roots[:5])) or "none: the joints run in a circle"
+        robot.fail(f"a robot has one root link; found {found}")
+    order: list[Element] = []
+    waiting = list(reversed(below[roots[0]]))
+    while waiting:
+        joint = waiting.pop()
+        order.append(joint)
+        waiting.extend(reversed(below[_end(joint, "child")]))
+    if len(order) < len(joints):
+        met = set(order)
+        lost = next(joint for joint in joints if joint not in met)
+        lost.fail("it hangs on itself: the joints run in a circle")
+    return roots[0], order
+
+
+def _names(root: str, joints: list[Element]) -> list[str]:
+    names: dict[str, Element] = {}
+    for joint in joints:
+        if joint.text("name") in names:
+            joint.fail(f"two joints are called {joint.text('name')!r}")
+        names[joint.text("name")] = joint
+    while root in names:
+        root += "_link"
+    return [root, *names]
+
+
+def _kind(joint: Element, notes: list[str]) -> str:
+    kind = joint.text("type")
+    if kind in ("floating", "planar"):
+        notes.append(f"joint {joint.text('name')!r} is {kind}, which no joint of ours can be: it is held fixed")
+        return "fixed"
+    if kind not in KINDS:
+        joint.fail(f"its type is {kind!r}; expected {', '.join(KINDS)}, floating or planar")
+    return KINDS[kind]
+
+
+def _end(joint: Element, which: str) -> str:
+    found = joint.first(which)
+    if found is None:
+        joint.fail(f"it has no <{which}>")
+    return found.text("link")
+
+
+def _vector(element: Element | None, key: str, default: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Floats:
+    return np.array(default) if element is None else element.numbers(key, default)
+
+
+def _turn(origin: Element | None) -> Floats:
+    """The rotation of an origin's roll, pitch and yaw [rad] about fixed x, y and z."""
+    return np.asarray(pm.from_euler("ZYX", _vector(origin, "rpy")[::-1]))
+
+
+def _axis(joint: Element) -> Floats:
+    axis = _vector(joint.first("axis"), "xyz", (1.0, 0.0, 0.0))
+    length = float(np.linalg.norm(axis))
+    if length < 1e-9:
+        if KINDS.get(joint.text("type")) in ("hinge", "slide"):
+            joint.fail("its axis has no direction")
+        return np.array([1.0, 0.0, 0.0])
+    return np.asarray(axis / length)
+
+
+def _limits(skeleton: Skeleton, joints: list[Element]) -> tuple[Floats, Floats, Floats]:
+    """(lower, upper, velocity), (D,) each."""
+    count = len(skeleton.dofs)
+    lower, upper, velocity = np.full(count, -np.inf), np.full(count, np.inf), np.full(count, np.inf)
+    for d, j in enumerate(skeleton.dofs.joint.tolist()):
+        limit = joints[j - 1].first("limit") if j else None
+        if limit is None:
+            continue
+        if joints[j - 1].text("type") != "continuous":
+            lower[d] = limit.number("lower", 0.0)
+            upper[d] = limit.number("upper", 0.0)
+            if lower[d] > upper[d]:
+                limit.fail(f"the lower limit {lower[d]:g} is above the upper one {upper[d]:g}")
+        velocity[d] = limit.number("velocity", np.inf)
+    return lower, upper, velocity
+
+
+def _mimics(skeleton: Skeleton, joints: list[Element]) -> tuple[Mimic, ...]:
+    dof_of = {skeleton.names[j]: d for d, j in enumerate(skeleton.dofs.joint.tolist()) if j}
+    waiting: dict[int, tuple[Mimic, Element]] = {}
+    for joint in joints:
+        follow = joint.first("mimic")
+        if follow is None or joint.text("name") not in dof_of:
+            continue
+        leader = follow.text("joint")
+        if leader not in dof_of:
+            follow.fail(f"it follows {leader!r}, which is no moving joint")
+        dof = dof_of[joint.text("name")]
+        factors = follow.number("multiplier", 1.0), follow.number("offset", 0.0)
+        waiting[dof] = Mimic(dof, dof_of[leader], *factors), follow
+    ordered: list[Mimic] = []
+    while waiting:
+        ready = [dof for dof, (mimic, _) in waiting.items() if mimic.leader not in waiting]
+        if not ready:
+            next(iter(waiting.values()))[1].fail("joints follow each other in a circle")
+        ordered += [waiting.pop(dof)[0] for dof in ready]
+    return tuple(ordered)
