@@ -1,0 +1,241 @@
+"""`CanonicalPose`: a posture that belongs to no rig. Anything made for one body works on another.
+
+Canonical world orientations are the identity in H-Anim's neutral pose (standing, arms hanging, palms in, facing +Z).
+A part's canonical rotation is local: from the canonical orientation of the nearest part above it (`roles.parent_role`)
+to its own. In canonical rotations an elbow bends about -X and a knee about +X, on every body.
+
+Spines differ in their number of joints. A canonical pose therefore also carries the shape of the spine it was read
+from (`SpineShape`): the canonical rotation of every joint from hips to head, and where the joint sits, as an arc length
+that is 0 at the hips, 1 at the joint that carries the arms and 2 at the head. Handed to another spine
+(`spine_orientations`):
+
+- hips, the joint that carries the arms and the head keep their world orientations exactly, so that legs, arms and
+  gaze do;
+- where both spines have as many joints below and above the arms, at places within 0.1, joints are paired;
+- else a stretch between two joints takes the orientation found at its middle, by slerp between the middles of the
+  other spine's stretches. That keeps the way from hips to chest and from chest to head to first order, and bends a
+  spine of many joints smoothly.
+
+Roles hold the truth: the shape only tells what is between them, so changing a role's rotation does what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import ArrayLike, Floats
+from ..math import conjugate, multiply, slerp
+from .roles import ROLES, SPINE_ROLES, TRUNK, parent_role
+
+MIRROR = np.array([1.0, 1.0, -1.0, -1.0])  # a rotation seen in a mirror across the plane x = 0
+PAIRED_WITHIN = 0.1  # of the arc length: how far apart two spines' joints may sit and still be the same joint
+
+
+@dataclass(frozen=True, eq=False)
+class SpineShape:
+    """How a spine of any number of joints is bent."""
+
+    roles: tuple[str, ...]
+    """(S,) the role of each joint from hips to head, "" where it has none."""
+    at: Floats
+    """(S,) where each joint sits: 0 at the hips, 1 at the joint that carries the arms, 2 at the head."""
+    chest: int
+    """Which of them carries the arms."""
+    bends: Floats
+    """(..., S, 4) canonical rotation of each joint in the frame of the one before. Used where a joint has no role."""
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalPose:
+    """A posture, or a batch of them, in canonical rotations."""
+
+    roles: tuple[str, ...]
+    """(R,) which parts, in the order of `ROLES`."""
+    rotations: Floats
+    """(..., R, 4) `wxyz`: each part in the canonical frame of the nearest part above it; the hips' in the world."""
+    hips: Floats
+    """(..., 3): place of the hips' joint in the world, divided by the leg length of the body it was read from."""
+    spine: SpineShape | None = None
+    """How the joints between the roles of the spine are bent, or None: they follow their neighbours."""
+
+    def __init__(
+        self, roles: Sequence[str], rotations: ArrayLike, hips: ArrayLike, spine: SpineShape | None = None
+    ) -> None:
+        order = tuple(roles)
+        for role in order:
+            if role not in ROLES:
+                raise UnknownNameError("role", role, ROLES)
+        if order != tuple(role for role in ROLES if role in order) or "hips" not in order:
+            raise PosableError(f"roles {order} must have hips and follow the order of ROLES, each once")
+        turned = np.ascontiguousarray(rotations, dtype=np.float64)
+        if turned.ndim < 2 or turned.shape[-2:] != (len(order), 4):
+            raise ShapeError(
+                f"rotations have shape {turned.shape}; expected (..., {len(order)}, 4) for {len(order)} roles"
+            )
+        try:
+            place = np.broadcast_to(np.asarray(hips, dtype=np.float64), (*turned.shape[:-2], 3))
+        except ValueError:
+            raise ShapeError(f"hips have shape {np.shape(hips)}; expected {(*turned.shape[:-2], 3)}") from None
+        object.__setattr__(self, "roles", order)
+        object.__setattr__(self, "rotations", turned)
+        object.__setattr__(self, "hips", np.ascontiguousarray(place))
+        object.__setattr__(self, "spine", spine)
+
+    @staticmethod
+    def neutral(roles: Sequence[str] = ROLES, hips: ArrayLike = (0.0, 1.0, 0.0)) -> CanonicalPose:
+        """Standing, arms hanging, palms in; the hips one leg length up unless told otherwise."""
+        return CanonicalPose(roles, np.tile([1.0, 0.0, 0.0, 0.0], (len(roles), 1)), hips)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch's shape; `()` for a single posture."""
+        return self.rotations.shape[:-2]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single posture has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> CanonicalPose:
+        """Postures of the batch, by anything that indexes its leading axes."""
+        if not self.shape:
+            raise IndexError("a single posture cannot be indexed; batches can")
+        spine = self.spine
+        if spine is not None:
+            bends = np.broadcast_to(spine.bends, (*self.shape, *spine.bends.shape[-2:]))
+            spine = replace(spine, bends=bends[index])
+        return CanonicalPose(self.roles, self.rotations[index], self.hips[index], spine)
+
+    def index(self, role: str) -> int:
+        """The row of a role."""
+        try:
+            return self.roles.index(role)
+        except ValueError:
+            raise UnknownNameError("role of this posture", role, self.roles) from None
+
+    def rotation(self, role: str) -> Floats:
+        """(..., 4): the canonical rotation of a part."""
+        return np.asarray(self.rotations[..., self.index(role), :])
+
+    def turned(self, **rotations: ArrayLike) -> CanonicalPose:
+        """The same posture with some parts' canonical rotations exchanged, by role: (..., 4) each."""
+        given = {self.index(role): np.asarray(q, dtype=np.float64) for role, q in rotations.items()}
+        batch = np.broadcast_shapes(self.shape, *(q.shape[:-1] for q in given.values()))
+        changed = np.broadcast_to(self.rotations, (*batch, *self.rotations.shape[-2:])).copy()
+        for row, q in given.items():
+            changed[..., row, :] = q
+        return CanonicalPose(self.roles, changed, np.broadcast_to(self.hips, (*batch, 3)), self.spine)
+
+    def replace(self, **changes: Any) -> CanonicalPose:
+        """The same posture with some of its fields exchanged."""
+        return replace(self, **changes)
+
+    def world(self) -> Floats:
+        """(..., R, 4): the canonical orientation of every part in the world."""
+        return world_orientations(self.roles, self.rotations)
+
+    def mirrored(self) -> CanonicalPose:
+        """Left and right exchanged, across the plane x = 0."""
+        order = tuple(role for role in ROLES if other_side(role) in self.roles)
+        rows = [self.roles.index(other_side(role)) for role in order]
+        spine = None if self.spine is None else replace(self.spine, bends=self.spine.bends * MIRROR)
+        hips = self.hips * np.array([-1.0, 1.0, 1.0])
+        return CanonicalPose(order, self.rotations[..., rows, :] * MIRROR, hips, spine)
+
+
+def other_side(role: str) -> str:
+    """The role on the other side of the body; middle parts are their own."""
+    side, _, part = role.partition("_")
+    return {"left": f"right_{part}", "right": f"left_{part}"}.get(side, role)
+
+
+def world_orientations(roles: Sequence[str], rotations: Floats) -> Floats:
+    """(..., R, 4): canonical orientations in the world of parts given by canonical rotations."""
+    world = np.empty_like(rotations)
+    for row, role in enumerate(roles):
+        parent = parent_role(role, roles)
+        local = rotations[..., row, :]
+        world[..., row, :] = local if parent is None else multiply(world[..., roles.index(parent), :], local)
+    return world
+
+
+def local_rotations(roles: Sequence[str], world: Floats) -> Floats:
+    """(..., R, 4): the inverse of `world_orientations`."""
+    parents = [parent_role(role, roles) for role in roles]
+    above = [row if parent is None else roles.index(parent) for row, parent in enumerate(parents)]
+    local = multiply(conjugate(world[..., above, :]), world)
+    for row, parent in enumerate(parents):
+        if parent is None:
+            local[..., row, :] = world[..., row, :]
+    return local
+
+
+def spine_orientations(posture: CanonicalPose, roles: Sequence[str], at: Floats, chest: int) -> Floats:
+    """(..., S, 4): canonical world orientations for a spine whose joints have these roles ("" for none) and places.
+
+    Args:
+        posture: where the shape comes from.
+        roles: (S,) of the spine to be posed, from hips to head.
+        at: (S,) its joints' places, as in `SpineShape.at`.
+        chest: which of them carries the arms.
+    """
+    source = _source_spine(posture, roles, at)
+    orientations = _shape_orientations(posture, source)
+    same = len(source.at) == len(at) and source.chest == chest
+    if same and np.abs(source.at - at).max() < PAIRED_WITHIN:
+        return orientations
+    known = _middles(source.at)
+    wanted = np.array([middle for middle, _ in _middles(at)])
+    # The joint that carries the arms ends one section and begins the next: it is known at both its ends.
+    places = np.array([place for place, _ in known] + [1.0])
+    rows = np.array([row for _, row in known] + [source.chest])
+    order = np.argsort(places, kind="stable")
+    places, rows = places[order], rows[order]
+    upper = np.clip(np.searchsorted(places, wanted, side="right"), 1, len(places) - 1)
+    gap = places[upper] - places[upper - 1]
+    share = np.clip((wanted - places[upper - 1]) / np.where(gap > 1e-12, gap, 1.0), 0.0, 1.0)
+    sampled = slerp(orientations[..., rows[upper - 1], :], orientations[..., rows[upper], :], share)
+    exact = {0: 0, chest: source.chest, len(at) - 1: len(source.at) - 1}
+    if posture.spine is None and set(source.roles) == {role for role in roles if role}:
+        exact |= {list(roles).index(role): row for row, role in enumerate(source.roles)}
+    for row, origin in exact.items():
+        sampled[..., row, :] = orientations[..., origin, :]
+    return sampled
+
+
+def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> SpineShape:
+    """The posture's own spine; made up from its roles where it has none, at the places of the spine to be posed."""
+    if posture.spine is not None:
+        return posture.spine
+    present = tuple(role for role in SPINE_ROLES if role in posture.roles)
+    trunk = [role for role in present if role in TRUNK]
+    chest = len(trunk)  # the hips where there is no trunk
+    none = np.empty((*posture.shape, len(present), 4))
+    if set(present) == {role for role in roles if role}:
+        return SpineShape(present, np.array([at[list(roles).index(role)] for role in present]), chest, none)
+    places = {"hips": 0.0, "neck": 1.4, "head": 2.0}
+    places |= {role: (row + 1.0) / len(trunk) for row, role in enumerate(trunk)}
+    return SpineShape(present, np.array([places[role] for role in present]), chest, none)
+
+
+def _shape_orientations(posture: CanonicalPose, spine: SpineShape) -> Floats:
+    """(..., S, 4): canonical world orientations of the spine's own joints; roles hold the truth."""
+    world = posture.world()
+    out = np.empty((*posture.shape, len(spine.at), 4))
+    for row, role in enumerate(spine.roles):
+        if role in posture.roles:
+            out[..., row, :] = world[..., posture.roles.index(role), :]
+        else:
+            out[..., row, :] = multiply(out[..., row - 1, :], spine.bends[..., row, :])
+    return out
+
+
+def _middles(at: Floats) -> list[tuple[float, int]]:
+    """(the middle of the stretch above a joint, the joint) along a spine; the head's is its own place."""
+    ends = [*at[1:], at[-1]]
+    return [(0.5 * (float(low) + float(high)), row) for row, (low, high) in enumerate(zip(at, ends))]

@@ -1,0 +1,264 @@
+"""`Humanoid`: a skeleton that knows who is who, and speaks canonical rotations.
+
+Rigs differ; people do not. For each part the body keeps one constant rotation N, the part's world orientation in the
+neutral pose (`neutral.neutral_turns`). A part that a pose turns to the world orientation W has the canonical
+orientation C = W N^-1, and back W = C N. Everything that is made for people (limits, behaviours, ranges, priors,
+retargeting) speaks in C; `canonical` and `pose` convert, without loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import Floats
+from ..math import conjugate, multiply, rotate
+from ..skeleton import Frames, Pose, Skeleton
+from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
+from .measures import body_measures, reconstruction_height
+from .neutral import chest_of, neutral_turns, spine_chain
+from .roles import LIMBS, MARKERS, find_roles, parent_role
+
+if TYPE_CHECKING:
+    from ..collision import Volumes
+    from ..limits import Limits
+
+
+class Humanoid:
+    """A person's body on any rig.
+
+    Args:
+        skeleton: the rig.
+        roles: role to joint name or index, for what the names do not tell; None as a value says that the rig has no
+            such joint. Without it the file's own map (VRM) or the names decide.
+        limits: what the joints may do; `Limits.human()` when not given.
+        standing: a pose in which the body stands (T-, A- or upright), for a rig whose rest pose does not.
+
+    Raises:
+        PosableError: when parts cannot be found; it says which and what came closest.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        roles: Mapping[str, str | int | None] | None = None,
+        limits: Limits | None = None,
+        *,
+        standing: Pose | None = None,
+    ) -> None:
+        if standing is not None and standing.shape:
+            raise ShapeError(f"standing is a batch of shape {standing.shape}; expected one pose")
+        self.skeleton = skeleton
+        self.roles: dict[str, int] = find_roles(skeleton, roles)
+        """Role to joint index, in the order of `ROLES`; parts the rig lacks are not in it."""
+        self._role_names = tuple(self.roles)
+        self._role_joints = np.array(list(self.roles.values()))
+        rest = skeleton.forward(skeleton.rest if standing is None else standing)
+        turns = neutral_turns(rest, self.roles)
+        self.spine: tuple[int, ...] = spine_chain(skeleton.parents.tolist(), self.roles)
+        """Every joint from hips to head, both included."""
+        self._spine_roles = tuple({j: role for role, j in self.roles.items()}.get(j, "") for j in self.spine)
+        self._chest = chest_of(self.spine, self.roles)
+        self._spine_at = _arc_length(rest.positions[list(self.spine)], self._chest)
+        # The spine as a whole stays as it is at rest: joints without a role turn upright like the hips.
+        constants = {j: multiply(turns["hips"], rest.orientations[j]) for j in self.spine}
+        constants |= {j: multiply(turns[role], rest.orientations[j]) for role, j in self.roles.items()}
+        self._neutral: dict[int, Floats] = constants
+        self._limits = limits
+        self._upright, self._rest_hips = turns["hips"], rest.positions[self.roles["hips"]]
+
+    def __repr__(self) -> str:
+        return (
+            f"Humanoid({len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m to the head's joint)"
+        )
+
+    def index(self, role: str) -> int:
+        """The joint of a role; raises when the body has none such."""
+        try:
+            return self.roles[role]
+        except KeyError:
+            raise UnknownNameError("role of this body", role, self.roles) from None
+
+    def limb_joints(self, limb: str) -> tuple[int, int, int]:
+        """The three joints of "right_arm", "left_arm", "right_leg" or "left_leg", from the body outwards."""
+        if limb not in LIMBS:
+            raise UnknownNameError("limb", limb, LIMBS)
+        base, mid, end = (self.roles[role] for role in LIMBS[limb])
+        return base, mid, end
+
+    # Lengths
+
+    @cached_property
+    def measures(self) -> dict[str, float]:
+        """The eleven body measures of paper 004 [m], named as `figure` takes them."""
+        return body_measures(self.skeleton.forward(self.neutral_pose), self.roles)
+
+    @cached_property
+    def height(self) -> float:
+        """Calf + thigh + pelvis + torso + neck [m] (`specs/reconstruct.md`, section 2): without head and feet."""
+        return reconstruction_height(self.measures)
+
+    @cached_property
+    def leg_length(self) -> float:
+        """Thigh + calf [m], the mean of left and right; canonical places of the hips are counted in it."""
+        return self.measures["thigh"] + self.measures["calf"]
+
+    @property
+    def arc_length(self) -> Floats:
+        """(S,): where each joint of `spine` sits: 0 the hips, 1 the joint that carries the arms, 2 the head."""
+        return self._spine_at.copy()
+
+    # Canonical rotations
+
+    @cached_property
+    def neutral_pose(self) -> Pose:
+        """Standing, arms hanging, palms in, facing +Z; the hips where they are at rest, turned with the body."""
+        posture = CanonicalPose.neutral(self._role_names)
+        return self._posed(posture, self.skeleton.rest, rotate(self._upright, self._rest_hips))
+
+    def neutral_orientation(self, role: str) -> Floats:
+        """(4,): world orientation of a part's joint in the neutral pose: N in W = C N."""
+        return self._neutral[self.index(role)].copy()
+
+    def canonical(self, pose: Pose, frames: Frames | None = None) -> CanonicalPose:
+        """The posture of a pose, or of a batch, in canonical rotations.
+
+        Args:
+            pose: of this body's skeleton.
+            frames: `skeleton.forward(pose)`, when it is at hand already.
+        """
+        frames = self.skeleton.forward(pose) if frames is None else frames
+        world = self._canonical_world(frames, self._role_joints)
+        spine = self._canonical_world(frames, np.array(self.spine))
+        bends = spine.copy()
+        bends[..., 1:, :] = multiply(conjugate(spine[..., :-1, :]), spine[..., 1:, :])
+        hips = frames.positions[..., self.roles["hips"], :] / self.leg_length
+        shape = SpineShape(self._spine_roles, self._spine_at, self._chest, bends)
+        return CanonicalPose(self._role_names, local_rotations(self._role_names, world), hips, shape)
+
+    def pose(self, posture: CanonicalPose, base: Pose | None = None) -> Pose:
+        """A pose of this body from a posture of any body.
+
+        Parts that only the posture has are dropped and what hangs on them keeps its place in the world; parts that only
+        this body has follow the part above them. Joints without a role (fingers, twist segments) keep their local
+        rotations of `base`, of the rest pose where none is given; the joints of the spine are set by arc length.
+
+        Args:
+            posture: as `canonical` gives it, or made by hand; a batch gives a batch.
+            base: what joints without a role do, and offsets where a file moves joints; broadcasts with the posture.
+        """
+        return self._posed(posture, self.skeleton.rest if base is None else base, posture.hips * self.leg_length)
+
+    def mirrored(self, pose: Pose) -> Pose:
+        """The pose with left and right exchanged, across the plane x = 0; joints without a role are as at rest."""
+        return self.pose(self.canonical(pose).mirrored())
+
+    def _posed(self, posture: CanonicalPose, base: Pose, hips: Floats) -> Pose:
+        """`hips` (..., 3) [m]: where the joint of the hips goes."""
+        if base.joints != len(self.skeleton):
+            raise ShapeError(f"base has {base.joints} joints; this body has {len(self.skeleton)}")
+        batch = np.broadcast_shapes(posture.shape, base.shape)
+        driven = self._driven_world(posture)
+        rotations = np.broadcast_to(base.rotations, (*batch, len(self.skeleton), 4)).copy()
+        world: dict[int, Floats] = {}
+        for j in self._path_joints:
+            parent = int(self.skeleton.parents[j])
+            if j in driven:
+                world[j] = np.broadcast_to(driven[j], (*batch, 4))
+                rotations[..., j, :] = world[j] if parent < 0 else multiply(conjugate(world[parent]), world[j])
+            else:
+                world[j] = rotations[..., j, :] if parent < 0 else multiply(world[parent], rotations[..., j, :])
+        return Pose(self._root_place(hips, base, world), rotations, _spread(base.offsets, batch))
+
+    def _driven_world(self, posture: CanonicalPose) -> dict[int, Floats]:
+        """Joint index to world orientation (..., 4), for every joint that the posture decides."""
+        canonical: dict[str, Floats] = {}
+        theirs = posture.world()
+        for role in self._role_names:
+            if role in posture.roles:
+                canonical[role] = theirs[..., posture.roles.index(role), :]
+            else:  # the part above it; a body's roles come parents first, and hips are in every posture
+                above = parent_role(role, {*canonical} | set(posture.roles))
+                if above is None:
+                    raise PosableError("a posture needs hips")
+                canonical[role] = canonical[above] if above in canonical else theirs[..., posture.roles.index(above), :]
+        driven = {self.roles[role]: multiply(turn, self._neutral[self.roles[role]]) for role, turn in canonical.items()}
+        if "head" not in posture.roles:
+            return driven
+        spine = spine_orientations(posture, self._spine_roles, self._spine_at, self._chest)
+        return driven | {j: multiply(spine[..., row, :], self._neutral[j]) for row, j in enumerate(self.spine)}
+
+    def _root_place(self, hips: Floats, base: Pose, world: Mapping[int, Floats]) -> Floats:
+        """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""
+        place = hips
+        joint = self.roles["hips"]
+        while (parent := int(self.skeleton.parents[joint])) >= 0:
+            offset = self.skeleton.offsets[joint] if base.offsets is None else base.offsets[..., joint, :]
+            place = place - rotate(world[parent], offset)
+            joint = parent
+        return np.broadcast_to(place, (*world[0].shape[:-1], 3))
+
+    @cached_property
+    def _path_joints(self) -> list[int]:
+        """Joints whose world orientation is needed to set the driven ones: these and all above them, in order."""
+        needed: set[int] = set()
+        for j in self._neutral:
+            needed.update(self.skeleton.path(j))
+        return sorted(needed)
+
+    def _canonical_world(self, frames: Frames, joints: np.ndarray) -> Floats:
+        """(..., K, 4): canonical world orientations of some joints."""
+        constants = np.array([self._neutral[int(j)] for j in joints])
+        return multiply(frames.orientations[..., joints, :], conjugate(constants))
+
+    # What the body offers
+
+    def markers(self, pose: Pose) -> Floats:
+        """(..., 6, 3) [m]: the joints of `MARKERS` in the world."""
+        joints = [self.roles[role] for role in MARKERS]
+        return np.ascontiguousarray(self.skeleton.forward(pose).positions[..., joints, :])
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What the joints may do, in canonical rotations."""
+        if self._limits is not None:
+            return self._limits
+        from ..limits import Limits
+
+        return Limits.human()
+
+    def clamp(self, pose: Pose) -> Pose:
+        """The pose with every part brought inside its limits, hips first; joints without a role stay."""
+        posture = self.canonical(pose)
+        rotations = posture.rotations.copy()
+        for row, role in enumerate(posture.roles):
+            if role in self.limits.names:
+                rotations[..., row, :] = self.limits.clamp(role, rotations[..., row, :])
+        return self.pose(posture.replace(rotations=rotations), base=pose)
+
+    @cached_property
+    def volumes(self) -> Volumes:
+        """What the body occupies: capsules and ellipsoids on its joints."""
+        from .volumes import body_volumes
+
+        return body_volumes(self)
+
+
+def _arc_length(places: Floats, chest: int) -> Floats:
+    """(S,): 0 at the hips, 1 at the joint `chest` of the chain, 2 at the head; lengths share each section."""
+    steps = np.linalg.norm(np.diff(places, axis=0), axis=-1)
+    at = np.zeros(len(places))
+    for start, first, last in ((0.0, 0, chest), (1.0, chest, len(places) - 1)):
+        way = np.concatenate([[0.0], np.cumsum(steps[first:last])])
+        whole = way[-1] if way[-1] > 1e-9 else 1.0
+        at[first : last + 1] = start + way / whole
+    at[0] = 0.0  # where nothing lies between hips and arms, both sections begin at the hips
+    return at
+
+
+def _spread(offsets: Floats | None, batch: tuple[int, ...]) -> Floats | None:
+    return None if offsets is None else np.broadcast_to(offsets, (*batch, *offsets.shape[-2:]))

@@ -1,0 +1,174 @@
+"""Reading a joint's name: its side, its word, its number, and whether it only serves the animator's controls.
+
+Every rig spells its names its own way (`mixamorig:LeftForeArm`, `lowerarm_l`, `Bip01 L Forearm`, `J_Bip_L_LowerArm`,
+`Skeleton_arm_joint_L__3_`), out of few words. `read_name` takes a name apart; `WORDS` says what a word may mean and
+how surely. Words are ambiguous ("shoulder" is the clavicle in Mixamo and the upper arm in H-Anim), so a name is only
+evidence: `roles.find_roles` weighs it with how the joints hang together.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LEFT, RIGHT, MIDDLE = "left", "right", ""
+
+# What a word says about a joint: part of the body -> how surely, 1 being the part's own name.
+WORDS: dict[str, dict[str, float]] = {
+    "clavicle": {"shoulder": 1.0},
+    "collar": {"shoulder": 1.0},
+    "collarbone": {"shoulder": 1.0},
+    "sternoclavicular": {"shoulder": 1.0},
+    "acromioclavicular": {"shoulder": 0.6},
+    "scapula": {"shoulder": 0.6},
+    "thorax": {"shoulder": 0.6},  # SMPL with "L_Thorax"
+    "shoulder": {"shoulder": 0.8, "upper_arm": 0.7},
+    "shldr": {"shoulder": 0.5, "upper_arm": 0.8},
+    "shldrbend": {"upper_arm": 1.0},
+    "uppershoulder": {"shoulder": 0.9},
+    "upperarm": {"upper_arm": 1.0},
+    "uparm": {"upper_arm": 1.0},
+    "uarm": {"upper_arm": 1.0},
+    "humerus": {"upper_arm": 1.0},
+    "bicep": {"upper_arm": 0.8},
+    "glenohumeral": {"upper_arm": 1.0},
+    "arm": {"upper_arm": 0.95, "lower_arm": 0.35, "hand": 0.3, "shoulder": 0.05},
+    "forearm": {"lower_arm": 1.0},
+    "farm": {"lower_arm": 0.9},
+    "forearmbend": {"lower_arm": 1.0},
+    "lowerarm": {"lower_arm": 1.0},
+    "lowarm": {"lower_arm": 1.0},
+    "larm": {"lower_arm": 0.6},
+    "elbow": {"lower_arm": 1.0},
+    "radius": {"lower_arm": 1.0},
+    "humeroulnar": {"lower_arm": 1.0},
+    "hand": {"hand": 0.9},
+    "wrist": {"hand": 1.0},
+    "radiocarpal": {"hand": 1.0},
+    "palm": {"hand": 0.3},
+    "thigh": {"upper_leg": 1.0},
+    "thighbend": {"upper_leg": 1.0},
+    "upleg": {"upper_leg": 1.0},
+    "upperleg": {"upper_leg": 1.0},
+    "uleg": {"upper_leg": 1.0},
+    "femur": {"upper_leg": 1.0},
+    "hip": {"upper_leg": 0.9},
+    "leg": {"lower_leg": 0.8, "upper_leg": 0.6, "foot": 0.3, "toes": 0.2},
+    "shin": {"lower_leg": 1.0},
+    "calf": {"lower_leg": 1.0},
+    "lowerleg": {"lower_leg": 1.0},
+    "lowleg": {"lower_leg": 1.0},
+    "knee": {"lower_leg": 1.0},
+    "tibia": {"lower_leg": 1.0},
+    "tibiofemoral": {"lower_leg": 1.0},
+    "ankle": {"foot": 1.0},
+    "talocrural": {"foot": 1.0},
+    "foot": {"foot": 0.95, "toes": 0.5},  # SMPL's "foot" comes after its "ankle"
+    "ball": {"toes": 1.0},
+    "toe": {"toes": 1.0},
+    "toes": {"toes": 1.0},
+    "toebase": {"toes": 1.0},
+    "metatarsal": {"toes": 0.9},
+    "head": {"head": 1.0},
+    "skull": {"head": 1.0},
+    "skullbase": {"head": 1.0},
+    "neck": {"neck": 1.0},
+    "lowerneck": {"neck": 1.0},
+    "upperneck": {"neck": 0.9},
+    "hips": {"hips": 1.0},
+    "pelvis": {"hips": 1.0},
+    "root": {"hips": 0.3},
+    "humanoidroot": {"hips": 1.0},
+    "torso": {"trunk": 1.0},
+    "spine": {"trunk": 1.0},
+    "back": {"trunk": 1.0},
+    "lowerback": {"trunk": 1.0},
+    "upperback": {"trunk": 1.0},
+    "chest": {"trunk": 1.0},
+    "upperchest": {"trunk": 1.0},
+    "abdomen": {"trunk": 1.0},
+    "waist": {"trunk": 1.0},
+    "vertebra": {"trunk": 1.0},
+}
+FINGERS = {"thumb": 0, "pollex": 0, "index": 1, "pointer": 1, "middle": 2, "mid": 2, "ring": 3, "little": 4, "pinky": 4}
+
+_SIDES = {"l": LEFT, "left": LEFT, "lft": LEFT, "r": RIGHT, "right": RIGHT, "rgt": RIGHT}
+# Tokens that say nothing about which part it is.
+# fmt: off
+_FILL = frozenset({
+    "joint", "joints", "jnt", "jt", "bone", "bn", "bip", "biped", "valvebiped", "mixamorig", "hanim", "skeleton",
+    "skel", "armature", "rig", "def", "deform", "cc", "j", "b", "c", "m", "f", "avg", "center", "centre",
+})
+# fmt: on
+# Tokens of joints that are no part of the body: targets and poles of the animator's controls, twist segments,
+# places to hang a weapon on, hair and clothes.
+# fmt: off
+_HELPERS = frozenset({
+    "ik", "fk", "pole", "ctrl", "control", "controller", "target", "twist", "roll", "helper", "slot", "socket",
+    "attach", "prop", "weapon", "mch", "org", "tweak", "vis", "nub", "end", "tip", "aim", "driver", "null",
+    "locator", "sec", "adj", "hair", "skirt", "cloth", "cape", "breast", "bust", "eye", "jaw", "tongue", "tail",
+    "phys", "dummy", "effector",
+})
+# fmt: on
+_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@dataclass(frozen=True)
+class JointName:
+    """A joint's name, taken apart."""
+
+    side: str
+    """ "left", "right" or "" for the middle of the body."""
+    word: str
+    """What is left of it in lower case without sides, numbers and fillers: "forearm", "upleg", "spine"."""
+    numbers: tuple[int, ...]
+    """The numbers in it, in order."""
+    helper: bool
+    """Whether it belongs to the animator's controls, clothes or hair rather than to the body."""
+    meanings: dict[str, float]
+    """Part of the body ("upper_arm", "head", "trunk"...) to how surely the word means it."""
+
+    @property
+    def finger(self) -> int | None:
+        """0 for the thumb to 4 for the little finger, where the word says it."""
+        return next((rank for word, rank in FINGERS.items() if self.word.endswith(word)), None)
+
+
+def read_name(name: str) -> JointName:
+    """Take a joint's name apart."""
+    bare = re.split(r"[:|]", name)[-1] or name  # "mixamorig:LeftArm", "Armature|Hips"
+    bare = re.sub(r"(?i)^(valvebiped\.)?bip\d+[ _.]", "", bare)  # its number is the character's, not the joint's
+    if re.fullmatch(r"(?i)v?[ltc]\d+", bare):  # vertebrae: H-Anim's vl5, vt12, vc7; L5, T8
+        return JointName(MIDDLE, "vertebra", (int(bare.lstrip("vltcVLTC")),), False, WORDS["vertebra"])
+    tokens = [token.lower() for token in _TOKEN.findall(bare)]
+    sides = [_SIDES[token] for token in tokens if token in _SIDES]
+    numbers = tuple(int(token) for token in tokens if token.isdigit())
+    words = [token for token in tokens if not token.isdigit() and token not in _SIDES and token not in _FILL]
+    side = sides[0] if sides else MIDDLE
+    if not sides and words:
+        side, words = _glued_side(words)
+    helper = any(token in _HELPERS for token in words)
+    word, meanings = _meaning(words)
+    return JointName(side, word, numbers, helper, meanings)
+
+
+def _glued_side(words: list[str]) -> tuple[str, list[str]]:
+    """Sides written without a break: "lfemur", "rightarm", "armleft", and "LUArm" (tokens "lu", "arm")."""
+    joined = "".join(words)
+    for mark, side in (("left", LEFT), ("right", RIGHT), ("l", LEFT), ("r", RIGHT)):
+        start, end = joined.removeprefix(mark), joined.removesuffix(mark)
+        if start != joined and (start in WORDS or start.removesuffix("joint") in WORDS or start in FINGERS):
+            return side, [start.removesuffix("joint")]
+        if len(mark) > 1 and end != joined and end in WORDS:
+            return side, [end]
+    return MIDDLE, words
+
+
+def _meaning(words: list[str]) -> tuple[str, dict[str, float]]:
+    """The longest run of words at the end that means something; words before it cost a little certainty."""
+    for skipped in range(len(words)):
+        word = "".join(words[skipped:])
+        if word in WORDS:
+            certainty = 0.9 if skipped else 1.0
+            return word, {part: certainty * sure for part, sure in WORDS[word].items()}
+    return "".join(words), {}
