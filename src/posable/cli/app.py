@@ -1,0 +1,66 @@
+"""The commands, put together. Each lives in a module of its own and says what it does in its docstring."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..compute import PosableError
+from . import convert, data, info, view
+
+app = typer.Typer(
+    name="posable",
+    help="Poses articulated figures: give it a target and it gives back a body.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("info", epilog="Example: posable info boxing.bvh --repair cmu")(info.info)
+app.command("view", epilog="Example: posable view boxing.bvh    or: posable view boxing.bvh --picture boxing.png")(
+    view.view
+)
+app.command("convert", epilog="Example: posable convert boxing.bvh boxing.glb --repair cmu --first-frame 1")(
+    convert.convert
+)
+app.add_typer(data.app, name="data")
+app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"posable {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_tell_version)
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+def run() -> None:
+    """Run the command line and end with its exit code; a failure is one line on stderr, never a traceback."""
+    try:
+        app()
+    except PosableError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:  # `posable info ... | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _fail(message: str) -> None:
+    print(f"posable: {message}", file=sys.stderr)
+    raise SystemExit(1)

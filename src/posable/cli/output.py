@@ -1,0 +1,95 @@
+"""What the commands share: tables for people, the same facts as JSON, progress for what takes long."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..compute import atomic_write
+
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.")
+]
+
+_out = Console(highlight=False)
+_err = Console(stderr=True, highlight=False)
+
+
+def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows under their column names; numbers to the right."""
+    table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    if not rows:
+        _out.print(f"{title}: none")
+        return
+    for name, value in rows[0].items():
+        right = isinstance(value, int | float) and not isinstance(value, bool)
+        table.add_column(name.replace("_", " "), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_shown(value) for value in row.values()))
+    _out.print(table)
+
+
+def show_facts(title: str, facts: Mapping[str, Any]) -> None:
+    """Print a title and a column of facts, leaving out what is empty."""
+    table = Table(show_header=False, box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        if value not in (None, "", [], {}, ()):
+            table.add_row(name.replace("_", " "), _shown(value))
+    _out.print(table)
+
+
+def write_json(path: Path | None, facts: Any) -> bool:
+    """Write facts as JSON where asked; whether they went to the terminal, which then shows nothing else."""
+    if path is None:
+        return False
+    text = json.dumps(facts, indent=2, default=_plain) + "\n"
+    if str(path) == "-":
+        typer.echo(text, nl=False)
+        return True
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return False
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Show a spinner with `what` once the block has run for a second."""
+    status = _err.status(f"{what} ...")
+    timer = threading.Timer(1.0, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        status.stop()
+
+
+def say(text: str) -> None:
+    """Print a line for the person."""
+    _out.print(text, markup=False)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:.1f}"
+    if isinstance(value, list | tuple):
+        return "\n".join(_shown(item) for item in value)
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key}: {_shown(item)}" for key, item in value.items())
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy numbers and arrays as JSON knows them."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

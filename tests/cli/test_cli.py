@@ -1,0 +1,146 @@
+"""The command line as a person and a script meet it: output, files, exit codes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.cli.app import run
+
+
+@pytest.fixture
+def posable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Call `posable ARGS` in this process; gives (exit code, stdout, stderr)."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["posable", *map(str, args)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as stop:
+            run()
+        out, err = capsys.readouterr()
+        code = stop.value.code
+        return (0 if code is None else int(code)), out, err
+
+    return call
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Path:
+    path = tmp_path / "walk.bvh"
+    ps.save(ps.samples.walk(duration=0.5), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["info"], ["view"], ["convert"], ["data", "list"], ["data", "fetch"], ["studio"]]
+)
+def test_every_command_has_help_with_an_example(posable, command: list[str]):
+    code, out, _ = posable(*command, "--help")
+    assert code == 0
+    assert "Usage" in out
+    if command:
+        assert "Example: posable" in out
+
+
+def test_the_version_is_told(posable):
+    assert posable("--version")[:2] == (0, f"posable {ps.__version__}\n")
+
+
+def test_info_tells_what_is_in_a_file_and_writes_the_same_as_json(posable, walk: Path, tmp_path: Path):
+    facts = tmp_path / "facts.json"
+    code, out, _ = posable("info", walk, "--joints", "--json", facts)
+    assert code == 0
+    told = json.loads(facts.read_text())
+    motion = ps.load(walk)
+    assert told["frames"] == len(motion) and told["joints"] == len(motion.skeleton)
+    assert told["fps"] == pytest.approx(motion.fps)
+    assert told["body"]["left_hand"] in motion.skeleton.names
+    assert str(len(motion)) in out and "left_hand" in out
+    assert all(name in out for name in motion.skeleton.names)
+
+
+def test_json_can_go_to_the_terminal_alone(posable, walk: Path):
+    code, out, _ = posable("info", walk, "--json", "-")
+    assert code == 0
+    assert json.loads(out)["file"] == str(walk)
+
+
+def test_convert_keeps_the_motion(posable, walk: Path, tmp_path: Path):
+    there, back = tmp_path / "walk.glb", tmp_path / "back.bvh"
+    assert posable("convert", walk, there)[0] == 0
+    assert posable("convert", there, back)[0] == 0
+    first, second = ps.load(walk), ps.load(back)
+    assert len(first) == len(second) and first.fps == pytest.approx(second.fps)
+    names = [name for name in first.skeleton.names if name in second.skeleton.names]
+    assert len(names) == len(first.skeleton)
+    a = first.skeleton.forward(first.pose).positions
+    b = second.skeleton.forward(second.pose).positions[
+        :, [second.skeleton.index(name) for name in first.skeleton.names]
+    ]
+    np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_convert_can_resample_and_cut(posable, walk: Path, tmp_path: Path):
+    out = tmp_path / "slow.npz"
+    code, text, _ = posable("convert", walk, out, "--first-frame", 5, "--resample", 15, "--json", "-")
+    assert code == 0
+    facts = json.loads(text)
+    assert facts["fps"] == 15
+    assert facts["frames"] == len(ps.load(out)) == int((len(ps.load(walk)) - 6) / 60 * 15 + 1e-6) + 1
+
+
+def test_a_picture_can_be_drawn_without_a_screen(posable, walk: Path, tmp_path: Path):
+    picture = tmp_path / "walk.png"
+    code, _, _ = posable("view", walk, "--picture", picture, "--frames", 3)
+    assert code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (["info", "nowhere.bvh"], 1, "no such file"),
+        (["info", "notes.txt"], 1, "unknown suffix '.txt'"),
+        (["convert", "WALK", "out.xyz"], 1, "known: .bvh"),
+        (["convert", "WALK", "out.amc"], 1, "read only"),
+        (["convert", "WALK", "no/where/out.bvh"], 1, "does not exist"),
+        (["info", "WALK", "--repair", "cmu"], 1, "cmu"),
+        (["info", "WALK", "--animation", "Run"], 1, "animation"),
+        (["info", "WALK", "--fps", "-3"], 1, "fps"),
+        (["info"], 2, "FILE"),
+        (["info", "WALK", "--nonsense"], 2, "nonsense"),
+        (["dance"], 2, "dance"),
+    ],
+)
+def test_a_failure_is_one_line_and_an_exit_code(posable, walk: Path, tmp_path, monkeypatch, args, code, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("hello")
+    ended, _, err = posable(*(str(walk) if arg == "WALK" else arg for arg in args))
+    assert ended == code
+    assert says in err
+    assert "Traceback" not in err
+    if code == 1:
+        assert err.startswith("posable: ") and err.count("\n") == 1
+
+
+def test_a_broken_file_is_told_with_its_place(posable, walk: Path):
+    lines = walk.read_text().splitlines()
+    walk.write_text("\n".join(lines[:-3]))
+    code, _, err = posable("info", walk)
+    assert code == 1
+    assert str(walk) in err and "frame" in err
+
+
+def test_data_can_be_listed_and_fetched_from_the_mirror(posable, data_dir: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("POSABLE_DATA", str(data_dir))
+    code, out, _ = posable("data", "list")
+    assert code == 0 and "17_10" in out and "boxing" in out
+    code, out, _ = posable("data", "fetch", "09_01", "--to", tmp_path, "--json", "-")
+    assert code == 0
+    (path,) = json.loads(out)["paths"]
+    assert Path(path).parent == tmp_path
+    assert Path(path).read_bytes() == (data_dir / "cmu" / "09_01.bvh").read_bytes()
+    code, _, err = posable("data", "fetch", "09_99", "--to", tmp_path)
+    assert code == 1 and "09_99" in err and "09_01" in err
