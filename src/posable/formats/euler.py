@@ -6,6 +6,7 @@ the channels of a BVH file do. Plain NumPy: reading a file must not wait for a c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,7 +23,7 @@ def quaternions_from_euler(axes: Sequence[int], angles: Floats) -> Floats:
 
     Any number of axes and any repetition is allowed. Unit quaternions `wxyz`.
     """
-    flat = angles.reshape(-1, angles.shape[-1])
+    flat = angles.reshape(math.prod(angles.shape[:-1]), angles.shape[-1])
     out = np.empty((len(flat), 4))
     for start in range(0, len(flat), _BLOCK):
         rows = slice(start, start + _BLOCK)
