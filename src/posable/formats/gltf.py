@@ -8,39 +8,27 @@ itself, so that saving keeps all that Posable does not understand.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..compute import PosableError
 from ..compute.types import Floats
 from ..skeleton import KINDS, Character, Motion, Pose, Skeleton
 from .gltf_accessors import Accessors
 from .gltf_animation import animation_names, chosen_animation, frame_times, read_channels
-from .gltf_container import Document, read_document
+from .gltf_container import Document, read_document, write_document
+from .gltf_edit import GltfSource, edited_document, on_character
 from .gltf_mesh import MeshReader
 from .gltf_nodes import SCALE_NOISE, Folded, NodeTree, end_nodes, fold, mark, read_nodes, skeleton_nodes, uneven
 from .gltf_vrm import faces_backwards, humanoid_nodes
+from .gltf_write import new_document
 from .json_place import Place
 
 REST_FPS = 30.0  # of the one frame of a file without animation
 STILL = 1e-6  # [m], relative to the longest offset beyond a metre: a joint that moves less does not move
-
-
-@dataclass(frozen=True)
-class GltfSource:
-    """The file a skeleton came from, kept in `Character.source`: what writing needs to change only the motion.
-
-    `nodes` (J,) and `ends` (E,) are the document's nodes of the skeleton's joints and end sites; `world` is the turn
-    (wxyz) and the scale [m per unit] that reading put above the file's own scene.
-    """
-
-    document: Document
-    nodes: tuple[int, ...]
-    ends: tuple[int, ...]
-    world: tuple[Floats, float]
 
 
 def animations(path: str | PathLike[str]) -> list[str]:
@@ -84,6 +72,29 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
     return Motion(skeleton, _pose(still, moved), fps, name, tuple(notes))
 
 
+def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
+    """Write a `.gltf`, `.glb` or `.vrm` file, complete in itself.
+
+    A skeleton that was read from such a file is written back into it: only the motion changes (see `gltf_edit`). Any
+    other gets a new file (see `gltf_write`); what is no VRM file cannot become one.
+
+    Options: `character`, the path of a file whose skeleton has the same joints, to put the motion on; `keep_animations`
+    (true by default), whether the other animations of the character's file are kept after this one.
+    """
+    if options.get("character") is not None:
+        motion = on_character(motion, read(Path(options["character"]), {}).skeleton, options["character"])
+    character = motion.skeleton.character
+    source = character.source if character else None
+    if isinstance(source, GltfSource) and source.fits(motion.skeleton):
+        document, binary = edited_document(motion, source, keep=bool(options.get("keep_animations", True)))
+    else:
+        document, binary = new_document(motion)
+    extensions = document.get("extensions", {})
+    if path.suffix.lower() == ".vrm" and not {"VRM", "VRMC_vrm"} & set(extensions):
+        raise PosableError(f"cannot write {str(path)!r}: the motion's character is from no VRM file; write a .glb")
+    write_document(path, document, binary)
+
+
 def _skeleton(
     document: Document,
     tree: NodeTree,
@@ -114,7 +125,7 @@ def _skeleton(
     meshes = reader.read(still, bare.forward(bare.rest))
     tree.notes += reader.notes
     found = {role: names[index[node]] for role, node in roles.items() if node in index}
-    source = GltfSource(document, tuple(joints), tuple(ends), world)
+    source = GltfSource(document, tuple(joints), world)
     return bare.replace(character=Character(meshes=meshes, roles=found or None, source=source))
 
 

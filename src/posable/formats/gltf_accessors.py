@@ -145,10 +145,19 @@ class Packer:
     def __init__(self, accessors: list[dict[str, Any]], views: list[dict[str, Any]], binary: bytearray) -> None:
         self.accessors, self.views, self.binary = accessors, views, binary
 
-    def add(self, values: NDArray[Any], kind: str, target: int | None = None, bounds: bool = False) -> int:
+    def add(
+        self,
+        values: NDArray[Any],
+        kind: str,
+        target: int | None = None,
+        *,
+        bounds: bool = False,
+        normalized: bool = False,
+    ) -> int:
         """Append an array and return its accessor's index.
 
-        `bounds` adds the exact minimum and maximum, which positions and key times must have.
+        `bounds` adds the exact minimum and maximum, which positions and key times must have; `normalized` says that
+        whole numbers stand for 0 to 1.
         """
         component = next(code for code, dtype in COMPONENTS.items() if dtype == values.dtype)
         accessor: dict[str, Any] = {
@@ -157,6 +166,8 @@ class Packer:
             "count": len(values),
             "type": kind,
         }
+        if normalized:
+            accessor["normalized"] = True
         if bounds:
             rows = values.reshape(len(values), -1)
             accessor |= {"min": rows.min(axis=0).tolist(), "max": rows.max(axis=0).tolist()}

@@ -45,7 +45,7 @@ class Channel:
         span = self.times[after] - self.times[before]
         share = np.clip((times - self.times[before]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
         # Key times are float32: a frame that is a key but for that rounding is the key, exactly.
-        slack = 4 * np.finfo(np.float32).eps * np.maximum(np.abs(times), 1.0) / np.where(span > 0, span, 1.0)
+        slack = np.finfo(np.float32).eps * np.maximum(np.abs(times), 1.0) / np.where(span > 0, span, 1.0)
         share = np.where(share < slack, 0.0, np.where(share > 1 - slack, 1.0, share))
         if self.interpolation == "STEP":
             return np.where((share >= 1.0)[:, None], values[after], values[before])
