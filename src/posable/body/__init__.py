@@ -10,7 +10,7 @@ from .roles import LIMBS, MARKERS, ROLES, find_roles
 
 if TYPE_CHECKING:
     from . import samples
-    from .figure import MEASURES, figure
+    from .hanim import MEASURES, figure
 
 __all__ = [
     "LIMBS",
@@ -29,9 +29,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     import importlib
 
-    # The module `figure` hides behind the function of the same name: the function is what users call.
     if name in {"figure", "MEASURES"}:
-        return getattr(importlib.import_module(".figure", __name__), name)
+        return getattr(importlib.import_module(".hanim", __name__), name)
     if name == "samples":
         return importlib.import_module(".samples", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -64,7 +64,7 @@ class Volumes:
             ellipsoid's half-axes [m]; positive.
         rotations: (V, 4) an ellipsoid's axes in the joint's frame, wxyz; identity where not given.
         names: (V,) what each volume is, for messages; unique.
-        tones: (V,) 0 for the body's main colour, 1 for the accent.
+        tones: (V,) small numbers that choose a colour: 0 most of a body, 1 its accents, 2 its darker shade.
     """
 
     def __init__(

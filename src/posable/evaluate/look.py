@@ -16,8 +16,9 @@ from .raster import Mesh, vertex_normals
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-BODY, ACCENT, RIGHT = (0.56, 0.66, 0.76), (0.95, 0.52, 0.34), (0.43, 0.54, 0.67)
-"""Colours of the figure: its left and middle, its joints, and its right limbs, a shade darker to tell them apart."""
+BODY, ACCENT, DARK = (0.60, 0.69, 0.78), (0.95, 0.53, 0.35), (0.43, 0.54, 0.66)
+PALETTE = (BODY, ACCENT, DARK)
+"""sRGB colours of the tones of volumes: most of the body, its joints, and a darker shade for its right limbs."""
 
 
 class Look(Protocol):
@@ -78,12 +79,11 @@ class SkinnedLook:
         return Mesh.join(parts)
 
 
-def person_look(body: Humanoid, detail: int = 18) -> RigidLook:
-    """A person's volumes, its right limbs a shade darker and its joints in the accent colour."""
+def person_look(body: Humanoid, detail: int = 24) -> RigidLook:
+    """A person's volumes in the colours of their tones."""
     volumes = body.volumes
     mesh = volumes.tessellated(detail)
-    palette = np.array([RIGHT if name.startswith("right_") else BODY for name in volumes.names])
-    palette[volumes.tones == 1] = ACCENT
+    palette = np.array(PALETTE)[np.minimum(volumes.tones, len(PALETTE) - 1)]
     return RigidLook(mesh.vertices, mesh.normals, mesh.faces, mesh.joints, palette[mesh.volumes])
 
 

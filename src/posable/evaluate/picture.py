@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import numpy as np
 
 from ..compute import PosableError, ShapeError, atomic_write
-from ..compute.types import Ints
+from ..compute.types import Floats, Ints
 from ..skeleton import Motion, Pose, Skeleton
 from .look import Look, look_of
-from .raster import Camera, Floats, Mesh, Pixels, draw
+from .raster import Camera, Mesh, Pixels, draw
 
 if TYPE_CHECKING:
     from ..body import Humanoid

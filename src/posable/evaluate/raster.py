@@ -19,7 +19,7 @@ from ..compute.types import Floats, Ints
 
 Pixels = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
-KEY_LIGHT = np.array([-0.42, 0.80, 0.50])  # world, towards the light; normalised in use
+KEY_LIGHT = np.array([-0.42, 0.80, 0.50])  # towards the light: x to the right of the eye, y up, z towards the eye
 FILL_LIGHT = np.array([0.75, 0.25, 0.35])
 SKY, FLOOR = np.array([1.0, 1.0, 1.0]), np.array([0.945, 0.95, 0.958])
 GRID_LINE = np.array([0.80, 0.815, 0.835])
@@ -72,6 +72,13 @@ class Camera:
         ca, sa, ce, se = np.cos(self.azimuth), np.sin(self.azimuth), np.cos(self.elevation), np.sin(self.elevation)
         return np.array([ca, 0.0, -sa]), np.array([-sa * se, ce, -ca * se]), np.array([-sa * ce, -se, -ca * ce])
 
+    def light(self, direction: Floats) -> Floats:
+        """A light that stands beside the camera, as a unit vector of the world towards it."""
+        right, _, _ = self.axes
+        turned = direction[0] * right + direction[2] * np.array([-right[2], 0.0, right[0]])
+        turned[1] = direction[1]
+        return np.asarray(turned / np.linalg.norm(turned))
+
     def project(self, points: Floats, width: int, height: int) -> tuple[Floats, Floats]:
         """Screen places (..., 2) [pixels] and depths (...,) [m, 0 at the target] of world points (..., 3)."""
         right, up, forward = self.axes
@@ -119,7 +126,7 @@ def draw(mesh: Mesh, camera: Camera, width: int, height: int, *, level: float = 
     normals *= np.where(normals @ forward > 0.0, -1.0, 1.0)[:, None]  # open meshes show their backs
     colours = np.einsum("pk,pkc->pc", weights, mesh.colours[corners])
     hollow = _hollows(winner, np.einsum("pk,pk->p", weights, depth[corners]), h / camera.extent)
-    image[rows, columns] = _shade(colours, normals, forward, hollow)
+    image[rows, columns] = _shade(colours, normals, camera, hollow)
     image = image.reshape(height, samples, width, samples, 3).mean(axis=(1, 3))
     return np.asarray(np.clip(image, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
 
@@ -213,12 +220,12 @@ def _weights(corners: Floats) -> Floats:
     return weights
 
 
-def _shade(colours: Floats, normals: Floats, forward: Floats, hollow: Floats) -> Floats:
+def _shade(colours: Floats, normals: Floats, camera: Camera, hollow: Floats) -> Floats:
     """Light a surface: sky and floor from above and below, a key and a fill light, a gentle rim (P, 3)."""
-    key, fill = KEY_LIGHT / np.linalg.norm(KEY_LIGHT), FILL_LIGHT / np.linalg.norm(FILL_LIGHT)
+    key, fill, forward = camera.light(KEY_LIGHT), camera.light(FILL_LIGHT), camera.axes[2]
     # Half-Lambert softens the terminator, which suits a clay figure better than a hard one.
     lit = (0.5 + 0.5 * normals @ key) ** 1.6
-    ambient = 0.30 + 0.16 * normals[:, 1]
+    ambient = 0.42 + 0.16 * normals[:, 1]
     side = np.maximum(normals @ fill, 0.0)
     facing = np.clip(-(normals @ forward), 0.0, 1.0)
     rim = 0.20 * (1.0 - facing) ** 3
@@ -257,14 +264,13 @@ def _floor_picture(mesh: Mesh, camera: Camera, width: int, height: int, level: f
         lines = np.maximum(lines, np.clip(1.0 - gap / thickness, 0.0, 1.0) * min(1.0, 0.06 / thickness))
     image = SKY + (FLOOR - SKY) * fade[..., None]
     image += (GRID_LINE - image) * (0.75 * lines * fade)[..., None]
-    shade = _shadow(mesh, place, level)
+    shade = _shadow(mesh, place, level, camera.light(KEY_LIGHT))
     shade *= meets
     return np.asarray(image + (SHADOW - image) * (0.62 * shade)[..., None])
 
 
-def _shadow(mesh: Mesh, place: Floats, level: float, cell: float = 0.008) -> Floats:
+def _shadow(mesh: Mesh, place: Floats, level: float, key: Floats, cell: float = 0.008) -> Floats:
     """Darkness 0..1 of floor places (H, W, 2): the mesh thrown along the key light, blurred more the higher it is."""
-    key = KEY_LIGHT / np.linalg.norm(KEY_LIGHT)
     rise = np.maximum(mesh.vertices[:, 1] - level, 0.0)
     thrown = mesh.vertices[:, [0, 2]] - rise[:, None] * (key[[0, 2]] / key[1])
     corner = thrown.min(axis=0) - 0.4

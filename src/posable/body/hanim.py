@@ -1,0 +1,194 @@
+"""The built-in figure: a person with H-Anim's structure, human proportions and eleven measures to change.
+
+Names are those of H-Anim (ISO/IEC 19774, first edition), a subset of its joints in its hierarchy: pelvis, three joints
+of the back (vl5, vt10, vt5), neck (vc7) and head (skullbase), clavicles, limbs, toes, and mitten fingers with a thumb.
+The rest pose is H-Anim's neutral one: standing, arms hanging, palms in, facing +Z, the soles on y = 0.
+
+The eleven measures are those of Unzueta et al. 2008, section 9 (`specs/reconstruct.md`, section 2). Their defaults are
+fractions of the stature: segment lengths and heights of Drillis and Contini as printed by Winter 2009, Fig. 4.1 (ankle
+.039, knee .285, hip .530, shoulder .818, upper arm .186, forearm .146, hand .108, foot .152); heights of the back's
+joints, of the base of the skull and the distance between the hips after the default figure of H-Anim. Winter's
+shoulder breadth (.259) is measured outside; the joints of the shoulders lie .21 apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compute import PosableError, UnknownNameError
+from ..compute.types import Floats
+from ..skeleton import Skeleton
+from .humanoid import Humanoid
+
+MEASURES: dict[str, float] = {
+    "foot": 0.152,
+    "calf": 0.246,
+    "thigh": 0.245,
+    "pelvis": 0.050,
+    "pelvis_width": 0.105,
+    "torso": 0.2845,
+    "torso_width": 0.210,
+    "neck": 0.062,
+    "upper_arm": 0.186,
+    "forearm": 0.146,
+    "hand": 0.108,
+}
+"""The eleven measures, as fractions of the stature: lengths between joints, widths between left and right joints.
+
+`pelvis` goes from the line of the hips up to the root, `torso` from there to the base of the neck (vc7), `neck` to
+the base of the skull; `hand` from the wrist to the fingertips, `foot` from heel to toe tip.
+"""
+
+_ANKLE_HEIGHT, _HEAD = 0.039, 0.0735  # fractions of the stature that no measure names: they take up what is left
+_UPRIGHT = ("calf", "thigh", "pelvis", "torso", "neck")
+
+_ROLES = {
+    "hips": "HumanoidRoot",
+    "spine": "vl5",
+    "chest": "vt10",
+    "upper_chest": "vt5",
+    "neck": "vc7",
+    "head": "skullbase",
+}
+_SIDE_ROLES = {
+    "shoulder": "sternoclavicular",
+    "upper_arm": "shoulder",
+    "lower_arm": "elbow",
+    "hand": "wrist",
+    "upper_leg": "hip",
+    "lower_leg": "knee",
+    "foot": "ankle",
+    "toes": "metatarsal",
+}
+
+
+def figure(height: float = 1.75, **measures: float) -> Humanoid:
+    """The built-in figure.
+
+    Args:
+        height: stature, sole to top of the head [m].
+        **measures: any of the eleven `MEASURES` [m]. Those not given keep human proportions: lengths across and along
+            the arms follow the stature, and the upright ones share what the given ones leave of it, so that the
+            figure is as tall as was asked.
+
+    Returns:
+        A Humanoid whose rest pose is the neutral pose; canonical rotations are its local rotations.
+    """
+    lengths = body_lengths(height, measures)
+    roles = dict(_ROLES)
+    for side, letter in (("left", "l"), ("right", "r")):
+        roles |= {f"{side}_{role}": f"{letter}_{joint}" for role, joint in _SIDE_ROLES.items()}
+    return Humanoid(figure_skeleton(lengths), roles=roles)
+
+
+def body_lengths(height: float, measures: dict[str, float]) -> dict[str, float]:
+    """All lengths of a figure [m]: the eleven measures, `ankle` (height of the joint) and `head` (above its joint)."""
+    if not (np.isfinite(height) and height > 0.0):
+        raise PosableError(f"height is {height}; expected metres above 0")
+    for name, value in measures.items():
+        if name not in MEASURES:
+            raise UnknownNameError("body measure", name, MEASURES)
+        if not (np.isfinite(value) and value > 0.0):
+            raise PosableError(f"{name} is {value}; expected metres above 0")
+    shares = MEASURES | {"ankle": _ANKLE_HEIGHT, "head": _HEAD}
+    lengths = {name: share * height for name, share in shares.items()} | measures
+    free = [name for name in (*_UPRIGHT, "ankle", "head") if name not in measures]
+    given = sum(measures.get(name, 0.0) for name in _UPRIGHT)
+    stretch = (height - given) / sum(lengths[name] for name in free)
+    if not 0.5 <= stretch <= 2.0:
+        fitting = given / (sum(shares[name] for name in _UPRIGHT if name in measures) or 1.0)
+        raise PosableError(
+            f"measures of {given:.3f} m in all leave {height - given:.3f} m of a height of {height} m for "
+            f"{', '.join(free)}; a height of about {fitting:.2f} m would suit them"
+        )
+    return lengths | {name: lengths[name] * stretch for name in free}
+
+
+def figure_skeleton(lengths: dict[str, float]) -> Skeleton:
+    """The skeleton of a figure with these lengths (as `body_lengths` gives them)."""
+    plan = _Plan()
+    m = lengths
+    hips = m["ankle"] + m["calf"] + m["thigh"]
+    plan.joint("HumanoidRoot", None, (0.0, hips + m["pelvis"], 0.0), "free")
+    # H-Anim hangs the legs on the sacroiliac joint, which in a living body hardly moves.
+    plan.joint("sacroiliac", "HumanoidRoot", (0.0, 0.0, 0.0), "fixed")
+    for letter, side in (("l", 1.0), ("r", -1.0)):
+        _leg(plan, m, letter, side)
+    below = "HumanoidRoot"
+    for name, low, high in (("vl5", 0.0, 0.084), ("vt10", 0.084, 0.41), ("vt5", 0.41, 0.713), ("vc7", 0.713, 1.0)):
+        plan.joint(name, below, (0.0, m["torso"] * (high - low), 0.0))
+        below = name
+    plan.joint("skullbase", "vc7", (0.0, m["neck"], 0.0))
+    plan.end("skull_tip", "skullbase", (0.0, m["head"], 0.0))
+    for letter, side in (("l", 1.0), ("r", -1.0)):
+        _arm(plan, m, letter, side)
+    return plan.skeleton()
+
+
+def _leg(plan: _Plan, m: dict[str, float], letter: str, side: float) -> None:
+    ball = 0.45 * m["ankle"]  # height of the joint of the toes
+    plan.joint(f"{letter}_hip", "sacroiliac", (side * m["pelvis_width"] / 2, -m["pelvis"], 0.0))
+    plan.joint(f"{letter}_knee", f"{letter}_hip", (0.0, -m["thigh"], 0.0), "hinge", (1.0, 0.0, 0.0))
+    plan.joint(f"{letter}_ankle", f"{letter}_knee", (0.0, -m["calf"], 0.0))
+    plan.joint(
+        f"{letter}_metatarsal", f"{letter}_ankle", (0.0, ball - m["ankle"], 0.47 * m["foot"]), "hinge", (1.0, 0.0, 0.0)
+    )
+    plan.end(f"{letter}_heel", f"{letter}_ankle", (0.0, -m["ankle"], -0.25 * m["foot"]))
+    plan.end(f"{letter}_toe_tip", f"{letter}_metatarsal", (0.0, -ball, 0.28 * m["foot"]))
+
+
+def _arm(plan: _Plan, m: dict[str, float], letter: str, side: float) -> None:
+    inner = 0.15 * m["torso_width"] / 2
+    # The clavicle starts at .836 of the torso, which puts the shoulders at .818 of the default stature.
+    plan.joint(f"{letter}_sternoclavicular", "vt5", (side * inner, m["torso"] * (0.836 - 0.713), 0.0))
+    plan.joint(f"{letter}_shoulder", f"{letter}_sternoclavicular", (side * (m["torso_width"] / 2 - inner), 0.0, 0.0))
+    plan.joint(
+        f"{letter}_elbow",
+        f"{letter}_shoulder",
+        (0.0, -m["upper_arm"], 0.0),
+        "hinge_twist",
+        (-1.0, 0.0, 0.0),
+        (0.0, -1.0, 0.0),
+    )
+    plan.joint(f"{letter}_wrist", f"{letter}_elbow", (0.0, -m["forearm"], 0.0))
+    curl = (0.0, 0.0, -side)  # positive angles close the hand: palms face the body
+    plan.joint(f"{letter}_index1", f"{letter}_wrist", (0.0, -0.50 * m["hand"], 0.0), "hinge", curl)
+    plan.joint(f"{letter}_index2", f"{letter}_index1", (0.0, -0.25 * m["hand"], 0.0), "hinge", curl)
+    plan.end(f"{letter}_fingertips", f"{letter}_index2", (0.0, -0.25 * m["hand"], 0.0))
+    plan.joint(f"{letter}_thumb1", f"{letter}_wrist", (0.0, -0.16 * m["hand"], 0.15 * m["hand"]))
+    plan.end(f"{letter}_thumb_tip", f"{letter}_thumb1", (0.0, -0.30 * m["hand"], 0.17 * m["hand"]))
+
+
+class _Plan:
+    """Joints and end sites by name, in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self.joints: list[tuple[str, str | None, tuple[float, float, float], str, Floats]] = []
+        self.ends: list[tuple[str, str, tuple[float, float, float]]] = []
+
+    def joint(
+        self,
+        name: str,
+        parent: str | None,
+        offset: tuple[float, float, float],
+        kind: str = "ball",
+        axis: tuple[float, float, float] = (1.0, 0.0, 0.0),
+        twist: tuple[float, float, float] = (0.0, 1.0, 0.0),
+    ) -> None:
+        self.joints.append((name, parent, offset, kind, np.array([axis, twist])))
+
+    def end(self, name: str, parent: str, offset: tuple[float, float, float]) -> None:
+        self.ends.append((name, parent, offset))
+
+    def skeleton(self) -> Skeleton:
+        names = [name for name, *_ in self.joints]
+        return Skeleton(
+            names,
+            [-1 if parent is None else names.index(parent) for _, parent, *_ in self.joints],
+            [offset for _, _, offset, *_ in self.joints],
+            kinds=[kind for _, _, _, kind, _ in self.joints],
+            axes=[axes for *_, axes in self.joints],
+            end_parents=[names.index(parent) for _, parent, _ in self.ends],
+            end_offsets=[offset for *_, offset in self.ends],
+            end_names=[name for name, *_ in self.ends],
+        )

@@ -1,0 +1,77 @@
+"""Where a body touches the floor: its soles, and its stature, from joints that rarely say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..math import rotate
+
+if TYPE_CHECKING:
+    from .humanoid import Humanoid
+
+WITHOUT_HEAD_AND_FEET = 0.8875
+"""Calf, thigh, pelvis, torso and neck of a person, as a fraction of the stature (`figure.MEASURES`)."""
+
+
+@dataclass(frozen=True)
+class Sole:
+    """The underside of a foot, seen from its ankle in the neutral pose [m], all positive."""
+
+    depth: float
+    """How far below the ankle it lies."""
+    heel: float
+    """How far behind the ankle it ends."""
+    ball: float
+    """How far ahead the toes bend."""
+    tip: float
+    """How far ahead the toes end."""
+    hinge: float
+    """How high above the sole the toes' joint lies."""
+
+
+def stature(body: Humanoid) -> float:
+    """Sole to top of the head [m], from the body's height without head and feet."""
+    return body.height / WITHOUT_HEAD_AND_FEET
+
+
+def sole_of(body: Humanoid, side: str) -> Sole:
+    """The sole of the "left" or "right" foot.
+
+    The built-in figure has end sites at heels and toe tips. Other rigs have at most a joint at the toes; what they do
+    not say is taken from human proportions: the ankle .039 of the stature above the sole, the foot .152 of it long,
+    a quarter of which lies behind the ankle (Drillis and Contini, in Winter 2009, Fig. 4.1).
+    """
+    frames = body.skeleton.forward(body.neutral_pose)
+    ankle = frames.positions[body.index(f"{side}_foot")]
+    tall = stature(body)
+    depth, long = 0.039 * tall, 0.152 * tall
+    ball, hinge, heel, tip = 0.47 * long, 0.45 * depth, 0.25 * long, 0.75 * long
+    if (toes := body.roles.get(f"{side}_toes")) is not None:
+        ahead = frames.positions[toes] - ankle
+        if ahead[2] > 0.1 * long:  # a rig may put the joint of its toes at the ankle: it tells nothing then
+            tip += float(ahead[2]) - ball
+            ball, hinge = float(ahead[2]), max(0.0, depth + float(ahead[1]))
+    ends = {name: e for e, name in enumerate(body.skeleton.end_names)}
+    if {f"{side[0]}_heel", f"{side[0]}_toe_tip"} <= set(ends):
+        behind, front = (frames.ends[ends[f"{side[0]}_{name}"]] - ankle for name in ("heel", "toe_tip"))
+        depth, heel, tip = -float(behind[1]), -float(behind[2]), float(front[2])
+        hinge = depth + float(frames.positions[body.index(f"{side}_toes")][1] - ankle[1])
+    return Sole(depth, heel, ball, tip, hinge)
+
+
+def sole_points(body: Humanoid, side: str) -> tuple[np.ndarray, np.ndarray]:
+    """Heel and ball (2, 3) in the foot joint's frame, toe tip (1, 3) in the toes' (else the foot's) [m]."""
+    sole = sole_of(body, side)
+    frames = body.skeleton.forward(body.neutral_pose)
+    foot = body.index(f"{side}_foot")
+    toes = body.roles.get(f"{side}_toes", foot)
+
+    def local(joint: int, z: float) -> np.ndarray:
+        place = frames.positions[foot] + np.array([0.0, -sole.depth, z]) - frames.positions[joint]
+        q = frames.orientations[joint] * np.array([1.0, -1.0, -1.0, -1.0])
+        return np.asarray(rotate(q, place))
+
+    return np.stack([local(foot, -sole.heel), local(foot, sole.ball)]), local(toes, sole.tip)[None]
