@@ -49,7 +49,7 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"character", "keep_animations"}),
     ),
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
-    Format("URDF", "urdf", (".urdf",), writes=False),
+    Format("URDF", "urdf", (".urdf",), frozenset({"up"}), writes=False),
 )
 
 

@@ -28,7 +28,7 @@ from .gltf_write import new_document
 from .json_place import Place
 
 REST_FPS = 30.0  # of the one frame of a file without animation
-STILL = 1e-6  # [m], relative to the longest offset beyond a metre: a joint that moves less does not move
+STILL = 1e-5  # [m], relative to the longest offset beyond a metre: exporters' rounding is no movement of a joint
 
 
 def animations(path: str | PathLike[str]) -> list[str]:
@@ -69,7 +69,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
     if times[0] > 1e-4:
         notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
     notes += _scale_notes(still, moved, skeleton.names)
-    return Motion(skeleton, _pose(still, moved), fps, name, tuple(notes))
+    return Motion(skeleton, _pose(still, moved, 0.0 if mark(place).has("fps") else STILL), fps, name, tuple(notes))
 
 
 def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
@@ -156,11 +156,11 @@ def _check_axes(ours: Place, kind: str, axes: Floats) -> None:
         ours.fail(f"are {axes.tolist()}: a {kind} needs an axis (and a twist axis across it)", "axes")
 
 
-def _pose(still: Folded, moved: Folded) -> Pose:
-    """The frames; joint offsets only if some joint really leaves its place."""
+def _pose(still: Folded, moved: Folded, noise: float) -> Pose:
+    """The frames; joint offsets only if some joint leaves its place by more than the `noise` [m]."""
     away = np.abs(moved.offsets[:, 1:] - still.offsets[1:])
     longest = max(1.0, float(np.abs(still.offsets).max()))
-    offsets = moved.offsets if away.size and away.max() > STILL * longest else None
+    offsets = moved.offsets if away.size and away.max() > noise * longest else None
     return Pose(moved.translation, moved.rotations, offsets)
 
 
