@@ -1,0 +1,15 @@
+"""The studio: a browser page with a figure, a timeline, and a tab for each job.
+
+`posable studio` opens it; `Studio` and `launch` do the same from Python. A job is a class in `posable.studio.tabs`.
+"""
+
+from ..compute import require
+
+require("viser", "studio")
+
+from .app import Studio, launch  # noqa: E402
+from .session import Selection, Session  # noqa: E402
+from .tabs import TABS, Tab  # noqa: E402
+from .tracks import Track  # noqa: E402
+
+__all__ = ["TABS", "Selection", "Session", "Studio", "Tab", "Track", "launch"]

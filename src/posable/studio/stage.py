@@ -1,0 +1,207 @@
+"""The stage: ground, light, cameras, and the bodies on it.
+
+Everything that belongs to the world hangs on one node, `/world`. To follow a body, that node is moved against the
+body's calm way over the floor: the body stays in the middle of every window, the ground glides, and each window
+keeps its own camera, which the server never takes out of the user's hand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import viser
+
+from ..compute.types import Floats
+from ..skeleton import Frames
+from . import theme
+from .looks import BoneLook, CharacterLook, Look, VolumeLook, moves_joints, volumes_of
+from .tracks import Track
+
+LOOKS = ("body", "bones", "both")
+ARRANGEMENTS = ("beside", "over")
+FIELD = np.deg2rad(32.0)
+"""Vertical field of view of a window: long enough that a body is not distorted."""
+DIRECTION = np.array([0.62, 0.26, 1.0]) / np.linalg.norm([0.62, 0.26, 1.0])
+"""From a body to the camera: in front of it, to its left, a little above."""
+SHARE, LOWER = 0.74, 0.07
+"""Shares of a window's height: what bodies take of it, and how far above its middle they stand."""
+GHOST = 0.45
+"""Opacity of a body that is seen through: with its bones, or over another body."""
+
+
+class Stage:
+    """What is seen, on a viser server. Not safe for several threads: the session's lock is held."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._scene = server.scene
+        self._looks: dict[Track, tuple[list[Look], list[Look]]] = {}  # body, bones
+        self._names = 0
+        self.look = "body"
+        self.arrangement = "beside"
+        self.following = True
+        self.offset = np.zeros(3)  # where /world lies
+        _dress(server)
+        self.world = self._scene.add_frame("/world", show_axes=False)
+        _floor(self._scene)
+        self._mark = self._scene.add_icosphere("/world/mark", radius=0.022, color=theme.MARK, visible=False)
+        self._label = self._scene.add_label(
+            "/world/name", "", visible=False, anchor="bottom-left", font_screen_scale=1.3
+        )
+
+    def show(self, tracks: tuple[Track, ...]) -> None:
+        """Put these tracks on the stage, in this order, and take the others off."""
+        for gone in [track for track in self._looks if track not in tracks]:
+            body, bones = self._looks.pop(gone)
+            for look in (*body, *bones):
+                look.remove()
+        for place, track in enumerate(tracks):
+            track.hue = place
+        self._arrange(tracks)
+        for track in tracks:
+            if track not in self._looks:
+                self._looks[track] = self._make(track)
+        self.apply_look(tracks)
+
+    def apply_look(self, tracks: tuple[Track, ...]) -> None:
+        """Show the bodies, the bones or both; one body over another is seen through."""
+        for place, track in enumerate(tracks):
+            body, bones = self._looks[track]
+            covered = place > 0 and self.arrangement == "over"
+            opacity = GHOST if covered or self.look == "both" else 1.0
+            for look in body:
+                look.show(self.look != "bones", opacity)
+            for look in bones:
+                look.show(self.look != "body" or not body, 1.0)
+
+    def update(self, poses: dict[Track, Frames], ground: Floats, mark: tuple[Floats, str] | None) -> None:
+        """Draw one moment.
+
+        Args:
+            poses: where the joints of each track are on the stage.
+            ground: (2,) x and z of what is followed [m].
+            mark: place (3,) and name of the joint that is marked, or None.
+        """
+        wanted = np.array([-ground[0], 0.0, -ground[1]]) if self.following else np.zeros(3)
+        with self._server.atomic():
+            if not np.array_equal(wanted, self.offset):
+                self.offset = wanted
+                self.world.position = wanted
+            for track, frames in poses.items():
+                body, bones = self._looks[track]
+                if self.look != "bones":
+                    for look in body:
+                        look.update(frames)
+                if self.look != "body" or not body:
+                    for look in bones:
+                        look.update(frames)
+            self._mark.visible = self._label.visible = mark is not None
+            if mark is not None:
+                self._mark.position = mark[0]
+                self._label.position = mark[0] + np.array([0.0, 0.03, 0.0])
+                self._label.text = mark[1]
+
+    def frame(self, tracks: tuple[Track, ...], client: viser.ClientHandle | None = None) -> None:
+        """Have the bodies in full view: in one window, or in all of them and in those still to come."""
+        look_at, position = self._viewpoint(tracks)
+        windows = self._server.get_clients().values() if client is None else (client,)
+        for window in windows:
+            with window.atomic():
+                window.camera.fov = FIELD
+                window.camera.position = position
+                window.camera.look_at = look_at
+        if client is None:
+            initial = self._server.initial_camera
+            initial.fov = FIELD
+            initial.position = position
+            initial.look_at = look_at
+
+    def clear(self) -> None:
+        """Take every body off the stage."""
+        self.show(())
+
+    def _make(self, track: Track) -> tuple[list[Look], list[Look]]:
+        self._names += 1
+        name = f"/world/body{self._names}"
+        start, tones = track.frames(0.0), theme.tones(track.hue)
+        body: list[Look] = []
+        character, volumes = track.skeleton.character, volumes_of(track.body)
+        if character is not None and character.meshes:
+            body.append(CharacterLook(self._scene, name, character, start, tones[0]))
+        elif volumes is not None:
+            body.append(VolumeLook(self._scene, name, volumes, start, tones))
+        return body, [BoneLook(self._scene, name, start, moves_joints(track.motion.pose), tones)]
+
+    def _arrange(self, tracks: tuple[Track, ...]) -> None:
+        """Beside: each starts on a line along x, none in another's way. Over: all where their files have them."""
+        edge = 0.0
+        for place, track in enumerate(tracks):
+            if self.arrangement == "over" or len(tracks) == 1:
+                track.place = np.zeros(3)
+                continue
+            left, right = track.box[:, 0]
+            edge = edge - left if place else 0.0
+            start = track.motion.pose.translation[0]
+            track.place = np.array([edge - start[0], 0.0, -start[2]])
+            edge += right + 0.25
+
+    def _viewpoint(self, tracks: tuple[Track, ...]) -> tuple[Floats, Floats]:
+        """A point to look at and one to look from, (3,) each [m]."""
+        if not tracks:
+            low, high = np.array([-0.5, 0.0, -0.5]), np.array([0.5, 1.8, 0.5])
+        else:
+            leader = tracks[0].ground(0.0) if self.following else np.zeros(2)
+            shift = [np.insert(track.ground(0.0) - leader, 1, 0.0) for track in tracks]
+            low = np.min([track.box[0] + s for track, s in zip(tracks, shift)], axis=0)
+            high = np.max([track.box[1] + s for track, s in zip(tracks, shift)], axis=0)
+            low[1] = min(low[1], 0.0) if low[1] > -2.0 else low[1]
+        centre, size = (low + high) / 2, np.maximum(high - low, 0.2)
+        half = np.tan(FIELD / 2)
+        wide = float(np.hypot(size[0], size[2]))
+        far = max(size[1] / (2 * half * SHARE), wide / (2 * half * 1.35)) + wide / 2
+        centre[1] -= LOWER * 2 * half * far  # the timeline covers the lower end of a window
+        return centre, centre + DIRECTION * far
+
+
+def _dress(server: viser.ViserServer) -> None:
+    """Light, air and the panel's colours."""
+    server.gui.configure_theme(
+        titlebar_content=None,
+        control_width="medium",
+        show_logo=False,
+        show_share_button=False,
+        brand_color=theme.BRAND,
+    )
+    server.gui.main_panel.dock_right()
+    scene = server.scene
+    scene.set_up_direction("+y")
+    # A soft sun from the front left, a cool sky, and a room around for what shines.
+    scene.configure_default_lights(enabled=False)
+    scene.configure_environment_map("studio", environment_intensity=0.35)
+    scene.add_light_directional(
+        "/sun", color=(255, 246, 236), intensity=2.1, cast_shadow=True, position=(2.6, 5.0, 3.2)
+    )
+    scene.add_light_directional("/rim", color=(206, 224, 255), intensity=0.9, position=(-3.0, 2.5, -4.0))
+    scene.add_light_hemisphere("/air", sky_color=(235, 242, 250), ground_color=(190, 180, 170), intensity=0.7)
+    steps = np.linspace(0.0, 1.0, 256)[:, None, None] ** 0.8
+    sky = np.array(theme.SKY_TOP) * (1 - steps) + np.array(theme.SKY_BOTTOM) * steps
+    scene.set_background_image(np.broadcast_to(sky, (256, 16, 3)).astype(np.uint8), format="png")
+
+
+def _floor(scene: viser.SceneApi) -> None:
+    scene.add_grid(
+        "/world/floor",
+        width=200.0,
+        height=200.0,
+        plane="xz",
+        cell_size=0.5,
+        cell_color=theme.GRID,
+        cell_thickness=1.0,
+        section_size=2.0,
+        section_color=theme.GRID_STRONG,
+        section_thickness=1.0,
+        fade_distance=16.0,
+        fade_strength=1.5,
+        shadow_opacity=0.28,
+        plane_color=theme.FLOOR,
+        plane_opacity=0.9,
+    )

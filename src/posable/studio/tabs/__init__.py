@@ -1,0 +1,36 @@
+"""Tabs: each job of the studio is one module here.
+
+A tab is a class with a `title`, `build`, `update(time)` and `close`, given the session when it is made. To add a job,
+write a module with such a class and name it in `TABS`; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..session import Session
+from .play import PlayTab
+from .plot import PlotTab
+
+
+class Tab(Protocol):
+    """What the studio asks of a tab."""
+
+    title: str
+
+    def __init__(self, session: Session) -> None: ...
+
+    def build(self) -> None:
+        """Add the tab's controls with `session.gui`; called once, inside the tab's page of the panel."""
+
+    def update(self, time: float) -> None:
+        """Follow the moment that was just drawn, at `time` seconds; called up to 60 times a second."""
+
+    def close(self) -> None:
+        """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
+
+
+TABS: tuple[type[Tab], ...] = (PlayTab, PlotTab)
+"""The studio's tabs, from left to right."""
+
+__all__ = ["TABS", "PlayTab", "PlotTab", "Tab"]

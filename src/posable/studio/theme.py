@@ -1,0 +1,46 @@
+"""Colours and names of the page: calm, light, readable."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Rgb: TypeAlias = tuple[int, int, int]
+
+TITLE = "Posable studio"
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke='%232e6880' "
+    "stroke-width='3' stroke-linecap='round' stroke-linejoin='round'%3E%3Ccircle cx='16' cy='6' r='3.5' "
+    "fill='%23c8743c' stroke='none'/%3E%3Cpath d='M16 12v8l-5 9M16 20l6 4-1 6M6 17l10-4 6 4 4-5'/%3E%3C/svg%3E"
+)
+"""The page's sign: a figure in mid-stride."""
+BRAND: Rgb = (46, 104, 128)
+PALETTE: tuple[tuple[Rgb, Rgb], ...] = (
+    ((205, 146, 112), (52, 74, 94)),  # clay and slate
+    ((112, 152, 180), (40, 56, 84)),  # sky and ink
+    ((176, 190, 140), (74, 92, 60)),  # sage and moss
+    ((206, 160, 190), (96, 62, 92)),  # rose and plum
+)
+"""Main colour and accent of the first body, the second, and so on, around again."""
+LINES: tuple[str, ...] = ("#c8743c", "#2e6880", "#6f8f3a", "#8a4f7d", "#b08a2e", "#4c5a9c")
+"""Colours of the lines of a plot."""
+SKY_TOP: Rgb = (214, 224, 232)
+SKY_BOTTOM: Rgb = (246, 247, 248)
+FLOOR: Rgb = (238, 240, 241)
+GRID: Rgb = (205, 211, 215)
+GRID_STRONG: Rgb = (172, 181, 188)
+MARK: Rgb = (224, 102, 60)
+
+
+def tones(hue: int) -> tuple[Rgb, Rgb]:
+    """Main colour and accent of a body."""
+    return PALETTE[hue % len(PALETTE)]
+
+
+def plain(text: object, most: int = 400) -> str:
+    """Text made safe for a page that reads Markdown and HTML: names in files come from strangers."""
+    short = str(text)
+    short = short if len(short) <= most else short[: most - 1] + "…"
+    special = set("\\`*_{}[]()#+-.!|~>$:")
+    named = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&#39;"}
+    spaced = "".join(c if c.isprintable() else " " for c in short)
+    return "".join(named.get(c) or (f"&#{ord(c)};" if c in special else c) for c in spaced)
