@@ -55,7 +55,7 @@ docs check-docs: $(VENV)/.dev
 	@echo "docs: docs/_build/html/index.html"
 
 soak: $(VENV)/.dev node
-	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -n $(WORKERS) -m soak --durations=0
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -n $(WORKERS) -m soak --durations=0 --junit-xml=build/soak.xml
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

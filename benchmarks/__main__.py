@@ -17,7 +17,8 @@ def main(wanted: list[str]) -> int:
     for name in wanted or known:
         print(f"\n# {name}\n", flush=True)
         tables = importlib.import_module(f"benchmarks.bench_{name}").run()
-        save(name, tables)
+        if tables:
+            save(name, tables)
         print("\n\n".join(one.markdown() for one in tables), flush=True)
     return 0
 
