@@ -42,6 +42,11 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
     Options: `animation` (name or number; the first by default; a file without any gives one frame at rest), `fps` (the
     rate to sample at), `scale` [m per unit] for files that are not in metres.
     """
+    with np.errstate(all="ignore"):  # absurd numbers overflow on the way, and are refused where they would stay
+        return _read(path, options)
+
+
+def _read(path: Path, options: Mapping[str, Any]) -> Motion:
     document = read_document(path)
     tree = read_nodes(document)
     accessors = Accessors(document)
@@ -52,6 +57,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
     turn = np.array([0.0, 0.0, 1.0, 0.0] if faces_backwards(document) else [1.0, 0.0, 0.0, 0.0])
     world = (turn, float(options.get("scale", 1.0)))
     still = fold(tree, joints, world, {})
+    _check_finite(document.root.items("nodes")[joints[0]], still)
     skeleton = _skeleton(document, tree, joints, world, still, roles, accessors)
 
     concerned = {*joints, *tree.ancestors(joints[0])}
@@ -61,15 +67,16 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
     if animation is None or not channels:
         fps = float(options.get("fps", REST_FPS))
         pose = Pose(skeleton.offsets[None, 0], skeleton.rest_rotations[None])
-        return Motion(skeleton, pose, fps, name, (*notes, "the file has no animation: one frame at rest"))
+        return Motion(skeleton, pose, fps, name, _few([*notes, "the file has no animation: one frame at rest"]))
     place = document.root.items("animations")[animation]
-    times, fps = frame_times(channels, place, options.get("fps"), len(joints))
+    times, fps = frame_times(channels, place, options.get("fps"), max(len(joints), len(channels)))
     tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
     moved = fold(tree, joints, world, tracks, len(times))
+    _check_finite(place, moved)
     if times[0] > 1e-4:
         notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
     notes += _scale_notes(still, moved, skeleton.names)
-    return Motion(skeleton, _pose(still, moved, 0.0 if mark(place).has("fps") else STILL), fps, name, tuple(notes))
+    return Motion(skeleton, _pose(still, moved, 0.0 if mark(place).has("fps") else STILL), fps, name, _few(notes))
 
 
 def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
@@ -154,6 +161,17 @@ def _check_axes(ours: Place, kind: str, axes: Floats) -> None:
     one, two = kind in ("hinge", "hinge_twist", "slide"), kind == "hinge_twist"
     if (one and lengths[0] < 1e-6) or (two and (lengths[1] < 1e-6 or abs(axes[0] @ axes[1]) > 1e-6)):
         ours.fail(f"are {axes.tolist()}: a {kind} needs an axis (and a twist axis across it)", "axes")
+
+
+def _few(notes: list[str], most: int = 20) -> tuple[str, ...]:
+    return tuple(notes if len(notes) <= most else [*notes[:most], f"and {len(notes) - most} more"])
+
+
+def _check_finite(place: Place, folded: Folded) -> None:
+    if not all(
+        np.isfinite(array).all() for array in (folded.translation, folded.rotations, folded.offsets, folded.scale)
+    ):
+        place.fail("its transforms multiply beyond all numbers")
 
 
 def _pose(still: Folded, moved: Folded, noise: float) -> Pose:

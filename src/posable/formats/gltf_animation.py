@@ -21,7 +21,7 @@ from .json_place import Place
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
 USUAL_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 72.0, 75.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0)
-FREE_ROWS = 2_000_000  # frames times joints that any file may ask for, however few keys it has
+FREE_ROWS = 1_000_000  # frames times tracks that any file may ask for, however few keys it has
 ROWS_PER_KEY = 32
 
 
@@ -129,8 +129,8 @@ def _read_channel(sampler: Place, accessors: Accessors, node: int, path: str) ->
     return Channel(node, path, times, values, interpolation)
 
 
-def frame_times(channels: list[Channel], animation: Place, fps: float | None, joints: int) -> tuple[Floats, float]:
-    """The times (F,) [s] to sample at and the frame rate; `fps` overrides the file's."""
+def frame_times(channels: list[Channel], animation: Place, fps: float | None, tracks: int) -> tuple[Floats, float]:
+    """The times (F,) [s] to sample `tracks` joints at, and the frame rate; `fps` overrides the file's."""
     keys = np.unique(np.concatenate([channel.times for channel in channels]))
     start, duration = float(keys[0]), float(keys[-1] - keys[0])
     ours = mark(animation)
@@ -138,7 +138,7 @@ def frame_times(channels: list[Channel], animation: Place, fps: float | None, jo
     if not 0 < rate < 1e6:
         ours.fail(f"is {rate}; expected a positive number of frames a second", "fps")
     frames = round(min(duration * rate, 1e15)) + 1
-    if frames * joints > FREE_ROWS + ROWS_PER_KEY * sum(len(channel.times) for channel in channels):
+    if frames * tracks > FREE_ROWS + ROWS_PER_KEY * sum(len(channel.times) for channel in channels):
         animation.fail(
             f"lasts {duration:g} s and has few keys; {frames} frames at {rate:g} fps are too many: give a lower fps"
         )

@@ -24,6 +24,7 @@ from .gltf_nodes import Folded, NodeTree, split_matrix
 from .json_place import Place
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
+FREE_VERTICES = 2_000_000  # that any file may show; nodes may repeat a mesh, so a small file could ask for any number
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ class Primitive:
     colours: NDArray[np.uint8]
 
 
+@dataclass(frozen=True)
+class Bind:
+    """A skin at the moment of binding: our joints of its own (S,), the matrix G, and all joints' frames (J, ...)."""
+
+    joints: NDArray[np.int32]
+    to_world: Floats
+    positions: Floats
+    orientations: Floats
+    exact: bool
+
+
 class MeshReader:
     """Reads the meshes that the joints of a skeleton carry, at its rest pose."""
 
@@ -46,11 +58,15 @@ class MeshReader:
         self.meshes = document.root.items("meshes")
         self.skins = document.root.items("skins")
         self.colours = Colours(document, accessors)
+        self.primitives: dict[int, list[Primitive]] = {}
+        self.binds: dict[int, Bind] = {}
+        self.copied = 0
         self.notes: list[str] = []
 
     def read(self, folded: Folded, rest: Frames) -> tuple[SkinnedMesh, ...]:
         """Every mesh that a joint moves; others (a floor, a light's shade) are left out and reported."""
         worlds = _matrices(rest.orientations, rest.positions, folded.scale)
+        carriers, transforms = self._carried(worlds)
         found = []
         for node in self.tree.order:
             place = self.tree.places[node]
@@ -58,52 +74,57 @@ class MeshReader:
             if index is None:
                 continue
             skin = place.index("skin", len(self.skins), "skins")
-            carrier = self._carrier(node)
+            carrier = carriers[node]
             name = self.tree.name(node)
-            if skin is None and carrier is None:
+            if skin is None and carrier < 0:
                 self.notes.append(f"the mesh {name!r} hangs on no joint and is not shown")
                 continue
-            primitives = self._primitives(self.meshes[index])
+            if index not in self.primitives:
+                self.primitives[index] = self._primitives(self.meshes[index])
+            primitives = self.primitives[index]
+            self.copied += sum(len(primitive.vertices) for primitive in primitives) + len(self.joints)
+            if self.copied > FREE_VERTICES + self.accessors.numbers:
+                self.notes.append(f"the file repeats its meshes too often; those from {name!r} on are not shown")
+                break
             if not primitives:
                 continue
             if skin is not None:
                 mesh = self._skinned(name, primitives, skin, worlds, rest)
             else:
-                mesh = self._rigid(name, primitives, node, carrier or 0, worlds, rest)
-            if mesh is not None:
+                mesh = self._rigid(name, primitives, carrier, transforms[node], rest)
+            if mesh is not None and _is_finite(mesh):
                 found.append(mesh)
         self.notes += self.colours.notes
         return tuple(found)
 
-    def _carrier(self, node: int) -> int | None:
-        """The nearest joint at or above a node."""
-        while node >= 0 and node not in self.joint_of:
-            node = self.tree.parents[node]
-        return self.joint_of.get(node)
+    def _carried(self, worlds: Floats) -> tuple[list[int], dict[int, Floats]]:
+        """For each node the nearest joint at or above it (-1: none), and the world matrices of those that have one."""
+        tree = self.tree
+        carriers = [-1] * len(tree.places)
+        transforms: dict[int, Floats] = {}
+        relative = _matrices(tree.rotation, tree.translation, tree.scale)
+        for node in tree.order:
+            above = tree.parents[node]
+            if node in self.joint_of:
+                carriers[node] = self.joint_of[node]
+                transforms[node] = worlds[carriers[node]]
+            elif above >= 0 and carriers[above] >= 0:
+                carriers[node] = carriers[above]
+                transforms[node] = transforms[above] @ relative[node]
+        return carriers, transforms
 
     def _skinned(
-        self, name: str, primitives: list[Primitive], skin_index: int, worlds: Floats, rest: Frames
+        self, name: str, primitives: list[Primitive], index: int, worlds: Floats, rest: Frames
     ) -> SkinnedMesh | None:
-        skin = self.skins[skin_index]
+        skin = self.skins[index]
         nodes = skin.indices("joints", len(self.tree.places), "nodes")
         if not nodes or any(node not in self.joint_of for node in nodes):
             self.notes.append(f"the mesh {name!r} is moved by joints that were left out, and is not shown")
             return None
-        where = np.array([self.joint_of[node] for node in nodes], dtype=np.int32)
-        inverse = self._inverse_binds(skin, len(nodes))
-        to_world = worlds[where[0]] @ inverse[0]
-        positions, orientations = rest.positions.copy(), rest.orientations.copy()
-        uneven = False
-        for j, matrix in zip(where, inverse):
-            if abs(np.linalg.det(matrix)) < 1e-18:
-                uneven = True
-                continue
-            bind = to_world @ np.linalg.inv(matrix)
-            scale, turn, exact = split_matrix(bind[:3, :3])
-            own = np.linalg.norm(worlds[j, :3, :3], axis=0)
-            positions[j], orientations[j] = bind[:3, 3], turn
-            uneven |= not exact or bool(np.abs(scale - own).max() > 1e-3 * own.max())
-        if uneven:
+        if index not in self.binds:
+            self.binds[index] = self._bind(skin, nodes, worlds, rest)
+        bind = self.binds[index]
+        if not bind.exact:
             self.notes.append(f"the skin of {name!r} scales its joints unevenly; the mesh is shown without that")
         joints, weights = [], []
         for primitive in primitives:
@@ -111,22 +132,33 @@ class MeshReader:
                 self.notes.append(f"the mesh {name!r} has a skin and no weights, and is not shown")
                 return None
             if primitive.joints.max(initial=0) >= len(nodes):
-                skin.fail(
-                    f"has {len(nodes)} joints; a vertex of {name!r} names joint {primitive.joints.max()}", "joints"
-                )
-            joints.append(where[primitive.joints])
+                most = primitive.joints.max()
+                skin.fail(f"has {len(nodes)} joints; a vertex of {name!r} names joint {most}", "joints")
+            joints.append(bind.joints[primitive.joints])
             weights.append(primitive.weights)
-        return _merged(name, primitives, to_world, joints, weights, positions, orientations)
+        return _merged(name, primitives, bind.to_world, joints, weights, bind.positions, bind.orientations)
+
+    def _bind(self, skin: Place, nodes: list[int], worlds: Floats, rest: Frames) -> Bind:
+        """The bind pose of a skin, as rigid frames of all joints (those it does not move: at rest)."""
+        where = np.array([self.joint_of[node] for node in nodes], dtype=np.int32)
+        inverse = self._inverse_binds(skin, len(nodes))
+        to_world = worlds[where[0]] @ inverse[0]
+        positions, orientations = rest.positions.copy(), rest.orientations.copy()
+        exact = True
+        for j, matrix in zip(where, inverse):
+            if abs(np.linalg.det(matrix)) < 1e-18:
+                exact = False
+                continue
+            bind = to_world @ np.linalg.inv(matrix)
+            scale, turn, whole = split_matrix(bind[:3, :3])
+            own = np.linalg.norm(worlds[j, :3, :3], axis=0)
+            positions[j], orientations[j] = bind[:3, 3], turn
+            exact = exact and whole and bool(np.abs(scale - own).max() <= 1e-3 * own.max())
+        return Bind(where, to_world, positions, orientations, exact)
 
     def _rigid(
-        self, name: str, primitives: list[Primitive], node: int, carrier: int, worlds: Floats, rest: Frames
+        self, name: str, primitives: list[Primitive], carrier: int, to_world: Floats, rest: Frames
     ) -> SkinnedMesh:
-        to_world = worlds[carrier]
-        chain = [*self.tree.ancestors(node), node]
-        for below in chain[chain.index(self.joints[carrier]) + 1 :]:
-            tree = self.tree
-            local = _matrices(tree.rotation[[below]], tree.translation[[below]], tree.scale[[below]])[0]
-            to_world = to_world @ local
         joints = [np.full((len(p.vertices), 1), carrier, dtype=np.int32) for p in primitives]
         weights = [np.ones((len(p.vertices), 1)) for p in primitives]
         return _merged(name, primitives, to_world, joints, weights, rest.positions, rest.orientations)
@@ -211,6 +243,10 @@ def _matrices(orientations: Floats, positions: Floats, scale: Floats) -> Floats:
     return found
 
 
+def _is_finite(mesh: SkinnedMesh) -> bool:
+    return all(np.isfinite(a).all() for a in (mesh.vertices, mesh.bind_positions, mesh.bind_orientations))
+
+
 def _merged(
     name: str,
     primitives: list[Primitive],
@@ -225,11 +261,12 @@ def _merged(
     starts = np.cumsum([0, *(len(p.vertices) for p in primitives)])
     vertices = np.concatenate([p.vertices for p in primitives])
     faces = np.concatenate([p.faces + np.int32(start) for p, start in zip(primitives, starts)])
+    world = vertices @ to_world[:3, :3].T + to_world[:3, 3]
     if np.linalg.det(to_world[:3, :3]) < 0:
         faces = faces[:, ::-1].copy()  # a mirroring transform turns triangles inside out
     return SkinnedMesh(
         name=name,
-        vertices=vertices @ to_world[:3, :3].T + to_world[:3, 3],
+        vertices=world,
         faces=faces,
         joints=np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1])), mode="edge") for b in joints]),
         weights=np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in weights]),

@@ -13,6 +13,7 @@ and reported.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..compute.types import Floats
 from .gltf_container import Document
 from .json_place import Place
 
+MOST_NODES = 50_000
 SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
 
 
@@ -71,9 +73,9 @@ class NodeTree:
 def read_nodes(document: Document) -> NodeTree:
     """The node tree of a document; two parents, a circle or a zero rotation are errors."""
     places = document.root.items("nodes")
-    if not places:
-        document.root.fail("has no nodes, so there is no skeleton in it", "nodes")
     count = len(places)
+    if not 0 < count <= MOST_NODES:
+        document.root.fail(f"the file has {count}; a skeleton needs 1 to {MOST_NODES}", "nodes")
     parents = [-1] * count
     children = []
     for node, place in enumerate(places):
@@ -120,7 +122,7 @@ def split_matrix(matrix: Floats) -> tuple[Floats, Floats, bool]:
     Where it is not (shear), the rotation is the nearest one. A mirroring matrix gets a negative x scale.
     """
     scale = np.linalg.norm(matrix, axis=0)
-    if not (scale > 1e-12).all():
+    if not ((scale > 1e-12) & (scale < 1e30)).all():
         return scale, np.array([1.0, 0.0, 0.0, 0.0]), bool(np.count_nonzero(matrix) <= 3)
     if np.linalg.det(matrix / scale) < 0:
         scale[0] = -scale[0]
@@ -141,9 +143,9 @@ def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles
     top = [0] * count  # the outermost ancestor of each node
     for node in tree.order:
         top[node] = node if tree.parents[node] < 0 else top[tree.parents[node]]
-    tops = [top[node] for node in tree.order if node in wanted]
-    main = max(dict.fromkeys(tops), key=tops.count)
-    left_out = len(tops) - tops.count(main)
+    tops = Counter(top[node] for node in tree.order if node in wanted)
+    main = tops.most_common(1)[0][0]
+    left_out = tops.total() - tops[main]
     if left_out and len(wanted) < count:
         tree.notes.append(f"{left_out} joints are not under {tree.name(main)!r} and were left out")
     below = [int(node in wanted and top[node] == main) for node in range(count)]  # wanted nodes at or below each
@@ -154,7 +156,7 @@ def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles
     root = [node for node in needed if below[node] == below[main]][-1]
     needed = needed[needed.index(root) :]
     for skin in skins:
-        if len(skin) == len(set(skin)) and set(skin) == set(needed) and _parents_first(skin, tree.parents, root):
+        if len(skin) == len(needed) and set(skin) == set(needed) and _parents_first(skin, tree.parents, root):
             return list(skin)
     return needed
 
