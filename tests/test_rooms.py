@@ -34,7 +34,7 @@ ORDER = [
     "studio",
     "cli",
 ]
-ROOMS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 # Heavy packages: Numba alone takes longer to import than everything we do at start.
 HEAVY = ["numba", "scipy", "viser", "typer", "rich", "matplotlib", "yourdfpy", "trimesh", "pygltflib", "pooch"]
 
@@ -97,6 +97,12 @@ def test_rooms_with_kernels_are_tested_with_indices_checked():
         if re.search(r"^@(kernel|batch)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert compiled <= listed
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room not in {"assets", "cli"}])
+def test_a_room_has_a_page_in_the_reference(room):
+    assert (ROOT / "docs" / "api" / f"{room}.md").exists()
+    assert room in (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8").split()
 
 
 def run_python(code: str) -> str:
