@@ -2,11 +2,13 @@
 
 The figure at rest is what the OFFSETs draw: where the skeleton has rest rotations (glTF does), the joint frames are
 turned to be the world's at rest, which leaves every place in every frame as it was. Positions are written for the
-root and for joints that the motion really moves. Nine decimals keep a round trip within 1e-9 m and rad.
+root and for joints that the motion really moves. Nine decimals of a degree and ten of a metre keep a round
+trip within 1e-9 m and rad.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from .bvh_hierarchy import unique_names
 from .bvh_unit import unit_mark
 from .euler import euler_axes, euler_from_quaternions
 
-DECIMALS = 9
+ANGLE_DECIMALS = 9  # of a degree
+PLACE_DECIMALS = 10  # of a metre
 _FRAMES_AT_ONCE = 256
 
 
@@ -122,13 +125,17 @@ def _motion_lines(
     translation: Floats, angles: Floats, moved: Floats | None, slides: Bools, walk: list[int], scale: float
 ) -> Iterator[str]:
     """Text of some frames at a time, channels in the order of the header."""
-    columns = [translation]
+    decimals = PLACE_DECIMALS + max(0, math.ceil(math.log10(scale)))  # of a file unit; what counts is metres
+    turn, place = [f"%.{ANGLE_DECIMALS}f"] * 3, [f"%.{decimals}f"] * 3
+    columns, formats = [translation.round(decimals)], [*place]
     for j in walk:
         if slides[j] and moved is not None:
-            columns.append(moved[:, j] / scale)
-        columns.append(angles[:, j])
-    values = np.round(np.concatenate(columns, axis=1), DECIMALS) + 0.0  # no "-0.000000000"
-    line = " ".join([f"%.{DECIMALS}f"] * values.shape[1]) + "\n"
+            columns.append((moved[:, j] / scale).round(decimals))
+            formats += place
+        columns.append(angles[:, j].round(ANGLE_DECIMALS))
+        formats += turn
+    values = np.concatenate(columns, axis=1) + 0.0  # no "-0.000000000"
+    line = " ".join(formats) + "\n"
     for start in range(0, len(values), _FRAMES_AT_ONCE):
         rows = values[start : start + _FRAMES_AT_ONCE]
         yield (line * len(rows)) % tuple(rows.ravel().tolist())

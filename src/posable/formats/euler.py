@@ -57,7 +57,7 @@ def euler_from_quaternions(order: str, rotations: Floats) -> Floats:
     composed rotation stays exact near gimbal lock, where only one of them is determined. There the last angle keeps
     its neighbour's value. Of the two triples that give a rotation the one nearer to the frame before is taken, and
     whole turns are added where that keeps the curve together; a motion that passes through the lock therefore does
-    not flip. The first frame has its middle angle in [-pi/2, pi/2].
+    not flip. The first frame has its middle angle in [-pi/2, pi/2], the others in [-pi, pi].
     """
     i, j, k = euler_axes(order)
     handed = 1.0 if (j - i) % 3 == 1 else -1.0
@@ -78,7 +78,8 @@ def euler_from_quaternions(order: str, rotations: Floats) -> Floats:
         first = np.where(locked & sum_counts, 2 * half_sum - handed * kept, first)
         first = np.where(locked & ~sum_counts, 2 * half_difference + handed * kept, first)
         last = np.where(locked, kept, last)
-    return _continuous(np.stack([first, middle, last], axis=-1))
+    angles = np.stack([first, middle, last], axis=-1)
+    return _continuous(angles - 2 * np.pi * np.round(angles / (2 * np.pi)))
 
 
 def euler_axes(order: str) -> tuple[int, int, int]:

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posable.formats import decimals
+from posable.formats.decimals import NotANumberError, read_decimals
+
+PLENTY = 10**9
+finite = st.floats(allow_nan=False, allow_infinity=False)
+spellings = st.one_of(
+    finite.map(repr),
+    st.tuples(st.floats(-1e15, 1e15), st.integers(0, 17)).map(lambda t: f"{t[0]:.{t[1]}f}"),
+    st.tuples(finite, st.integers(0, 17)).map(lambda t: f"{t[0]:.{t[1]}e}"),
+    st.from_regex(r"\A[+-]?[0-9]{1,20}\.?\Z"),
+    st.from_regex(r"\A[+-]?[0-9]{0,12}\.[0-9]{1,12}([eE][+-]?[0-9]{1,2})?\Z"),
+).filter(lambda word: np.isfinite(float(word)))
+blanks = st.sampled_from([" ", "\t", "\n", "\r\n", "  ", " \t "])
+
+
+def _same_bits(a, b):
+    return a.shape == b.shape and (a.view(np.int64) == b.view(np.int64)).all()
+
+
+@given(st.lists(spellings, max_size=40), blanks)
+def test_every_number_is_the_one_python_reads_to_the_last_bit(words, blank):
+    values = read_decimals((blank + blank.join(words)).encode(), PLENTY)
+    assert _same_bits(values, np.array([float(word) for word in words]))
+
+
+def test_thousands_of_random_decimals_are_read_to_the_last_bit():
+    rng = np.random.default_rng(5)
+    words = [
+        f"{x:.{d}f}"
+        for x, d in zip(rng.normal(size=40_000) * 10 ** rng.uniform(-6, 9, 40_000), rng.integers(0, 13, 40_000))
+    ]
+    values = read_decimals(" ".join(words).encode(), PLENTY)
+    assert _same_bits(values, np.array([float(word) for word in words]))
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_words_are_not_cut_where_blocks_meet(monkeypatch, block):
+    monkeypatch.setattr(decimals, "BLOCK", block)
+    words = [f"{x:.{k % 14}f}" for k, x in enumerate(np.linspace(-400, 400, 300))]
+    assert _same_bits(read_decimals("\n".join(words).encode(), PLENTY), np.array([float(word) for word in words]))
+
+
+NO_NUMBERS = """- + . -. --1 1-2 1..2 1.2.3 abc nan inf -inf 1e 1e999 0x10 1_0 1/2 1:2 /0 :0 12345678.1234567.
+    1.2345678901.2345 x1234567.12345678 1234567x.12345678"""
+
+
+@pytest.mark.parametrize("word", NO_NUMBERS.split())
+def test_what_is_no_finite_number_is_refused_with_its_place(word):
+    with pytest.raises(NotANumberError) as caught:
+        read_decimals(f"1.5 2 {word} 3".encode(), PLENTY)
+    assert caught.value.offset == 6
+    assert caught.value.word == word
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_give_numbers_or_one_error(data):
+    try:
+        values = read_decimals(data, PLENTY)
+    except NotANumberError:
+        return
+    assert np.isfinite(values).all()
+
+
+def test_reading_stops_once_there_are_too_many_numbers():
+    assert len(read_decimals(b"1 " * 1_000_000, 10)) == 11
+
+
+def test_no_text_gives_no_numbers():
+    assert len(read_decimals(b"", PLENTY)) == 0
+    assert len(read_decimals(b" \r\n\t ", PLENTY)) == 0
