@@ -156,6 +156,8 @@ class _Reader:
             word, rest = line.words[0].lower(), line.words[1:]
             if word == "end":
                 break
+            if word == "begin" or word.startswith(":"):
+                raise self._error("a bone without 'end' before this")
             if word == "name":
                 bone = replace(bone, name=" ".join(rest))
             elif word == "direction":

@@ -6,8 +6,9 @@ The conversion lost three things. `load(path, repair="cmu")` puts them back and 
    above `Spine1`, finger base and thumb one wrist bone beyond the hand; all have offset zero in the files. Rotations
    need no change. The thorax of 112 subjects is known from CMU's own ASF files (`thorax.csv`, looked for beside the
    clip and in `$POSABLE_DATA`, or `skeleton_fix.csv` where it says so); otherwise it is estimated from the bone
-   below it: 1.010 times as long, along its direction plus (0.0025, 0, 0.028). A wrist bone is exactly half of the
-   forearm bone in every ASF file.
+   below it: 1.010 times as long, along its direction plus (0.0025, 0, 0.028). Measured on the 27 subjects whose
+   clips were at hand, that is 3 mm off in the median and 11 mm at worst. A wrist bone is exactly half of the forearm
+   bone in every ASF file.
 2. The unit: lengths are in 1/0.45 inch. `scale=` still overrides it.
 3. The rate of subjects captured at 60 frames a second; every header says 120. `fps=` still overrides it.
 
