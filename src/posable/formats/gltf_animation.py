@@ -51,7 +51,10 @@ class Channel:
             return np.where((share >= 1.0)[:, None], values[after], values[before])
         if self.interpolation == "LINEAR":
             if self.path == "rotation":
-                return np.asarray(pm.slerp(values[before], values[after], share))
+                between = np.asarray(pm.slerp(values[before], values[after], share))
+                return np.where(
+                    (share > 0)[:, None], np.where((share < 1)[:, None], between, values[after]), values[before]
+                )
             return np.asarray(values[before] + share[:, None] * (values[after] - values[before]))
         t, span = share[:, None], span[:, None]
         spline = (

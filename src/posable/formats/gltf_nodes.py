@@ -139,14 +139,15 @@ def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles
     """
     count = len(tree.places)
     skins = [skin.indices("joints", count, "nodes") for skin in document.root.items("skins")]
-    wanted = {joint for skin in skins for joint in skin} | set(roles.values()) or set(animated) or set(range(count))
+    named = {joint for skin in skins for joint in skin} | set(roles.values())
+    wanted = named or animated or set(range(count))
     top = [0] * count  # the outermost ancestor of each node
     for node in tree.order:
         top[node] = node if tree.parents[node] < 0 else top[tree.parents[node]]
     tops = Counter(top[node] for node in tree.order if node in wanted)
     main = tops.most_common(1)[0][0]
     left_out = tops.total() - tops[main]
-    if left_out and len(wanted) < count:
+    if left_out and named:
         tree.notes.append(f"{left_out} joints are not under {tree.name(main)!r} and were left out")
     below = [int(node in wanted and top[node] == main) for node in range(count)]  # wanted nodes at or below each
     for node in reversed(tree.order):
@@ -173,7 +174,7 @@ def end_nodes(tree: NodeTree, joints: list[int]) -> list[int]:
             marked = "end" in mark(place).value
             if marked or tree.name(child).lower().endswith(("_end", ".end", "nub")):
                 found.append(child)
-    return found
+    return sorted(found)
 
 
 def mark(place: Place) -> Place:
