@@ -1,0 +1,10 @@
+"""What a joint may do: intervals, hinges, spherical ellipses and spline cones, and the limits of a human body.
+
+`Limits.human()` speaks of canonical rotations by role: the identity is the H-Anim neutral pose (arms hanging, palms
+in).
+"""
+
+from .limits import JointLimit, Limits
+from .shapes import Cone, Ellipse, Hinge, Interval
+
+__all__ = ["Cone", "Ellipse", "Hinge", "Interval", "JointLimit", "Limits"]

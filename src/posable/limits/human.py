@@ -1,0 +1,157 @@
+"""The limits of an adult human, by role, from the learned file `assets/human_limits.json`.
+
+The file holds left joints and the whole trunk and neck, in degrees; `tools/fit_limits.py` makes it from textbook ranges
+and captured motion and writes each value's source beside it. Right joints are mirror images. Bones at rest and
+first swing axes are those of the canonical frames (arms hanging, palms in, facing +Z, left is +X).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+import msgspec
+
+from ..compute import PosableError, UnknownNameError
+from ..compute.types import Vec3
+from .limits import JointLimit
+from .shapes import Cone, Ellipse, Hinge, Interval, Swing
+
+TRUNK = ("spine", "chest", "upper_chest")
+NECK = ("neck", "head")
+SIDED = ("shoulder", "upper_arm", "lower_arm", "hand", "upper_leg", "lower_leg", "foot", "toes")
+ROLES = ("hips", *TRUNK, *NECK, *(f"{side}_{part}" for side in ("left", "right") for part in SIDED))
+
+_X, _DOWN, _UP, _FORWARD = (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+AXES: dict[str, tuple[Vec3, Vec3]] = {  # bone at rest, first swing axis; the second is their cross product
+    "trunk": (_UP, _X),  # swing about X: bending forward; about -Z: to the left
+    "neck": (_UP, _X),
+    "shoulder": (_X, _UP),  # about Y: pulling back; about Z: raising
+    "upper_arm": (_DOWN, _X),  # about X: backwards; about Z: outwards
+    "lower_arm": (_DOWN, (-1.0, 0.0, 0.0)),  # about -X: flexion
+    "hand": (_DOWN, _X),  # about X: towards the little finger; about Z: extension
+    "upper_leg": (_DOWN, _X),
+    "lower_leg": (_DOWN, _X),  # about X: flexion
+    "foot": (_FORWARD, _X),  # about X: toes down; about Y: toes out
+    "toes": (_FORWARD, _X),
+}
+
+
+class HingeEntry(msgspec.Struct, tag="hinge", tag_field="kind"):
+    """A hinge in degrees."""
+
+    low: float
+    high: float
+    slack: float
+
+
+class EllipseEntry(msgspec.Struct, tag="ellipse", tag_field="kind"):
+    """An ellipse by the (low, high) of its two swing components, in degrees."""
+
+    first: tuple[float, float]
+    second: tuple[float, float]
+
+
+class ConeEntry(msgspec.Struct, tag="cone", tag_field="kind"):
+    """A spline cone by its knots, in degrees."""
+
+    theta: tuple[float, ...]
+    psi: tuple[float, ...]
+
+
+class JointEntry(msgspec.Struct):
+    """A joint's limit and where it comes from."""
+
+    swing: HingeEntry | EllipseEntry | ConeEntry
+    twist: tuple[float, float]
+    source: str
+
+
+class Data(msgspec.Struct):
+    """What the values were fitted on."""
+
+    file: str
+    sha256: str
+    poses: int
+    subjects: int
+
+
+class LimitsFile(msgspec.Struct):
+    """`assets/human_limits.json`."""
+
+    format: str
+    script: str
+    seed: int
+    data: Data
+    joints: dict[str, JointEntry]
+    inside: dict[str, float]
+    """Share of the poses of held-out subjects inside each role's limit."""
+
+
+def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
+    """The limits of the roles a body has, in the order of `ROLES`; its spine roles share the trunk and the neck."""
+    present = ROLES if roles is None else tuple(roles)
+    for role in present:
+        if role not in ROLES:
+            raise UnknownNameError("role", role, ROLES)
+    trunk, neck = [r for r in TRUNK if r in present], [r for r in NECK if r in present]
+    joints = dict(zip(trunk + neck, spine_joints(len(trunk), len(neck)), strict=True))
+    if "hips" in present:
+        joints["hips"] = JointLimit(source="the root turns freely")
+    for role in present:
+        side, _, part = role.partition("_")
+        if side in ("left", "right"):
+            left = _whole(part)
+            joints[role] = left if side == "left" else left.mirror()
+    return {role: joints[role] for role in ROLES if role in joints}
+
+
+def spine_joints(trunk: int | Sequence[float], neck: int | Sequence[float]) -> tuple[JointLimit, ...]:
+    """See `Limits.for_spine`."""
+    joints = []
+    for part, lengths in (("trunk", trunk), ("neck", neck)):
+        for share in _shares(part, lengths):
+            whole = _whole(part)
+            source = f"{whole.source}; sqrt of {share:.3g} of the {part}"
+            joints.append(dataclasses.replace(whole.scaled(math.sqrt(share)), source=source))
+    return tuple(joints)
+
+
+@lru_cache(maxsize=1)
+def limits_file() -> LimitsFile:
+    """The learned file, read once."""
+    content = files("posable").joinpath("assets/human_limits.json").read_bytes()
+    return msgspec.json.decode(content, type=LimitsFile)
+
+
+def _shares(part: str, lengths: int | Sequence[float]) -> list[float]:
+    """Each joint's share of a part's length, from bone lengths or a number of equal ones."""
+    given = [1.0] * lengths if isinstance(lengths, int) else [float(length) for length in lengths]
+    if any(not math.isfinite(length) or length < 0.0 for length in given) or (given and sum(given) <= 0.0):
+        raise PosableError(
+            f"{part} lengths {given}: give a number of joints, or lengths of 0 or more that are not all 0"
+        )
+    return [length / sum(given) for length in given]
+
+
+@lru_cache(maxsize=16)
+def _whole(part: str) -> JointLimit:
+    """The limit of a left joint, or of the whole trunk or neck."""
+    entry = limits_file().joints[part]
+    direction, axis = AXES[part]
+    low, high = map(math.radians, entry.twist)
+    return JointLimit(swing_of(entry.swing), Interval(low, high), direction, axis, source=entry.source)
+
+
+def swing_of(entry: HingeEntry | EllipseEntry | ConeEntry) -> Swing:
+    """The shape an entry of the file describes."""
+    radians = math.radians
+    if isinstance(entry, HingeEntry):
+        return Hinge(radians(entry.low), radians(entry.high), radians(entry.slack))
+    if isinstance(entry, ConeEntry):
+        return Cone(tuple(map(radians, entry.theta)), tuple(map(radians, entry.psi)))
+    (a, b), (c, d) = entry.first, entry.second
+    return Ellipse.from_ranges((radians(a), radians(b)), (radians(c), radians(d)))

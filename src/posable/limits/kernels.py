@@ -1,0 +1,197 @@
+"""Kernels for one joint: is a rotation allowed, how far outside is it, and the nearest one that is.
+
+A rotation q (w, x, y, z) is read as `q = swing * twist`: the twist about the rest bone first, then the smallest swing
+that carries the bone where q carries it. Swing and twist are limited separately, so the allowed set is a product, and
+clamping one leaves the other alone. Joints of the right side are computed as the mirror images of left ones, so left
+and right agree to the last bit.
+
+A quaternion that is zero or not finite is no rotation: it is never allowed (`excess` is infinite) and clamps as the
+identity does. Nothing here returns NaN. Within `ON_BOUNDARY` of the boundary counts as on it, so clamping twice
+changes no bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from ..compute import kernel
+from ..compute.types import Floats, Quat
+from ..math.quaternion import unit_quat
+from .nearest import (
+    FREE,
+    HalfSwing,
+    Row,
+    angle_apart,
+    direction_of,
+    nearest_direction,
+    quick_direction,
+    swing_allowed,
+    swing_to,
+    wrapped,
+)
+
+ON_BOUNDARY = 1e-12  # [rad]
+
+LocalQuat: TypeAlias = Quat  # (w; parts along a1, a2, d), mirrored to the left side
+
+
+@kernel
+def excess(row: Row, curves: Floats, q: Quat) -> tuple[float, float]:
+    """How far (swing, twist) lie outside [rad], 0 inside; infinite for a zero or non-finite quaternion."""
+    if not _is_rotation(q):
+        return (math.inf, math.inf)
+    swing, twist = _split(_local(row, q))
+    return _swing_excess(row, curves, swing), abs(_twist_excess(row, twist))
+
+
+@kernel
+def contains(row: Row, curves: Floats, q: Quat, tolerance: float) -> bool:
+    """Whether neither swing nor twist lies more than `tolerance` [rad] outside."""
+    s, t = excess(row, curves, q)
+    return max(s, t) <= tolerance
+
+
+@kernel
+def allowed(row: Row, curves: Floats, q: Quat) -> bool:
+    """Whether a unit rotation lies inside, boundary included, with no tolerance: the quick test of a search."""
+    swing, twist = _split(_local(row, q))
+    return _twist_excess(row, twist) == 0.0 and swing_allowed(row, curves, swing)
+
+
+@kernel
+def clamp(row: Row, curves: Floats, q: Quat) -> Quat:
+    """The rotation with the nearest allowed swing, along the sphere of bones, and the nearest allowed twist."""
+    return _held(row, curves, q, 0.0, 0.0, 0.0, False)
+
+
+@kernel
+def clamp_quick(row: Row, curves: Floats, q: Quat) -> Quat:
+    """As `clamp`, by the papers' quick rules: planar nearest point for ellipses, same direction for cones."""
+    return _held(row, curves, q, 0.0, 0.0, 0.0, True)
+
+
+@kernel
+def clamp_from(row: Row, curves: Floats, start: Quat, q: Quat) -> Quat:
+    """q clamped to the limits widened just enough to hold `start`: whoever starts outside may stay or come back.
+
+    The swing may lie as far from the boundary as it did, the twist as far beyond the end it was beyond.
+    """
+    if not _is_rotation(start):
+        return clamp(row, curves, q)
+    swing, twist = _split(_local(row, start))
+    beyond = _twist_excess(row, twist)
+    return _held(row, curves, q, _swing_excess(row, curves, swing), max(-beyond, 0.0), max(beyond, 0.0), False)
+
+
+@kernel
+def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: float, quick: bool) -> Quat:
+    """q inside the limits widened by `wider` for the swing and by `below` and `above` for the twist [rad]."""
+    if not _is_rotation(q):
+        q = (1.0, 0.0, 0.0, 0.0)
+    swing, twist = _split(_local(row, q))
+    new_swing = _allowed_swing(row, curves, swing, wider, quick)
+    over = _beyond(_twist_excess(row, twist), below, above)
+    if new_swing == swing and over == 0.0:
+        return q
+    half = 0.5 * (twist - over)
+    c, s = math.cos(half), math.sin(half)
+    n, u, v = new_swing
+    w, p, r, t = n * c, u * c + v * s, v * c - u * s, n * s
+    w, x, y, z = _global(row, (w, p, r, t))
+    if w * q[0] + x * q[1] + y * q[2] + z * q[3] < 0.0:  # stay on the side of the sphere that q is on
+        return (-w, -x, -y, -z)
+    return (w, x, y, z)
+
+
+@kernel
+def _allowed_swing(row: Row, curves: Floats, swing: HalfSwing, wider: float, quick: bool) -> HalfSwing:
+    """The swing itself if it lies within `wider` [rad] of the row's shape, else the nearest one that does."""
+    if row["kind"] == FREE or swing_allowed(row, curves, swing):
+        return swing
+    bone = direction_of(swing)
+    edge = quick_direction(row, curves, swing) if quick else nearest_direction(row, curves, bone)
+    outside = angle_apart(bone, edge)
+    if outside <= wider + ON_BOUNDARY:
+        return swing
+    if wider == 0.0:
+        return swing_to(edge)
+    # On the great arc to the nearest boundary point the distance to the boundary falls evenly.
+    s = math.sin(outside)
+    a, b = math.sin(wider) / s, math.sin(outside - wider) / s
+    return swing_to((a * bone[0] + b * edge[0], a * bone[1] + b * edge[1], a * bone[2] + b * edge[2]))
+
+
+@kernel
+def _swing_excess(row: Row, curves: Floats, swing: HalfSwing) -> float:
+    if row["kind"] == FREE or swing_allowed(row, curves, swing):
+        return 0.0
+    bone = direction_of(swing)
+    return angle_apart(bone, nearest_direction(row, curves, bone))
+
+
+@kernel
+def _twist_excess(row: Row, twist: float) -> float:
+    """How far the twist lies beyond its interval [rad]: positive past the upper end, negative past the lower."""
+    offset = wrapped(twist - row["twist_middle"])
+    past = abs(offset) - row["twist_half"]
+    return math.copysign(past, offset) if past > 0.0 else 0.0
+
+
+@kernel
+def _beyond(over: float, below: float, above: float) -> float:
+    """What is left of a twist's excess once the interval is widened [rad]."""
+    if over > above + ON_BOUNDARY:
+        return over - above
+    if over < -below - ON_BOUNDARY:
+        return over + below
+    return 0.0
+
+
+@kernel
+def _is_rotation(q: Quat) -> bool:
+    w, x, y, z = q
+    finite = math.isfinite(w) and math.isfinite(x) and math.isfinite(y) and math.isfinite(z)
+    return finite and not (w == 0.0 and x == 0.0 and y == 0.0 and z == 0.0)
+
+
+@kernel
+def _split(q: LocalQuat) -> tuple[HalfSwing, float]:
+    """(swing, twist angle in [-pi, pi]) of a local rotation with w >= 0; a bone turned straight back has no twist."""
+    w, p, r, t = q
+    n = math.hypot(w, t)
+    if n == 0.0:
+        return (0.0, p, r), 0.0
+    c, s = w / n, t / n
+    return (n, p * c - r * s, r * c + p * s), 2.0 * math.atan2(t, w)
+
+
+@kernel
+def _local(row: Row, q: Quat) -> LocalQuat:
+    """The unit rotation along q in the axes (a1, a2, d), mirrored to the left side for right joints."""
+    w, x, y, z = unit_quat(q)
+    side = row["side"]
+    y, z = y * side, z * side
+    if w < 0.0 or (w == 0.0 and (x < 0.0 or (x == 0.0 and (y < 0.0 or (y == 0.0 and z < 0.0))))):
+        w, x, y, z = -w, -x, -y, -z  # q and -q are one rotation and take one path
+    a1, a2, a3, d1, d2, d3 = row["a1"], row["a2"], row["a3"], row["d1"], row["d2"], row["d3"]
+    return (
+        w,
+        x * a1 + y * a2 + z * a3,
+        x * (d2 * a3 - d3 * a2) + y * (d3 * a1 - d1 * a3) + z * (d1 * a2 - d2 * a1),
+        x * d1 + y * d2 + z * d3,
+    )
+
+
+@kernel
+def _global(row: Row, q: LocalQuat) -> Quat:
+    """The inverse of `_local`."""
+    w, p, r, t = q
+    side = row["side"]
+    a1, a2, a3, d1, d2, d3 = row["a1"], row["a2"], row["a3"], row["d1"], row["d2"], row["d3"]
+    return (
+        w,
+        p * a1 + r * (d2 * a3 - d3 * a2) + t * d1,
+        side * (p * a2 + r * (d3 * a1 - d1 * a3) + t * d2),
+        side * (p * a3 + r * (d1 * a2 - d2 * a1) + t * d3),
+    )
