@@ -28,7 +28,7 @@ def read_channels(path: Path, asf: AsfSkeleton) -> list[Floats]:
         name, *rest = text.split()
         if name.startswith(":"):
             radians = 1.0 if name.upper() == ":RADIANS" else radians
-        elif not rest and name.isdigit() and len(name) < 12:
+        elif not rest and name.isascii() and name.isdigit() and len(name) < 12:
             if frames:
                 _check_frame(path, wanted, here, number)
             first = first if frames else int(name)

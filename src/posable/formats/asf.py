@@ -41,8 +41,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
     asf_path = path if alone else _skeleton_file(path, options.get("asf"))
     asf = read_asf(asf_path)
     scale = options.get("scale") or INCH / asf.length
-    skeleton = _skeleton(asf_path, asf, scale)
-    pose = Pose(skeleton.offsets[:1], skeleton.rest_rotations[None]) if alone else _pose(path, asf, scale)
+    with np.errstate(over="ignore"):  # what overflows is found and told below
+        skeleton = _skeleton(asf_path, asf, scale)
+        pose = Pose(skeleton.offsets[:1], skeleton.rest_rotations[None]) if alone else _pose(path, asf, scale)
     if not np.isfinite(pose.translation).all():
         raise FormatError(path, f"places are not finite once multiplied by the scale {scale:g}")
     notes = [] if alone else [f"skeleton from {asf_path.name}"]

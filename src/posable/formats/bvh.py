@@ -44,6 +44,11 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
         raise UnknownNameError("repair", repair, ("cmu",))
     text = _bytes_of(path)
     header = read_header(path, text)
+    with np.errstate(over="ignore"):  # what overflows is found and told below
+        return _motion(path, text, header, options, repair)
+
+
+def _motion(path: Path, text: bytes, header: Header, options: Mapping[str, Any], repair: str | None) -> Motion:
     scale, notes = _scale(header, options.get("scale"), repair)
     fps = options.get("fps") or _fps(path, text, header)
     values = _numbers(path, text, header)

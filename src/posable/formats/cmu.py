@@ -165,7 +165,7 @@ def _rows(table: str, path: Path) -> Iterator[Mapping[str, str]]:
 
 def _subject_in(row: Mapping[str, str]) -> int | None:
     text = row.get("subject") or ""
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
 def _floats(row: Mapping[str, str], *columns: str) -> Floats | None:

@@ -13,6 +13,7 @@ only where the motion moves joints. Metres, `wxyz`, Y up. A reader of version 1 
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +31,8 @@ VERSION = 1
 MAX_BYTES = 1 << 34
 _MAX_HEADER = 10_000  # bytes of a member's own description
 
+# What the standard library raises for archives that are damaged or use features nobody needs here.
+_BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, struct.error, ValueError, OSError, EOFError, RuntimeError)
 _UNIT = 1e-6  # how far a rotation's length may be from 1
 
 # What a member may be: the kind of its numbers ("U" text, "f" and "i" of 8 bytes) and its number of axes.
@@ -88,7 +91,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
         raise
     except PosableError as error:  # arrays that do not fit together
         raise FormatError(path, str(error)) from error
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, EOFError) as error:
+    except _BROKEN as error:
         raise FormatError(path, f"is no archive of NumPy arrays as we write them: {error}") from error
 
 
