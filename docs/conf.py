@@ -1,5 +1,6 @@
 """Sphinx settings. `make docs` builds with warnings as errors."""
 
+import json
 import os
 import re
 import sys
@@ -69,9 +70,38 @@ def _rst_from_markdown(lines: list[str]) -> list[str]:
     return result
 
 
+def _limits_table() -> str:
+    """The default limits, straight from the file that the package reads."""
+    path = Path(posable.__file__).parent / "assets" / "human_limits.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+
+    def shape(swing: dict) -> str:
+        if swing["kind"] == "hinge":
+            return f"hinge, {swing['low']} to {swing['high']}"
+        if swing["kind"] == "ellipse":
+            return "ellipse, " + " and ".join(f"{low:g} to {high:g}" for low, high in (swing["first"], swing["second"]))
+        return "cone, " + ", ".join(f"{psi:g} at {theta}" for theta, psi in zip(swing["theta"][1:], swing["psi"][1:]))
+
+    lines = ["| joint | swing | twist | source |", "|---|---|---|---|"]
+    for name, joint in data["joints"].items():
+        low, high = joint["twist"]
+        lines.append(f"| {name} | {shape(joint['swing'])} | {low:g} to {high:g} | {joint['source']} |")
+    shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in data["inside"].items())
+    count, subjects = data["data"]["poses"], data["data"]["subjects"]
+    foot = f"Of {count:,} captured poses of {subjects} subjects, this share lies inside: {shares}."
+    return "\n".join([*lines, "", foot])
+
+
+def _fill_in(app, name: str, source: list[str]) -> None:
+    source[0] = (
+        source[0].replace("<!-- the table of human limits -->", _limits_table()) if name == "limits" else source[0]
+    )
+
+
 def setup(app) -> None:
     def process(app, what, name, obj, options, lines) -> None:
         lines[:] = _rst_from_markdown(lines)
 
+    app.connect("source-read", _fill_in)
     # Before napoleon, which reads the sections ("Args:").
     app.connect("autodoc-process-docstring", process, priority=400)
