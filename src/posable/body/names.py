@@ -25,7 +25,7 @@ WORDS: dict[str, dict[str, float]] = {
     "shoulder": {"shoulder": 0.8, "upper_arm": 0.7},
     "shldr": {"shoulder": 0.5, "upper_arm": 0.8},
     "shldrbend": {"upper_arm": 1.0},
-    "uppershoulder": {"shoulder": 0.9},
+    "uppershoulder": {"shoulder": 0.5},
     "upperarm": {"upper_arm": 1.0},
     "uparm": {"upper_arm": 1.0},
     "uarm": {"upper_arm": 1.0},
@@ -128,10 +128,8 @@ class JointName:
     meanings: dict[str, float]
     """Part of the body ("upper_arm", "head", "trunk"...) to how surely the word means it."""
 
-    @property
-    def finger(self) -> int | None:
-        """0 for the thumb to 4 for the little finger, where the word says it."""
-        return next((rank for word, rank in FINGERS.items() if self.word.endswith(word)), None)
+    finger: int | None = None
+    """0 for the thumb to 4 for the little finger, where a word says it."""
 
 
 def read_name(name: str) -> JointName:
@@ -149,7 +147,8 @@ def read_name(name: str) -> JointName:
         side, words = _glued_side(words)
     helper = any(token in _HELPERS for token in words)
     word, meanings = _meaning(words)
-    return JointName(side, word, numbers, helper, meanings)
+    finger = next((FINGERS[token] for token in words if token in FINGERS), None)
+    return JointName(side, word, numbers, helper, meanings, finger)
 
 
 def _glued_side(words: list[str]) -> tuple[str, list[str]]:

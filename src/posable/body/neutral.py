@@ -36,6 +36,7 @@ from .roles import TRUNK
 DOWN, UP, AHEAD = np.array([0.0, -1.0, 0.0]), np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 CMU_HINGE = np.radians(30.0)  # the ASF axis "180 -30 -90" of CMU's arms
+THUMB_LEAN = np.radians(22.0)  # into the palm, half way between flat and relaxed hands
 ARM_BEND, LEG_BEND = np.radians((5.0, 20.0)), np.radians((8.0, 25.0))  # from no to full trust in the plane of a bend
 
 
@@ -118,8 +119,8 @@ class _Standing:
         hand = lower
         if cmu is None and (direction := self.hand_direction(end)) is not None:
             hand = multiply(between(rotate(lower, direction), DOWN), lower)
-        if cmu is None and (thumb := self.thumb_side(end)) is not None:
-            hand = multiply(_about_up(-_heading(rotate(hand, thumb))), hand)
+        if cmu is None:
+            hand = multiply(_about_up(-self.thumb_heading(end, hand)), hand)
         turns = {"upper_arm": upper, "lower_arm": lower, "hand": hand}
         return {f"{side}_{part}": multiply(turn, self.turn) for part, turn in turns.items()}
 
@@ -169,20 +170,37 @@ class _Standing:
         fingers = self.fingers(hand)
         points = [self.places[j] for j, rank in fingers.items() if rank == 2]
         points = points or [self.places[j] for j, rank in fingers.items() if rank > 0]
-        points = points or [self.places[j] for j in self.body_children(hand) if fingers.get(j) != 0]
+        points = points or [self.knuckle(hand, j) for j in self.body_children(hand) if fingers.get(j) != 0]
         points = points or [self.ends[e] for e in np.flatnonzero(self.skeleton.end_parents == hand)]
         return self.away(hand, points)
 
-    def thumb_side(self, hand: int) -> Floats | None:
-        """Across the hand towards the thumb: from the little finger's knuckle to the index's, else to the thumb."""
-        fingers = {rank: self.places[j] for j, rank in self.fingers(hand).items()}
+    def knuckle(self, hand: int, joint: int) -> Floats:
+        """The first place down a chain that is a palm's breadth away from the wrist, else its last one."""
+        forearm = np.linalg.norm(self.places[hand] - self.places[self.skeleton.parents[hand]])
+        while np.linalg.norm(self.places[joint] - self.places[hand]) < 0.25 * forearm:
+            children = self.body_children(joint)
+            if not children:
+                return self.tip(joint)
+            joint = children[0]
+        return np.asarray(self.places[joint])
+
+    def thumb_heading(self, hand: int, turn: Floats) -> float:
+        """Where the thumb's side of a hand hanging down by `turn` points, as an angle about +Y from +Z.
+
+        It is read from the knuckles of the first and the last finger. A thumb alone leans into the palm by 0 (hands
+        drawn flat) to 45 degrees (relaxed ones): it decides only which quarter turn is nearest. A hand without fingers
+        follows its forearm.
+        """
+        fingers = {rank: j for j, rank in self.fingers(hand).items()}
         knuckles = sorted(rank for rank in fingers if rank > 0)
         if len(knuckles) >= 2:
-            return np.asarray(fingers[knuckles[0]] - fingers[knuckles[-1]])
+            across = self.places[fingers[knuckles[0]]] - self.places[fingers[knuckles[-1]]]
+            return _heading(rotate(turn, across))
         if 0 not in fingers:
-            return None
-        thumb = next(j for j, rank in self.fingers(hand).items() if rank == 0)
-        return np.asarray(self.tip(thumb) - self.places[hand])
+            return 0.0
+        thumb = _heading(rotate(turn, self.tip(fingers[0]) - self.places[hand]))
+        inwards = -np.sign(self.places[hand, 0])  # the left palm faces -X in the neutral pose
+        return float(np.round((thumb - inwards * THUMB_LEAN) / (np.pi / 2)) * (np.pi / 2))
 
     def fingers(self, hand: int) -> dict[int, int]:
         """The first joint of each finger with its rank, 0 for the thumb to 4 for the little finger.

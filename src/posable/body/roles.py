@@ -122,9 +122,10 @@ class _Matcher:
         for side in (LEFT, RIGHT):
             found |= self.limb(side, ("upper_arm", "lower_arm", "hand"), before="shoulder")
             found |= self.limb(side, ("upper_leg", "lower_leg", "foot"), after="toes")
-        if all(role in found for limb in LIMBS.values() for role in limb):
+        missing = [role for limb in LIMBS.values() for role in self.lacking(limb, found)]
+        if not missing:
             found |= self.trunk(found)
-        missing = [role for role in ROLES if role not in found and role not in OPTIONAL]
+            missing = [role for role in ("hips", "head") if role not in found]
         if missing:
             raise PosableError(self.complaint(missing))
         self.check_tree(found)
@@ -309,6 +310,17 @@ class _Matcher:
                 )
 
     # When it cannot
+
+    def lacking(self, limb: Sequence[str], found: Mapping[str, int]) -> list[str]:
+        """The parts of a limb that no joint may be; all three where there are joints but no chain of them."""
+        if all(role in found for role in limb):
+            return []
+        nobody = []
+        for role in limb:
+            side, part = role.split("_", 1)
+            if not self.candidates(side, part):
+                nobody.append(role)
+        return nobody or list(limb)
 
     def complaint(self, missing: Sequence[str]) -> str:
         """What is missing, what came closest, and what to do about it."""
