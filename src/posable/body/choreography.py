@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Bools, Floats
 from ..math import axis_angle, conjugate, exp, from_matrix, log, multiply, rotate, swing_twist
 from ..skeleton import Motion, Pose
 from .canonical import CanonicalPose
@@ -196,9 +196,16 @@ def curve(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | No
     return np.asarray(CubicSpline(at, through, bc_type="clamped")(np.clip(times, at[0], at[-1])))
 
 
-def eased(times: Floats, knots: ArrayLike, values: ArrayLike) -> Floats:
-    """A curve that never overshoots its values, with continuous velocity and acceleration; still before and after."""
+def eased(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | None = None) -> Floats:
+    """A curve that never overshoots its values, with continuous velocity and acceleration.
+
+    It is still before the first and after the last knot, or closed over a period when one is given.
+    """
     at, through = np.asarray(knots, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if period is not None:
+        times = at[0] + (times - at[0]) % period
+        at = np.concatenate([at[-2:] - period, at, at[:2] + period])
+        through = np.concatenate([through[-2:], through, through[:2]])
     slopes = np.asarray(PchipInterpolator(at, through).derivative()(at))
     slopes[0] = slopes[-1] = 0.0
     zero = np.zeros_like(slopes)
@@ -229,6 +236,12 @@ def wave(phase: Floats, *terms: tuple[int, float, float]) -> Floats:
     return np.asarray(sum(a * np.cos(2 * np.pi * (k * phase - shift)) for k, a, shift in terms))
 
 
+def bump(s: Floats, crest: float) -> Floats:
+    """From 0 to 1 at s = crest and back to 0 as s goes from 0 to 1, without velocity or acceleration at the ends."""
+    early, late = (3.0, 3.0 * (1 - crest) / crest) if crest < 0.5 else (3.0 * crest / (1 - crest), 3.0)
+    return np.asarray((s / crest) ** early * ((1 - s) / (1 - crest)) ** late)
+
+
 # Feet
 
 
@@ -251,50 +264,74 @@ class FootPath:
     yaw: Floats
     pitch: Floats
     toes: Floats
-    down: np.ndarray
+    down: Bools
     """(F,) whether it is on the floor."""
 
 
-def foot_path(
-    times: Floats, contacts: Sequence[Contact], pitch: Callable[[Floats], Floats], sole: Sole, lift: float = 0.05
-) -> FootPath:
-    """A foot that rolls without sliding while it is down, and swings smoothly in between.
+@dataclass(frozen=True)
+class Footwork:
+    """How a foot goes from contact to contact.
 
     On the floor it turns about its heel while its toes are up and about its ball while its heel is up, the toes left
-    flat. In the air its ankle takes the smoothest way (a quintic that continues place, velocity and acceleration),
-    raised by `lift` [m] half-way.
+    flat, so it rolls without sliding; it also turns on its ball by `pivot`. In the air its ankle takes the smoothest
+    way (a quintic that continues place and velocity), raised by up to `lift` [m], most at the fraction `crest`; or
+    it follows `swing`, bent by such a quintic so that it leaves and lands where the contacts are.
+
+    Attributes:
+        contacts: in order of time, from before the first frame to after the last.
+        pitch: time to the foot's angle against the floor, toes up positive [rad].
+        pivot: time to the turn on the ball, to the left, on top of the contact's yaw [rad].
+        swing: time to the ankle's place (F, 3) in the air [m].
     """
 
-    def rolled(t: Floats, contact: Contact) -> Floats:
-        lean = pitch(t)
-        pivot = np.where(
-            (lean > 0.0)[:, None], [0.0, -sole.depth, -sole.heel], [0.0, sole.hinge - sole.depth, sole.ball]
-        )
-        ankle = pivot - rotate(about(X, -lean), pivot)
-        return np.array([contact.x, sole.depth, contact.z]) + rotate(about(Y, contact.yaw), ankle)
+    contacts: Sequence[Contact]
+    pitch: Callable[[Floats], Floats]
+    pivot: Callable[[Floats], Floats] = np.zeros_like
+    lift: float = 0.05
+    crest: float = 0.45
+    swing: Callable[[Floats], Floats] | None = None
 
-    def state(t: float, contact: Contact, inwards: float) -> tuple[Floats, Floats, Floats]:
-        h = 0.004 * inwards  # from the side on which the foot is down
-        p0, p1, p2 = rolled(np.array([t, t + h, t + 2 * h]), contact)
-        return p0, (-1.5 * p0 + 2 * p1 - 0.5 * p2) / h, np.zeros(3)
+    def path(self, times: Floats, sole: Sole) -> FootPath:
+        """Where a foot with this sole is at these times."""
+        ankle, yaw, toes = np.zeros((len(times), 3)), np.zeros(len(times)), np.zeros(len(times))
+        down = np.zeros(len(times), bool)
+        lean = self.pitch(times)
+        for contact in self.contacts:
+            here = (times >= contact.start) & (times <= contact.end)
+            ankle[here], yaw[here] = self._rolled(times[here], contact, sole)
+            down[here], toes[here] = True, np.maximum(-lean[here], 0.0)
+        for before, after in pairwise(self.contacts):
+            here = (times > before.end) & (times < after.start)
+            span = after.start - before.end
+            s = (times[here] - before.end) / span
+            leaves, lands = self._state(before, before.end, -1.0, sole), self._state(after, after.start, 1.0, sole)
+            way = quintic(s[:, None], span, leaves, lands)
+            ankle[here], yaw[here] = way[:, :3], way[:, 3]
+            ankle[here, 1] += self.lift * bump(s, self.crest)
+            if self.swing is not None:  # join it within the first and leave it within the last part of the way
+                still, part = (np.zeros(4),) * 3, 0.45
+                join = quintic(np.minimum(s / part, 1.0)[:, None], part * span, leaves, still)
+                leave = quintic(np.maximum(1.0 - (1.0 - s) / part, 0.0)[:, None], part * span, still, lands)
+                ankle[here] = self.swing(times[here]) + (join + leave)[:, :3]
+            # Toes that lay flat under a raised heel straighten as the foot leaves the floor.
+            rest = np.clip(1.0 - s / 0.5, 0.0, 1.0)
+            toes[here] = np.maximum(-lean[here], 0.0) * rest**3 * (10 - 15 * rest + 6 * rest**2)
+        return FootPath(ankle, yaw, lean, toes, down)
 
-    ankle, yaw, toes = np.zeros((len(times), 3)), np.zeros(len(times)), np.zeros(len(times))
-    down = np.zeros(len(times), bool)
-    for contact in contacts:
-        here = (times >= contact.start) & (times <= contact.end)
-        ankle[here], yaw[here], down[here] = rolled(times[here], contact), contact.yaw, True
-    for before, after in pairwise(contacts):
-        here = (times > before.end) & (times < after.start)
-        span = after.start - before.end
-        s = (times[here] - before.end) / span
-        ankle[here] = quintic(s[:, None], span, state(before.end, before, -1.0), state(after.start, after, 1.0))
-        ankle[here, 1] += (
-            lift * 119.15 * s**3 * (1 - s) ** 4
-        )  # highest at 3/7 of the way: the toes clear the floor first
-        yaw[here] = before.yaw + (after.yaw - before.yaw) * s**3 * (10 - 15 * s + 6 * s * s)
-        # Toes that lay flat under a raised heel straighten within a tenth of a second.
-        rest = np.clip(1.0 - (times[here] - before.end) / 0.12, 0.0, 1.0)
-        toes[here] = max(-float(pitch(np.array([before.end]))[0]), 0.0) * rest**2 * (3 - 2 * rest)
-    lean = pitch(times)
-    toes[down] = np.maximum(-lean[down], 0.0)
-    return FootPath(ankle, yaw, lean, toes, down)
+    def _rolled(self, t: Floats, contact: Contact, sole: Sole) -> tuple[Floats, Floats]:
+        """Ankle (F, 3) and yaw (F,) of a foot that is down."""
+        lean, yaw = self.pitch(t), contact.yaw + self.pivot(t)
+        heel, ball = np.array([0.0, -sole.depth, -sole.heel]), np.array([0.0, sole.hinge - sole.depth, sole.ball])
+        about_point = np.where((lean > 0.0)[:, None], heel, ball)
+        rolled = about_point - rotate(about(X, -lean), about_point) - ball
+        place = np.array([contact.x, sole.depth, contact.z]) + rotate(about(Y, contact.yaw), ball)
+        return place + rotate(about(Y, yaw), rolled), yaw
+
+    def _state(self, contact: Contact, t: float, inwards: float, sole: Sole) -> tuple[Floats, Floats, Floats]:
+        """Ankle and yaw (4,) at a moment, their rates, and no acceleration, from the side on which the foot is down."""
+        h = 0.004 * inwards
+        ankle, yaw = self._rolled(np.array([t, t + h, t + 2 * h]), contact, sole)
+        if self.swing is not None:
+            ankle = ankle - self.swing(np.array([t, t + h, t + 2 * h]))
+        p = np.concatenate([ankle, yaw[:, None]], axis=1)
+        return p[0], (-1.5 * p[0] + 2 * p[1] - 0.5 * p[2]) / h, np.zeros(4)

@@ -2,104 +2,212 @@
 
 Timing and shape follow published gait data (Winter 1991; Perry and Burnfield 2010; Novacheck 1998 for running): stance
 lasts 62 % of a walking cycle and 36 % of a running one; the foot lands on its heel, lies flat, and rolls over its ball;
-the pelvis rises and sinks twice a cycle, sways towards the standing leg, drops on the swinging side and turns with the
-leg that goes forward, while the shoulders turn against it; arms swing against the legs with their elbows a little late
-(Murray 1967). Amplitudes are our own fits in terms of those curves. Lengths scale with the leg and times with the root
-of its length, so that a child walks with a child's cadence.
+hip and knee of the swinging leg follow the published curves; the pelvis rises and sinks twice a cycle, sways towards
+the standing leg, drops on the swinging side and turns with the leg that goes forward, while the shoulders turn against
+it; arms swing against the legs with their elbows a little late (Murray 1967). The numbers below are our own readings
+and fits of those curves. Lengths scale with the leg and times with the root of its length, so that a child walks with
+a child's cadence.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from ..compute.types import Floats
+from ..math import exp
 from ..skeleton import Motion
-from .choreography import SIDES, Contact, FootPath, Puppet, eased, foot_path, wave, yaw_pitch_roll
+from .choreography import SIDES, Contact, Footwork, Puppet, curve, eased, wave, yaw_pitch_roll
 from .humanoid import Humanoid
 
 DEGREE = np.pi / 180.0
-LEG = 0.859  # of the built-in figure [m], for which lengths below are written
+LEG = 0.859  # thigh and calf of the built-in figure [m], for which lengths below are written
+
+Terms = tuple[tuple[int, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Gait:
+    """The numbers of a gait. Phases go from 0 to 1, 0 at the left foot's contact; lengths in metres for `LEG`.
+
+    Series are terms (harmonic, amplitude, shift) of `choreography.wave`; angles in degrees.
+    """
+
+    cycle: float
+    stride: float
+    stance: float
+    ahead: float
+    """How far the ankle lies ahead of the hips' joint when the foot lands."""
+    apart: float
+    toes_out: float
+    foot: tuple[tuple[float, float], ...]
+    """Phase and pitch of the foot against the floor, toes up positive."""
+    thigh: tuple[tuple[float, float], ...]
+    """Phase and angle of the thigh before the vertical, in the air."""
+    knee: tuple[tuple[float, float], ...]
+    low: float
+    """How far the hips are below standing, on average."""
+    bob: Terms
+    surge: Terms
+    sway: Terms
+    turn: Terms
+    drop: Terms
+    tilt: tuple[float, Terms]
+    against: Terms
+    lean: tuple[float, Terms]
+    side: Terms
+    nod: tuple[float, Terms]
+    arm: tuple[float, Terms]
+    elbow: tuple[float, Terms]
+    abduction: float
+    inward: tuple[float, Terms]
+    pronation: float
+
+
+WALK = Gait(
+    cycle=1.06,
+    stride=1.32,
+    stance=0.62,
+    ahead=0.308,
+    apart=0.052,
+    toes_out=5.0,
+    foot=(
+        *((0, 16.0), (0.035, 6.0), (0.08, 0.0), (0.3, 0.0), (0.4, -6.0), (0.5, -18.0), (0.56, -34.0)),
+        *((0.62, -62.0), (0.655, -74.0), (0.71, -67.0), (0.8, -27.0), (0.86, -3.0), (0.93, 16.0), (0.97, 20.0)),
+    ),
+    thigh=(
+        *((0, 25.2), (0.05, 21.5), (0.1, 19.0), (0.3, 0.0), (0.48, -14.0), (0.56, -15.0), (0.62, -12.5)),
+        *((0.66, -6.0), (0.7, 2.0), (0.75, 12.5), (0.8, 20.0), (0.87, 27.5), (0.94, 28.7)),
+    ),
+    knee=(
+        *((0, 13.5), (0.05, 17.0), (0.15, 22.0), (0.4, 11.0), (0.5, 17.0), (0.56, 24.0), (0.62, 34.5)),
+        *((0.66, 49.0), (0.7, 60.0), (0.75, 65.0), (0.8, 60.5), (0.85, 47.5), (0.9, 32.0), (0.95, 19.5)),
+    ),
+    low=0.0275,
+    bob=((2, 0.015, 0.62),),
+    surge=((2, 0.012, 0.05),),
+    sway=((1, 0.022, 0.30),),
+    turn=((1, -5.0, 0.0),),
+    drop=((1, 4.2, 0.17), (3, 0.8, 0.4)),
+    tilt=(2.0, ((2, 1.2, 0.1),)),
+    against=((1, 9.5, 0.02),),
+    lean=(1.5, ((2, 0.9, 0.35),)),
+    side=((1, -5.0, 0.18),),
+    nod=(1.0, ((2, 1.4, 0.55),)),
+    arm=(-6.0, ((1, -20.0, 0.02), (2, 2.0, 0.1))),
+    elbow=(24.0, ((1, -12.0, 0.09), (2, 2.5, 0.2))),
+    abduction=6.5,
+    inward=(14.0, ((1, -5.0, 0.05),)),
+    pronation=16.0,
+)
 
 
 def walk(body: Humanoid | None = None, duration: float | None = None, fps: float = 60.0) -> Motion:
     """A relaxed walk along +Z, 1.3 m/s for a person of 1.75 m."""
-    puppet, cycle = _gait_puppet(body, duration, fps, cycle=1.1, cycles=4)
-    scale = puppet.leg / LEG
-    stride = 1.40 * scale
-    phase = puppet.times / cycle
-    _walking_trunk(puppet, phase, stride, scale)
-    for side, sign in SIDES:
-        shift = 0.0 if side == "left" else 0.5
-        puppet.stand(side, _walking_foot(puppet, side, sign, shift, cycle, stride, scale))
-        _walking_arm(puppet, side, (phase - shift) % 1.0)
-    return puppet.motion("walk", fps)
+    return _gait(WALK, "walk", body, duration, fps, cycles=4)
 
 
-def _walking_trunk(puppet: Puppet, phase: Floats, stride: float, scale: float) -> None:
-    """Pelvis, spine and head; phase 0 is the left heel's contact."""
-    bob = wave(phase, (2, 0.021 * scale, 0.62))  # highest over the standing leg, lowest with both feet down
-    surge = wave(phase, (2, 0.012 * scale, 0.05))
-    sway = wave(phase, (1, 0.022 * scale, 0.30))  # towards the standing leg: left first
-    puppet.hips = np.stack([sway, puppet.standing - 0.030 * scale + bob, stride * phase + surge], axis=-1)
-    turn = wave(phase, (1, -5.0 * DEGREE, 0.0))  # the left side is forward when the left heel lands
-    drop = wave(phase, (1, 4.2 * DEGREE, 0.17), (3, 0.8 * DEGREE, 0.4))
-    tilt = 2.0 * DEGREE + wave(phase, (2, 1.2 * DEGREE, 0.1))
-    puppet.local["hips"] = yaw_pitch_roll(turn, tilt, drop)
-    against = wave(phase, (1, 9.5 * DEGREE, 0.02))  # shoulders turn against the pelvis
-    lean = 1.5 * DEGREE + wave(phase, (2, 0.9 * DEGREE, 0.35))
-    side = wave(phase, (1, -5.0 * DEGREE, 0.18))
-    puppet.bend_trunk(np.stack([lean, against, side], axis=-1))
-    nod = 1.0 * DEGREE + wave(phase, (2, 1.4 * DEGREE, 0.55))
-    puppet.look(yaw_pitch_roll(wave(phase, (1, 1.0 * DEGREE, 0.1)), nod, 0.0))
-
-
-def _walking_foot(
-    puppet: Puppet, side: str, sign: float, shift: float, cycle: float, stride: float, scale: float
-) -> FootPath:
-    first = int(np.floor(puppet.times[0] / cycle)) - 2
-    last = int(np.ceil(puppet.times[-1] / cycle)) + 2
-    ahead, apart, out = 0.345 * scale, 0.052 * scale, 5.0 * DEGREE
-    contacts = [
-        Contact((k + shift) * cycle, (k + shift + 0.62) * cycle, sign * apart, (k + shift) * stride + ahead, sign * out)
-        for k in range(first, last + 1)
-    ]
-    # Degrees of the foot against the floor: heel first, flat, up on the ball, swung through.
-    knots = np.array([0.0, 0.08, 0.30, 0.42, 0.52, 0.62, 0.68, 0.80, 0.90, 0.96, 1.0])
-    angles = np.array([21.0, 0.0, 0.0, -9.0, -28.0, -60.0, -66.0, -22.0, 14.0, 22.0, 21.0]) * DEGREE
-
-    def pitch(t: Floats) -> Floats:
-        return eased((t / cycle - shift) % 1.0, knots, angles)
-
-    return foot_path(puppet.times, contacts, pitch, puppet.soles[side], lift=0.012 * scale)
-
-
-def _walking_arm(puppet: Puppet, side: str, phase: Floats) -> None:
-    """Phase 0 is the contact of the heel on the same side, when the arm is back."""
-    flexion = -6.0 * DEGREE + wave(phase, (1, -20.0 * DEGREE, 0.02), (2, 2.0 * DEGREE, 0.1))
-    elbow = 24.0 * DEGREE + wave(phase, (1, -12.0 * DEGREE, 0.09), (2, 2.5 * DEGREE, 0.2))
-    abduction = 6.5 * DEGREE + wave(phase, (2, 1.0 * DEGREE, 0.0))
-    inward = 14.0 * DEGREE + wave(phase, (1, -5.0 * DEGREE, 0.05))
-    puppet.arm_angles(side, flexion, abduction, inward, elbow, 16.0 * DEGREE)
-    sign = 1.0 if side == "left" else -1.0
-    girdle = np.stack([0 * phase, sign * wave(phase, (1, 2.5 * DEGREE, 0.03)), 0 * phase], axis=-1)
-    from ..math import exp
-
-    puppet.local[f"{side}_shoulder"] = exp(girdle)
-    flap = np.stack([-6.0 * DEGREE + wave(phase, (1, 6.0 * DEGREE, 0.16)), 0 * phase, 0 * phase], axis=-1)
-    puppet.local[f"{side}_hand"] = exp(flap)
-
-
-def _gait_puppet(
-    body: Humanoid | None, duration: float | None, fps: float, cycle: float, cycles: int
-) -> tuple[Puppet, float]:
-    """A puppet with its times, and the seconds of a cycle on its legs; without a duration, whole cycles that close."""
+def _gait(gait: Gait, name: str, body: Humanoid | None, duration: float | None, fps: float, cycles: int) -> Motion:
     if body is None:
         from .hanim import figure
 
         body = figure()
-    seconds = cycle * np.sqrt(Puppet(body, np.zeros(1)).leg / LEG)
+    probe = Puppet(body, np.linspace(0.0, 1.0, 121))
+    scale = probe.leg / LEG
+    cycle = gait.cycle * float(np.sqrt(scale))
     if duration is None:
-        frames = max(1, round(cycles * seconds * fps))
-        seconds = frames / fps / cycles  # so that the frame after the last is the first, further on
-        return Puppet(body, np.arange(frames) / fps), seconds
-    return Puppet(body, np.arange(round(duration * fps) + 1) / fps), seconds
+        frames = max(1, round(cycles * cycle * fps))
+        cycle = frames / fps / cycles  # so that the frame after the last is the first, further on
+        puppet = Puppet(body, np.arange(frames) / fps)
+    else:
+        puppet = Puppet(body, np.arange(round(duration * fps) + 1) / fps)
+    _trunk(probe, gait, probe.times, scale)
+    _trunk(puppet, gait, puppet.times / cycle, scale)
+    for side, sign in SIDES:
+        shift = 0.0 if side == "left" else 0.5
+        work = _footwork(probe, gait, side, sign, shift, cycle, puppet.times[-1])
+        puppet.stand(side, work.path(puppet.times, puppet.soles[side]))
+        _arm(puppet, gait, side, sign, puppet.times / cycle - shift)
+    return puppet.motion(name, fps)
+
+
+def _trunk(puppet: Puppet, gait: Gait, phase: Floats, scale: float) -> None:
+    """Pelvis, spine and head; phase 0 is the left foot's contact."""
+    up = puppet.standing + scale * (wave(phase, *gait.bob) - gait.low)
+    forward = scale * (gait.stride * phase + wave(phase, *gait.surge))
+    puppet.hips = np.stack([scale * wave(phase, *gait.sway), up, forward], axis=-1)
+    pelvis = _angle(phase, gait.turn), _angle(phase, gait.tilt[1], mean=gait.tilt[0]), _angle(phase, gait.drop)
+    puppet.local["hips"] = yaw_pitch_roll(*pelvis)
+    lean = _angle(phase, gait.lean[1], mean=gait.lean[0])
+    puppet.bend_trunk(np.stack([lean, _angle(phase, gait.against), _angle(phase, gait.side)], axis=-1))
+    nod = _angle(phase, gait.nod[1], mean=gait.nod[0])
+    puppet.look(yaw_pitch_roll(0.1 * _angle(phase, gait.against), nod, 0.0))
+
+
+def _footwork(probe: Puppet, gait: Gait, side: str, sign: float, shift: float, cycle: float, until: float) -> Footwork:
+    """Contacts over all frames, the foot's pitch, and the way of the ankle in the air.
+
+    Args:
+        probe: one cycle from phase 0 to 1, its trunk already moving: it tells where the hip is.
+        gait: the numbers.
+        side: "left" or "right".
+        sign: +1 or -1.
+        shift: phase of the foot's contact.
+        cycle: its seconds.
+        until: time of the last frame [s].
+    """
+    scale = probe.leg / LEG
+    stride = gait.stride * scale
+    steps = range(-2, int(np.ceil(until / cycle)) + 3)
+    contacts = [
+        Contact(
+            start=(k + shift) * cycle,
+            end=(k + shift + gait.stance) * cycle,
+            x=sign * gait.apart * scale,
+            z=(k + shift) * stride + gait.ahead * scale,
+            yaw=sign * gait.toes_out * DEGREE,
+        )
+        for k in steps
+    ]
+    hip = probe.place(f"{side}_upper_leg") - probe.times[:, None] * np.array([0.0, 0.0, stride])
+    hip[-1] = hip[0]  # a cycle apart, equal but for rounding
+    ride = CubicSpline(probe.times, hip, bc_type="periodic")
+    upper, lower = probe.bone(f"{side}_lower_leg"), probe.bone(f"{side}_foot")
+
+    def pitch(t: Floats) -> Floats:
+        knots, angles = np.array(gait.foot).T
+        return DEGREE * eased(t / cycle - shift, knots, angles, period=1.0)
+
+    def swing(t: Floats) -> Floats:
+        phase = t / cycle
+        thigh, knee = (_periodic(phase - shift, points) for points in (gait.thigh, gait.knee))
+        down = -upper * np.cos(thigh) - lower * np.cos(thigh - knee)
+        ahead = upper * np.sin(thigh) + lower * np.sin(thigh - knee)
+        travel = phase * stride
+        return np.asarray(ride(phase)) + np.stack([0 * phase, down, ahead + travel], axis=-1)
+
+    return Footwork(contacts, pitch, lift=0.0, swing=swing)
+
+
+def _arm(puppet: Puppet, gait: Gait, side: str, sign: float, phase: Floats) -> None:
+    """Phase 0 is the contact of the foot on the same side, when the arm is back."""
+    flexion = _angle(phase, gait.arm[1], mean=gait.arm[0])
+    elbow = _angle(phase, gait.elbow[1], mean=gait.elbow[0])
+    inward = _angle(phase, gait.inward[1], mean=gait.inward[0])
+    puppet.arm_angles(side, flexion, gait.abduction * DEGREE, inward, elbow, gait.pronation * DEGREE)
+    none = np.zeros_like(phase)
+    girdle = sign * wave(phase, (1, 2.5 * DEGREE, 0.03))
+    puppet.local[f"{side}_shoulder"] = exp(np.stack([none, girdle, none], axis=-1))
+    flap = wave(phase, (1, 6.0 * DEGREE, 0.16)) - 6.0 * DEGREE  # a loose wrist trails behind
+    puppet.local[f"{side}_hand"] = exp(np.stack([flap, none, none], axis=-1))
+
+
+def _angle(phase: Floats, terms: Terms, mean: float = 0.0) -> Floats:
+    return np.asarray(DEGREE * (mean + wave(phase, *terms)))
+
+
+def _periodic(phase: Floats, points: tuple[tuple[float, float], ...]) -> Floats:
+    knots, angles = np.array(points).T
+    return DEGREE * curve(phase, knots, angles, period=1.0)
