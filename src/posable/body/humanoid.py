@@ -210,6 +210,13 @@ class Humanoid:
             needed.update(self.skeleton.path(j))
         return sorted(needed)
 
+    def canonical_orientation(self, frames: Frames, joint: int) -> Floats:
+        """(..., 4): canonical world orientation of one joint that has a role or belongs to the spine."""
+        if joint not in self._neutral:
+            known = ", ".join(self.skeleton.names[j] for j in sorted(self._neutral))
+            raise PosableError(f"joint {self.skeleton.names[joint]!r} has no canonical frame; these have: {known}")
+        return multiply(frames.orientations[..., joint, :], conjugate(self._neutral[joint]))
+
     def _canonical_world(self, frames: Frames, joints: np.ndarray) -> Floats:
         """(..., K, 4): canonical world orientations of some joints."""
         constants = np.array([self._neutral[int(j)] for j in joints])
