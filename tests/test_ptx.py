@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 import posable
-from posable.compute import Batch
-from posable.compute.types import Quat, Vec3
+from posable.compute import Batch, batch, prange
+from posable.compute.types import Bools, Floats, Quat, Records, Vec3
+from posable.limits import kernels as limits_kernels
 
 if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
     pytest.skip("with the JIT off there is nothing to compile", allow_module_level=True)
@@ -59,7 +60,25 @@ def use_skeleton() -> None:
     skeleton.integrate(pose, rng.normal(size=(ROWS, len(skeleton.dofs))))
 
 
-USES = [use_math, use_skeleton]
+@batch
+def limit_tests(n: int, packed: Records, curves: Floats, out: Bools) -> None:
+    """Kernels of the limits that solvers call and no batch of the package does."""
+    for i in prange(n):
+        out[i] = limits_kernels.contains(packed[i], curves, (1.0, 0.0, 0.0, 0.0), 1e-9)
+
+
+def use_limits() -> None:
+    from posable.limits import Limits
+
+    limits = Limits.human()
+    q = np.random.default_rng(2).normal(size=(ROWS, len(limits), 4))
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    limits.excess(limits.names, q), limits.clamp(limits.names, q), limits.clamp(limits.names, q, quick=True)
+    limits.clamp_from(limits.names, limits.clamp(limits.names, q), q)
+    limit_tests(len(limits), limits.packed, limits.curves, np.empty(len(limits), np.bool_))
+
+
+USES = [use_math, use_skeleton, use_limits]
 
 
 def modules():
@@ -104,7 +123,7 @@ def recorded() -> dict[Batch, tuple[list, list]]:
     return calls
 
 
-BATCHES = owned(Batch)
+BATCHES = {**owned(Batch), "limit_tests": limit_tests}
 
 
 def tuple_kernels() -> dict[str, tuple[Dispatcher, tuple]]:
@@ -162,13 +181,13 @@ def assembles(ptxas: Path, code: str, folder: Path) -> None:
 
 
 def test_every_batch_is_reached_by_a_use(recorded):
-    missing = sorted(name for name, batch in BATCHES.items() if batch not in recorded)
+    missing = sorted(name for name, loop in BATCHES.items() if loop not in recorded)
     assert not missing, f"add a call to USES that reaches {', '.join(missing)}"
 
 
 def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers(recorded):
-    for name, batch in BATCHES.items():
-        for argument in recorded[batch][0]:
+    for name, loop in BATCHES.items():
+        for argument in recorded[loop][0] if loop in recorded else ():
             dtype = getattr(argument, "dtype", None)
             if dtype is not None and dtype.names:
                 assert dtype.isalignedstruct, f"{name}: give {dtype} align=True, or each number is read byte by byte"
@@ -176,6 +195,7 @@ def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers(recorded):
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_a_batch_compiles_to_ptx_that_assembles(name, recorded, ptxas, tmp_path):
+    assert BATCHES[name] in recorded, "no call in USES reaches it"
     arguments, _ = recorded[BATCHES[name]]
     code = cuda.ptx(BATCHES[name], *arguments, capability=CAPABILITY)
     assert ".visible .entry" in code
@@ -193,7 +213,7 @@ def test_a_tuple_kernel_compiles_for_a_gpu(name):
 
 
 def test_every_kernel_on_arrays_is_part_of_a_batch():
-    reached = set().union(*(called_by(batch.function) for batch in BATCHES.values()))
+    reached = set().union(*(called_by(loop.function) for loop in BATCHES.values()))
     missing = sorted(
         name for name, kernel in owned(Dispatcher).items() if name not in TUPLE_KERNELS and kernel not in reached
     )
@@ -203,10 +223,10 @@ def test_every_kernel_on_arrays_is_part_of_a_batch():
 def test_a_gpu_gives_the_answers_of_the_cpu(recorded):
     if not cuda.available():
         pytest.skip("no GPU")
-    for name, batch in BATCHES.items():
-        arguments, expected = recorded[batch]
+    for name, loop in BATCHES.items():
+        arguments, expected = recorded[loop]
         arguments = copied(arguments)
-        cuda.launch(batch, *arguments)
+        cuda.launch(loop, *arguments)
         for got, want in zip(arguments, expected, strict=True):
             if isinstance(want, np.ndarray) and want.dtype == np.float64:
                 np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12, err_msg=name)

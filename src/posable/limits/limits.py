@@ -25,7 +25,8 @@ from .shapes import Cone, Ellipse, Hinge, Interval, Swing, boundary_samples
 ROW = np.dtype(
     [(name, np.int64) for name in ("kind", "start", "samples", "pieces")]
     + [(name, np.float64) for name in ("side", "d1", "d2", "d3", "a1", "a2", "a3")]
-    + [(name, np.float64) for name in ("c1", "c2", "r1", "r2", "twist_middle", "twist_half")]
+    + [(name, np.float64) for name in ("c1", "c2", "r1", "r2", "twist_middle", "twist_half")],
+    align=True,  # the same layout; unaligned, a GPU reads each number byte by byte
 )
 """A row of `Limits.packed`: shape, axes, numbers. `start` is where the shape's boundary begins in `Limits.curves`."""
 
