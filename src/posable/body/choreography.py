@@ -27,6 +27,7 @@ from .soles import Sole, sole_of, stature
 
 SIDES = (("left", 1.0), ("right", -1.0))
 X, Y, Z = np.eye(3)
+MOST_TOE_BEND = 1.12  # 64 degrees, in the air
 
 
 class Puppet:
@@ -128,7 +129,14 @@ class Puppet:
         ahead = rotate(about(Y, step.yaw + sign * np.asarray(knee_out)), Z)
         hip = self.place(f"{side}_upper_leg")
         lengths = self.bone(f"{side}_lower_leg"), self.bone(f"{side}_foot")
-        thigh, shank = two_bones(step.ankle - hip, *lengths, ahead, bend=1.0)
+        way = step.ankle - hip
+        # In the air the foot is held back before the knee locks; on the floor it stays where it is.
+        reach = np.linalg.norm(way, axis=-1) / sum(lengths)
+        most, soft = 0.997, 0.017
+        held = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+        shrink = np.where(reach > most - soft, held / reach, 1.0)
+        way = way * (1.0 + step.free * (shrink - 1.0))[:, None]
+        thigh, shank = two_bones(way, *lengths, ahead, bend=1.0)
         self.face(f"{side}_upper_leg", thigh)
         self.face(f"{side}_lower_leg", shank)
         self.face(f"{side}_foot", multiply(about(Y, step.yaw), about(X, -step.pitch)))
@@ -266,6 +274,8 @@ class FootPath:
     toes: Floats
     down: Bools
     """(F,) whether it is on the floor."""
+    free: Floats
+    """(F,) 0 on the floor, 1 in the air, smoothly between."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +304,7 @@ class Footwork:
     def path(self, times: Floats, sole: Sole) -> FootPath:
         """Where a foot with this sole is at these times."""
         ankle, yaw, toes = np.zeros((len(times), 3)), np.zeros(len(times)), np.zeros(len(times))
-        down = np.zeros(len(times), bool)
+        down, free = np.zeros(len(times), bool), np.zeros(len(times))
         lean = self.pitch(times)
         for contact in self.contacts:
             here = (times >= contact.start) & (times <= contact.end)
@@ -309,14 +319,16 @@ class Footwork:
             ankle[here], yaw[here] = way[:, :3], way[:, 3]
             ankle[here, 1] += self.lift * bump(s, self.crest)
             if self.swing is not None:  # join it within the first and leave it within the last part of the way
-                still, part = (np.zeros(4),) * 3, 0.45
-                join = quintic(np.minimum(s / part, 1.0)[:, None], part * span, leaves, still)
-                leave = quintic(np.maximum(1.0 - (1.0 - s) / part, 0.0)[:, None], part * span, still, lands)
+                still, first, last = (np.zeros(4),) * 3, 0.45, 0.30
+                join = quintic(np.minimum(s / first, 1.0)[:, None], first * span, leaves, still)
+                leave = quintic(np.maximum(1.0 - (1.0 - s) / last, 0.0)[:, None], last * span, still, lands)
                 ankle[here] = self.swing(times[here]) + (join + leave)[:, :3]
             # Toes that lay flat under a raised heel straighten as the foot leaves the floor.
             rest = np.clip(1.0 - s / 0.5, 0.0, 1.0)
-            toes[here] = np.maximum(-lean[here], 0.0) * rest**3 * (10 - 15 * rest + 6 * rest**2)
-        return FootPath(ankle, yaw, lean, toes, down)
+            toes[here] = np.clip(-lean[here], 0.0, MOST_TOE_BEND) * rest**3 * (10 - 15 * rest + 6 * rest**2)
+            near = np.clip(np.minimum(s, 1.0 - s) / 0.06, 0.0, 1.0)
+            free[here] = near * near * (3 - 2 * near)
+        return FootPath(ankle, yaw, lean, toes, down, free)
 
     def _rolled(self, t: Floats, contact: Contact, sole: Sole) -> tuple[Floats, Floats]:
         """Ankle (F, 3) and yaw (F,) of a foot that is down."""

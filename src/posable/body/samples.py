@@ -8,9 +8,9 @@ cycles: the frame after the last is the first again, further along for those tha
 
 from __future__ import annotations
 
-from .samples_gait import walk
+from .samples_gait import run, walk
 
-NAMES = ("walk",)
+NAMES = ("walk", "run")
 """Names of the built-in motions; each is a function of this module."""
 
-__all__ = ["NAMES", "walk"]
+__all__ = ["NAMES", "run", "walk"]
