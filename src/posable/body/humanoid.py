@@ -35,7 +35,7 @@ class Humanoid:
         skeleton: the rig.
         roles: role to joint name or index, for what the names do not tell; None as a value says that the rig has no
             such joint. Without it the file's own map (VRM) or the names decide.
-        limits: what the joints may do; `Limits.human()` when not given.
+        limits: what the joints may do; `Limits.human` for this body's parts when not given.
         standing: a pose in which the body stands (T-, A- or upright), for a rig whose rest pose does not.
 
     Raises:
@@ -236,15 +236,14 @@ class Humanoid:
             return self._limits
         from ..limits import Limits
 
-        return Limits.human()
+        return Limits.human(self._role_names)
 
     def clamp(self, pose: Pose) -> Pose:
-        """The pose with every part brought inside its limits, hips first; joints without a role stay."""
+        """The pose with every part that has a limit brought inside it; joints without a role stay."""
         posture = self.canonical(pose)
+        rows = [row for row, role in enumerate(posture.roles) if role in self.limits]
         rotations = posture.rotations.copy()
-        for row, role in enumerate(posture.roles):
-            if role in self.limits.names:
-                rotations[..., row, :] = self.limits.clamp(role, rotations[..., row, :])
+        rotations[..., rows, :] = self.limits.clamp([posture.roles[row] for row in rows], rotations[..., rows, :])
         return self.pose(posture.replace(rotations=rotations), base=pose)
 
     @cached_property
