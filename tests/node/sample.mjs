@@ -19,9 +19,8 @@ loader.register((parser) => {
 const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
 const gltf = await loader.parseAsync(buffer, "");
 const mixer = new THREE.AnimationMixer(gltf.scene);
-const index = Number(animation);
-if (index >= 0) {
-  const action = mixer.clipAction(gltf.animations[index]);
+const action = Number(animation) >= 0 ? mixer.clipAction(gltf.animations[Number(animation)]) : null;
+if (action) {
   action.setLoop(THREE.LoopOnce, 1);
   action.clampWhenFinished = true;
   action.play();
@@ -31,6 +30,7 @@ if (index >= 0) {
 const document = gltf.parser.json;
 const answer = { animations: gltf.animations.map((clip) => clip.name), nodes: {}, vertices: {} };
 for (const text of times.split(",")) {
+  action?.reset(); // an action that has reached its end would stay there
   mixer.setTime(Number(text));
   gltf.scene.updateMatrixWorld(true);
   for (const [object, association] of gltf.parser.associations) {

@@ -24,6 +24,7 @@ from .gltf_nodes import Folded, NodeTree, split_matrix
 from .json_place import Place
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
+MOST_MESHES = 1000
 FREE_VERTICES = 2_000_000  # that any file may show; nodes may repeat a mesh, so a small file could ask for any number
 
 
@@ -83,8 +84,10 @@ class MeshReader:
                 self.primitives[index] = self._primitives(self.meshes[index])
             primitives = self.primitives[index]
             self.copied += sum(len(primitive.vertices) for primitive in primitives) + len(self.joints)
-            if self.copied > FREE_VERTICES + self.accessors.numbers:
-                self.notes.append(f"the file repeats its meshes too often; those from {name!r} on are not shown")
+            if self.copied > FREE_VERTICES + self.accessors.numbers or len(found) >= MOST_MESHES:
+                self.notes.append(
+                    f"the file has too many meshes, or copies of one; those from {name!r} on are not shown"
+                )
                 break
             if not primitives:
                 continue

@@ -67,6 +67,8 @@ class Tracks:
         keys = len(values)
         if keys not in self.inputs:
             self.inputs[keys] = self.packer.add(self.times[:keys], "SCALAR", bounds=True)
+        if not np.abs(values).max() < np.finfo(np.float32).max:
+            raise PosableError(f"{self.motion.name!r} has a {path} of {np.abs(values).max():g}, which glTF cannot hold")
         output = self.packer.add(values.astype(np.float32), kind)
         self.channels.append({"sampler": len(self.samplers), "target": {"node": node, "path": path}})
         self.samplers.append({"input": self.inputs[keys], "interpolation": "LINEAR", "output": output})
