@@ -64,7 +64,8 @@ def use_skeleton() -> None:
 def limit_tests(n: int, packed: Records, curves: Floats, out: Bools) -> None:
     """Kernels of the limits that solvers call and no batch of the package does."""
     for i in prange(n):
-        out[i] = limits_kernels.contains(packed[i], curves, (1.0, 0.0, 0.0, 0.0), 1e-9)
+        q = (1.0, 0.0, 0.0, 0.0)
+        out[i] = limits_kernels.contains(packed[i], curves, q, 1e-9) and limits_kernels.allowed(packed[i], curves, q)
 
 
 def use_limits() -> None:
