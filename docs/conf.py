@@ -1,5 +1,6 @@
 """Sphinx settings. `make docs` builds with warnings as errors."""
 
+import ast
 import json
 import os
 import re
@@ -92,10 +93,21 @@ def _limits_table() -> str:
     return "\n".join([*lines, "", foot])
 
 
+def _measurements() -> str:
+    """What `make bench` last wrote, each under the words its module opens with."""
+    folder = Path(__file__).resolve().parents[1] / "benchmarks"
+    parts = []
+    for path in sorted((folder / "results").glob("*.md")):
+        opening = ast.get_docstring(ast.parse((folder / f"bench_{path.stem}.py").read_text(encoding="utf-8")))
+        parts.append(f"## {path.stem.capitalize()}\n\n{opening}\n\n{path.read_text(encoding='utf-8')}")
+    return "\n\n".join(parts)
+
+
 def _fill_in(app, name: str, source: list[str]) -> None:
-    source[0] = (
-        source[0].replace("<!-- the table of human limits -->", _limits_table()) if name == "limits" else source[0]
-    )
+    if name == "limits":
+        source[0] = source[0].replace("<!-- the table of human limits -->", _limits_table())
+    if name == "measurements":
+        source[0] = source[0].replace("<!-- the results of make bench -->", _measurements())
 
 
 def setup(app) -> None:

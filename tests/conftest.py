@@ -18,6 +18,10 @@ NODE_DIR = ROOT / "tests" / "node"
 # Time is never asserted, so no deadline; the same cases every time in make test, fresh ones in make soak.
 settings.register_profile("test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
+# With the compiler off everything is slow, and coverage wants every line once rather than every case.
+settings.register_profile(
+    "coverage", deadline=None, derandomize=True, max_examples=10, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
 
