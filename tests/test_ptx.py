@@ -79,7 +79,23 @@ def use_limits() -> None:
     limit_tests(len(limits), limits.packed, limits.curves, np.empty(len(limits), np.bool_))
 
 
-USES = [use_math, use_skeleton, use_limits]
+def use_body() -> None:
+    from posable.body import figure
+
+    body = figure()
+    values = np.random.default_rng(2).normal(size=(ROWS, len(body.skeleton.dofs)))
+    body.pose(body.canonical(body.skeleton.from_values(values)))
+
+
+def use_formats() -> None:
+    from posable.formats.decimals import count_words, read_decimals
+    from posable.formats.euler import quaternions_from_euler
+
+    text = b"1.5 -2e3 4 "
+    read_decimals(text, *count_words(text)), quaternions_from_euler((2, 1, 0), np.ones((ROWS, 3)))
+
+
+USES = [use_formats, use_math, use_skeleton, use_limits, use_body]
 
 
 def modules():

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import posable.math as pm
 from posable.body import MARKERS, ROLES, CanonicalPose, Humanoid, figure
+from posable.body.roles import parent_role
 from posable.compute import PosableError
 from posable.formats import load
 from posable.skeleton import Pose
@@ -188,6 +190,24 @@ def test_hips_below_other_joints_go_where_the_posture_says():
         base = random_pose(body.skeleton, rng)
         hips = body.skeleton.forward(body.pose(posture, base)).positions[:, body.index("hips")]
         assert np.abs(hips - posture.hips * body.leg_length).max() < 1e-12
+
+
+def test_canonical_rotations_compose_as_an_independent_reckoning_says(data_dir):
+    """With scipy and one part after the other: C of a part is C of the part above it times its rotation; W = C N."""
+    rng = np.random.default_rng(14)
+    for name in ("KayKit knight", "MakeHuman", "CMU"):
+        body = file_body(data_dir, name)
+        rotations = pm.normalize(rng.normal(size=(len(body.roles), 4)))
+        posture = CanonicalPose(tuple(body.roles), rotations, (0.0, 1.0, 0.0))
+        posed = body.skeleton.forward(body.pose(posture)).orientations
+        turned: dict[str, Rotation] = {}
+        for role, rotation in zip(posture.roles, rotations):
+            above = parent_role(role, posture.roles)
+            local = Rotation.from_quat(rotation, scalar_first=True)
+            turned[role] = local if above is None else turned[above] * local
+            expected = turned[role] * Rotation.from_quat(body.neutral_orientation(role), scalar_first=True)
+            found = Rotation.from_quat(posed[body.index(role)], scalar_first=True)
+            assert (expected.inv() * found).magnitude() < 1e-12, (name, role)
 
 
 # How joints bend

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -156,17 +157,12 @@ def other_side(role: str) -> str:
 
 def world_orientations(roles: Sequence[str], rotations: Floats) -> Floats:
     """(..., R, 4): canonical orientations in the world of parts given by canonical rotations."""
-    world = np.empty_like(rotations)
-    for row, role in enumerate(roles):
-        parent = parent_role(role, roles)
-        local = rotations[..., row, :]
-        world[..., row, :] = local if parent is None else multiply(world[..., roles.index(parent), :], local)
-    return world
+    return _chained([-1 if above is None else roles.index(above) for above in _parents(tuple(roles))], rotations)
 
 
 def local_rotations(roles: Sequence[str], world: Floats) -> Floats:
     """(..., R, 4): the inverse of `world_orientations`."""
-    parents = [parent_role(role, roles) for role in roles]
+    parents = _parents(tuple(roles))
     above = [row if parent is None else roles.index(parent) for row, parent in enumerate(parents)]
     local = multiply(conjugate(world[..., above, :]), world)
     for row, parent in enumerate(parents):
@@ -225,14 +221,25 @@ def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> S
 
 def _shape_orientations(posture: CanonicalPose, spine: SpineShape) -> Floats:
     """(..., S, 4): canonical world orientations of the spine's own joints; roles hold the truth."""
-    world = posture.world()
-    out = np.empty((*posture.shape, len(spine.at), 4))
-    for row, role in enumerate(spine.roles):
-        if role in posture.roles:
-            out[..., row, :] = world[..., posture.roles.index(role), :]
-        else:
-            out[..., row, :] = multiply(out[..., row - 1, :], spine.bends[..., row, :])
-    return out
+    named = {row: posture.roles.index(role) for row, role in enumerate(spine.roles) if role in posture.roles}
+    local = np.broadcast_to(spine.bends, (*posture.shape, len(spine.at), 4)).copy()
+    local[..., list(named), :] = posture.world()[..., list(named.values()), :]
+    return _chained([-1 if row in named else row - 1 for row in range(len(spine.at))], local)
+
+
+def _chained(parents: Sequence[int], local: Floats) -> Floats:
+    """(..., R, 4): products down the tree; a parent of -1 has nothing above it."""
+    from .posture_kernels import chain_rows
+
+    rows = np.ascontiguousarray(local).reshape(-1, *local.shape[-2:])
+    world = np.empty_like(rows)
+    chain_rows(len(rows), np.array(parents, dtype=np.int64), rows, world)
+    return world.reshape(local.shape)
+
+
+@lru_cache(maxsize=256)
+def _parents(roles: tuple[str, ...]) -> tuple[str | None, ...]:
+    return tuple(parent_role(role, roles) for role in roles)
 
 
 def _middles(at: Floats) -> list[tuple[float, int]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.types import Floats
+from ..compute.types import Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
@@ -161,54 +161,63 @@ class Humanoid:
         """`hips` (..., 3) [m]: where the joint of the hips goes."""
         if base.joints != len(self.skeleton):
             raise ShapeError(f"base has {base.joints} joints; this body has {len(self.skeleton)}")
+        from .posture_kernels import drive_rows
+
         batch = np.broadcast_shapes(posture.shape, base.shape)
-        driven = self._driven_world(posture)
-        rotations = np.broadcast_to(base.rotations, (*batch, len(self.skeleton), 4)).copy()
-        world: dict[int, Floats] = {}
-        for j in self._path_joints:
-            parent = int(self.skeleton.parents[j])
-            if j in driven:
-                world[j] = np.broadcast_to(driven[j], (*batch, 4))
-                rotations[..., j, :] = world[j] if parent < 0 else multiply(conjugate(world[parent]), world[j])
-            else:
-                world[j] = rotations[..., j, :] if parent < 0 else multiply(world[parent], rotations[..., j, :])
-        return Pose(self._root_place(hips, base, world), rotations, _spread(base.offsets, batch))
+        count = len(self.skeleton)
+        rotations = np.broadcast_to(base.rotations, (*batch, count, 4)).reshape(-1, count, 4).copy()
+        canonical = self._driven_orientations(posture)
+        driven = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).reshape(-1, *canonical.shape[-2:])
+        world = np.empty_like(rotations)
+        joints, slots, constants = self._driving
+        drive_rows(
+            len(rotations),
+            joints,
+            self.skeleton.parents,
+            slots,
+            np.ascontiguousarray(driven),
+            constants,
+            rotations,
+            world,
+        )
+        place = self._root_place(hips, base, world.reshape(*batch, count, 4))
+        return Pose(place, rotations.reshape(*batch, count, 4), _spread(base.offsets, batch))
 
-    def _driven_world(self, posture: CanonicalPose) -> dict[int, Floats]:
-        """Joint index to world orientation (..., 4), for every joint that the posture decides."""
-        canonical: dict[str, Floats] = {}
-        theirs = posture.world()
-        for role in self._role_names:
-            if role in posture.roles:
-                canonical[role] = theirs[..., posture.roles.index(role), :]
-            else:  # the part above it; a body's roles come parents first, and hips are in every posture
-                above = parent_role(role, {*canonical} | set(posture.roles))
-                if above is None:
-                    raise PosableError("a posture needs hips")
-                canonical[role] = canonical[above] if above in canonical else theirs[..., posture.roles.index(above), :]
-        driven = {self.roles[role]: multiply(turn, self._neutral[self.roles[role]]) for role, turn in canonical.items()}
-        if "head" not in posture.roles:
-            return driven
-        spine = spine_orientations(posture, self._spine_roles, self._spine_at, self._chest)
-        return driven | {j: multiply(spine[..., row, :], self._neutral[j]) for row, j in enumerate(self.spine)}
+    def _driven_orientations(self, posture: CanonicalPose) -> Floats:
+        """(..., K, 4): canonical world orientations of all parts and all joints of the spine, as `_driving` has them.
 
-    def _root_place(self, hips: Floats, base: Pose, world: Mapping[int, Floats]) -> Floats:
-        """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""
-        place = hips
-        joint = self.roles["hips"]
-        while (parent := int(self.skeleton.parents[joint])) >= 0:
-            offset = self.skeleton.offsets[joint] if base.offsets is None else base.offsets[..., joint, :]
-            place = place - rotate(world[parent], offset)
-            joint = parent
-        return np.broadcast_to(place, (*world[0].shape[:-1], 3))
+        Parts that the posture lacks follow the nearest part above them that it has.
+        """
+        followed = [role if role in posture.roles else parent_role(role, posture.roles) for role in self._role_names]
+        rows = [posture.roles.index(role or "hips") for role in followed]
+        parts = posture.world()[..., rows, :]
+        if "head" in posture.roles:
+            spine = spine_orientations(posture, self._spine_roles, self._spine_at, self._chest)
+        else:
+            below = [max(k for k in range(row + 1) if self._spine_roles[k]) for row in range(len(self.spine))]
+            spine = parts[..., [self._role_names.index(self._spine_roles[k]) for k in below], :]
+        return np.concatenate([parts, spine], axis=-2)
 
     @cached_property
-    def _path_joints(self) -> list[int]:
-        """Joints whose world orientation is needed to set the driven ones: these and all above them, in order."""
-        needed: set[int] = set()
-        for j in self._neutral:
-            needed.update(self.skeleton.path(j))
-        return sorted(needed)
+    def _driving(self) -> tuple[Ints, Ints, Floats]:
+        """What the kernel needs: the driven joints and all above them, each joint's row in the tables or -1, its N.
+
+        Rows are the roles' and then the spine's; a joint that has both takes the spine's.
+        """
+        driven = [*self._role_joints.tolist(), *self.spine]
+        slots = np.full(len(self.skeleton), -1, dtype=np.int64)
+        for row, j in enumerate(driven):
+            slots[j] = row
+        joints = sorted({above for j in driven for above in self.skeleton.path(j)})
+        return np.array(joints, dtype=np.int64), slots, np.array([[self._neutral[j] for j in driven]])
+
+    def _root_place(self, hips: Floats, base: Pose, world: Floats) -> Floats:
+        """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""
+        place = hips
+        for joint in self.skeleton.path(self.roles["hips"])[:0:-1]:
+            offset = self.skeleton.offsets[joint] if base.offsets is None else base.offsets[..., joint, :]
+            place = place - rotate(world[..., self.skeleton.parents[joint], :], offset)
+        return place
 
     def canonical_orientation(self, frames: Frames, joint: int) -> Floats:
         """(..., 4): canonical world orientation of one joint that has a role or belongs to the spine."""
