@@ -68,7 +68,7 @@ class MeshReader:
         """Every mesh that a joint moves; others (a floor, a light's shade) are left out and reported."""
         worlds = _matrices(rest.orientations, rest.positions, folded.scale)
         carriers, transforms = self._carried(worlds)
-        found = []
+        found: list[SkinnedMesh] = []
         for node in self.tree.order:
             place = self.tree.places[node]
             index = place.index("mesh", len(self.meshes), "meshes")

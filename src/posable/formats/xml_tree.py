@@ -14,7 +14,7 @@ from ..compute import FormatError
 from ..compute.types import Floats
 
 MOST_BYTES = 64 * 2**20
-MOST_ELEMENTS = 500_000
+MOST_ELEMENTS = 200_000
 MOST_DEPTH = 64
 
 
