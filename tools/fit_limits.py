@@ -10,6 +10,7 @@ subjects, drawn with the seed, are fitted; the others are held out to say how mu
 
 - Ellipses and twists span both ranges, textbook and captured; an ellipse of captured motion then grows evenly until
   three of four subjects have 99 % of their poses inside.
+- Trunk and neck also hold every run of their joints by the rule that hands their range to a spine (`Limits.for_spine`).
 - A cone's knot is raised where more than 5 % of the poses in its sector of 45 degrees lie beyond it.
 - Hinges, clavicles, toes and the twist of forearm and wrist are textbook only: the CMU hinges have one axis, its
   clavicles do not move, toes are not in the data, and its wrists flip.
@@ -124,9 +125,9 @@ def main() -> None:
         swing = {"kind": "hinge", "low": low, "high": high, "slack": slack}
         joints[part] = {"swing": swing, "twist": twist, "source": source}
     for part in CONES:
-        joints[part] = fit_cone(part, samples(poses, part, seen), subject)
+        joints[part] = fit_cone(part, samples(poses, JOINTS[part], seen), subject)
     for part, spec in ELLIPSES.items():
-        joints[part] = fit_ellipse(part, samples(poses, part, seen) if any(spec[3]) else None, subject)
+        joints[part] = fit_ellipse(part, runs(poses, part, seen) if any(spec[3]) else [], subject)
     content = {
         "format": "posable-limits/1",
         "script": "tools/fit_limits.py",
@@ -166,14 +167,14 @@ def split_subjects(poses: dict[str, np.ndarray], seed: int) -> tuple[np.ndarray,
     return ~held, held
 
 
-def samples(poses: dict[str, np.ndarray], part: str, rows: np.ndarray) -> np.ndarray:
-    """Canonical rotations (n, 4) of a part, as the left one's: both sides, or the middle and its mirror image."""
+def samples(poses: dict[str, np.ndarray], joints: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
+    """Canonical rotations (n, 4) over some joints, as the left ones': both sides, or the middle and its mirror."""
     mirror = np.array([1.0, 1.0, -1.0, -1.0])
     names = list(poses["joints"])
     both = []
     for side, sign in (("l", 1.0), ("r", mirror)):
         q = np.array([1.0, 0.0, 0.0, 0.0])
-        for name in JOINTS[part]:
+        for name in joints:
             local = poses["rotations"][rows, names.index(name.format(side))].astype(np.float64)
             q = pm.multiply(q, pm.normalize(local))
         both.append(q * sign)
@@ -186,6 +187,21 @@ def swings(part: str, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     swing, twist = pm.swing_twist(q, direction)
     vector = pm.log(swing)
     return np.degrees(np.stack([vector @ axis, vector @ np.cross(direction, axis)], -1)), np.degrees(twist)
+
+
+def runs(poses: dict[str, np.ndarray], part: str, rows: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Swings and twists, as `swings` has them, of every run of a part's joints, each over the root of the run's share.
+
+    So a limit that holds them all also holds each run by the rule of `Limits.for_spine`.
+    """
+    joints = JOINTS[part]
+    found = []
+    for first in range(len(joints)):
+        for last in range(first + 1, len(joints) + 1):
+            swing, twist = swings(part, samples(poses, joints[first:last], rows))
+            root = np.sqrt((last - first) / len(joints))
+            found.append((swing / root, twist / root))
+    return found
 
 
 def fit_cone(part: str, q: np.ndarray, subject: np.ndarray) -> dict[str, object]:
@@ -201,7 +217,7 @@ def fit_cone(part: str, q: np.ndarray, subject: np.ndarray) -> dict[str, object]
     Cone.from_degrees(fitted)  # validates
     raised = [f"{knot} from {book} to {fitted[knot]}" for knot, book in knots.items() if fitted[knot] > book]
     source = f"{BOOK}, knots of reconstruct 4.6" + (f"; raised by CMU: {', '.join(raised)}" if raised else "")
-    spans = spanned(twist, swings(part, q)[1], subject)
+    spans = spanned(twist, [swings(part, q)[1]], subject)
     source += widened("twist", twist, spans)
     return {
         "swing": {"kind": "cone", "theta": list(fitted), "psi": list(fitted.values())},
@@ -210,21 +226,21 @@ def fit_cone(part: str, q: np.ndarray, subject: np.ndarray) -> dict[str, object]
     }
 
 
-def fit_ellipse(part: str, q: np.ndarray | None, subject: np.ndarray) -> dict[str, object]:
+def fit_ellipse(part: str, captured: list[tuple[np.ndarray, np.ndarray]], subject: np.ndarray) -> dict[str, object]:
     first, second, twist, (use_swing, use_twist), source = ELLIPSES[part]
     ranges = {"first swing": first, "second swing": second, "twist": twist}
-    if q is not None:
-        swing, turn = swings(part, q)
+    if captured:
         for name, values, used in (
-            ("first swing", swing[:, 0], use_swing),
-            ("second swing", swing[:, 1], use_swing),
-            ("twist", turn, use_twist),
+            ("first swing", [swing[:, 0] for swing, _ in captured], use_swing),
+            ("second swing", [swing[:, 1] for swing, _ in captured], use_swing),
+            ("twist", [twist for _, twist in captured], use_twist),
         ):
             if used:
                 book, ranges[name] = ranges[name], spanned(ranges[name], values, subject)
                 source += widened(name, book, ranges[name])
         if use_swing:
-            factor = growth(np.array([ranges["first swing"], ranges["second swing"]]), swing, subject)
+            both = np.array([ranges["first swing"], ranges["second swing"]])
+            factor = max(growth(both, swing, subject) for swing, _ in captured)
             for name in ("first swing", "second swing"):
                 middle, half = np.mean(ranges[name]), 0.5 * np.ptp(ranges[name])
                 ranges[name] = np.round([middle - factor * half, middle + factor * half], 1)
@@ -248,12 +264,15 @@ def widened(name: str, book: tuple[float, float], spans: list[float]) -> str:
     return f"; {name} to {spans} by {CMU}" if spans != [float(b) for b in book] else ""
 
 
-def spanned(book: tuple[float, float], values: np.ndarray, subject: np.ndarray) -> list[float]:
-    """The range over the textbook's and the captured one, to a tenth of a degree; values (2 n,) are both sides'."""
+def spanned(book: tuple[float, float], captured: list[np.ndarray], subject: np.ndarray) -> list[float]:
+    """The range over the textbook's and the captured ones, to a tenth of a degree; captured (2 n,) are both sides'."""
     both = np.concatenate([subject, subject])
-    own = np.array([np.percentile(values[both == name], PERCENTILES) for name in np.unique(subject)])
-    low, high = np.percentile(own[:, 0], 25.0), np.percentile(own[:, 1], 75.0)
-    return [min(float(book[0]), round(float(low), 1)), max(float(book[1]), round(float(high), 1))]
+    low, high = map(float, book)
+    for values in captured:
+        own = np.array([np.percentile(values[both == name], PERCENTILES) for name in np.unique(subject)])
+        low = min(low, round(float(np.percentile(own[:, 0], 25.0)), 1))
+        high = max(high, round(float(np.percentile(own[:, 1], 75.0)), 1))
+    return [low, high]
 
 
 def coverage(poses: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, float]:
@@ -264,7 +283,7 @@ def coverage(poses: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, float]
     limits_file.cache_clear()
     _whole.cache_clear()
     limits = Limits({part: _whole(part) for part in JOINTS})
-    inside = {part: float(limits.contains(part, samples(poses, part, rows)).mean()) for part in JOINTS}
+    inside = {part: float(limits.contains(part, samples(poses, JOINTS[part], rows)).mean()) for part in JOINTS}
     return {part: round(share, 5) for part, share in inside.items()}
 
 

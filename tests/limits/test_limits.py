@@ -51,7 +51,7 @@ def test_what_is_inside_agrees_with_the_plain_version(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_excess_is_the_distance_to_a_boundary_scanned_point_by_point(name):
-    q = oracle.random_rotations(500, seed=2)
+    q = oracle.random_rotations(150, seed=2)
     bone, twist = oracle.bone_and_twist(LIMITS[name], q)
     swing = oracle.swing_excess(LIMITS[name].swing, bone, 20_001)
     expected = np.maximum(swing, oracle.twist_excess(LIMITS[name], twist))
@@ -65,7 +65,7 @@ def test_a_clamped_bone_lies_on_the_boundary_and_no_other_boundary_point_is_near
     shape = LIMITS[name].swing
     if shape is None:
         pytest.skip("nothing to clamp")
-    q = oracle.random_rotations(400, seed=3)
+    q = oracle.random_rotations(120, seed=3)
     before, _ = oracle.bone_and_twist(LIMITS[name], q)
     after, _ = oracle.bone_and_twist(LIMITS[name], LIMITS.clamp(name, q))
     outside = ~oracle.swing_inside(shape, before)
@@ -202,9 +202,9 @@ def test_clamping_the_swing_leaves_the_twist_alone_and_the_other_way_round(name)
     before, twist = oracle.bone_and_twist(limit, q)
     after, turned = oracle.bone_and_twist(limit, LIMITS.clamp(name, q))
     calm = (oracle.twist_excess(limit, twist) == 0.0) & (before[:, 2] > -0.99) & (after[:, 2] > -0.99)
-    assert np.abs(np.angle(np.exp(1j * (turned - twist)))[calm]).max() < 1e-9
+    assert (np.abs(np.angle(np.exp(1j * (turned - twist)))[calm]) < 1e-9).all()
     inside = np.ones(len(q), bool) if limit.swing is None else oracle.swing_inside(limit.swing, before)
-    assert np.abs((after - before)[inside]).max() < 1e-12
+    assert (np.abs((after - before)[inside]) < 1e-12).all()
 
 
 @pytest.mark.parametrize("name", ["shoulder", "hip", "wide", "off_centre", "clavicle", "elbow"])
@@ -247,7 +247,7 @@ def test_one_rotation_a_batch_and_all_the_joints_at_once_give_the_same():
 
 def test_many_rows_on_all_cores_give_what_one_core_gives():
     q = oracle.random_rotations(5_000, seed=16)
-    parts = np.concatenate([LIMITS.clamp("shoulder", q[i : i + 500]) for i in range(0, 5_000, 500)])
+    parts = np.concatenate([LIMITS.clamp("shoulder", part) for part in np.array_split(q, 10)])
     assert (LIMITS.clamp("shoulder", q) == parts).all()
 
 

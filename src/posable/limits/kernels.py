@@ -99,7 +99,8 @@ def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: 
     n, u, v = new_swing
     w, p, r, t = n * c, u * c + v * s, v * c - u * s, n * s
     w, x, y, z = _global(row, (w, p, r, t))
-    if w * q[0] + x * q[1] + y * q[2] + z * q[3] < 0.0:  # stay on the side of the sphere that q is on
+    a, b, c, d = unit_quat(q)
+    if w * a + x * b + y * c + z * d < 0.0:  # stay on the side of the sphere that q is on
         return (-w, -x, -y, -z)
     return (w, x, y, z)
 

@@ -212,7 +212,8 @@ def _nearest_on_curve(row: Row, curves: Floats, bone: Vec3) -> Vec3:
             gap = CORNER if curves[at + 2] == -1.0 else 0.0
             middle = _parameter(row, curves, i)
             low, high = middle, middle
-            if _curve(row, curves, bone, middle - gap)[1] < 0.0:
+            _, slope, bend = _curve(row, curves, bone, middle - gap)
+            if slope < 0.0 or (slope == 0.0 and bend > 0.0):  # falling, or the valley at the end of a segment
                 low, high = _parameter(row, curves, i - 1), middle - gap
             elif _curve(row, curves, bone, middle + gap)[1] > 0.0:
                 low, high = middle + gap, _parameter(row, curves, i + 1)
