@@ -88,11 +88,10 @@ def use_body() -> None:
 
 
 def use_formats() -> None:
-    from posable.formats.decimals import count_words, read_decimals
+    from posable.formats.decimals import read_decimals
     from posable.formats.euler import quaternions_from_euler
 
-    text = b"1.5 -2e3 4 "
-    read_decimals(text, *count_words(text)), quaternions_from_euler((2, 1, 0), np.ones((ROWS, 3)))
+    read_decimals(b"1.5 -2e3 4 ", 3), quaternions_from_euler((2, 1, 0), np.ones((ROWS, 3)))
 
 
 USES = [use_formats, use_math, use_skeleton, use_limits, use_body]

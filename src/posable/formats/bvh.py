@@ -14,7 +14,6 @@ Decided where the format is silent:
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from .bvh_hierarchy import Header, Hierarchy, line_of, read_header, unique_names
 from .bvh_unit import read_unit_mark
 from .bvh_writing import write
 from .decimals import NotANumberError, read_decimals
-from .euler import quaternions_from_euler
+from .euler import compose_turns
 
 __all__ = ["read", "write"]
 
@@ -112,22 +111,20 @@ def _fps(path: Path, text: bytes, header: Header) -> float:
 def _numbers(path: Path, text: bytes, header: Header) -> Floats:
     """The motion's numbers (F, C), or the place where their count or form is wrong."""
     frames, channels = header.frames, header.hierarchy.channels
-    body = text[header.numbers_at :]
+    size = len(text) - header.numbers_at
     joints = len(header.hierarchy.joints)
     expected = frames * channels
     # Nothing is allocated for what a header promises before the file's own size makes it possible.
-    if expected > len(body) or frames > len(body) + 1 or frames * joints > 2 * len(text) + (1 << 21):
+    if expected > size or frames > size + 1 or frames * joints > 2 * len(text) + (1 << 21):
         place = line_of(text, header.numbers_at)
-        raise FormatError(
-            path, f"'Frames: {frames}' of {channels} numbers do not fit in the {len(body)} bytes left", place
-        )
+        raise FormatError(path, f"'Frames: {frames}' of {channels} numbers do not fit in the {size} bytes left", place)
     try:
-        values = read_decimals(body, expected)
+        values, count = read_decimals(text, expected, header.numbers_at)
     except NotANumberError as error:
-        place = line_of(text, header.numbers_at + error.offset)
-        raise FormatError(path, f"expected a finite number, found {error.word!r}", place) from None
-    if len(values) != expected:
-        raise _wrong_count(path, text, header, len(values))
+        message = f"expected a finite number, found {error.word!r}"
+        raise FormatError(path, message, line_of(text, error.offset)) from None
+    if count != expected:
+        raise _wrong_count(path, text, header, count)
     return values.reshape(frames, channels)
 
 
@@ -146,20 +143,8 @@ def _wrong_count(path: Path, text: bytes, header: Header, count: int) -> FormatE
 
 def _pose(hierarchy: Hierarchy, values: Floats, offsets: Floats, scale: float) -> Pose:
     frames, joints = len(values), hierarchy.joints
-    rotations = np.zeros((frames, len(joints), 4))
-    alike: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
-    for j, joint in enumerate(joints):
-        alike[tuple(joint.axes)].append(j)
-    for axes, group in alike.items():
-        if not axes:
-            rotations[:, group, 0] = 1.0
-            continue
-        angles = values[:, [joints[j].rotations for j in group]]
-        turned = quaternions_from_euler(axes, np.deg2rad(angles, out=angles))
-        if len(alike) == 1:
-            rotations = turned
-        else:
-            rotations[:, group] = turned
+    turns = [(joint.axes, joint.rotations) for joint in joints]
+    rotations = compose_turns(values, [axes for axes, _ in turns], [columns for _, columns in turns], np.pi / 180)
     translation = np.tile(offsets[0], (frames, 1))
     for axis, channel in joints[0].positions.items():
         translation[:, axis] = values[:, channel] * scale

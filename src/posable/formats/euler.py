@@ -1,7 +1,7 @@
 """Euler angles to quaternions and back, in bulk, for the formats that speak in Euler angles.
 
 A sequence such as "ZYX" means R = Rz Ry Rx on column vectors: turns about the moving axes in the order written, as
-the channels of a BVH file do. Plain NumPy: reading a file must not wait for a compiler.
+the channels of a BVH file do.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..compute import PosableError
-from ..compute.types import Bools, Floats
+from ..compute import PosableError, batch, kernel, prange
+from ..compute.types import Bools, Floats, Ints
 
 _AXES = "XYZ"
-_BLOCK = 4096  # rotations at a time: the temporaries stay in the processor's cache
 
 
 def quaternions_from_euler(axes: Sequence[int], angles: Floats) -> Floats:
@@ -23,31 +22,55 @@ def quaternions_from_euler(axes: Sequence[int], angles: Floats) -> Floats:
 
     Any number of axes and any repetition is allowed. Unit quaternions `wxyz`.
     """
-    flat = angles.reshape(math.prod(angles.shape[:-1]), angles.shape[-1])
-    out = np.empty((len(flat), 4))
-    for start in range(0, len(flat), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        for component, part in enumerate(_compose(axes, flat[rows])):
-            out[rows, component] = part
-    return out.reshape(*angles.shape[:-1], 4)
+    shape = angles.shape[:-1]
+    flat = np.ascontiguousarray(angles.reshape(math.prod(shape), len(axes)), dtype=np.float64)
+    return compose_turns(flat, [tuple(axes)], [tuple(range(len(axes)))], 1.0).reshape(*shape, 4)
 
 
-def _compose(axes: Sequence[int], angles: Floats) -> list[Floats]:
-    """The four components of the product of turns by `angles` (n, len(axes))."""
-    half = np.multiply(angles.T, 0.5, order="C")
-    cosines, sines = np.cos(half), np.sin(half)
-    parts = [np.ones(len(angles)), *(np.zeros(len(angles)) for _ in range(3))]
-    for n, axis in enumerate(axes):
-        c, s = cosines[n], sines[n]
-        if n == 0:
-            parts[0], parts[1 + axis] = c, s
-            continue
-        # Right multiplication by (c, s e_k) is one plane rotation of (w, v_k) and one of (v_i, v_j), i j k cyclic.
-        i, j, k = 1 + (axis + 1) % 3, 1 + (axis + 2) % 3, 1 + axis
-        w, vi, vj, vk = parts[0], parts[i], parts[j], parts[k]
-        parts[0], parts[k] = w * c - vk * s, vk * c + w * s
-        parts[i], parts[j] = vi * c + vj * s, vj * c - vi * s
-    return parts
+def compose_turns(
+    values: Floats, axes: Sequence[Sequence[int]], columns: Sequence[Sequence[int]], unit: float
+) -> Floats:
+    """Rotations (F, J, 4) of joints whose turns stand in columns of a table (F, C).
+
+    Joint j turns about its moving `axes[j]` in order, by the values of `columns[j]`, whose unit is `unit` [rad].
+    """
+    most = max(map(len, axes), default=0)
+    about = np.full((len(axes), most), -1, dtype=np.int64)
+    taken = np.zeros((len(axes), most), dtype=np.int64)
+    for j, (turns, places) in enumerate(zip(axes, columns, strict=True)):
+        about[j, : len(turns)] = turns
+        taken[j, : len(turns)] = places
+    out = np.empty((len(values), len(axes), 4))
+    turn_rows(len(values), values, about, taken, 0.5 * unit, out)
+    return out
+
+
+@kernel
+def turn_row(i: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
+    """Compose the turns of every joint in row i of a table; an axis below zero ends a joint's list."""
+    for j in range(axes.shape[0]):
+        w, x, y, z = 1.0, 0.0, 0.0, 0.0
+        for k in range(axes.shape[1]):
+            axis = axes[j, k]
+            if axis < 0:
+                break
+            half = values[i, columns[j, k]] * half_unit
+            c, s = math.cos(half), math.sin(half)
+            if axis == 0:
+                w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
+            elif axis == 1:
+                w, x, y, z = w * c - y * s, x * c - z * s, y * c + w * s, z * c + x * s
+            else:
+                w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
+        out[i, j, 0], out[i, j, 1], out[i, j, 2], out[i, j, 3] = w, x, y, z
+
+
+# Compiling a parallel loop takes a second: it pays for hours of motion.
+@batch(rows=100_000)
+def turn_rows(n: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
+    """The turns of every row."""
+    for i in prange(n):
+        turn_row(i, values, axes, columns, half_unit, out)
 
 
 def euler_from_quaternions(order: str, rotations: Floats) -> Floats:
