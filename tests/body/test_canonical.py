@@ -430,3 +430,20 @@ def test_turned_broadcasts_one_posture_over_a_batch():
     posture = CanonicalPose.neutral().turned(head=pm.axis_angle([0.0, 1.0, 0.0], angles))
     assert posture.shape == (6,) and figure().pose(posture).shape == (6,)
     assert np.allclose(turned_by(posture.rotation("head")), angles)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("plan", PLANS)
+def test_no_pose_of_a_million_is_lost_on_the_way(plan):
+    body = plan_body(plan, "A", "oblique", seed=15)
+    for block in range(10):
+        pose = random_pose(body.skeleton, np.random.default_rng([16, block]), (6500,))
+        back = body.pose(body.canonical(pose), base=pose)
+        assert np.abs(back.translation - pose.translation).max() < 1e-12
+        assert pm.angle(back.rotations, pose.rotations).max() < 1e-12
+        other = figure()
+        there = other.canonical(other.pose(body.canonical(pose)))
+        hands = [there.index(role) for role in ("left_hand", "right_hand", "left_foot", "right_foot", "head")]
+        world = body.canonical(pose)
+        rows = [world.index(there.roles[row]) for row in hands]
+        assert pm.angle(there.world()[:, hands], world.world()[:, rows]).max() < 1e-12

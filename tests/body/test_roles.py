@@ -283,6 +283,13 @@ def test_what_is_no_person_is_refused(data_dir, file):
         Humanoid(skeleton)
 
 
+def test_a_rig_with_left_and_right_exchanged_is_refused():
+    skeleton = rig(PLANS["unity"])
+    swapped = [name.replace("Left", "?").replace("Right", "Left").replace("?", "Right") for name in skeleton.names]
+    with pytest.raises(PosableError, match="left and right exchanged"):
+        Humanoid(skeleton.replace(names=swapped))
+
+
 @given(st.text(max_size=40))
 def test_any_name_can_be_read(name):
     read = read_name(name)

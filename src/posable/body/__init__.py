@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .canonical import CanonicalPose, SpineShape
 from .humanoid import Humanoid
-from .roles import LIMBS, MARKERS, ROLES, find_roles
+from .matching import find_roles
+from .roles import LIMBS, MARKERS, ROLES
 
 if TYPE_CHECKING:
     from . import samples

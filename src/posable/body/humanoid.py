@@ -19,9 +19,10 @@ from ..compute.types import Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
+from .matching import find_roles
 from .measures import body_measures, reconstruction_height
-from .neutral import chest_of, neutral_turns, spine_chain
-from .roles import LIMBS, MARKERS, find_roles, parent_role
+from .neutral import neutral_turns
+from .roles import LIMBS, MARKERS, chest_of, parent_role, spine_chain
 
 if TYPE_CHECKING:
     from ..collision import Volumes

@@ -3,7 +3,7 @@
 Every rig spells its names its own way (`mixamorig:LeftForeArm`, `lowerarm_l`, `Bip01 L Forearm`, `J_Bip_L_LowerArm`,
 `Skeleton_arm_joint_L__3_`), out of few words. `read_name` takes a name apart; `WORDS` says what a word may mean and
 how surely. Words are ambiguous ("shoulder" is the clavicle in Mixamo and the upper arm in H-Anim), so a name is only
-evidence: `roles.find_roles` weighs it with how the joints hang together.
+evidence: `matching.find_roles` weighs it with how the joints hang together.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ from ..compute.types import Floats
 from ..math import axis_angle, between, from_matrix, multiply, rotate
 from ..skeleton import Frames
 from .names import JointName, read_name
-from .roles import TRUNK
 
 DOWN, UP, AHEAD = np.array([0.0, -1.0, 0.0]), np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -48,6 +47,7 @@ def neutral_turns(frames: Frames, roles: Mapping[str, int]) -> dict[str, Floats]
         roles: role to joint index.
     """
     rest = _Standing(frames, roles)
+    rest.check_sides()
     turns = dict.fromkeys(roles, rest.turn)
     for side in ("left", "right"):
         turns |= rest.arm(side) | rest.leg(side)
@@ -109,6 +109,17 @@ class _Standing:
         self.ends = rotate(self.turn, frames.ends)
         self.orientations = multiply(self.turn, frames.orientations)
         self.names: list[JointName] = [read_name(name) for name in self.skeleton.names]
+
+    def check_sides(self) -> None:
+        """Toes that point backwards mean that left and right are exchanged: the front was found from them."""
+        feet = [(f"{side}_foot", f"{side}_toes") for side in ("left", "right") if f"{side}_toes" in self.roles]
+        ways = [self.places[self.roles[toes]] - self.places[self.roles[foot]] for foot, toes in feet]
+        if ways and all(way[2] < -0.5 * np.linalg.norm(way) for way in ways):
+            names = [self.skeleton.names[self.roles[toes]] for _, toes in feet]
+            raise PosableError(
+                f"the toes ({', '.join(names)}) point backwards when the left is on the left: the rig's names seem to "
+                "have left and right exchanged; say who is who with roles={...}"
+            )
 
     # Limbs
 
@@ -276,16 +287,3 @@ def _heading(direction: Floats) -> float:
 
 def _about_up(angle: float) -> Floats:
     return axis_angle(UP, angle)
-
-
-def spine_chain(parents: Sequence[int], roles: Mapping[str, int]) -> tuple[int, ...]:
-    """Every joint from hips to head, both included."""
-    chain = [roles["head"]]
-    while chain[-1] != roles["hips"]:
-        chain.append(int(parents[chain[-1]]))
-    return tuple(reversed(chain))
-
-
-def chest_of(spine: Sequence[int], roles: Mapping[str, int]) -> int:
-    """The place in `spine` of the joint that carries the arms: the highest part of the trunk that has a role."""
-    return max([spine.index(roles[role]) for role in TRUNK if role in roles and roles[role] in spine], default=0)
