@@ -189,6 +189,7 @@ def test_a_rig_without_its_mesh_or_weights_says_what_is_missing(missing, tmp_pat
         load(path)
 
 
+@pytest.mark.filterwarnings("error")
 def test_thousands_of_mutated_rigs_are_read_or_refused(tmp_path):
     path = put(tmp_path, *little(tmp_path))
     names = ["little.mhskel", "little.mhw", "base.obj"]

@@ -184,6 +184,7 @@ def test_entities_are_never_expanded(tmp_path):
         read_urdf(written(tmp_path, text))
 
 
+@pytest.mark.filterwarnings("error")
 def test_thousands_of_mutated_robots_are_read_or_refused(data_dir, tmp_path):
     texts = [LITTLE.encode(), (data_dir / "robots" / "so101.urdf").read_bytes()]
     path = tmp_path / "robot.urdf"

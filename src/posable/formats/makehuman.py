@@ -157,13 +157,13 @@ def _weights(
             continue
         try:
             rows = np.array(table.value[bone], dtype=np.float64).reshape(-1, 2)
-            index = rows[:, 0].astype(np.int64)
-            fits = np.isfinite(rows).all() and (index == rows[:, 0]).all() and (rows[:, 1] >= 0).all()
-        except (TypeError, ValueError):
+            inside = (rows[:, 0] >= 0) & (rows[:, 0] < count) & (rows[:, 1] >= 0) & (rows[:, 1] < 1e6)
+            fits = bool(inside.all()) and bool((rows[:, 0] % 1 == 0).all())
+        except (TypeError, ValueError, OverflowError):
             fits = False
-        if not fits or index.min(initial=0) < 0 or index.max(initial=0) >= count:
+        if not fits:
             table.fail(f"expected pairs of a vertex below {count} and a weight", bone)
-        dense[:, joint] += np.bincount(index, rows[:, 1], minlength=count)
+        dense[:, joint] += np.bincount(rows[:, 0].astype(np.int64), rows[:, 1], minlength=count)
     top = np.argsort(-dense, axis=1, kind="stable")[:, :MOST_WEIGHTS].astype(np.int32)
     shares = np.take_along_axis(dense, top, axis=1)
     total = shares.sum(axis=1, keepdims=True)
