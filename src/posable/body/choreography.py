@@ -1,4 +1,4 @@
-"""The workshop of the built-in motions: smooth curves, feet that stay where they are put, limbs that follow.
+"""The workshop of the built-in motions: a body as a puppet whose limbs follow where feet and hands are wanted.
 
 A `Puppet` is a body seen only through its canonical rotations: world orientations of its parts are set by formula,
 its limbs are solved so that feet and hands are where the formula wants them, and the whole is handed to
@@ -10,24 +10,20 @@ about -X; abduction about +Z; inward rotation about -Y; an elbow bends about -X 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-
 import numpy as np
-from scipy.interpolate import CubicSpline, PchipInterpolator
 
-from ..compute.types import ArrayLike, Bools, Floats
-from ..math import axis_angle, conjugate, exp, from_matrix, log, multiply, rotate, swing_twist
+from ..compute import PosableError
+from ..compute.types import ArrayLike, Floats
+from ..math import conjugate, exp, from_matrix, log, multiply, rotate
 from ..skeleton import Motion, Pose
 from .canonical import CanonicalPose
+from .curves import X, Y, Z, about
+from .footwork import FootPath
 from .humanoid import Humanoid
 from .roles import ROLES, parent_role
 from .soles import Sole, sole_of, stature
 
 SIDES = (("left", 1.0), ("right", -1.0))
-X, Y, Z = np.eye(3)
-MOST_TOE_BEND = 1.12  # 64 degrees, in the air
 
 
 class Puppet:
@@ -105,23 +101,55 @@ class Puppet:
         bend = multiply(about(X, -np.maximum(elbow, 0.0)), about(Y, -sign * np.asarray(pronation)))
         self.local[f"{side}_lower_arm"] = np.broadcast_to(bend, (len(self.times), 4))
 
-    def reach_arm(self, side: str, target: Floats, elbow_side: ArrayLike, hand: Floats | None = None) -> None:
-        """Brings a wrist to a world place (F, 3), the elbow towards a direction, the hand to an orientation (F, 4).
+    def reach_arm(
+        self, side: str, wrist: Floats, elbow: Floats, pronation: ArrayLike = 0.0, bend: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Brings a wrist to a world place (F, 3), as far as the arm goes.
 
-        The forearm takes the hand's turn about itself, the wrist what is left.
+        Args:
+            side: "left" or "right".
+            wrist: where the hand's joint goes [m].
+            elbow: world direction (F, 3) or (3,) to which the elbow points.
+            pronation: turn of the forearm, thumb inwards [rad].
+            bend: rotation vector of the hand at the wrist (F, 3) or (3,), in the left hand's frame, mirrored for the
+                right one [rad].
         """
-        upper, lower = f"{side}_upper_arm", f"{side}_lower_arm"
-        base = self.place(upper)
-        lengths = self.bone(lower), self.bone(f"{side}_hand")
-        self.face(upper, IDENTITY)  # the orientation of the parent only
-        first, second = two_bones(target - base, *lengths, -np.asarray(elbow_side), bend=-1.0)
+        sign = 1.0 if side == "left" else -1.0
+        upper, lower, hand = (f"{side}_{part}" for part in ("upper_arm", "lower_arm", "hand"))
+        lengths = self.bone(lower), self.bone(hand)
+        way = wrist - self.place(upper)
+        reach = np.linalg.norm(way, axis=-1) / sum(lengths)
+        most, soft = 0.995, 0.05  # an arm is never quite straight: it eases into its longest reach
+        held = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+        way = way * np.where(reach > most - soft, held / np.maximum(reach, 1e-9), 1.0)[:, None]
+        first, second = two_bones(way, *lengths, -np.broadcast_to(elbow, way.shape), bend=-1.0)
         self.face(upper, first)
-        self.face(lower, second)
-        if hand is not None:
-            wrist, turn = swing_twist(multiply(conjugate(second), hand), -Y)
-            turned = about(-Y, turn)
-            self.local[lower] = multiply(self.local[lower], turned)
-            self.local[f"{side}_hand"] = multiply(conjugate(turned), multiply(wrist, turned))
+        self.face(lower, multiply(second, about(Y, -sign * np.asarray(pronation) * np.ones(len(way)))))
+        self.local[hand] = np.broadcast_to(exp(np.asarray(bend) * np.array([1.0, sign, sign])), (len(way), 4))
+
+    def shrug(self, side: str, up: ArrayLike = 0.0, forward: ArrayLike = 0.0) -> None:
+        """Raises a shoulder and draws it forward by angles of the clavicle [rad]."""
+        sign = 1.0 if side == "left" else -1.0
+        none = np.zeros(len(self.times))
+        self.local[f"{side}_shoulder"] = exp(
+            np.stack([none, none - sign * np.asarray(forward), none + sign * np.asarray(up)], axis=-1)
+        )
+
+    def close_hand(self, side: str, share: ArrayLike) -> None:
+        """Closes a hand by a share (F,) of a fist, where the body has the figure's finger joints."""
+        skeleton, letter = self.body.skeleton, side[0]
+        if f"{letter}_index1" not in skeleton.names:
+            return
+        base = self.base or skeleton.rest
+        rotations = np.broadcast_to(base.rotations, (len(self.times), len(skeleton), 4)).copy()
+        sign = 1.0 if side == "left" else -1.0
+        amount = np.asarray(share) * np.ones(len(self.times))
+        for name, angle in ((f"{letter}_index1", 1.35), (f"{letter}_index2", 1.75)):
+            rotations[:, skeleton.index(name)] = about(-sign * Z, angle * amount)
+        # The thumb folds over the fingers: down and across the palm.
+        thumb = np.array([0.45, sign * 0.35, -sign * 0.55])
+        rotations[:, skeleton.index(f"{letter}_thumb1")] = exp(amount[:, None] * thumb)
+        self.base = Pose(np.broadcast_to(base.translation, (len(self.times), 3)), rotations)
 
     def stand(self, side: str, step: FootPath, knee_out: ArrayLike = 0.06) -> None:
         """Puts a foot where its path says and lets leg and toes follow; knees point with the foot, a little out."""
@@ -142,6 +170,14 @@ class Puppet:
         self.face(f"{side}_foot", multiply(about(Y, step.yaw), about(X, -step.pitch)))
         self.local[f"{side}_toes"] = about(X, -step.toes)
 
+    def chest(self, place: ArrayLike) -> Floats:
+        """(F, 3) [m]: the world place of a point beside the middle of the shoulders, in the frame of the chest.
+
+        The point, (3,) or (F, 3), is given in metres on a person of 1.75 m.
+        """
+        middle = (self.place("left_upper_arm") + self.place("right_upper_arm")) / 2
+        return middle + rotate(self.world("upper_chest"), self.size * np.asarray(place, dtype=np.float64))
+
     def motion(self, name: str, fps: float) -> Motion:
         """The motion on the body's own skeleton."""
         rotations = np.stack([np.broadcast_to(self.local[role], (len(self.times), 4)) for role in ROLES], axis=1)
@@ -149,18 +185,27 @@ class Puppet:
         return Motion(self.body.skeleton, self.body.pose(posture, base=self.base), fps, name=name)
 
 
-IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+def puppet_for(body: Humanoid | None, whole: float, duration: float | None, fps: float, closed: bool) -> Puppet:
+    """A puppet of a body (the built-in figure when None) with its frame times.
 
+    Args:
+        body: whose motion it will be.
+        whole: seconds of the motion when no duration is given.
+        duration: seconds asked for.
+        fps: frames a second.
+        closed: whether the frame after the last is the first again, when no duration is given.
+    """
+    if body is None:
+        from .hanim import figure
 
-def about(axis: Floats, angle: ArrayLike) -> Floats:
-    """(..., 4) rotations about one axis by angles (...) [rad]."""
-    return axis_angle(axis, np.asarray(angle, dtype=np.float64))
-
-
-def yaw_pitch_roll(yaw: ArrayLike, pitch: ArrayLike = 0.0, roll: ArrayLike = 0.0) -> Floats:
-    """(..., 4): turned left by yaw, then bowed forward by pitch, then leant to the right by roll [rad]."""
-    yaw, pitch, roll = np.broadcast_arrays(yaw, pitch, roll)
-    return multiply(about(Y, yaw), multiply(about(X, pitch), about(Z, roll)))
+        body = figure()
+    seconds = whole if duration is None else duration
+    if not (np.isfinite(seconds) and seconds >= 0.0 and np.isfinite(fps) and fps > 0.0):
+        raise PosableError(
+            f"duration is {duration} s at {fps} frames a second; expected seconds from 0 on, fps above 0"
+        )
+    frames = max(1, round(seconds * fps) + (0 if closed and duration is None else 1))
+    return Puppet(body, np.arange(frames) / fps)
 
 
 def two_bones(way: Floats, upper: float, lower: float, ahead: Floats, bend: float) -> tuple[Floats, Floats]:
@@ -190,160 +235,3 @@ def _hanging(along: Floats, x: Floats) -> Floats:
 
 def _power(q: Floats, share: float) -> Floats:
     return exp(share * log(q))
-
-
-# Curves
-
-
-def curve(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | None = None) -> Floats:
-    """A smooth curve through values at knots [s], at times; closed over a period when one is given."""
-    at, through = np.asarray(knots, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    if period is not None:
-        at, through = np.append(at, at[0] + period), np.concatenate([through, through[:1]])
-        return np.asarray(CubicSpline(at, through, bc_type="periodic")(at[0] + (times - at[0]) % period))
-    return np.asarray(CubicSpline(at, through, bc_type="clamped")(np.clip(times, at[0], at[-1])))
-
-
-def eased(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | None = None) -> Floats:
-    """A curve that never overshoots its values, with continuous velocity and acceleration.
-
-    It is still before the first and after the last knot, or closed over a period when one is given.
-    """
-    at, through = np.asarray(knots, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    if period is not None:
-        times = at[0] + (times - at[0]) % period
-        at = np.concatenate([at[-2:] - period, at, at[:2] + period])
-        through = np.concatenate([through[-2:], through, through[:2]])
-    slopes = np.asarray(PchipInterpolator(at, through).derivative()(at))
-    slopes[0] = slopes[-1] = 0.0
-    zero = np.zeros_like(slopes)
-    k = np.clip(np.searchsorted(at, times, side="right") - 1, 0, len(at) - 2)
-    span = at[k + 1] - at[k]
-    s = np.clip((times - at[k]) / span, 0.0, 1.0)
-    column = (slice(None),) + (None,) * (through.ndim - 1)
-    return quintic(
-        s[column], span[column], (through[k], slopes[k], zero[k]), (through[k + 1], slopes[k + 1], zero[k + 1])
-    )
-
-
-def quintic(s: Floats, span: Floats | float, start: tuple[Floats, ...], end: tuple[Floats, ...]) -> Floats:
-    """Between two states (value, rate, acceleration) `span` seconds apart, s in 0..1 of the way: quintic Hermite."""
-    p0, v0, a0 = start[0], start[1] * span, start[2] * span**2
-    p1, v1, a1 = end[0], end[1] * span, end[2] * span**2
-    c3 = 10 * (p1 - p0) - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1
-    c4 = -15 * (p1 - p0) + 8 * v0 + 7 * v1 + 1.5 * a0 - a1
-    c5 = 6 * (p1 - p0) - 3 * v0 - 3 * v1 - 0.5 * a0 + 0.5 * a1
-    return np.asarray(p0 + s * (v0 + s * (0.5 * a0 + s * (c3 + s * (c4 + s * c5)))))
-
-
-def wave(phase: Floats, *terms: tuple[int, float, float]) -> Floats:
-    """A Fourier series of a phase that goes from 0 to 1.
-
-    Each term (k, amplitude, shift) adds amplitude * cos(2 pi (k phase - shift)).
-    """
-    return np.asarray(sum(a * np.cos(2 * np.pi * (k * phase - shift)) for k, a, shift in terms))
-
-
-def bump(s: Floats, crest: float) -> Floats:
-    """From 0 to 1 at s = crest and back to 0 as s goes from 0 to 1, without velocity or acceleration at the ends."""
-    early, late = (3.0, 3.0 * (1 - crest) / crest) if crest < 0.5 else (3.0 * crest / (1 - crest), 3.0)
-    return np.asarray((s / crest) ** early * ((1 - s) / (1 - crest)) ** late)
-
-
-# Feet
-
-
-@dataclass(frozen=True)
-class Contact:
-    """A foot on the floor from `start` to `end` [s], its ankle over (x, z) [m] while it lies flat, turned by yaw."""
-
-    start: float
-    end: float
-    x: float
-    z: float
-    yaw: float = 0.0
-
-
-@dataclass(frozen=True)
-class FootPath:
-    """Where a foot goes: ankle (F, 3) [m], yaw (F,), pitch (F,) (toes up is positive), bend of the toes (F,)."""
-
-    ankle: Floats
-    yaw: Floats
-    pitch: Floats
-    toes: Floats
-    down: Bools
-    """(F,) whether it is on the floor."""
-    free: Floats
-    """(F,) 0 on the floor, 1 in the air, smoothly between."""
-
-
-@dataclass(frozen=True)
-class Footwork:
-    """How a foot goes from contact to contact.
-
-    On the floor it turns about its heel while its toes are up and about its ball while its heel is up, the toes left
-    flat, so it rolls without sliding; it also turns on its ball by `pivot`. In the air its ankle takes the smoothest
-    way (a quintic that continues place and velocity), raised by up to `lift` [m], most at the fraction `crest`; or
-    it follows `swing`, bent by such a quintic so that it leaves and lands where the contacts are.
-
-    Attributes:
-        contacts: in order of time, from before the first frame to after the last.
-        pitch: time to the foot's angle against the floor, toes up positive [rad].
-        pivot: time to the turn on the ball, to the left, on top of the contact's yaw [rad].
-        swing: time to the ankle's place (F, 3) in the air [m].
-    """
-
-    contacts: Sequence[Contact]
-    pitch: Callable[[Floats], Floats]
-    pivot: Callable[[Floats], Floats] = np.zeros_like
-    lift: float = 0.05
-    crest: float = 0.45
-    swing: Callable[[Floats], Floats] | None = None
-
-    def path(self, times: Floats, sole: Sole) -> FootPath:
-        """Where a foot with this sole is at these times."""
-        ankle, yaw, toes = np.zeros((len(times), 3)), np.zeros(len(times)), np.zeros(len(times))
-        down, free = np.zeros(len(times), bool), np.zeros(len(times))
-        lean = self.pitch(times)
-        for contact in self.contacts:
-            here = (times >= contact.start) & (times <= contact.end)
-            ankle[here], yaw[here] = self._rolled(times[here], contact, sole)
-            down[here], toes[here] = True, np.maximum(-lean[here], 0.0)
-        for before, after in pairwise(self.contacts):
-            here = (times > before.end) & (times < after.start)
-            span = after.start - before.end
-            s = (times[here] - before.end) / span
-            leaves, lands = self._state(before, before.end, -1.0, sole), self._state(after, after.start, 1.0, sole)
-            way = quintic(s[:, None], span, leaves, lands)
-            ankle[here], yaw[here] = way[:, :3], way[:, 3]
-            ankle[here, 1] += self.lift * bump(s, self.crest)
-            if self.swing is not None:  # join it within the first and leave it within the last part of the way
-                still, first, last = (np.zeros(4),) * 3, 0.45, 0.30
-                join = quintic(np.minimum(s / first, 1.0)[:, None], first * span, leaves, still)
-                leave = quintic(np.maximum(1.0 - (1.0 - s) / last, 0.0)[:, None], last * span, still, lands)
-                ankle[here] = self.swing(times[here]) + (join + leave)[:, :3]
-            # Toes that lay flat under a raised heel straighten as the foot leaves the floor.
-            rest = np.clip(1.0 - s / 0.5, 0.0, 1.0)
-            toes[here] = np.clip(-lean[here], 0.0, MOST_TOE_BEND) * rest**3 * (10 - 15 * rest + 6 * rest**2)
-            near = np.clip(np.minimum(s, 1.0 - s) / 0.06, 0.0, 1.0)
-            free[here] = near * near * (3 - 2 * near)
-        return FootPath(ankle, yaw, lean, toes, down, free)
-
-    def _rolled(self, t: Floats, contact: Contact, sole: Sole) -> tuple[Floats, Floats]:
-        """Ankle (F, 3) and yaw (F,) of a foot that is down."""
-        lean, yaw = self.pitch(t), contact.yaw + self.pivot(t)
-        heel, ball = np.array([0.0, -sole.depth, -sole.heel]), np.array([0.0, sole.hinge - sole.depth, sole.ball])
-        about_point = np.where((lean > 0.0)[:, None], heel, ball)
-        rolled = about_point - rotate(about(X, -lean), about_point) - ball
-        place = np.array([contact.x, sole.depth, contact.z]) + rotate(about(Y, contact.yaw), ball)
-        return place + rotate(about(Y, yaw), rolled), yaw
-
-    def _state(self, contact: Contact, t: float, inwards: float, sole: Sole) -> tuple[Floats, Floats, Floats]:
-        """Ankle and yaw (4,) at a moment, their rates, and no acceleration, from the side on which the foot is down."""
-        h = 0.004 * inwards
-        ankle, yaw = self._rolled(np.array([t, t + h, t + 2 * h]), contact, sole)
-        if self.swing is not None:
-            ankle = ankle - self.swing(np.array([t, t + h, t + 2 * h]))
-        p = np.concatenate([ankle, yaw[:, None]], axis=1)
-        return p[0], (-1.5 * p[0] + 2 * p[1] - 0.5 * p[2]) / h, np.zeros(4)

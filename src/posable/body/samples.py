@@ -8,9 +8,13 @@ cycles: the frame after the last is the first again, further along for those tha
 
 from __future__ import annotations
 
+from .samples_boxing import boxing
+from .samples_dance import dance
 from .samples_gait import run, walk
+from .samples_reach import reach
+from .samples_throw import throw
 
-NAMES = ("walk", "run")
+NAMES = ("walk", "run", "boxing", "reach", "dance", "throw")
 """Names of the built-in motions; each is a function of this module."""
 
-__all__ = ["NAMES", "run", "walk"]
+__all__ = ["NAMES", "boxing", "dance", "reach", "run", "throw", "walk"]

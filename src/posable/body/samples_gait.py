@@ -19,7 +19,9 @@ from scipy.interpolate import CubicSpline
 from ..compute.types import Floats
 from ..math import exp
 from ..skeleton import Motion
-from .choreography import SIDES, Contact, Footwork, Puppet, curve, eased, wave, yaw_pitch_roll
+from .choreography import SIDES, Puppet, puppet_for
+from .curves import curve, eased, wave, yaw_pitch_roll
+from .footwork import Contact, Footwork
 from .humanoid import Humanoid
 
 DEGREE = np.pi / 180.0
@@ -153,19 +155,12 @@ def run(body: Humanoid | None = None, duration: float | None = None, fps: float 
 
 
 def _gait(gait: Gait, name: str, body: Humanoid | None, duration: float | None, fps: float, cycles: int) -> Motion:
-    if body is None:
-        from .hanim import figure
-
-        body = figure()
-    probe = Puppet(body, np.linspace(0.0, 1.0, 121))
+    probe = puppet_for(body, 1.0, 1.0, 120.0, closed=False)  # one cycle, its times being phases
     scale = probe.leg / LEG
     cycle = gait.cycle * float(np.sqrt(scale))
+    puppet = puppet_for(probe.body, cycles * cycle, duration, fps, closed=True)
     if duration is None:
-        frames = max(1, round(cycles * cycle * fps))
-        cycle = frames / fps / cycles  # so that the frame after the last is the first, further on
-        puppet = Puppet(body, np.arange(frames) / fps)
-    else:
-        puppet = Puppet(body, np.arange(round(duration * fps) + 1) / fps)
+        cycle = len(puppet.times) / fps / cycles  # so that the frame after the last is the first, further on
     _trunk(probe, gait, probe.times, scale)
     _trunk(puppet, gait, puppet.times / cycle, scale)
     for side, sign in SIDES:

@@ -1,0 +1,259 @@
+"""An overarm throw by formula: wind up, stride, hips, shoulders, arm, follow through, and stand again.
+
+What makes it a throw is the order: weight goes back and the front knee comes up (anticipation), the foot strides, the
+pelvis turns before the trunk, the trunk before the arm, the arm lies back while the trunk already turns, and after the
+release everything runs out forwards over the front leg (Fleisig et al. 1999 name these phases and their timing).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compute.types import Floats
+from ..math import rotate
+from ..skeleton import Motion
+from .choreography import Puppet, puppet_for
+from .curves import curve, eased, yaw_pitch_roll
+from .footwork import Contact, Footwork
+from .humanoid import Humanoid
+
+DEGREE = np.pi / 180.0
+LENGTH = 3.4
+"""Seconds from standing to standing."""
+RELEASE = 1.70
+"""When the ball leaves the hand [s]."""
+
+
+def throw(body: Humanoid | None = None, duration: float | None = None, fps: float = 60.0) -> Motion:
+    """A throw of the right hand towards +Z; a longer duration goes on standing, a shorter one is cut off."""
+    puppet = puppet_for(body, LENGTH, duration, fps, closed=False)
+    t = puppet.times
+    _trunk(puppet, t)
+    for side, work in (("left", _left_foot(puppet)), ("right", _right_foot(puppet))):
+        puppet.stand(side, work.path(t, puppet.soles[side]), knee_out=0.06)
+    _left_arm(puppet, t)
+    _right_arm(puppet, t)
+    return puppet.motion("throw", fps)
+
+
+def _keys(t: Floats, *keys: tuple[float, ...]) -> Floats:
+    """A smooth curve through (time, value, ...) keys: (F,) for one value, (F, n) for more."""
+    table = np.array(keys)
+    values = curve(t, table[:, 0], table[:, 1:])
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _calm(t: Floats, *keys: tuple[float, ...]) -> Floats:
+    """As `_keys`, without overshoot."""
+    table = np.array(keys)
+    values = eased(t, table[:, 0], table[:, 1:])
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _trunk(puppet: Puppet, t: Floats) -> None:
+    s = puppet.size
+    way = _keys(
+        t,
+        *(
+            (0.0, 0.0, -0.012, 0.0),
+            (0.35, 0.01, -0.014, 0.0),
+            (0.70, -0.075, -0.030, -0.03),
+            (1.00, -0.085, -0.035, -0.02),
+        ),
+        *(
+            (1.25, -0.070, -0.085, 0.13),
+            (1.45, -0.035, -0.158, 0.39),
+            (1.65, 0.0, -0.155, 0.53),
+            (1.90, 0.02, -0.170, 0.61),
+        ),
+        *(
+            (2.30, 0.015, -0.110, 0.64),
+            (2.75, -0.02, -0.030, 0.66),
+            (3.10, -0.025, -0.014, 0.66),
+            (3.4, -0.025, -0.012, 0.66),
+        ),
+    )
+    puppet.hips = np.array([0.0, puppet.standing, 0.0]) + s * way
+    turn = _keys(
+        t,
+        *(
+            (0.0, 0.0),
+            (0.35, -1.0),
+            (0.75, -62.0),
+            (1.05, -86.0),
+            (1.28, -80.0),
+            (1.42, -58.0),
+            (1.56, -8.0),
+            (1.70, 18.0),
+        ),
+        *((1.95, 28.0), (2.40, 10.0), (2.85, 0.0), (3.4, 0.0)),
+    )
+    tilt = _keys(t, (0.0, 2.0), (0.9, -3.0), (1.3, 2.0), (1.6, 4.0), (1.95, 20.0), (2.4, 10.0), (3.0, 2.0), (3.4, 2.0))
+    list_ = _keys(t, (0.0, 0.0), (0.9, 6.0), (1.3, -3.0), (1.6, -5.0), (2.0, 0.0), (3.0, 0.0), (3.4, 0.0))
+    puppet.local["hips"] = yaw_pitch_roll(turn * DEGREE, tilt * DEGREE, list_ * DEGREE)
+    twist = _keys(
+        t,
+        *(
+            (0.0, 0.0),
+            (0.35, 1.0),
+            (0.80, -10.0),
+            (1.10, -18.0),
+            (1.35, -26.0),
+            (1.50, -40.0),
+            (1.61, -12.0),
+            (1.70, 16.0),
+        ),
+        *((1.80, 26.0), (2.00, 28.0), (2.40, 10.0), (2.85, 1.0), (3.4, 0.0)),
+    )
+    bow = _keys(
+        t,
+        *((0.0, 2.0), (0.80, 8.0), (1.10, 2.0), (1.38, -7.0), (1.54, -13.0), (1.66, 2.0), (1.78, 24.0), (1.95, 40.0)),
+        *((2.15, 40.0), (2.60, 15.0), (3.0, 4.0), (3.4, 2.0)),
+    )
+    lean = _keys(
+        t,
+        (0.0, 0.0),
+        (0.9, 4.0),
+        (1.35, 8.0),
+        (1.55, -8.0),
+        (1.68, -20.0),
+        (1.95, -10.0),
+        (2.4, 0.0),
+        (3.0, 0.0),
+        (3.4, 0.0),
+    )
+    puppet.bend_trunk(np.stack([bow, twist, lean], axis=-1) * DEGREE)
+    gaze = _calm(t, (0.0, 0.0), (0.5, 0.0), (1.05, -36.0), (1.38, -16.0), (1.58, -2.0), (3.4, 0.0))
+    nod = _keys(t, (0.0, 2.0), (1.0, 0.0), (1.6, -2.0), (1.95, 16.0), (2.3, 12.0), (2.9, 3.0), (3.4, 2.0))
+    puppet.look(
+        yaw_pitch_roll(
+            gaze * DEGREE,
+            nod * DEGREE,
+            _keys(t, (0.0, 0.0), (1.5, 0.0), (1.7, -8.0), (2.1, -4.0), (2.8, 0.0), (3.4, 0.0)) * DEGREE,
+        )
+    )
+
+
+def _left_foot(puppet: Puppet) -> Footwork:
+    """Up with the knee, a long stride, and there it stays."""
+    s = puppet.size
+    contacts = [Contact(-9.0, 0.52, 0.10 * s, 0.0, 6 * DEGREE), Contact(1.44, 99.0, 0.07 * s, 0.77 * s, -8 * DEGREE)]
+
+    def pitch(t: Floats) -> Floats:
+        knots = [0.30, 0.52, 0.70, 0.95, 1.20, 1.36, 1.44, 1.53]
+        return DEGREE * eased(t, knots, [0.0, -34.0, -46.0, -26.0, -8.0, 9.0, 8.0, 0.0])
+
+    def turn(t: Floats) -> Floats:  # the raised knee goes with the pelvis
+        return DEGREE * eased(t, [0.54, 0.92, 1.08, 1.42], [0.0, -62.0, -62.0, 0.0])
+
+    return Footwork(contacts, pitch, turn, lift=0.40 * s, crest=0.46)
+
+
+def _right_foot(puppet: Puppet) -> Footwork:
+    """Turns on its ball, pushes off until only the toes touch, and follows to a stand."""
+    s = puppet.size
+    contacts = [Contact(-9.0, 1.86, -0.10 * s, 0.0, -6 * DEGREE), Contact(2.42, 99.0, -0.13 * s, 0.68 * s, -8 * DEGREE)]
+
+    def pitch(t: Floats) -> Floats:
+        knots = [0.38, 0.56, 0.80, 1.22, 1.45, 1.65, 1.86, 2.05, 2.30, 2.42, 2.62]
+        return DEGREE * eased(t, knots, [0.0, -7.0, 0.0, 0.0, -22.0, -48.0, -62.0, -54.0, -14.0, -8.0, 0.0])
+
+    def pivot(t: Floats) -> Floats:
+        return DEGREE * eased(t, [0.38, 0.80, 1.26, 1.62, 1.86, 2.3], [0.0, -70.0, -70.0, -26.0, -12.0, 0.0])
+
+    return Footwork(contacts, pitch, pivot, lift=0.12 * s, crest=0.5)
+
+
+def _left_arm(puppet: Puppet, t: Floats) -> None:
+    """Holds the ball with the other hand, points at the target, and is pulled in as the trunk turns."""
+    wrist = _keys(
+        t,
+        *((0.0, 0.07, -0.26, 0.28), (0.45, 0.07, -0.22, 0.28), (0.85, 0.06, -0.13, 0.27), (1.05, 0.10, -0.14, 0.29)),
+        *((1.22, 0.40, -0.16, 0.28), (1.38, 0.60, -0.02, 0.16), (1.50, 0.50, -0.08, 0.24), (1.64, 0.28, -0.26, 0.18)),
+        *(
+            (1.85, 0.28, -0.36, -0.04),
+            (2.20, 0.36, -0.42, -0.10),
+            (2.60, 0.27, -0.52, 0.02),
+            (3.0, 0.24, -0.545, 0.07),
+            (3.4, 0.24, -0.545, 0.06),
+        ),
+    )
+    elbow = _calm(
+        t,
+        (0.0, 0.8, -0.7, -0.3),
+        (1.0, 0.8, -0.7, -0.2),
+        (1.38, 0.2, -0.6, -0.9),
+        (1.64, 0.5, -0.5, -0.8),
+        (2.2, 0.4, 0.1, -1.0),
+        (3.0, 0.3, 0.0, -1.0),
+    )
+    puppet.reach_arm("left", puppet.chest(wrist), _turned(puppet, elbow), pronation=20 * DEGREE)
+    puppet.close_hand("left", _calm(t, (0.0, 0.45), (1.1, 0.35), (1.4, 0.15), (1.7, 0.5), (3.0, 0.2)))
+
+
+def _right_arm(puppet: Puppet, t: Floats) -> None:
+    wrist = _keys(
+        t,
+        *(
+            (0.0, -0.05, -0.26, 0.28),
+            (0.45, -0.05, -0.22, 0.28),
+            (0.85, -0.04, -0.13, 0.27),
+            (1.02, -0.08, -0.17, 0.26),
+        ),
+        *(
+            (1.16, -0.28, -0.44, 0.08),
+            (1.30, -0.55, -0.28, -0.14),
+            (1.42, -0.54, 0.02, -0.12),
+            (1.52, -0.42, 0.17, -0.11),
+        ),
+        *(
+            (1.60, -0.38, 0.19, -0.14),
+            (1.655, -0.36, 0.36, 0.02),
+            (RELEASE, -0.24, 0.34, 0.40),
+            (1.78, 0.02, 0.02, 0.56),
+        ),
+        *((1.90, 0.17, -0.30, 0.42), (2.05, 0.20, -0.44, 0.30), (2.35, 0.10, -0.45, 0.24), (2.75, -0.20, -0.51, 0.14)),
+        *((3.1, -0.24, -0.545, 0.06), (3.4, -0.24, -0.545, 0.06)),
+    )
+    elbow = _calm(
+        t,
+        *((0.0, -0.8, -0.7, -0.3), (1.0, -0.8, -0.7, -0.2), (1.20, -0.5, -0.3, -0.9), (1.36, -0.4, -0.5, -0.8)),
+        *((1.50, -0.9, -0.6, 0.1), (1.60, -0.9, -0.5, 0.5), (1.68, -0.9, -0.1, 0.1), (1.80, -0.8, 0.5, -0.3)),
+        *((2.05, -0.7, 0.5, -0.6), (2.6, -0.4, 0.0, -1.0), (3.1, -0.3, 0.0, -1.0)),
+    )
+    pronation = _calm(
+        t,
+        (0.0, 10.0),
+        (1.0, 10.0),
+        (1.3, 60.0),
+        (1.5, 20.0),
+        (1.62, 0.0),
+        (1.72, 45.0),
+        (1.85, 80.0),
+        (2.3, 40.0),
+        (3.0, 20.0),
+    )
+    snap = _keys(
+        t,
+        (0.0, 0.0),
+        (1.2, 0.0),
+        (1.45, 0.3),
+        (1.62, 0.6),
+        (1.72, -0.35),
+        (1.85, -0.5),
+        (2.3, -0.1),
+        (3.0, 0.0),
+        (3.4, 0.0),
+    )
+    bend = np.stack([snap, 0 * snap, 0 * snap], axis=-1)
+    puppet.shrug(
+        "right",
+        _calm(t, (0.0, 0.0), (1.2, 0.0), (1.5, 0.22), (1.7, 0.16), (2.0, 0.0)),
+        _calm(t, (0.0, 0.0), (1.3, -0.15), (1.6, -0.1), (1.78, 0.3), (2.1, 0.25), (2.8, 0.0)),
+    )
+    puppet.reach_arm("right", puppet.chest(wrist), _turned(puppet, elbow), pronation * DEGREE, bend)
+    puppet.close_hand("right", _calm(t, (0.0, 0.55), (1.66, 0.62), (1.74, 0.12), (2.1, 0.1), (3.0, 0.2)))
+
+
+def _turned(puppet: Puppet, direction: Floats) -> Floats:
+    return rotate(puppet.world("upper_chest"), direction)
