@@ -1,6 +1,7 @@
 """What we write, the Khronos validator passes, three.js plays the same, and we load back the same."""
 
 import json
+import pickle
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.formats import gltf, load, save
 from posable.formats.gltf_accessors import Packer
+from posable.formats.gltf_bones import bone_mesh
 from posable.formats.gltf_tracks import Tracks
 from posable.skeleton import Motion, Pose, Skeleton
 
@@ -174,7 +176,8 @@ def _plays_alike(motion, path, node, meshes=True):
             np.testing.assert_allclose(frames.positions[:, j], theirs["nodes"][name][:count], atol=5e-6 * size)
         for e, name in enumerate(moving.skeleton.end_names):
             np.testing.assert_allclose(frames.ends[:, e], theirs["nodes"][name][:count], atol=5e-6 * size)
-    for mesh in back.skeleton.character.meshes if meshes else ():
+    shown = back.skeleton.character.meshes or (bone_mesh(back.skeleton, back.skeleton.forward(back.skeleton.rest)),)
+    for mesh in shown if meshes else ():
         ours = mesh.posed(back.skeleton.forward(pose))
         size = max(1.0, np.abs(ours).max())
         np.testing.assert_allclose(ours, theirs["vertices"][mesh.name.replace(".", "")], atol=5e-6 * size)
@@ -204,6 +207,22 @@ def test_all_but_the_motion_stays_in_a_characters_file(name, data_dir, tmp_path)
 
 def _shown(path):
     return load(path).skeleton.character.meshes
+
+
+def test_a_character_travels_to_another_process_and_is_saved_there(data_dir, tmp_path):
+    motion = load(data_dir / "characters" / "SimpleSkin.gltf")
+    save(pickle.loads(pickle.dumps(motion)), tmp_path / "there.glb")
+    save(motion, tmp_path / "here.glb")
+    assert (tmp_path / "there.glb").read_bytes() == (tmp_path / "here.glb").read_bytes()
+
+
+def test_the_bones_made_for_viewers_are_no_look_of_the_body(tmp_path):
+    save(random_motion(3), tmp_path / "bones.glb")
+    assert len(parts(tmp_path / "bones.glb")[0]["meshes"]) == 1
+    back = load(tmp_path / "bones.glb")
+    assert back.skeleton.character.meshes == ()
+    save(back, tmp_path / "again.glb")
+    assert len(parts(tmp_path / "again.glb")[0]["meshes"]) == 1
 
 
 def test_other_animations_stay_as_they_were(data_dir, tmp_path):

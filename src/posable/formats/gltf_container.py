@@ -37,6 +37,10 @@ class Document:
     loaded: dict[int, memoryview] = field(default_factory=dict, repr=False)
     files: dict[Path, bytes] = field(default_factory=dict, repr=False)  # each read once, however many URIs name it
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the views on the bytes are made anew there."""
+        return {**vars(self), "loaded": {}}
+
     @property
     def root(self) -> Place:
         """The document's outermost object, for typed look-ups."""

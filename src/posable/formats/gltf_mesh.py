@@ -20,7 +20,7 @@ from ..skeleton import Frames, SkinnedMesh
 from .gltf_accessors import Accessors
 from .gltf_colour import Colours
 from .gltf_container import Document
-from .gltf_nodes import Folded, NodeTree, split_matrix
+from .gltf_nodes import Folded, NodeTree, mark, split_matrix
 from .json_place import Place
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
@@ -72,7 +72,7 @@ class MeshReader:
         for node in self.tree.order:
             place = self.tree.places[node]
             index = place.index("mesh", len(self.meshes), "meshes")
-            if index is None:
+            if index is None or mark(place).has("bones"):
                 continue
             skin = place.index("skin", len(self.skins), "skins")
             carrier = carriers[node]

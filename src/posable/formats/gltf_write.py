@@ -1,7 +1,8 @@
 """A new glTF file for a motion: nodes, a skin, a mesh to look at, and the animation.
 
 Many viewers show nothing without a mesh, so a skeleton that has none gets octahedral bones. End sites become leaf
-nodes. What glTF has no place for (frame rate, joint kinds, which leaves are end sites) is noted in `extras.posable`.
+nodes. What glTF has no place for (frame rate, joint kinds, which leaves are end sites) is noted in `extras.posable`;
+so are the bones, which are for other programs and not taken for the body's own look when the file is loaded.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def _add_meshes(document: dict[str, Any], packer: Packer, skeleton: Skeleton, re
         primitive = _primitive(packer, mesh, len(skeleton)) | {"material": len(document["materials"]) - 1}
         document["meshes"].append({"name": mesh.name, "primitives": [primitive]})
         nodes.append(len(document["nodes"]))
-        document["nodes"].append({"name": mesh.name, "mesh": len(document["meshes"]) - 1, "skin": skins[key]})
+        node = {"name": mesh.name, "mesh": len(document["meshes"]) - 1, "skin": skins[key]}
+        document["nodes"].append(node if own else node | {"extras": {"posable": {"bones": True}}})
     return nodes
 
 
