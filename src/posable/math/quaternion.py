@@ -100,21 +100,24 @@ def between(a: Vec3, b: Vec3) -> Quat:
     """The smallest rotation that turns the direction of `a` into that of `b`.
 
     Opposite directions have no single smallest rotation: then it is the half turn about
-    `any_perpendicular(a)`, and so it stays within 1e-7 rad of opposite. A zero vector gives the identity.
+    `any_perpendicular(a)`, and so it stays within 1e-15 rad of opposite. A zero vector gives the identity.
     """
     p, q = unit(a), unit(b)
-    w = 1.0 + dot(p, q)
     if p == (0.0, 0.0, 0.0) or q == (0.0, 0.0, 0.0):
         return (1.0, 0.0, 0.0, 0.0)
-    if w < 0.5:
-        # Near opposite, 1 + p.q has lost its digits; |p + q|^2 / 2 is the same number and has not.
+    # With s = p + q the rotation is (|s|^2 / 2; p x s), and with d = q - p it is (2 - |d|^2 / 2; p x d). They are exact
+    # where p and q are nearly opposite or nearly the same; 1 + p.q and p x q lose their digits there.
+    if dot(p, q) < 0.0:
         s = (p[0] + q[0], p[1] + q[1], p[2] + q[2])
         w = 0.5 * dot(s, s)
-    c = cross(p, q)
-    if w < 5e-15:
-        c = any_perpendicular(p)
-        return (0.0, c[0], c[1], c[2])
-    return unit_quat((w, c[0], c[1], c[2]))
+        if w < 5e-31:
+            c = any_perpendicular(p)
+            return (0.0, c[0], c[1], c[2])
+        c = cross(p, s)
+        return unit_quat((w, c[0], c[1], c[2]))
+    d = (q[0] - p[0], q[1] - p[1], q[2] - p[2])
+    c = cross(p, d)
+    return unit_quat((2.0 - 0.5 * dot(d, d), c[0], c[1], c[2]))
 
 
 @kernel
