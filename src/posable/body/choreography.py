@@ -10,6 +10,8 @@ about -X; abduction about +Z; inward rotation about -Y; an elbow bends about -X 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..compute import PosableError
@@ -21,9 +23,11 @@ from .curves import X, Y, Z, about
 from .footwork import FootPath
 from .humanoid import Humanoid
 from .roles import ROLES, parent_role
-from .soles import Sole, sole_of, stature
+from .soles import Sole, sole_of
 
+LEG, ARM = 0.859, 0.581  # of the built-in figure [m]: thigh and calf, upper arm and forearm
 SIDES = (("left", 1.0), ("right", -1.0))
+MOST_REACH = 0.998  # of a leg that stands: its knee is bent by 7 degrees
 
 
 class Puppet:
@@ -32,6 +36,8 @@ class Puppet:
     Attributes:
         body: whose proportions are used.
         times: (F,) [s].
+        size: its legs over those of the built-in figure, for ways over the floor.
+        span: its arms over those of the built-in figure, for ways of the hands.
         hips: (F, 3) place of the hips' joint [m].
         local: role to (F, 4) canonical local rotation; identity until set.
     """
@@ -47,7 +53,7 @@ class Puppet:
         self.soles: dict[str, Sole] = {side: sole_of(body, side) for side, _ in SIDES}
         self.leg = float(np.mean([self.bone(f"{side}_lower_leg") + self.bone(f"{side}_foot") for side, _ in SIDES]))
         self.arm = float(np.mean([self.bone(f"{side}_lower_arm") + self.bone(f"{side}_hand") for side, _ in SIDES]))
-        self.size = stature(body) / 1.75
+        self.size, self.span = self.leg / LEG, self.arm / ARM
         self.standing = self.leg + float(-self.offsets["left_upper_leg"][1]) + self.soles["left"].depth
         still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
         self.local = dict.fromkeys(ROLES, still)
@@ -151,6 +157,21 @@ class Puppet:
         rotations[:, skeleton.index(f"{letter}_thumb1")] = exp(amount[:, None] * thumb)
         self.base = Pose(np.broadcast_to(base.translation, (len(self.times), 3)), rotations)
 
+    def settle(self, steps: Mapping[str, FootPath]) -> float:
+        """Lowers the hips until no planted foot is out of reach; gives how far [m].
+
+        Proportions differ: what suits one body's hips and legs is a hair too high for another's.
+        """
+        drop = 0.0
+        for side, step in steps.items():
+            hip = self.place(f"{side}_upper_leg")
+            length = MOST_REACH * (self.bone(f"{side}_lower_leg") + self.bone(f"{side}_foot"))
+            across = np.sum((step.ankle - hip)[:, [0, 2]] ** 2, axis=-1)
+            highest = step.ankle[:, 1] + np.sqrt(np.maximum(length**2 - across, 0.0))
+            drop = max(drop, float(np.max(np.where(step.down, hip[:, 1] - highest, 0.0), initial=0.0)))
+        self.hips = self.hips - np.array([0.0, drop, 0.0])
+        return drop
+
     def stand(self, side: str, step: FootPath, knee_out: ArrayLike = 0.06) -> None:
         """Puts a foot where its path says and lets leg and toes follow; knees point with the foot, a little out."""
         sign = 1.0 if side == "left" else -1.0
@@ -176,7 +197,7 @@ class Puppet:
         The point, (3,) or (F, 3), is given in metres on a person of 1.75 m.
         """
         middle = (self.place("left_upper_arm") + self.place("right_upper_arm")) / 2
-        return middle + rotate(self.world("upper_chest"), self.size * np.asarray(place, dtype=np.float64))
+        return middle + rotate(self.world("upper_chest"), self.span * np.asarray(place, dtype=np.float64))
 
     def motion(self, name: str, fps: float) -> Motion:
         """The motion on the body's own skeleton."""

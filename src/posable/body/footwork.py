@@ -14,6 +14,7 @@ from .curves import X, Y, about, bump, quintic
 from .soles import Sole
 
 MOST_TOE_BEND = 1.12  # 64 degrees, in the air
+CLEARANCE = 0.005  # between floor and swinging foot [m]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ class Footwork:
             toes[here] = np.clip(-lean[here], 0.0, MOST_TOE_BEND) * rest**3 * (10 - 15 * rest + 6 * rest**2)
             near = np.clip(np.minimum(s, 1.0 - s) / 0.06, 0.0, 1.0)
             free[here] = near * near * (3 - 2 * near)
+        # Proportions differ: a foot that would brush the floor on its way is raised, smoothly.
+        lack = CLEARANCE - lowest_point(ankle[:, 1], lean, toes, sole)
+        ankle[:, 1] += free * 0.5 * (lack + np.sqrt(lack**2 + CLEARANCE**2))
         return FootPath(ankle, yaw, lean, toes, down, free)
 
     def _rolled(self, t: Floats, contact: Contact, sole: Sole) -> tuple[Floats, Floats]:
@@ -110,3 +114,13 @@ class Footwork:
             ankle = ankle - self.swing(np.array([t, t + h, t + 2 * h]))
         p = np.concatenate([ankle, (yaw - self.pivot(np.array([t, t + h, t + 2 * h])))[:, None]], axis=1)
         return p[0], (-1.5 * p[0] + 2 * p[1] - 0.5 * p[2]) / h, np.zeros(4)
+
+
+def lowest_point(ankle: Floats, pitch: Floats, toes: Floats, sole: Sole) -> Floats:
+    """(F,) [m]: height of the lowest of heel, ball and toe tip, from the ankle's height, the pitch, the toes' bend."""
+    up, along = np.cos(pitch), np.sin(pitch)
+    heel = ankle - sole.depth * up - sole.heel * along
+    ball = ankle - sole.depth * up + sole.ball * along
+    hinge = ankle - (sole.depth - sole.hinge) * up + sole.ball * along
+    tip = hinge - sole.hinge * np.cos(pitch + toes) + (sole.tip - sole.ball) * np.sin(pitch + toes)
+    return np.minimum(np.minimum(heel, ball), tip)

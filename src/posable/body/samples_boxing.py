@@ -30,8 +30,10 @@ def boxing(body: Humanoid | None = None, duration: float | None = None, fps: flo
     puppet = puppet_for(body, PERIOD, duration, fps, closed=True)
     t = puppet.times % PERIOD
     _trunk(puppet, t)
-    for side, _ in SIDES:
-        puppet.stand(side, _footwork(puppet, side).path(puppet.times, puppet.soles[side]), knee_out=0.10)
+    steps = {side: _footwork(puppet, side).path(puppet.times, puppet.soles[side]) for side, _ in SIDES}
+    puppet.settle(steps)
+    for side, step in steps.items():
+        puppet.stand(side, step, knee_out=0.10)
     _arms(puppet, t)
     for side, _ in SIDES:
         puppet.close_hand(side, 1.0)
@@ -127,7 +129,7 @@ def _footwork(puppet: Puppet, side: str) -> Footwork:
 
 def _arms(puppet: Puppet, t: Floats) -> None:
     """Fists by way of places beside the chest, turned with the shoulders, and in the world when they are thrown."""
-    s, frames = puppet.size, len(t)
+    s, frames = puppet.span, len(t)
     heading = _heading(puppet)
     chest = (puppet.place("left_upper_arm") + puppet.place("right_upper_arm")) / 2
     jab = np.maximum(_pulse(t, JAB, 0.17, 0.28), _pulse(t, JAB_AGAIN, 0.16, 0.24))

@@ -46,8 +46,10 @@ def dance(body: Humanoid | None = None, duration: float | None = None, fps: floa
     puppet = puppet_for(body, BEATS * BEAT, duration, fps, closed=True)
     beat = puppet.times / BEAT
     _trunk(puppet, beat)
-    for side, _ in SIDES:
-        puppet.stand(side, _footwork(puppet, side).path(puppet.times, puppet.soles[side]), knee_out=0.10)
+    steps = {side: _footwork(puppet, side).path(puppet.times, puppet.soles[side]) for side, _ in SIDES}
+    puppet.settle(steps)
+    for side, step in steps.items():
+        puppet.stand(side, step, knee_out=0.10)
         _arm(puppet, side, beat)
     return puppet.motion("dance", fps)
 

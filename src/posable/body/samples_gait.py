@@ -11,7 +11,7 @@ a child's cadence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -19,13 +19,12 @@ from scipy.interpolate import CubicSpline
 from ..compute.types import Floats
 from ..math import exp
 from ..skeleton import Motion
-from .choreography import SIDES, Puppet, puppet_for
+from .choreography import LEG, SIDES, Puppet, puppet_for
 from .curves import curve, eased, wave, yaw_pitch_roll
 from .footwork import Contact, Footwork
 from .humanoid import Humanoid
 
 DEGREE = np.pi / 180.0
-LEG = 0.859  # thigh and calf of the built-in figure [m], for which lengths below are written
 
 Terms = tuple[tuple[int, float, float], ...]
 
@@ -162,12 +161,15 @@ def _gait(gait: Gait, name: str, body: Humanoid | None, duration: float | None, 
     if duration is None:
         cycle = len(puppet.times) / fps / cycles  # so that the frame after the last is the first, further on
     _trunk(probe, gait, probe.times, scale)
+    drop = probe.settle(
+        {side: work.path(probe.times * cycle, probe.soles[side]) for side, work in _feet(probe, gait, cycle, cycle)}
+    )
+    gait = replace(gait, low=gait.low + drop / scale)
     _trunk(puppet, gait, puppet.times / cycle, scale)
-    for side, sign in SIDES:
-        shift = 0.0 if side == "left" else 0.5
-        work = _footwork(probe, gait, side, sign, shift, cycle, puppet.times[-1])
+    for side, work in _feet(probe, gait, cycle, float(puppet.times[-1])):
         puppet.stand(side, work.path(puppet.times, puppet.soles[side]))
-        _arm(puppet, gait, side, sign, puppet.times / cycle - shift)
+    for side, sign in SIDES:
+        _arm(puppet, gait, side, sign, puppet.times / cycle - (0.0 if side == "left" else 0.5))
     return puppet.motion(name, fps)
 
 
@@ -182,6 +184,12 @@ def _trunk(puppet: Puppet, gait: Gait, phase: Floats, scale: float) -> None:
     puppet.bend_trunk(np.stack([lean, _angle(phase, gait.against), _angle(phase, gait.side)], axis=-1))
     nod = _angle(phase, gait.nod[1], mean=gait.nod[0])
     puppet.look(yaw_pitch_roll(0.1 * _angle(phase, gait.against), nod, 0.0))
+
+
+def _feet(probe: Puppet, gait: Gait, cycle: float, until: float) -> list[tuple[str, Footwork]]:
+    return [
+        (side, _footwork(probe, gait, side, sign, 0.0 if side == "left" else 0.5, cycle, until)) for side, sign in SIDES
+    ]
 
 
 def _footwork(probe: Puppet, gait: Gait, side: str, sign: float, shift: float, cycle: float, until: float) -> Footwork:

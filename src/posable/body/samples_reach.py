@@ -83,9 +83,10 @@ def reach(body: Humanoid | None = None, duration: float | None = None, fps: floa
     puppet = puppet_for(body, PERIOD, duration, fps, closed=True)
     t = puppet.times % PERIOD
     _trunk(puppet, t)
+    steps = {side: _footwork(puppet, sign).path(puppet.times, puppet.soles[side]) for side, sign in SIDES}
+    puppet.settle(steps)
     for side, sign in SIDES:
-        work = _footwork(puppet, sign)
-        puppet.stand(side, work.path(puppet.times, puppet.soles[side]), knee_out=0.14)
+        puppet.stand(side, steps[side], knee_out=0.14)
         _arm(puppet, side, sign, t)
     return puppet.motion("reach", fps)
 
@@ -126,7 +127,7 @@ def _footwork(puppet: Puppet, sign: float) -> Footwork:
 
 def _arm(puppet: Puppet, side: str, sign: float, t: Floats) -> None:
     """Hangs, follows the trunk loosely while the other hand reaches, and goes out and back on a curved way."""
-    s = puppet.size
+    s = puppet.span
     mirror = np.array([sign, 1.0, 1.0])
     mine = [(move, _share(t, move)) for move in REACHES if side in move.hands]
     others = sum((_share(t, move, lead=-0.10) for move in REACHES if side not in move.hands), 0 * t)
@@ -139,8 +140,7 @@ def _arm(puppet: Puppet, side: str, sign: float, t: Floats) -> None:
     elbow = np.tile([sign * 0.45, -0.15, -1.0], (len(t), 1))
     pronation, lift, open_ = 20.0 + 0 * t, 0 * t, 0 * t
     for move, share in mine:
-        place = s * np.array(move.place) * (mirror if len(move.hands) == 2 else 1.0)
-        place = place + np.array([0.0, puppet.standing - s * 1.01425, 0.0]) * (move.place[1] / 1.01425)
+        place = puppet.size * np.array(move.place) * (mirror if len(move.hands) == 2 else 1.0)
         wrist = toward(wrist, np.broadcast_to(place, wrist.shape), share)
         arc = share * (1.0 - share) * 4.0
         wrist = wrist + s * arc[:, None] * rotate(heading, np.array([sign * 0.07, 0.0, 0.10]))

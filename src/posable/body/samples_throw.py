@@ -29,8 +29,11 @@ def throw(body: Humanoid | None = None, duration: float | None = None, fps: floa
     puppet = puppet_for(body, LENGTH, duration, fps, closed=False)
     t = puppet.times
     _trunk(puppet, t)
-    for side, work in (("left", _left_foot(puppet)), ("right", _right_foot(puppet))):
-        puppet.stand(side, work.path(t, puppet.soles[side]), knee_out=0.06)
+    work = {"left": _left_foot(puppet), "right": _right_foot(puppet)}
+    steps = {side: foot.path(t, puppet.soles[side]) for side, foot in work.items()}
+    puppet.settle(steps)
+    for side, step in steps.items():
+        puppet.stand(side, step)
     _left_arm(puppet, t)
     _right_arm(puppet, t)
     return puppet.motion("throw", fps)

@@ -42,11 +42,11 @@ def sole_of(body: Humanoid, side: str) -> Sole:
 
     The built-in figure has end sites at heels and toe tips. Other rigs have at most a joint at the toes; what they do
     not say is taken from human proportions: the ankle .039 of the stature above the sole, the foot .152 of it long,
-    a quarter of which lies behind the ankle (Drillis and Contini, in Winter 2009, Fig. 4.1).
+    a quarter of which lies behind the ankle, and the leg .491 (Drillis and Contini, in Winter 2009, Fig. 4.1).
     """
     frames = body.skeleton.forward(body.neutral_pose)
     ankle = frames.positions[body.index(f"{side}_foot")]
-    tall = stature(body)
+    tall = body.leg_length / 0.491  # feet go with legs, whatever a character's head may be
     depth, long = 0.039 * tall, 0.152 * tall
     ball, hinge, heel, tip = 0.47 * long, 0.45 * depth, 0.25 * long, 0.75 * long
     if (toes := body.roles.get(f"{side}_toes")) is not None:
@@ -54,6 +54,8 @@ def sole_of(body: Humanoid, side: str) -> Sole:
         if ahead[2] > 0.1 * long:  # a rig may put the joint of its toes at the ankle: it tells nothing then
             tip += float(ahead[2]) - ball
             ball, hinge = float(ahead[2]), max(0.0, depth + float(ahead[1]))
+    if f"{side}_toes" not in body.roles:
+        ball, hinge = tip, 0.0  # nothing bends there: the foot rolls over its tip
     ends = {name: e for e, name in enumerate(body.skeleton.end_names)}
     if {f"{side[0]}_heel", f"{side[0]}_toe_tip"} <= set(ends):
         behind, front = (frames.ends[ends[f"{side[0]}_{name}"]] - ankle for name in ("heel", "toe_tip"))
