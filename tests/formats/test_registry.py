@@ -50,6 +50,22 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
         ps.load(tmp_path / "a.bvh")
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is forbidden here")
+def test_a_file_one_may_not_read_is_said_to_be_so(clip):
+    clip.chmod(0)
+    with pytest.raises(FormatError, match="cannot be read: Permission denied"):
+        ps.load(clip)
+
+
+def test_a_disk_that_fails_while_reading_gives_our_error(clip, monkeypatch):
+    def failing(self):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(pathlib.Path, "read_bytes", failing)
+    with pytest.raises(FormatError, match="cannot be read: Input/output error"):
+        ps.load(clip)
+
+
 def test_the_suffix_may_be_in_capitals(clip):
     loud = clip.rename(clip.with_name("LITTLE.BVH"))
     assert len(ps.load(loud)) == 2
@@ -119,7 +135,7 @@ def test_a_failed_save_leaves_the_old_file_as_it_was(tmp_path, suffix, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pathlib.Path, "replace", full_disk)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(PosableError, match=r"cannot write .*No space left"):
         ps.save(random_motion(3), path)
     monkeypatch.undo()
     assert path.read_bytes() == before

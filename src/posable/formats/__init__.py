@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import operator
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,13 +80,11 @@ def load(
     rate = None if fps is None else _positive("fps", fps)
     if rate is not None:
         chosen["fps"] = rate
-    motion: Motion = _module(kind).read(source, chosen)
-    if first_frame:
-        if not isinstance(first_frame, int) or not 0 <= first_frame <= len(motion):
-            raise PosableError(
-                f"first_frame={first_frame!r}: give a whole number from 0 to {len(motion)}, the frames read"
-            )
-        motion = motion[first_frame:]
+    try:
+        motion: Motion = _module(kind).read(source, chosen)
+    except OSError as error:
+        raise FormatError(source, f"cannot be read: {error.strerror or error}") from error
+    motion = _from_frame(motion, first_frame)
     return motion if rate is None or rate == motion.fps else motion.replace(fps=rate)
 
 
@@ -97,7 +96,11 @@ def save(motion: Motion, path: str | os.PathLike[str], **options: Any) -> None:
         raise PosableError(
             f"cannot write {str(target)!r}: {kind.name} is read only; write one of {_listed(written=True)}"
         )
-    _module(kind).write(motion, target, _checked_options(kind, options, kind.save_options, "saving"))
+    chosen = _checked_options(kind, options, kind.save_options, "saving")
+    try:
+        _module(kind).write(motion, target, chosen)
+    except OSError as error:
+        raise PosableError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
 
 
 def suffixes(*, written: bool = False) -> tuple[str, ...]:
@@ -142,6 +145,16 @@ def _checked_options(kind: Format, given: Mapping[str, Any], accepted: frozenset
                 f"option {name}={chosen[name]!r} is not for {doing} {kind.name} files; they take: {known}"
             )
     return chosen
+
+
+def _from_frame(motion: Motion, first_frame: Any) -> Motion:
+    try:
+        first = operator.index(first_frame)
+    except TypeError:
+        first = -1
+    if not 0 <= first <= len(motion):
+        raise PosableError(f"first_frame={first_frame!r}: give a whole number from 0 to {len(motion)}, the frames read")
+    return motion[first:] if first else motion
 
 
 def _positive(name: str, value: Any) -> float:
