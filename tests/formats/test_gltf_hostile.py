@@ -141,6 +141,7 @@ CONTAINERS = {
     "JSON that is not UTF-8": glb(b'{"asset": "\xff\xfe"}'),
     "JSON with NaN": glb(b'{"asset": {"version": "2.0"}, "nodes": [{"translation": [NaN, 0, 0]}]}'),
     "JSON as deep as the sea": glb(b"[" * 200_000 + b"]" * 200_000),
+    "millions of values": glb(b'{"asset": {"version": "2.0"}, "nodes": [' + b"{}," * 5_500_000 + b"{}]}"),
     "a number of ten thousand digits": glb(b'{"asset": ' + b"9" * 10_000 + b"}"),
 }
 
@@ -422,7 +423,7 @@ def test_any_json_anywhere_in_a_file_is_read_or_refused(changes):
 
 @pytest.mark.filterwarnings("error")
 def test_thousands_of_mutated_files_are_read_or_refused(data_dir, tmp_path):
-    assert fuzz(range(2000), data_dir, tmp_path) > 200  # some mutations are harmless: the readers are really reached
+    assert fuzz(range(1500), data_dir, tmp_path) > 150  # some mutations are harmless: the readers are really reached
 
 
 @pytest.mark.soak

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posable.math as pm
-from posable.compute import PosableError
+from posable.compute import FormatError, PosableError
 from posable.formats import gltf, load, save
 from posable.formats.gltf_accessors import Packer
 from posable.formats.gltf_bones import bone_mesh
@@ -154,6 +154,26 @@ def test_threejs_plays_a_new_file_as_we_do(seed, tmp_path, node):
     motion = random_moves(random_skeleton(seed, 15), seed, frames=6)
     save(motion, tmp_path / "new.glb")
     _plays_alike(motion, tmp_path / "new.glb", node)
+
+
+def test_threejs_plays_a_vrm_figure_as_we_do(data_dir, tmp_path, node):
+    skeleton = load(data_dir / "characters" / VRM).skeleton
+    motion = random_moves(skeleton, 5)
+    save(motion, tmp_path / "person.vrm")
+    _plays_alike(motion, tmp_path / "person.vrm", node, meshes=False)  # quads without a skin hang on its hips
+
+
+def test_a_joint_that_became_a_hinge_stays_one(data_dir, tmp_path):
+    motion = load(data_dir / "characters" / "RiggedSimple.glb")
+    axes = np.tile(np.eye(3)[[2, 0]], (2, 1, 1))
+    hinged = motion.skeleton.replace(kinds=("free", "hinge"), axes=axes)
+    for _ in range(2):
+        save(motion.replace(skeleton=hinged), tmp_path / "hinge.glb")
+        hinged = load(tmp_path / "hinge.glb").skeleton
+        assert hinged.kinds == ("free", "hinge")
+        np.testing.assert_array_equal(hinged.axes[1, 0], [0, 0, 1])
+    save(motion.replace(skeleton=hinged.replace(kinds=("free", "ball"))), tmp_path / "ball.glb")
+    assert load(tmp_path / "ball.glb").skeleton.kinds == ("free", "ball")
 
 
 def test_threejs_plays_a_clip_with_bones_as_we_do(cmu, tmp_path, node):
@@ -343,6 +363,10 @@ def _reordered(motion, order):
 
 def test_a_motion_of_another_body_is_refused_with_the_difference(data_dir, cmu, tmp_path):
     figure = data_dir / "characters" / "RiggedFigure.glb"
+    with pytest.raises(PosableError, match=r"expected the path of a \.glb"):
+        save(load(cmu / "16_35.bvh"), tmp_path / "out.glb", character=cmu / "16_35.bvh")
+    with pytest.raises(FormatError, match="No such file"):
+        save(load(cmu / "16_35.bvh"), tmp_path / "out.glb", character=tmp_path / "nobody.glb")
     with pytest.raises(PosableError, match="lacks 'torso_joint_1'"):
         save(load(cmu / "16_35.bvh"), tmp_path / "out.glb", character=figure)
     motion = without_look(load(figure))

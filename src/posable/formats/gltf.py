@@ -27,6 +27,7 @@ from .gltf_vrm import faces_backwards, humanoid_nodes
 from .gltf_write import new_document
 from .json_place import Place
 
+SUFFIXES = (".glb", ".gltf", ".vrm")
 REST_FPS = 30.0  # of the one frame of a file without animation
 STILL = 1e-5  # [m], relative to the longest offset beyond a metre: exporters' rounding is no movement of a joint
 
@@ -89,7 +90,10 @@ def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
     (true by default), whether the other animations of the character's file are kept after this one.
     """
     if options.get("character") is not None:
-        motion = on_character(motion, read(Path(options["character"]), {}).skeleton, options["character"])
+        wearer = Path(options["character"])
+        if wearer.suffix.lower() not in SUFFIXES:
+            raise PosableError(f"character={str(wearer)!r}: expected the path of a {', '.join(SUFFIXES)} file")
+        motion = on_character(motion, read(wearer, {}).skeleton, wearer)
     character = motion.skeleton.character
     source = character.source if character else None
     if isinstance(source, GltfSource) and source.fits(motion.skeleton):

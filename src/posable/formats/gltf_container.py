@@ -24,7 +24,7 @@ from .json_place import Place, parse_json
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
 BIN_CHUNK = 0x004E4942
-MOST_JSON = 512 * 2**20  # bytes; a parsed document takes some twenty times its text
+MOST_JSON = 2**30  # bytes, of which most are buffers written out as base64
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ def edited_document(motion: Motion, source: GltfSource, *, keep: bool) -> tuple[
         animation["channels"] += first["channels"]
         animation["samplers"] += first["samplers"]
         document["animations"][0] = first | animation
+    _mark_kinds(document, motion.skeleton, source.nodes)
     if not document["animations"][0]["channels"]:
         del document["animations"][0]
     if not document["animations"]:
@@ -153,6 +154,17 @@ def _without_matrices(document: dict[str, Any], tree: NodeTree, nodes: set[int])
             members["translation"] = tree.translation[node].tolist()
             members["rotation"] = tree.rotation[node][[1, 2, 3, 0]].tolist()
             members["scale"] = tree.scale[node].tolist()
+
+
+def _mark_kinds(document: dict[str, Any], skeleton: Skeleton, nodes: tuple[int, ...]) -> None:
+    """Note the joints' kinds where they are not what reading would take them for."""
+    for j, node in enumerate(nodes):
+        extras = document["nodes"][node].get("extras", {})
+        ours = extras.get("posable", {}) if isinstance(extras, dict) else {}
+        kind = skeleton.kinds[j]
+        if isinstance(extras, dict) and isinstance(ours, dict) and ours.get("kind", "ball" if j else "free") != kind:
+            ours = ours | {"kind": kind, "axes": skeleton.axes[j].reshape(-1).tolist()}
+            document["nodes"][node]["extras"] = extras | {"posable": ours}
 
 
 def _foreign_tracks(document: Document, animation: dict[str, Any], ours: set[int]) -> dict[str, Any]:

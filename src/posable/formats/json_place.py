@@ -19,6 +19,7 @@ from ..compute import FormatError
 from ..compute.types import Floats
 
 REQUIRED: Any = object()
+MOST_VALUES = 10_000_000  # in one document: each takes some sixty bytes once parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,9 @@ class Place:
 
 def parse_json(path: Path, text: bytes) -> dict[str, Any]:
     """Parse a JSON object; NaN, infinities, absurd depth and broken text are errors."""
+    marks = text.count(b",") + text.count(b"[") + text.count(b"{")
+    if marks > MOST_VALUES:
+        raise FormatError(path, f"its JSON text has {marks} values; at most {MOST_VALUES} are read")
 
     def refuse(constant: str) -> NoReturn:
         raise FormatError(path, f"the JSON text holds {constant}, which is no JSON number")
