@@ -50,13 +50,6 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
         ps.load(tmp_path / "a.bvh")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is forbidden here")
-def test_a_file_one_may_not_read_is_said_to_be_so(clip):
-    clip.chmod(0)
-    with pytest.raises(FormatError, match="cannot be read: Permission denied"):
-        ps.load(clip)
-
-
 def test_a_disk_that_fails_while_reading_gives_our_error(clip, monkeypatch):
     def failing(self):
         raise OSError(5, "Input/output error")
