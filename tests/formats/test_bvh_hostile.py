@@ -148,6 +148,9 @@ def test_lengths_that_overflow_once_scaled_are_refused(tmp_path):
     assert np.isfinite(ps.load(path).pose.translation).all()
     with pytest.raises(FormatError, match="not finite once multiplied"):
         ps.load(path, scale=1e100)
+    path.write_text(LITTLE_BVH.replace("OFFSET 0 0.25 0", "OFFSET 0 1e300 0"))
+    with pytest.raises(FormatError, match="not finite once multiplied"):
+        ps.load(path, scale=1e100)
 
 
 def test_a_header_of_a_billion_frames_takes_no_memory(tmp_path):

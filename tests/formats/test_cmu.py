@@ -80,7 +80,7 @@ def test_true_vectors_are_found_beside_the_clip_and_in_the_data_folder(cmu, alon
     monkeypatch.setenv("POSABLE_DATA", str(cmu.parent))
     motion = ps.load(path, repair="cmu")
     assert np.allclose(motion.skeleton.offsets[motion.skeleton.index("Neck")], np.array(true) * UNIT)
-    assert "subject 9's own, by thorax.csv" in motion.notes[0]
+    assert any("subject 9's own, by thorax.csv" in note for note in motion.notes)
     monkeypatch.delenv("POSABLE_DATA")
     (tmp_path / "thorax.csv").write_text("subject,x,y,z\n09,0,3,0\n")
     motion = ps.load(path, repair="cmu")
@@ -111,7 +111,25 @@ def test_scale_and_rate_can_still_be_told(alone):
     assert motion.fps == 120
     assert np.linalg.norm(motion.skeleton.offsets[motion.skeleton.index("LeftLeg")]) > 5
     assert any("120 frames a second, as told" in note for note in motion.notes)
-    assert any("scaled by 1 as told" in note for note in motion.notes)
+    assert any("one file unit is 1 m, as told" in note for note in motion.notes)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.01])
+def test_a_clip_that_somebody_changed_to_metres_is_mended_in_metres(cmu, tmp_path, scale):
+    ps.save(ps.load(cmu / "09_01.bvh", scale=UNIT), tmp_path / "09_01.bvh", scale=scale)
+    (tmp_path / "thorax.csv").write_bytes((cmu / "thorax.csv").read_bytes())
+    mended, expected = ps.load(tmp_path / "09_01.bvh", repair="cmu"), ps.load(cmu / "09_01.bvh", repair="cmu")
+    assert np.abs(mended.skeleton.offsets - expected.skeleton.offsets).max() < 1e-9
+    assert any("metres already" in note or "0.01 m" in note for note in mended.notes)
+
+
+def test_a_clip_in_a_unit_nobody_knows_asks_for_the_scale(cmu, tmp_path):
+    path = tmp_path / "09_01.bvh"
+    ps.save(ps.load(cmu / "09_01.bvh"), path, scale=0.01)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0].strip(), *lines[1:]]))  # an editor that trims lines
+    with pytest.raises(FormatError, match=r"a thigh of 7\d\d\.?\d* units .* give scale="):
+        ps.load(path, repair="cmu")
 
 
 def test_a_plain_load_trusts_the_file_but_says_what_it_is(cmu):

@@ -48,7 +48,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
 
 
 def _motion(path: Path, text: bytes, header: Header, options: Mapping[str, Any], repair: str | None) -> Motion:
-    scale, notes = _scale(header, options.get("scale"), repair)
+    scale, notes = _scale(path, header, options.get("scale"), repair)
     fps = options.get("fps") or _fps(path, text, header)
     values = _numbers(path, text, header)
     hierarchy = header.hierarchy
@@ -56,19 +56,15 @@ def _motion(path: Path, text: bytes, header: Header, options: Mapping[str, Any],
     if changed:
         notes.append(f"joints of one name were renamed: {', '.join(changed[:5])}{'...' if len(changed) > 5 else ''}")
     offsets = np.array([joint.offset for joint in hierarchy.joints], dtype=np.float64) * scale
-    skeleton = Skeleton(
-        names,
-        [joint.parent for joint in hierarchy.joints],
-        offsets,
-        end_parents=hierarchy.end_parents,
-        end_offsets=np.array(hierarchy.end_offsets, dtype=np.float64).reshape(-1, 3) * scale,
-    )
+    ends = np.array(hierarchy.end_offsets, dtype=np.float64).reshape(-1, 3) * scale
     pose = _pose(hierarchy, values, offsets, scale)
-    if not (np.isfinite(pose.translation).all() and (pose.offsets is None or np.isfinite(pose.offsets).all())):
+    if not (np.isfinite(offsets).all() and np.isfinite(ends).all() and pose.is_finite()):
         raise FormatError(path, f"places are not finite once multiplied by the scale {scale:g}")
+    parents = [joint.parent for joint in hierarchy.joints]
+    skeleton = Skeleton(names, parents, offsets, end_parents=hierarchy.end_parents, end_offsets=ends)
     motion = Motion(skeleton, pose, fps, path.stem, tuple(notes))
     if repair == "cmu":
-        return cmu.repaired(motion, path, scale, options.get("fps"))
+        return cmu.repaired(motion, path, options.get("scale", cmu.UNIT), options.get("fps"))
     return motion.replace(notes=(*motion.notes, *_doubts(motion, scale, options)))
 
 
@@ -79,15 +75,15 @@ def _bytes_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _scale(header: Header, told: float | None, repair: str | None) -> tuple[float, list[str]]:
+def _scale(path: Path, header: Header, told: float | None, repair: str | None) -> tuple[float, list[str]]:
+    """Metres in a file unit: what the caller says, else the file's mark, else what the repair knows, else 1."""
     if told is not None:
-        return float(told), []
+        return float(told), [f"one file unit is {told:g} m, as told"] if repair else []
+    if (marked := read_unit_mark(header.first_line)) is not None:
+        return marked, [f"the file's mark says that one unit is {marked:g} m"]
     if repair == "cmu":
-        return cmu.UNIT, []
-    marked = read_unit_mark(header.first_line)
-    if marked is None:
-        return 1.0, []
-    return marked, [f"the file's mark says that one unit is {marked:g} m"]
+        return cmu.file_unit(path, {joint.name: joint.offset for joint in header.hierarchy.joints})
+    return 1.0, []
 
 
 def _fps(path: Path, text: bytes, header: Header) -> float:

@@ -9,7 +9,8 @@ The conversion lost three things. `load(path, repair="cmu")` puts them back and 
    below it: 1.010 times as long, along its direction plus (0.0025, 0, 0.028). Measured on the 27 subjects whose
    clips were at hand, that is 3 mm off in the median and 11 mm at worst. A wrist bone is exactly half of the forearm
    bone in every ASF file.
-2. The unit: lengths are in 1/0.45 inch. `scale=` still overrides it.
+2. The unit: lengths are in 1/0.45 inch, unless the thigh shows that somebody has changed them to metres. `scale=`
+   still overrides it.
 3. The rate of subjects captured at 60 frames a second; every header says 120. `fps=` still overrides it.
 
 Frame 0, a T-pose that was never captured, is kept and noted; `first_frame=1` drops it.
@@ -18,6 +19,7 @@ Frame 0, a T-pose that was never captured, is kept and noted; `first_frame=1` dr
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -59,22 +61,28 @@ def is_conversion(skeleton: Skeleton) -> bool:
     return _why_not(skeleton) is None
 
 
-def repaired(motion: Motion, path: Path, scale: float, told_fps: float | None = None) -> Motion:
-    """The motion with its lost bones, and its rate, put back. `scale` is what it was read with [m a file unit]."""
+def file_unit(path: Path, offsets: Mapping[str, tuple[float, float, float] | None]) -> tuple[float, list[str]]:
+    """The metres in one unit of a clip, and a note: the thigh tells whether somebody has changed it to metres."""
+    thigh = math.dist(offsets.get("LeftLeg") or (7.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    if 3.0 < thigh < 15.0:
+        return UNIT, [f"one file unit is {UNIT:.6f} m (1/0.45 inch)"]
+    if 3.0 * UNIT < thigh < 15.0 * UNIT:
+        return 1.0, ["lengths are in metres already"]
+    raise FormatError(path, f"a thigh of {thigh:g} units is neither in the database's unit nor in metres; give scale=")
+
+
+def repaired(motion: Motion, path: Path, unit: float, told_fps: float | None = None) -> Motion:
+    """The motion with its lost bones, and its rate, put back. `unit` is the database's unit of length in it [m]."""
     reason = _why_not(motion.skeleton)
     if reason is not None:
         raise FormatError(path, f"repair='cmu' is for clips of the CMU conversion: {reason}")
     subject = subject_of(path)
     notes = list(motion.notes)
-    thorax, source = _thorax(path, subject, motion.skeleton, scale)
+    thorax, source = _thorax(path, subject, motion.skeleton, unit)
     skeleton = _with_bones(motion.skeleton, thorax)
     length = float(np.linalg.norm(thorax)) * 1000
     notes.append(f"thorax bone put back below neck and shoulders: {length:.1f} mm, {source}")
     notes.append("wrist bones put back below finger bases and thumbs: half of the forearm bones")
-    if scale == UNIT:
-        notes.append(f"one file unit is {UNIT:.6f} m (1/0.45 inch)")
-    else:
-        notes.append(f"lengths scaled by {scale:g} as told; the database's unit is {UNIT:.6f} m")
     fps, note = true_fps(path)
     if told_fps is not None:
         fps, note = told_fps, f"{told_fps:g} frames a second, as told (known: {note})"
@@ -125,14 +133,14 @@ def _why_not(skeleton: Skeleton) -> str | None:
     return None
 
 
-def _thorax(path: Path, subject: int | None, skeleton: Skeleton, scale: float) -> tuple[Floats, str]:
+def _thorax(path: Path, subject: int | None, skeleton: Skeleton, unit: float) -> tuple[Floats, str]:
     """The thorax bone [m] in Spine1's frame, and where it comes from."""
     for table, columns in (("thorax.csv", ("x", "y", "z")), ("skeleton_fix.csv", ("thorax_x", "thorax_y", "thorax_z"))):
         for row in _rows(table, path):
             vector = _floats(row, *columns)
             known = row.get("thorax_source", "ASF") == "ASF"
             if subject is not None and known and vector is not None and _subject_in(row) == subject:
-                return vector * scale, f"subject {subject}'s own, by {table}"
+                return vector * unit, f"subject {subject}'s own, by {table}"
     below = skeleton.offsets[skeleton.index("Spine1")]
     length = float(np.linalg.norm(below))
     direction = below / length + np.array([0.0025, 0.0, 0.028])
