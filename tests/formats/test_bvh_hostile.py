@@ -128,6 +128,11 @@ def test_a_million_braces_and_a_million_joints_are_refused_quickly(refuse):
     refuse(root + "JOINT " + "name " * 100_000, "must be followed by '{'")
 
 
+def test_a_million_words_that_are_no_numbers_are_refused_at_the_first(refuse):
+    head = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 1 Xrotation\n}\nMOTION\nFrames: 1000001\nFrame Time: 1\n"
+    refuse(head + "1e-300\n" + "x\n" * 1_000_000, "line 11: expected a finite number, found 'x'", most=40e6)
+
+
 def test_few_channels_of_many_joints_cannot_be_blown_up(refuse):
     joint = "JOINT j%d\n{\nOFFSET 0 0 0\nCHANNELS 0\n}\n"
     head = (

@@ -9,13 +9,16 @@ word, which also decides what is not a number.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Ints
+from ..compute.types import Bools, Floats, Ints
 
 _POWERS = 10.0 ** np.arange(23)  # all exact
+_WORD = re.compile(rb"[^\x00-\x20]+")
 _Text = NDArray[np.uint8]
 
 
@@ -40,33 +43,25 @@ def read_decimals(text: bytes, count: int, start: int = 0) -> tuple[Floats, int]
     read_rows(1, np.frombuffer(ended, np.uint8)[None, start:], _POWERS, values, found)
     words = int(found[0])
     numbers = values[0, : min(words, count)]
-    gaps = np.flatnonzero(np.isnan(numbers)).tolist()
-    if gaps:
+    gaps = np.isnan(numbers)
+    if gaps.any():
         _read_slowly(text, start, numbers, gaps)
     return numbers, words
 
 
-def _read_slowly(text: bytes, start: int, values: Floats, gaps: list[int]) -> None:
-    """Fill the gaps that the kernel left."""
-    words = text[start:].translate(_BLANKS).split(None, gaps[-1] + 1)
-    for k in gaps:
-        try:
-            value = float(words[k]) if b"_" not in words[k] else np.nan  # Python takes 1_000 for a number
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            raise NotANumberError(_place(text, start, words, k), words[k][:40].decode("latin-1"))
-        values[k] = value
-
-
-_BLANKS = bytes.maketrans(bytes(range(33)), b" " * 33)
-
-
-def _place(text: bytes, start: int, words: list[bytes], k: int) -> int:
-    """The byte at which word k after `start` begins."""
-    for word in words[: k + 1]:
-        start = text.index(word, start) + len(word)
-    return start - len(words[k])
+def _read_slowly(text: bytes, start: int, values: Floats, gaps: Bools) -> None:
+    """Fill the gaps that the kernel left, one word after the other; a list of all words could fill the memory."""
+    is_gap = gaps.tobytes()
+    for k, match in zip(range(int(np.flatnonzero(gaps)[-1]) + 1), _WORD.finditer(text, start)):
+        if is_gap[k]:
+            word = match.group()
+            try:
+                value = float(word) if b"_" not in word else np.nan  # Python takes 1_000 for a number
+            except ValueError:
+                value = np.nan
+            if not np.isfinite(value):
+                raise NotANumberError(match.start(), word[:40].decode("latin-1"))
+            values[k] = value
 
 
 @kernel
