@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,8 +19,9 @@ blanks = st.sampled_from([" ", "\t", "\n", "\r\n", "  ", " \t "])
 
 
 def _read(text):
-    values, words = read_decimals(text, len(text))
-    assert len(values) == words
+    count = len(re.findall(rb"[^\x00-\x20]+", text))
+    values, words = read_decimals(text, count)
+    assert words == len(values) == count
     return values
 
 
@@ -40,6 +43,24 @@ def test_thousands_of_random_decimals_are_read_to_the_last_bit():
     ]
     values = _read(" ".join(words).encode())
     assert _same_bits(values, np.array([float(word) for word in words]))
+
+
+@pytest.mark.parametrize("form", ["%.18e", "%.17g", "%.20f", "%+.16e"])
+def test_files_with_all_the_digits_are_read_to_the_last_bit(form):
+    values = np.random.default_rng(6).normal(size=20_000) * 100
+    words = [form % value for value in values]
+    assert _same_bits(_read("\n".join(words).encode()), np.array([float(word) for word in words]))
+
+
+@pytest.mark.parametrize("word", ["x", "nan", "0x10", "1_0", "1e999", "1.5.5", "--1"])
+def test_rubbish_among_thousands_of_long_numbers_is_found(word):
+    words = [f"{value:.18e}" for value in np.random.default_rng(7).normal(size=5000)]
+    words[4000] = word
+    text = " ".join(words).encode()
+    with pytest.raises(NotANumberError) as caught:
+        _read(text)
+    assert caught.value.word == word
+    assert text[caught.value.offset :].startswith(word.encode() + b" ")
 
 
 NO_NUMBERS = """- + . -. --1 1-2 1..2 1.2.3 abc nan inf -inf 1e 1e999 0x10 1_0 1/2 1:2 /0 :0 12345678.1234567.
