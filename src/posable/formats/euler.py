@@ -45,34 +45,6 @@ def compose_turns(
     return out
 
 
-@kernel
-def turn_row(i: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
-    """Compose the turns of every joint in row i of a table; an axis below zero ends a joint's list."""
-    for j in range(axes.shape[0]):
-        w, x, y, z = 1.0, 0.0, 0.0, 0.0
-        for k in range(axes.shape[1]):
-            axis = axes[j, k]
-            if axis < 0:
-                break
-            half = values[i, columns[j, k]] * half_unit
-            c, s = math.cos(half), math.sin(half)
-            if axis == 0:
-                w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
-            elif axis == 1:
-                w, x, y, z = w * c - y * s, x * c - z * s, y * c + w * s, z * c + x * s
-            else:
-                w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
-        out[i, j, 0], out[i, j, 1], out[i, j, 2], out[i, j, 3] = w, x, y, z
-
-
-# Compiling a parallel loop takes a second: it pays for hours of motion.
-@batch(rows=100_000)
-def turn_rows(n: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
-    """The turns of every row."""
-    for i in prange(n):
-        turn_row(i, values, axes, columns, half_unit, out)
-
-
 def euler_from_quaternions(order: str, rotations: Floats) -> Floats:
     """Angles (F, ..., 3) [rad] about the three different axes of `order`, continuous along the first axis (time).
 
@@ -143,3 +115,31 @@ def _distance(a: Floats, b: Floats) -> Floats:
     away = np.abs((a - b + np.pi) % (2 * np.pi) - np.pi)
     distance: Floats = away.sum(axis=-1)
     return distance
+
+
+@kernel
+def turn_row(i: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
+    """Compose the turns of every joint in row i of a table; an axis below zero ends a joint's list."""
+    for j in range(axes.shape[0]):
+        w, x, y, z = 1.0, 0.0, 0.0, 0.0
+        for k in range(axes.shape[1]):
+            axis = axes[j, k]
+            if axis < 0:
+                break
+            half = values[i, columns[j, k]] * half_unit
+            c, s = math.cos(half), math.sin(half)
+            if axis == 0:
+                w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
+            elif axis == 1:
+                w, x, y, z = w * c - y * s, x * c - z * s, y * c + w * s, z * c + x * s
+            else:
+                w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
+        out[i, j, 0], out[i, j, 1], out[i, j, 2], out[i, j, 3] = w, x, y, z
+
+
+# Compiling a parallel loop takes a second: it pays for hours of motion.
+@batch(rows=100_000)
+def turn_rows(n: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
+    """The turns of every row."""
+    for i in prange(n):
+        turn_row(i, values, axes, columns, half_unit, out)
