@@ -238,7 +238,7 @@ class TestTracks:
     def test_a_ray_through_a_bone_finds_the_joint_that_turns_it(self):
         frames = track_of(chain_motion(1)).frames(0.0)
         middle_of_bone = frames.positions[1] * 0.5 + frames.positions[2] * 0.5
-        found = nearest_joint(frames, middle_of_bone + [0, 0, 5], np.array([0.0, 0.0, -2.0]), 0.05)
+        found = nearest_joint(frames, middle_of_bone + np.array([0.0, 0.0, 5.0]), np.array([0.0, 0.0, -2.0]), 0.05)
         assert found is not None and found[0] == 1 and found[1] < 1e-9
 
     def test_a_ray_that_points_away_finds_nothing(self):
@@ -331,11 +331,12 @@ class TestSession:
         session.hold(None)
         np.testing.assert_array_equal(session.pose.rotations, session.motion[0].rotations)
 
-    def test_a_moment_is_drawn_once(self, session: Session):
-        session.draw(anew=True)
-        assert not session.draw()
-        session.clock.seek(0.5)
-        assert session.draw()
+    def test_a_moment_is_stale_when_time_or_anything_else_moved_on(self, session: Session):
+        session.draw(0.25)
+        assert not session.stale(0.25)
+        assert session.stale(0.5)
+        session.hold(session.motion[3])
+        assert session.stale(0.25)
 
     def test_clicking_a_bone_selects_its_joint_and_clicking_the_air_none(self, session: Session):
         class Click:
@@ -344,7 +345,7 @@ class TestSession:
             ray_direction = (0.0, 0.0, -1.0)
 
         session.clock.seek(0.0)
-        session.draw(anew=True)
+        session.draw(session.time)
         session.guarded(session._clicked)(Click())
         assert session.selection is not None and session.selection.name == "middle"
         Click.ray_origin = (4.0, 4.0, 5.0)
@@ -503,10 +504,9 @@ class TestNetwork:
         assert allowed("0.0.0.0", {"Host": "my.machine:8080", "Origin": "http://my.machine:8080"})
 
     def test_a_page_from_elsewhere_is_cut_off(self, studio: Studio):
+        import viser
         from websockets.exceptions import ConnectionClosed
         from websockets.sync.client import connect
-
-        import viser
 
         address = studio.url.replace("http", "ws")
         protocol = f"viser-v{viser.__version__}"
@@ -548,7 +548,7 @@ class TestStudio:
     def test_every_built_in_motion_opens(self, session: Session, name):
         track = session.open_sample(name, keep=False)
         assert track.body is not None and track.motion.duration > 0.5
-        session.draw(anew=True)
+        session.draw(session.time)
 
     def test_an_unreadable_file_is_told_and_the_walk_shown(self, tmp_path):
         broken = tmp_path / "broken.bvh"
@@ -598,11 +598,8 @@ class TestStudio:
         class Counter:
             title = "Count"
 
-            def __init__(self, session: Session) -> None:
-                self.session = session
-
-            def build(self) -> None:
-                self.session.gui.add_button("Press")
+            def build(self, session: Session) -> None:
+                session.gui.add_button("Press")
                 calls.append("build")
 
             def update(self, time: float) -> None:

@@ -18,7 +18,7 @@ from .files import LARGEST_UPLOAD
 from .network import Web, is_loopback
 from .session import Session
 from .tabs import TABS, Tab
-from .theme import plain
+from .theme import ERROR, plain
 from .timeline import Timeline
 
 log = logging.getLogger("posable.studio")
@@ -144,9 +144,9 @@ class Studio:
         self._message = gui.add_markdown("", visible=False)
         group = gui.add_tab_group()
         for kind in self._tab_classes:
-            tab = kind(session)
+            tab = kind()
             with group.add_tab(tab.title):
-                tab.build()
+                tab.build(session)
             self._tabs.append(tab)
         self._timeline = Timeline(session)
         steps = gui.add_button_group("History", ("Undo", "Redo"))
@@ -173,7 +173,7 @@ class Studio:
         session.history.clear()
         session.changed("history")
         session.clock.play()
-        session.draw(anew=True)
+        session.draw(session.time)
         if failures:
             session.fail("; ".join(failures))
 
@@ -187,11 +187,12 @@ class Studio:
                 due = time.monotonic()
             self._newcomers.clear()
             try:
-                if session.draw():
-                    now = session.time
-                    self._timeline.update(now)
+                now = session.time
+                if session.stale(now):
                     for tab in self._tabs:
                         tab.update(now)
+                    self._timeline.update(now)
+                    session.draw(now)
             except Exception as error:
                 log.exception("drawing")
                 session.clock.pause()
@@ -214,8 +215,8 @@ class Studio:
     def _told(self, topic: str) -> None:
         if topic == "message" and self._session is not None and self._session.message is not None:
             kind, text = self._session.message
-            self._message.content = f"**{plain(text)}**" if kind == "error" else plain(text)
-            self._message.visible = True
+            self._message.visible = kind == "error"  # errors stay until something works again
+            self._message.content = f'<span style="color: {ERROR}">{plain(text)}</span>'
 
 
 def launch(motions: Source | Iterable[Source] | None = None, **options: Any) -> None:

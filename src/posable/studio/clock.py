@@ -111,7 +111,7 @@ class Clock:
             raise PosableError("cannot go to the time NaN; give seconds from the start")
         with self._lock:
             self._settle()
-            self._restart(min(max(seconds, 0.0), self._duration))
+            self._restart(min(max(float(seconds), 0.0), self._duration))
 
     def step(self, seconds: float) -> None:
         """Pause, then go forwards (or, negative, backwards) by so much; around the end with `loop`."""

@@ -11,7 +11,7 @@ What is sent for a frame decides whether 60 Hz hold (see `benchmarks/studio.py`)
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import viser
@@ -24,8 +24,6 @@ from ..compute.types import Floats, Ints
 from ..skeleton import Character, Frames, Pose, SkinnedMesh
 from .theme import Rgb
 
-DETAIL = 24
-"""Corners around a volume: smooth at the size of a window, about 10 000 vertices a body."""
 MOST_COLOURS = 8
 """A character is drawn in at most so many colours: each is a mesh of its own."""
 
@@ -43,21 +41,57 @@ class Look(Protocol):
         """Take it off the stage."""
 
 
+class SkinPool:
+    """Names for skinned meshes, each used again and again.
+
+    The page of viser 1.1 breaks when a skinned mesh is removed (it looks for a node that has just gone), but not when
+    one takes another's place under the same name. So none is ever removed: one that is not needed becomes a hidden
+    triangle, and its name is given to the next.
+    """
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene = scene
+        self._free: list[str] = []
+        self._count = 0
+
+    def add(self, **mesh: Any) -> viser.MeshSkinnedHandle:
+        """A skinned mesh; the arguments are those of viser's `add_mesh_skinned`, without a name."""
+        if not self._free:
+            self._count += 1
+            self._free.append(f"/skin{self._count}")
+        return self._scene.add_mesh_skinned(self._free.pop(), **mesh)
+
+    def remove(self, handle: viser.MeshSkinnedHandle) -> None:
+        """Take a mesh off the stage."""
+        self._scene.add_mesh_skinned(
+            handle.name,
+            vertices=np.eye(3),
+            faces=np.array([[0, 1, 2]]),
+            bone_wxyzs=((1.0, 0.0, 0.0, 0.0),),
+            bone_positions=((0.0, 0.0, 0.0),),
+            skin_weights=np.ones((3, 1)),
+            visible=False,
+        )
+        self._free.append(handle.name)
+
+
 class VolumeLook:
     """The volumes of a body, each rigid with its joint."""
 
-    def __init__(self, scene: viser.SceneApi, name: str, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...]):
-        mesh = volumes.tessellated(DETAIL)
-        tone_of = volumes.tones[mesh.volumes]
+    def __init__(self, pool: SkinPool, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...]):
+        self._pool = pool
+        meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
         self._parts: list[tuple[viser.MeshSkinnedHandle, Ints]] = []
-        for tone in np.unique(tone_of):
-            kept = np.flatnonzero(tone_of == tone)
-            used, bone = np.unique(mesh.joints[kept], return_inverse=True)
-            turn, place = start.orientations[mesh.joints[kept]], start.positions[mesh.joints[kept]]
-            handle = scene.add_mesh_skinned(
-                f"{name}/tone{tone}",
-                vertices=pm.rotate(turn, mesh.vertices[kept]) + place,
-                faces=_faces_within(mesh.faces, kept, len(tone_of)),
+        for tone in np.unique(volumes.tones):
+            of_tone = np.flatnonzero(volumes.tones == tone)
+            counts = np.array([len(meshes[k][0]) for k in of_tone])
+            joints = np.repeat(volumes.joints[of_tone], counts)
+            used, bone = np.unique(joints, return_inverse=True)
+            local = np.concatenate([meshes[k][0] for k in of_tone])
+            first = np.cumsum(counts) - counts
+            handle = pool.add(
+                vertices=pm.rotate(start.orientations[joints], local) + start.positions[joints],
+                faces=np.concatenate([meshes[k][1] + at for k, at in zip(of_tone, first)]),
                 bone_wxyzs=start.orientations[used],
                 bone_positions=start.positions[used],
                 skin_weights=np.eye(len(used))[bone],
@@ -80,7 +114,7 @@ class VolumeLook:
     def remove(self) -> None:
         """Take the meshes away."""
         for handle, _ in self._parts:
-            handle.remove()
+            self._pool.remove(handle)
 
 
 class CharacterLook:
@@ -139,7 +173,7 @@ class BoneLook:
             batched_wxyzs=pm.multiply(start.orientations[self._tail], self._turn),
             batched_positions=start.positions[self._tail],
             batched_scales=self._scales(lengths),
-            batched_colors=tones[0],
+            batched_colors=tones[2],
             flat_shading=True,
             lod="off",
         )
@@ -148,7 +182,7 @@ class BoneLook:
             *_ball(0.009 * size),
             batched_wxyzs=start.orientations,
             batched_positions=start.positions,
-            batched_colors=tones[-1],
+            batched_colors=tones[1],
             lod="off",
         )
 
@@ -231,13 +265,12 @@ def _colour_groups(mesh: SkinnedMesh, plain: Rgb) -> list[tuple[Rgb, Ints]]:
     return groups
 
 
-def _faces_within(faces: Ints, kept: Ints, count: int) -> Ints:
-    """The faces whose corners are all kept, renumbered."""
-    number = np.full(count, -1)
-    number[kept] = np.arange(len(kept))
-    renumbered = number[faces]
-    within: Ints = renumbered[(renumbered >= 0).all(axis=1)]
-    return within
+def _corners(volumes: Volumes, k: int) -> int:
+    """Corners around a volume, an even number from 8 to 22: what looks round at its size in a window.
+
+    A person is then some 6 000 vertices, which a browser also draws where it has no graphics card.
+    """
+    return 2 * int(np.clip(3.5 + 60 * volumes.radii[k].max(), 4, 11))
 
 
 def _octahedron() -> tuple[Floats, Ints]:

@@ -73,7 +73,7 @@ class Session:
         self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
         self._active: Track | None = None
         self._listeners: list[Callable[[str], None]] = []
-        self._drawn: tuple[object, ...] | None = None
+        self._drawn: tuple[float, int] | None = None
         self._changes = 0
         server.scene.on_click()(self.guarded(self._clicked))
 
@@ -139,7 +139,7 @@ class Session:
     def hold(self, pose: Pose | None) -> None:
         """Show this pose of the active body in place of its motion's; None goes back to the motion."""
         with self.lock:
-            if self._active is not None:
+            if self._active is not None and self._active.held is not pose:
                 self._active.held = pose
                 self.changed("pose")
 
@@ -290,21 +290,20 @@ class Session:
 
     # Drawing, called by the studio's loop.
 
-    def draw(self, *, anew: bool = False) -> bool:
-        """Draw the present moment if it differs from the one on the screen; whether it was drawn."""
+    def stale(self, time: float) -> bool:
+        """Whether the moment on the screen is another one, or anything changed since it was drawn."""
+        return self._drawn != (time, self._changes)
+
+    def draw(self, time: float) -> None:
+        """Draw the stage as it is at a time [s]."""
         with self.lock:
-            time = self.clock.time
-            moment = (time, self._changes)
-            if moment == self._drawn and not anew:
-                return False
-            self._drawn = moment
+            self._drawn = (time, self._changes)
             poses: dict[Track, Frames] = {track: track.frames(time) for track in self.tracks}
-            ground = self.tracks[0].ground(time) if self.tracks else np.zeros(2)
+            ground = self.tracks[0].ground(time) if self.tracks else -self.stage.offset[[0, 2]]
             mark = None
             if self.selection is not None and self.selection.track in poses:
                 mark = (poses[self.selection.track].positions[self.selection.joint], self.selection.name)
             self.stage.update(poses, ground, mark)
-            return True
 
     def close(self) -> None:
         """Take everything off the stage."""
@@ -323,7 +322,8 @@ class Session:
             if self.selection is not None and self.selection.track not in which:
                 self.selection = None
             self.stage.show(which)
-            self.stage.frame(which)
+            if which:
+                self.stage.frame(which)
             self.clock.duration = max((track.motion.duration for track in which), default=0.0)
             self.changed("tracks")
 

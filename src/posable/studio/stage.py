@@ -1,8 +1,9 @@
 """The stage: ground, light, cameras, and the bodies on it.
 
-Everything that belongs to the world hangs on one node, `/world`. To follow a body, that node is moved against the
-body's calm way over the floor: the body stays in the middle of every window, the ground glides, and each window
-keeps its own camera, which the server never takes out of the user's hand.
+To follow a body, the stage is drawn relative to the body's calm way over the floor: the body stays in the middle of
+every window, the ground glides, and each window keeps its own camera, which is never taken out of the user's hand.
+The bodies' joints are sent where they are seen and not below a node that moves: a browser applies the two kinds of
+message a frame apart, which would show as a tremble. What is seldom moved, the gizmos, hangs on the node `/world`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import viser
 from ..compute.types import Floats
 from ..skeleton import Frames
 from . import theme
-from .looks import BoneLook, CharacterLook, Look, VolumeLook, moves_joints, volumes_of
+from .looks import BoneLook, CharacterLook, Look, SkinPool, VolumeLook, moves_joints, volumes_of
 from .tracks import Track
 
 LOOKS = ("body", "bones", "both")
@@ -24,6 +25,8 @@ DIRECTION = np.array([0.62, 0.26, 1.0]) / np.linalg.norm([0.62, 0.26, 1.0])
 """From a body to the camera: in front of it, to its left, a little above."""
 SHARE, LOWER = 0.74, 0.07
 """Shares of a window's height: what bodies take of it, and how far above its middle they stand."""
+TILE = 2.0
+"""After so many metres the ground repeats."""
 GHOST = 0.45
 """Opacity of a body that is seen through: with its bones, or over another body."""
 
@@ -34,19 +37,18 @@ class Stage:
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
         self._scene = server.scene
+        self._skins = SkinPool(server.scene)
         self._looks: dict[Track, tuple[list[Look], list[Look]]] = {}  # body, bones
         self._names = 0
         self.look = "body"
         self.arrangement = "beside"
         self.following = True
-        self.offset = np.zeros(3)  # where /world lies
+        self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
         _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
-        _floor(self._scene)
-        self._mark = self._scene.add_icosphere("/world/mark", radius=0.022, color=theme.MARK, visible=False)
-        self._label = self._scene.add_label(
-            "/world/name", "", visible=False, anchor="bottom-left", font_screen_scale=1.3
-        )
+        self._floor = _floor(self._scene)
+        self._mark = self._scene.add_icosphere("/mark", radius=0.022, color=theme.MARK, visible=False)
+        self._label = self._scene.add_label("/name", "", visible=False, anchor="bottom-left", font_screen_scale=1.3)
 
     def show(self, tracks: tuple[Track, ...]) -> None:
         """Put these tracks on the stage, in this order, and take the others off."""
@@ -86,7 +88,9 @@ class Stage:
             if not np.array_equal(wanted, self.offset):
                 self.offset = wanted
                 self.world.position = wanted
-            for track, frames in poses.items():
+                self._floor.position = np.fmod(wanted, TILE)  # the ground repeats, so it never ends
+            for track, on_stage in poses.items():
+                frames = Frames(on_stage.skeleton, on_stage.positions + wanted, on_stage.orientations)
                 body, bones = self._looks[track]
                 if self.look != "bones":
                     for look in body:
@@ -96,8 +100,8 @@ class Stage:
                         look.update(frames)
             self._mark.visible = self._label.visible = mark is not None
             if mark is not None:
-                self._mark.position = mark[0]
-                self._label.position = mark[0] + np.array([0.0, 0.03, 0.0])
+                self._mark.position = mark[0] + wanted
+                self._label.position = mark[0] + wanted + np.array([0.0, 0.03, 0.0])
                 self._label.text = mark[1]
 
     def frame(self, tracks: tuple[Track, ...], client: viser.ClientHandle | None = None) -> None:
@@ -121,14 +125,14 @@ class Stage:
 
     def _make(self, track: Track) -> tuple[list[Look], list[Look]]:
         self._names += 1
-        name = f"/world/body{self._names}"
+        name = f"/body{self._names}"
         start, tones = track.frames(0.0), theme.tones(track.hue)
         body: list[Look] = []
         character, volumes = track.skeleton.character, volumes_of(track.body)
         if character is not None and character.meshes:
             body.append(CharacterLook(self._scene, name, character, start, tones[0]))
         elif volumes is not None:
-            body.append(VolumeLook(self._scene, name, volumes, start, tones))
+            body.append(VolumeLook(self._skins, volumes, start, tones))
         return body, [BoneLook(self._scene, name, start, moves_joints(track.motion.pose), tones)]
 
     def _arrange(self, tracks: tuple[Track, ...]) -> None:
@@ -176,27 +180,27 @@ def _dress(server: viser.ViserServer) -> None:
     scene.set_up_direction("+y")
     # A soft sun from the front left, a cool sky, and a room around for what shines.
     scene.configure_default_lights(enabled=False)
-    scene.configure_environment_map("studio", environment_intensity=0.35)
+    scene.configure_environment_map("studio", environment_intensity=0.3)
     scene.add_light_directional(
-        "/sun", color=(255, 246, 236), intensity=2.1, cast_shadow=True, position=(2.6, 5.0, 3.2)
+        "/sun", color=(255, 246, 236), intensity=1.75, cast_shadow=True, position=(2.6, 5.0, 3.2)
     )
-    scene.add_light_directional("/rim", color=(206, 224, 255), intensity=0.9, position=(-3.0, 2.5, -4.0))
-    scene.add_light_hemisphere("/air", sky_color=(235, 242, 250), ground_color=(190, 180, 170), intensity=0.7)
+    scene.add_light_directional("/rim", color=(206, 224, 255), intensity=0.6, position=(-3.0, 2.5, -4.0))
+    scene.add_light_hemisphere("/air", sky_color=(235, 242, 250), ground_color=(190, 180, 170), intensity=0.5)
     steps = np.linspace(0.0, 1.0, 256)[:, None, None] ** 0.8
     sky = np.array(theme.SKY_TOP) * (1 - steps) + np.array(theme.SKY_BOTTOM) * steps
     scene.set_background_image(np.broadcast_to(sky, (256, 16, 3)).astype(np.uint8), format="png")
 
 
-def _floor(scene: viser.SceneApi) -> None:
-    scene.add_grid(
-        "/world/floor",
-        width=200.0,
-        height=200.0,
+def _floor(scene: viser.SceneApi) -> viser.GridHandle:
+    return scene.add_grid(
+        "/floor",
+        width=60.0,
+        height=60.0,
         plane="xz",
         cell_size=0.5,
         cell_color=theme.GRID,
         cell_thickness=1.0,
-        section_size=2.0,
+        section_size=TILE,
         section_color=theme.GRID_STRONG,
         section_thickness=1.0,
         fade_distance=16.0,

@@ -14,15 +14,16 @@ ICON = (
 )
 """The page's sign: a figure in mid-stride."""
 BRAND: Rgb = (46, 104, 128)
-PALETTE: tuple[tuple[Rgb, Rgb], ...] = (
-    ((205, 146, 112), (52, 74, 94)),  # clay and slate
-    ((112, 152, 180), (40, 56, 84)),  # sky and ink
-    ((176, 190, 140), (74, 92, 60)),  # sage and moss
-    ((206, 160, 190), (96, 62, 92)),  # rose and plum
+PALETTE: tuple[tuple[Rgb, Rgb, Rgb], ...] = (
+    ((205, 146, 112), (62, 86, 106), (158, 104, 80)),  # clay and slate
+    ((120, 158, 186), (46, 62, 90), (82, 116, 146)),  # sky and ink
+    ((160, 176, 122), (66, 84, 54), (118, 136, 84)),  # sage and moss
+    ((190, 142, 172), (88, 56, 84), (146, 100, 130)),  # rose and plum
 )
-"""Main colour and accent of the first body, the second, and so on, around again."""
+"""Main colour, accent and darker shade of the first body, the second, and so on, around again."""
 LINES: tuple[str, ...] = ("#c8743c", "#2e6880", "#6f8f3a", "#8a4f7d", "#b08a2e", "#4c5a9c")
 """Colours of the lines of a plot."""
+ERROR = "#b3261e"
 SKY_TOP: Rgb = (214, 224, 232)
 SKY_BOTTOM: Rgb = (246, 247, 248)
 FLOOR: Rgb = (238, 240, 241)
@@ -31,8 +32,8 @@ GRID_STRONG: Rgb = (172, 181, 188)
 MARK: Rgb = (224, 102, 60)
 
 
-def tones(hue: int) -> tuple[Rgb, Rgb]:
-    """Main colour and accent of a body."""
+def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
+    """Main colour, accent and darker shade of a body."""
     return PALETTE[hue % len(PALETTE)]
 
 

@@ -1,7 +1,7 @@
 """Tabs: each job of the studio is one module here.
 
-A tab is a class with a `title`, `build`, `update(time)` and `close`, given the session when it is made. To add a job,
-write a module with such a class and name it in `TABS`; nothing else changes.
+A tab is a class with a `title`, `build(session)`, `update(time)` and `close`. To add a job, write a module with such a
+class and name it in `TABS`; nothing else changes.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from .plot import PlotTab
 
 
 class Tab(Protocol):
-    """What the studio asks of a tab."""
+    """What the studio asks of a tab; its class is called without arguments."""
 
     title: str
 
-    def __init__(self, session: Session) -> None: ...
-
-    def build(self) -> None:
-        """Add the tab's controls with `session.gui`; called once, inside the tab's page of the panel."""
+    def build(self, session: Session) -> None:
+        """Keep the session and add controls with `session.gui`; called once, inside the tab's page of the panel."""
 
     def update(self, time: float) -> None:
-        """Follow the moment that was just drawn, at `time` seconds; called up to 60 times a second."""
+        """Prepare the moment about to be drawn, at `time` seconds; called up to 60 times a second while things move."""
 
     def close(self) -> None:
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""

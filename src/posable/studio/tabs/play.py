@@ -23,12 +23,10 @@ class PlayTab:
 
     title = "Play"
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def build(self) -> None:
+    def build(self, session: Session) -> None:
         """Three folders: opening, the stage, saving."""
-        gui = self._session.gui
+        self._session = session
+        gui = session.gui
         self._facts = gui.add_markdown("")
         with gui.add_folder("Open"):
             self._build_opening()

@@ -27,15 +27,15 @@ class PlotTab:
 
     title = "Plot"
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self) -> None:
         self._joints: list[str] = []
         self._lines: tuple[Floats, ...] = ()
         self._shown = -1.0
 
-    def build(self) -> None:
+    def build(self, session: Session) -> None:
         """A choice of joints and of what to plot, and the plot."""
-        session, gui = self._session, self._session.gui
+        self._session = session
+        gui = session.gui
         self._quantity = gui.add_dropdown("Show", QUANTITIES)
         self._quantity.on_update(session.guarded(lambda _: self._draw()))
         self._joint = gui.add_dropdown("Joint", ("(none)",), hint="Or click a joint of the body")
@@ -106,6 +106,7 @@ class PlotTab:
         self._shown = -1.0
         with self._session.server.atomic():
             self._plot.title = self._quantity.value
+            self._plot.scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(range=_span(values))}
             self._plot.series = (
                 uplot.Series(label="time [s]"),
                 *(uplot.Series(label=name, stroke=LINES[k], width=2) for k, name in enumerate(self._joints)),
@@ -135,12 +136,19 @@ def sampled(motion: Motion, joints: list[str], quantity: str) -> tuple[Floats, l
     return times, [places[:, j, axis] for j in chosen]
 
 
+def _span(values: list[Floats]) -> tuple[float, float]:
+    """Least and greatest value with a little room around them."""
+    low, high = min(float(line.min()) for line in values), max(float(line.max()) for line in values)
+    room = max(0.06 * (high - low), 1e-3)
+    return low - room, high + room
+
+
 def _cursor(lines: tuple[Floats, ...], time: float) -> Floats:
     """(N,) a line that is nowhere but at one place, where it goes from the bottom to the top."""
     times, values = lines[0], np.concatenate(lines[1:])
     here = int(np.clip(np.searchsorted(times, time), 1, len(times) - 1))
     line = np.full(len(times), np.nan)
-    line[here - 1], line[here] = values.min(), values.max()
+    line[here - 1 : here + 1] = _span([values])
     return line
 
 

@@ -1,0 +1,434 @@
+"""The studio in a real browser: what a user sees and presses.
+
+Pages are drawn in software here, a few frames a second on a busy machine, so nothing waits for a time: a test waits
+until what it expects is there. POSABLE_UPDATE_PICTURES=1 renews the README's picture.
+"""
+
+import io
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from posable.formats import load, save
+from posable.skeleton import Motion
+from posable.studio import Session, Studio
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURE = ROOT / "docs" / "_static" / "studio.png"
+PATIENCE = float(os.environ.get("POSABLE_PATIENCE", "60"))
+"""Seconds a test waits for something that must come."""
+SIZE = {"width": 960, "height": 600}
+
+
+class Window:
+    """A browser window on a studio, and everything that went wrong in it."""
+
+    def __init__(self, browser, studio: Studio, size: dict[str, int] = SIZE) -> None:
+        self.session = studio.session
+        before = set(self.session.server.get_clients())
+        self.context = browser.new_context(viewport=size, accept_downloads=True)
+        self.context.set_default_timeout(PATIENCE * 1000)
+        self.page = self.context.new_page()
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(studio.url)
+        self.page.get_by_text("Timeline").wait_for()
+        wait(lambda: set(self.session.server.get_clients()) - before, "the window to connect")
+        self.client = self.session.server.get_clients()[max(self.session.server.get_clients())]
+        wait(lambda: "/floor" in self.nodes(), "the scene")
+        self.dismiss()
+
+    def nodes(self) -> list[str]:
+        """Names in the scene."""
+        return self.page.evaluate("Object.keys(window.__viserSceneTree?.getState() ?? {})")
+
+    def dismiss(self) -> None:
+        """Close all notifications, such as the one that says that the page is drawn in software."""
+        self.page.evaluate("document.querySelectorAll('.mantine-Notification-closeButton').forEach(b => b.click())")
+
+    def field(self, label: str, what: str = "input"):
+        """The control beside a label."""
+        return self.page.locator(
+            f"xpath=//label[normalize-space()='{label}']/ancestor::div[contains(@class, 'mantine-Flex-root')][1]"
+        ).locator(what)
+
+    def drag(self, slider, share: float) -> None:
+        """Drag a slider to a share of its length, as a hand does: pressed, moved, held, let go."""
+        box = slider.bounding_box()
+        x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
+        self.page.mouse.move(x - 8, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x, y, steps=3)
+        self.page.wait_for_timeout(500)
+        self.page.mouse.up()
+
+    def picture(self) -> np.ndarray:
+        """The stage as this window draws it now, small: (H, W, 3) int."""
+        return self.client.get_render(180, 220, transport_format="png")[..., :3].astype(int)
+
+    def screen(self) -> np.ndarray:
+        """What is on the screen left of the panel and above the timeline: (H, W, 3) int."""
+        from PIL import Image
+
+        shot = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
+        return np.asarray(shot, dtype=int)[: SIZE["height"] - 135, : SIZE["width"] - 330]
+
+    def camera(self) -> list[float]:
+        """Where the window's camera is."""
+        return self.page.evaluate("window.__viserMutable.camera.position.toArray()")
+
+    def press(self, button: str) -> None:
+        """Press a button by what is written on it."""
+        self.page.get_by_role("button", name=button, exact=True).click()
+
+
+def wait(condition: Callable[[], object], what: str) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            pytest.fail(f"waited in vain for {what}")
+        time.sleep(0.1)
+
+
+def settled(window: Window) -> np.ndarray:
+    """The stage when the present moment is drawn and two pictures in a row are the same."""
+    wait(lambda: not window.session.stale(window.session.time), "the moment to be drawn")
+    pictures = [window.picture()]
+
+    def still() -> bool:
+        window.page.wait_for_timeout(150)
+        pictures.append(window.picture())
+        return bool((np.abs(pictures[-1] - pictures[-2]).max(axis=-1) > 8).mean() < 1e-3)
+
+    wait(still, "the picture to stand still")
+    return pictures[-1]
+
+
+def differing(one: np.ndarray, other: np.ndarray) -> float:
+    """The share of pixels that differ visibly."""
+    return float((np.abs(one - other).max(axis=-1) > 24).mean())
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    with Studio(port=0, open_browser=False) as running:
+        running.session.clock.pause()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def opened(browser, studio: Studio) -> Iterator[Window]:
+    window = Window(browser, studio)
+    yield window
+    window.context.close()
+
+
+@pytest.fixture
+def window(opened: Window, studio: Studio) -> Iterator[Window]:
+    """The window with the walk standing at its start."""
+    session = studio.session
+    session.clock.pause()
+    session.set_look("body")
+    session.arrange("beside")
+    session.open_sample("walk", keep=False)
+    session.history.clear()
+    session.select(None)
+    session.clock.loop, session.clock.speed = True, 1.0
+    session.clock.seek(0.0)
+    opened.page.get_by_role("tab", name="Play").click()
+    opened.dismiss()
+    opened.errors.clear()
+    yield opened
+    assert opened.errors == []
+
+
+@pytest.fixture
+def session(studio: Studio) -> Session:
+    return studio.session
+
+
+def test_the_page_loads_without_an_error_and_without_the_internet(opened: Window, studio: Studio):
+    assert opened.page.title() == "Posable studio"
+    assert opened.errors == []
+    elsewhere = [url for url in opened.requests if not url.startswith((studio.url, "data:", "blob:"))]
+    assert elsewhere == []
+    assert opened.page.get_by_text("viser").filter(visible=True).count() == 0
+
+
+def test_the_figure_is_on_the_screen(window: Window, session: Session):
+    settled(window)
+    with_body = window.screen()
+    session.close_track(session.tracks[0])
+    settled(window)
+    without = window.screen()
+    changed = np.abs(with_body - without).max(axis=-1) > 24
+    assert changed.mean() > 0.02
+    rows, columns = np.nonzero(changed)
+    height, width = changed.shape
+    assert np.ptp(rows) > 0.4 * height, "the figure should be large"
+    assert rows.min() > 4 and columns.min() > 4 and columns.max() < width - 4, "the figure should be in full view"
+    middle = np.median(columns)
+    assert 0.35 * width < middle < 0.65 * width, "the figure should be in the middle"
+    colour = np.median(with_body[changed], axis=0)
+    assert colour[0] > colour[2] + 15, "the figure is clay-coloured"
+
+
+def test_play_moves_the_figure_and_pause_stops_it(window: Window, session: Session):
+    before = settled(window)
+    window.press("Play")
+    wait(lambda: session.clock.playing, "the clock to run")
+    wait(lambda: differing(before, window.picture()) > 0.005, "the figure to move")
+    window.press("Pause")
+    wait(lambda: not session.clock.playing, "the clock to stop")
+    window.page.get_by_role("button", name="Play", exact=True).wait_for()
+    settled(window)
+
+
+def test_the_slider_scrubs(window: Window, session: Session):
+    before = settled(window)
+    window.drag(window.page.locator(".mantine-Slider-track").first, 0.25)
+    quarter = session.clock.duration / 4
+    wait(lambda: abs(session.time - quarter) < 0.1 * session.clock.duration, "the time to follow the slider")
+    assert not session.clock.playing
+    wait(lambda: differing(before, window.picture()) > 0.005, "the figure to follow")
+
+
+def test_stepping_goes_frame_by_frame(window: Window, session: Session):
+    for _ in range(3):
+        frame = round(session.time * session.motion.fps)
+        window.press("Forward")
+        wait(lambda frame=frame: round(session.time * session.motion.fps) == frame + 1, "one frame forward")
+    window.press("Back")
+    wait(lambda: round(session.time * session.motion.fps) == 2, "one frame back")
+    window.press("End")
+    wait(lambda: session.time == session.clock.duration, "the end")
+    window.press("Start")
+    wait(lambda: session.time == 0.0, "the start")
+
+
+def test_speed_and_loop_are_buttons(window: Window, session: Session):
+    window.press("Slower")
+    wait(lambda: session.clock.speed == 0.5, "half speed")
+    window.page.get_by_text("0.5× speed").wait_for()
+    window.press("Loop on")
+    wait(lambda: not session.clock.loop, "no loop")
+    window.page.get_by_role("button", name="Loop off").wait_for()
+
+
+def test_space_plays_and_control_z_undoes(window: Window, session: Session):
+    window.page.mouse.click(60, 60)
+    window.page.keyboard.press("Space")
+    wait(lambda: session.clock.playing, "space to play")
+    window.page.keyboard.press("Space")
+    wait(lambda: not session.clock.playing, "space to pause")
+    session.open_sample("walk")
+    window.page.keyboard.press("Control+z")
+    wait(lambda: len(session.tracks) == 1, "the undo")
+    window.page.keyboard.press("Control+Shift+z")
+    wait(lambda: len(session.tracks) == 2, "the redo")
+
+
+def test_a_file_is_opened_by_path(window: Window, session: Session, tmp_path: Path):
+    path = tmp_path / "shorter.bvh"
+    save(session.motion[:40], path)
+    window.field("File").first.fill(str(path))
+    window.press("Open the file")
+    wait(lambda: session.active is not None and session.active.name == "shorter", "the file")
+    window.page.get_by_text("40 frames at").wait_for()
+    window.press("Undo")
+    wait(lambda: session.active is not None and session.active.name == "walk", "the walk again")
+
+
+def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_told(window: Window, session: Session, tmp_path: Path):
+    good, bad = tmp_path / "sent.npz", tmp_path / "bad.bvh"
+    save(session.motion[:25], good)
+    bad.write_text("HIERARCHY\nROOT Hips\n{\n  OFSET 0 0 0\n")
+    for path in (bad, good):
+        with window.page.expect_file_chooser() as chooser:
+            window.press("Upload a file")
+        chooser.value.set_files(str(path))
+        if path is bad:
+            window.page.get_by_text("bad.bvh").first.wait_for()
+            assert "Traceback" not in window.page.content()
+            assert session.active.name == "walk"
+    wait(lambda: session.active.name == "sent" and len(session.motion) == 25, "the upload")
+
+
+def test_a_motion_is_downloaded(window: Window, session: Session, tmp_path: Path):
+    window.page.get_by_text("Save", exact=True).first.click()
+    with window.page.expect_download() as download:
+        window.press("Download")
+    assert download.value.suggested_filename == "walk.bvh"
+    target = tmp_path / "walk.bvh"
+    download.value.save_as(target)
+    assert len(load(target)) == len(session.motion)
+    window.page.get_by_text("Save", exact=True).first.click()
+
+
+def test_a_plot_shows(window: Window, session: Session):
+    window.page.get_by_role("tab", name="Plot").click()
+    canvas = window.page.locator(".uplot canvas").first
+    canvas.wait_for()
+
+    def inked() -> bool:
+        from PIL import Image
+
+        shot = np.asarray(Image.open(io.BytesIO(canvas.screenshot())).convert("RGB"), dtype=int)
+        strong = np.ptp(shot, axis=-1) > 60  # coloured lines, not grey axes
+        return bool(strong.mean() > 0.003)
+
+    wait(inked, "coloured lines")
+    window.press("Clear")
+    window.page.locator(".uplot").wait_for(state="detached")
+
+
+def test_a_click_on_the_body_names_the_joint(window: Window, session: Session):
+    settled(window)
+    window.page.mouse.click((SIZE["width"] - 320) / 2, 0.4 * SIZE["height"])
+    wait(lambda: session.selection is not None, "a joint to be selected")
+    name = session.selection.name
+    wait(lambda: window.field("Joint").first.input_value() == name, "its name in the panel")
+    window.page.mouse.click(20, 20)
+    wait(lambda: session.selection is None, "the selection to go")
+
+
+def test_two_motions_beside_and_over_each_other(window: Window, session: Session):
+    alone = settled(window)
+    session.open_sample("walk")
+    beside = settled(window)
+    assert differing(alone, beside) > 0.02
+    session.arrange("over")
+    over = settled(window)
+    assert differing(beside, over) > 0.02
+    window.press("Close it")
+    wait(lambda: len(session.tracks) == 1, "one to be closed")
+
+
+def test_looks_can_be_changed_again_and_again(window: Window, session: Session):
+    pictures = {}
+    for look in ("bones", "both", "body"):
+        session.set_look(look)
+        pictures[look] = settled(window)
+    assert differing(pictures["bones"], pictures["body"]) > 0.01
+    assert differing(pictures["both"], pictures["body"]) > 0.01
+
+
+def test_opening_and_undoing_many_times_does_not_break_the_page(window: Window, session: Session):
+    before = settled(window)
+    for _ in range(4):
+        session.open_sample("walk", keep=False)
+        session.add(session.motion, body=session.body)
+        session.undo()
+        session.undo()
+    session.clock.seek(0.0)
+    wait(lambda: differing(before, window.picture()) < 0.002, "the same picture again")
+
+
+def test_a_second_window_has_its_own_camera_and_shares_the_clock(browser, window: Window, studio: Studio):
+    session = studio.session
+    session.clock.seek(1.0)
+    first = settled(window)
+    second = Window(browser, studio)
+    assert differing(first, settled(second)) < 0.02, "a window that comes later sees the present moment"
+    place = window.camera()
+    second.page.mouse.move(300, 200)
+    second.page.mouse.down()
+    second.page.mouse.move(480, 260, steps=6)
+    second.page.mouse.up()
+    wait(lambda: np.linalg.norm(np.subtract(second.camera(), place)) > 0.3, "the second camera to move")
+    assert np.linalg.norm(np.subtract(window.camera(), place)) < 1e-3
+    second.press("Play")
+    window.page.get_by_role("button", name="Pause", exact=True).wait_for()
+    window.press("Pause")
+    second.page.get_by_role("button", name="Play", exact=True).wait_for()
+    assert not session.clock.playing
+    assert second.errors == []
+    second.context.close()
+    wait(lambda: len(session.server.get_clients()) == 1, "the second window to be gone")
+
+
+@pytest.mark.parametrize("name", ["CesiumMan.glb", "KayKit_Knight.glb"])
+def test_a_skinned_character_is_on_the_screen(window: Window, session: Session, data_dir: Path, name: str):
+    found = sorted((data_dir / "characters").rglob(name))
+    if not found:
+        pytest.skip(f"no {name} in the data")
+    session.open(found[0], keep=False)
+    with_body = settled(window)
+    session.close_track(session.tracks[0])
+    assert differing(with_body, settled(window)) > 0.02
+
+
+def test_a_joint_name_from_a_file_cannot_put_a_program_into_the_page(window: Window, session: Session):
+    motion: Motion = session.motion
+    evil = "<img src=x onerror=window.hacked=1>"
+    names = [evil, *motion.skeleton.names[1:]]
+    session.add(motion.replace(skeleton=motion.skeleton.replace(names=names)), name=evil, keep=False)
+    session.select(session.tracks[0], 0)
+    session.fail(f"cannot read {evil}")
+    window.page.get_by_text("cannot read").first.wait_for()
+    window.page.get_by_role("tab", name="Plot").click()
+    settled(window)
+    assert window.page.evaluate("window.hacked") is None
+
+
+def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, session: Session):
+    """Renewed with POSABLE_UPDATE_PICTURES=1, and taken every time, so that it can be."""
+    from PIL import Image
+
+    session.clock.seek(_best_moment(session))
+    window.page.set_viewport_size({"width": 1280, "height": 720})
+    session.stage.frame(session.tracks)
+    settled(window)
+    window.page.mouse.move(500, 30)
+    shot = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")
+    window.page.set_viewport_size(SIZE)
+    assert shot.size == (1280, 720)
+    if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
+        PICTURE.parent.mkdir(exist_ok=True)
+        shot.quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save(PICTURE, optimize=True)
+    assert PICTURE.exists(), "run once with POSABLE_UPDATE_PICTURES=1"
+    assert PICTURE.stat().st_size < 400_000
+    assert Image.open(PICTURE).size == (1280, 720)
+
+
+def _best_moment(session: Session) -> float:
+    """The moment of the walk at which the feet are farthest apart, in the middle of the motion."""
+    motion, body = session.motion, session.body
+    places = motion.skeleton.forward(motion.pose).positions
+    apart = np.linalg.norm(places[:, body.index("left_foot")] - places[:, body.index("right_foot")], axis=-1)
+    half = len(motion) // 2
+    return float(half + np.argmax(apart[half : half + 70])) / motion.fps
+
+
+def test_the_tab_of_the_docs_works_and_closing_leaves_the_page_in_peace(browser):
+    """The example in docs/studio.md is run as it is written."""
+    text = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8")
+    code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "class LeanTab" in block)
+    names: dict[str, object] = {}
+    exec(compile(code.split("\nStudio(")[0], "docs/studio.md", "exec"), names)
+    with Studio(port=0, open_browser=False, tabs=[names["LeanTab"]]) as studio:
+        session = studio.session
+        session.clock.pause()
+        session.clock.seek(0.0)
+        window = Window(browser, studio)
+        before = settled(window)
+        upright = session.pose.rotations.copy()
+        window.drag(window.field("Lean [°]", ".mantine-Slider-track"), 0.95)
+        wait(lambda: np.abs(session.pose.rotations - upright).max() > 0.05, "the body to lean")
+        wait(lambda: differing(before, window.picture()) > 0.005, "the leaning body on the screen")
+        window.press("Straighten up")
+        wait(lambda: np.abs(session.pose.rotations - upright).max() < 1e-12, "the body to straighten up")
+        assert window.errors == []
+    window.page.wait_for_timeout(500)
+    assert [error for error in window.errors if "WebSocket" not in error] == []
+    assert window.page.get_by_text("Timeline").count() == 1, "the page waits for the studio to come back"
+    window.context.close()
