@@ -14,7 +14,7 @@ from .curves import X, Y, about, bump, quintic
 from .soles import Sole
 
 MOST_TOE_BEND = 1.12  # 64 degrees, in the air
-CLEARANCE = 0.005  # between floor and swinging foot [m]
+CLEARANCE = 0.075  # between floor and swinging foot, of the ankle's height: half a centimetre on a person
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,9 @@ class Footwork:
         for before, after in pairwise(self.contacts):
             here = (times > before.end) & (times < after.start)
             span = after.start - before.end
+            h = 0.01 * span
             s = (times[here] - before.end) / span
-            leaves, lands = self._state(before, before.end, -1.0, sole), self._state(after, after.start, 1.0, sole)
+            leaves, lands = self._state(before, before.end, -h, sole), self._state(after, after.start, h, sole)
             way = quintic(s[:, None], span, leaves, lands)
             ankle[here], yaw[here] = way[:, :3], way[:, 3] + self.pivot(times[here])
             ankle[here, 1] += self.lift * bump(s, self.crest)
@@ -93,8 +94,9 @@ class Footwork:
             near = np.clip(np.minimum(s, 1.0 - s) / 0.06, 0.0, 1.0)
             free[here] = near * near * (3 - 2 * near)
         # Proportions differ: a foot that would brush the floor on its way is raised, smoothly.
-        lack = CLEARANCE - lowest_point(ankle[:, 1], lean, toes, sole)
-        ankle[:, 1] += free * 0.5 * (lack + np.sqrt(lack**2 + CLEARANCE**2))
+        gap = CLEARANCE * sole.depth
+        lack = gap - lowest_point(ankle[:, 1], lean, toes, sole)
+        ankle[:, 1] += free * 0.5 * (lack + np.sqrt(lack**2 + gap**2))
         return FootPath(ankle, yaw, lean, toes, down, free)
 
     def _rolled(self, t: Floats, contact: Contact, sole: Sole) -> tuple[Floats, Floats]:
@@ -106,9 +108,8 @@ class Footwork:
         place = np.array([contact.x, sole.depth, contact.z]) + rotate(about(Y, contact.yaw), ball)
         return place + rotate(about(Y, yaw), rolled), yaw
 
-    def _state(self, contact: Contact, t: float, inwards: float, sole: Sole) -> tuple[Floats, Floats, Floats]:
-        """Ankle and yaw without pivot (4,), their rates, no acceleration, from the side on which the foot is down."""
-        h = 0.004 * inwards
+    def _state(self, contact: Contact, t: float, h: float, sole: Sole) -> tuple[Floats, Floats, Floats]:
+        """Ankle and yaw without pivot (4,), their rates over steps of h [s] into the contact, and no acceleration."""
         ankle, yaw = self._rolled(np.array([t, t + h, t + 2 * h]), contact, sole)
         if self.swing is not None:
             ankle = ankle - self.swing(np.array([t, t + h, t + 2 * h]))

@@ -48,20 +48,18 @@ def sole_of(body: Humanoid, side: str) -> Sole:
     ankle = frames.positions[body.index(f"{side}_foot")]
     tall = body.leg_length / 0.491  # feet go with legs, whatever a character's head may be
     depth, long = 0.039 * tall, 0.152 * tall
-    ball, hinge, heel, tip = 0.47 * long, 0.45 * depth, 0.25 * long, 0.75 * long
-    if (toes := body.roles.get(f"{side}_toes")) is not None:
-        ahead = frames.positions[toes] - ankle
-        if ahead[2] > 0.1 * long:  # a rig may put the joint of its toes at the ankle: it tells nothing then
-            tip += float(ahead[2]) - ball
-            ball, hinge = float(ahead[2]), max(0.0, depth + float(ahead[1]))
-    if f"{side}_toes" not in body.roles:
-        ball, hinge = tip, 0.0  # nothing bends there: the foot rolls over its tip
-    ends = {name: e for e, name in enumerate(body.skeleton.end_names)}
+    ball, heel, tip = 0.47 * long, 0.25 * long, 0.75 * long
+    toes = body.roles.get(f"{side}_toes")
+    ahead = None if toes is None else frames.positions[toes] - ankle
+    if ahead is not None and ahead[2] > 0.1 * long:  # else it lies at the ankle, and tells nothing
+        ball, tip = float(ahead[2]), tip + float(ahead[2]) - ball
+    ends = dict(zip(body.skeleton.end_names, frames.ends - ankle))
     if {f"{side[0]}_heel", f"{side[0]}_toe_tip"} <= set(ends):
-        behind, front = (frames.ends[ends[f"{side[0]}_{name}"]] - ankle for name in ("heel", "toe_tip"))
+        behind, front = ends[f"{side[0]}_heel"], ends[f"{side[0]}_toe_tip"]
         depth, heel, tip = -float(behind[1]), -float(behind[2]), float(front[2])
-        hinge = depth + float(frames.positions[body.index(f"{side}_toes")][1] - ankle[1])
-    return Sole(depth, heel, ball, tip, hinge)
+    if ahead is None:
+        return Sole(depth, heel, tip, tip, 0.0)  # nothing bends there: the foot rolls over its tip
+    return Sole(depth, heel, ball, tip, max(0.0, depth + float(ahead[1])))
 
 
 def sole_points(body: Humanoid, side: str) -> tuple[np.ndarray, np.ndarray]:

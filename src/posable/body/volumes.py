@@ -24,8 +24,8 @@ from .soles import Sole, sole_of, stature
 if TYPE_CHECKING:
     from .humanoid import Humanoid
 
-STATURE = 1.75
-"""Stature [m] for which the girths below are written."""
+STATURE, CROWN = 1.75, 0.128625
+"""Stature [m] for which the girths below are written, and the height of its crown above the base of the skull."""
 
 MAIN, ACCENT, DARK = 0, 1, 2
 """Tones: most of the body; its joints; waist, neck and right limbs, a shade darker to tell left from right."""
@@ -61,7 +61,11 @@ def body_volumes(body: Humanoid) -> Volumes:
         if name in body.skeleton.names:
             joints[role] = body.skeleton.index(name)
     places = {role: frames.positions[joint] for role, joint in joints.items()}
-    clay = Clay(places, stature(body) / STATURE, {side: sole_of(body, side) for side in ("left", "right")})
+    size = stature(body) / STATURE
+    clay = Clay(places, size, {side: sole_of(body, side) for side in ("left", "right")})
+    if "skull_tip" in body.skeleton.end_names:  # the built-in figure knows how high its head is
+        tip = frames.ends[body.skeleton.end_names.index("skull_tip")]
+        clay.head = float(tip[1] - places["head"][1]) / (size * CROWN)
     sculpt(clay)
     return clay.volumes(joints, frames.positions, frames.orientations)
 
@@ -74,11 +78,13 @@ class Clay:
         places: role to world place (3,) in the neutral pose [m].
         size: the body's stature over `STATURE`; girths are multiplied by it.
         soles: the undersides of the feet, by side.
+        head: the head's size beside that of a person of this stature.
     """
 
     places: dict[str, Floats]
     size: float
     soles: dict[str, Sole]
+    head: float = 1.0
     names: list[str] = field(default_factory=list)
     carriers: list[str] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
@@ -190,12 +196,20 @@ def _head(clay: Clay) -> None:
     p = clay.places
     shoulders = (p["left_upper_arm"] + p["right_upper_arm"]) / 2
     base = p.get("neck", shoulders) - clay.size * np.array([0.0, 0.02, 0.004])
-    clay.cone("neck", "neck", base, clay.at("head", 0, 0.015, 0.006), 0.058, 0.051, DARK)
-    clay.egg("skull", "head", clay.at("head", 0, 0.034, 0.004), (0.075, 0.0945, 0.095))
-    clay.egg("jaw", "head", clay.at("head", 0, -0.022, 0.040), (0.057, 0.078, 0.060), pitch=-0.35)
-    clay.cone("nose", "head", clay.at("head", 0, 0.030, 0.094), clay.at("head", 0, -0.004, 0.103), 0.006, 0.011)
+    h = clay.head
+    clay.cone("neck", "neck", base, clay.at("head", 0, 0.015 * h, 0.006 * h), 0.058, 0.051, DARK)
+
+    def egg(name: str, x: float, y: float, z: float, half: tuple[float, float, float], pitch: float = 0.0) -> None:
+        clay.egg(
+            name, "head", clay.at("head", x * h, y * h, z * h), (half[0] * h, half[1] * h, half[2] * h), pitch=pitch
+        )
+
+    egg("skull", 0.0, CROWN - 0.0945, 0.004, (0.075, 0.0945, 0.095))
+    egg("jaw", 0.0, -0.022, 0.040, (0.057, 0.078, 0.060), pitch=-0.35)
+    bridge, tip = clay.at("head", 0, 0.030 * h, 0.094 * h), clay.at("head", 0, -0.004 * h, 0.103 * h)
+    clay.cone("nose", "head", bridge, tip, 0.006 * h, 0.011 * h)
     for side, sign in (("left", 1.0), ("right", -1.0)):
-        clay.egg(f"{side}_ear", "head", clay.at("head", sign * 0.074, 0.012, -0.004), (0.009, 0.028, 0.017))
+        egg(f"{side}_ear", sign * 0.074, 0.012, -0.004, (0.009, 0.028, 0.017))
 
 
 def _arm(clay: Clay, side: str, sign: float) -> None:
