@@ -89,7 +89,7 @@ def _limits_table() -> str:
         lines.append(f"| {name} | {shape(joint['swing'])} | {low:g} to {high:g} | {joint['source']} |")
     shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in data["inside"].items())
     count, subjects = data["data"]["poses"], data["data"]["subjects"]
-    foot = f"Of {count:,} captured poses of {subjects} subjects, this share lies inside: {shares}."
+    foot = f"Fitted on {count:,} poses of {subjects} subjects. Of the poses of others, held out, inside: {shares}."
     return "\n".join([*lines, "", foot])
 
 

@@ -6,8 +6,8 @@ clamping one leaves the other alone. Joints of the right side are computed as th
 and right agree to the last bit.
 
 A quaternion that is zero or not finite is no rotation: it is never allowed (`excess` is infinite) and clamps as the
-identity does. Nothing here returns NaN. Within `ON_BOUNDARY` of the boundary counts as on it, so clamping twice
-changes no bit.
+identity does. A bone turned straight back has no twist, so none is forbidden there. Nothing here returns NaN. Within
+`ON_BOUNDARY` of the boundary counts as on it, so clamping twice changes no bit.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from .nearest import (
 )
 
 ON_BOUNDARY = 1e-12  # [rad]
+STRAIGHT_BACK = 1e-12  # a bone within twice this of straight back [rad] counts as being there, and has no twist
+ROUNDING = 2e-15  # more than rounding adds to the components of a unit quaternion
 
 LocalQuat: TypeAlias = Quat  # (w; parts along a1, a2, d), mirrored to the left side
 
@@ -42,7 +44,7 @@ def excess(row: Row, curves: Floats, q: Quat) -> tuple[float, float]:
     if not _is_rotation(q):
         return (math.inf, math.inf)
     swing, twist = _split(_local(row, q))
-    return _swing_excess(row, curves, swing), abs(_twist_excess(row, twist))
+    return _swing_excess(row, curves, swing), abs(_twist_excess(row, swing, twist))
 
 
 @kernel
@@ -56,7 +58,7 @@ def contains(row: Row, curves: Floats, q: Quat, tolerance: float) -> bool:
 def allowed(row: Row, curves: Floats, q: Quat) -> bool:
     """Whether a unit rotation lies inside, boundary included, with no tolerance: the quick test of a search."""
     swing, twist = _split(_local(row, q))
-    return _twist_excess(row, twist) == 0.0 and swing_allowed(row, curves, swing)
+    return _twist_excess(row, swing, twist) == 0.0 and swing_allowed(row, curves, swing)
 
 
 @kernel
@@ -80,7 +82,7 @@ def clamp_from(row: Row, curves: Floats, start: Quat, q: Quat) -> Quat:
     if not _is_rotation(start):
         return clamp(row, curves, q)
     swing, twist = _split(_local(row, start))
-    beyond = _twist_excess(row, twist)
+    beyond = _twist_excess(row, swing, twist)
     return _held(row, curves, q, _swing_excess(row, curves, swing), max(-beyond, 0.0), max(beyond, 0.0), False)
 
 
@@ -91,7 +93,7 @@ def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: 
         q = (1.0, 0.0, 0.0, 0.0)
     swing, twist = _split(_local(row, q))
     new_swing = _allowed_swing(row, curves, swing, wider, quick)
-    over = _beyond(_twist_excess(row, twist), below, above)
+    over = _beyond(_twist_excess(row, new_swing, twist), below, above)
     if new_swing == swing and over == 0.0:
         return q
     half = 0.5 * (twist - over)
@@ -132,11 +134,15 @@ def _swing_excess(row: Row, curves: Floats, swing: HalfSwing) -> float:
 
 
 @kernel
-def _twist_excess(row: Row, twist: float) -> float:
-    """How far the twist lies beyond its interval [rad]: positive past the upper end, negative past the lower."""
+def _twist_excess(row: Row, swing: HalfSwing, twist: float) -> float:
+    """How far the twist lies beyond its interval [rad]: positive past the upper end, negative past the lower.
+
+    The nearer the bone is to straight back, the less its rotation says about the twist; what rounding alone could have
+    added counts as inside.
+    """
     offset = wrapped(twist - row["twist_middle"])
     past = abs(offset) - row["twist_half"]
-    return math.copysign(past, offset) if past > 0.0 else 0.0
+    return math.copysign(past, offset) if past * swing[0] > ROUNDING else 0.0
 
 
 @kernel
@@ -161,7 +167,7 @@ def _split(q: LocalQuat) -> tuple[HalfSwing, float]:
     """(swing, twist angle in [-pi, pi]) of a local rotation with w >= 0; a bone turned straight back has no twist."""
     w, p, r, t = q
     n = math.hypot(w, t)
-    if n == 0.0:
+    if n < STRAIGHT_BACK:
         return (0.0, p, r), 0.0
     c, s = w / n, t / n
     return (n, p * c - r * s, r * c + p * s), 2.0 * math.atan2(t, w)

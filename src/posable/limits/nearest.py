@@ -20,8 +20,7 @@ from ..compute.types import Floats, Vec3
 FREE, HINGE, ELLIPSE, CONE = 0, 1, 2, 3
 PER_PIECE = 8  # boundary samples for each piece of a cone's spline (shapes.CONE_SAMPLES)
 PIECE = 5  # numbers a piece: left end and four coefficients
-CORNER = 1e-9  # [rad], how far beside a sample its slopes are taken
-ROUNDING = 1e-14  # heights nearer to each other than this do not say which is higher
+CORNER = 1e-9  # [rad], how near a corner of the rim, whose own point is a sample, the search stops
 NEWTON_STEPS = 60  # bisection alone would need 55 to exhaust a double
 
 Row: TypeAlias = Any  # a record of Limits.packed
@@ -198,34 +197,55 @@ def _nearest_on_hinge(row: Row, bone: Vec3) -> Vec3:
 
 @kernel
 def _nearest_on_curve(row: Row, curves: Floats, bone: Vec3) -> Vec3:
-    """The nearest point of an ellipse's or cone's boundary: refine every local maximum among the samples."""
+    """The nearest point of an ellipse's or cone's boundary.
+
+    Candidates: the summit beside the point that lies in the same direction from the middle, which is the nearest one
+    for a bone just outside, however wild the curve; and the summits beside every local maximum among the samples.
+    """
     first, count = row["start"], row["samples"]
-    best, value = (curves[first], curves[first + 1], curves[first + 2]), -2.0
+    t, step = _facing(row, bone)
+    point, slope, _ = _curve(row, curves, bone, t)
+    best, least = _closer(bone, point, bone, 8.0)
+    if slope > 0.0:
+        best, least = _closer(bone, _summit(row, curves, bone, t, t + step), best, least)
+    elif slope < 0.0:
+        best, least = _closer(bone, _summit(row, curves, bone, t - step, t), best, least)
     before = _height(curves, first + 3 * (count - 1), bone)
     here = _height(curves, first, bone)
     for i in range(count):
         after = _height(curves, first + 3 * ((i + 1) % count), bone)
         if here >= before and here >= after and (here > before or here > after):
             at = first + 3 * i
-            point, height = (curves[at], curves[at + 1], curves[at + 2]), here
+            best, least = _closer(bone, (curves[at], curves[at + 1], curves[at + 2]), best, least)
             # Where a cone's rim meets pi it has a corner: each side has a slope of its own there.
             gap = CORNER if curves[at + 2] == -1.0 else 0.0
             middle = _parameter(row, curves, i)
-            low, high = middle, middle
             _, slope, bend = _curve(row, curves, bone, middle - gap)
             if slope < 0.0 or (slope == 0.0 and bend > 0.0):  # falling, or the valley at the end of a segment
-                low, high = _parameter(row, curves, i - 1), middle - gap
+                point = _summit(row, curves, bone, _parameter(row, curves, i - 1), middle - gap)
+                best, least = _closer(bone, point, best, least)
             elif _curve(row, curves, bone, middle + gap)[1] > 0.0:
-                low, high = middle + gap, _parameter(row, curves, i + 1)
-            if low < high:
-                summit = _summit(row, curves, bone, low, high)
-                above = summit[0] * bone[0] + summit[1] * bone[1] + summit[2] * bone[2]
-                if above > here - ROUNDING:
-                    point, height = summit, above
-            if height > value:
-                best, value = point, height
+                point = _summit(row, curves, bone, middle + gap, _parameter(row, curves, i + 1))
+                best, least = _closer(bone, point, best, least)
         before, here = here, after
     return best
+
+
+@kernel
+def _closer(bone: Vec3, point: Vec3, best: Vec3, least: float) -> tuple[Vec3, float]:
+    """The nearer of two points, and its squared distance, which unlike the cosine tells near points apart."""
+    x, y, z = bone[0] - point[0], bone[1] - point[1], bone[2] - point[2]
+    apart = x * x + y * y + z * z
+    return (point, apart) if apart < least else (best, least)
+
+
+@kernel
+def _facing(row: Row, bone: Vec3) -> tuple[float, float]:
+    """(curve parameter in the bone's direction from the middle, how far to look on from there) [rad]."""
+    if row["kind"] == CONE:
+        return math.atan2(bone[0], bone[1]), 2.0 * math.pi / row["samples"]
+    s1, s2 = rotation_vector(swing_to(bone))
+    return math.atan2(row["r1"] * (s2 - row["c2"]), row["r2"] * (s1 - row["c1"])), 2.0 * math.pi / row["samples"]
 
 
 @kernel
@@ -265,10 +285,10 @@ def _summit(row: Row, curves: Floats, bone: Vec3, low: float, high: float) -> Ve
         else:
             high = t
         step = -slope / bend if bend < 0.0 else math.inf
-        least = 4e-16 * (1.0 + abs(t))
-        if abs(step) <= least or high - low <= least:
+        inside = low < t + step < high
+        if abs(step) <= 4e-16 * (1.0 + abs(t)) or (high - low < CORNER and not inside):
             break
-        t = t + step if low < t + step < high else 0.5 * (low + high)
+        t = t + step if inside else 0.5 * (low + high)
         point, slope, bend = _curve(row, curves, bone, t)
     return point
 
