@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import posable.math as pm
-from posable.body import Humanoid, figure, samples
+from posable.body import MEASURES, Humanoid, figure, samples
 from posable.body.curves import bump, curve, eased, pulse, quintic
 from posable.body.soles import sole_of, sole_points
 from posable.compute import PosableError
@@ -182,6 +182,50 @@ def test_captured_bodies_stand_on_the_floor_in_them(cmu, clip, name):
         assert np.mean(heights.min(axis=0) < 1e-3) > 0.25
         flexion, off_axis = hinge_angles(body, motion, f"{side}_lower_leg")
         assert flexion.min() > 1 * DEGREE and off_axis.max() < 1e-6
+
+
+def odd_body(seed):
+    """A figure of any height whose measures are each up to 12 % off the usual proportions."""
+    rng = np.random.default_rng([7, seed])
+    height = rng.uniform(0.6, 2.3)
+    names = rng.choice(list(MEASURES), rng.integers(0, 5), replace=False)
+    return figure(height, **{str(name): MEASURES[name] * height * rng.uniform(0.88, 1.12) for name in names})
+
+
+def stands_and_bends_well(body, motion):
+    for side in SIDES:
+        points = soles(body, motion, side)
+        assert min(float(point[:, 1].min()) for point in points.values()) > -1e-3
+        for point in (points["heel"], points["ball"]):
+            low = point[:, 1] < 2e-4
+            down = low[:-2] & low[1:-1] & low[2:]
+            speed = np.linalg.norm((point[2:] - point[:-2])[:, [0, 2]], axis=-1) * motion.fps / 2
+            assert speed[down].sum() / max(np.count_nonzero(down), 1) < 2e-3
+        for part in ("lower_leg", "lower_arm"):
+            flexion, off_axis = hinge_angles(body, motion, f"{side}_{part}")
+            assert flexion.min() > 1 * DEGREE and off_axis.max() < 1e-6
+    assert motion.pose.is_finite()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bodies_of_other_proportions_stand_and_bend_as_well(seed):
+    body = odd_body(seed)
+    for name in samples.NAMES:
+        stands_and_bends_well(body, getattr(samples, name)(body, fps=30))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(10))
+def test_hundreds_of_bodies_stand_and_bend_as_well(part):
+    for seed in range(1000 + 50 * part, 1050 + 50 * part):
+        body = odd_body(seed)
+        for name in samples.NAMES:
+            stands_and_bends_well(body, getattr(samples, name)(body))
+
+
+def test_after_the_throw_it_goes_on_standing(body):
+    motion = samples.throw(body, duration=120.0, fps=1.0)
+    np.testing.assert_allclose(motion.pose.rotations[-1], motion.pose.rotations[5], atol=1e-9)
 
 
 # What makes a walk a walk

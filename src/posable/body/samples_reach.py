@@ -116,7 +116,7 @@ def _trunk(puppet: Puppet, t: Floats) -> None:
 
 def _footwork(puppet: Puppet, sign: float) -> Footwork:
     s = puppet.size
-    contact = Contact(-99.0, float(puppet.times[-1]) + 99.0, sign * 0.115 * s, 0.0, sign * 11.0 * DEGREE)
+    contact = Contact(-np.inf, np.inf, sign * 0.115 * s, 0.0, sign * 11.0 * DEGREE)
 
     def pitch(t: Floats) -> Floats:
         up = sum(_share(t % PERIOD, move, lead=0.04) * move.heels for move in REACHES)

@@ -88,7 +88,7 @@ def person_look(body: Humanoid, detail: int = 24) -> RigidLook:
 
 
 def bone_look(skeleton: Skeleton) -> RigidLook:
-    """An octahedron from each joint to each of its children and end sites, a small cube-like one where it has none."""
+    """An octahedron from each joint to each of its children and end sites, a small one where it has none."""
     starts = [(int(p), skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
     starts += [(int(p), offset) for p, offset in zip(skeleton.end_parents, skeleton.end_offsets)]
     size = max((float(np.linalg.norm(v)) for _, v in starts), default=0.1) or 0.1
@@ -100,8 +100,7 @@ def bone_look(skeleton: Skeleton) -> RigidLook:
     vertices = np.concatenate([corners.reshape(-1, 3) for _, corners, _ in parts])
     normals = np.concatenate([np.repeat(n, 3, axis=0) for _, _, n in parts])
     joints = np.concatenate([np.full(3 * len(n), j) for j, _, n in parts])
-    colours = np.where((joints < 0)[:, None], ACCENT, BODY)
-    colours = np.where(np.isin(joints, knobs)[:, None], ACCENT, colours)
+    colours = np.where(np.isin(joints, knobs)[:, None], ACCENT, BODY)
     return RigidLook(vertices, normals, np.arange(len(vertices)).reshape(-1, 3), joints, colours)
 
 
