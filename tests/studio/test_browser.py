@@ -179,7 +179,7 @@ def test_the_figure_is_on_the_screen(window: Window, session: Session):
     middle = np.median(columns)
     assert 0.35 * width < middle < 0.65 * width, "the figure should be in the middle"
     colour = np.median(with_body[changed], axis=0)
-    assert colour[0] > colour[2] + 15, "the figure is clay-coloured"
+    assert colour[2] > colour[0] + 15, "the figure is sky-coloured"
 
 
 def test_play_moves_the_figure_and_pause_stops_it(window: Window, session: Session):
@@ -394,7 +394,7 @@ def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, sessi
     assert shot.size == (1280, 720)
     if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
         PICTURE.parent.mkdir(exist_ok=True)
-        shot.quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save(PICTURE, optimize=True)
+        shot.save(PICTURE, optimize=True)
     assert PICTURE.exists(), "run once with POSABLE_UPDATE_PICTURES=1"
     assert PICTURE.stat().st_size < 400_000
     assert Image.open(PICTURE).size == (1280, 720)

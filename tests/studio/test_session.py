@@ -1,6 +1,9 @@
 """The studio without a browser: clock, history, session, files, tabs, network."""
 
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -11,11 +14,12 @@ from hypothesis import strategies as st
 
 import posable.math as pm
 from posable.compute import PosableError
-from posable.skeleton import Motion, Pose, Skeleton
+from posable.skeleton import Frames, Motion, Pose, Skeleton, SkinnedMesh
 from posable.studio import Session, Studio
 from posable.studio.clock import Clock
 from posable.studio.files import LARGEST_UPLOAD, encoded, open_upload, upload_name
 from posable.studio.history import Command, History
+from posable.studio.looks import MOST_COLOURS, Skin, _colour_groups, _corners, volume_look
 from posable.studio.network import allowed, free_port, is_loopback
 from posable.studio.tabs.plot import POINTS, QUANTITIES, sampled
 from posable.studio.theme import plain
@@ -266,6 +270,75 @@ class TestTracks:
         assert found[1] >= brute - 0.03  # the brute force samples ray and bones
 
 
+class TestLooks:
+    @given(st.integers(0, 10_000))
+    def test_vertices_are_posed_as_linear_blend_skinning_says(self, seed):
+        rng = np.random.default_rng(seed)
+        joints = int(rng.integers(1, 6))
+        skeleton = Skeleton([f"j{k}" for k in range(joints)], range(-1, joints - 1), rng.normal(size=(joints, 3)))
+        meshes = []
+        binds = [_turned(skeleton, rng), _turned(skeleton, rng)]
+        for k in range(int(rng.integers(1, 4))):
+            count, most = int(rng.integers(3, 9)), int(rng.integers(1, 5))
+            weights = rng.random((count, most))
+            bind = binds[k % 2]
+            meshes.append(
+                SkinnedMesh(
+                    f"mesh{k}",
+                    rng.normal(size=(count, 3)),
+                    rng.integers(0, count, size=(4, 3)).astype(np.int32),
+                    rng.integers(0, joints, size=(count, most)).astype(np.int32),
+                    weights / weights.sum(axis=1, keepdims=True),
+                    bind.positions,
+                    bind.orientations,
+                )
+            )
+        pose = _turned(skeleton, rng)
+        expected = np.concatenate([mesh.posed(pose) for mesh in meshes])
+        np.testing.assert_allclose(Skin.of_meshes(tuple(meshes)).posed(pose), expected, atol=1e-5)
+
+    def test_a_person_is_few_messages_and_follows_its_joints_rigidly(self, session: Session):
+        track = session.open_sample("walk", keep=False)
+        start, later = track.frames(0.0), track.frames(0.4)
+        look = volume_look(session.scene, "/test", track.body.volumes, start, ((1, 2, 3), (4, 5, 6), (7, 8, 9)))
+        assert len(look._parts) <= 3
+        look.update(later)
+        volumes = track.body.volumes
+        posed = look._skin.posed(later)
+        joint = int(volumes.joints[0])
+        first = posed[: len(volumes.mesh(0, _corners(volumes, 0))[0])]
+        local = pm.rotate(pm.conjugate(later.orientations[joint]), first - later.positions[joint])
+        np.testing.assert_allclose(local, volumes.mesh(0, _corners(volumes, 0))[0], atol=1e-5)
+        look.remove()
+
+    def test_many_colours_become_few_and_no_face_is_lost(self):
+        rng = np.random.default_rng(1)
+        faces = np.arange(3000).reshape(1000, 3)
+        groups = _colour_groups(faces, rng.uniform(0, 255, size=(1000, 3)))
+        assert 1 < len(groups) <= MOST_COLOURS
+        assert sorted(np.concatenate([part for _, part in groups])[:, 0]) == list(range(0, 3000, 3))
+        assert _colour_groups(faces[:0], np.zeros((0, 3))) == []
+
+    def test_bones_reach_from_joint_to_child_also_where_a_file_moves_joints(self, session: Session):
+        motion = chain_motion()
+        offsets = np.tile(motion.skeleton.offsets, (len(motion), 1, 1))
+        offsets[:, 2, 0] += np.linspace(0.0, 0.5, len(motion))
+        track = session.add(motion.replace(pose=motion.pose.replace(offsets=offsets)), keep=False)
+        session.draw(track.motion.duration)
+        look = session.stage._looks[track][1][0]
+        frames = track.frames(track.motion.duration)
+        scales, turns = look._bones.batched_scales, look._bones.batched_wxyzs
+        tips = pm.rotate(
+            np.asarray(turns, dtype=float), np.stack([0 * scales[:, 0], scales[:, 1], 0 * scales[:, 0]], -1)
+        )
+        np.testing.assert_allclose(tips, frames.positions[1:] - frames.positions[:-1], atol=1e-5)
+
+
+def _turned(skeleton: Skeleton, rng: np.random.Generator) -> Frames:
+    quaternions = rng.normal(size=(len(skeleton), 4))
+    return skeleton.forward(Pose(rng.normal(size=3), quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True)))
+
+
 class TestSession:
     def test_opening_can_be_undone_and_redone(self, session: Session):
         first = session.tracks
@@ -315,6 +388,24 @@ class TestSession:
         for track in session.tracks:
             np.testing.assert_array_equal(track.place, 0.0)
         session.arrange("beside")
+
+    def test_what_hangs_below_the_ground_is_lifted_onto_it(self, session: Session):
+        motion = chain_motion()
+        sunk = motion.pose.replace(translation=motion.pose.translation - np.array([0.0, 3.0, 0.0]))
+        track = session.add(motion.replace(pose=sunk), keep=False)
+        lowest = min(track.frames(time).positions[:, 1].min() for time in track.motion.times)
+        assert lowest == pytest.approx(0.0, abs=1e-9)
+
+    def test_the_ground_suits_giants_and_dwarfs(self, session: Session):
+        cells = {}
+        for size in (0.05, 1.0, 40.0):
+            motion = chain_motion()
+            large = Motion(
+                motion.skeleton.scaled(size), motion.pose.replace(translation=motion.pose.translation * size), 30
+            )
+            session.add(large, keep=False)
+            cells[size] = session.stage._floor.cell_size
+        assert cells[0.05] < cells[1.0] < cells[40.0]
 
     def test_unknown_words_are_refused_with_the_known_ones(self, session: Session):
         with pytest.raises(PosableError, match="beside, over"):
@@ -456,6 +547,11 @@ class TestFiles:
         with pytest.raises(PosableError, match="open one first"):
             session.save("walk.bvh")
 
+    def test_a_cmu_clip_is_mended_when_it_is_opened(self, session: Session, cmu):
+        track = session.open(cmu / "01_03.bvh", keep=False)
+        assert track.name == "01_03" and track.body is not None
+        assert 1.0 < track.box[1, 1] < 3.0, "in metres"
+
     def test_a_studio_open_to_others_neither_opens_nor_saves_by_path(self, session: Session, tmp_path):
         session.paths = False
         try:
@@ -585,6 +681,16 @@ class TestStudio:
         studio.close()
         runner.join(20)
         assert not runner.is_alive()
+
+    def test_control_c_ends_it_without_a_traceback(self):
+        code = "from posable.studio import launch; launch(port=0, open_browser=False)"
+        command = [sys.executable, "-c", code]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert "http://127.0.0.1:" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "Traceback" not in errors
 
     def test_it_can_be_started_again(self):
         studio = Studio(chain_motion(), port=0, open_browser=False)

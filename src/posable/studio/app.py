@@ -14,7 +14,7 @@ import viser
 
 from ..compute import PosableError
 from ..skeleton import Motion
-from .files import LARGEST_UPLOAD
+from .files import LARGEST_UPLOAD, open_path
 from .network import Web, is_loopback
 from .session import Session
 from .tabs import TABS, Tab
@@ -100,9 +100,10 @@ class Studio:
         return self
 
     def run(self) -> None:
-        """Start, and block until Ctrl-C or until another thread calls `close`."""
-        self.start()
+        """Start, say where it is, and block until Ctrl-C or until another thread calls `close`."""
         try:
+            self.start()
+            print(f"The studio is at {self.url} (Ctrl-C ends it).", flush=True)
             while not self._stop.wait(0.5):
                 pass
         except KeyboardInterrupt:
@@ -165,7 +166,7 @@ class Studio:
                 if isinstance(source, Motion):
                     session.add(source)
                 else:
-                    session.open(os.fspath(source))
+                    session.add(open_path(os.fspath(source)))
             except PosableError as error:
                 failures.append(str(error))
         if not session.tracks:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from ..compute import FormatError, PosableError
 from ..formats import load, save, suffixes
+from ..formats.cmu import is_conversion
 from ..skeleton import Motion
 
 LARGEST_UPLOAD = 256 * 1024 * 1024
@@ -25,10 +26,9 @@ def open_path(path: str | Path) -> Motion:
         raise PosableError(f"give the path of a file to open; known suffixes: {', '.join(suffixes())}")
     source = Path(text).expanduser()
     try:
-        motion = load(source)
+        return _read(source).replace(name=source.stem)
     except OSError as error:
         raise FormatError(source, error.strerror or str(error)) from error
-    return motion if motion.name else motion.replace(name=source.stem)
 
 
 def open_upload(name: str, content: bytes) -> Motion:
@@ -43,7 +43,7 @@ def open_upload(name: str, content: bytes) -> Motion:
         kept = Path(folder) / f"upload{suffix}"
         kept.write_bytes(content)
         try:
-            motion = load(kept)
+            motion = _read(kept)
         except PosableError as error:
             raise PosableError(str(error).replace(str(kept), shown).replace(folder, "")) from None
         except OSError as error:
@@ -81,3 +81,11 @@ def encoded(motion: Motion, name: str) -> tuple[str, bytes]:
         except PosableError as error:
             raise PosableError(str(error).replace(str(target), shown)) from None
         return shown, target.read_bytes()
+
+
+def _read(path: Path) -> Motion:
+    """A file as one wants to see it: clips of the CMU conversion, which say no unit, are mended."""
+    motion = load(path)
+    if path.suffix.lower() == ".bvh" and is_conversion(motion.skeleton):
+        return load(path, repair="cmu")
+    return motion

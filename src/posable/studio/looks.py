@@ -1,17 +1,17 @@
 """How a body is drawn: nodes of the scene that follow its joints.
 
-What is sent for a frame decides whether 60 Hz hold (see `benchmarks/studio.py`):
+What is sent for a moment decides whether 60 Hz hold (see `benchmarks/bench_studio.py`). A message costs the server
+some 60 µs however small it is, so a body is few nodes:
 
-- `VolumeLook`: the volumes of a person, one skinned mesh for each tone; two small messages a joint that carries
-  volumes, and the browser's graphics card moves the vertices.
-- `CharacterLook`: the skinned meshes of a file. They have many bones and colours, and viser draws a mesh in one
-  colour, so the vertices are posed here once and sent, one message for each colour.
-- `BoneLook`: octahedra and balls, two batched meshes, four messages whatever the number of joints.
+- `MeshLook`: the volumes of a person or the skinned meshes of a file. The vertices are posed here, by one sparse
+  product, and sent: one message a colour, because viser draws a mesh in one colour. (Its skinned meshes take two
+  messages a bone, which is six times the time for the built-in figure, and their removal breaks the page of viser 1.1.)
+- `BoneLook`: octahedra and balls, two batched meshes, three messages whatever the number of joints.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import viser
@@ -24,7 +24,7 @@ from ..compute.types import Floats, Ints
 from ..skeleton import Character, Frames, Pose, SkinnedMesh
 from .theme import Rgb
 
-MOST_COLOURS = 8
+MOST_COLOURS = 10
 """A character is drawn in at most so many colours: each is a mesh of its own."""
 
 
@@ -41,119 +41,75 @@ class Look(Protocol):
         """Take it off the stage."""
 
 
-class SkinPool:
-    """Names for skinned meshes, each used again and again.
+class MeshLook:
+    """Triangles that follow the joints, in a few colours; made by `volume_look` and `character_look`.
 
-    The page of viser 1.1 breaks when a skinned mesh is removed (it looks for a node that has just gone), but not when
-    one takes another's place under the same name. So none is ever removed: one that is not needed becomes a hidden
-    triangle, and its name is given to the next.
+    Args:
+        scene: where they are drawn.
+        name: of their node.
+        skin: how the vertices follow.
+        groups: a colour and the faces (T, 3) that have it, for each colour.
+        start: where the joints are at first.
     """
 
-    def __init__(self, scene: viser.SceneApi) -> None:
-        self._scene = scene
-        self._free: list[str] = []
-        self._count = 0
-
-    def add(self, **mesh: Any) -> viser.MeshSkinnedHandle:
-        """A skinned mesh; the arguments are those of viser's `add_mesh_skinned`, without a name."""
-        if not self._free:
-            self._count += 1
-            self._free.append(f"/skin{self._count}")
-        return self._scene.add_mesh_skinned(self._free.pop(), **mesh)
-
-    def remove(self, handle: viser.MeshSkinnedHandle) -> None:
-        """Take a mesh off the stage."""
-        self._scene.add_mesh_skinned(
-            handle.name,
-            vertices=np.eye(3),
-            faces=np.array([[0, 1, 2]]),
-            bone_wxyzs=((1.0, 0.0, 0.0, 0.0),),
-            bone_positions=((0.0, 0.0, 0.0),),
-            skin_weights=np.ones((3, 1)),
-            visible=False,
-        )
-        self._free.append(handle.name)
-
-
-class VolumeLook:
-    """The volumes of a body, each rigid with its joint."""
-
-    def __init__(self, pool: SkinPool, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...]):
-        self._pool = pool
-        meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
-        self._parts: list[tuple[viser.MeshSkinnedHandle, Ints]] = []
-        for tone in np.unique(volumes.tones):
-            of_tone = np.flatnonzero(volumes.tones == tone)
-            counts = np.array([len(meshes[k][0]) for k in of_tone])
-            joints = np.repeat(volumes.joints[of_tone], counts)
-            used, bone = np.unique(joints, return_inverse=True)
-            local = np.concatenate([meshes[k][0] for k in of_tone])
-            first = np.cumsum(counts) - counts
-            handle = pool.add(
-                vertices=pm.rotate(start.orientations[joints], local) + start.positions[joints],
-                faces=np.concatenate([meshes[k][1] + at for k, at in zip(of_tone, first)]),
-                bone_wxyzs=start.orientations[used],
-                bone_positions=start.positions[used],
-                skin_weights=np.eye(len(used))[bone],
-                color=tones[min(int(tone), len(tones) - 1)],
+    def __init__(self, scene: viser.SceneApi, name: str, skin: Skin, groups: list[tuple[Rgb, Ints]], start: Frames):
+        self._skin = skin
+        self._parts: list[tuple[viser.MeshHandle, Ints]] = []
+        posed = skin.posed(start)
+        for k, (colour, faces) in enumerate(groups):
+            kept = np.unique(faces)
+            handle = scene.add_mesh_simple(
+                f"{name}/colour{k}",
+                vertices=posed[kept],
+                faces=np.searchsorted(kept, faces),
+                color=colour,
+                side=skin.side,
             )
-            self._parts.append((handle, used))
-
-    def update(self, frames: Frames) -> None:
-        """Move every joint that carries volumes."""
-        for handle, used in self._parts:
-            for bone, joint in zip(handle.bones, used):
-                bone.wxyz = frames.orientations[joint]
-                bone.position = frames.positions[joint]
-
-    def show(self, visible: bool, opacity: float) -> None:
-        """Show or hide."""
-        for handle, _ in self._parts:
-            _show(handle, visible, opacity)
-
-    def remove(self) -> None:
-        """Take the meshes away."""
-        for handle, _ in self._parts:
-            self._pool.remove(handle)
-
-
-class CharacterLook:
-    """The skinned meshes of a character, posed here by linear blend skinning."""
-
-    def __init__(self, scene: viser.SceneApi, name: str, character: Character, start: Frames, plain: Rgb):
-        self._skins = [_Skin(mesh) for mesh in character.meshes]
-        self._handles: list[list[tuple[viser.MeshHandle, Ints]]] = []
-        for i, (mesh, skin) in enumerate(zip(character.meshes, self._skins)):
-            posed = skin.posed(start)
-            parts = []
-            for k, (colour, faces) in enumerate(_colour_groups(mesh, plain)):
-                kept = np.unique(faces)
-                handle = scene.add_mesh_simple(
-                    f"{name}/mesh{i}/colour{k}",
-                    vertices=posed[kept],
-                    faces=np.searchsorted(kept, faces),
-                    color=colour,
-                    side="double",
-                )
-                parts.append((handle, kept))
-            self._handles.append(parts)
+            self._parts.append((handle, kept))
 
     def update(self, frames: Frames) -> None:
         """Pose the vertices and send them."""
-        for skin, parts in zip(self._skins, self._handles):
-            posed = skin.posed(frames)
-            for handle, kept in parts:
-                handle.vertices = posed[kept]
+        posed = self._skin.posed(frames)
+        for handle, kept in self._parts:
+            handle.vertices = posed[kept]
 
     def show(self, visible: bool, opacity: float) -> None:
         """Show or hide."""
-        for handle, _ in (part for parts in self._handles for part in parts):
-            _show(handle, visible, opacity)
+        for handle, _ in self._parts:
+            handle.visible = visible
+            handle.opacity = None if opacity >= 1.0 else opacity
 
     def remove(self) -> None:
         """Take the meshes away."""
-        for handle, _ in (part for parts in self._handles for part in parts):
+        for handle, _ in self._parts:
             handle.remove()
+
+
+def volume_look(scene: viser.SceneApi, name: str, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...]) -> MeshLook:
+    """The volumes of a body, each rigid with its joint, in the colours of their tones."""
+    meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
+    counts = np.array([len(vertices) for vertices, _ in meshes])
+    first = np.cumsum(counts) - counts
+    joints = np.repeat(volumes.joints, counts)[:, None]
+    skin = Skin(np.concatenate([v for v, _ in meshes]), joints, np.ones(joints.shape), len(start.skeleton))
+    groups = []
+    for tone in np.unique(volumes.tones):
+        faces = [meshes[k][1] + first[k] for k in np.flatnonzero(volumes.tones == tone)]
+        groups.append((tones[min(int(tone), len(tones) - 1)], np.concatenate(faces)))
+    return MeshLook(scene, name, skin, groups, start)
+
+
+def character_look(scene: viser.SceneApi, name: str, character: Character, start: Frames, plain: Rgb) -> MeshLook:
+    """The skinned meshes of a character in its own colours, gathered into a few; `plain` where it has none."""
+    meshes = character.meshes
+    faces, colours, first = [], [], 0
+    for mesh in meshes:
+        faces.append(np.asarray(mesh.faces, dtype=np.int64) + first)
+        given = mesh.colours[mesh.faces][..., :3].astype(np.float64).mean(axis=1) if len(mesh.colours) else plain
+        colours.append(np.broadcast_to(np.asarray(given, dtype=np.float64), (len(mesh.faces), 3)))
+        first += len(mesh.vertices)
+    groups = _colour_groups(np.concatenate(faces), np.concatenate(colours))
+    return MeshLook(scene, name, Skin.of_meshes(meshes), groups, start)
 
 
 class BoneLook:
@@ -228,40 +184,75 @@ def moves_joints(pose: Pose) -> bool:
     return pose.offsets is not None and bool(np.ptp(pose.offsets[:, 1:], axis=0).max(initial=0.0) > 1e-6)
 
 
-class _Skin:
-    """Linear blend skinning as one sparse product: the blended matrix of each vertex is W @ matrices."""
+class Skin:
+    """Linear blend skinning as one sparse product.
 
-    def __init__(self, mesh: SkinnedMesh) -> None:
-        count, most = mesh.joints.shape
-        rows = np.repeat(np.arange(count), most)
-        shape = (count, len(mesh.bind_positions))
-        self._weights = csr_array((mesh.weights.ravel(), (rows, mesh.joints.ravel())), shape=shape)
-        self._mesh = mesh
+    A vertex is the sum over its joints of `weight * (R v + t)`, which is linear in the joints' matrices: a sparse
+    matrix with rows `weight * (v, 1)`, made once, times the matrices stacked on each other.
+
+    Args:
+        vertices: (V, 3) [m], in the frames of their joints.
+        joints: (V, K) columns of the stacked matrices; K joints a vertex.
+        weights: (V, K) their shares.
+        count: how many matrices are stacked.
+    """
+
+    side: Literal["front", "double"] = "front"
+
+    def __init__(self, vertices: Floats, joints: Ints, weights: Floats, count: int) -> None:
+        total = len(joints)
+        spread = np.concatenate([vertices, np.ones((total, 1))], axis=1)
+        values = weights[:, :, None] * spread[:, None, :]
+        columns = 4 * joints[:, :, None].astype(np.int64) + np.arange(4)
+        rows = np.broadcast_to(np.arange(total)[:, None, None], columns.shape)
+        self._blend = csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(total, 4 * count))
+        self._blend.eliminate_zeros()
+        self._binds: list[tuple[Floats, Floats]] = []
+
+    @classmethod
+    def of_meshes(cls, meshes: tuple[SkinnedMesh, ...]) -> Skin:
+        """All meshes of a character as one; meshes that were bound in one pose share its matrices."""
+        binds: list[tuple[Floats, Floats]] = []
+        joints, widest = [], max(mesh.joints.shape[1] for mesh in meshes)
+        for mesh in meshes:
+            bind = (mesh.bind_positions, mesh.bind_orientations)
+            alike = [k for k, known in enumerate(binds) if all(np.array_equal(a, b) for a, b in zip(known, bind))]
+            if not alike:
+                binds.append(bind)
+            at = (alike or [len(binds) - 1])[0] * len(bind[0])
+            joints.append(np.pad(mesh.joints + at, ((0, 0), (0, widest - mesh.joints.shape[1]))))
+        weights = [np.pad(mesh.weights, ((0, 0), (0, widest - mesh.weights.shape[1]))) for mesh in meshes]
+        vertices = np.concatenate([mesh.vertices for mesh in meshes])
+        skin = cls(vertices, np.concatenate(joints), np.concatenate(weights), sum(len(bind[0]) for bind in binds))
+        skin._binds = binds
+        skin.side = "double"  # files are careless about which side of a face is outside
+        return skin
 
     def posed(self, frames: Frames) -> NDArray[np.float32]:
-        turn = pm.multiply(frames.orientations, pm.conjugate(self._mesh.bind_orientations))
-        shift = frames.positions - pm.rotate(turn, self._mesh.bind_positions)
-        matrices = np.concatenate([pm.to_matrix(turn), shift[..., None]], axis=-1).reshape(-1, 12)
-        blended = (self._weights @ matrices).reshape(-1, 3, 4)
-        moved: Floats = np.matmul(blended[..., :3], self._mesh.vertices[..., None])[..., 0] + blended[..., 3]
-        return moved.astype(np.float32)
+        """(V, 3) [m]: the vertices where the joints of one pose carry them."""
+        stacked = []
+        for place, turned in self._binds or [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]:
+            turn = pm.multiply(frames.orientations, pm.conjugate(turned))
+            shift = frames.positions - pm.rotate(turn, place)
+            stacked.append(np.concatenate([pm.to_matrix(turn).swapaxes(-1, -2), shift[:, None]], axis=1))
+        posed: Floats = self._blend @ np.concatenate(stacked).reshape(-1, 3)
+        return posed.astype(np.float32)
 
 
-def _colour_groups(mesh: SkinnedMesh, plain: Rgb) -> list[tuple[Rgb, Ints]]:
-    """The faces (T, 3) of a mesh by colour; colours that are many are gathered into a few."""
-    if len(mesh.colours) != len(mesh.vertices):
-        return [(plain, np.asarray(mesh.faces, dtype=np.int64))]
-    of_face = mesh.colours[mesh.faces][..., :3].astype(np.float64).mean(axis=1)
-    colours = np.unique(np.rint(of_face / 8.0) * 8.0, axis=0)
-    if len(colours) > MOST_COLOURS:
+def _colour_groups(faces: Ints, colours: Floats) -> list[tuple[Rgb, Ints]]:
+    """Faces (T, 3) by their colours (T, 3), 0 to 255; colours that are many are gathered into a few."""
+    if not len(faces):
+        return []
+    few = np.unique(np.rint(colours / 8.0) * 8.0, axis=0)
+    if len(few) > MOST_COLOURS:
         from scipy.cluster.vq import kmeans2
 
-        colours, _ = kmeans2(of_face, MOST_COLOURS, minit="++", seed=0)
-    nearest = np.argmin(((of_face[:, None] - colours) ** 2).sum(axis=-1), axis=1)
+        few, _ = kmeans2(colours, MOST_COLOURS, minit="++", seed=0)
+    nearest = np.argmin(((colours[:, None] - few) ** 2).sum(axis=-1), axis=1)
     groups: list[tuple[Rgb, Ints]] = []
     for k in np.unique(nearest):
-        red, green, blue = (int(c) for c in np.clip(np.rint(of_face[nearest == k].mean(axis=0)), 0, 255))
-        groups.append(((red, green, blue), np.asarray(mesh.faces[nearest == k], dtype=np.int64)))
+        red, green, blue = (int(c) for c in np.clip(np.rint(colours[nearest == k].mean(axis=0)), 0, 255))
+        groups.append(((red, green, blue), faces[nearest == k]))
     return groups
 
 
@@ -284,8 +275,3 @@ def _octahedron() -> tuple[Floats, Ints]:
 def _ball(radius: float) -> tuple[Floats, Ints]:
     one = Volumes([0], ["ellipsoid"], np.zeros((1, 3)), np.zeros((1, 3)), np.full((1, 3), radius))
     return one.mesh(0, detail=12)
-
-
-def _show(handle: viser.MeshHandle | viser.MeshSkinnedHandle, visible: bool, opacity: float) -> None:
-    handle.visible = visible
-    handle.opacity = None if opacity >= 1.0 else opacity

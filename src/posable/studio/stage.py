@@ -14,7 +14,7 @@ import viser
 from ..compute.types import Floats
 from ..skeleton import Frames
 from . import theme
-from .looks import BoneLook, CharacterLook, Look, SkinPool, VolumeLook, moves_joints, volumes_of
+from .looks import BoneLook, Look, character_look, moves_joints, volume_look, volumes_of
 from .tracks import Track
 
 LOOKS = ("body", "bones", "both")
@@ -37,7 +37,6 @@ class Stage:
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
         self._scene = server.scene
-        self._skins = SkinPool(server.scene)
         self._looks: dict[Track, tuple[list[Look], list[Look]]] = {}  # body, bones
         self._names = 0
         self.look = "body"
@@ -46,7 +45,7 @@ class Stage:
         self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
         _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
-        self._floor = _floor(self._scene)
+        self._floor, self._tile = _floor(self._scene), TILE
         self._mark = self._scene.add_icosphere("/mark", radius=0.022, color=theme.MARK, visible=False)
         self._label = self._scene.add_label("/name", "", visible=False, anchor="bottom-left", font_screen_scale=1.3)
 
@@ -88,7 +87,7 @@ class Stage:
             if not np.array_equal(wanted, self.offset):
                 self.offset = wanted
                 self.world.position = wanted
-                self._floor.position = np.fmod(wanted, TILE)  # the ground repeats, so it never ends
+                self._floor.position = np.fmod(wanted, self._tile)  # the ground repeats, so it never ends
             for track, on_stage in poses.items():
                 frames = Frames(on_stage.skeleton, on_stage.positions + wanted, on_stage.orientations)
                 body, bones = self._looks[track]
@@ -107,6 +106,7 @@ class Stage:
     def frame(self, tracks: tuple[Track, ...], client: viser.ClientHandle | None = None) -> None:
         """Have the bodies in full view: in one window, or in all of them and in those still to come."""
         look_at, position = self._viewpoint(tracks)
+        self._size_floor(float(np.linalg.norm(position - look_at)))
         windows = self._server.get_clients().values() if client is None else (client,)
         for window in windows:
             with window.atomic():
@@ -119,6 +119,15 @@ class Stage:
             initial.position = position
             initial.look_at = look_at
 
+    def _size_floor(self, far: float) -> None:
+        """Squares of the ground to suit what is seen from `far` metres: half a metre for people, more for giants."""
+        factor = float(10.0 ** np.round(np.log10(max(far, 1e-3) / 5.5)))
+        if factor != self._tile / TILE:
+            self._tile = TILE * factor
+            self._floor.cell_size, self._floor.section_size = TILE / 4 * factor, self._tile
+            self._floor.width = self._floor.height = 30 * self._tile
+            self._floor.fade_distance = 8 * self._tile
+
     def clear(self) -> None:
         """Take every body off the stage."""
         self.show(())
@@ -130,23 +139,27 @@ class Stage:
         body: list[Look] = []
         character, volumes = track.skeleton.character, volumes_of(track.body)
         if character is not None and character.meshes:
-            body.append(CharacterLook(self._scene, name, character, start, tones[0]))
+            body.append(character_look(self._scene, name, character, start, tones[0]))
         elif volumes is not None:
-            body.append(VolumeLook(self._skins, volumes, start, tones))
+            body.append(volume_look(self._scene, name, volumes, start, tones))
         return body, [BoneLook(self._scene, name, start, moves_joints(track.motion.pose), tones)]
 
     def _arrange(self, tracks: tuple[Track, ...]) -> None:
-        """Beside: each starts on a line along x, none in another's way. Over: all where their files have them."""
+        """Beside: each starts on a line along x, none in another's way. Over: all where their files have them.
+
+        What stands far below the ground, as robots do whose origin is their hips, is lifted onto it.
+        """
         edge = 0.0
         for place, track in enumerate(tracks):
+            low, high = track.box
+            lift = -low[1] if low[1] < -0.1 * (high[1] - low[1]) else 0.0
+            track.place = np.array([0.0, lift, 0.0])
             if self.arrangement == "over" or len(tracks) == 1:
-                track.place = np.zeros(3)
                 continue
-            left, right = track.box[:, 0]
-            edge = edge - left if place else 0.0
+            edge = edge - low[0] if place else 0.0
             start = track.motion.pose.translation[0]
-            track.place = np.array([edge - start[0], 0.0, -start[2]])
-            edge += right + 0.25
+            track.place = np.array([edge - start[0], lift, -start[2]])
+            edge += high[0] + 0.25
 
     def _viewpoint(self, tracks: tuple[Track, ...]) -> tuple[Floats, Floats]:
         """A point to look at and one to look from, (3,) each [m]."""
@@ -155,9 +168,10 @@ class Stage:
         else:
             leader = tracks[0].ground(0.0) if self.following else np.zeros(2)
             shift = [np.insert(track.ground(0.0) - leader, 1, 0.0) for track in tracks]
-            low = np.min([track.box[0] + s for track, s in zip(tracks, shift)], axis=0)
-            high = np.max([track.box[1] + s for track, s in zip(tracks, shift)], axis=0)
-            low[1] = min(low[1], 0.0) if low[1] > -2.0 else low[1]
+            lift = [np.array([0.0, track.place[1], 0.0]) for track in tracks]
+            low = np.min([track.box[0] + s + up for track, s, up in zip(tracks, shift, lift)], axis=0)
+            high = np.max([track.box[1] + s + up for track, s, up in zip(tracks, shift, lift)], axis=0)
+            low[1] = min(low[1], 0.0)
         centre, size = (low + high) / 2, np.maximum(high - low, 0.2)
         half = np.tan(FIELD / 2)
         wide = float(np.hypot(size[0], size[2]))
@@ -194,16 +208,16 @@ def _dress(server: viser.ViserServer) -> None:
 def _floor(scene: viser.SceneApi) -> viser.GridHandle:
     return scene.add_grid(
         "/floor",
-        width=60.0,
-        height=60.0,
+        width=30 * TILE,
+        height=30 * TILE,
         plane="xz",
-        cell_size=0.5,
+        cell_size=TILE / 4,
         cell_color=theme.GRID,
         cell_thickness=1.0,
         section_size=TILE,
         section_color=theme.GRID_STRONG,
         section_thickness=1.0,
-        fade_distance=16.0,
+        fade_distance=8 * TILE,
         fade_strength=1.5,
         shadow_opacity=0.28,
         plane_color=theme.FLOOR,

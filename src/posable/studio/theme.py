@@ -15,8 +15,8 @@ ICON = (
 """The page's sign: a figure in mid-stride."""
 BRAND: Rgb = (46, 104, 128)
 PALETTE: tuple[tuple[Rgb, Rgb, Rgb], ...] = (
-    ((205, 146, 112), (62, 86, 106), (158, 104, 80)),  # clay and slate
-    ((120, 158, 186), (46, 62, 90), (82, 116, 146)),  # sky and ink
+    ((128, 160, 188), (214, 112, 62), (88, 120, 150)),  # sky and ember
+    ((198, 150, 112), (58, 78, 98), (150, 106, 76)),  # clay and slate
     ((160, 176, 122), (66, 84, 54), (118, 136, 84)),  # sage and moss
     ((190, 142, 172), (88, 56, 84), (146, 100, 130)),  # rose and plum
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..compute import PosableError
 from ..compute.types import Floats
-from ..skeleton import Frames, Motion, Pose, Skeleton
+from ..skeleton import Frames, Motion, Pose, Skeleton, SkinnedMesh
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -61,10 +61,13 @@ class Track:
 
     @cached_property
     def box(self) -> Floats:
-        """(2, 3) least and greatest place of any joint relative to the calm way [m], from up to 200 frames."""
-        some = np.unique(np.linspace(0, len(self.motion) - 1, 200).astype(int))
+        """(2, 3) least and greatest place of the body relative to its calm way [m], from some of its frames."""
+        character = self.skeleton.character
+        meshes = [_thinned(mesh) for mesh in character.meshes] if character is not None else []
+        some = np.unique(np.linspace(0, len(self.motion) - 1, 12 if meshes else 200).astype(int))
         world = self.skeleton.forward(self.motion.pose[some])
-        points = np.concatenate([world.positions, world.ends], axis=1)
+        skins = [mesh.posed(world) for mesh in meshes]
+        points = np.concatenate([world.positions, world.ends, *skins], axis=1)
         points = points - np.insert(self._way[some], 1, 0.0, axis=-1)[:, None]
         return np.stack([points.min(axis=(0, 1)), points.max(axis=(0, 1))])
 
@@ -81,6 +84,12 @@ class Track:
         width = 2 * half + 1
         smooth: Floats = (sums[width:] - sums[:-width]) / width
         return smooth
+
+
+def _thinned(mesh: SkinnedMesh, most: int = 600) -> SkinnedMesh:
+    """Some vertices of a mesh, enough to tell how far it reaches."""
+    some = slice(None, None, max(1, len(mesh.vertices) // most))
+    return replace(mesh, vertices=mesh.vertices[some], joints=mesh.joints[some], weights=mesh.weights[some])
 
 
 def track_of(motion: Motion, body: Humanoid | None = None, name: str | None = None) -> Track:
