@@ -6,6 +6,7 @@ purpose.
 
 from __future__ import annotations
 
+import os
 import tempfile
 
 from .harness import Table, fresh_python, table
@@ -49,17 +50,24 @@ def _imports(rounds: int = 15) -> Table:
 
 
 def _answers(title: str, code: str, rounds: int = 5) -> Table:
-    bare: list[float] = []
-    first: list[float] = []
-    second: list[float] = []
-    for _ in range(rounds):
-        bare.append(fresh_python("pass")[0])
-        with tempfile.TemporaryDirectory() as folder:
-            first.append(fresh_python(code, POSABLE_CACHE=folder)[0])
-            second.append(fresh_python(code, POSABLE_CACHE=folder)[0])
-    samples = {
-        "second start": (second, "compiled code comes from the cache"),
-        "new machine": (first, "an empty cache: everything on the way is compiled"),
-        "Python alone": (bare, "what starting the interpreter takes"),
+    samples: dict[str, tuple[list[float], str]] = {
+        "second start": ([], "compiled code comes from the cache"),
+        "second start, processor": ([], "processor time of the same: what one waits for on an idle machine"),
+        "new machine": ([], "an empty cache: everything on the way is compiled"),
+        "new machine, processor": ([], ""),
+        "Python alone": ([], "what starting the interpreter takes"),
     }
+    for _ in range(rounds):
+        samples["Python alone"][0].append(fresh_python("pass")[0])
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("new machine", "second start"):
+                before = _processor_time()
+                samples[name][0].append(fresh_python(code, POSABLE_CACHE=folder)[0])
+                samples[f"{name}, processor"][0].append(_processor_time() - before)
     return table(f"Start to first answer: {title}", "s", samples)
+
+
+def _processor_time() -> float:
+    """Seconds of processor time that finished child processes took."""
+    times = os.times()
+    return times.children_user + times.children_system

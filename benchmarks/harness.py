@@ -128,7 +128,9 @@ def save(name: str, tables: Sequence[Table]) -> None:
     facts = {"machine": machine(), "tables": [asdict(one) for one in tables]}
     (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     where = facts["machine"]
-    foot = f"*{where['cpu']}, {where['cores']} cores, Python {where['python']}, {where['date']}.*"
+    busy = where["load"]
+    load = f", load {busy:.1f}" if isinstance(busy, float) else ""
+    foot = f"*{where['cpu']}, {where['cores']} cores{load}, Python {where['python']}, {where['date']}.*"
     text = "\n\n".join([*(one.markdown() for one in tables), foot])
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
 
