@@ -122,6 +122,7 @@ def differing(one: np.ndarray, other: np.ndarray) -> float:
 def studio() -> Iterator[Studio]:
     with Studio(port=0, open_browser=False) as running:
         running.session.clock.pause()
+        running.session.stage.shadows = False  # drawn in software, they take half of the time
         yield running
 
 
@@ -385,12 +386,14 @@ def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, sessi
     from PIL import Image
 
     session.clock.seek(_best_moment(session))
+    session.stage.shadows = True
     window.page.set_viewport_size({"width": 1280, "height": 720})
     session.stage.frame(session.tracks)
     settled(window)
     window.page.mouse.move(500, 30)
     shot = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")
     window.page.set_viewport_size(SIZE)
+    session.stage.shadows = False
     assert shot.size == (1280, 720)
     if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
         PICTURE.parent.mkdir(exist_ok=True)
@@ -419,6 +422,7 @@ def test_the_tab_of_the_docs_works_and_closing_leaves_the_page_in_peace(browser)
         session = studio.session
         session.clock.pause()
         session.clock.seek(0.0)
+        session.stage.shadows = False
         window = Window(browser, studio)
         before = settled(window)
         upright = session.pose.rotations.copy()

@@ -43,7 +43,7 @@ class Stage:
         self.arrangement = "beside"
         self.following = True
         self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
-        _dress(server)
+        self._sun = _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
         self._floor, self._tile = _floor(self._scene), TILE
         self._mark = self._scene.add_icosphere("/mark", radius=0.022, color=theme.MARK, visible=False)
@@ -102,6 +102,15 @@ class Stage:
                 self._mark.position = mark[0] + wanted
                 self._label.position = mark[0] + wanted + np.array([0.0, 0.03, 0.0])
                 self._label.text = mark[1]
+
+    @property
+    def shadows(self) -> bool:
+        """Whether bodies cast shadows: half of the drawing, where a browser draws without a graphics card."""
+        return bool(self._sun.cast_shadow)
+
+    @shadows.setter
+    def shadows(self, cast: bool) -> None:
+        self._sun.cast_shadow = cast
 
     def frame(self, tracks: tuple[Track, ...], client: viser.ClientHandle | None = None) -> None:
         """Have the bodies in full view: in one window, or in all of them and in those still to come."""
@@ -180,8 +189,8 @@ class Stage:
         return centre, centre + DIRECTION * far
 
 
-def _dress(server: viser.ViserServer) -> None:
-    """Light, air and the panel's colours."""
+def _dress(server: viser.ViserServer) -> viser.DirectionalLightHandle:
+    """Light, air and the panel's colours; returns the sun."""
     server.gui.configure_theme(
         titlebar_content=None,
         control_width="medium",
@@ -195,7 +204,7 @@ def _dress(server: viser.ViserServer) -> None:
     # A soft sun from the front left, a cool sky, and a room around for what shines.
     scene.configure_default_lights(enabled=False)
     scene.configure_environment_map("studio", environment_intensity=0.3)
-    scene.add_light_directional(
+    sun = scene.add_light_directional(
         "/sun", color=(255, 246, 236), intensity=1.75, cast_shadow=True, position=(2.6, 5.0, 3.2)
     )
     scene.add_light_directional("/rim", color=(206, 224, 255), intensity=0.6, position=(-3.0, 2.5, -4.0))
@@ -203,6 +212,7 @@ def _dress(server: viser.ViserServer) -> None:
     steps = np.linspace(0.0, 1.0, 256)[:, None, None] ** 0.8
     sky = np.array(theme.SKY_TOP) * (1 - steps) + np.array(theme.SKY_BOTTOM) * steps
     scene.set_background_image(np.broadcast_to(sky, (256, 16, 3)).astype(np.uint8), format="png")
+    return sun
 
 
 def _floor(scene: viser.SceneApi) -> viser.GridHandle:

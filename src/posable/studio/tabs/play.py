@@ -65,6 +65,8 @@ class PlayTab:
         self._look.on_update(session.guarded(lambda _: session.set_look(self._look.value)))
         self._follow = gui.add_checkbox("Follow", session.stage.following, hint="Keep the body in the middle")
         self._follow.on_update(session.guarded(lambda _: session.follow(self._follow.value)))
+        self._shadows = gui.add_checkbox("Shadows", session.stage.shadows, hint="Off draws faster on a slow machine")
+        self._shadows.on_update(session.guarded(lambda _: self._set_shadows()))
         self._joint = gui.add_text("Joint", "click a body", disabled=True)
         actions = gui.add_button_group("Do", ("Frame it", "Close it"))
         actions.on_click(session.guarded(self._act))
@@ -100,6 +102,10 @@ class PlayTab:
         for track in self._session.tracks:
             if track.name == self._which.value:
                 self._session.activate(track)
+
+    def _set_shadows(self) -> None:
+        with self._session.lock:
+            self._session.stage.shadows = self._shadows.value
 
     def _act(self, event: Any) -> None:
         session = self._session
