@@ -130,7 +130,7 @@ def test_a_broken_file_is_told_with_its_place(posable, walk: Path):
     walk.write_text("\n".join(lines[:-3]))
     code, _, err = posable("info", walk)
     assert code == 1
-    assert str(walk) in err and "frame" in err
+    assert str(walk) in err and "line" in err and "Frames:" in err
 
 
 def test_data_can_be_listed_and_fetched_from_the_mirror(posable, data_dir: Path, tmp_path: Path, monkeypatch):
