@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from ..compute.types import ArrayLike, Bools, Floats
 
 ELLIPSE_SAMPLES = 32  # boundary points the nearest-point search starts from
 CONE_SAMPLES = 8  # the same, for each piece of a cone's spline
+PIECE_LENGTH = 0.4  # [rad]
 TURN = 2.0 * math.pi
 
 
@@ -181,20 +183,10 @@ class Cone:
     def pieces(self) -> Floats:
         """The rim in pieces (K, 5): left end, then the coefficients of 1, x, x^2, x^3 with x from the left end.
 
-        Where the spline lies above pi a piece is flat: each piece is smooth, and none is higher than pi.
+        Where the spline lies above pi a piece is flat: each piece is smooth, none is higher than pi, and none is
+        longer than `PIECE_LENGTH` on the sphere, so that its samples lie close.
         """
-        pieces = []
-        for (left, *coefficients), right in zip(self._spline(), self.theta[1:], strict=True):
-            cubic = Polynomial(coefficients)
-            roots = np.asarray((cubic - math.pi).roots(), dtype=np.complex128)
-            real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
-            inner = real[(real > 0.0) & (real < right - left)]
-            for a, b in pairwise([0.0, *inner, right - left]):
-                if b - a < 1e-9:
-                    continue
-                part = cubic(Polynomial([a, 1.0])) if np.less(cubic(0.5 * (a + b)), math.pi) else Polynomial([math.pi])
-                pieces.append([left + a, *np.pad(part.coef, (0, 4 - len(part.coef)))])
-        return np.array(pieces)
+        return _pieces(self)
 
     def _spline(self) -> Floats:
         """The spline's pieces (K, 5) as `pieces` has them, one between two knots."""
@@ -235,6 +227,36 @@ def _directions_of_swings(swing: Floats) -> Floats:
     angle = np.hypot(swing[:, 0], swing[:, 1])
     sine = np.sinc(angle / math.pi)
     return np.stack([sine * swing[:, 1], -sine * swing[:, 0], np.cos(angle)], axis=-1)
+
+
+@lru_cache(maxsize=64)
+def _pieces(cone: Cone) -> Floats:
+    """See `Cone.pieces`; kept, because every question to a cone starts here."""
+    pieces = []
+    for (left, *coefficients), right in zip(cone._spline(), cone.theta[1:], strict=True):
+        cubic = Polynomial(coefficients)
+        roots = np.asarray((cubic - math.pi).roots(), dtype=np.complex128)
+        real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
+        inner = real[(real > 0.0) & (real < right - left)]
+        for a, b in pairwise(_divided(cubic, [0.0, *inner, right - left])):
+            if b - a < 1e-9:
+                continue
+            part = cubic(Polynomial([a, 1.0])) if np.less(cubic(0.5 * (a + b)), math.pi) else Polynomial([math.pi])
+            pieces.append([left + a, *np.pad(part.coef, (0, 4 - len(part.coef)))])
+    found = np.array(pieces)
+    found.flags.writeable = False
+    return found
+
+
+def _divided(cubic: Polynomial, ends: list[float]) -> list[float]:
+    """Ends of pieces of a cone's rim, with more between them where a piece is long on the sphere."""
+    more = [ends[0]]
+    for a, b in pairwise(ends):
+        x = np.linspace(a, b, 33)
+        psi = np.minimum(np.asarray(cubic(x), dtype=np.float64), math.pi)
+        length = float(np.sum(np.hypot(np.diff(psi), np.sin(0.5 * (psi[1:] + psi[:-1])) * np.diff(x))))
+        more.extend(np.linspace(a, b, 1 + max(1, math.ceil(length / PIECE_LENGTH)))[1:].tolist())
+    return more
 
 
 def _check_range(low: float, high: float) -> None:
