@@ -28,9 +28,11 @@ PACKED = np.dtype(
         ("end", np.float64, 3),
         ("radii", np.float64, 3),
         ("rotation", np.float64, 4),
-    ]
+        ("bound", np.float64),
+    ],
+    align=True,
 )
-"""One row a volume, the layout that kernels read."""
+"""One row a volume, the layout that kernels read; `bound` is the radius of a ball about the middle that holds it."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Volumes:
         self.tones = _rows("tones", np.zeros(count) if tones is None else tones, count, 0).astype(np.uint8)
         _validate(packed, self.names)
         packed["rotation"] /= np.linalg.norm(packed["rotation"], axis=-1, keepdims=True)
+        packed["bound"] = 0.5 * np.linalg.norm(packed["end"] - packed["start"], axis=-1) + packed["radii"].max(axis=-1)
         packed.flags.writeable = False
         self.tones.flags.writeable = False
         self.packed: NDArray[Any] = packed

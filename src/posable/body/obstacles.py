@@ -1,0 +1,238 @@
+"""A body among obstacles, and as an obstacle to itself: what a limb consists of, and what it must keep out of.
+
+Volumes overlap by nature (a thigh grows out of a pelvis) and flesh yields, so a body touches itself only where two
+volumes that are not neighbours sink into each other further than `soft`, see `collision.pairs`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..collision import pairs as pairs_of
+from ..collision.kernels import GROUP, OBSTACLE
+from ..collision.placing import in_frame, volume_obstacles
+from ..compute import UnknownNameError
+from ..compute.types import Bools, Ints, Records
+from ..limb.model import ROLES
+from ..math import axis_angle, exp, multiply, rotate
+from .canonical import CanonicalPose
+from .roles import ROLES as ALL_ROLES
+
+if TYPE_CHECKING:
+    from ..collision.scene import Scene
+    from ..skeleton import Frames, Pose
+    from .humanoid import Humanoid
+
+SOFT = 0.012
+"""[m] How far two volumes of a body of 1.75 m may sink into each other before that is a collision."""
+
+SAMPLES = 400
+"""Poses from which the pairs are learned."""
+
+
+@dataclass(frozen=True, eq=False)
+class SelfCollision:
+    """Which of a body's volumes must keep apart, and whether they do. Made by `self_collision`; immutable."""
+
+    body: Humanoid
+    wanted: Bools
+    """(V, V) symmetric: pairs that are tested."""
+    soft: float
+    """[m]"""
+
+    @property
+    def pairs(self) -> Ints:
+        """(P, 2) the volumes of each tested pair."""
+        return np.argwhere(np.triu(self.wanted)).astype(np.int64)
+
+    def touches(self, frames: Frames) -> Bools:
+        """(...) whether the body touches itself."""
+        return np.asarray(self._tested(frames)[1].any(axis=-1))
+
+    def touching(self, frames: Frames) -> list[tuple[str, str]]:
+        """The names of the pairs of volumes that touch, in any of the poses."""
+        pairs, hit = self._tested(frames)
+        names = self.body.volumes.names
+        found = pairs[hit.reshape(-1, len(pairs)).any(axis=0)]
+        return [(names[a], names[b]) for a, b in found]
+
+    def _tested(self, frames: Frames) -> tuple[Ints, Bools]:
+        volumes, pairs = self.body.volumes.packed, self.pairs
+        shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
+        n = math.prod(shape)
+        places = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
+        turns = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
+        placed = volume_obstacles(volumes, places, turns, np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)))
+        placed["soft"] = self.soft
+        hit = np.zeros((n, len(pairs)), np.bool_)
+        pairs_of.self_touching_rows(n, pairs, volumes, places, turns, placed, hit)
+        return pairs, hit.reshape(*shape, len(pairs))
+
+
+_LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()
+_LINKS: WeakKeyDictionary[Humanoid, dict[str, LimbLinks]] = WeakKeyDictionary()
+
+
+def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
+    """What of a body must keep apart; learned once a body, in a fraction of a second, and kept."""
+    if seed == 0 and body in _LEARNED:
+        return SelfCollision(body, *_LEARNED[body])
+    soft = SOFT * body.height / 1.75
+    skeleton = body.skeleton
+    free = skeleton.forward(_free_poses(body))
+    many = skeleton.forward(_poses_inside_limits(body, seed))
+    wanted = pairs_of.pairs_to_test(
+        _candidates(body),
+        body.volumes.packed,
+        (free.positions, free.orientations),
+        (many.positions, many.orientations),
+        soft,
+    )
+    if seed == 0:
+        _LEARNED[body] = wanted, soft  # nothing that holds the body itself, or it would never be forgotten
+    return SelfCollision(body, wanted, soft)
+
+
+@dataclass(frozen=True, eq=False)
+class LimbLinks:
+    """The volumes of a limb, and those of its body that it must keep out of."""
+
+    links: Records
+    """(L,) rows of `collision.volumes.PACKED`; joint 0, 1, 2 is the limb's base, mid, end, in the frames of its
+    model: z along the bone, the identity at zero posture."""
+    groups: Records
+    """(3,) rows of `collision.kernels.GROUP`: the links on each of the three joints."""
+    volumes: Ints
+    """(L,) which volumes of the body they are."""
+    obstacles: Ints
+    """(O,) volumes of the rest of the body that at least one link must keep out of."""
+    spares: Ints
+    """(O,) links, as bits, that may touch each of them."""
+
+
+def limb_links(body: Humanoid, limb: str) -> LimbLinks:
+    """What a limb consists of. Made once a body and limb, and kept.
+
+    Hands and feet are as in the neutral pose: fingers do not bend with the pose. A rig's off-axis remainders (see
+    `BodyLimb.read`) are left out.
+    """
+    if limb not in ROLES:
+        raise UnknownNameError("limb", limb, ROLES)
+    known = _LINKS.setdefault(body, {})
+    if limb not in known:
+        known[limb] = _links(body, limb)
+    return known[limb]
+
+
+def self_obstacles(body: Humanoid, limb: str) -> Ints:
+    """The volumes of the body, as indices, that a limb must keep out of."""
+    return limb_links(body, limb).obstacles
+
+
+def limb_obstacles(
+    body: Humanoid, limb: str, frames: Frames, scene: Scene | None = None, *, itself: bool = True
+) -> Records:
+    """(..., O) rows of `OBSTACLE` in the limb's frame: the rest of the body, and the primitives of a scene.
+
+    Args:
+        body: whose limb it is.
+        limb: "right_arm", "left_arm", "right_leg" or "left_leg".
+        frames: of one pose, or of a batch.
+        scene: obstacles in the world; its meshes are asked by `Scene.touches`.
+        itself: whether the limb must keep out of the body's own volumes.
+    """
+    made = limb_links(body, limb)
+    frame, origin = body.limb(limb)._frame(frames)
+    rows: list[Records] = []
+    if itself:
+        volumes = np.ascontiguousarray(body.volumes.packed[made.obstacles])
+        own = volume_obstacles(volumes, frames.positions, frames.orientations, origin, frame)
+        own["source"], own["spares"] = -1 - made.obstacles, made.spares
+        own["soft"] = self_collision(body).soft
+        rows.append(own)
+    if scene is not None:
+        rows.append(in_frame(scene.packed, origin, frame))
+    if not rows:
+        return in_frame(np.zeros(0, OBSTACLE), origin, frame)
+    return np.concatenate(rows, axis=-1)
+
+
+def _links(body: Humanoid, limb: str) -> LimbLinks:
+    base, mid, end = body.limb_joints(limb)
+    packed, skeleton = body.volumes.packed, body.skeleton
+    frames = skeleton.forward(body.neutral_pose)
+    model = body.limb(limb).packed[0]
+    back = np.array([model["bw"], model["bx"], model["by"], model["bz"]])
+    segment = np.full(len(packed), -1)
+    for part, joint in enumerate((base, mid, end)):
+        segment[[joint in skeleton.path(int(j)) for j in packed["joint"]]] = part
+    own = np.flatnonzero(segment >= 0)
+    own = own[np.argsort(segment[own], kind="stable")]
+    heads = frames.positions[np.array([base, mid, end])[segment[own]]]
+    carrier = packed["joint"][own]
+    place, turn = frames.positions[carrier], frames.orientations[carrier]
+    links = packed[own].copy()
+    links["joint"] = segment[own]
+    for field in ("start", "end"):
+        links[field] = rotate(back, place + rotate(turn, packed[field][own]) - heads)
+    links["rotation"] = multiply(multiply(back, turn), packed["rotation"][own])
+    others = np.flatnonzero(segment < 0)
+    wanted = self_collision(body).wanted[np.ix_(own, others)]  # (L, O)
+    kept = wanted.any(axis=0)
+    bits = (1 << np.arange(len(own), dtype=np.int64))[:, None]
+    spares = np.where(wanted[:, kept], 0, bits).sum(axis=0, dtype=np.int64)
+    return LimbLinks(links, _groups(links), own, others[kept], spares)
+
+
+def _groups(links: Records) -> Records:
+    """The links on each joint, which are sorted by it, with a ball around them."""
+    out = np.zeros(3, GROUP)
+    for joint, row in enumerate(out):
+        row["first"], row["last"] = np.searchsorted(links["joint"], [joint, joint + 1])
+        mine = links[row["first"] : row["last"]]
+        row["bits"] = sum(1 << k for k in range(row["first"], row["last"]))
+        if len(mine):
+            middles = 0.5 * (mine["start"] + mine["end"])
+            centre = 0.5 * (
+                (middles - mine["bound"][:, None]).min(axis=0) + (middles + mine["bound"][:, None]).max(axis=0)
+            )
+            row["x"], row["y"], row["z"] = centre
+            row["bound"] = (np.linalg.norm(middles - centre, axis=-1) + mine["bound"]).max()
+    return out
+
+
+def _candidates(body: Humanoid) -> Bools:
+    """(V, V) pairs that are not neighbours: parts of the trunk, neck and head bend into each other by nature, and so
+    do a thigh and the belly.
+    """
+    packed = body.volumes.packed
+    candidates = ~pairs_of.neighbours(packed, np.asarray(body.skeleton.parents))
+    trunk = np.isin(packed["joint"], body.spine)
+    belly = np.isin(packed["joint"], body.spine[: 1 + len(body.spine) // 3])
+    thigh = np.isin(packed["joint"], [body.index("left_upper_leg"), body.index("right_upper_leg")])
+    candidates &= ~(trunk[:, None] & trunk[None, :])
+    candidates &= ~((thigh[:, None] & belly[None, :]) | (belly[:, None] & thigh[None, :]))
+    return np.asarray(candidates)
+
+
+def _free_poses(body: Humanoid) -> Pose:
+    """Standing with the arms down, and with the arms out to the sides: nothing touches there that could keep apart."""
+    roles = tuple(role for role in ALL_ROLES if role in body.roles)
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (2, len(roles), 1))
+    for role, sign in (("left_upper_arm", 1.0), ("right_upper_arm", -1.0)):
+        rotations[1, roles.index(role)] = axis_angle((0.0, 0.0, 1.0), sign * math.pi / 2)
+    return body.pose(CanonicalPose(roles, rotations, np.zeros((2, 3))))
+
+
+def _poses_inside_limits(body: Humanoid, seed: int) -> Pose:
+    roles = tuple(role for role in ALL_ROLES if role in body.roles)
+    turns = np.empty((SAMPLES, len(roles), 3))
+    for k in range(SAMPLES):
+        turns[k] = np.random.default_rng([seed, k]).normal(size=(len(roles), 3))
+    pose = body.pose(CanonicalPose(roles, exp(turns), np.zeros((SAMPLES, 3))))
+    return body.clamp(pose)

@@ -1,0 +1,298 @@
+"""How near two placed volumes are, and how far one has to move out of the other: the kernels that solvers call.
+
+Body volumes are rounded cones and ellipsoids (`volumes.PACKED`), obstacles also spheres, boxes and half spaces, as
+rows of `OBSTACLE` in one common frame.
+
+What is exact: every distance between what does not touch, and whether it touches (to 1e-12 m), for all pairs. Depths
+are exact for spheres and planes, for rounded cones whose axes do not cross, and for capsules (equal radii) against
+boxes; elsewhere `depth` is the shortest way out among directions that were looked at: moving that far always
+separates, a shorter way may exist.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compute import batch, kernel, prange
+from ..compute.types import Bools, Floats, Ints, Quat, Records, Vec3
+from ..math.quaternion import mul, rotate, rotate_inverse
+from ..math.vector import any_perpendicular, cross, dot, norm, reject, unit
+from ..skeleton.forward import quat_at, vec_at
+from .cones import cone_cone, cone_of
+from .ellipsoids import ellipsoid_box, ellipsoid_ellipsoid, face_normal
+from .surfaces import BOX, CAPSULE, ELLIPSOID, PLANE, SPHERE, Shape, cone_surface, point_box
+
+OBSTACLE = np.dtype(
+    [("kind", "i8"), ("source", "i8"), ("spares", "i8")]
+    + [(name, "f8") for name in ("px", "py", "pz", "ex", "ey", "ez")]  # both centres; a plane: a point, its normal
+    + [(name, "f8") for name in ("qw", "qx", "qy", "qz", "rx", "ry", "rz", "bound", "soft")],
+    align=True,
+)
+"""An obstacle in the frame of whoever asks: capsule (two centres, two radii), ellipsoid (half-axes), sphere, box (half
+sizes) or plane (solid below it). `source` tells where it came from: a scene's object number, or -1 - v for volume v of
+the body. `spares` is a set of bits: links of a limb that need not keep out of it. `bound` is the radius of a ball about
+the middle of both centres that holds it. `soft` is how far others may sink into it before that counts [m]: flesh
+yields, tables do not."""
+
+GROUP = np.dtype(
+    [("first", "i8"), ("last", "i8"), ("bits", "i8")] + [(name, "f8") for name in ("x", "y", "z", "bound")], align=True
+)
+"""Links first to last - 1 on one joint of a limb: their bits, and a ball around them in the joint's frame."""
+
+KINDS = ("capsule", "ellipsoid", "sphere", "box", "plane")
+
+__all__ = [
+    "BOX",
+    "CAPSULE",
+    "ELLIPSOID",
+    "GROUP",
+    "KINDS",
+    "OBSTACLE",
+    "PLANE",
+    "SPHERE",
+    "depth",
+    "gap",
+    "limb_touching",
+    "overlaps",
+]
+
+
+@kernel
+def overlaps(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
+    """Whether a volume, placed by (p, q), comes nearer to an obstacle than `margin` [m]; below 0: sinks in deeper.
+
+    The obstacle's `soft` is taken off the margin.
+    """
+    margin -= obstacle["soft"]
+    if _far(volume, p, q, obstacle, margin):
+        return False
+    distance, _ = shapes_gap(placed(volume, p, q), shape_of(obstacle), margin)
+    return distance < margin
+
+
+@kernel
+def gap(volume: Any, p: Vec3, q: Quat, obstacle: Any) -> tuple[float, Vec3]:
+    """(signed distance [m] of a placed volume to an obstacle, unit direction out of the obstacle).
+
+    Below zero it tells how deep the deepest of a rounded cone's balls lies, which is never more than `depth`; of an
+    ellipsoid in an ellipsoid or a box, the way out that was found first.
+    """
+    return shapes_gap(placed(volume, p, q), shape_of(obstacle), math.nan)
+
+
+@kernel
+def depth(volume: Any, p: Vec3, q: Quat, obstacle: Any) -> tuple[float, Vec3]:
+    """(how far [m] a placed volume must move to be out of an obstacle, unit direction in which to move it).
+
+    Below zero: the distance between them, negative.
+    """
+    one, other = placed(volume, p, q), shape_of(obstacle)
+    distance, n = shapes_gap(one, other, math.nan)
+    if distance > 0.0:
+        return -distance, n
+    best, best_n = _overlap_along(one, other, n), n
+    if other[0] == PLANE:
+        return best, best_n
+    axis = (other[2][0] - other[1][0], other[2][1] - other[1][1], other[2][2] - other[1][2])
+    if one[0] == CAPSULE:
+        axis = (one[2][0] - one[1][0], one[2][1] - one[1][1], one[2][2] - one[1][2])
+    axis = unit(axis)
+    for k in range(14):
+        candidate = _candidate(k, other, n, axis)
+        if dot(candidate, candidate) > 0.5:
+            way = _overlap_along(one, other, candidate)
+            if way < best:
+                best, best_n = way, candidate
+    return best, best_n
+
+
+@kernel
+def placed(volume: Any, p: Vec3, q: Quat) -> Shape:
+    """A row of `volumes.PACKED`, carried by a joint at p turned by q."""
+    start, end, r, s = volume["start"], volume["end"], volume["radii"], volume["rotation"]
+    a = rotate(q, (start[0], start[1], start[2]))
+    a = (a[0] + p[0], a[1] + p[1], a[2] + p[2])
+    radii = (r[0], r[1], r[2])
+    if volume["kind"] == ELLIPSOID:
+        return ELLIPSOID, a, a, mul(q, (s[0], s[1], s[2], s[3])), radii
+    b = rotate(q, (end[0], end[1], end[2]))
+    return CAPSULE, a, (b[0] + p[0], b[1] + p[1], b[2] + p[2]), q, radii
+
+
+@kernel
+def shape_of(row: Any) -> Shape:
+    """A row of `OBSTACLE`."""
+    return (
+        row["kind"],
+        (row["px"], row["py"], row["pz"]),
+        (row["ex"], row["ey"], row["ez"]),
+        (row["qw"], row["qx"], row["qy"], row["qz"]),
+        (row["rx"], row["ry"], row["rz"]),
+    )
+
+
+@kernel
+def shapes_gap(one: Shape, other: Shape, stop: float) -> tuple[float, Vec3]:
+    """(signed distance [m], unit direction out of the other); `stop`: see `surfaces.cone_surface`."""
+    kind = other[0]
+    if kind == PLANE:
+        n = other[2]
+        return -dot(n, other[1]) - _reach(one, (-n[0], -n[1], -n[2])), n
+    if one[0] == CAPSULE:
+        cone = cone_of(one[1], one[2], one[4][0], one[4][1])
+        if kind in (CAPSULE, SPHERE):
+            return cone_cone(cone, cone_of(other[1], other[2], other[4][0], other[4][1]))
+        return cone_surface(cone, other, stop)
+    if kind in (CAPSULE, SPHERE):
+        distance, n = cone_surface(cone_of(other[1], other[2], other[4][0], other[4][1]), one, stop)
+        return distance, (-n[0], -n[1], -n[2])
+    if kind == BOX:
+        return ellipsoid_box(one, other, stop)
+    return ellipsoid_ellipsoid(one, other, stop)
+
+
+@kernel
+def _far(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
+    """Whether a ball around the volume keeps away from an obstacle: the cheap test that settles most."""
+    start, end = volume["start"], volume["end"]
+    middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]), 0.5 * (start[2] + end[2]))
+    return ball_far(middle, p, q, volume["bound"] + margin, obstacle)
+
+
+@kernel
+def ball_far(centre: Vec3, p: Vec3, q: Quat, radius: float, obstacle: Any) -> bool:
+    """Whether a ball, placed by (p, q), keeps away from an obstacle, or from a ball around it."""
+    c = rotate(q, centre)
+    a, b = (obstacle["px"], obstacle["py"], obstacle["pz"]), (obstacle["ex"], obstacle["ey"], obstacle["ez"])
+    x = (c[0] + p[0] - a[0], c[1] + p[1] - a[1], c[2] + p[2] - a[2])
+    kind = obstacle["kind"]
+    if kind == PLANE:
+        return dot(x, b) > radius
+    if kind == BOX:
+        turn = (obstacle["qw"], obstacle["qx"], obstacle["qy"], obstacle["qz"])
+        away, _ = point_box(rotate_inverse(turn, x), (obstacle["rx"], obstacle["ry"], obstacle["rz"]))
+        return away > radius
+    d = (x[0] - 0.5 * (b[0] - a[0]), x[1] - 0.5 * (b[1] - a[1]), x[2] - 0.5 * (b[2] - a[2]))
+    near = radius + obstacle["bound"]
+    return bool(near < 0.0 or dot(d, d) > near * near)
+
+
+@kernel
+def _reach(shape: Shape, n: Vec3) -> float:
+    """How far a capsule, sphere, ellipsoid or box reaches along n [m]: its support function."""
+    kind, a, b, q, r = shape
+    if kind in (CAPSULE, SPHERE):
+        return max(dot(n, a) + r[0], dot(n, b) + r[1])
+    local = rotate_inverse(q, n)
+    if kind == BOX:
+        return dot(n, a) + abs(local[0]) * r[0] + abs(local[1]) * r[1] + abs(local[2]) * r[2]
+    return dot(n, a) + norm((local[0] * r[0], local[1] * r[1], local[2] * r[2]))
+
+
+@kernel
+def _overlap_along(one: Shape, other: Shape, n: Vec3) -> float:
+    """How far the one has to move along n to be clear of the other [m]."""
+    if other[0] == PLANE:
+        return dot(n, other[1]) + _reach(one, (-n[0], -n[1], -n[2]))
+    return _reach(other, n) + _reach(one, (-n[0], -n[1], -n[2]))
+
+
+@kernel
+def _candidate(k: int, other: Shape, n: Vec3, axis: Vec3) -> Vec3:
+    """Directions that may be a shorter way out: across the axis, a box's faces, across the axis and a box's edges."""
+    if k < 2:
+        across = unit(reject(n, axis))
+        if dot(across, across) < 0.5:
+            across = any_perpendicular(axis)
+        return across if k == 0 else unit(cross(axis, n))
+    sign = float(k % 2 * 2 - 1)
+    which = (k - 2) // 2
+    edge = rotate(other[3], face_normal(which % 3, sign))
+    if which < 3:
+        return edge
+    return unit(cross(edge, axis))
+
+
+@kernel
+def limb_touching(
+    links: Records,
+    groups: Records,
+    base: Quat,
+    mid: Vec3,
+    mid_turn: Quat,
+    end: Vec3,
+    end_turn: Quat,
+    obstacles: Records,
+    margin: float,
+) -> int:
+    """The first obstacle that a link of a limb comes nearer to than `margin` [m], or -1.
+
+    Args:
+        links: (L,) rows of `volumes.PACKED`. Link k leaves an obstacle alone when bit k of its `spares` is set.
+        groups: (3,) rows of `GROUP`: the links on the base, mid and end joint.
+        base: orientation of the base joint, which lies at the origin of the limb's frame.
+        mid: place of the mid joint [m].
+        mid_turn: orientation of the mid joint, its twist included.
+        end: place of the end joint [m].
+        end_turn: orientation of the end joint.
+        obstacles: (O,) rows of `OBSTACLE` in the limb's frame.
+        margin: see `overlaps`.
+    """
+    for g in range(groups.shape[0]):
+        p, q = (0.0, 0.0, 0.0), base
+        if g == 1:
+            p, q = mid, mid_turn
+        elif g == 2:
+            p, q = end, end_turn
+        group = groups[g]
+        centre = (group["x"], group["y"], group["z"])
+        for o in range(obstacles.shape[0]):
+            obstacle = obstacles[o]
+            spared = obstacle["spares"]
+            if spared & group["bits"] == group["bits"] or ball_far(centre, p, q, group["bound"] + margin, obstacle):
+                continue
+            for k in range(group["first"], group["last"]):
+                if (spared >> k) & 1 == 0 and overlaps(links[k], p, q, obstacle, margin):
+                    return o
+    return -1
+
+
+@batch(rows=512)
+def gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, out: Floats) -> None:
+    """Volume i against obstacle i: `out[i]` is gap, its direction (3), depth, its direction (3)."""
+    for i in prange(n):
+        place, turn = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        distance, n_gap = gap(volumes[i], place, turn, obstacles[i])
+        deep, n_out = depth(volumes[i], place, turn, obstacles[i])
+        out[i, 0], out[i, 4] = distance, deep
+        for k in range(3):
+            out[i, 1 + k], out[i, 5 + k] = n_gap[k], n_out[k]
+
+
+@batch(rows=512)
+def overlap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, margin: float, out: Bools) -> None:
+    """Whether volume i comes nearer to obstacle i than `margin` [m]."""
+    for i in prange(n):
+        place, turn = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        out[i] = overlaps(volumes[i], place, turn, obstacles[i], margin)
+
+
+@batch(rows=64)
+def limb_touching_rows(
+    n: int,
+    links: Records,
+    groups: Records,
+    turns: Floats,
+    places: Floats,
+    obstacles: Records,
+    margin: float,
+    out: Ints,
+) -> None:
+    """`limb_touching` over a batch: turns (N, 3, 4) of base, mid and end, places (N, 2, 3) of mid and end."""
+    for i in prange(n):
+        base, mid_turn, end_turn = quat_at(turns, i, 0), quat_at(turns, i, 1), quat_at(turns, i, 2)
+        mid, end = vec_at(places, i, 0), vec_at(places, i, 1)
+        out[i] = limb_touching(links, groups, base, mid, mid_turn, end, end_turn, obstacles, margin)
