@@ -184,7 +184,7 @@ class Stage:
         centre, size = (low + high) / 2, np.maximum(high - low, 0.2)
         half = np.tan(FIELD / 2)
         wide = float(np.hypot(size[0], size[2]))
-        far = max(size[1] / (2 * half * SHARE), wide / (2 * half * 1.35)) + wide / 2
+        far = max(size[1] / (2 * half * SHARE), wide / (2 * half * 1.35)) + 0.3 * wide
         centre[1] -= LOWER * 2 * half * far  # the timeline covers the lower end of a window
         return centre, centre + DIRECTION * far
 
@@ -205,7 +205,7 @@ def _dress(server: viser.ViserServer) -> viser.DirectionalLightHandle:
     scene.configure_default_lights(enabled=False)
     scene.configure_environment_map("studio", environment_intensity=0.3)
     sun = scene.add_light_directional(
-        "/sun", color=(255, 246, 236), intensity=1.75, cast_shadow=True, position=(2.6, 5.0, 3.2)
+        "/sun", color=(255, 246, 236), intensity=1.45, cast_shadow=True, position=(2.6, 5.0, 3.2)
     )
     scene.add_light_directional("/rim", color=(206, 224, 255), intensity=0.6, position=(-3.0, 2.5, -4.0))
     scene.add_light_hemisphere("/air", sky_color=(235, 242, 250), ground_color=(190, 180, 170), intensity=0.5)
