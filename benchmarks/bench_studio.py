@@ -103,7 +103,8 @@ def _page(studio: Studio, stages: dict[str, tuple[Callable[[], None], str]]) -> 
         for name, (put, note) in stages.items():
             rows[name] = (_played(page, meter, studio.session, put), note)
         browser.close()
-    return table("A moment in the page, drawing left out", "ms", rows, note="16.7 ms are there for it at 60 Hz.")
+    note = "16.7 ms are there for it at 60 Hz."
+    return table("A moment in the page, drawing left out", "ms", rows, baseline="one figure", note=note)
 
 
 def _empty(session: Session) -> None:

@@ -1,5 +1,6 @@
 """The studio without a browser: clock, history, session, files, tabs, network."""
 
+import asyncio
 import signal
 import socket
 import subprocess
@@ -613,6 +614,29 @@ class TestNetwork:
             assert closed.value.rcvd is not None and closed.value.rcvd.code == 1008
         with connect(address, subprotocols=[protocol], origin=studio.url, max_size=None) as friend:
             assert friend.recv(timeout=20)
+
+    def test_an_upload_that_is_too_large_or_lies_about_its_size_never_fills_the_memory(
+        self, studio: Studio, session: Session
+    ):
+        from viser import _messages
+
+        server = studio._web.viser
+        button = next(iter(server.gui._gui_input_handle_from_uuid))
+
+        def receive(message: object) -> None:
+            handled = server._websock_server._handle_incoming_message(0, message)
+            asyncio.run_coroutine_threadsafe(handled, server.get_event_loop()).result(20)
+
+        def start(name: str, size: int, parts: int) -> None:
+            receive(_messages.FileTransferStartUpload(button, name, f"{name}.bvh", "text/plain", parts, size))
+
+        start("huge", LARGEST_UPLOAD + 1, 300)
+        assert "huge" not in server.gui._current_file_upload_states
+        assert session.message[0] == "error" and "MB" in session.message[1]
+        start("liar", 10, 5)
+        assert "liar" in server.gui._current_file_upload_states
+        receive(_messages.FileTransferPart(button, "liar", 0, b"x" * 11))
+        assert "liar" not in server.gui._current_file_upload_states
 
     def test_a_taken_port_is_followed_by_the_next(self):
         with socket.socket() as taken:

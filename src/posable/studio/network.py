@@ -87,13 +87,7 @@ class Web:
         for shared in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
             sockets.unregister_handler(shared)
 
-        def check_size(client: int, message: Any) -> None:
-            if message.size_bytes > largest_upload:
-                self.viser.gui._current_file_upload_states.pop(message.transfer_uuid, None)
-                size, most = message.size_bytes / 1e6, largest_upload / 1e6
-                refuse(client, f"the file has {size:.0f} MB, more than the {most:.0f} MB that are taken")
-
-        sockets.register_handler(_messages.FileTransferStartUpload, check_size)
+        _bound_uploads(self.viser, largest_upload, refuse)
         name = f"[{host}]" if ":" in host else host
         self.url = f"http://{'localhost' if name in ('0.0.0.0', '[::]') else name}:{self.viser.get_port()}"
 
@@ -113,6 +107,26 @@ def allowed(host: str, headers: Any) -> bool:
         return False
     origin = headers.get("Origin")
     return origin is None or urlsplit(str(origin)).netloc.lower() == asked.lower()
+
+
+def _bound_uploads(server: viser.ViserServer, largest: int, refuse: Callable[[int, str], None]) -> None:
+    """Drop an upload that says it is too large, or that sends more than it said. viser's own handlers run first."""
+    uploads = server.gui._current_file_upload_states
+
+    def started(client: int, message: Any) -> None:
+        if message.size_bytes > largest:
+            uploads.pop(message.transfer_uuid, None)
+            size, most = message.size_bytes / 1e6, largest / 1e6
+            refuse(client, f"the file has {size:.0f} MB, more than the {most:.0f} MB that are taken")
+
+    def went_on(client: int, message: Any) -> None:
+        upload = uploads.get(message.transfer_uuid)
+        if upload is not None and upload["transferred_bytes"] > upload["total_bytes"]:
+            uploads.pop(message.transfer_uuid, None)
+            refuse(client, "more came than was announced")
+
+    server._websock_server.register_handler(_messages.FileTransferStartUpload, started)
+    server._websock_server.register_handler(_messages.FileTransferPart, went_on)
 
 
 def _answer_own_pages_only(sockets: Any, host: str) -> None:
