@@ -1,5 +1,25 @@
-"""The volumes of a body: what it occupies, for looking at it and, later, for asking what it touches."""
+"""The volumes of a body, the scene around it, and what touches what.
+
+`Volumes` are what a body occupies, `Scene` the named obstacles around it; `kernels` holds the compiled questions that
+solvers ask ("does this touch?", "how deep?"), `pairs` which of a body's own volumes are worth asking about, `fitting`
+makes volumes from the mesh of a character.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from .volumes import VolumeMesh, Volumes
 
-__all__ = ["VolumeMesh", "Volumes"]
+if TYPE_CHECKING:
+    from .scene import Scene
+
+__all__ = ["Scene", "VolumeMesh", "Volumes"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Scene":  # compiles kernels, so it is loaded when it is wanted
+        from .scene import Scene
+
+        return Scene
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

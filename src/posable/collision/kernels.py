@@ -280,6 +280,28 @@ def overlap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Reco
         out[i] = overlaps(volumes[i], place, turn, obstacles[i], margin)
 
 
+@batch(rows=2048)
+def all_overlap_rows(
+    n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, margin: float, out: Bools
+) -> None:
+    """Row i: which obstacles volume i, carried by a joint of p (J, 3) and q (J, 4), comes nearer to than `margin`."""
+    for i in prange(n):
+        j = volumes[i]["joint"]
+        place, turn = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        for o in range(obstacles.shape[0]):
+            out[i, o] = overlaps(volumes[i], place, turn, obstacles[o], margin)
+
+
+@batch(rows=2048)
+def all_gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, out: Floats) -> None:
+    """Row i: the gaps of volume i, carried by a joint of p (J, 3) and q (J, 4), to all obstacles [m]."""
+    for i in prange(n):
+        j = volumes[i]["joint"]
+        place, turn = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        for o in range(obstacles.shape[0]):
+            out[i, o], _ = gap(volumes[i], place, turn, obstacles[o])
+
+
 @batch(rows=64)
 def limb_touching_rows(
     n: int,

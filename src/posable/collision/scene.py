@@ -1,0 +1,367 @@
+"""`Scene`: the things around a body that it must not touch.
+
+Boxes, balls, capsules and half spaces are rows that our own kernels read. Meshes go to `coal` (extra `collision`):
+their trees are built when they are added, and moving one only changes where it is.
+
+A scene can change while others ask: every change makes a new snapshot and puts it in place in one step, so a question
+is answered from one state of the scene, never from half a change. Writers wait for each other.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import ArrayLike, Bools, Floats, Records
+from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE, all_gap_rows, all_overlap_rows
+from .placing import in_frame
+
+if TYPE_CHECKING:
+    from .meshes import Mesh
+    from .volumes import Volumes
+
+ORIGIN = (0.0, 0.0, 0.0)
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+MESH = "mesh"
+
+
+@dataclass(frozen=True, eq=False)
+class Thing:
+    """One named obstacle: what it is in its own frame, and where that is."""
+
+    name: str
+    kind: str
+    """"box", "sphere", "capsule", "plane", "ellipsoid" or "mesh"."""
+    sizes: Floats
+    """(3,) half sizes, half-axes or radii [m]."""
+    length: float
+    """Of a capsule, centre to centre, along its own y axis [m]."""
+    position: Floats
+    """(3,) in the world [m]."""
+    orientation: Floats
+    """(4,) `wxyz`."""
+    mesh: Mesh | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Snapshot:
+    things: dict[str, Thing]
+    packed: Records
+    meshes: tuple[Thing, ...]
+
+
+class Scene:
+    """Named obstacles in the world, moving or not. Any number of threads may use and change it.
+
+    ```python
+    scene = ps.Scene()
+    scene.box("table", size=(1.2, 0.04, 0.8), position=(0, 0.74, 0.6))
+    scene.move("table", position=(0, 0.70, 0.6))
+    ```
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now = _Snapshot({}, np.zeros(0, OBSTACLE), ())
+
+    def __len__(self) -> int:
+        return len(self._now.things)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._now.things
+
+    def __getitem__(self, name: str) -> Thing:
+        return _known(self._now.things, name)
+
+    def __repr__(self) -> str:
+        return f"Scene({', '.join(f'{thing.name}: {thing.kind}' for thing in self._now.things.values())})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The obstacles, in the order they were added; `source` of a packed row counts them."""
+        return tuple(self._now.things)
+
+    def box(self, name: str, size: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT) -> Scene:
+        """A box with edges of `size` (3,) [m], its centre at `position`."""
+        return self._put(name, "box", 0.5 * _sizes(name, "size", size, 3), 0.0, position, orientation)
+
+    def sphere(self, name: str, radius: float, position: ArrayLike = ORIGIN) -> Scene:
+        """A ball [m]."""
+        return self._put(name, "sphere", _sizes(name, "radius", [radius], 1), 0.0, position, UPRIGHT)
+
+    def capsule(
+        self,
+        name: str,
+        radius: float,
+        length: float,
+        position: ArrayLike = ORIGIN,
+        orientation: ArrayLike = UPRIGHT,
+        *,
+        end_radius: float | None = None,
+    ) -> Scene:
+        """A capsule of `length` from centre to centre along its y axis, its middle at `position` [m].
+
+        `end_radius`: of its +y end, if it tapers.
+        """
+        radii = _sizes(name, "radius", [radius, radius if end_radius is None else end_radius], 2)
+        if not (np.isfinite(length) and length >= 0.0):
+            raise PosableError(f"capsule {name!r} has length {length}: expected 0 or more metres")
+        return self._put(name, "capsule", radii, float(length), position, orientation)
+
+    def ellipsoid(
+        self, name: str, half_axes: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT
+    ) -> Scene:
+        """An ellipsoid with these half-axes (3,) [m]."""
+        return self._put(name, "ellipsoid", _sizes(name, "half_axes", half_axes, 3), 0.0, position, orientation)
+
+    def plane(self, name: str, position: ArrayLike = ORIGIN, normal: ArrayLike = (0.0, 1.0, 0.0)) -> Scene:
+        """A half space: solid below the plane through `position` whose outward side is `normal`; a floor, a wall."""
+        from ..math import between
+
+        up = _vector(name, "normal", normal, 3)
+        if not np.linalg.norm(up) > 0.0:
+            raise PosableError(f"plane {name!r} has normal {up.tolist()}: expected a direction")
+        return self._put(name, "plane", np.zeros(0), 0.0, position, between((0.0, 1.0, 0.0), up))
+
+    def mesh(
+        self,
+        name: str,
+        vertices: ArrayLike,
+        faces: ArrayLike,
+        position: ArrayLike = ORIGIN,
+        orientation: ArrayLike = UPRIGHT,
+    ) -> Scene:
+        """Triangles: vertices (V, 3) [m] in the mesh's own frame, faces (T, 3). Only the surface is solid.
+
+        Triangles without an area are dropped. Needs the extra `collision`.
+        """
+        from .meshes import Mesh
+
+        return self._put(name, MESH, np.zeros(0), 0.0, position, orientation, Mesh(name, vertices, faces))
+
+    def move(self, name: str, position: ArrayLike | None = None, orientation: ArrayLike | None = None) -> Scene:
+        """Puts an obstacle somewhere else; what is not given stays. A plane's own +y is its normal."""
+        with self._lock:
+            thing = _known(self._now.things, name)
+            moved = replace(
+                thing,
+                position=thing.position if position is None else _vector(name, "position", position, 3),
+                orientation=thing.orientation if orientation is None else _unit(name, orientation),
+            )
+            self._set({**self._now.things, name: moved})
+        return self
+
+    def remove(self, name: str) -> Scene:
+        """Takes an obstacle away."""
+        with self._lock:
+            _known(self._now.things, name)
+            self._set({key: thing for key, thing in self._now.things.items() if key != name})
+        return self
+
+    @property
+    def packed(self) -> Records:
+        """(O,) rows of `OBSTACLE` in the world, read-only: all but meshes. `source` is the place in `names`."""
+        return self._now.packed
+
+    @property
+    def has_meshes(self) -> bool:
+        """Whether questions need `touches` beside the packed rows."""
+        return bool(self._now.meshes)
+
+    def in_frame(self, position: ArrayLike, orientation: ArrayLike) -> Records:
+        """(..., O) the packed rows in a frame at position (..., 3) [m], orientation (..., 4)."""
+        return in_frame(
+            self._now.packed, np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
+        )
+
+    def touches(self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
+        """Whether volumes come nearer to anything than `margin` [m].
+
+        Args:
+            volumes: of a body.
+            positions: (J, 3) places of its joints in the world [m], as `Frames.positions`.
+            orientations: (J, 4).
+            margin: how near; below 0: how far they may sink in (into meshes they may not).
+        """
+        return bool(self._touching(volumes, positions, orientations, margin, True))
+
+    def touching(
+        self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float = 0.0
+    ) -> list[tuple[str, str]]:
+        """(obstacle, volume) names of all that come nearer to each other than `margin` [m]; see `touches`."""
+        return self._touching(volumes, positions, orientations, margin, False)
+
+    def distance(self, volumes: Volumes, positions: Floats, orientations: Floats) -> tuple[float, str, str]:
+        """(distance [m], obstacle, volume) of the nearest pair.
+
+        Below zero: sunk in, see `kernels.gap`; from a mesh it is 0 then. Infinite, with empty names, where there is
+        nothing to be near to.
+        """
+        now = self._now
+        best: tuple[float, str, str] = (np.inf, "", "")
+        places, turns = _joints(volumes.packed, positions, orientations)
+        names = list(now.things)
+        if len(now.packed) and len(volumes):
+            told = all_gaps(volumes.packed, places, turns, now.packed)
+            nearest = int(np.argmin(told))
+            v, o = nearest // len(now.packed), nearest % len(now.packed)
+            best = (float(told[v, o]), names[int(now.packed[o]["source"])], volumes.names[v])
+        for thing in now.meshes:
+            assert thing.mesh is not None
+            away, which = thing.mesh.distance(volumes.packed, places, turns, (thing.position, thing.orientation))
+            if away < best[0]:
+                best = (away, thing.name, volumes.names[which])
+        return best
+
+    def meshes_touch(self, volumes: Records, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
+        """Whether rows of `volumes.PACKED` come nearer to a mesh than `margin` [m]: what a search asks many times.
+
+        Args:
+            volumes: (V,) rows; `joint` chooses a row of the next two.
+            positions: (J, 3) in the world [m], contiguous.
+            orientations: (J, 4), contiguous.
+            margin: how near.
+        """
+        for thing in self._now.meshes:
+            assert thing.mesh is not None
+            if thing.mesh.touching(volumes, positions, orientations, (thing.position, thing.orientation), margin, True):
+                return True
+        return False
+
+    def _touching(
+        self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float, first: bool
+    ) -> list[tuple[str, str]]:
+        now = self._now
+        names = list(now.things)
+        hits = all_overlaps(volumes.packed, positions, orientations, now.packed, margin)
+        found = [(names[int(now.packed[o]["source"])], volumes.names[v]) for v, o in np.argwhere(hits)]
+        if (found and first) or not now.meshes:
+            return found
+        places, turns = _joints(volumes.packed, positions, orientations)
+        for thing in now.meshes:
+            assert thing.mesh is not None
+            place = (thing.position, thing.orientation)
+            hit = thing.mesh.touching(volumes.packed, places, turns, place, margin, first)
+            found += [(thing.name, volumes.names[v]) for v in hit]
+            if found and first:
+                break
+        return found
+
+    def _put(
+        self,
+        name: str,
+        kind: str,
+        sizes: Floats,
+        length: float,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        mesh: Mesh | None = None,
+    ) -> Scene:
+        place, turn = _vector(name, "position", position, 3), _unit(name, orientation)
+        full = np.zeros(3)
+        full[: len(sizes)] = sizes
+        with self._lock:
+            if name in self._now.things:
+                raise PosableError(f"the scene has a {name!r} already; move it, or remove it first")
+            self._set({**self._now.things, name: Thing(name, kind, full, length, place, turn, mesh)})
+        return self
+
+    def _set(self, things: dict[str, Thing]) -> None:
+        """Puts a new state in place; the lock is held."""
+        rows = np.zeros(sum(thing.kind != MESH for thing in things.values()), OBSTACLE)
+        k = 0
+        for source, thing in enumerate(things.values()):
+            if thing.kind != MESH:
+                _pack(rows[k], thing)
+                rows[k]["source"] = source
+                k += 1
+        rows.flags.writeable = False
+        self._now = _Snapshot(things, rows, tuple(thing for thing in things.values() if thing.kind == MESH))
+
+
+def all_overlaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records, margin: float) -> Bools:
+    """(V, O) which volumes, carried by joints (J, 3), (J, 4), come nearer to which obstacles than `margin` [m]."""
+    out = np.zeros((len(volumes), len(obstacles)), np.bool_)
+    places, turns = _joints(volumes, positions, orientations)
+    all_overlap_rows(len(volumes), volumes, places, turns, obstacles, float(margin), out)
+    return out
+
+
+def all_gaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records) -> Floats:
+    """(V, O) `kernels.gap` of every volume, carried by joints (J, 3), (J, 4), to every obstacle [m]."""
+    out = np.zeros((len(volumes), len(obstacles)))
+    places, turns = _joints(volumes, positions, orientations)
+    all_gap_rows(len(volumes), volumes, places, turns, obstacles, out)
+    return out
+
+
+def _joints(volumes: Records, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
+    places = np.ascontiguousarray(positions, dtype=np.float64)
+    turns = np.ascontiguousarray(orientations, dtype=np.float64)
+    count = len(places) if places.ndim else 0
+    if places.shape != (count, 3) or turns.shape != (count, 4):
+        raise ShapeError(f"places and orientations have shapes {places.shape}, {turns.shape}; expected (J, 3), (J, 4)")
+    if len(volumes) and int(volumes["joint"].max()) >= count:
+        raise ShapeError(f"a volume is carried by joint {int(volumes['joint'].max())}, there are {count} joints")
+    return places, turns
+
+
+def _pack(row: Any, thing: Thing) -> None:
+    from ..math import rotate
+
+    start = end = thing.position
+    row["kind"] = KINDS.index(thing.kind)
+    if row["kind"] == CAPSULE:
+        half = rotate(thing.orientation, np.array([0.0, 0.5 * thing.length, 0.0]))
+        start, end = thing.position - half, thing.position + half
+    elif row["kind"] == PLANE:
+        end = rotate(thing.orientation, np.array([0.0, 1.0, 0.0]))
+    sizes = thing.sizes.copy()
+    if row["kind"] == SPHERE:
+        sizes[1] = sizes[0]
+    for name, values in (("p", start), ("e", end), ("r", sizes)):
+        for axis, value in zip("xyz", values, strict=True):
+            row[name + axis] = value
+    for axis, value in zip("wxyz", thing.orientation, strict=True):
+        row["q" + axis] = value
+    if row["kind"] == BOX:
+        row["bound"] = np.linalg.norm(sizes)
+    else:
+        row["bound"] = 0.5 * thing.length + sizes.max()
+
+
+def _known(things: dict[str, Thing], name: str) -> Thing:
+    if name not in things:
+        raise UnknownNameError("obstacle", name, things)
+    return things[name]
+
+
+def _vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (count,):
+        raise ShapeError(f"{what} of {name!r} has shape {array.shape}; expected ({count},)")
+    if not np.isfinite(array).all():
+        raise PosableError(f"{what} of {name!r} is {array.tolist()}: not finite")
+    array.flags.writeable = False
+    return array
+
+
+def _sizes(name: str, what: str, values: ArrayLike, count: int) -> Floats:
+    array = _vector(name, what, values, count)
+    if not (array > 0.0).all():
+        raise PosableError(f"{what} of {name!r} is {array.tolist()}: expected metres above 0")
+    return array
+
+
+def _unit(name: str, values: ArrayLike) -> Floats:
+    q = _vector(name, "orientation", values, 4)
+    size = float(np.linalg.norm(q))
+    if not size > 1e-9:
+        raise PosableError(f"orientation of {name!r} is {q.tolist()}: expected a unit quaternion, wxyz")
+    turned = q / size
+    turned.flags.writeable = False
+    return turned
