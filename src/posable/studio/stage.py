@@ -135,7 +135,7 @@ class Stage:
             self._tile = TILE * factor
             self._floor.cell_size, self._floor.section_size = TILE / 4 * factor, self._tile
             self._floor.width = self._floor.height = 30 * self._tile
-            self._floor.fade_distance = 8 * self._tile
+            self._floor.fade_distance = max(8 * self._tile, 3 * far)
 
     def clear(self) -> None:
         """Take every body off the stage."""
