@@ -1,0 +1,209 @@
+"""An elbow that went into the torso is turned out of it (Unzueta et al. 2008, section 8, Figs. 8 and 9).
+
+The paper measures how deep the arm around the elbow lies in the torso and answers in two ways. A bent arm is turned
+about the line from shoulder to hand, step by step, each by the depth over the length of the upper arm (its factor k is
+1), so the hand stays where it is. A stretched arm has no such circle: the upper arm is turned by the angle that carries
+the deepest point to the outside, again and again, and the forearm follows to where the hand should be, which it may
+then miss.
+
+Decided here: depths come from our own volumes instead of mesh vertices, in the shortest direction instead of one in the
+spine joint's plane; a step is half a degree longer than the paper's, which alone would only ever approach the surface;
+a bent arm that does not get out on the side the depth points to tries the other one, and the answer says when neither
+helps. Limits are not asked: `Limb.solve` is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..collision.kernels import depth, overlaps
+from ..compute import batch, kernel, prange
+from ..compute.types import Bools, Floats, Quat, Records, Vec3
+from ..limb.kernels import Reach, base_at, base_towards, forearm, reach_of, values_of, wrist_of
+from ..math.quaternion import axis_angle, mul, rotate
+from ..math.vector import cross, dot, norm, sub, unit
+from .obstacles import limb_links, limb_obstacles
+
+if TYPE_CHECKING:
+    from ..skeleton import Pose
+    from .humanoid import Humanoid
+
+EXTRA = math.radians(0.5)  # [rad] that a step is longer than the paper's
+STEPS = 200  # of half a degree at least: enough for half a turn to either side
+STRETCHED = 0.1  # an elbow whose circle is smaller than this, in upper arms, is a stretched arm's
+
+
+@dataclass(frozen=True, eq=False)
+class ElbowAnswer:
+    """An arm (or leg) taken out of the trunk."""
+
+    pose: Pose
+    swivel_change: Floats
+    """(...) [rad] by which a bent limb was turned; 0 for a stretched one and where nothing was to do."""
+    residual: Floats
+    """(...) [m] by which the end joint now misses where it was; 0 unless the limb is stretched."""
+    depth: Floats
+    """(...) [m] that is left; at most 0 where it is out."""
+    changed: Bools
+    """(...) whether anything was turned."""
+
+    @property
+    def ok(self) -> Bools:
+        """(...) whether the limb is out of the trunk."""
+        return np.asarray(self.depth <= 0.0)
+
+
+def elbow_out(body: Humanoid, limb: str, pose: Pose) -> ElbowAnswer:
+    """The pose, or batch of poses, with a limb's upper and lower part turned out of the trunk, if they were in it."""
+    part = body.limb(limb)
+    frames = body.skeleton.forward(pose)
+    reading = part.read(pose, frames)
+    made = limb_links(body, limb)
+    trunk = np.isin(body.volumes.packed["joint"][made.obstacles], body.spine)
+    rows = np.ascontiguousarray(limb_obstacles(body, limb, frames)[..., trunk])
+    n = math.prod(pose.shape)
+    values, told = np.empty((n, 7)), np.empty((n, 4))
+    model = part.packed.copy()
+    model["limited"] = 0  # a captured arm may be bent further than the limits say, and keeps its bend
+    elbow_rows(
+        n,
+        model,
+        made.links,
+        made.groups,
+        rows.reshape(n, -1),
+        np.ascontiguousarray(reading.position).reshape(n, 3),
+        np.ascontiguousarray(reading.orientation).reshape(n, 4),
+        np.ascontiguousarray(reading.swivel).reshape(n),
+        values,
+        told,
+    )
+    shape = pose.shape
+    changed = (told[:, 3] > 0.0).reshape(shape)
+    posed = part.pose(pose, values.reshape(*shape, 7), reading)
+    kept = np.where(changed[..., None, None], posed.rotations, pose.rotations)
+    change, residual, deep = (told[:, k].reshape(shape) for k in range(3))
+    return ElbowAnswer(pose.replace(rotations=kept), change, residual, deep, changed)
+
+
+@kernel
+def limb_depth(
+    limb: Any, links: Records, groups: Records, obstacles: Records, base: Quat, bend: float, twist: Quat
+) -> tuple[float, Vec3]:
+    """(how deep [m] the upper and lower part of a limb lie in obstacles, beyond what is soft; the way out)."""
+    mid = rotate(base, (0.0, 0.0, limb["upper"]))
+    middle = mul(forearm(limb, base, bend), twist)
+    worst, way = 0.0, (0.0, 0.0, 0.0)
+    for k in range(groups[1]["last"]):
+        p, q = (0.0, 0.0, 0.0), base
+        if k >= groups[1]["first"]:
+            p, q = mid, middle
+        for o in range(obstacles.shape[0]):
+            row = obstacles[o]
+            if (row["spares"] >> k) & 1 == 0 and overlaps(links[k], p, q, row, 0.0):
+                deep, n = depth(links[k], p, q, row)
+                if deep - row["soft"] > worst:
+                    worst, way = deep - row["soft"], n
+    return worst, way
+
+
+@kernel
+def turned_out(
+    limb: Any, links: Records, groups: Records, obstacles: Records, reach: Reach, swivel: float, orientation: Quat
+) -> tuple[float, float]:
+    """(swivel at which a bent limb is out, depth that is left [m]); the old swivel where there is none."""
+    side, left, first = 0.0, math.inf, math.inf
+    for attempt in range(2):
+        angle, travelled = swivel, 0.0
+        for _ in range(STEPS):
+            base, _ = base_at(limb, reach, angle)
+            twist, _, _ = wrist_of(forearm(limb, base, reach[6]), orientation)
+            left, way = limb_depth(limb, links, groups, obstacles, base, reach[6], twist)
+            if left <= 0.0:
+                return angle, left
+            if side == 0.0:  # the side to which the elbow moves along the way out
+                first = left
+                ahead, _ = base_at(limb, reach, angle + 1e-4)
+                z = (0.0, 0.0, 1.0)
+                side = 1.0 if dot(way, sub(rotate(ahead, z), rotate(base, z))) >= 0.0 else -1.0
+            step = left / limb["upper"] + EXTRA
+            travelled += step
+            angle += side * step
+            if travelled > math.pi:
+                break
+        side = -side
+        if attempt == 1:
+            break
+    return swivel, first
+
+
+@kernel
+def swung_out(
+    limb: Any, links: Records, groups: Records, obstacles: Records, place: Vec3, base: Quat, bend: float, turn: Quat
+) -> tuple[Quat, float, float]:
+    """(base, |v3|, depth that is left [m]) of a stretched limb whose upper part is swung out, the lower following."""
+    left = math.inf
+    for _ in range(STEPS):
+        twist, _, _ = wrist_of(forearm(limb, base, bend), turn)
+        left, way = limb_depth(limb, links, groups, obstacles, base, bend, twist)
+        if left <= 0.0:
+            break
+        bone = rotate(base, (0.0, 0.0, 1.0))
+        axis = cross(bone, way)
+        if norm(axis) < 1e-9:  # the way out is along the bone: turning does not help
+            break
+        swing = axis_angle(unit(axis), left / limb["upper"] + EXTRA)
+        bone = rotate(swing, bone)
+        rest = sub(place, (bone[0] * limb["upper"], bone[1] * limb["upper"], bone[2] * limb["upper"]))
+        normal = cross(bone, rest)
+        if norm(normal) > 1e-9:
+            y = unit(normal)
+            base, _ = base_towards(bone, (limb["flex"] * y[0], limb["flex"] * y[1], limb["flex"] * y[2]))
+        else:
+            base = mul(swing, base)
+        bend = math.atan2(norm(normal), dot(bone, rest))
+    return base, bend, left
+
+
+@batch(rows=64)
+def elbow_rows(
+    n: int,
+    limb: Records,
+    links: Records,
+    groups: Records,
+    obstacles: Records,
+    position: Floats,
+    orientation: Floats,
+    swivel: Floats,
+    values: Floats,
+    told: Floats,
+) -> None:
+    """Row i: the values (7) of a limb out of its obstacles (N, O), and what was done: swivel, residual, depth, done."""
+    for i in prange(n):
+        model = limb[0]
+        e = (position[i, 0], position[i, 1], position[i, 2])
+        turn = (orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3])
+        reach = reach_of(model, e)
+        base, _ = base_at(model, reach, swivel[i])
+        bend, angle, change = reach[6], swivel[i], 0.0
+        twist, swing, _ = wrist_of(forearm(model, base, bend), turn)
+        left, _ = limb_depth(model, links, groups, obstacles[i], base, bend, twist)
+        deep = left
+        if left > 0.0:
+            if reach[5] > STRETCHED * model["upper"]:
+                angle, left = turned_out(model, links, groups, obstacles[i], reach, swivel[i], turn)
+                base, _ = base_at(model, reach, angle)
+                change = angle - swivel[i]
+            else:
+                base, bend, left = swung_out(model, links, groups, obstacles[i], e, base, bend, turn)
+            twist, swing, _ = wrist_of(forearm(model, base, bend), turn)
+        v = values_of(model, base, bend, twist, swing)
+        for k in range(7):
+            values[i, k] = v[k]
+        mid, arm = rotate(base, (0.0, 0.0, model["upper"])), rotate(forearm(model, base, bend), (0.0, 0.0, 1.0))
+        end = (mid[0] + arm[0] * model["lower"], mid[1] + arm[1] * model["lower"], mid[2] + arm[2] * model["lower"])
+        told[i, 0], told[i, 2] = change, left
+        told[i, 1], told[i, 3] = (norm(sub(end, e)), 1.0) if deep > 0.0 else (0.0, 0.0)
