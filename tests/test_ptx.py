@@ -94,7 +94,26 @@ def use_formats() -> None:
     read_decimals(b"1.5 -2e3 4 ", 3), quaternions_from_euler((2, 1, 0), np.ones((ROWS, 3)))
 
 
-USES = [use_formats, use_math, use_skeleton, use_limits, use_body]
+def use_limb() -> None:
+    import posable as ps
+
+    body = ps.figure()
+    pose, arm = body.neutral_pose, body.limb("right_arm")
+    answer = arm.solve([[0.3, -0.2, 0.2]] * ROWS, [1.0, 0.0, 0.0, 0.0])
+    arm.forward(answer.values), body.pose_limb(pose, "right_arm", answer.values)
+    body.place(pose, "right_hand", ps.Target([0.2, 1.0, 0.3], pole=[1.0, 1.0, 0.0]))
+
+
+def use_ranges() -> None:
+    import posable as ps
+
+    found = ps.LimbRange.builtin("right_arm")
+    position, swivel = np.random.default_rng(3).normal(size=(ROWS, 3)), np.linspace(-3.0, 3.0, ROWS)
+    found.contains(position, swivel), found.margins(position, swivel), found.spans(position)
+    found.correct(position, swivel, margin=0.01, smooth=True)
+
+
+USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_body]
 
 
 def modules():

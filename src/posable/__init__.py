@@ -24,6 +24,7 @@ _HOMES = {
     "limits": ["Limits"],
     "formats": ["load", "save"],
     "collision": ["Volumes"],
+    "limb": ["Limb", "LimbRange", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .collision import Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
     from .formats import load, save
+    from .limb import Limb, LimbRange, Target
     from .limits import Limits
     from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
 

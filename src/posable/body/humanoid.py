@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.types import Floats, Ints
+from ..compute.types import ArrayLike, Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
@@ -26,7 +26,9 @@ from .roles import LIMBS, MARKERS, chest_of, parent_role, spine_chain
 
 if TYPE_CHECKING:
     from ..collision import Volumes
+    from ..limb import Search, Target
     from ..limits import Limits
+    from .limbs import BodyLimb, Placement
 
 
 class Humanoid:
@@ -70,6 +72,7 @@ class Humanoid:
         constants |= {j: multiply(turns[role], rest.orientations[j]) for role, j in self.roles.items()}
         self._neutral: dict[int, Floats] = constants
         self._limits = limits
+        self._limbs: dict[str, BodyLimb] = {}
         self._upright, self._rest_hips = turns["hips"], rest.positions[self.roles["hips"]]
 
     def __repr__(self) -> str:
@@ -255,6 +258,54 @@ class Humanoid:
         rotations = posture.rotations.copy()
         rotations[..., rows, :] = self.limits.clamp([posture.roles[row] for row in rows], rotations[..., rows, :])
         return self.pose(posture.replace(rotations=rotations), base=pose)
+
+    # Limbs
+
+    def limb(
+        self,
+        name: str,
+        *,
+        limits: Limits | str | None = "body",
+        search: Search | None = None,
+        reference: str = "transport",
+    ) -> BodyLimb:
+        """One of the four limbs, solved exactly: "right_arm", "left_arm", "right_leg" or "left_leg".
+
+        Args:
+            name: which one.
+            limits: "body": this body's; None: none at all; or other ones.
+            search: how the swivel is searched; the usual way when not given.
+            reference: where swivel 0 is: "transport" or "paper", see `Limb`.
+        """
+        from .limbs import BodyLimb
+
+        if isinstance(limits, str):
+            if limits != "body":
+                raise UnknownNameError("limits", limits, ("body",))
+            if search is None and reference == "transport":
+                if name not in self._limbs:
+                    self._limbs[name] = BodyLimb(self, name, self.limits)
+                return self._limbs[name]
+            limits = self.limits
+        return BodyLimb(self, name, limits, search, reference)
+
+    def place(self, pose: Pose, part: str, target: Target, **options: Any) -> Placement:
+        """The pose with a hand or a foot at a target in the world, the rest of the body as it was.
+
+        Args:
+            pose: one, or a batch that broadcasts with the target.
+            part: "right_hand", "left_hand", "right_foot" or "left_foot".
+            target: where, and how turned; its pole is where the elbow or the knee turns to.
+            **options: for `Limb.solve`: `swivel=`, `preferred=`.
+        """
+        ends = {roles[-1]: limb for limb, roles in LIMBS.items()}
+        if part not in ends:
+            raise UnknownNameError("part that can be placed", part, ends)
+        return self.limb(ends[part]).place(pose, target, **options)
+
+    def pose_limb(self, pose: Pose, limb: str, values: ArrayLike) -> Pose:
+        """The pose with a limb turned to its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
+        return self.limb(limb).pose(pose, values)
 
     @cached_property
     def volumes(self) -> Volumes:

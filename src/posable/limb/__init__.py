@@ -1,0 +1,21 @@
+"""Arms and legs: the exact solver, its swivel search, and what a limb does (`LimbRange`)."""
+
+from .limb import Limb, LimbAnswer, LimbFrames, Obstacles, Target
+from .model import LIMBS, Search
+from .range_answers import Correction, Margins, RangeReport, Spans
+from .ranges import LimbRange
+
+__all__ = [
+    "LIMBS",
+    "Correction",
+    "Limb",
+    "LimbAnswer",
+    "LimbFrames",
+    "LimbRange",
+    "Margins",
+    "Obstacles",
+    "RangeReport",
+    "Search",
+    "Spans",
+    "Target",
+]

@@ -1,0 +1,243 @@
+"""Kernels of one limb: forward kinematics, and the exact inverse at a given swivel.
+
+Kallmann 2008, Eq. 1 to 6, in the robust form of specification limb-and-reach, section 2: the flexion by `atan2` of
+square roots instead of `acos`, the base twist from the bending plane's normal instead of Eq. 4 (which is 0/0 for a
+straight limb), the wrist's quaternion negated instead of its twist wrapped. Defined at full extension, at full
+flexion and on every axis.
+
+What does not depend on the swivel is computed once a target (`reach_of`); a candidate swivel then costs some forty
+multiplications and two square roots (`base_at`), and no trigonometry but the swivel's own sine and cosine.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+from ..compute import kernel
+from ..compute.types import Quat, Vec3
+from ..math.quaternion import axis_angle, conj, mul, rotate
+from ..math.vector import any_perpendicular, cross, dot, norm, reject, unit
+
+Limb: TypeAlias = Any  # the record of `model.LIMB`
+Values: TypeAlias = tuple[float, float, float, float, float, float, float]
+
+# Why a target is not simply reached: bits of one number.
+FAR, NEAR, FLEXION, SINGULAR_REFERENCE = 1, 2, 4, 8
+
+TINY = 1e-6  # [m] a target closer to the base than this has no direction
+STRAIGHT_BACK_COSINE = -math.cos(0.01)  # a swing this close to a half turn has no stable direction
+POLE_CONE = 1.0 - math.cos(math.radians(0.5))  # 1 + cos of the angle to the pole's opposite
+PAPER_AXIS = 1e-3  # sine of the angle to the y axis below which the paper's reference is undefined
+HALF_TURN = 1e-6  # a wrist turned by half a turn has no twist
+
+Reach: TypeAlias = tuple[int, Vec3, Vec3, Vec3, float, float, float]
+
+
+@kernel
+def forward(limb: Limb, v: Values) -> tuple[Vec3, Vec3, Quat]:
+    """(mid, end, orientation of the end) in the limb's frame, from the seven values [rad]."""
+    base = mul(_swing(v[0], v[1]), axis_angle((0.0, 0.0, 1.0), v[2]))
+    middle = mul(base, axis_angle((0.0, 1.0, 0.0), v[3]))
+    mid = rotate(base, (0.0, 0.0, limb["upper"]))
+    arm = rotate(middle, (0.0, 0.0, limb["lower"]))
+    end = (mid[0] + arm[0], mid[1] + arm[1], mid[2] + arm[2])
+    turned = mul(mul(middle, axis_angle((0.0, 0.0, 1.0), v[4])), _swing(v[5], v[6]))
+    return mid, end, turned
+
+
+@kernel
+def reach_of(limb: Limb, target: Vec3) -> Reach:
+    """(flags, n, u, v, centre, radius, |v3|) of a target, all that does not depend on the swivel.
+
+    n points from the base to the target; the orbit circle of the mid joint has its centre at `centre` n and its radius
+    `radius`; u and v = u x n are its axes, u at swivel 0 of the reference. A target that is out of reach, or that needs
+    more or less flexion than the limits allow, is moved along n to the nearest distance that can be had, and flagged.
+    """
+    upper, lower = limb["upper"], limb["lower"]
+    distance = norm(target)
+    flags = 0
+    n = (limb["px"], limb["py"], limb["pz"])  # a target at the base: any direction will do, so the pole's
+    if distance >= TINY:
+        n = unit(target)
+    longest, shortest = upper + lower, abs(upper - lower)
+    if distance > longest:
+        flags |= FAR
+    elif distance < shortest or distance < TINY:
+        flags |= NEAR
+    length = min(max(distance, shortest, TINY), longest)
+    # |v3| = pi - acos(...) (Eq. 2, minus branch) as 2 atan2: no cancellation at either end.
+    a = (longest - length) * (longest + length)
+    b = (length - shortest) * (length + shortest)
+    bend = 2.0 * math.atan2(math.sqrt(max(a, 0.0)), math.sqrt(max(b, 0.0)))
+    if limb["limited"] and not limb["flex_low"] - 1e-12 <= bend <= limb["flex_high"] + 1e-12:
+        if flags == 0:
+            flags |= FLEXION
+        bend = min(max(bend, limb["flex_low"]), limb["flex_high"])
+        length = math.sqrt(upper * upper + lower * lower + 2.0 * upper * lower * math.cos(bend))
+        length = max(length, TINY)
+        a = (longest - length) * (longest + length)
+        b = (length - shortest) * (length + shortest)
+    centre = (upper * upper - lower * lower + length * length) / (2.0 * length)
+    radius = math.sqrt(max(a, 0.0) * max(b, 0.0)) / (2.0 * length)
+    u, defined = reference(limb, n)
+    if not defined:
+        flags |= SINGULAR_REFERENCE
+    return flags, n, u, cross(u, n), centre, radius, bend
+
+
+@kernel
+def reference(limb: Limb, n: Vec3) -> tuple[Vec3, bool]:
+    """(direction of swivel 0 of the orbit circle around n, whether it is defined there).
+
+    Paper: -y made perpendicular to n, undefined on the y axis, where arms hang. Default: the reference at the pole,
+    carried to n by the smallest rotation; undefined only opposite to the pole, behind and above the body.
+    """
+    if limb["paper"]:
+        u = reject((0.0, -1.0, 0.0), n)
+        size = norm(u)
+        if size < PAPER_AXIS:
+            return any_perpendicular(n), False
+        return (u[0] / size, u[1] / size, u[2] / size), True
+    pole, ref = (limb["px"], limb["py"], limb["pz"]), (limb["ux"], limb["uy"], limb["uz"])
+    cosine = 1.0 + dot(pole, n)
+    if cosine < POLE_CONE:
+        return any_perpendicular(n), False
+    a = cross(pole, n)
+    t = cross(a, ref)
+    s = cross(a, t)
+    return unit((ref[0] + t[0] + s[0] / cosine, ref[1] + t[1] + s[1] / cosine, ref[2] + t[2] + s[2] / cosine)), True
+
+
+@kernel
+def base_at(limb: Limb, reach: Reach, swivel: float) -> tuple[Quat, bool]:
+    """(orientation of the base joint at this swivel [rad], whether its swing is defined)."""
+    _, n, u, v, centre, radius, _ = reach
+    angle = limb["sign"] * swivel + limb["offset"]
+    c, s = math.cos(angle), math.sin(angle)
+    w = (u[0] * c + v[0] * s, u[1] * c + v[1] * s, u[2] * c + v[2] * s)
+    mid = unit((n[0] * centre + w[0] * radius, n[1] * centre + w[1] * radius, n[2] * centre + w[2] * radius))
+    normal = cross(w, n)  # of the bending plane: where local y must point, up to the bending's sign
+    flex = limb["flex"]
+    return base_towards(mid, (flex * normal[0], flex * normal[1], flex * normal[2]))
+
+
+@kernel
+def base_towards(mid: Vec3, y: Vec3) -> tuple[Quat, bool]:
+    """(orientation with z along the unit vector `mid` and y along `y`, whether its swing is stable).
+
+    Swing times twist by half-angle algebra: the swing is (1 + z, -y, x, 0) normalised, and the twist about z the one
+    that carries the swung y axis to `y`.
+    """
+    swing = _swing_to(mid)
+    local = rotate(conj(swing), y)
+    # The twist t has cos t = local.y and sin t = -local.x; its half by the form that does not cancel.
+    size = math.sqrt(local[0] * local[0] + local[1] * local[1])
+    c, s = size + local[1], -local[0]
+    if local[1] < 0.0:
+        c, s = abs(local[0]), math.copysign(size - local[1], -local[0])
+    length = math.sqrt(c * c + s * s)
+    twist = (1.0, 0.0, 0.0, 0.0)
+    if length > 0.0:
+        twist = (c / length, 0.0, 0.0, s / length)
+    return mul(swing, twist), mid[2] > STRAIGHT_BACK_COSINE
+
+
+@kernel
+def forearm(limb: Limb, base: Quat, bend: float) -> Quat:
+    """Orientation of the mid joint before its twist, at flexion |v3| = bend [rad]."""
+    half = 0.5 * limb["flex"] * bend
+    return mul(base, (math.cos(half), 0.0, math.sin(half), 0.0))
+
+
+@kernel
+def wrist_of(middle: Quat, orientation: Quat) -> tuple[Quat, Quat, bool]:
+    """(twist about the lower bone, swing of the end, whether the twist is defined) that give the end its orientation.
+
+    Eq. 5 and 6: q = twist * swing. Of q and -q the one with w >= 0, so that the twist stays in [-pi, pi] and its swing
+    is the right one (wrapping the twist instead flips the swing of half of all targets: erratum E3).
+    """
+    q = mul(conj(middle), orientation)
+    if q[0] < 0.0:
+        q = (-q[0], -q[1], -q[2], -q[3])
+    size = math.sqrt(q[0] * q[0] + q[3] * q[3])
+    if size < HALF_TURN:
+        return (1.0, 0.0, 0.0, 0.0), q, False
+    twist = (q[0] / size, 0.0, 0.0, q[3] / size)
+    return twist, mul(conj(twist), q), True
+
+
+@kernel
+def values_of(limb: Limb, base: Quat, bend: float, twist: Quat, swing: Quat) -> Values:
+    """The seven values [rad] of a posture given by its rotations."""
+    z = rotate(base, (0.0, 0.0, 1.0))
+    swing_base = _swing_to(z)
+    v0, v1 = _swing_values(swing_base)
+    rest = mul(conj(swing_base), base)
+    v2 = _wrapped(2.0 * math.atan2(rest[3], rest[0]))
+    v4 = _wrapped(2.0 * math.atan2(twist[3], twist[0]))
+    v5, v6 = _swing_values(swing)
+    return (v0, v1, v2, limb["flex"] * bend, v4, v5, v6)
+
+
+@kernel
+def rotations_of(v: Values) -> tuple[Quat, Quat, Quat]:
+    """(base, mid with its twist, end) local rotations of the three joints, in the limb's frame."""
+    base = mul(_swing(v[0], v[1]), axis_angle((0.0, 0.0, 1.0), v[2]))
+    middle = mul(axis_angle((0.0, 1.0, 0.0), v[3]), axis_angle((0.0, 0.0, 1.0), v[4]))
+    return base, middle, _swing(v[5], v[6])
+
+
+@kernel
+def canonical(limb: Limb, base: Quat) -> Quat:
+    """The base joint's rotation as the limits speak of it: in the canonical frame of the body."""
+    f, b = (limb["fw"], limb["fx"], limb["fy"], limb["fz"]), (limb["bw"], limb["bx"], limb["by"], limb["bz"])
+    return mul(mul(f, base), b)
+
+
+@kernel
+def canonical_inner(limb: Limb, q: Quat) -> Quat:
+    """A rotation of the mid or end joint in the canonical frame."""
+    b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
+    return mul(mul(conj(b), q), b)
+
+
+@kernel
+def _swing_to(z: Vec3) -> Quat:
+    """The swing that carries the z axis to the unit vector z; straight back: the half turn about x."""
+    across = z[0] * z[0] + z[1] * z[1]
+    w = 1.0 + z[2]
+    if z[2] < 0.0:
+        w = across / (1.0 - z[2])  # 1 + z without its cancellation
+    length = math.sqrt(w * w + across)
+    if length == 0.0:
+        return (0.0, 1.0, 0.0, 0.0)
+    return (w / length, -z[1] / length, z[0] / length, 0.0)
+
+
+@kernel
+def _swing(x: float, y: float) -> Quat:
+    angle = math.sqrt(x * x + y * y)
+    k = 0.5 if angle < 1e-8 else math.sin(0.5 * angle) / angle
+    return (math.cos(0.5 * angle), x * k, y * k, 0.0)
+
+
+@kernel
+def _swing_values(q: Quat) -> tuple[float, float]:
+    """(x, y) [rad] of a swing quaternion with no z part."""
+    w, x, y = q[0], q[1], q[2]
+    if w < 0.0:
+        w, x, y = -w, -x, -y
+    sine = math.sqrt(x * x + y * y)
+    k = 2.0 if sine < 1e-9 else 2.0 * math.atan2(sine, w) / sine
+    return (k * x, k * y)
+
+
+@kernel
+def _wrapped(angle: float) -> float:
+    """The angle in [-pi, pi]."""
+    if angle > math.pi:
+        return angle - 2.0 * math.pi
+    if angle < -math.pi:
+        return angle + 2.0 * math.pi
+    return angle

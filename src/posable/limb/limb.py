@@ -1,0 +1,446 @@
+"""`Limb`: an arm or a leg, solved exactly in its own frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..collision.kernels import GROUP, OBSTACLE
+from ..collision.volumes import PACKED
+from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
+from ..limits import Limits
+from .kernels import FAR, NEAR
+from .model import LIMBS, ROLES, SEARCHES, Search, pack_limb
+from .search import FOUND, advance, begin
+from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
+
+if TYPE_CHECKING:
+    from .ranges import LimbRange
+
+NO_ORIENTATION = np.empty((0, 4))
+STRAIGHT_WRIST = np.zeros((1, 3))
+
+plain_begin, plain_advance = getattr(begin, "py_func", begin), getattr(advance, "py_func", advance)
+"""The search's machine as plain Python: a compiled call would cost more than its few comparisons."""
+
+Collides: TypeAlias = Callable[[Floats, float], bool]
+Preferred: TypeAlias = float | ArrayLike | Callable[[Floats], ArrayLike]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a hand or a foot shall be, in the world."""
+
+    position: ArrayLike
+    """(..., 3) [m]."""
+    orientation: ArrayLike | None = None
+    """(..., 4) `wxyz`, canonical: the identity is the part's orientation in the neutral pose. None: as it comes."""
+    pole: ArrayLike | None = None
+    """(..., 3) [m]: the elbow or the knee turns towards this point, as far as the limits allow."""
+
+
+@dataclass(frozen=True, eq=False)
+class LimbFrames:
+    """Where the joints of a limb are, in its frame."""
+
+    mid: Floats
+    """(..., 3) [m]: elbow or knee."""
+    end: Floats
+    """(..., 3) [m]: wrist or ankle."""
+    orientation: Floats
+    """(..., 4): of the hand or foot; the identity at zero posture."""
+
+
+class LimbAnswer:
+    """A limb's posture for a target, or for a batch of them. What is told of it is read when it is asked for."""
+
+    __slots__ = ("_report", "values")
+
+    def __init__(self, values: Floats, report: Records) -> None:
+        self.values = values
+        """(..., 7) [rad]: swing (2), twist, flexion, twist, swing (2)."""
+        self._report = report
+
+    def __repr__(self) -> str:
+        return f"LimbAnswer(values={self.values}, status={self.status!r}, residual={self.residual})"
+
+    @property
+    def status(self) -> Any:
+        """A `Status`, or an int8 array of them (...)."""
+        told = self._report["status"]
+        return told if told.shape else Status(int(told))
+
+    @property
+    def ok(self) -> Any:
+        """Whether the target was reached (...)."""
+        return self._report["status"] == Status.REACHED
+
+    @property
+    def swivel(self) -> Floats:
+        """(...) [rad]: the swivel used."""
+        return np.asarray(self._report["swivel"])
+
+    @property
+    def residual(self) -> Floats:
+        """(...) [m]: distance of the end from its target; infinite for an invalid target."""
+        return np.asarray(self._report["residual"])
+
+    @property
+    def orientation_residual(self) -> Floats:
+        """(...) [rad]: angle of the end from the orientation asked for; 0 where none was."""
+        return np.asarray(self._report["turn"])
+
+    @property
+    def tests(self) -> Ints:
+        """(...): swivels tested, bisections included."""
+        return np.asarray(self._report["tests"])
+
+    @property
+    def failures(self) -> dict[str, Ints]:
+        """(...) each: how many swivels failed by "limits", by "collision", and for having no posture ("singular")."""
+        return {name: np.asarray(self._report[name]) for name in ("limits", "collision", "singular")}
+
+    @property
+    def too_far(self) -> Bools:
+        """(...): whether the target lies beyond the stretched limb."""
+        return np.asarray(self._report["cause"] & FAR != 0)
+
+    @property
+    def too_near(self) -> Bools:
+        """(...): whether the target lies nearer than the folded limb reaches."""
+        return np.asarray(self._report["cause"] & NEAR != 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacles:
+    """What the volumes of a limb must keep out of, in the limb's frame; `body.obstacles` makes them of a pose."""
+
+    links: Records
+    """(L,) volumes of the limb, on its base, mid and end joint."""
+    groups: Records
+    """(3,) rows of `collision.kernels.GROUP`."""
+    rows: Records
+    """(1 or N, O) rows of `collision.kernels.OBSTACLE`."""
+    margin: float = 0.0
+    """[m] to keep away from them."""
+
+    def row(self, i: int) -> Obstacles:
+        """Those of target i alone."""
+        return replace(self, rows=self.rows[i % len(self.rows)][None])
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """Targets as the kernel reads them."""
+
+    places: Floats
+    turns: Floats
+    starts: Floats
+    wrists: Floats
+    model: Records
+
+    def row(self, i: int) -> _Job:
+        """Target i alone."""
+
+        def one(rows: Any) -> Any:
+            return rows if len(rows) < 2 else rows[i : i + 1]
+
+        return _Job(one(self.places), one(self.turns), one(self.starts), one(self.wrists), one(self.model))
+
+    def starting(self, swivel: float) -> _Job:
+        """The same targets at another swivel."""
+        return replace(self, starts=np.array([swivel]))
+
+
+class Limb:
+    """An arm or a leg of two bones: give it a place and an orientation, it gives back seven joint values.
+
+    Positions and orientations are in the limb's own frame (`limb.model`); `Humanoid.limb` makes one of a body, which
+    also reads poses and places hands in the world. Immutable; any number of threads may use it.
+
+    Args:
+        name: "right_arm", "left_arm", "right_leg" or "left_leg".
+        upper: length of the upper bone [m].
+        lower: length of the lower bone [m].
+        limits: what the joints may do, canonical (`Limits.human()`); None does not limit.
+        search: how the swivel is searched; the specification's values when not given.
+        reference: "transport" (default) or "paper": where swivel 0 is, see `limb.kernels.reference`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        upper: float,
+        lower: float,
+        *,
+        limits: Limits | None = None,
+        search: Search | None = None,
+        reference: str = "transport",
+    ) -> None:
+        if name not in LIMBS:
+            raise UnknownNameError("limb", name, LIMBS)
+        if reference not in ("transport", "paper"):
+            raise UnknownNameError("swivel reference", reference, ("transport", "paper"))
+        for what, length in (("upper", upper), ("lower", lower)):
+            if not (np.isfinite(length) and 1e-6 < length < 1e6):
+                raise PosableError(f"the {what} bone is {length} m long; expected between 1e-6 and 1e6")
+        self.name, self.upper, self.lower = name, float(upper), float(lower)
+        self.limits, self.reference = limits, reference
+        self.search = _checked(search or SEARCHES["arm" if name.endswith("arm") else "leg"])
+        self._rows, self._curves = _limit_rows(name, limits)
+        self.packed: Records = pack_limb(
+            name, self.upper, self.lower, (0.0, math.pi), reference == "paper", limits is not None, self.search
+        )
+        self._bones = np.empty((0, 3))
+        if limits is not None:
+            self._bones = _allowed_bones(name, limits)
+            low, high = _flexion_range(name, limits, float(self.packed["flex"][0]))
+            self.packed["flex_low"], self.packed["flex_high"] = low, high
+
+    def __repr__(self) -> str:
+        return f"Limb({self.name!r}, upper={self.upper:.3f}, lower={self.lower:.3f})"
+
+    @property
+    def length(self) -> float:
+        """Upper and lower bone together [m]."""
+        return self.upper + self.lower
+
+    def solve(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike | None = None,
+        *,
+        swivel: ArrayLike | None = None,
+        preferred: Preferred | None = None,
+        wrist: ArrayLike | None = None,
+        obstacles: Obstacles | None = None,
+        collides: Collides | None = None,
+        limb_range: LimbRange | None = None,
+        model: Records | None = None,
+    ) -> LimbAnswer:
+        """The posture that puts the end at `position` with `orientation`.
+
+        Args:
+            position: (..., 3) [m] in the limb's frame.
+            orientation: (..., 4) of the end; None leaves it to `wrist`.
+            swivel: (...) [rad] exactly this swivel, no search.
+            preferred: where the search begins: an angle [rad], one for each target, or a function of the positions.
+            wrist: (..., 3) [rad] the last three values for targets without an orientation; zero when not given.
+            obstacles: what the limb's volumes must keep out of, in its frame; tested in compiled code.
+            collides: a test of your own, called with (values (7,), swivel) of one target; slower than obstacles.
+            limb_range: what such a limb does: targets and swivels outside it are corrected before they are solved.
+            model: the limb's packed rows, one a target, where its bones change their lengths; `packed` when not given.
+        """
+        places = np.asarray(position, dtype=np.float64)
+        turned = None if orientation is None else np.asarray(orientation, dtype=np.float64)
+        start = self._start(places, swivel, preferred)
+        held = STRAIGHT_WRIST if wrist is None else np.asarray(wrist, dtype=np.float64)
+        _check_columns(position=(places, 3), orientation=(turned, 4), wrist=(held, 3))
+        goal = places
+        if limb_range is not None:
+            corrected = limb_range.correct(places, start)
+            places, start = corrected.position, np.asarray(corrected.swivel)
+        leads = [places.shape[:-1], start.shape, () if wrist is None else held.shape[:-1]]
+        shape = leads[0]
+        if any(leads[1:]) or (turned is not None and turned.shape[:-1] != shape):
+            shape = _common_shape(*leads, () if turned is None else turned.shape[:-1])
+        starts = start.reshape(1) if start.size == 1 else _rows(start, shape, 0)
+        wrists = held.reshape(1, 3) if held.size == 3 else _rows(held, shape, 3)
+        turns = NO_ORIENTATION if turned is None else _rows(turned, shape, 4)
+        job = _Job(_rows(places, shape, 3), turns, starts, wrists, self.packed if model is None else model)
+        values, report = self._run(job, FIXED if swivel is not None else SEARCH, obstacles)
+        if collides is not None:
+            self._avoid(job, swivel is not None, obstacles, collides, values, report)
+        if limb_range is not None:
+            _tell_correction(values, report, self, _rows(goal, shape, 3), job.places)
+        return LimbAnswer(values.reshape(*shape, 7), report.reshape(shape))
+
+    def _run(self, job: _Job, mode: int, obstacles: Obstacles | None) -> tuple[Floats, Records]:
+        """One call of the kernel: values (n, 7) and reports (n,)."""
+        n = len(job.places)
+        values, report = np.empty((n, 7)), np.zeros(n, REPORT)
+        around = NOTHING_AROUND if obstacles is None else obstacles
+        rows, margin = around.rows, around.margin
+        solve_rows(
+            *(n, job.model, self._rows, self._curves, self._bones, around.links, around.groups, rows, margin),
+            *(job.places, job.turns, job.starts, mode, job.wrists, values, report),
+        )
+        return values, report
+
+    def _avoid(
+        self, job: _Job, fixed: bool, obstacles: Obstacles | None, collides: Collides, values: Floats, report: Records
+    ) -> None:
+        """Put the targets' postures right that `collides` rejects: the same search, with Python giving the verdicts."""
+        for i in np.flatnonzero(report["found"]).tolist():
+            if not collides(values[i], float(report["swivel"][i])):
+                continue
+            told = report[i : i + 1]
+            told["collision"] += 1
+            one, first = job.row(i), values[i].copy()
+            near = None if obstacles is None else obstacles.row(i)
+            found = None if fixed else self._search_by_hand(one, near, collides, told)
+            if found is None:
+                values[i], told["found"] = first, False
+                if told["status"][0] in (Status.REACHED, Status.SINGULAR):
+                    told["status"] = Status.COLLISION
+                continue
+            values[i], told["swivel"] = found[0][0], found[1]["swivel"][0]
+            for name in ("residual", "turn"):
+                told[name] = found[1][name]
+
+    def _search_by_hand(
+        self, job: _Job, obstacles: Obstacles | None, collides: Collides, told: Records
+    ) -> tuple[Floats, Records] | None:
+        """The search of one target with verdicts from compiled code first and from `collides` last; None: nothing."""
+        state = plain_begin(job.model[0], float(job.starts[0]))
+        found = None
+        while state[0] < FOUND:
+            probe = self._run(job.starting(state[1]), PROBE, obstacles)
+            valid = bool(probe[1]["found"][0])
+            if valid and collides(probe[0][0], state[1]):
+                valid = False
+                told["collision"] += 1
+            for name in ("tests", "limits", "singular", "collision"):
+                told[name] += probe[1][name]
+            if valid:
+                found = probe
+            state = plain_advance(job.model[0], state, valid)
+        return found
+
+    def forward(self, values: ArrayLike) -> LimbFrames:
+        """Where the joints are for the seven values (..., 7) [rad]."""
+        from .solve import forward_rows
+
+        given = np.asarray(values, dtype=np.float64)
+        if not given.shape or given.shape[-1] != 7:
+            raise ShapeError(f"values have shape {given.shape}; expected (..., 7)")
+        rows = np.ascontiguousarray(given.reshape(-1, 7))
+        mid, end, turned = np.empty((len(rows), 3)), np.empty((len(rows), 3)), np.empty((len(rows), 4))
+        forward_rows(len(rows), self.packed, rows, mid, end, turned)
+        shape = given.shape[:-1]
+        return LimbFrames(mid.reshape(*shape, 3), end.reshape(*shape, 3), turned.reshape(*shape, 4))
+
+    def _start(self, places: Floats, swivel: ArrayLike | None, preferred: Preferred | None) -> Floats:
+        """The swivels to take, or to search from."""
+        if swivel is not None:
+            if preferred is not None:
+                raise PosableError("give swivel (exactly this one) or preferred (where to search from), not both")
+            return np.asarray(swivel, dtype=np.float64)
+        if callable(preferred):
+            return np.asarray(preferred(places), dtype=np.float64)
+        return np.asarray(self.search.preferred if preferred is None else preferred, dtype=np.float64)
+
+
+NOTHING_AROUND = Obstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
+
+
+def _tell_correction(values: Floats, report: Records, limb: Limb, goals: Floats, places: Floats) -> None:
+    """Measure from where the targets were asked for, not from where the range has put them."""
+    moved = np.linalg.norm(goals - places, axis=-1) > 0.0
+    if moved.any():
+        away = np.linalg.norm(limb.forward(values).end - goals, axis=-1)
+        report["residual"] = np.where(moved & (report["status"] != Status.INVALID), away, report["residual"])
+        report["status"] = np.where(moved & (report["status"] == Status.REACHED), Status.LIMITS, report["status"])
+
+
+def _rows(array: Floats, shape: tuple[int, ...], columns: int) -> Floats:
+    """Rows of a batch: broadcast over the leading axes, contiguous."""
+    full = (*shape, columns) if columns else shape
+    if array.shape != full:
+        try:
+            array = np.broadcast_to(array, full)
+        except ValueError:
+            raise ShapeError(f"shape {array.shape} does not fit a batch of shape {shape}") from None
+    flat = np.ascontiguousarray(array)
+    return flat.reshape(-1, columns) if columns else flat.reshape(-1)
+
+
+def _common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"leading axes {', '.join(map(str, shapes))} do not broadcast") from None
+
+
+def _check_columns(**named: tuple[Floats | None, int]) -> None:
+    for name, (array, columns) in named.items():
+        if array is not None and (not array.shape or array.shape[-1] != columns):
+            raise ShapeError(f"{name} has shape {array.shape}; expected (..., {columns})")
+
+
+def _checked(search: Search) -> Search:
+    numbers = (search.preferred, search.low, search.high, search.step, search.growth)
+    if not all(map(math.isfinite, numbers)) or search.low > search.high:
+        raise PosableError(f"{search}: expected finite angles with low <= high")
+    if search.step <= 0.0 or search.growth < 0.0 or search.refine < 0:
+        raise PosableError(f"{search}: expected step above 0, growth and refine 0 or more")
+    return search
+
+
+def _limit_rows(name: str, limits: Limits | None) -> tuple[Records, Floats]:
+    """The packed limits of the limb's three joints; some that are never read where there are none."""
+    from ..limits import JointLimit
+
+    if limits is None:
+        limits = Limits({role: JointLimit() for role in ROLES[name]})
+    rows = limits.packed[[limits.index(role) for role in ROLES[name]]]
+    return np.ascontiguousarray(rows), np.array(limits.curves)
+
+
+def _allowed_bones(name: str, limits: Limits, count: int = 24) -> Floats:
+    """(count, 3) unit directions of the upper bone, in the limb's frame, spread over those that the limits allow."""
+    import dataclasses
+
+    from ..math import between
+    from .model import SIDES
+
+    role = ROLES[name][0]
+    sphere = np.arange(1000) + 0.5
+    z, turn = 1.0 - sphere / 500.0, sphere * math.pi * (1.0 + math.sqrt(5.0))
+    across = np.sqrt(1.0 - z * z)
+    directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=-1)
+    swing_only = Limits({role: dataclasses.replace(limits[role], twist=None)})
+    rest = np.array(limits[role].direction) * [-1.0 if limits[role].mirrored else 1.0, 1.0, 1.0]
+    allowed = directions[swing_only.contains(role, between(rest, directions))]
+    if not len(allowed):
+        allowed = rest[None]
+    chosen = [allowed[0]]
+    far = np.full(len(allowed), np.inf)
+    while len(chosen) < min(count, len(allowed)):
+        far = np.minimum(far, np.linalg.norm(allowed - chosen[-1], axis=-1))
+        chosen.append(allowed[int(np.argmax(far))])
+    return np.ascontiguousarray(np.array(chosen) @ np.array(SIDES[name].axes, dtype=np.float64).T)
+
+
+def _flexion_range(name: str, limits: Limits, flex: float) -> tuple[float, float]:
+    """The least and the largest flexion that the mid joint's limit allows [rad], by scanning and bisecting."""
+    from ..math import axis_angle, conjugate, multiply
+    from .model import SIDES
+
+    side = SIDES[name]
+    axis = np.array(side.axes[1], dtype=np.float64) * flex
+    zero = np.array(side.zero, dtype=np.float64)
+    role = ROLES[name][1]
+
+    def fits(bend: ArrayLike) -> Bools:
+        turned = multiply(multiply(conjugate(zero), axis_angle(axis, bend)), zero)
+        return np.asarray(limits.contains(role, turned, 0.0))
+
+    grid = np.linspace(0.0, math.pi, 721)
+    inside = np.flatnonzero(fits(grid))
+    if not len(inside):
+        raise PosableError(f"the limits of {role!r} allow no flexion at all; give it a Hinge that the limb can bend in")
+    low, high = int(inside[0]), int(inside[-1])
+    edges = []
+    for good, bad in ((low, low - 1), (high, high + 1)):
+        a, b = grid[good], grid[bad] if 0 <= bad < len(grid) else grid[good]
+        for _ in range(50):
+            middle = 0.5 * (a + b)
+            a, b = (middle, b) if fits(middle) else (a, middle)
+        edges.append(float(a))
+    return edges[0], edges[1]

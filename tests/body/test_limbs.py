@@ -1,0 +1,142 @@
+"""Limbs of bodies: what is read from a pose can be put back, and hands go where they are sent."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import posable as ps
+import posable.math as pm
+from posable.compute import Status, UnknownNameError
+from posable.limb import LIMBS
+
+RIGS = {
+    "boxing": ("cmu/17_10.bvh", {"repair": "cmu", "first_frame": 1}),
+    "yoga": ("cmu/113_28.bvh", {"repair": "cmu", "first_frame": 1}),
+    "CesiumMan": ("characters/CesiumMan.glb", {}),
+    "knight": ("characters/KayKit_Knight.glb", {}),
+    "RiggedFigure": ("characters/RiggedFigure.glb", {}),
+}
+
+
+@pytest.fixture(scope="module", params=RIGS)
+def motion(request: pytest.FixtureRequest, data_dir: Path) -> ps.Motion:
+    path, options = RIGS[request.param]
+    return ps.load(data_dir / path, **options)
+
+
+@pytest.mark.parametrize("name", LIMBS)
+def test_a_limb_read_from_a_captured_pose_and_posed_back_changes_nothing(motion: ps.Motion, name: str):
+    body = ps.Humanoid(motion.skeleton)
+    limb = body.limb(name)
+    reading = limb.read(motion.pose)
+    back = body.pose_limb(motion.pose, name, reading.values)
+    before, after = motion.skeleton.forward(motion.pose), motion.skeleton.forward(back)
+    assert np.abs(after.positions - before.positions).max() < 1e-9
+    assert pm.angle(after.orientations, before.orientations).max() < 1e-9
+    if motion.pose.offsets is not None:
+        return  # these files change the bones' lengths, and forward() has the skeleton's
+    frames = limb.forward(reading.values)
+    assert np.abs(frames.end - reading.position).max() < 1e-9
+    assert pm.angle(frames.orientation, reading.orientation).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", LIMBS)
+def test_the_swivel_read_is_the_swivel_that_gives_the_elbow_back(motion: ps.Motion, name: str):
+    body = ps.Humanoid(motion.skeleton)
+    limb = body.limb(name, limits=None)
+    reading = limb.read(motion.pose)
+    model = limb._model(motion.pose, motion.skeleton.forward(motion.pose))
+    answer = limb.solve(reading.position, reading.orientation, swivel=reading.swivel, model=model)
+    near = answer.residual < 1e-9
+    assert near.all()
+    posed = limb.pose(motion.pose, answer.values, reading)
+    mid = body.limb_joints(name)[1]
+    moved = motion.skeleton.forward(posed).positions[:, mid] - motion.skeleton.forward(motion.pose).positions[:, mid]
+    # The distance of a stretched limb's end tells its mid joint's place to half the digits only.
+    bent = np.abs(reading.values[:, 3]) > 1e-3
+    assert np.abs(moved[bent]).max() < 1e-9
+    assert np.abs(moved[~bent]).max(initial=0) < 1e-7
+
+
+def test_captured_knees_and_elbows_swivel_as_the_specification_measured(data_dir: Path):
+    motion = ps.load(data_dir / "cmu/17_10.bvh", repair="cmu", first_frame=1)
+    body = ps.Humanoid(motion.skeleton)
+    knee = np.degrees(body.limb("left_leg").read(motion.pose).swivel)
+    assert abs(np.median(knee)) < 15  # forward
+    elbow = np.degrees(body.limb("right_arm").read(motion.pose).swivel)
+    assert 0 < np.median(elbow) < 60  # down and out
+
+
+@pytest.mark.parametrize("part", ["right_hand", "left_hand", "right_foot", "left_foot"])
+def test_a_part_goes_exactly_where_it_is_sent_and_the_rest_stays(motion: ps.Motion, part: str):
+    body = ps.Humanoid(motion.skeleton)
+    step = max(1, len(motion) // 40)
+    poses = motion.pose[::step]
+    before = motion.skeleton.forward(poses)
+    goal = before.positions[:, body.index(part)] + body.leg_length * np.array([0.03, 0.04, 0.05])
+    told = body.place(poses, part, ps.Target(goal))
+    after = motion.skeleton.forward(told.pose)
+    there = after.positions[:, body.index(part)]
+    np.testing.assert_allclose(np.linalg.norm(there - goal, axis=-1), told.residual, atol=1e-12)
+    assert told.residual[told.ok].max(initial=0) < 1e-9
+    assert told.ok.mean() > 0.2  # a straight leg cannot go everywhere, nor a yogi's inside our limits
+    limb = set(motion.skeleton.path(body.index(part))) - set(motion.skeleton.path(body.index(part))[:-3])
+    below = {j for j in range(len(motion.skeleton)) if limb & set(motion.skeleton.path(j))}
+    others = [j for j in range(len(motion.skeleton)) if j not in below]
+    np.testing.assert_array_equal(after.positions[:, others], before.positions[:, others])
+
+
+def test_an_orientation_asked_for_is_the_canonical_one_of_the_part():
+    body = ps.figure()
+    turn = pm.exp([0.2, -0.3, 0.4])
+    told = body.place(body.neutral_pose, "right_hand", ps.Target([-0.25, 1.1, 0.35], turn))
+    assert told.status is Status.REACHED
+    frames = body.skeleton.forward(told.pose)
+    hand = pm.multiply(
+        frames.orientations[body.index("right_hand")], pm.conjugate(body.neutral_orientation("right_hand"))
+    )
+    assert pm.angle(hand, turn) < 1e-9
+    assert told.orientation_residual < 1e-9
+
+
+def test_the_elbow_turns_towards_its_pole():
+    body = ps.figure()
+    goal = [-0.2, 1.2, 0.3]
+    elbow = body.index("right_lower_arm")
+    out = body.place(body.neutral_pose, "right_hand", ps.Target(goal, pole=[-2.0, 1.2, 0.1]))
+    low = body.place(body.neutral_pose, "right_hand", ps.Target(goal, pole=[-0.2, -1.0, 0.1]))
+    places = [body.skeleton.forward(told.pose).positions[elbow] for told in (out, low)]
+    assert out.ok and low.ok
+    assert places[0][0] < places[1][0] - 0.02  # further out to the right, which is -X
+    assert places[1][1] < places[0][1] - 0.02  # further down
+
+
+def test_what_is_too_far_stretches_towards_it_and_a_bad_target_changes_nothing():
+    body = ps.figure()
+    told = body.place(body.neutral_pose, "right_hand", ps.Target([[-3.0, 1.4, 0.0], [np.nan, 0, 0], [-0.3, 1.2, 0.3]]))
+    assert told.status.tolist() == [Status.UNREACHABLE, Status.INVALID, Status.REACHED]
+    assert told.pose.is_finite()
+    np.testing.assert_array_equal(told.pose[1].rotations, body.neutral_pose.rotations)
+    hand = body.skeleton.forward(told.pose).positions[0, body.index("right_hand")]
+    assert hand[0] < -0.6
+    with pytest.raises(UnknownNameError, match="did you mean 'right_hand'"):
+        body.place(body.neutral_pose, "righthand", ps.Target([0, 0, 0]))
+
+
+def test_a_twist_is_handed_out_over_the_joints_a_rig_has_for_it(data_dir: Path):
+    body = ps.Humanoid(ps.load(data_dir / "characters/makehuman/default.mhskel").skeleton)
+    arm = body.limb("right_arm")
+    assert len(arm._driven) > 2
+    values = np.zeros(7)
+    values[3:5] = 1.0, 1.2
+    still, turned = values.copy(), values
+    still[4] = 0.0
+    pose = body.neutral_pose
+    a, b = (body.skeleton.forward(arm.pose(pose, v)) for v in (still, turned))
+    _, mid, end = body.limb_joints("right_arm")
+    way = [j for j in body.skeleton.path(end) if mid in body.skeleton.path(j)]
+    angles = pm.angle(a.orientations[way], b.orientations[way])
+    assert (np.diff(angles) > 0.1).all()  # more and more of it towards the wrist
+    assert angles[-1] == pytest.approx(1.2, abs=1e-9)
+    np.testing.assert_allclose(a.positions[end], b.positions[end], atol=2e-3)
