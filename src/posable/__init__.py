@@ -23,7 +23,7 @@ _HOMES = {
     "skeleton": ["Character", "Frames", "Motion", "Pose", "Skeleton", "SkinnedMesh"],
     "limits": ["Limits"],
     "formats": ["load", "save"],
-    "collision": ["Volumes"],
+    "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
 }
@@ -33,7 +33,7 @@ __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure, samples
-    from .collision import Volumes
+    from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
     from .formats import load, save
     from .limb import Limb, LimbRange, Target
