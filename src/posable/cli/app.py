@@ -11,6 +11,7 @@ import typer
 from .. import __version__
 from ..compute import PosableError
 from . import convert, data, info, view
+from . import range as limb_range
 
 app = typer.Typer(
     name="posable",
@@ -28,6 +29,7 @@ app.command("convert", epilog="Example: posable convert boxing.bvh boxing.glb --
     convert.convert
 )
 app.add_typer(data.app, name="data")
+app.add_typer(limb_range.app, name="range")
 app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
 
 

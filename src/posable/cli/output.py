@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -73,6 +73,23 @@ def busy(what: str) -> Iterator[None]:
     finally:
         timer.cancel()
         status.stop()
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float], None]]:
+    """Give a function that takes the share done, 0 to 1; it shows a bar once the block has run for a second."""
+    from rich.progress import Progress
+
+    bar = Progress(console=_err, transient=True)
+    task = bar.add_task(what, total=1.0)
+    timer = threading.Timer(1.0, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda done: bar.update(task, completed=done)
+    finally:
+        timer.cancel()
+        bar.stop()
 
 
 def say(text: str) -> None:

@@ -1,0 +1,208 @@
+"""`posable range`: learn what a limb does, look at it, judge motions by it, bring them back."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import JsonOption, busy, progress, show_facts, show_table, write_json
+from .reading import FirstOption, FpsOption, RepairOption, ScaleOption, read
+
+if TYPE_CHECKING:
+    from ..limb import LimbRange
+    from ..skeleton import Motion
+
+app = typer.Typer(help="What an arm or a leg does, learned from motions.", no_args_is_help=True)
+
+RangeArgument = Annotated[
+    str, typer.Argument(metavar="RANGE", help="A file, or a limb for the built-in one: right_arm, left_leg, ...")
+]
+FilesArgument = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Motions, or folders of them.")]
+MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".npz")
+LimbOption = Annotated[str, typer.Option(help="right_arm, left_arm, right_leg or left_leg.")]
+
+
+@app.command("fit", epilog="Example: posable range fit clips/ arm.npz --limb right_arm --repair cmu --first-frame 1")
+def fit_range(
+    files: FilesArgument,
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, .npz.")],
+    limb: LimbOption = "right_arm",
+    samples: Annotated[int, typer.Option(help="Directions of the table.")] = 1000,
+    radius: Annotated[float, typer.Option(help="How far an example counts [degrees].")] = 10.0,
+    min_count: Annotated[int, typer.Option(help="Examples a direction needs.")] = 5,
+    trim: Annotated[float, typer.Option(help="Share of examples left out at each end.")] = 0.001,
+    fill_holes: Annotated[bool, typer.Option(help="Let holes belong to the range.")] = True,
+    harmonics: Annotated[int | None, typer.Option(metavar="DEGREE", help="The compact form, of this degree.")] = None,
+    most: Annotated[int | None, typer.Option(help="At most so many poses of each file, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
+    scale: ScaleOption = None,
+    fps: FpsOption = None,
+    first_frame: FirstOption = 0,
+    repair: RepairOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Learn a range from motions; it is for a limb of the first body."""
+    from ..body import Humanoid
+    from ..limb import LimbRange
+
+    motions = [read(path, scale, fps, first_frame, repair) for path in _listed(files)]
+    with progress(f"learning the {limb.replace('_', ' ')}") as share:
+        found = LimbRange.fit(
+            Humanoid(motions[0].skeleton),
+            limb,
+            motions,
+            samples=samples,
+            radius=math.radians(radius),
+            min_count=min_count,
+            trim=trim,
+            fill_holes=fill_holes,
+            kind="table" if harmonics is None else "harmonics",
+            degree=harmonics or 4,
+            most=most,
+            seed=seed,
+            progress=share,
+        )
+    found.save(output)
+    facts = {"output": str(output), "bytes": output.stat().st_size, **_facts(found)}
+    if not write_json(json, facts):
+        show_facts(output.name, facts)
+
+
+@app.command("show", epilog="Example: posable range show right_arm --picture arm.png")
+def show_range(
+    range_: RangeArgument,
+    picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw it around a figure, and as a map.")] = None,
+    json: JsonOption = None,
+) -> None:
+    """Tell what a range was learned from, and draw it."""
+    found = _range(range_)
+    facts = {"range": range_, **_facts(found)}
+    if picture is not None:
+        from ..evaluate.range_picture import save_range_picture
+
+        with busy("drawing"):
+            save_range_picture(found, picture)
+        facts["picture"] = str(picture)
+    if not write_json(json, facts):
+        show_facts(range_, facts)
+
+
+@app.command("check", epilog="Example: posable range check right_arm boxing.bvh --repair cmu --first-frame 1")
+def check_motions(
+    range_: RangeArgument,
+    files: FilesArgument,
+    scale: ScaleOption = None,
+    fps: FpsOption = None,
+    first_frame: FirstOption = 0,
+    repair: RepairOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Tell how many frames of motions lie outside a range, and why."""
+    found = _range(range_)
+    rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in _listed(files)]
+    if not write_json(json, {"range": range_, "files": rows}):
+        show_table(f"frames outside the {found.name.replace('_', ' ')}'s range", rows)
+
+
+@app.command("correct", epilog="Example: posable range correct right_arm boxing.bvh inside.bvh --smooth --repair cmu")
+def correct_motion(
+    range_: RangeArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A motion.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")],
+    margin: Annotated[float, typer.Option(help="How far inside to stay [degrees].")] = 0.0,
+    smooth: Annotated[bool, typer.Option("--smooth", help="Never jump, also where the far side changes.")] = False,
+    scale: ScaleOption = None,
+    fps: FpsOption = None,
+    first_frame: FirstOption = 0,
+    repair: RepairOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Bring a limb of a motion into a range and write the motion; the hand keeps its orientation where it can."""
+    from ..body import Humanoid
+    from ..formats import save
+
+    found = _range(range_)
+    motion = read(file, scale, fps, first_frame, repair)
+    body = Humanoid(motion.skeleton)
+    limb = body.limb(found.name, limits=None)
+    reading = limb.read(motion.pose)
+    answer = found.for_limb(limb).correct(reading.position, reading.swivel, margin=math.radians(margin), smooth=smooth)
+    rows = answer.changed.nonzero()[0]
+    pose = motion.pose
+    if len(rows):
+        solved = limb.solve(answer.position[rows], reading.orientation[rows], swivel=answer.swivel[rows])
+        rotations = pose.rotations.copy()
+        rotations[rows] = limb.pose(pose[rows], solved.values).rotations
+        pose = pose.replace(rotations=rotations)
+    with busy(f"writing {output.name}"):
+        save(motion.replace(pose=pose), output)
+    facts = {
+        "file": str(file),
+        "output": str(output),
+        "frames": len(motion),
+        "frames_changed": len(rows),
+        **{f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()},
+    }
+    if not write_json(json, facts):
+        show_facts(output.name, facts)
+
+
+def _listed(paths: list[Path]) -> list[Path]:
+    """Files, and what lies in folders that can be read as a motion."""
+    from ..compute import PosableError
+
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        found += [file for file in inside if not path.is_dir() or file.suffix.lower() in MOTIONS]
+    if not found:
+        raise PosableError(
+            f"no motions in {', '.join(map(str, paths))}; expected files that end in {', '.join(MOTIONS)}"
+        )
+    return found
+
+
+def _range(name: str) -> LimbRange:
+    from ..limb import LIMBS, LimbRange
+
+    return LimbRange.builtin(name) if name in LIMBS else LimbRange.load(name)
+
+
+def _facts(found: LimbRange) -> dict[str, Any]:
+    told, how = found.report, found.settings
+    return {
+        "limb": found.name,
+        "kind": "table" if found.coefficients is None else "harmonics",
+        "examples": told.examples,
+        "bent": told.bent,
+        "dropped": told.dropped,
+        "directions": f"{told.kept} of {told.samples}, {told.filled} filled",
+        "sphere_percent": round(100.0 * told.area, 1),
+        "radius_degrees": round(math.degrees(how["radius"]), 2),
+        "min_count": how["min_count"],
+        "trim": how["trim"],
+        "sources": dict(told.sources),
+        "origin": told.origin,
+    }
+
+
+def _checked(found: LimbRange, motion: Motion, path: Path) -> dict[str, Any]:
+    from ..body import Humanoid
+
+    limb = Humanoid(motion.skeleton).limb(found.name, limits=None)
+    own, reading = found.for_limb(limb), limb.read(motion.pose)
+    outside = ~own.contains(reading.position, reading.swivel)
+    margins = own.margins(reading.position, reading.swivel)
+    frames = max(len(motion), 1)
+    return {
+        "file": path.name,
+        "frames": len(motion),
+        "outside": int(outside.sum()),
+        "percent": round(100.0 * float(outside.sum()) / frames, 2),
+        "direction": int((margins.direction < -1e-6).sum()),
+        "distance": int((margins.distance < -1e-9).sum()),
+        "swivel": int((margins.swivel < -1e-9).sum()),
+    }

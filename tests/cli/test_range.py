@@ -1,0 +1,106 @@
+"""`posable range` as a person meets it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.body import Humanoid
+from posable.cli.app import run
+
+
+@pytest.fixture
+def posable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Call `posable ARGS` in this process; gives (exit code, stdout, stderr)."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["posable", *map(str, args)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as stop:
+            run()
+        out, err = capsys.readouterr()
+        return (0 if stop.value.code is None else int(stop.value.code)), out, err
+
+    return call
+
+
+@pytest.fixture
+def clips(tmp_path: Path) -> Path:
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    ps.save(ps.samples.dance(), folder / "dance.bvh")
+    ps.save(ps.samples.reach(), folder / "reach.bvh")
+    (folder / "notes.txt").write_text("not a motion")
+    return folder
+
+
+@pytest.mark.parametrize("command", ["fit", "show", "check", "correct"])
+def test_every_command_has_help_with_an_example(posable, command: str):
+    code, out, _ = posable("range", command, "--help")
+    assert code == 0 and "Usage" in out and "Example: posable range" in out
+
+
+def test_a_range_is_fitted_shown_and_used_to_check(posable, clips: Path, tmp_path: Path):
+    file = tmp_path / "arm.npz"
+    code, out, _ = posable("range", "fit", clips, file, "--json", "-", "--min-count", 1)
+    assert code == 0
+    told = json.loads(out)
+    assert told["limb"] == "right_arm" and len(told["sources"]) == 2 and told["bytes"] == file.stat().st_size
+    code, out, _ = posable("range", "show", file)
+    assert code == 0 and "dance" in out and "right_arm" in out
+    code, out, _ = posable("range", "check", file, clips / "dance.bvh", "--json", "-")
+    assert code == 0
+    (row,) = json.loads(out)["files"]
+    assert row["frames"] == len(ps.samples.dance()) and row["percent"] < 3.0
+
+
+def test_a_compact_range_is_smaller(posable, clips: Path, tmp_path: Path):
+    code, _, _ = posable(
+        "range", "fit", clips / "dance.bvh", tmp_path / "leg.npz", "--limb", "left_leg", "--harmonics", 3
+    )
+    assert code == 0
+    assert (tmp_path / "leg.npz").stat().st_size < 1700
+    assert ps.LimbRange.load(tmp_path / "leg.npz").name == "left_leg"
+
+
+def test_a_range_is_drawn(posable, tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    code, _, _ = posable("range", "show", "left_leg", "--picture", tmp_path / "leg.png")
+    assert code == 0
+    assert (tmp_path / "leg.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("options", [[], ["--smooth"], ["--margin", 3]])
+def test_a_corrected_motion_is_inside(posable, clips: Path, tmp_path: Path, options: list):
+    """A dance with the elbow turned inside out comes back."""
+    motion = ps.load(clips / "dance.bvh")
+    body = Humanoid(motion.skeleton)
+    arm = body.limb("right_arm", limits=None)
+    reading = arm.read(motion.pose)
+    turned = arm.solve(reading.position, reading.orientation, swivel=reading.swivel + np.pi)
+    wrong, right = tmp_path / "wrong.bvh", tmp_path / "right.bvh"
+    ps.save(motion.replace(pose=arm.pose(motion.pose, turned.values)), wrong)
+    code, out, _ = posable("range", "check", "right_arm", wrong, "--json", "-")
+    before = json.loads(out)["files"][0]["outside"]
+    assert code == 0 and before > 0.5 * len(motion)
+    code, out, _ = posable("range", "correct", "right_arm", wrong, right, "--json", "-", *options)
+    assert code == 0
+    assert json.loads(out)["frames_changed"] >= before
+    found, back = ps.LimbRange.builtin("right_arm"), ps.load(right)
+    limb = Humanoid(back.skeleton).limb("right_arm", limits=None)
+    reading = limb.read(back.pose)
+    margins = found.for_limb(limb).margins(reading.position, reading.swivel)
+    # BVH keeps six digits of angles
+    assert min(margins.direction.min(), margins.distance.min(), margins.swivel.min()) > -1e-4
+
+
+def test_mistakes_are_told_in_one_line(posable, tmp_path: Path):
+    for args, says in (
+        (["show", "right_hand"], "no such file"),
+        (["fit", tmp_path, tmp_path / "x.npz"], "no motions"),
+        (["check", "right_arm", tmp_path / "nowhere.bvh"], "no such file"),
+    ):
+        code, _, err = posable("range", *args)
+        assert code == 1 and says in err and err.count("\n") == 1
