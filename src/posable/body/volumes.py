@@ -19,6 +19,7 @@ import numpy as np
 from ..collision import Volumes
 from ..compute.types import Floats
 from ..math import axis_angle, conjugate, multiply, rotate
+from .skins import skin_volumes
 from .soles import Sole, sole_of, stature
 
 if TYPE_CHECKING:
@@ -54,7 +55,13 @@ _HAND_JOINTS = {
 
 
 def body_volumes(body: Humanoid) -> Volumes:
-    """Volumes of a body, carried by its joints: torso, head, limbs with their taper, hands with a thumb, feet."""
+    """Volumes of a body, carried by its joints: torso, head, limbs with their taper, hands with a thumb, feet.
+
+    A body with a skin has one volume a part, fitted to it.
+    """
+    skin = skin_volumes(body)
+    if skin is not None:
+        return skin
     frames = body.skeleton.forward(body.neutral_pose)
     joints = dict(body.roles)
     for role, name in _HAND_JOINTS.items():
