@@ -39,7 +39,8 @@ class Window:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(studio.url)
+        # A page that draws slowly lowers its resolution when it likes, also between two pictures to be compared.
+        self.page.goto(f"{studio.url}/?fixedDpr=1")
         self.page.get_by_text("Timeline").wait_for()
         wait(lambda: set(self.session.server.get_clients()) - before, "the window to connect")
         self.client = self.session.server.get_clients()[max(self.session.server.get_clients())]
@@ -220,6 +221,7 @@ def test_the_figure_is_on_the_screen(window: Window, session: Session):
     height, width = changed.shape
     assert np.ptp(rows) > 0.4 * height, "the figure should be large"
     assert rows.min() > 4 and columns.min() > 4 and columns.max() < width - 4, "the figure should be in full view"
+    assert rows.max() < height - 2, "the feet should be above the timeline"
     middle = np.median(columns)
     assert 0.35 * width < middle < 0.65 * width, "the figure should be in the middle"
     colour = np.median(with_body[changed], axis=0)

@@ -23,7 +23,7 @@ FIELD = np.deg2rad(32.0)
 """Vertical field of view of a window: long enough that a body is not distorted."""
 DIRECTION = np.array([0.62, 0.26, 1.0]) / np.linalg.norm([0.62, 0.26, 1.0])
 """From a body to the camera: in front of it, to its left, a little above."""
-SHARE, LOWER = 0.74, 0.07
+SHARE, LOWER = 0.66, 0.085
 """Shares of a window's height: what bodies take of it, and how far above its middle they stand."""
 TILE = 2.0
 """After so many metres the ground repeats."""
