@@ -14,13 +14,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..collision import pairs as pairs_of
-from ..collision.kernels import GROUP, OBSTACLE
-from ..collision.placing import in_frame, volume_obstacles
-from ..compute import UnknownNameError
-from ..compute.types import Bools, Ints, Records
+from ..collision.kernels import GROUP, OBSTACLE, shape_of
+from ..collision.kernels import placed as placed_volume
+from ..collision.placing import seen_from, set_shape, volume_obstacles
+from ..compute import UnknownNameError, batch, prange
+from ..compute.types import Bools, Floats, Ints, Records
 from ..limb.model import ROLES
 from ..math import axis_angle, exp, multiply, rotate
+from ..skeleton.forward import quat_at, vec_at
 from .canonical import CanonicalPose
+from .limb_kernels import frame_of
 from .roles import ROLES as ALL_ROLES
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 
 SOFT = 0.012
 """[m] How far two volumes of a body of 1.75 m may sink into each other before that is a collision."""
+
+NOTHING: Records = np.zeros(0, OBSTACLE)
+NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
 
 SAMPLES = 400
 """Poses from which the pairs are learned."""
@@ -111,8 +117,8 @@ class LimbLinks:
     """(L,) which volumes of the body they are."""
     obstacles: Ints
     """(O,) volumes of the rest of the body that at least one link must keep out of."""
-    spares: Ints
-    """(O,) links, as bits, that may touch each of them."""
+    own: Records
+    """(O,) rows of `OBSTACLE` for them, not placed yet: `source` is -1 - v, `spares` the links that may touch them."""
 
 
 def limb_links(body: Humanoid, limb: str) -> LimbLinks:
@@ -146,20 +152,16 @@ def limb_obstacles(
         scene: obstacles in the world; its meshes are asked by `Scene.touches`.
         itself: whether the limb must keep out of the body's own volumes.
     """
-    made = limb_links(body, limb)
-    frame, origin = body.limb(limb)._frame(frames)
-    rows: list[Records] = []
-    if itself:
-        volumes = np.ascontiguousarray(body.volumes.packed[made.obstacles])
-        own = volume_obstacles(volumes, frames.positions, frames.orientations, origin, frame)
-        own["source"], own["spares"] = -1 - made.obstacles, made.spares
-        own["soft"] = self_collision(body).soft
-        rows.append(own)
-    if scene is not None:
-        rows.append(in_frame(scene.packed, origin, frame))
-    if not rows:
-        return in_frame(np.zeros(0, OBSTACLE), origin, frame)
-    return np.concatenate(rows, axis=-1)
+    made, part = limb_links(body, limb), body.limb(limb)
+    own = made.own if itself else NOTHING
+    around = NOTHING if scene is None else scene.packed
+    shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
+    n = math.prod(shape)
+    out = np.empty((n, len(own) + len(around)), OBSTACLE)
+    places = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
+    turns = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
+    limb_obstacle_rows(n, part.packed, part._place, body.volumes.packed, own, around, places, turns, out)
+    return out.reshape(*shape, len(own) + len(around))
 
 
 def _links(body: Humanoid, limb: str) -> LimbLinks:
@@ -186,7 +188,11 @@ def _links(body: Humanoid, limb: str) -> LimbLinks:
     kept = wanted.any(axis=0)
     bits = (1 << np.arange(len(own), dtype=np.int64))[:, None]
     spares = np.where(wanted[:, kept], 0, bits).sum(axis=0, dtype=np.int64)
-    return LimbLinks(links, _groups(links), own, others[kept], spares)
+    rows = np.zeros(int(kept.sum()), OBSTACLE)
+    rows["source"], rows["spares"], rows["soft"] = -1 - others[kept], spares, self_collision(body).soft
+    rows["bound"] = packed["bound"][others[kept]]
+    rows.flags.writeable = False
+    return LimbLinks(links, _groups(links), own, others[kept], rows)
 
 
 def _groups(links: Records) -> Records:
@@ -236,3 +242,34 @@ def _poses_inside_limits(body: Humanoid, seed: int) -> Pose:
         turns[k] = np.random.default_rng([seed, k]).normal(size=(len(roles), 3))
     pose = body.pose(CanonicalPose(roles, exp(turns), np.zeros((SAMPLES, 3))))
     return body.clamp(pose)
+
+
+@batch(rows=512)
+def limb_obstacle_rows(
+    n: int,
+    limb: Records,
+    places: Records,
+    volumes: Records,
+    own: Records,
+    around: Records,
+    positions: Floats,
+    orientations: Floats,
+    out: Records,
+) -> None:
+    """Row i: the body's own volumes, then the obstacles around, in the limb's frame of pose i."""
+    for i in prange(n):
+        frame = frame_of(limb[0], places[0], orientations, i)
+        origin = vec_at(positions, i, places[0]["base"])
+        for k in range(own.shape[0] + around.shape[0]):
+            if k < own.shape[0]:
+                row = own[k]
+                volume = volumes[-1 - row["source"]]
+                joint = volume["joint"]
+                shape = placed_volume(volume, vec_at(positions, i, joint), quat_at(orientations, i, joint))
+            else:
+                row = around[k - own.shape[0]]
+                shape = shape_of(row)
+            told = out[i, k]
+            set_shape(told, seen_from(shape, origin, frame))
+            told["source"], told["spares"] = row["source"], row["spares"]
+            told["bound"], told["soft"] = row["bound"], row["soft"]

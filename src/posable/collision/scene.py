@@ -65,8 +65,9 @@ class Scene:
     """
 
     def __init__(self) -> None:
+        self._now: _Snapshot
         self._lock = threading.Lock()
-        self._now = _Snapshot({}, np.zeros(0, OBSTACLE), ())
+        self._set({})
 
     def __len__(self) -> int:
         return len(self._now.things)
