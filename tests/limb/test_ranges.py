@@ -173,23 +173,31 @@ def circles(count: int, points: int):
         yield np.cos(turn)[:, None] * a + np.sin(turn)[:, None] * b
 
 
+def turned(found: ps.LimbRange, path: np.ndarray, smooth: bool) -> np.ndarray:
+    """Steps [degrees] of the corrected direction along a path of directions."""
+    moved = found.correct(path * 0.7 * (found.upper + found.lower), 0.5, smooth=smooth).position
+    moved /= np.linalg.norm(moved, axis=-1, keepdims=True)
+    return np.degrees(2.0 * np.arcsin(np.minimum(np.linalg.norm(np.diff(moved, axis=0), axis=-1) / 2.0, 1.0)))
+
+
 @pytest.mark.parametrize("name", ["right_arm", "right_leg"])
 def test_the_smooth_correction_never_jumps(builtin, name):
-    """Steps of the answer shrink with the steps of the target; those of the nearest one do not."""
+    """A step of the target cut into a hundred: the answer's steps become small too; those of the nearest one do not."""
     found = builtin[name]
-    length = found.upper + found.lower
-    largest = {}
-    for points in (720, 7200, 72000):
+    nearest, largest = [], 0.0
+    for circle in circles(20, 720):
         for smooth in (False, True):
-            steps = []
-            for circle in circles(10, points):
-                answer = found.correct(circle * 0.7 * length, 0.5, smooth=smooth)
-                n = answer.position / np.linalg.norm(answer.position, axis=-1, keepdims=True)
-                steps.append(2.0 * np.arcsin(np.linalg.norm(np.diff(n, axis=0), axis=-1) / 2.0))
-            largest[points, smooth] = np.degrees(np.concatenate(steps).max())
-    assert all(largest[points, False] > 30.0 for points in (720, 7200, 72000))
-    assert largest[720, True] < 10.0
-    assert largest[72000, True] < 0.15 * largest[7200, True]
+            steps = turned(found, circle, smooth)
+            at = int(np.argmax(steps))
+            share = np.linspace(0.0, 1.0, 101)[:, None]
+            finer = turned(found, circle[at] * (1.0 - share) + circle[at + 1] * share, smooth).max()
+            if smooth:
+                largest = max(largest, float(steps.max()))
+                assert finer < 0.35  # [degrees], for steps of 0.005
+            else:
+                nearest.append(finer)
+    assert max(nearest) > 60.0
+    assert largest < 10.0
 
 
 def test_the_smooth_swivel_never_jumps(builtin):

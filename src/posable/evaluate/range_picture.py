@@ -68,7 +68,7 @@ def save_range_picture(found: LimbRange, path: str | os.PathLike[str], body: Hum
     require("matplotlib", "plots")
     from matplotlib.figure import Figure
 
-    page = Figure(figsize=(12.0, 6.2), dpi=110, layout="constrained")
+    page = Figure(figsize=(12.0, 6.2), dpi=90, layout="constrained")
     left, right = page.subplots(1, 2, width_ratios=[1.0, 1.05])
     left.imshow(net_picture(found, body))
     left.set_axis_off()
@@ -157,9 +157,8 @@ def _draw_map(axes: Any, found: LimbRange) -> None:
         axes.plot(x, y, "+", color="black", markersize=7)
         axes.annotate(name, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=9)
     joint = "elbow" if found.name.endswith("arm") else "knee"
-    axes.set(
-        xlim=(-2.1, 2.1), ylim=(-2.1, 2.1), aspect="equal", title=f"seen from inside; fans: where the {joint} may be"
-    )
+    axes.set(xlim=(-2.1, 2.1), ylim=(-2.1, 2.1), aspect="equal")
+    axes.set_title(f"all directions, seen from inside; the fans open to where the {joint} may be", fontsize=10)
     axes.set_axis_off()
 
 
