@@ -140,3 +140,73 @@ def test_a_twist_is_handed_out_over_the_joints_a_rig_has_for_it(data_dir: Path):
     assert (np.diff(angles) > 0.1).all()  # more and more of it towards the wrist
     assert angles[-1] == pytest.approx(1.2, abs=1e-9)
     np.testing.assert_allclose(a.positions[end], b.positions[end], atol=2e-3)
+
+
+def touching_pairs(body: ps.Humanoid, pose: ps.Pose, limb: str) -> list[tuple[str, str]]:
+    """Pairs of the body's own volumes that touch and of which one is the limb's."""
+    from posable.body.obstacles import limb_links, self_collision
+
+    own = {body.volumes.names[k] for k in limb_links(body, limb).volumes}
+    return [pair for pair in self_collision(body).touching(body.skeleton.forward(pose)) if own & set(pair)]
+
+
+def test_the_elbow_keeps_out_of_the_body():
+    body = ps.figure()
+    rng = np.random.default_rng(3)
+    goals = rng.uniform([-0.35, 0.95, 0.1], [0.25, 1.5, 0.35], size=(300, 3))
+    poses = ps.Pose.stack([body.neutral_pose] * len(goals))
+    blind = body.place(poses, "right_hand", ps.Target(goals))
+    careful = body.place(poses, "right_hand", ps.Target(goals), itself=True)
+    hits = [
+        sum(bool(touching_pairs(body, told.pose[k], "right_arm")) for k in np.flatnonzero(told.ok))
+        for told in (blind, careful)
+    ]
+    assert hits[0] > 5  # otherwise this test shows nothing
+    assert hits[1] == 0
+    assert (careful.status == Status.COLLISION).sum() + careful.ok.sum() > 100
+    assert careful.residual[careful.ok].max() < 1e-9
+
+
+def test_the_arm_keeps_out_of_a_table():
+    body = ps.figure()
+    target = ps.Target([-0.3, 1.27, 0.3], pole=[-0.3, -1.0, 0.2])
+    table = ps.Scene().box("table", (0.6, 0.04, 0.9), (-0.52, 1.13, 0.35))
+    volumes = body.volumes
+
+    def touches(scene: ps.Scene, pose: ps.Pose) -> bool:
+        frames = body.skeleton.forward(pose)
+        return scene.touches(volumes, frames.positions, frames.orientations)
+
+    start = body.place(body.neutral_pose, "right_hand", target).pose
+    told = body.place(body.neutral_pose, "right_hand", target, scene=table)
+    assert touches(table, start)  # the elbow hangs into the table top
+    assert told.status is Status.REACHED
+    assert not touches(table, told.pose)
+
+
+def test_a_scene_s_meshes_are_kept_out_of_too():
+    pytest.importorskip("coal")
+    body = ps.figure()
+    corners = np.array([[x, y, z] for x in (-0.82, -0.22) for y in (1.11, 1.15) for z in (-0.1, 0.8)])
+    faces = [
+        [0, 1, 3],
+        [0, 3, 2],
+        [4, 6, 7],
+        [4, 7, 5],
+        [0, 4, 5],
+        [0, 5, 1],
+        [2, 3, 7],
+        [2, 7, 6],
+        [0, 2, 6],
+        [0, 6, 4],
+        [1, 5, 7],
+        [1, 7, 3],
+    ]
+    slab = ps.Scene().mesh("slab", corners, np.array(faces))
+    target = ps.Target([-0.3, 1.27, 0.3], pole=[-0.3, -1.0, 0.2])
+    told = body.place(body.neutral_pose, "right_hand", target, scene=slab)
+    frames = body.skeleton.forward(told.pose)
+    blind = body.skeleton.forward(body.place(body.neutral_pose, "right_hand", target).pose)
+    assert slab.touches(body.volumes, blind.positions, blind.orientations)
+    assert told.status is Status.REACHED
+    assert not slab.touches(body.volumes, frames.positions, frames.orientations)

@@ -145,7 +145,9 @@ class BodyLimb(Limb):
 
         made = limb_links(self.body, self.name)
         rows = limb_obstacles(self.body, self.name, self.body.skeleton.forward(pose), scene, itself=itself)
-        return Obstacles(made.links, made.groups, np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])), margin)
+        return Obstacles(
+            made.links, made.groups, np.ascontiguousarray(rows.reshape(math.prod(pose.shape), rows.shape[-1])), margin
+        )
 
     def place(
         self, pose: Pose, target: Target, *, scene: Scene | None = None, itself: bool = False, **options: Any

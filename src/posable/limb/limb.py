@@ -21,9 +21,11 @@ from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
 
 if TYPE_CHECKING:
     from .ranges import LimbRange
+    from .stream import LimbStream, TrackAnswer
 
 NO_ORIENTATION = np.empty((0, 4))
 STRAIGHT_WRIST = np.zeros((1, 3))
+REACHED_WITHIN = 1e-9  # [m]
 
 plain_begin, plain_advance = getattr(begin, "py_func", begin), getattr(advance, "py_func", advance)
 """The search's machine as plain Python: a compiled call would cost more than its few comparisons."""
@@ -221,7 +223,9 @@ class Limb:
         obstacles: Obstacles | None = None,
         collides: Collides | None = None,
         limb_range: LimbRange | None = None,
+        soft: float = 0.0,
         model: Records | None = None,
+        probe: bool = False,
     ) -> LimbAnswer:
         """The posture that puts the end at `position` with `orientation`.
 
@@ -234,7 +238,10 @@ class Limb:
             obstacles: what the limb's volumes must keep out of, in its frame; tested in compiled code.
             collides: a test of your own, called with (values (7,), swivel) of one target; slower than obstacles.
             limb_range: what such a limb does: targets and swivels outside it are corrected before they are solved.
+            soft: [m] how far before full stretch the end begins to lag behind its target, so that the limb does not
+                snap straight when the target moves out of reach; `residual` tells by how much.
             model: the limb's packed rows, one a target, where its bones change their lengths; `packed` when not given.
+            probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
         places = np.asarray(position, dtype=np.float64)
         turned = None if orientation is None else np.asarray(orientation, dtype=np.float64)
@@ -242,6 +249,8 @@ class Limb:
         held = STRAIGHT_WRIST if wrist is None else np.asarray(wrist, dtype=np.float64)
         _check_columns(position=(places, 3), orientation=(turned, 4), wrist=(held, 3))
         goal = places
+        if soft > 0.0:
+            places = _softened(places, self.length, soft)
         if limb_range is not None:
             corrected = limb_range.correct(places, start)
             places, start = corrected.position, np.asarray(corrected.swivel)
@@ -253,11 +262,13 @@ class Limb:
         wrists = held.reshape(1, 3) if held.size == 3 else _rows(held, shape, 3)
         turns = NO_ORIENTATION if turned is None else _rows(turned, shape, 4)
         job = _Job(_rows(places, shape, 3), turns, starts, wrists, self.packed if model is None else model)
-        values, report = self._run(job, FIXED if swivel is not None else SEARCH, obstacles)
+        mode = SEARCH if swivel is None else PROBE if probe else FIXED
+        values, report = self._run(job, mode, obstacles)
         if collides is not None:
             self._avoid(job, swivel is not None, obstacles, collides, values, report)
-        if limb_range is not None:
-            _tell_correction(values, report, self, _rows(goal, shape, 3), job.places)
+        if places is not goal:
+            why = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
+            _tell_correction(values, report, self, _rows(goal, shape, 3), job.places, why)
         return LimbAnswer(values.reshape(*shape, 7), report.reshape(shape))
 
     def _run(self, job: _Job, mode: int, obstacles: Obstacles | None) -> tuple[Floats, Records]:
@@ -325,6 +336,18 @@ class Limb:
         shape = given.shape[:-1]
         return LimbFrames(mid.reshape(*shape, 3), end.reshape(*shape, 3), turned.reshape(*shape, 4))
 
+    def stream(self, fps: float = 60.0, *, speed: float = math.tau) -> LimbStream:
+        """The limb with memory, for moving targets: its swivel turns at most `speed` [rad/s] and jumps are flagged."""
+        from .stream import LimbStream
+
+        return LimbStream(self, fps, speed)
+
+    def track(
+        self, positions: ArrayLike, orientations: ArrayLike | None = None, *, fps: float = 60.0, **options: Any
+    ) -> TrackAnswer:
+        """Postures for a path of targets (F, 3), one a frame, coherent in time; `options` as of `solve`."""
+        return self.stream(fps).track(positions, orientations, **options)
+
     def _start(self, places: Floats, swivel: ArrayLike | None, preferred: Preferred | None) -> Floats:
         """The swivels to take, or to search from."""
         if swivel is not None:
@@ -339,13 +362,24 @@ class Limb:
 NOTHING_AROUND = Obstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
 
 
-def _tell_correction(values: Floats, report: Records, limb: Limb, goals: Floats, places: Floats) -> None:
-    """Measure from where the targets were asked for, not from where the range has put them."""
+def _softened(places: Floats, length: float, soft: float) -> Floats:
+    """Targets drawn in near full stretch: distances beyond length - soft approach length and never get there."""
+    distance = np.linalg.norm(places, axis=-1, keepdims=True)
+    begin = length - min(soft, 0.5 * length)
+    beyond = np.maximum(distance - begin, 0.0)
+    drawn = begin + (length - begin) * -np.expm1(-beyond / (length - begin))
+    with np.errstate(invalid="ignore"):
+        return np.where(beyond > 0.0, places * (drawn / np.maximum(distance, 1e-300)), places)
+
+
+def _tell_correction(values: Floats, report: Records, limb: Limb, goals: Floats, places: Floats, why: Status) -> None:
+    """Measure from where the targets were asked for, not from where the range or the softness has put them."""
     moved = np.linalg.norm(goals - places, axis=-1) > 0.0
     if moved.any():
         away = np.linalg.norm(limb.forward(values).end - goals, axis=-1)
         report["residual"] = np.where(moved & (report["status"] != Status.INVALID), away, report["residual"])
-        report["status"] = np.where(moved & (report["status"] == Status.REACHED), Status.LIMITS, report["status"])
+        missed = moved & (report["residual"] > REACHED_WITHIN) & (report["status"] == Status.REACHED)
+        report["status"] = np.where(missed, why, report["status"])
 
 
 def _rows(array: Floats, shape: tuple[int, ...], columns: int) -> Floats:

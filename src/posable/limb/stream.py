@@ -1,0 +1,129 @@
+"""A limb over time: the swivel follows what the search wants, at a bounded speed and through valid postures only.
+
+The search has no memory: where the edge of a valid interval moves, its swivel moves with it, but where a nearer
+interval opens or the one it uses vanishes, it leaps. A stream walks instead (specification limb-and-reach, section 4):
+from the last swivel towards the search's, at most `speed` times the time step, stopping before the first invalid one.
+Where the last swivel is no longer valid it takes the nearest valid one, and says so if that is further than a walk: a
+jump that no continuous motion could have avoided. The hand stays on its target throughout, jump or not; the
+specification would blend joint values over a jump, which takes the hand off.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compute import PosableError
+from ..compute.types import ArrayLike, Bools, Floats
+
+if TYPE_CHECKING:
+    from .limb import Limb, LimbAnswer
+
+SUB_STEP = math.radians(2.0)  # the walk looks at the swivels between this far apart
+
+
+@dataclass(frozen=True, eq=False)
+class StreamAnswer:
+    """The posture of one moment."""
+
+    answer: LimbAnswer
+    jumped: bool
+    """Whether the swivel had to leave its valid interval: the elbow may have leapt."""
+
+    @property
+    def values(self) -> Floats:
+        """(7,) [rad]."""
+        return self.answer.values
+
+    @property
+    def swivel(self) -> float:
+        """[rad]."""
+        return float(self.answer.swivel)
+
+    @property
+    def status(self) -> Any:
+        """As `LimbAnswer.status`."""
+        return self.answer.status
+
+    @property
+    def residual(self) -> float:
+        """[m]."""
+        return float(self.answer.residual)
+
+
+@dataclass(frozen=True, eq=False)
+class TrackAnswer:
+    """The postures of a path."""
+
+    values: Floats
+    """(F, 7) [rad]."""
+    swivel: Floats
+    """(F,) [rad]."""
+    status: Any
+    """(F,) int8 of `Status`."""
+    residual: Floats
+    """(F,) [m]."""
+    jumped: Bools
+    """(F,) where the swivel had to leap."""
+
+
+class LimbStream:
+    """A limb with memory; made by `Limb.stream`. One stream serves one limb of one body, from one thread."""
+
+    def __init__(self, limb: Limb, fps: float, speed: float) -> None:
+        for name, value in (("fps", fps), ("speed", speed)):
+            if not (math.isfinite(value) and value > 0.0):
+                raise PosableError(f"{name} is {value}; expected a number above 0")
+        self.limb, self.fps, self.speed = limb, fps, speed
+        self._last: float | None = None
+
+    def reset(self) -> None:
+        """Forget the past: the next step is as the first."""
+        self._last = None
+
+    def step(
+        self, position: ArrayLike, orientation: ArrayLike | None = None, dt: float | None = None, **options: Any
+    ) -> StreamAnswer:
+        """The posture for the next target, `dt` [s] after the last one (a frame when not given).
+
+        `options` go to `Limb.solve`; `preferred` is where the swivel would like to be.
+        """
+        wanted = self.limb.solve(position, orientation, **options)
+        if self._last is None or not wanted._report["found"]:
+            return self._kept(wanted, False)
+        step = self.speed * (1.0 / self.fps if dt is None else dt)
+        options.pop("preferred", None)
+        here = self.limb.solve(position, orientation, swivel=self._last, probe=True, **options)
+        if not here._report["found"]:
+            near = self.limb.solve(position, orientation, preferred=self._last, **options)
+            return self._kept(near, abs(float(near.swivel) - self._last) > step + SUB_STEP)
+        way = float(wanted.swivel) - self._last
+        count = max(1, math.ceil(min(abs(way), step) / SUB_STEP))
+        for k in range(1, count + 1):
+            swivel = self._last + math.copysign(min(abs(way), step), way) * k / count
+            next_one = self.limb.solve(position, orientation, swivel=swivel, probe=True, **options)
+            if not next_one._report["found"]:
+                break
+            here = next_one
+        return self._kept(here, False)
+
+    def track(self, positions: ArrayLike, orientations: ArrayLike | None = None, **options: Any) -> TrackAnswer:
+        """Postures for a path of targets (F, 3), one a frame; orientations (4,) or (F, 4)."""
+        places = np.asarray(positions, dtype=np.float64)
+        turns = None if orientations is None else np.broadcast_to(np.asarray(orientations), (len(places), 4))
+        told = [self.step(p, None if turns is None else turns[k], **options) for k, p in enumerate(places)]
+        return TrackAnswer(
+            np.array([one.values for one in told]).reshape(-1, 7),
+            np.array([one.swivel for one in told]),
+            np.array([int(one.status) for one in told], dtype=np.int8),
+            np.array([one.residual for one in told]),
+            np.array([one.jumped for one in told], dtype=np.bool_),
+        )
+
+    def _kept(self, answer: LimbAnswer, jumped: bool) -> StreamAnswer:
+        if answer._report["found"]:
+            self._last = float(answer.swivel)
+        return StreamAnswer(answer, jumped)

@@ -1,0 +1,93 @@
+"""A limb over time, and with obstacles: quiet elbows, flagged jumps, soft reach, tests of the user's own."""
+
+import math
+
+import numpy as np
+import pytest
+
+from posable.compute import PosableError, Status
+from posable.limb import Limb
+from posable.limits import Limits
+
+HUMAN = Limits.human()
+ARM = Limb("right_arm", 0.31, 0.26, limits=HUMAN)
+
+
+def straight(a: list[float], b: list[float], step: float = 0.001) -> np.ndarray:
+    """A straight path in steps of a millimetre."""
+    a, b = np.asarray(a), np.asarray(b)
+    count = max(2, round(np.linalg.norm(b - a) / step))
+    return a + (b - a) * np.linspace(0, 1, count)[:, None]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        straight([0.1, -0.45, -0.1], [0.1, -0.45, 0.25]),  # past the hanging arm
+        straight([0.2, -0.2, 0.2], [0.45, -0.3, 0.35]),  # into full extension and beyond
+        straight([0.3, -0.3, -0.2], [0.3, 0.25, 0.2]),
+        straight([0.25, 0.2, 0.3], [0.35, -0.3, -0.1]),
+    ],
+)
+def test_elbow_never_jumps_unflagged_while_the_hand_moves_smoothly(path: np.ndarray):
+    told = ARM.stream(60, speed=math.pi).track(path)
+    assert np.isfinite(told.values).all()
+    elbows = ARM.forward(told.values).mid
+    steps = np.linalg.norm(np.diff(elbows, axis=0), axis=-1)
+    assert steps[~told.jumped[1:]].max() <= 0.020
+    reached = told.status == Status.REACHED
+    assert told.residual[reached].max(initial=0) < 1e-9
+    assert reached.mean() > 0.5
+
+
+def test_a_stream_walks_to_its_preferred_swivel_at_its_speed():
+    stream = ARM.stream(60, speed=math.radians(60))
+    place = [0.4, -0.1, 0.2]
+    first = stream.step(place, preferred=0.2)
+    assert first.swivel == pytest.approx(0.2)
+    second = stream.step(place, preferred=0.9)
+    assert second.swivel == pytest.approx(0.2 + math.radians(1))
+    third = stream.step(place, preferred=0.9, dt=0.1)
+    assert third.swivel == pytest.approx(second.swivel + math.radians(6))
+    stream.reset()
+    assert stream.step(place, preferred=0.9).swivel == pytest.approx(0.9)
+    with pytest.raises(PosableError, match="speed"):
+        ARM.stream(60, speed=0)
+
+
+def test_a_test_of_the_user_s_own_is_kept_out_of():
+    place = [0.4, -0.1, 0.2]
+    calls = []
+
+    def forbidden(values: np.ndarray, swivel: float) -> bool:
+        calls.append(swivel)
+        return 0.2 < swivel < 0.8
+
+    answer = ARM.solve(place, collides=forbidden)
+    assert answer.status is Status.REACHED and answer.residual < 1e-9
+    assert not 0.2 < answer.swivel < 0.8
+    assert min(abs(answer.swivel - 0.2), abs(answer.swivel - 0.8)) < math.radians(1)  # bisected to the edge
+    assert answer.failures["collision"] > 0 and len(calls) < 50
+    never = ARM.solve(place, collides=lambda values, swivel: True)
+    assert never.status is Status.COLLISION
+    assert never.residual < 1e-9  # still on the target and inside the limits
+    batch = ARM.solve([place, [0.3, -0.2, 0.3]], collides=forbidden)
+    assert batch.ok.all() and not ((batch.swivel > 0.2) & (batch.swivel < 0.8)).any()
+    assert ARM.solve([9, 9, 9], collides=forbidden).status is Status.UNREACHABLE
+
+
+def test_a_soft_reach_never_snaps_straight():
+    hard, soft = [], []
+    path = straight([0.35, -0.2, 0.3], [0.6, -0.35, 0.5])
+    hard = ARM.solve(path)
+    soft = ARM.solve(path, soft=0.03)
+    flexion = [np.abs(answer.values[:, 3]) for answer in (hard, soft)]
+    assert np.abs(np.diff(flexion[1])).max() < 0.5 * np.abs(np.diff(flexion[0])).max()
+    assert (flexion[1] > 0).all()
+    reachable = np.linalg.norm(path, axis=-1) < ARM.length - 0.03
+    assert soft.ok[reachable].all()
+    np.testing.assert_array_equal(soft.values[reachable], hard.values[reachable])
+    lag = soft.residual[~reachable]
+    assert (lag > 0).all() and (soft.status[~reachable] == Status.UNREACHABLE).all()  # reported, never hidden
+    end = ARM.forward(soft.values).end
+    np.testing.assert_allclose(np.linalg.norm(end - path, axis=-1), soft.residual, atol=1e-12)
