@@ -695,16 +695,31 @@ class TestStudio:
         with pytest.raises(PosableError, match="not running"):
             _ = studio.url
 
-    def test_run_blocks_until_closed(self):
-        studio = Studio(chain_motion(), port=0, open_browser=False)
-        runner = threading.Thread(target=studio.run)
-        runner.start()
-        while studio._thread is None:
-            time.sleep(0.01)
-        assert runner.is_alive()
-        studio.close()
-        runner.join(20)
-        assert not runner.is_alive()
+    @pytest.mark.parametrize("ready", ["_web", "_session", "_thread"])
+    def test_run_blocks_until_another_thread_closes_however_early(self, ready):
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                studio.run()
+            except BaseException as error:
+                failures.append(error)
+
+        for closers in (1, 3):
+            studio = Studio(chain_motion(), port=0, open_browser=False)
+            runner = threading.Thread(target=run)
+            runner.start()
+            while getattr(studio, ready) is None:
+                time.sleep(0.0005)
+            assert runner.is_alive()
+            closing = [threading.Thread(target=studio.close) for _ in range(closers)]
+            for each in closing:
+                each.start()
+            for each in (*closing, runner):
+                each.join(60)
+                assert not each.is_alive()
+            assert failures == []
+            assert studio._web is None and studio._thread is None
 
     def test_control_c_ends_it_without_a_traceback(self):
         code = "from posable.studio import launch; launch(port=0, open_browser=False)"

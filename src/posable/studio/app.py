@@ -60,6 +60,7 @@ class Studio:
         self._web: Web | None = None
         self._session: Session | None = None
         self._tabs: list[Tab] = []
+        self._lifecycle = threading.RLock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._newcomers = threading.Event()
@@ -81,29 +82,32 @@ class Studio:
 
     def start(self) -> Studio:
         """Start the server and the loop that draws; returns at once."""
-        if self._web is not None:
-            return self
-        self._stop.clear()
-        self._web = Web(self._host, self._port, LARGEST_UPLOAD, self._refused)
-        try:
-            self._session = Session(self._web.viser, paths=is_loopback(self._host))
-            self._build(self._session)
-            self._fill(self._session)
-            self._web.viser.on_client_connect(self._welcome)
-            self._thread = threading.Thread(target=self._loop, name="posable-studio", daemon=True)
-            self._thread.start()
-        except BaseException:
-            self.close()
-            raise
+        with self._lifecycle:
+            if self._web is not None:
+                return self
+            self._stop.clear()
+            self._web = web = Web(self._host, self._port, LARGEST_UPLOAD, self._refused)
+            try:
+                self._session = session = Session(web.viser, paths=is_loopback(self._host))
+                self._build(session)
+                self._fill(session)
+                web.viser.on_client_connect(self._welcome)
+                loop = threading.Thread(target=self._loop, args=(web, session), name="posable-studio", daemon=True)
+                loop.start()
+                self._thread = loop
+            except BaseException:
+                self.close()
+                raise
         if self._open_browser:
-            webbrowser.open(self._web.url)
+            webbrowser.open(web.url)
         return self
 
     def run(self) -> None:
         """Start, say where it is, and block until Ctrl-C or until another thread calls `close`."""
         try:
-            self.start()
-            print(f"The studio is at {self.url} (Ctrl-C ends it).", flush=True)
+            web = self.start()._web
+            if web is not None:  # None when another thread has closed it already
+                print(f"The studio is at {web.url} (Ctrl-C ends it).", flush=True)
             while not self._stop.wait(0.5):
                 pass
         except KeyboardInterrupt:
@@ -115,19 +119,20 @@ class Studio:
         """End the loop, the tabs and the server, and wait for their threads. A second call does nothing."""
         self._stop.set()
         self._newcomers.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-        for tab in self._tabs:
-            try:
-                tab.close()
-            except Exception:
-                log.exception("closing the tab %s", tab.title)
-        self._tabs, self._thread = [], None
-        if self._session is not None:
-            self._session.close()
-        if self._web is not None:
-            self._web.stop()
-        self._session, self._web = None, None
+        with self._lifecycle:  # whoever comes second waits, and then finds nothing left to do
+            if self._thread is not None and self._thread is not threading.current_thread():
+                self._thread.join()
+            for tab in self._tabs:
+                try:
+                    tab.close()
+                except Exception:
+                    log.exception("closing the tab %s", tab.title)
+            self._tabs, self._thread = [], None
+            if self._session is not None:
+                self._session.close()
+            if self._web is not None:
+                self._web.stop()
+            self._session, self._web = None, None
 
     def __enter__(self) -> Studio:
         return self.start()
@@ -178,9 +183,8 @@ class Studio:
         if failures:
             session.fail("; ".join(failures))
 
-    def _loop(self) -> None:
+    def _loop(self, web: Web, session: Session) -> None:
         """Draw at most `RATE` moments a second, each at its time; stand still while nobody looks."""
-        web, session = self._running()
         due = time.monotonic()
         while not self._stop.is_set():
             if not web.viser.get_clients():
