@@ -185,6 +185,21 @@ def test_degenerate_shapes_give_numbers(kind, other):
         np.testing.assert_allclose(np.linalg.norm(told[:, 1:4], axis=-1), 1.0, atol=1e-9)
 
 
+def test_a_ball_that_just_holds_the_other_is_a_ball():
+    """Where the cone between two balls shrinks to nothing, on both sides of it and exactly there."""
+    rng = np.random.default_rng(13)
+    n = 2000
+    rows = volumes(rng, "capsule", n)
+    length = np.linalg.norm(rows["end"] - rows["start"], axis=-1)
+    rows["radii"][:, 1] = rows["radii"][:, 0] + length * (1.0 + rng.choice([-1e-9, -1e-15, 0.0, 1e-15, 1e-9], n))
+    rows["bound"] = 0.5 * length + rows["radii"].max(axis=-1)
+    walls = obstacles(rng, "sphere", n)
+    p, q = rng.normal(size=(n, 3)), turns(rng, n)
+    centre = p + np.array([matrix(turn) @ end for turn, end in zip(q, rows["end"], strict=True)])
+    expected = np.linalg.norm(centre - three(walls, "p").T, axis=-1) - rows["radii"][:, 1] - walls["rx"]
+    np.testing.assert_allclose(gaps(rows, p, q, walls)[:, 0], expected, atol=1e-7)
+
+
 def test_the_nearest_point_of_an_ellipsoid_is_where_its_normal_leads():
     """x - gap n lies on the surface and n is its normal there: together they are the definition."""
     from posable.collision.surfaces import point_ellipsoid

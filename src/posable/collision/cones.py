@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from ..compute import kernel
 from ..compute.types import Vec3
-from ..math.vector import any_perpendicular, cross, dot, norm
+from ..math.vector import any_perpendicular, cross, dot
 
 Cone: TypeAlias = tuple[Vec3, Vec3, float, float, float]
 """start, unit axis, length [m] (0: a ball), radius at the start [m], growth of the radius along the axis."""
@@ -27,8 +27,8 @@ PARALLEL = 1e-14  # squared sine between two axes below which one end of either 
 def cone_of(a: Vec3, b: Vec3, ra: float, rb: float) -> Cone:
     """The rounded cone of two balls; the larger ball alone where it holds the other."""
     axis = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
-    length = norm(axis)
-    if length <= abs(rb - ra) or length == 0.0:
+    length = math.sqrt(dot(axis, axis))
+    if length <= abs(rb - ra) * (1.0 + 1e-12) or length == 0.0:
         if rb > ra:
             return b, (0.0, 0.0, 1.0), 0.0, rb, 0.0
         return a, (0.0, 0.0, 1.0), 0.0, ra, 0.0
@@ -82,7 +82,7 @@ def cone_cone(one: Cone, other: Cone) -> tuple[float, Vec3]:
                 best, best_s, best_t = gap, s, t
     p, q = along(one, best_s), along(other, best_t)
     c = (p[0] - q[0], p[1] - q[1], p[2] - q[2])
-    size = norm(c)
+    size = math.sqrt(dot(c, c))
     if size > 0.0:
         return best, (c[0] / size, c[1] / size, c[2] / size)
     return best, any_perpendicular(u if la > 0.0 else v)  # centres that coincide: any way out is as short
