@@ -113,7 +113,33 @@ def use_ranges() -> None:
     found.correct(position, swivel, margin=0.01, smooth=True)
 
 
-USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_body]
+def use_collision() -> None:
+    import posable as ps
+    from posable.body.elbows import elbow_out
+    from posable.body.obstacles import limb_links, limb_obstacles, self_collision
+    from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows
+    from posable.collision.meshes import seen_rows
+
+    body = ps.figure()
+    frames = body.skeleton.forward(body.neutral_pose)
+    scene = ps.Scene().box("box", (1, 1, 1)).sphere("ball", 0.1).plane("floor").capsule("bar", 0.1, 1.0)
+    self_collision(body).touches(frames), elbow_out(body, "left_arm", body.neutral_pose)
+    scene.touches(body.volumes, frames.positions, frames.orientations)
+    (
+        scene.distance(body.volumes, frames.positions, frames.orientations),
+        scene.in_frame(np.zeros(3), [1.0, 0.0, 0.0, 0.0]),
+    )
+    made, obstacles = limb_links(body, "left_arm"), limb_obstacles(body, "left_arm", frames, scene)
+    p, q = np.zeros((ROWS, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (ROWS, 1))
+    gap_rows(ROWS, made.links[:ROWS], p, q, obstacles[:ROWS], np.empty((ROWS, 8)))
+    overlap_rows(ROWS, made.links[:ROWS], p, q, obstacles[:ROWS], 0.0, np.empty(ROWS, np.bool_))
+    turns, places = np.tile(q[:3], (ROWS, 1, 1)), np.zeros((ROWS, 2, 3))
+    limb_touching_rows(ROWS, made.links, made.groups, turns, places, obstacles, 0.0, np.empty(ROWS, np.int64))
+    near, seen = np.empty(ROWS, np.bool_), (np.empty((ROWS, 3, 3)), np.empty((ROWS, 3)))
+    seen_rows(ROWS, made.links[:ROWS], p, q, p[0], q[0], p[0], p[0] + 1.0, 0.0, near, *seen)
+
+
+USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_collision, use_body]
 
 
 def modules():
