@@ -91,3 +91,21 @@ def test_a_soft_reach_never_snaps_straight():
     assert (lag > 0).all() and (soft.status[~reachable] == Status.UNREACHABLE).all()  # reported, never hidden
     end = ARM.forward(soft.values).end
     np.testing.assert_allclose(np.linalg.norm(end - path, axis=-1), soft.residual, atol=1e-12)
+
+
+def test_a_range_corrects_before_the_limb_is_solved_and_says_so():
+    from posable.limb import LimbRange
+
+    learned = LimbRange.builtin("right_arm")
+    rng = np.random.default_rng(1)
+    places = rng.normal(size=(500, 3))
+    places *= rng.uniform(0.2, 0.57, (500, 1)) / np.linalg.norm(places, axis=-1, keepdims=True)
+    arm = Limb("right_arm", 0.31, 0.26)
+    answer = arm.solve(places, limb_range=learned)
+    end = arm.forward(answer.values).end
+    np.testing.assert_allclose(np.linalg.norm(end - places, axis=-1), answer.residual, atol=1e-9)
+    allowed = learned.for_limb(arm).contains(places, arm.search.preferred)
+    assert answer.ok[allowed].all() and answer.residual[allowed].max() < 1e-9
+    moved = answer.residual > 1e-9
+    assert moved.sum() > 50 and (answer.status[moved] == Status.LIMITS).all()
+    assert learned.for_limb(arm).contains(end, answer.swivel).mean() > 0.99

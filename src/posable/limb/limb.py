@@ -252,7 +252,7 @@ class Limb:
         if soft > 0.0:
             places = _softened(places, self.length, soft)
         if limb_range is not None:
-            corrected = limb_range.correct(places, start)
+            corrected = limb_range.for_limb(self).correct(places, start)
             places, start = corrected.position, np.asarray(corrected.swivel)
         leads = [places.shape[:-1], start.shape, () if wrist is None else held.shape[:-1]]
         shape = leads[0]

@@ -7,6 +7,7 @@ specification limb-and-reach, section 4, which also tests the bounds and bisects
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 from ..compute import kernel
@@ -21,8 +22,11 @@ State: TypeAlias = tuple[int, float, float, float, float, bool, bool, float, flo
 
 @kernel
 def begin(limb: Any, preferred: float) -> State:
-    """The machine proposing the preferred swivel, held inside the bounds [rad]."""
-    start = min(max(preferred, limb["low"]), limb["high"])
+    """The machine proposing the preferred swivel [rad], tried even outside the bounds; the way leads inside."""
+    start = preferred
+    if not limb["low"] <= start <= limb["high"]:
+        start -= 2.0 * math.pi * math.floor((start + math.pi) / (2.0 * math.pi))
+        start = min(max(start, -math.pi), math.pi)  # of a huge angle, rounding may leave more than a turn
     below, above = start > limb["low"], start < limb["high"]
     return (PREFERRED, start, limb["step"], start, start, below, above, start, start, limb["refine"], 1)
 
