@@ -1,11 +1,14 @@
 """The built-in motions are alive and possible: feet stay put, knees and elbows bend one way, loops close."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import posable.math as pm
 from posable.body import MEASURES, Humanoid, figure, samples
 from posable.body.curves import bump, curve, eased, pulse, quintic
+from posable.body.obstacles import self_collision
 from posable.body.soles import sole_of, sole_points
 from posable.compute import PosableError
 from posable.formats import load
@@ -14,6 +17,7 @@ from posable.limits import Limits
 DEGREE = np.pi / 180.0
 CLOSED = ("walk", "run", "boxing", "reach", "dance")
 SIDES = ("left", "right")
+HAND = ("lower_arm", "wrist", "palm", "index", "middle", "ring", "little", "thumb")
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +112,21 @@ def test_postures_are_inside_human_limits(body, motions, name):
     # A thrower's shoulder lies back further than other people's: nine frames in ten are inside.
     assert np.mean(inside) > (0.99 if name == "throw" else 0.9999)
     assert min(inside) > (0.85 if name == "throw" else 0.999)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+@pytest.mark.parametrize("height", [0.9, 1.75, 2.1])
+def test_the_motions_keep_out_of_their_own_body(name, height):
+    body = figure(height)
+    motion = getattr(samples, name)(body, fps=120)  # between the frames of a usual rate as well
+    frames = body.skeleton.forward(motion.pose)
+    assert self_collision(body).touching(frames) == []
+    hands = [k for k, volume in enumerate(body.volumes.names) if any(part in volume for part in HAND)]
+    each = [[k for k in hands if body.volumes.names[k].startswith(side)] for side in SIDES]
+    wanted = np.zeros((len(body.volumes.names),) * 2, np.bool_)
+    wanted[np.ix_(*each)] = True  # random poses bring few of these together: they are not all among the learned pairs
+    both = replace(self_collision(body), wanted=wanted | wanted.T)
+    assert len(both.pairs) >= 100 and both.touching(frames) == []
 
 
 @pytest.mark.parametrize("name", samples.NAMES)

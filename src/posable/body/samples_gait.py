@@ -65,6 +65,8 @@ class Gait:
     abduction: float
     inward: tuple[float, Terms]
     pronation: float
+    grip: float = 0.0
+    """How far the hands are closed, as a share of a fist."""
 
 
 WALK = Gait(
@@ -137,9 +139,10 @@ RUN = Gait(
     nod=(2.0, ((2, 1.5, 0.7),)),
     arm=(-8.0, ((1, -38.0, 0.03), (2, 4.0, 0.1))),
     elbow=(94.0, ((1, -14.0, 0.10), (2, 6.0, 0.2))),
-    abduction=13.0,
-    inward=(26.0, ((1, -10.0, 0.05),)),
+    abduction=15.0,
+    inward=(20.0, ((1, -18.0, 0.05),)),
     pronation=8.0,
+    grip=0.6,
 )
 
 
@@ -248,6 +251,8 @@ def _arm(puppet: Puppet, gait: Gait, side: str, sign: float, phase: Floats) -> N
     puppet.local[f"{side}_shoulder"] = exp(np.stack([none, girdle, none], axis=-1))
     flap = wave(phase, (1, 6.0 * DEGREE, 0.16)) - 6.0 * DEGREE  # a loose wrist trails behind
     puppet.local[f"{side}_hand"] = exp(np.stack([flap, none, none], axis=-1))
+    if gait.grip:
+        puppet.close_hand(side, gait.grip)
 
 
 def _angle(phase: Floats, terms: Terms, mean: float = 0.0) -> Floats:

@@ -46,6 +46,8 @@ class Reach:
     """How far the heels rise."""
     rise: float = 0.95
     shrug: float = 10.0
+    other: tuple[float, float, float] = (0.05, 0.05, 0.05)
+    """How the hand that does not reach moves meanwhile from where it hangs: outward, up, ahead."""
 
 
 REACHES = (
@@ -71,8 +73,9 @@ REACHES = (
         (14, 44),
         (0.9, 0.1, -0.6),
         rise=1.05,
+        other=(0.27, 0.13, -0.14),
     ),
-    Reach(5.10, ("right",), (0.62, 1.18, 0.26), (0.07, -0.03, 0.02), 26, (10, 34, 3), (58, 12), (0.6, -0.9, -0.1)),
+    Reach(5.10, ("right",), (0.62, 1.18, 0.26), (0.07, -0.03, 0.02), 26, (10, 34, 3), (58, 12), (0.8, -0.8, -0.1)),
     Reach(6.95, ("left",), (0.46, 1.62, -0.36), (0.05, -0.02, -0.03), 30, (-4, 36, 6), (72, -8), (0.1, -1.0, 0.2)),
     Reach(8.85, ("left", "right"), (0.13, 1.28, 0.66), (0.0, -0.02, 0.06), 0, (12, 0, 0), (0, 6), (0.6, -0.9, -0.1)),
 )
@@ -130,13 +133,15 @@ def _arm(puppet: Puppet, side: str, sign: float, t: Floats) -> None:
     s = puppet.span
     mirror = np.array([sign, 1.0, 1.0])
     mine = [(move, _share(t, move)) for move in REACHES if side in move.hands]
-    others = sum((_share(t, move, lead=-0.10) for move in REACHES if side not in move.hands), 0 * t)
     # A hanging arm keeps to the vertical, whatever the trunk does.
     shoulder = puppet.place(f"{side}_upper_arm")
     heading = puppet.world("hips")
-    loose = np.stack([sign * (0.045 + 0.05 * others), -0.545 + 0.05 * others, 0.07 + 0.05 * others], axis=-1)
+    loose = np.tile([0.045, -0.545, 0.07], (len(t), 1))
+    for move in REACHES:
+        if side not in move.hands:
+            loose += _share(t, move)[:, None] * np.array(move.other)
     loose[:, 2] += wave(t / PERIOD, (3, 0.008, 0.1 if sign > 0 else 0.3))
-    wrist = shoulder + s * rotate(heading, loose)
+    wrist = shoulder + s * rotate(heading, mirror * loose)
     elbow = np.tile([sign * 0.45, -0.15, -1.0], (len(t), 1))
     pronation, lift, open_ = 20.0 + 0 * t, 0 * t, 0 * t
     for move, share in mine:
