@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, Status, UnknownNameError
-from ..compute.types import ArrayLike, Bools, Floats, Records
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
 from ..limb import Limb, Obstacles, Search, Target
 from ..limb.model import ROLES, SIDES
 from ..limits import Limits
@@ -56,6 +56,8 @@ class Placement:
     """(...) [rad]: and how far from the orientation asked for."""
     swivel: Floats
     """(...) [rad]."""
+    tests: Ints
+    """(...): swivels tested."""
 
     @property
     def ok(self) -> Any:
@@ -189,7 +191,7 @@ class BodyLimb(Limb):
             posed = _kept(pose, posed, invalid)
             away = np.where(invalid, np.inf, away)
         told: Any = status.astype(np.int8) if shape else Status(int(status))
-        return Placement(posed, told, away, answer.orientation_residual, answer.swivel)
+        return Placement(posed, told, away, answer.orientation_residual, answer.swivel, answer.tests)
 
     def _against_meshes(
         self, scene: Scene, frame: Floats, origin: Floats, also: Callable[[Floats, float], bool] | None

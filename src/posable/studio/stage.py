@@ -42,6 +42,7 @@ class Stage:
         self.look = "body"
         self.arrangement = "beside"
         self.following = True
+        self.seen_through: Track | None = None  # a body behind and inside which a tab draws something
         self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
         self._sun = _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
@@ -68,7 +69,7 @@ class Stage:
         for place, track in enumerate(tracks):
             body, bones = self._looks[track]
             covered = place > 0 and self.arrangement == "over"
-            opacity = GHOST if covered or self.look == "both" else 1.0
+            opacity = GHOST if covered or self.look == "both" or track is self.seen_through else 1.0
             for look in body:
                 look.show(self.look != "bones", opacity)
             for look in bones:

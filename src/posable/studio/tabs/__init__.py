@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..session import Session
+from .limb import LimbTab
 from .play import PlayTab
 from .plot import PlotTab
 
@@ -28,7 +29,7 @@ class Tab(Protocol):
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, PlotTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, PlotTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "PlayTab", "PlotTab", "Tab"]
+__all__ = ["TABS", "LimbTab", "PlayTab", "PlotTab", "Tab"]

@@ -1,0 +1,284 @@
+"""The studio's limb tab: goals, orbit, obstacle and undo without a browser, and a drag of the handle in one."""
+
+import io
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import posable.math as pm
+from posable.compute import Status
+from posable.skeleton import Motion, Pose, Skeleton
+from posable.studio import Session, Studio
+from posable.studio.orbit import SWIVELS
+from posable.studio.tabs.limb import NONE, LimbTab
+
+from .test_browser import PICTURE as STUDIO_PICTURE
+from .test_browser import SIZE, Window, wait
+
+PICTURE = STUDIO_PICTURE.with_name("studio-limb.png")
+PARTS = ("right_hand", "left_hand", "right_foot", "left_foot")
+
+
+def by(x: float, y: float, z: float) -> np.ndarray:
+    return np.array([x, y, z])
+
+
+def limb_tab(studio: Studio) -> LimbTab:
+    return next(tab for tab in studio.tabs if isinstance(tab, LimbTab))
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    with Studio(port=0, open_browser=False) as running:
+        running.session.clock.pause()
+        running.session.stage.shadows = False
+        yield running
+
+
+@pytest.fixture
+def tab(studio: Studio) -> Iterator[LimbTab]:
+    """The tab with nothing chosen, beside a walk that stands still."""
+    session, tab = studio.session, limb_tab(studio)
+    session.open_sample("walk", keep=False)
+    session.clock.pause()
+    session.clock.seek(0.5)
+    session.history.clear()
+    yield tab
+    tab.choose(NONE)
+    tab.put_obstacle(NONE)
+
+
+@pytest.fixture
+def session(studio: Studio) -> Session:
+    return studio.session
+
+
+def shown(tab: LimbTab, session: Session, part: str) -> np.ndarray:
+    """(3,) where the part is on the stage once this moment is prepared [m]."""
+    tab.update(session.time)
+    return session.active.frames(session.time).positions[session.body.index(part)]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_handle_is_at_the_part_and_the_part_follows_it(tab: LimbTab, session: Session, part: str):
+    before = shown(tab, session, part)
+    tab.choose(part)
+    assert np.allclose(session.gizmos["limb"].position, before)
+    assert np.allclose(shown(tab, session, part), before, atol=1e-12), "choosing moves nothing"
+    wanted = before + by(0.0, 0.08, 0.05)
+    tab.drag(wanted)
+    assert np.allclose(shown(tab, session, part), wanted, atol=1e-9)
+    assert tab.placement.status == Status.REACHED
+    told = tab._told_now.content
+    assert "REACHED" in told and "residual 0.0 mm" in told and "swivel" in told and "tests" in told
+
+
+def test_a_place_out_of_reach_is_told_with_how_far_it_is(tab: LimbTab, session: Session):
+    before = shown(tab, session, "left_hand")
+    tab.choose("left_hand")
+    tab.drag(before + by(0.0, 0.0, 3.0))
+    shown(tab, session, "left_hand")
+    assert tab.placement.status == Status.UNREACHABLE
+    assert f"residual {1000 * float(tab.placement.residual):.1f} mm" in tab._told_now.content
+    assert float(tab.placement.residual) > 2.0
+
+
+def test_turning_too_turns_the_hand_as_the_handle_is_turned(tab: LimbTab, session: Session):
+    body, part = session.body, "right_hand"
+    place = shown(tab, session, part) + by(0.0, 0.15, 0.15)
+    tab.choose(part)
+    tab.turn(True)
+    start = np.array(session.gizmos["limb"].wxyz)
+    wanted = pm.multiply(pm.axis_angle(np.array([0.0, 1.0, 0.0]), 0.2), start)
+    tab.drag(place, wanted)
+    assert np.allclose(shown(tab, session, part), place, atol=1e-9)
+    world = session.active.frames(session.time).orientations[body.index(part)]
+    canonical = pm.multiply(world, pm.conjugate(body.neutral_orientation(part)))
+    assert tab.placement.status == Status.REACHED
+    assert pm.angle(canonical, wanted) < 1e-7
+
+
+def test_one_drag_is_one_step_to_undo_and_to_redo(tab: LimbTab, session: Session):
+    before = shown(tab, session, "right_hand")
+    tab.choose("right_hand")
+    for step in range(1, 6):
+        tab.drag(before + by(0.0, 0.02 * step, 0.0))
+    tab.drop()
+    assert session.history.undoable == "Place the right hand"
+    after = shown(tab, session, "right_hand")
+    assert session.undo() == "Place the right hand"
+    assert np.allclose(shown(tab, session, "right_hand"), before, atol=1e-12)
+    assert session.active.held is None
+    assert np.allclose(session.gizmos["limb"].position, before)
+    session.redo()
+    assert np.allclose(shown(tab, session, "right_hand"), after, atol=1e-12)
+    assert np.allclose(session.gizmos["limb"].position, after, atol=1e-9)
+    assert session.history.redoable is None
+
+
+def test_a_click_on_the_handle_places_nothing(tab: LimbTab, session: Session):
+    tab.choose("right_hand")
+    shown(tab, session, "right_hand")
+    tab.drag(np.float32(session.gizmos["limb"].position).astype(float))
+    tab.drop()
+    shown(tab, session, "right_hand")
+    assert session.history.undoable is None and session.active.held is None
+
+
+def test_back_to_the_motion_lets_every_part_go_and_can_be_undone(tab: LimbTab, session: Session):
+    before = {part: shown(tab, session, part) for part in PARTS}
+    for part in PARTS:
+        tab.choose(part)
+        tab.drag(before[part] + by(0.0, 0.05, 0.0))
+        tab.drop()
+    for part in PARTS:
+        assert np.allclose(shown(tab, session, part), before[part] + by(0.0, 0.05, 0.0), atol=1e-9)
+    tab.release()
+    for part in PARTS:
+        assert np.allclose(shown(tab, session, part), before[part], atol=1e-12)
+    assert session.undo() == "Back to the motion"
+    assert np.allclose(shown(tab, session, "left_foot"), before["left_foot"] + by(0.0, 0.05, 0.0), atol=1e-9)
+
+
+def test_a_placed_hand_stays_while_the_body_moves_on(tab: LimbTab, session: Session):
+    place = shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2)
+    tab.choose("left_hand")
+    tab.drag(place)
+    foot = shown(tab, session, "left_foot")
+    session.clock.seek(0.55)
+    assert np.allclose(shown(tab, session, "left_hand"), place, atol=1e-9)
+    assert np.linalg.norm(shown(tab, session, "left_foot") - foot) > 1e-3
+
+
+def test_the_orbit_is_green_exactly_where_the_swivel_is_valid(tab: LimbTab, session: Session):
+    import posable as ps
+
+    body, part = session.body, "right_hand"
+    place = shown(tab, session, part) + by(0.0, 0.2, 0.15)
+    tab.choose(part)
+    tab.drag(place)
+    shown(tab, session, part)
+    assert len(tab._orbit.status) == SWIVELS
+    pose = session.motion.at(session.time)
+    for swivel, status in zip(np.linspace(-np.pi, np.pi, SWIVELS, endpoint=False), tab._orbit.status, strict=True):
+        alone = body.place(pose, part, ps.Target(place - session.active.place), swivel=swivel, itself=True)
+        assert (alone.status == Status.REACHED) == (status == Status.REACHED)
+    assert {Status.REACHED, Status.LIMITS} <= {Status(int(status)) for status in tab._orbit.status}
+    points = np.asarray(tab._orbit._circle.points, dtype=float)
+    frames = session.active.frames(session.time)
+    elbow, shoulder = (frames.positions[body.index(f"right_{name}_arm")] for name in ("lower", "upper"))
+    middle = points.mean(axis=1)
+    assert np.abs(np.linalg.norm(middle - shoulder, axis=-1) - np.linalg.norm(elbow - shoulder)).max() < 2e-3
+    assert np.linalg.norm(middle - elbow, axis=-1).min() < 0.03, "the elbow is on its orbit"
+
+
+def test_an_obstacle_is_kept_out_of_or_told(tab: LimbTab, session: Session):
+    part = "right_hand"
+    place = shown(tab, session, part) + by(0.0, 0.2, 0.2)
+    tab.choose(part)
+    tab.drag(place)
+    shown(tab, session, part)
+    assert tab.placement.status == Status.REACHED
+    for kind in ("ball", "box"):
+        tab.put_obstacle(kind)
+        tab.move_obstacle(place)
+        shown(tab, session, part)
+        assert tab.placement.status == Status.COLLISION
+        assert Status.COLLISION in tab._orbit.status
+    tab.move_obstacle(place + by(0.0, 0.0, 2.0))
+    shown(tab, session, part)
+    assert tab.placement.status == Status.REACHED
+    tab.put_obstacle(NONE)
+    assert "obstacle" not in session.gizmos
+
+
+def test_the_preferred_swivel_is_taken_where_it_is_valid(tab: LimbTab, session: Session):
+    tab.choose("right_hand")
+    tab.drag(shown(tab, session, "right_hand") + by(0.0, 0.2, 0.2))
+    shown(tab, session, "right_hand")
+    valid = np.rad2deg(np.linspace(-np.pi, np.pi, SWIVELS, endpoint=False)[tab._orbit.status == Status.REACHED])
+    for degrees in valid:
+        tab._preferred.value = round(degrees)
+        shown(tab, session, "right_hand")
+        assert abs(np.rad2deg(float(tab.placement.swivel)) - degrees) < 1e-6
+
+
+def test_a_motion_without_limbs_has_nothing_to_choose(tab: LimbTab, session: Session):
+    tab.choose("right_hand")
+    tab.drag(shown(tab, session, "right_hand") + by(0.0, 0.1, 0.0))
+    shown(tab, session, "right_hand")
+    walk = session.active
+    assert session.stage.seen_through is walk
+    chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
+    session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
+    assert tab.part is None and "limb" not in session.gizmos
+    assert session.stage.seen_through is None
+    assert walk.held is None, "what is no longer worked on goes back to its motion"
+    tab.update(session.time)
+    session.undo()
+    assert session.active is walk
+
+
+def test_dragging_the_handle_on_the_page_moves_the_hand(browser, studio: Studio, tab: LimbTab, session: Session):
+    window = Window(browser, studio)
+    try:
+        window.page.get_by_role("tab", name="Limb").click()
+        window.field("Part").first.click()
+        window.page.get_by_role("option", name="left hand", exact=True).click()
+        wait(lambda: tab.part == "left_hand" and "limb" in session.gizmos, "the handle")
+        wait(lambda: "/world/gizmo/limb" in window.nodes() and "/world/limb/orbit" in window.nodes(), "the orbit")
+        window.page.get_by_text("Drag the handle at the left hand.").wait_for()
+        before = session.active.frames(session.time).positions[session.body.index("left_hand")]
+        _drag_up(window, np.array(session.gizmos["limb"].position) + session.stage.offset, 0.16 * session.body.height)
+        wait(lambda: session.history.undoable == "Place the left hand", "the drag to end")
+        handle = np.array(session.gizmos["limb"].position)
+        assert handle[1] > before[1] + 0.02
+        wait(lambda: not session.stale(session.time), "the moment to be drawn")
+        hand = session.active.frames(session.time).positions[session.body.index("left_hand")]
+        assert np.linalg.norm(hand - handle) < 1e-6 + float(tab.placement.residual)
+        window.page.get_by_text(tab.placement.status.name).wait_for()
+        window.page.get_by_text("residual").wait_for()
+        if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
+            _renew_picture(window, tab)
+        window.press("Undo")
+        wait(lambda: session.active.held is None, "the motion again")
+        assert window.errors == []
+    finally:
+        window.context.close()
+
+
+def _renew_picture(window: Window, tab: LimbTab) -> None:
+    """The picture of docs/studio.md: a ball is in the way of the arm."""
+    from PIL import Image
+
+    tab.put_obstacle("ball")
+    window.page.set_viewport_size({"width": 1280, "height": 720})
+    window.page.mouse.move(500, 30)
+    window.page.wait_for_timeout(5000)
+    Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
+    window.page.set_viewport_size(SIZE)
+    tab.put_obstacle(NONE)
+
+
+def _drag_up(window: Window, origin: np.ndarray, size: float) -> None:
+    """Drag the arrow of a handle that points up, as a hand with a mouse does."""
+    base, tip = (_on_screen(window, origin + by(0.0, share * size, 0.0)) for share in (0.0, 0.75))
+    window.page.mouse.move(*tip)
+    window.page.wait_for_timeout(1000)  # the arrow is found by the pointer when a frame is drawn
+    window.page.mouse.down()
+    window.page.wait_for_timeout(500)
+    window.page.mouse.move(*(tip + 0.9 * (tip - base)), steps=6)
+    window.page.wait_for_timeout(500)
+    window.page.mouse.up()
+
+
+def _on_screen(window: Window, point: np.ndarray) -> np.ndarray:
+    """(2,) where a point of the scene is on the page [pixels]."""
+    camera = window.client.camera
+    x, y, z = pm.rotate(pm.conjugate(np.array(camera.wxyz)), point - np.array(camera.position))
+    box = window.page.locator("canvas").first.bounding_box() or {"x": 0, "y": 0, **SIZE}
+    focal = 0.5 * box["height"] / np.tan(0.5 * camera.fov)
+    centre = np.array([box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]])
+    return centre + focal * np.array([x, y]) / z
