@@ -8,22 +8,6 @@ import pytest
 
 import posable as ps
 from posable.body import Humanoid
-from posable.cli.app import run
-
-
-@pytest.fixture
-def posable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Call `posable ARGS` in this process; gives (exit code, stdout, stderr)."""
-
-    def call(*args: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["posable", *map(str, args)])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as stop:
-            run()
-        out, err = capsys.readouterr()
-        return (0 if stop.value.code is None else int(stop.value.code)), out, err
-
-    return call
 
 
 @pytest.fixture

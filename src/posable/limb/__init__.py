@@ -1,6 +1,7 @@
 """Arms and legs: the exact solver, its swivel search, and what a limb does (`LimbRange`)."""
 
-from .limb import Limb, LimbAnswer, LimbFrames, Obstacles, Target
+from .answers import LimbAnswer, LimbFrames, Target
+from .limb import Limb, Obstacles
 from .model import LIMBS, Search
 from .range_answers import Correction, Margins, RangeReport, Spans
 from .ranges import LimbRange

@@ -12,10 +12,11 @@ import numpy as np
 from ..collision.kernels import GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
+from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
-from .kernels import FAR, NEAR
-from .model import LIMBS, ROLES, SEARCHES, Search, pack_limb
+from .answers import LimbAnswer, LimbFrames
+from .model import LIMBS, SEARCHES, Search, pack_limb
+from .prepare import allowed_bones, checked_search, flexion_range, limit_rows
 from .search import FOUND, advance, begin
 from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
 
@@ -32,90 +33,6 @@ plain_begin, plain_advance = getattr(begin, "py_func", begin), getattr(advance, 
 
 Collides: TypeAlias = Callable[[Floats, float], bool]
 Preferred: TypeAlias = float | ArrayLike | Callable[[Floats], ArrayLike]
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a hand or a foot shall be, in the world."""
-
-    position: ArrayLike
-    """(..., 3) [m]."""
-    orientation: ArrayLike | None = None
-    """(..., 4) `wxyz`, canonical: the identity is the part's orientation in the neutral pose. None: as it comes."""
-    pole: ArrayLike | None = None
-    """(..., 3) [m]: the elbow or the knee turns towards this point, as far as the limits allow."""
-
-
-@dataclass(frozen=True, eq=False)
-class LimbFrames:
-    """Where the joints of a limb are, in its frame."""
-
-    mid: Floats
-    """(..., 3) [m]: elbow or knee."""
-    end: Floats
-    """(..., 3) [m]: wrist or ankle."""
-    orientation: Floats
-    """(..., 4): of the hand or foot; the identity at zero posture."""
-
-
-class LimbAnswer:
-    """A limb's posture for a target, or for a batch of them. What is told of it is read when it is asked for."""
-
-    __slots__ = ("_report", "values")
-
-    def __init__(self, values: Floats, report: Records) -> None:
-        self.values = values
-        """(..., 7) [rad]: swing (2), twist, flexion, twist, swing (2)."""
-        self._report = report
-
-    def __repr__(self) -> str:
-        return f"LimbAnswer(values={self.values}, status={self.status!r}, residual={self.residual})"
-
-    @property
-    def status(self) -> Any:
-        """A `Status`, or an int8 array of them (...)."""
-        told = self._report["status"]
-        return told if told.shape else Status(int(told))
-
-    @property
-    def ok(self) -> Any:
-        """Whether the target was reached (...)."""
-        return self._report["status"] == Status.REACHED
-
-    @property
-    def swivel(self) -> Floats:
-        """(...) [rad]: the swivel used."""
-        return np.asarray(self._report["swivel"])
-
-    @property
-    def residual(self) -> Floats:
-        """(...) [m]: distance of the end from its target; infinite for an invalid target."""
-        return np.asarray(self._report["residual"])
-
-    @property
-    def orientation_residual(self) -> Floats:
-        """(...) [rad]: angle of the end from the orientation asked for; 0 where none was."""
-        return np.asarray(self._report["turn"])
-
-    @property
-    def tests(self) -> Ints:
-        """(...): swivels tested, bisections included."""
-        return np.asarray(self._report["tests"])
-
-    @property
-    def failures(self) -> dict[str, Ints]:
-        """(...) each: how many swivels failed by "limits", by "collision", and for having no posture ("singular")."""
-        return {name: np.asarray(self._report[name]) for name in ("limits", "collision", "singular")}
-
-    @property
-    def too_far(self) -> Bools:
-        """(...): whether the target lies beyond the stretched limb."""
-        return np.asarray(self._report["cause"] & FAR != 0)
-
-    @property
-    def too_near(self) -> Bools:
-        """(...): whether the target lies nearer than the folded limb reaches."""
-        return np.asarray(self._report["cause"] & NEAR != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,15 +110,15 @@ class Limb:
                 raise PosableError(f"the {what} bone is {length} m long; expected between 1e-6 and 1e6")
         self.name, self.upper, self.lower = name, float(upper), float(lower)
         self.limits, self.reference = limits, reference
-        self.search = _checked(search or SEARCHES["arm" if name.endswith("arm") else "leg"])
-        self._rows, self._curves = _limit_rows(name, limits)
+        self.search = checked_search(search or SEARCHES["arm" if name.endswith("arm") else "leg"])
+        self._rows, self._curves = limit_rows(name, limits)
         self.packed: Records = pack_limb(
             name, self.upper, self.lower, (0.0, math.pi), reference == "paper", limits is not None, self.search
         )
         self._bones = np.empty((0, 3))
         if limits is not None:
-            self._bones = _allowed_bones(name, limits)
-            low, high = _flexion_range(name, limits, float(self.packed["flex"][0]))
+            self._bones = allowed_bones(name, limits)
+            low, high = flexion_range(name, limits, float(self.packed["flex"][0]))
             self.packed["flex_low"], self.packed["flex_high"] = low, high
 
     def __repr__(self) -> str:
@@ -405,76 +322,3 @@ def _check_columns(**named: tuple[Floats | None, int]) -> None:
     for name, (array, columns) in named.items():
         if array is not None and (not array.shape or array.shape[-1] != columns):
             raise ShapeError(f"{name} has shape {array.shape}; expected (..., {columns})")
-
-
-def _checked(search: Search) -> Search:
-    numbers = (search.preferred, search.low, search.high, search.step, search.growth)
-    if not all(map(math.isfinite, numbers)) or search.low > search.high:
-        raise PosableError(f"{search}: expected finite angles with low <= high")
-    if search.step <= 0.0 or search.growth < 0.0 or search.refine < 0:
-        raise PosableError(f"{search}: expected step above 0, growth and refine 0 or more")
-    return search
-
-
-def _limit_rows(name: str, limits: Limits | None) -> tuple[Records, Floats]:
-    """The packed limits of the limb's three joints; some that are never read where there are none."""
-    from ..limits import JointLimit
-
-    if limits is None:
-        limits = Limits({role: JointLimit() for role in ROLES[name]})
-    rows = limits.packed[[limits.index(role) for role in ROLES[name]]]
-    return np.ascontiguousarray(rows), np.array(limits.curves)
-
-
-def _allowed_bones(name: str, limits: Limits, count: int = 24) -> Floats:
-    """(count, 3) unit directions of the upper bone, in the limb's frame, spread over those that the limits allow."""
-    import dataclasses
-
-    from ..math import between
-    from .model import SIDES
-
-    role = ROLES[name][0]
-    sphere = np.arange(1000) + 0.5
-    z, turn = 1.0 - sphere / 500.0, sphere * math.pi * (1.0 + math.sqrt(5.0))
-    across = np.sqrt(1.0 - z * z)
-    directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=-1)
-    swing_only = Limits({role: dataclasses.replace(limits[role], twist=None)})
-    rest = np.array(limits[role].direction) * [-1.0 if limits[role].mirrored else 1.0, 1.0, 1.0]
-    allowed = directions[swing_only.contains(role, between(rest, directions))]
-    if not len(allowed):
-        allowed = rest[None]
-    chosen = [allowed[0]]
-    far = np.full(len(allowed), np.inf)
-    while len(chosen) < min(count, len(allowed)):
-        far = np.minimum(far, np.linalg.norm(allowed - chosen[-1], axis=-1))
-        chosen.append(allowed[int(np.argmax(far))])
-    return np.ascontiguousarray(np.array(chosen) @ np.array(SIDES[name].axes, dtype=np.float64).T)
-
-
-def _flexion_range(name: str, limits: Limits, flex: float) -> tuple[float, float]:
-    """The least and the largest flexion that the mid joint's limit allows [rad], by scanning and bisecting."""
-    from ..math import axis_angle, conjugate, multiply
-    from .model import SIDES
-
-    side = SIDES[name]
-    axis = np.array(side.axes[1], dtype=np.float64) * flex
-    zero = np.array(side.zero, dtype=np.float64)
-    role = ROLES[name][1]
-
-    def fits(bend: ArrayLike) -> Bools:
-        turned = multiply(multiply(conjugate(zero), axis_angle(axis, bend)), zero)
-        return np.asarray(limits.contains(role, turned, 0.0))
-
-    grid = np.linspace(0.0, math.pi, 721)
-    inside = np.flatnonzero(fits(grid))
-    if not len(inside):
-        raise PosableError(f"the limits of {role!r} allow no flexion at all; give it a Hinge that the limb can bend in")
-    low, high = int(inside[0]), int(inside[-1])
-    edges = []
-    for good, bad in ((low, low - 1), (high, high + 1)):
-        a, b = grid[good], grid[bad] if 0 <= bad < len(grid) else grid[good]
-        for _ in range(50):
-            middle = 0.5 * (a + b)
-            a, b = (middle, b) if fits(middle) else (a, middle)
-        edges.append(float(a))
-    return edges[0], edges[1]

@@ -20,7 +20,8 @@ from ..compute import PosableError
 from ..compute.types import ArrayLike, Bools, Floats
 
 if TYPE_CHECKING:
-    from .limb import Limb, LimbAnswer
+    from .answers import LimbAnswer
+    from .limb import Limb
 
 SUB_STEP = math.radians(2.0)  # the walk looks at the swivels between this far apart
 
