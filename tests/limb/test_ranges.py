@@ -344,8 +344,12 @@ def test_a_range_is_learned_from_motions_of_any_bodies():
         own = found.for_limb(whose.limb("right_arm"))
         assert own.contains(reading.position, reading.swivel).mean() > 0.9
     whole = ps.LimbRange.fit(body, "right_arm", motions, min_count=1, trim=0.0)
-    reading = body.limb("right_arm").read(motions[0].pose)
-    assert whole.contains(reading.position, reading.swivel).mean() > 0.995
+    for motion, whose in zip(motions, (body, other), strict=True):
+        reading = whose.limb("right_arm").read(motion.pose)
+        own = whole.for_limb(whose.limb("right_arm"))
+        # Two short motions are thin: between samples a range follows their outermost poses only so closely. M2, on
+        # many examples, is held to 99.5 %.
+        assert own.contains(reading.position, reading.swivel).mean() > 0.99
     one = ps.LimbRange.fit(body, "right_arm", motions[0], most=50, seed=3)
     assert one.report.examples == 50
     same = ps.LimbRange.fit(body, "right_arm", iter(motions[:1]), most=50, seed=3)
