@@ -38,8 +38,8 @@ def closest(
     Where the upper bone points, two numbers, decides the rest: the best twist and flexion for it follow in closed form,
     each held inside its limit. So the nearest posture is sought over bone directions alone: from those of `bones`,
     spread over all that the limits allow, and of swivels low to high; then around the best of them by steps that
-    halve. The orientation is met as far as the limits allow, afterwards. Against brute force the end lies at most
-    26 mm too far in 95 of 100 cases (`tests/limb`): it is a search, not a proof.
+    halve. The orientation is met as far as the limits allow, afterwards. It is a search, not a
+    proof: `tests/limb` holds it to less than 50 mm worse than brute force in 95 of 100 cases.
     """
     place = target[0]
     best_base, best_bend, best = (1.0, 0.0, 0.0, 0.0), reach[6], math.inf
