@@ -3,11 +3,11 @@
     python tools/fit_ranges.py [--data ../shared/data] [--seed 0] [--trims 0.001 0.005]
 
 Right limbs and mirrored left ones of all subjects in cmu_poses are pooled: one file serves both sides. The trim is the
-stricter one that the specification (limb-range, section 7) measured: with the default of 0.001 a few badly tracked
-frames leave room for a knee turned backwards. Before it fits everybody, the script fits four fifths of the subjects,
-drawn with the seed, and says for each of `--trims` how much of the others' motion it rejects, as it is and with the
-swivel turned by half a turn. The clips of `cmu` are
-not fitted; but the trim was settled after looking at what several trims reject of them, so they are no blind test.
+default of a fit, the stricter one that the specification (limb-range, section 7) measured: with 0.001 a few badly
+tracked frames leave room for a knee turned backwards. Before it fits everybody, the script fits four fifths of the
+subjects, drawn with the seed, and says for each of `--trims` how much of the others' motion it rejects, as it is and
+with the swivel turned by half a turn. The clips of `cmu` are not fitted; but the trim was settled after looking at what
+several trims reject of them, so they are no blind test.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import posable.math as pm
 from posable.body import Humanoid
 from posable.limb import LimbRange
 from posable.limb.range_model import to_right
+from posable.limb.ranges import TRIM
 from posable.skeleton import Pose, Skeleton
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "src/posable/assets/ranges"
 HELD_OUT = 0.2
-TRIM = 0.005
 
 Rows = tuple[np.ndarray, np.ndarray]
 

@@ -33,7 +33,7 @@ def fit_range(
     samples: Annotated[int, typer.Option(help="Directions of the table.")] = 1000,
     radius: Annotated[float, typer.Option(help="How far an example counts [degrees].")] = 10.0,
     min_count: Annotated[int, typer.Option(help="Examples a direction needs.")] = 5,
-    trim: Annotated[float, typer.Option(help="Share of examples left out at each end.")] = 0.001,
+    trim: Annotated[float, typer.Option(help="Share of examples left out at each end.")] = 0.005,
     fill_holes: Annotated[bool, typer.Option(help="Let holes belong to the range.")] = True,
     harmonics: Annotated[int | None, typer.Option(metavar="DEGREE", help="The compact form, of this degree.")] = None,
     most: Annotated[int | None, typer.Option(help="At most so many poses of each file, drawn at random.")] = None,

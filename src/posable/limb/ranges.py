@@ -34,6 +34,7 @@ from .range_reading import counted, read_motion
 from .sphere import sphere_mesh
 
 RADIUS = math.radians(10.0)
+TRIM = 0.005  # with less, a few badly tracked frames leave room for a knee turned backwards
 READING_SHARE = 0.6  # of the progress told while fitting from motions
 
 
@@ -83,7 +84,7 @@ class LimbRange:
         samples: int = 1000,
         radius: float = RADIUS,
         min_count: int = 5,
-        trim: float = 0.001,
+        trim: float = TRIM,
         fill_holes: bool = True,
         kind: str = "table",
         degree: int = 4,
@@ -138,7 +139,7 @@ class LimbRange:
         samples: int = 1000,
         radius: float = RADIUS,
         min_count: int = 5,
-        trim: float = 0.001,
+        trim: float = TRIM,
         fill_holes: bool = True,
         kind: str = "table",
         degree: int = 4,
