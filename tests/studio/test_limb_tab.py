@@ -11,6 +11,7 @@ import posable.math as pm
 from posable.compute import Status
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session, Studio
+from posable.studio.obstacle import KINDS, NOTHING
 from posable.studio.orbit import SWIVELS
 from posable.studio.tabs.limb import NONE, LimbTab
 
@@ -47,7 +48,8 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     session.history.clear()
     yield tab
     tab.choose(NONE)
-    tab.put_obstacle(NONE)
+    tab.obstacle.choose(NOTHING)
+    tab.learned._keep.value = tab.learned._show.value = False
 
 
 @pytest.fixture
@@ -181,16 +183,16 @@ def test_an_obstacle_is_kept_out_of_or_told(tab: LimbTab, session: Session):
     tab.drag(place)
     shown(tab, session, part)
     assert tab.placement.status == Status.REACHED
-    for kind in ("ball", "box"):
-        tab.put_obstacle(kind)
-        tab.move_obstacle(place)
+    for kind in KINDS:
+        tab.obstacle.choose(kind)
+        tab.obstacle.move(place)
         shown(tab, session, part)
         assert tab.placement.status == Status.COLLISION
         assert Status.COLLISION in tab._orbit.status
-    tab.move_obstacle(place + by(0.0, 0.0, 2.0))
+    tab.obstacle.move(place + by(0.0, 0.0, 2.0))
     shown(tab, session, part)
     assert tab.placement.status == Status.REACHED
-    tab.put_obstacle(NONE)
+    tab.obstacle.choose(NOTHING)
     assert "obstacle" not in session.gizmos
 
 
@@ -253,13 +255,13 @@ def _renew_picture(window: Window, tab: LimbTab) -> None:
     """The picture of docs/studio.md: a ball is in the way of the arm."""
     from PIL import Image
 
-    tab.put_obstacle("ball")
+    tab.obstacle.choose("sphere")
     window.page.set_viewport_size({"width": 1280, "height": 720})
     window.page.mouse.move(500, 30)
     window.page.wait_for_timeout(5000)
     Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
     window.page.set_viewport_size(SIZE)
-    tab.put_obstacle(NONE)
+    tab.obstacle.choose(NOTHING)
 
 
 def _drag_up(window: Window, origin: np.ndarray, size: float) -> None:

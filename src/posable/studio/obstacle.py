@@ -1,17 +1,18 @@
-"""Something on the stage that a limb must keep out of, with a handle to drag it."""
+"""Something on the stage that a limb must keep out of, with a handle to move and turn it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import math as pm
 from ..collision import Scene
-from ..compute.types import Floats
+from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Pose
-from .orbit import canonical_orientation
+from .controls import assign
+from .goals import canonical_orientation
 from .session import Session
 from .theme import Rgb
 from .tracks import Track
@@ -19,53 +20,127 @@ from .tracks import Track
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-KINDS = ("box", "ball")
-BOX, BALL = np.array([0.34, 0.22, 0.22]), 0.14
-"""Edges of the box and radius of the ball, beside a body of 1.75 m [m]."""
+NOTHING = "(none)"
+KINDS = ("box", "sphere", "capsule")
+BOX, RADIUS, CAPSULE = np.array([0.34, 0.22, 0.22]), 0.14, (0.07, 0.40)
+"""Edges of the box, radius of the sphere, radius and length of the capsule, beside a body of 1.75 m [m]."""
 COLOUR: Rgb = (150, 136, 118)
 NAME = "obstacle"
+SHAPE = f"/world/gizmo/{NAME}/shape"  # below its handle, so that it moves with it without a message
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """An obstacle and where it is."""
+
+    kind: str
+    position: Floats
+    """(3,) in the track's world [m]."""
+    orientation: Floats
+    """(4,)."""
 
 
 class Obstacle:
-    """A box or a ball; `scene` has it for the solver. The session's lock is held.
+    """A box, a sphere or a capsule, chosen in the panel; `scene` has it for the solver. Each step can be undone."""
 
-    Args:
-        session: where it is shown.
-        moved: called with its place on the stage (3,) [m] while it is dragged.
-    """
-
-    def __init__(self, session: Session, moved: Callable[[Floats], None]) -> None:
-        self._session, self._moved = session, moved
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.scene = Scene()
+        self.now: Standing | None = None
+        self._before: Standing | None = None  # what a drag began with
+        hint = "Something to keep out of; drag its handle to move and turn it"
+        self._choice = session.gui.add_dropdown("Obstacle", (NOTHING, *KINDS), hint=hint)
+        self._choice.on_update(session.guarded(lambda _: self.choose(self._choice.value)))
 
-    def put(self, kind: str, track: Track, body: Humanoid) -> None:
-        """Show one of `KINDS` where the last one is, or before the body."""
-        session, scale = self._session, body.height / 1.75
-        shown = NAME in self.scene
-        place = self.scene[NAME].position if shown else _before_body(body, track.pose(session.time))
-        self.remove()
-        handle = session.add_gizmo(
-            NAME, place + track.place, scale=0.13 * body.height, disable_rotations=True, depth_test=False
-        )
-        handle.on_update(session.guarded(lambda event: self._moved(event.target.position)))
-        shape = f"/world/gizmo/{NAME}/shape"  # below its handle, so that it moves with it without a message
-        if kind == "box":
-            self.scene.box(NAME, BOX * scale, place)
-            session.scene.add_box(shape, color=COLOUR, dimensions=BOX * scale, opacity=0.6)
-        else:
-            self.scene.sphere(NAME, BALL * scale, place)
-            session.scene.add_icosphere(shape, radius=BALL * scale, color=COLOUR, opacity=0.6)
+    def choose(self, kind: str) -> None:
+        """Have one of `KINDS` where the last one is, or before the body; `NOTHING` takes it away. Can be undone."""
+        with self._session.lock:
+            track, body = self._session.active, self._session.body
+            if kind == NOTHING or track is None or body is None:
+                if self.now is not None:
+                    self._keep("Remove the obstacle", self.now, None)
+            elif self.now is None:
+                place = _before_body(body, track.pose(self._session.time))
+                self._keep(f"Put a {kind}", None, Standing(kind, place, np.array([1.0, 0.0, 0.0, 0.0])))
+            elif self.now.kind != kind:
+                self._keep(f"Put a {kind}", self.now, replace(self.now, kind=kind))
 
-    def move(self, position: Floats, track: Track) -> None:
-        """Have it at a place on the stage (3,) [m]."""
-        if NAME in self.scene:
-            self.scene.move(NAME, np.asarray(position, dtype=np.float64) - track.place)
+    def move(self, position: ArrayLike, orientation: ArrayLike | None = None) -> None:
+        """Have it at a place on the stage (3,) [m], turned so (4,); the step to undo is made by `drop`."""
+        with self._session.lock:
+            track = self._session.active
+            if self.now is None or track is None:
+                return
+            place = np.array(position, dtype=np.float64) - track.place
+            turned = self.now.orientation if orientation is None else np.array(orientation, dtype=np.float64)
+            moved = float(np.abs(place - self.now.position).max())
+            if moved < 1e-6 and pm.angle(turned, self.now.orientation) < 1e-5:
+                return  # a click, or a message that comes after the drag's end
+            self._before = self._before or self.now
+            self.now = replace(self.now, position=place, orientation=turned)
+            self.scene.move(NAME, place, turned)
+            self._session.changed("pose")
 
-    def remove(self) -> None:
-        """Take it away; nothing happens when there is none."""
+    def drop(self) -> None:
+        """End a drag: from here it can be undone in one step."""
+        with self._session.lock:
+            before, self._before = self._before, None
+            if before is not None and self.now is not None:
+                self._keep(f"Move the {self.now.kind}", before, self.now)
+
+    def show(self) -> None:
+        """Draw it anew, for another body perhaps; without a body there is none."""
+        track, body = self._session.active, self._session.body
+        self.hide()
+        assign(self._choice, NOTHING if self.now is None else self.now.kind)
+        if self.now is not None and track is not None and body is not None:
+            self._build(self.now, track, body)
+
+    def hide(self) -> None:
+        """Take it off the stage and out of the solver's way; `show` brings it back."""
         if NAME in self.scene:
             self.scene.remove(NAME)
         self._session.remove_gizmo(NAME)
+
+    def _keep(self, label: str, before: Standing | None, after: Standing | None) -> None:
+        def put(standing: Standing | None) -> None:
+            shown, self.now, self._before = self.now, standing, None
+            handle, track = self._session.gizmos.get(NAME), self._session.active
+            if shown and standing and shown.kind == standing.kind and handle is not None and track is not None:
+                self.scene.move(NAME, standing.position, standing.orientation)
+                handle.position, handle.wxyz = standing.position + track.place, standing.orientation
+            else:
+                self.show()
+            self._session.changed("pose")
+
+        self._session.run(label, lambda: put(after), lambda: put(before))
+
+    def _build(self, now: Standing, track: Track, body: Humanoid) -> None:
+        handle = self._session.add_gizmo(
+            NAME,
+            now.position + track.place,
+            wxyz=now.orientation,
+            scale=0.13 * body.height,
+            disable_rotations=now.kind == "sphere",
+            depth_test=False,
+        )
+        handle.on_update(self._session.guarded(self._dragged))
+        scale, shown = body.height / 1.75, self._session.scene
+        if now.kind == "box":
+            self.scene.box(NAME, BOX * scale, now.position, now.orientation)
+            shown.add_box(SHAPE, color=COLOUR, dimensions=BOX * scale, opacity=0.6)
+        elif now.kind == "sphere":
+            self.scene.sphere(NAME, RADIUS * scale, now.position)
+            shown.add_icosphere(SHAPE, radius=RADIUS * scale, color=COLOUR, opacity=0.6)
+        else:
+            radius, length = CAPSULE[0] * scale, CAPSULE[1] * scale
+            self.scene.capsule(NAME, radius, length, now.position, now.orientation)
+            shown.add_mesh_simple(SHAPE, *_capsule(radius, length), color=COLOUR, opacity=0.6)
+
+    def _dragged(self, event: Any) -> None:
+        self.move(event.target.position, event.target.wxyz)
+        if event.phase == "end":
+            self.drop()
 
 
 def _before_body(body: Humanoid, pose: Pose) -> Floats:
@@ -76,3 +151,19 @@ def _before_body(body: Humanoid, pose: Pose) -> Floats:
     length = max(float(np.linalg.norm(ahead)), 1e-6)
     place: Floats = hips + body.height * (0.28 * ahead / length + np.array([0.0, 0.04, 0.0]))
     return place
+
+
+def _capsule(radius: float, length: float, around: int = 24, rings: int = 6) -> tuple[Floats, Ints]:
+    """Vertices (V, 3) [m] and faces (T, 3) of a capsule along y, `length` from centre to centre."""
+    # Two half spheres; their rims are the ends of the cylinder between them.
+    rise = np.concatenate([np.linspace(-0.5 * np.pi, 0.0, rings), np.linspace(0.0, 0.5 * np.pi, rings)])
+    height = radius * np.sin(rise) + 0.5 * length * np.repeat([-1.0, 1.0], rings)
+    turn = 2.0 * np.pi * np.arange(around) / around
+    wide = radius * np.cos(rise)[:, None]
+    vertices = np.stack(
+        [wide * np.sin(turn), np.broadcast_to(height[:, None], (2 * rings, around)), wide * np.cos(turn)], axis=-1
+    )
+    ring, k = np.meshgrid(np.arange(2 * rings - 1), np.arange(around), indexing="ij")
+    a, b = ring * around + k, ring * around + (k + 1) % around
+    faces = np.concatenate([np.stack([a, b, b + around], -1), np.stack([a, b + around, a + around], -1)])
+    return vertices.reshape(-1, 3), faces.reshape(-1, 3)

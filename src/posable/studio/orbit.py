@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import math as pm
 from ..compute import Status
-from ..compute.types import Bools, Floats, Ints
+from ..compute.types import ArrayLike, Bools, Floats, Ints
 from ..limb import Target
 from ..skeleton import Pose
+from .goals import Goal
 from .session import Session
 from .theme import Rgb
 from .tracks import Track
@@ -24,6 +25,8 @@ SWIVELS = 72
 """Places of the elbow that are tried for the orbit circle."""
 ON_CIRCLE = 1e-3
 """How far from the circle a tried elbow may be [m]; one without a posture is nowhere near it and is not drawn."""
+UNUSUAL: Rgb = (126, 62, 168)
+"""Colour of what nothing forbids and people still do not do."""
 INK: Rgb = (34, 40, 48)
 """Colour of the joint on its orbit: unlike that of any body."""
 COLOURS: dict[int, Rgb] = {
@@ -34,21 +37,6 @@ COLOURS: dict[int, Rgb] = {
     Status.SINGULAR: (112, 118, 124),
     Status.INVALID: (112, 118, 124),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Goal:
-    """Where a part shall be."""
-
-    position: Floats
-    """(3,) in the track's world [m]."""
-    orientation: Floats | None
-    """(4,) canonical; None: as it comes."""
-
-    @property
-    def target(self) -> Target:
-        """The same for a solver."""
-        return Target(self.position, self.orientation)
 
 
 class Orbit:
@@ -69,9 +57,29 @@ class Orbit:
             "/world/limb/joint", radius=1.0, color=INK, cast_shadow=False, visible=False
         )
         self.status: Ints | None = None
+        self.usual: Bools | None = None
 
-    def draw(self, track: Track, body: Humanoid, limb: str, pose: Pose, goal: Goal, options: dict[str, Any]) -> None:
-        """Try swivels all around for a goal, in one call, and draw where they put the joint."""
+    def draw(
+        self,
+        track: Track,
+        body: Humanoid,
+        limb: str,
+        pose: Pose,
+        goal: Goal,
+        options: dict[str, Any],
+        usual: Callable[[Floats], Bools] | None = None,
+    ) -> None:
+        """Try swivels all around for a goal, in one call, and draw where they put the joint.
+
+        Args:
+            track: whose limb it is.
+            body: of the track.
+            limb: "right_arm".
+            pose: of the body.
+            goal: where the hand or foot is.
+            options: for `Limb.place`.
+            usual: tells of swivels (N,) [rad] whether people have them there; nothing is said of it when not given.
+        """
         swivels = np.linspace(-math.pi, math.pi, SWIVELS, endpoint=False)
         target = Target(np.tile(goal.position, (SWIVELS, 1)), goal.orientation)
         tried = body.limb(limb).place(pose, target, swivel=swivels, probe=True, **options)
@@ -83,11 +91,13 @@ class Orbit:
         ends = np.stack([0.5 * (places + np.roll(places, 1, axis=0)), 0.5 * (places + np.roll(places, -1, axis=0))], 1)
         whole = on & np.roll(on, 1) & np.roll(on, -1)
         ends[~whole] = now[mid]
-        # Browsers take the colours of lines for linear ones and show them brighter than they are.
-        colours = 255.0 * (np.array([COLOURS[int(status)] for status in tried.status]) / 255.0) ** 2.2
+        self.usual = None if usual is None else usual(swivels)
+        colours = np.array([COLOURS[int(status)] for status in tried.status])
+        if self.usual is not None:
+            colours[(tried.status == Status.REACHED) & ~self.usual] = UNUSUAL
         with self._server.atomic():
             self._circle.points = (ends + track.place).astype(np.float32)
-            self._circle.colors = np.repeat(colours[:, None], 2, axis=1).astype(np.uint8)
+            self._circle.colors = np.repeat(shown_colour(colours)[:, None], 2, axis=1)
             self._joint.position = now[mid] + track.place
             self._joint.scale = 0.014 * body.height
             self._circle.visible = self._joint.visible = True
@@ -96,7 +106,7 @@ class Orbit:
         """Show nothing."""
         if self._circle.visible:
             self._circle.visible = self._joint.visible = False
-        self.status = None
+        self.status = self.usual = None
 
     def remove(self) -> None:
         """Take it off the scene."""
@@ -114,7 +124,6 @@ def _on_circle(places: Floats, base: Floats, goal: Floats) -> Bools:
     return on
 
 
-def canonical_orientation(body: Humanoid, part: str, pose: Pose) -> Floats:
-    """(4,) a part's orientation in the world, the identity as in the neutral pose."""
-    world = body.skeleton.forward(pose).orientations[body.index(part)]
-    return pm.multiply(world, pm.conjugate(body.neutral_orientation(part)))
+def shown_colour(colour: ArrayLike) -> NDArray[np.uint8]:
+    """(..., 3) what to send so that a line has a colour: browsers take those of lines for linear ones."""
+    return np.asarray(255.0 * (np.asarray(colour) / 255.0) ** 2.2).astype(np.uint8)

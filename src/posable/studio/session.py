@@ -197,9 +197,13 @@ class Session:
 
     def open(self, path: str | Path, *, keep: bool = True) -> Track:
         """Open a file of this machine."""
+        return self.add(self.read(path), keep=keep)
+
+    def read(self, path: str | Path) -> Motion:
+        """What is in a file of this machine; nothing on the stage changes."""
         if not self.paths:
             raise PosableError("this studio is open to other machines, so it opens no files by path; upload the file")
-        return self.add(files.open_path(path), keep=keep)
+        return files.open_path(path)
 
     def open_upload(self, name: str, content: bytes, *, keep: bool = True) -> Track:
         """Open a file that a browser sent."""
@@ -213,15 +217,15 @@ class Session:
         motion: Motion = getattr(samples, _one_of("sample", name, SAMPLES))(body)
         return self.add(motion, body=body, name=name, keep=keep)
 
-    def save(self, path: str | Path) -> Path:
-        """Save the active motion to a file of this machine; the whole path of it."""
+    def save(self, path: str | Path, motion: Motion | None = None) -> Path:
+        """Save a motion, the active one when none is given, to a file of this machine; the whole path of it."""
         if not self.paths:
             raise PosableError("this studio is open to other machines, so it saves no files by path; download the file")
-        return files.save_path(self._some_motion(), path)
+        return files.save_path(self._some_motion() if motion is None else motion, path)
 
-    def encoded(self, name: str) -> tuple[str, bytes]:
-        """The active motion as a file to download: a plain name and its bytes."""
-        return files.encoded(self._some_motion(), name)
+    def encoded(self, name: str, motion: Motion | None = None) -> tuple[str, bytes]:
+        """A motion, the active one when none is given, as a file to download: a plain name and its bytes."""
+        return files.encoded(self._some_motion() if motion is None else motion, name)
 
     # Gizmos.
 

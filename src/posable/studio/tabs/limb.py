@@ -1,29 +1,31 @@
 """Limb: drag a hand or a foot, and see what the elbow or the knee can do about it.
 
-Where the parts shall be is kept for each track as goals; the pose is made of the motion's pose and the goals whenever
-a moment is drawn. A drag therefore only changes a goal, and however fast it is, one solve is made for each frame of
-the screen. While the motion plays on, the part stays where it was put.
+Where the parts shall be is kept for each track as goals; the pose is made of the motion's pose, or of one that was set
+back from a file, and the goals whenever a moment is drawn. A drag therefore only changes a goal, and however fast it
+is, one solve is made for each frame of the screen. While the motion plays on, the part stays where it was put.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import viser
 
-from ... import math as pm
-from ...compute import Status
 from ...compute.types import Floats
 from ...limb.model import ROLES
 from ...skeleton import Pose
 from ..controls import assign
-from ..obstacle import KINDS, Obstacle
-from ..orbit import COLOURS, Goal, Orbit, canonical_orientation
+from ..goals import Goal, Placing, goal_here
+from ..learned import LearnedRange
+from ..obstacle import Obstacle
+from ..orbit import Orbit
+from ..pose_file import PoseFile
 from ..session import Session
+from ..swing import SwingPlot
+from ..telling import facts, habit, legend
 from ..tracks import Track
 
 if TYPE_CHECKING:
@@ -33,24 +35,7 @@ if TYPE_CHECKING:
 NONE = "(none)"
 LIMB_OF = {roles[-1]: limb for limb, roles in ROLES.items()}
 """Limbs by the part that is dragged: "right_hand" of "right_arm"."""
-WORDS = {
-    Status.REACHED: "the part is where the handle is",
-    Status.LIMITS: "the joints' limits hold it back",
-    Status.COLLISION: "something is in the way",
-    Status.UNREACHABLE: "out of reach",
-    Status.SINGULAR: "no single answer there",
-    Status.INVALID: "that is no place",
-}
-LEGEND = (
-    (Status.REACHED, "free"),
-    (Status.LIMITS, "limits"),
-    (Status.COLLISION, "collision"),
-    (Status.SINGULAR, "none"),
-)
-"""What the colours of the orbit say."""
-
-
-Goals = Mapping[str, Goal]
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class LimbTab:
@@ -59,8 +44,8 @@ class LimbTab:
     title = "Limb"
 
     def __init__(self) -> None:
-        self._goals: WeakKeyDictionary[Track, Goals] = WeakKeyDictionary()
-        self._before: tuple[Track, Goals] | None = None  # what a drag began with
+        self._placings: WeakKeyDictionary[Track, Placing] = WeakKeyDictionary()
+        self._before: tuple[Track, Placing] | None = None  # what a drag began with
         self._track: Track | None = None
         self._holding = False
         self.placement: Placement | None = None
@@ -68,7 +53,7 @@ class LimbTab:
     # The panel.
 
     def build(self, session: Session) -> None:
-        """The part and how it is placed, the answer, an obstacle."""
+        """The part and how it is placed, the answer, limits, what people do, an obstacle, files."""
         self._session = session
         gui = session.gui
         self._part = gui.add_dropdown("Part", (NONE,), hint="The hand or foot to drag; its handle is in the scene")
@@ -81,12 +66,13 @@ class LimbTab:
         self._preferred = gui.add_slider("Preferred [°]", min=-180, max=180, step=1, initial_value=30, hint=hint)
         self._preferred.on_update(session.guarded(lambda _: session.changed("pose")))
         self._told_now = gui.add_markdown("")
-        gui.add_markdown("orbit: " + " ".join(_coloured(status, f"● {word}") for status, word in LEGEND))
+        self._legend = gui.add_markdown(legend(False))
         back = gui.add_button("Back to the motion", icon=viser.Icon.ARROW_BACK)
         back.on_click(session.guarded(lambda _: self.release()))
-        self._kind = gui.add_dropdown("Obstacle", (NONE, *KINDS), hint="Something to keep out of; drag its handle")
-        self._kind.on_update(session.guarded(lambda _: self.put_obstacle(self._kind.value)))
-        self._obstacle = Obstacle(session, self.move_obstacle)
+        self._swing = SwingPlot(session)
+        self.learned = LearnedRange(session)
+        self.obstacle = Obstacle(session)
+        self.files = PoseFile(session, self.set_back)
         self._orbit = Orbit(session)
         self._leave = session.listen(self._told)
         self._follow_track()
@@ -97,19 +83,20 @@ class LimbTab:
             track, body = self._session.active, self._session.body
             if track is None or body is None:
                 return
-            goals = self._goals_of(track)
-            pose = track.motion.at(time) if goals or self._holding else track.pose(time)
+            placing = self._placing_of(track)
+            pose = track.motion.at(time) if placing or self._holding else track.pose(time)
+            pose = pose if placing.base is None else placing.base
             self.placement = None
-            for part, goal in goals.items():
-                placed = body.place(pose, part, goal.target, **self._options(part))
+            for part, goal in placing.goals.items():
+                placed = body.place(pose, part, goal.target, **self._options(body, part))
                 pose = placed.pose
                 if part == self.part:
                     self.placement = placed
-            if goals:
+            if placing:
                 self._session.hold(pose)
             elif self._holding:
                 self._session.hold(None)
-            self._holding = bool(goals)
+            self._holding = bool(placing)
             self._draw(track, body, pose)
 
     def close(self) -> None:
@@ -119,7 +106,8 @@ class LimbTab:
             self._let_go(self._track)
             self._see_through(None)
             self._orbit.remove()
-            self._obstacle.remove()
+            self.learned.remove()
+            self.obstacle.hide()
             self._session.remove_gizmo("limb")
 
     # What a user can do.
@@ -134,7 +122,7 @@ class LimbTab:
         """Put the handle on a part ("right hand"), and stand still to have it dragged; `NONE` takes it away."""
         session = self._session
         with session.lock:
-            assign(self._part, part.replace("_", " "))
+            assign(self._part, _words(part))
             self._before = None
             track, body = session.active, session.body
             self._see_through(track if self.part is not None and body is not None else None)
@@ -143,7 +131,7 @@ class LimbTab:
                 session.changed("pose")
                 return
             session.clock.pause()
-            goal = self._goals_of(track).get(self.part)
+            goal = self._placing_of(track).goals.get(self.part)
             assign(self._turn, goal is not None and goal.orientation is not None)
             assign(self._preferred, round(math.degrees(body.limb(LIMB_OF[self.part]).search.preferred)))
             self._add_handle()
@@ -156,13 +144,13 @@ class LimbTab:
             track, body, part = session.active, session.body, self.part
             if track is None or body is None or part is None:
                 return
-            goals = self._goals_of(track)
+            placing = self._placing_of(track)
             turned = None if orientation is None else np.array(orientation, dtype=np.float64)
             goal = Goal(np.array(position, dtype=np.float64) - track.place, turned)
-            if _same(goal, goals.get(part) or self._as_it_is(body, part, track.pose(session.time))):
+            if goal.is_like(placing.goals.get(part) or self._as_it_is(body, part, track.pose(session.time))):
                 return  # a click, or a message that comes after the drag's end
-            self._before = self._before or (track, goals)
-            self._goals[track] = {**goals, part: goal}
+            self._before = self._before or (track, placing)
+            self._placings[track] = placing.placed(part, goal)
             session.changed("pose")
 
     def drop(self) -> None:
@@ -170,8 +158,8 @@ class LimbTab:
         with self._session.lock:
             begun, self._before = self._before, None
             if begun is not None and begun[0] in self._session.tracks:
-                words = (self.part or "part").replace("_", " ")
-                self._keep(f"Place the {words}", begun[0], begun[1], self._goals_of(begun[0]))
+                words = _words(self.part or "part")
+                self._keep(f"Place the {words}", *begun, self._placing_of(begun[0]))
 
     def turn(self, too: bool) -> None:
         """Have the handle turn the part too, or leave its turn to the limb."""
@@ -181,60 +169,51 @@ class LimbTab:
             track, body, part = session.active, session.body, self.part
             if track is None or body is None or part is None:
                 return
-            goals = self._goals_of(track)
-            if part in goals:
-                now = canonical_orientation(body, part, track.pose(session.time)) if too else None
-                goal = Goal(goals[part].position, now)
-                self._keep(f"Turn the {part.replace('_', ' ')}", track, goals, {**goals, part: goal})
+            placing = self._placing_of(track)
+            if part in placing.goals:
+                now = goal_here(body, part, track.pose(session.time), too)
+                goal = Goal(placing.goals[part].position, now.orientation)
+                self._keep(f"Turn the {_words(part)}", track, placing, placing.placed(part, goal))
             self._add_handle()
 
     def release(self) -> None:
-        """Back to the motion: all goals go. Can be undone."""
+        """Back to the motion: all goals go, and a pose from a file. Can be undone."""
         with self._session.lock:
             track = self._session.active
-            if track is not None and (goals := self._goals_of(track)):
-                self._keep("Back to the motion", track, goals, {})
+            if track is not None and (placing := self._placing_of(track)):
+                self._keep("Back to the motion", track, placing, Placing())
 
-    def put_obstacle(self, kind: str) -> None:
-        """Put a "box" or a "ball" before the body, where the one before it was; `NONE` takes it away."""
-        session = self._session
-        with session.lock:
-            assign(self._kind, kind)
-            track, body = session.active, session.body
-            if track is None or body is None or kind == NONE:
-                self._obstacle.remove()
-            else:
-                self._obstacle.put(kind, track, body)
-            session.changed("pose")
-
-    def move_obstacle(self, position: Floats) -> None:
-        """Have the obstacle at a place on the stage [m]."""
+    def set_back(self, pose: Pose, name: str) -> None:
+        """Show a pose in place of the motion's, with all parts where it has them. Can be undone."""
         with self._session.lock:
-            if self._session.active is not None:
-                self._obstacle.move(position, self._session.active)
-                self._session.changed("pose")
+            track = self._session.active
+            if track is not None:
+                self._session.clock.pause()
+                self._keep(f"Set the pose of {name}", track, self._placing_of(track), Placing(base=pose))
 
     # What follows from it.
 
-    def _options(self, part: str) -> dict[str, Any]:
+    def _options(self, body: Humanoid, part: str) -> dict[str, Any]:
         options: dict[str, Any] = {"itself": bool(self._itself.value)}
         if part == self.part:
             options["preferred"] = math.radians(self._preferred.value)
-        if len(self._obstacle.scene):
-            options["scene"] = self._obstacle.scene
+        if len(self.obstacle.scene):
+            options["scene"] = self.obstacle.scene
+        if self.learned.keeping:
+            options["limb_range"] = self.learned.of(body, LIMB_OF[part])
         return options
 
-    def _goals_of(self, track: Track) -> Goals:
-        return self._goals.get(track, {})
+    def _placing_of(self, track: Track) -> Placing:
+        return self._placings.get(track, Placing())
 
-    def _keep(self, label: str, track: Track, before: Goals, after: Goals) -> None:
-        """Make a change of the goals a step that can be undone."""
+    def _keep(self, label: str, track: Track, before: Placing, after: Placing) -> None:
+        """Make a change of what is placed a step that can be undone."""
 
-        def put(goals: Goals) -> None:
-            self._goals[track] = goals
+        def put(placing: Placing) -> None:
+            self._placings[track] = placing
             self._before = None
             if track is self._session.active and self.part is not None:
-                goal = goals.get(self.part)
+                goal = placing.goals.get(self.part)
                 if goal is not None and (goal.orientation is not None) != self._turn.value:
                     assign(self._turn, goal.orientation is not None)
                     self._add_handle()
@@ -247,21 +226,50 @@ class LimbTab:
     def _draw(self, track: Track, body: Humanoid, pose: Pose) -> None:
         part = self.part
         if part is None:
-            self._orbit.hide()
-            self._say("Choose a part, then drag its handle in the scene.")
+            self._show_nothing("Choose a part, then drag its handle in the scene.")
             return
-        goal = self._goals_of(track).get(part)
+        goal = self._placing_of(track).goals.get(part)
         if goal is None:
             goal = self._as_it_is(body, part, pose)
             self._move_handle(track, goal.position, goal.orientation)
-        options = {name: value for name, value in self._options(part).items() if name != "preferred"}
-        self._orbit.draw(track, body, LIMB_OF[part], pose, goal, options)
-        self._say(_facts(self.placement) if self.placement else f"Drag the handle at the {part.replace('_', ' ')}.")
+        limb, changed = LIMB_OF[part], []
+        if self.learned.asked:
+            changed = self._unusual(body, limb, pose, goal)
+        self._draw_orbit(track, body, part, pose, goal, moved := "direction" in changed or "distance" in changed)
+        self._swing.draw(body, limb, pose)
+        self.learned.draw(track, body, limb, pose)
+        lines = [facts(self.placement, moved)] if self.placement else [f"Drag the handle at the {_words(part)}."]
+        if self.learned.asked:
+            lines.append(habit(changed, self.learned.keeping))
+        self._say("  \n".join(lines))
+
+    def _unusual(self, body: Humanoid, limb: str, pose: Pose, goal: Goal) -> list[str]:
+        """What of the goal the learned range changes; without one that is kept to, what it would."""
+        if self.learned.keeping:
+            swivel = math.radians(self._preferred.value)
+        else:
+            swivel = float(body.limb(limb).read(pose).swivel)
+        return self.learned.corrections(body, limb, pose, goal.position, swivel)
+
+    def _draw_orbit(self, track: Track, body: Humanoid, part: str, pose: Pose, goal: Goal, moved: bool) -> None:
+        """The orbit around where the part is, where the learned range has moved it, and else around its goal."""
+        limb, asked = LIMB_OF[part], self.learned.asked
+        if moved and self.learned.keeping:
+            goal = Goal(goal_here(body, part, pose, False).position, goal.orientation)
+        tried = {name: value for name, value in self._options(body, part).items() if name in ("itself", "scene")}
+        usual = (lambda swivels: self.learned.usual(body, limb, pose, swivels)) if asked else None
+        self._orbit.draw(track, body, limb, pose, goal, tried, usual)
+        if self._legend.content != legend(asked):
+            self._legend.content = legend(asked)
+
+    def _show_nothing(self, text: str) -> None:
+        self._orbit.hide()
+        self._swing.hide()
+        self.learned.hide()
+        self._say(text)
 
     def _as_it_is(self, body: Humanoid, part: str, pose: Pose) -> Goal:
-        """The goal that leaves a part where it is."""
-        place = body.skeleton.forward(pose).positions[body.index(part)]
-        return Goal(place, canonical_orientation(body, part, pose) if self._turn.value else None)
+        return goal_here(body, part, pose, bool(self._turn.value))
 
     def _see_through(self, track: Track | None) -> None:
         """Have the orbit seen where it passes through and behind the body."""
@@ -279,12 +287,12 @@ class LimbTab:
         session, track, body, part = self._session, self._session.active, self._session.body, self.part
         if track is None or body is None or part is None:
             return
-        goal = self._goals_of(track).get(part) or self._as_it_is(body, part, track.pose(session.time))
+        goal = self._placing_of(track).goals.get(part) or self._as_it_is(body, part, track.pose(session.time))
         handle = session.add_gizmo(
             "limb",
             goal.position + track.place,
             scale=0.16 * body.height,
-            wxyz=np.array([1.0, 0.0, 0.0, 0.0]) if goal.orientation is None else goal.orientation,
+            wxyz=UPRIGHT if goal.orientation is None else goal.orientation,
             disable_rotations=goal.orientation is None,
             depth_test=False,
         )
@@ -317,17 +325,15 @@ class LimbTab:
             self._let_go(self._track)
         self._track = track
         parts = [part for part, limb in LIMB_OF.items() if body and all(role in body.roles for role in ROLES[limb])]
-        offered = (NONE, *(part.replace("_", " ") for part in parts))
+        offered = (NONE, *(_words(part) for part in parts))
         before = str(self._part.value)
         if self._part.options != offered:
             self._part.options = offered
         if before != NONE:
             self.choose(before if before in offered else NONE)
-        if self._kind.value != NONE:
-            self.put_obstacle(self._kind.value if parts else NONE)
+        self.obstacle.show()
         if not parts:
-            self._orbit.hide()
-            self._say("Nothing here has arms or legs." if track else "Open a motion to begin.")
+            self._show_nothing("Nothing here has arms or legs." if track else "Open a motion to begin.")
 
     def _let_go(self, track: Track | None) -> None:
         if track is not None and self._holding:
@@ -335,25 +341,5 @@ class LimbTab:
         self._holding, self._before = False, None
 
 
-def _same(one: Goal, other: Goal) -> bool:
-    """Whether two goals are one to an eye: browsers know places to 1e-7."""
-    if one.orientation is None or other.orientation is None:
-        turned = one.orientation is not other.orientation
-    else:
-        turned = bool(pm.angle(one.orientation, other.orientation) > 1e-5)
-    return not turned and bool(np.allclose(one.position, other.position, rtol=0.0, atol=1e-6))
-
-
-def _facts(placed: Placement) -> str:
-    status = Status(int(placed.status))
-    turned = math.degrees(float(placed.orientation_residual))
-    return (
-        f"{_coloured(status, f'**{status.name}**')} · {WORDS[status]}  \n"
-        f"residual {1000 * float(placed.residual):.1f} mm, {turned:.1f}°  \n"
-        f"swivel {math.degrees(float(placed.swivel)):.1f}° · {int(placed.tests)} tests"
-    )
-
-
-def _coloured(status: Status, text: str) -> str:
-    colour = "#{:02x}{:02x}{:02x}".format(*COLOURS[status])
-    return f'<span style="color: {colour}">{text}</span>'
+def _words(part: str) -> str:
+    return part.replace("_", " ")
