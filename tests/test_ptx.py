@@ -111,11 +111,14 @@ def use_ranges() -> None:
     position, swivel = np.random.default_rng(3).normal(size=(ROWS, 3)), np.linspace(-3.0, 3.0, ROWS)
     found.contains(position, swivel), found.margins(position, swivel), found.spans(position)
     found.correct(position, swivel, margin=0.01, smooth=True)
+    arm, table = ps.figure().limb("right_arm"), ps.SwivelTable("right_arm", np.zeros((60, 5)))
+    ps.Sensorimotor().swivels(arm, position), table.swivels(arm, position)
 
 
 def use_collision() -> None:
     import posable as ps
     from posable.body.elbows import elbow_out
+    from posable.body.limb_meshes import near_meshes
     from posable.body.obstacles import limb_links, limb_obstacles, self_collision
     from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows
     from posable.collision.meshes import seen_rows
@@ -136,7 +139,12 @@ def use_collision() -> None:
     turns, places = np.tile(q[:3], (ROWS, 1, 1)), np.zeros((ROWS, 2, 3))
     limb_touching_rows(ROWS, made.links, made.groups, turns, places, obstacles, 0.0, np.empty(ROWS, np.int64))
     near, seen = np.empty(ROWS, np.bool_), (np.empty((ROWS, 3, 3)), np.empty((ROWS, 3)))
-    seen_rows(ROWS, made.links[:ROWS], p, q, p[0], q[0], p[0], p[0] + 1.0, 0.0, near, *seen)
+    mesh = np.concatenate([p[0], q[0], p[0], p[0] + 1.0, [0.0]])
+    seen_rows(ROWS, made.links[:ROWS], p, q, mesh, 0.0, near, *seen)
+    links = len(made.links)
+    found = (np.empty((2, links), np.int64), np.zeros((2, links, 3, 3)), np.zeros((2, links, 3)))
+    model, world = body.limb("left_arm").packed, np.concatenate([p[0], q[0]])
+    near_meshes(2, model, made.links, world, np.stack([mesh, mesh]), np.zeros(7), 0, links, 0.0, *found)
 
 
 USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_collision, use_body]

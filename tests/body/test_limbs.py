@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.compute import Status, UnknownNameError
+from posable.compute import ShapeError, Status, UnknownNameError
 from posable.limb import LIMBS
 
 RIGS = {
@@ -210,3 +210,28 @@ def test_a_scene_s_meshes_are_kept_out_of_too():
     assert slab.touches(body.volumes, blind.positions, blind.orientations)
     assert told.status is Status.REACHED
     assert not slab.touches(body.volumes, frames.positions, frames.orientations)
+
+
+def test_a_batch_of_placements_is_each_of_them_in_any_shape_that_broadcasts(motion: ps.Motion):
+    body = ps.Humanoid(motion.skeleton)
+    poses = motion.pose[:: max(1, len(motion) // 5)][:5]
+    base = motion.skeleton.forward(poses).positions[:, body.index("left_upper_arm")]
+    rng = np.random.default_rng(0)
+    goals = base[:, None] + body.limb("left_arm").length * rng.uniform(-0.6, 0.6, (5, 3, 3))
+    turn, pole = pm.exp(rng.normal(size=(3, 3)) * 0.3), base[:, None] + [1.0, -0.5, 0.2]
+    wide = poses.reshape(len(poses), 1)
+    told = body.place(wide, "left_hand", ps.Target(goals, turn, pole))
+    assert told.pose.shape == told.status.shape == told.residual.shape == (5, 3)
+    for i, k in np.ndindex(5, 3):
+        one = body.place(poses[i], "left_hand", ps.Target(goals[i, k], turn[k], pole[i, 0]))
+        assert one.status == told.status[i, k]
+        np.testing.assert_array_equal(one.pose.rotations, told.pose[i, k].rotations)
+        np.testing.assert_array_equal(one.residual, told.residual[i, k])
+
+
+def test_a_target_of_the_wrong_shape_is_refused_by_its_name():
+    body = ps.figure()
+    with pytest.raises(ShapeError, match="orientation"):
+        body.place(body.neutral_pose, "right_hand", ps.Target([0.0, 1.0, 0.3], [0.0, 0.0, 1.0]))
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        body.place(body.neutral_pose, "right_hand", ps.Target(np.zeros((2, 3)), np.ones((3, 4))))

@@ -218,11 +218,3 @@ def pose_rows(
     """`pose_row` over a batch."""
     for i in prange(n):
         pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)
-
-
-@batch(rows=4096)
-def swivels_towards(n: int, limb: Records, places: Floats, poles: Floats, out: Floats) -> None:
-    """Swivels [rad] at which the mid joint turns towards a pole, both in the limb's frame."""
-    for i in prange(n):
-        place, pole = (places[i, 0], places[i, 1], places[i, 2]), (poles[i, 0], poles[i, 1], poles[i, 2])
-        out[i] = swivel_of(limb[i % limb.shape[0]], place, pole, (0.0, 1.0, 0.0))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import PosableError, Status, UnknownNameError
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
-from ..limb import Limb, Obstacles, Search, Target
+from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute.types import ArrayLike, Floats, Ints, Records
+from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
+from ..limb.limb import Collides, common_shape
 from ..limb.model import ROLES, SIDES
 from ..limits import Limits
-from ..math import conjugate, exp, from_matrix, multiply, rotate
+from ..math import conjugate, from_matrix, multiply
 from ..skeleton import Frames, Pose
 from .limb_kernels import DRIVEN, PLACE, READING, pose_rows, read_rows
+from .place_kernels import aim_rows, put_rows
 from .roles import parent_role
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from .humanoid import Humanoid
 
 TWISTERS = ("twist", "roll")  # parts of joint names that say: this joint only hands out a bone's twist
-MISSED = 1e-6  # [m]: further from its target than this, a part has not reached it
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,26 @@ class Placement:
         return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Aim:
+    """A target in the world, and the body it was given to, as the limb sees them."""
+
+    pose: Pose
+    frames: Frames
+    model: Records
+    reading: LimbReading
+    world: Floats
+    """(n, 7) place [m] and orientation of the limb's frame."""
+    goals: Floats
+    """(n, 3) [m] in the world."""
+    position: Floats
+    orientation: Floats | None
+    starts: Floats | None
+
+
+NOTHING_ASKED = {"position": np.empty((0, 3)), "orientation": np.empty((0, 4)), "pole": np.empty((0, 3))}
+
+
 class BodyLimb(Limb):
     """A limb that knows its body: made by `Humanoid.limb`.
 
@@ -96,9 +117,7 @@ class BodyLimb(Limb):
         out, rest = np.zeros(n, READING), np.empty((n, len(self._driven), 4))
         places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
         read_rows(n, self._model(pose, frames), self._place, self._driven, places, turned, out, rest)
-        told = out.reshape(pose.shape)
-        rest = rest.reshape(*pose.shape, -1, 4)
-        return LimbReading(told["position"], told["orientation"], told["swivel"], told["values"], rest)
+        return _reading(out, rest, pose.shape)
 
     def pose(self, pose: Pose, values: ArrayLike, reading: LimbReading | None = None) -> Pose:
         """The pose with this limb turned to `values` (..., 7) [rad]; the rig's remainders stay as they are.
@@ -133,7 +152,13 @@ class BodyLimb(Limb):
         return pose.replace(rotations=rotations.reshape(pose.rotations.shape))
 
     def obstacles(
-        self, pose: Pose, scene: Scene | None = None, *, itself: bool = True, margin: float = 0.0
+        self,
+        pose: Pose,
+        scene: Scene | None = None,
+        *,
+        itself: bool = True,
+        margin: float = 0.0,
+        touching: str | Collection[str] = (),
     ) -> Obstacles:
         """What this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
 
@@ -142,81 +167,172 @@ class BodyLimb(Limb):
             scene: obstacles in the world. Its meshes are not among them: `place` asks them by themselves.
             itself: whether the body's own volumes count.
             margin: to keep away from everything [m].
+            touching: things of the scene that the hand or foot may touch.
         """
-        from .obstacles import limb_links, limb_obstacles
-
-        made = limb_links(self.body, self.name)
-        rows = limb_obstacles(self.body, self.name, self.body.skeleton.forward(pose), scene, itself=itself)
-        return Obstacles(
-            made.links, made.groups, np.ascontiguousarray(rows.reshape(math.prod(pose.shape), rows.shape[-1])), margin
-        )
+        names = (touching,) if isinstance(touching, str) else touching
+        return self._around(self.body.skeleton.forward(pose), scene, itself, margin, names)
 
     def place(
-        self, pose: Pose, target: Target, *, scene: Scene | None = None, itself: bool = False, **options: Any
+        self,
+        pose: Pose,
+        target: Target,
+        *,
+        scene: Scene | None = None,
+        itself: bool = False,
+        margin: float = 0.0,
+        touching: str | Collection[str] = (),
+        **options: Any,
     ) -> Placement:
         """The pose with this limb's end at a target in the world.
 
         Args:
             pose: one, or a batch that broadcasts with the target.
             target: where, how turned, and where the elbow or knee turns to.
-            scene: what the limb must keep out of.
+            scene: what the limb must keep out of. With meshes in it, a batch is worked through pose by pose.
             itself: whether it must also keep out of the body it belongs to.
+            margin: how far to keep away from both [m].
+            touching: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
             **options: for `solve`.
         """
-        goal = np.asarray(target.position, dtype=np.float64)
-        turn = None if target.orientation is None else np.asarray(target.orientation, dtype=np.float64)
-        shape = np.broadcast_shapes(pose.shape, goal.shape[:-1], () if turn is None else turn.shape[:-1])
-        pose = _spread(pose, shape)
-        frames = self.body.skeleton.forward(pose)
-        reading, model = self.read(pose, frames), self._model(pose, frames)
-        frame, origin = self._frame(frames)
-        position = rotate(conjugate(frame), goal - origin)
-        orientation = None if turn is None else self._end_in_limb(frame, turn)
-        if target.pole is not None:
-            options["preferred"] = self._towards(
-                model, position, rotate(conjugate(frame), np.asarray(target.pole) - origin)
-            )
+        aim = self._aim(pose, target)
+        touching = (touching,) if isinstance(touching, str) else touching
         if scene is not None or itself:
-            options["obstacles"] = self.obstacles(pose, scene, itself=itself, margin=options.pop("margin", 0.0))
+            options["obstacles"] = self._around(aim.frames, scene, itself, margin, touching)
+        if aim.starts is not None:
+            options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
-            options["collides"] = self._against_meshes(scene, frame, origin, options.get("collides"))
-        answer = self.solve(position, orientation, wrist=reading.values[..., 4:], model=model, **options)
-        posed = self.pose(pose, answer.values, reading)
-        away = np.linalg.norm(
-            self.body.skeleton.forward(posed).positions[..., self._place["end"][0], :] - goal, axis=-1
+            if aim.pose.shape:
+                return self._place_each(aim, target, scene, itself, margin, touching, options)
+            options["collides"] = self._against_meshes(aim, scene, margin, touching, options.get("collides"))
+        answer = self.solve(
+            aim.position, aim.orientation, wrist=aim.reading.values[..., 4:], model=aim.model, **options
         )
-        invalid = np.equal(answer.status, Status.INVALID)
-        status = np.where(np.equal(answer.status, Status.REACHED) & (away > MISSED), Status.UNREACHABLE, answer.status)
-        if invalid.any():
-            posed = _kept(pose, posed, invalid)
-            away = np.where(invalid, np.inf, away)
-        told: Any = status.astype(np.int8) if shape else Status(int(status))
-        return Placement(posed, told, away, answer.orientation_residual, answer.swivel, answer.tests)
+        return self._put(aim, answer)
+
+    def _aim(self, pose: Pose, target: Target) -> _Aim:
+        """What the solver is asked: everything that a target in the world says in the limb's frame."""
+        given = {"position": target.position, "orientation": target.orientation, "pole": target.pole}
+        asked = {name: np.asarray(v, dtype=np.float64) for name, v in given.items() if v is not None}
+        for name, array in asked.items():
+            if not array.shape or array.shape[-1] != (width := 4 if name == "orientation" else 3):
+                raise ShapeError(f"the target's {name} has shape {array.shape}; expected (..., {width})")
+        shape = pose.shape
+        if any(array.shape[:-1] != shape for array in asked.values()):
+            shape = common_shape(shape, *(array.shape[:-1] for array in asked.values()))
+            pose = _spread(pose, shape)
+        skeleton, n = self.body.skeleton, math.prod(shape)
+        translation, rotations, offsets = skeleton._flat(pose)
+        goals, turns, poles = (
+            _rows(asked[name], shape) if name in asked else NOTHING_ASKED[name] for name in NOTHING_ASKED
+        )
+        positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty_like(rotations)
+        reading, remainders = np.zeros(n, READING), np.empty((n, len(self._driven), 4))
+        aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
+        world = np.empty((n, 7))
+        model = self.packed if pose.offsets is None else np.repeat(self.packed, n)
+        aim_rows(
+            *(n, skeleton.packed, model, self._place, self._driven, translation, rotations, offsets),
+            *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
+        )
+        frames = Frames(
+            skeleton, positions.reshape(*shape, len(skeleton), 3), orientations.reshape(pose.rotations.shape)
+        )
+        return _Aim(
+            pose,
+            frames,
+            model,
+            _reading(reading, remainders, shape),
+            world,
+            goals,
+            aims.reshape(*shape, 3),
+            aimed.reshape(*shape, 4) if len(turns) else None,
+            starts.reshape(shape) if len(poles) else None,
+        )
+
+    def _put(self, aim: _Aim, answer: LimbAnswer) -> Placement:
+        """The body as the answer has it."""
+        pose, skeleton, shape = aim.pose, self.body.skeleton, aim.pose.shape
+        n, count = len(aim.goals), len(skeleton)
+        rotations, away = pose.rotations.reshape(n, count, 4).copy(), np.empty(n)
+        positions, orientations = aim.frames.positions.reshape(n, count, 3), aim.frames.orientations
+        report = answer.report.reshape(n)
+        put_rows(
+            *(n, skeleton.packed, aim.model, self._place, self._driven, answer.values.reshape(n, 7)),
+            *(aim.reading.remainders.reshape(n, -1, 4), skeleton._flat(pose)[2], aim.goals, positions),
+            *(orientations.reshape(n, count, 4), rotations, report, away),
+        )
+        posed = Pose(pose.translation, rotations.reshape(pose.rotations.shape), pose.offsets)
+        told = answer.report
+        return Placement(posed, answer.status, away.reshape(shape), told["turn"], told["swivel"], told["tests"])
+
+    def _place_each(
+        self,
+        aim: _Aim,
+        target: Target,
+        scene: Scene,
+        itself: bool,
+        margin: float,
+        touching: Collection[str],
+        options: dict[str, Any],
+    ) -> Placement:
+        """`place` of a batch, one pose after the other: meshes are asked about one posture at a time."""
+        shape = aim.pose.shape
+        options = {name: value for name, value in options.items() if name not in ("obstacles", "preferred")}
+        given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
+        full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
+        told = [
+            self.place(
+                aim.pose[at],
+                Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
+                scene=scene,
+                itself=itself,
+                margin=margin,
+                touching=touching,
+                **options,
+            )
+            for at in np.ndindex(shape)
+        ]
+        poses = Pose.stack([one.pose for one in told]).reshape(*shape)
+
+        def column(name: str, dtype: Any) -> Any:
+            return np.array([getattr(one, name) for one in told], dtype).reshape(shape)
+
+        return Placement(
+            poses,
+            column("status", np.int8),
+            column("residual", np.float64),
+            column("orientation_residual", np.float64),
+            column("swivel", np.float64),
+            column("tests", np.int32),
+        )
+
+    def _around(
+        self, frames: Frames, scene: Scene | None, itself: bool, margin: float, touching: Collection[str]
+    ) -> Obstacles:
+        from .obstacles import limb_links, limb_obstacles
+
+        made = limb_links(self.body, self.name)
+        rows = limb_obstacles(self.body, self.name, frames, scene, itself=itself, touching=touching)
+        flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
+        return Obstacles(made.links, made.groups, flat, margin)
 
     def _against_meshes(
-        self, scene: Scene, frame: Floats, origin: Floats, also: Callable[[Floats, float], bool] | None
-    ) -> Callable[[Floats, float], bool]:
-        """A test of postures against the meshes of a scene (one pose at a time), after a test of the user's own."""
+        self, aim: _Aim, scene: Scene, margin: float, touching: Collection[str], also: Collides | None
+    ) -> Collides:
+        """A test of postures against the meshes of a scene, after a test of the user's own."""
+        from .limb_meshes import LimbAgainstMeshes
         from .obstacles import limb_links
 
-        if frame.ndim != 1:
-            raise PosableError(f"meshes are asked for one pose at a time; this is a batch of {frame.shape[:-1]}")
-        links = limb_links(self.body, self.name).links
-
-        def collides(values: Floats, swivel: float) -> bool:
-            if also is not None and also(values, swivel):
-                return True
-            places, turns = self._joints(values)
-            return scene.meshes_touch(links, origin + rotate(frame, places), multiply(frame, turns))
-
-        return collides
-
-    def _joints(self, values: Floats) -> tuple[Floats, Floats]:
-        """(places (3, 3), orientations (3, 4)) of base, mid and end in the limb's frame."""
-        frames = self.forward(values)
-        base = multiply(exp([values[0], values[1], 0.0]), exp([0.0, 0.0, values[2]]))
-        middle = multiply(multiply(base, exp([0.0, values[3], 0.0])), exp([0.0, 0.0, values[4]]))
-        return np.stack([np.zeros(3), frames.mid, frames.end]), np.stack([base, middle, frames.orientation])
+        meshes = LimbAgainstMeshes(
+            limb_links(self.body, self.name),
+            *(aim.model, aim.world[0], scene),
+            margin=margin,
+            touching=touching,
+            held=aim.orientation is not None,
+        )
+        if also is None:
+            return meshes
+        return lambda values, swivel: also(values, swivel) or meshes(values, swivel)
 
     def _model(self, pose: Pose, frames: Frames) -> Records:
         """The limb as kernels read it: one row, or a row a pose where poses move joints and so change its bones."""
@@ -235,22 +351,6 @@ class BodyLimb(Limb):
         carrier = multiply(frames.orientations[..., place["carrier"], :], conjugate(neutral))
         axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
         return multiply(carrier, axes), frames.positions[..., place["base"], :]
-
-    def _end_in_limb(self, frame: Floats, canonical: Floats) -> Floats:
-        """A canonical world orientation of the hand or foot as one of the limb's frame."""
-        row = self.packed[0]
-        back = np.array([row["bw"], row["bx"], row["by"], row["bz"]])
-        return multiply(multiply(conjugate(frame), canonical), conjugate(back))
-
-    def _towards(self, model: Records, position: Floats, pole: Floats) -> Floats:
-        """The swivel (...) [rad] at which the mid joint turns towards a pole, both in the limb's frame."""
-        from .limb_kernels import swivels_towards
-
-        shape = np.broadcast_shapes(position.shape[:-1], pole.shape[:-1])
-        out = np.empty(math.prod(shape))
-        a, b = (np.ascontiguousarray(np.broadcast_to(v, (*shape, 3))).reshape(-1, 3) for v in (position, pole))
-        swivels_towards(len(out), model, a, b, out)
-        return out.reshape(shape)
 
 
 def _place(body: Humanoid, name: str) -> Records:
@@ -314,6 +414,13 @@ def _spread(pose: Pose, shape: tuple[int, ...]) -> Pose:
     )
 
 
-def _kept(before: Pose, after: Pose, rows: Bools) -> Pose:
-    """The poses `after`, but `before` where `rows` says."""
-    return after.replace(rotations=np.where(rows[..., None, None], before.rotations, after.rotations))
+def _rows(array: Floats, shape: tuple[int, ...]) -> Floats:
+    """What a target says, a row for each of a batch."""
+    width = array.shape[-1]
+    return np.ascontiguousarray(np.broadcast_to(array, (*shape, width))).reshape(-1, width)
+
+
+def _reading(told: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:
+    row = told.reshape(shape)
+    rest = remainders.reshape(*shape, *remainders.shape[1:])
+    return LimbReading(row["position"], row["orientation"], row["swivel"], row["values"], rest)

@@ -7,6 +7,7 @@ volumes that are not neighbours sink into each other further than `soft`, see `c
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -17,7 +18,7 @@ from ..collision import pairs as pairs_of
 from ..collision.kernels import GROUP, OBSTACLE, shape_of
 from ..collision.kernels import placed as placed_volume
 from ..collision.placing import seen_from, set_shape, volume_obstacles
-from ..compute import UnknownNameError, batch, prange
+from ..compute import UnknownNameError, batch, kernel, prange
 from ..compute.types import Bools, Floats, Ints, Records
 from ..limb.model import ROLES
 from ..math import axis_angle, exp, multiply, rotate
@@ -141,7 +142,13 @@ def self_obstacles(body: Humanoid, limb: str) -> Ints:
 
 
 def limb_obstacles(
-    body: Humanoid, limb: str, frames: Frames, scene: Scene | None = None, *, itself: bool = True
+    body: Humanoid,
+    limb: str,
+    frames: Frames,
+    scene: Scene | None = None,
+    *,
+    itself: bool = True,
+    touching: Collection[str] = (),
 ) -> Records:
     """(..., O) rows of `OBSTACLE` in the limb's frame: the rest of the body, and the primitives of a scene.
 
@@ -151,10 +158,11 @@ def limb_obstacles(
         frames: of one pose, or of a batch.
         scene: obstacles in the world; its meshes are asked by `Scene.touches`.
         itself: whether the limb must keep out of the body's own volumes.
+        touching: things of the scene that the hand or foot may touch.
     """
     made, part = limb_links(body, limb), body.limb(limb)
     own = made.own if itself else NOTHING
-    around = NOTHING if scene is None else scene.packed
+    around = NOTHING if scene is None else _spared(scene, touching, int(made.groups[2]["bits"]))
     shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
     n = math.prod(shape)
     out = np.empty((n, len(own) + len(around)), OBSTACLE)
@@ -162,6 +170,20 @@ def limb_obstacles(
     turns = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
     limb_obstacle_rows(n, part.packed, part._place, body.volumes.packed, own, around, places, turns, out)
     return out.reshape(*shape, len(own) + len(around))
+
+
+def _spared(scene: Scene, touching: Collection[str], bits: int) -> Records:
+    """The scene's rows, with these links spared by the things named."""
+    rows, names = scene.packed, scene.names
+    if not touching:
+        return rows
+    unknown = [name for name in touching if name not in names]
+    if unknown:
+        raise UnknownNameError("obstacle", unknown[0], names)
+    rows = rows.copy()
+    rows["spares"][np.isin(rows["source"], [names.index(name) for name in touching])] |= bits
+    rows.flags.writeable = False
+    return rows
 
 
 def _links(body: Humanoid, limb: str) -> LimbLinks:
@@ -244,6 +266,36 @@ def _poses_inside_limits(body: Humanoid, seed: int) -> Pose:
     return body.clamp(pose)
 
 
+@kernel
+def limb_obstacle_row(
+    i: int,
+    limb: Records,
+    places: Records,
+    volumes: Records,
+    own: Records,
+    around: Records,
+    positions: Floats,
+    orientations: Floats,
+    out: Records,
+) -> None:
+    """Row i: the body's own volumes, then the obstacles around, in the limb's frame of pose i."""
+    frame = frame_of(limb[0], places[0], orientations, i)
+    origin = vec_at(positions, i, places[0]["base"])
+    for k in range(own.shape[0] + around.shape[0]):
+        if k < own.shape[0]:
+            row = own[k]
+            volume = volumes[-1 - row["source"]]
+            joint = volume["joint"]
+            shape = placed_volume(volume, vec_at(positions, i, joint), quat_at(orientations, i, joint))
+        else:
+            row = around[k - own.shape[0]]
+            shape = shape_of(row)
+        told = out[i, k]
+        set_shape(told, seen_from(shape, origin, frame))
+        told["source"], told["spares"] = row["source"], row["spares"]
+        told["bound"], told["soft"] = row["bound"], row["soft"]
+
+
 @batch(rows=512)
 def limb_obstacle_rows(
     n: int,
@@ -256,20 +308,6 @@ def limb_obstacle_rows(
     orientations: Floats,
     out: Records,
 ) -> None:
-    """Row i: the body's own volumes, then the obstacles around, in the limb's frame of pose i."""
+    """`limb_obstacle_row` over a batch."""
     for i in prange(n):
-        frame = frame_of(limb[0], places[0], orientations, i)
-        origin = vec_at(positions, i, places[0]["base"])
-        for k in range(own.shape[0] + around.shape[0]):
-            if k < own.shape[0]:
-                row = own[k]
-                volume = volumes[-1 - row["source"]]
-                joint = volume["joint"]
-                shape = placed_volume(volume, vec_at(positions, i, joint), quat_at(orientations, i, joint))
-            else:
-                row = around[k - own.shape[0]]
-                shape = shape_of(row)
-            told = out[i, k]
-            set_shape(told, seen_from(shape, origin, frame))
-            told["source"], told["spares"] = row["source"], row["spares"]
-            told["bound"], told["soft"] = row["bound"], row["soft"]
+        limb_obstacle_row(i, limb, places, volumes, own, around, positions, orientations, out)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, batch, prange, require
-from ..compute.types import ArrayLike, Bools, Floats, Records
+from ..compute import PosableError, ShapeError, batch, kernel, prange, require
+from ..compute.types import ArrayLike, Bools, Floats, Quat, Records, Vec3
 from ..math.quaternion import between, rotate
 from .kernels import placed
 from .placing import seen_from
@@ -51,11 +52,13 @@ class Mesh:
         model.endModel()
         self.tree = model
         used = self.vertices[np.unique(self.faces)]
-        self._middle, self._half = (
-            0.5 * (used.max(axis=0) + used.min(axis=0)),
-            0.5 * (used.max(axis=0) - used.min(axis=0)),
-        )
+        low, high = used.min(axis=0), used.max(axis=0)
+        self._box = np.concatenate([0.5 * (low + high), 0.5 * (high - low)])
         self._of_thread = threading.local()
+
+    def row(self, position: Floats, orientation: Floats) -> Floats:
+        """(13,) the mesh as kernels read it: place (3), orientation (4), middle and half sizes of its box (3, 3)."""
+        return np.concatenate([position, orientation, self._box])
 
     def touching(
         self,
@@ -79,17 +82,33 @@ class Mesh:
         near, turns, places = self._seen(volumes, positions, orientations, place, margin)
         if not near.any():
             return []
-        mine = self._mine()
-        ask, request, result = self._functors("ComputeCollision", volumes), mine["collision"], mine["contact"]
-        request.security_margin = max(margin, 0.0)
+        ask = self.asking(volumes, margin)
         found = []
         for v in np.flatnonzero(near).tolist():
-            result.clear()
-            if ask[v](self.coal.Transform3s(turns[v], places[v]), mine["origin"], request, result):
+            if ask(v, turns[v], places[v]):
                 found.append(v)
                 if first:
                     break
         return found
+
+    def asking(self, volumes: Records, margin: float) -> Callable[[int, Floats, Floats], bool]:
+        """A question for this thread to ask many times: does volume v, turned (3, 3) and placed (3,) so in the mesh's
+        frame (its middle, z along it), come nearer to the surface than `margin` [m]?
+        """
+        mine, place = self._mine(), self.coal.Transform3s
+        functors, request, result, here = (
+            self._functors("ComputeCollision", volumes),
+            self.coal.CollisionRequest(),
+            mine["contact"],
+            mine["origin"],
+        )
+        request.security_margin = max(margin, 0.0)
+
+        def touches(v: int, turn: Floats, at: Floats) -> bool:
+            result.clear()
+            return bool(functors[v](place(turn, at), here, request, result))
+
+        return touches
 
     def distance(
         self, volumes: Records, positions: Floats, orientations: Floats, place: tuple[Floats, Floats]
@@ -117,7 +136,7 @@ class Mesh:
         """(which volumes are near, (V, 3, 3) and (V, 3) where they are in the mesh's frame)."""
         n = len(volumes)
         near, turns, places = np.empty(n, np.bool_), np.empty((n, 3, 3)), np.empty((n, 3))
-        seen_rows(n, volumes, positions, orientations, *place, self._middle, self._half, margin, near, turns, places)
+        seen_rows(n, volumes, positions, orientations, self.row(*place), margin, near, turns, places)
         return near, turns, places
 
     def _mine(self) -> dict[str, Any]:
@@ -125,7 +144,7 @@ class Mesh:
         kept: dict[str, Any] = self._of_thread.__dict__
         if not kept:
             coal = self.coal
-            kept.update(collision=coal.CollisionRequest(), contact=coal.CollisionResult())
+            kept.update(contact=coal.CollisionResult())
             kept.update(request=coal.DistanceRequest(), distance=coal.DistanceResult())
             kept.update(origin=coal.Transform3s(np.eye(3), np.zeros(3)), functors={})
         return kept
@@ -150,40 +169,38 @@ def seen_rows(
     volumes: Records,
     positions: Floats,
     orientations: Floats,
-    position: Floats,
-    orientation: Floats,
-    middle: Floats,
-    half: Floats,
+    mesh: Floats,
     margin: float,
     near: Bools,
     turns: Floats,
     places: Floats,
 ) -> None:
-    """Row i: whether volume i is near a mesh, by its box; and its own frame (its middle, z along it) in the mesh's."""
+    """`seen_volume` over volumes, carried by joints (J, 3), (J, 4)."""
     for i in prange(n):
-        row = volumes[i]
-        j = row["joint"]
+        j = volumes[i]["joint"]
         p = (positions[j, 0], positions[j, 1], positions[j, 2])
         q = (orientations[j, 0], orientations[j, 1], orientations[j, 2], orientations[j, 3])
-        origin, frame = (
-            (position[0], position[1], position[2]),
-            (
-                orientation[0],
-                orientation[1],
-                orientation[2],
-                orientation[3],
-            ),
-        )
-        kind, a, b, turn, _ = seen_from(placed(row, p, q), origin, frame)
-        c = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
-        d = (c[0] - middle[0], c[1] - middle[1], c[2] - middle[2])
-        away, _ = point_box(d, (half[0], half[1], half[2]))
-        near[i] = away <= row["bound"] * AROUND + max(margin, 0.0)
-        if kind != ELLIPSOID:
-            turn = between((0.0, 0.0, 1.0), (b[0] - a[0], b[1] - a[1], b[2] - a[2]))
-        x, y, z = rotate(turn, (1.0, 0.0, 0.0)), rotate(turn, (0.0, 1.0, 0.0)), rotate(turn, (0.0, 0.0, 1.0))
-        for k in range(3):
-            turns[i, k, 0], turns[i, k, 1], turns[i, k, 2], places[i, k] = x[k], y[k], z[k], c[k]
+        near[i] = seen_volume(volumes[i], p, q, mesh, margin, turns[i], places[i])
+
+
+@kernel
+def seen_volume(volume: Any, p: Vec3, q: Quat, mesh: Floats, margin: float, turn: Floats, place: Floats) -> bool:
+    """Whether a volume, placed by (p, q), is near a mesh, by the mesh's box; if so, its axes (3, 3) and middle (3,) in
+    the mesh's frame are filled in: its own, or z along it. `mesh` is a row of `Mesh.row`.
+    """
+    kind, a, b, own, _ = seen_from(
+        placed(volume, p, q), (mesh[0], mesh[1], mesh[2]), (mesh[3], mesh[4], mesh[5], mesh[6])
+    )
+    c = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
+    away, _ = point_box((c[0] - mesh[7], c[1] - mesh[8], c[2] - mesh[9]), (mesh[10], mesh[11], mesh[12]))
+    if away > volume["bound"] * AROUND + max(margin, 0.0):
+        return False
+    if kind != ELLIPSOID:
+        own = between((0.0, 0.0, 1.0), (b[0] - a[0], b[1] - a[1], b[2] - a[2]))
+    x, y, z = rotate(own, (1.0, 0.0, 0.0)), rotate(own, (0.0, 1.0, 0.0)), rotate(own, (0.0, 0.0, 1.0))
+    for k in range(3):
+        turn[k, 0], turn[k, 1], turn[k, 2], place[k] = x[k], y[k], z[k], c[k]
+    return True
 
 
 def _geometry(coal: Any, row: Any) -> Any:
@@ -191,6 +208,8 @@ def _geometry(coal: Any, row: Any) -> Any:
     radii, length = row["radii"].tolist(), float(np.linalg.norm(row["end"] - row["start"]))
     if row["kind"] == ELLIPSOID:
         return coal.Ellipsoid(*radii)
+    if length == 0.0:
+        return coal.Sphere(max(radii[:2]))
     if abs(radii[0] - radii[1]) <= SAME_RADIUS:
         return coal.Capsule(max(radii[:2]), length)
     ends = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])

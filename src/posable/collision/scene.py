@@ -46,6 +46,11 @@ class Thing:
     """(4,) `wxyz`."""
     mesh: Mesh | None = None
 
+    def row(self, spared: bool) -> Floats:
+        """(14,) of a mesh: `Mesh.row`, and 1 where hands and feet are spared."""
+        assert self.mesh is not None
+        return np.append(self.mesh.row(self.position, self.orientation), float(spared))
+
 
 @dataclass(frozen=True, eq=False)
 class _Snapshot:
@@ -167,6 +172,11 @@ class Scene:
     def packed(self) -> Records:
         """(O,) rows of `OBSTACLE` in the world, read-only: all but meshes. `source` is the place in `names`."""
         return self._now.packed
+
+    @property
+    def meshes(self) -> tuple[Thing, ...]:
+        """The meshes of this moment."""
+        return self._now.meshes
 
     @property
     def has_meshes(self) -> bool:

@@ -50,6 +50,11 @@ class LimbAnswer:
         return f"LimbAnswer(values={self.values}, status={self.status!r}, residual={self.residual})"
 
     @property
+    def report(self) -> Records:
+        """(...) rows of `solve.REPORT`: everything below as the kernel wrote it."""
+        return self._report
+
+    @property
     def status(self) -> Any:
         """A `Status`, or an int8 array of them (...)."""
         told = self._report["status"]

@@ -21,6 +21,7 @@ from .search import FOUND, advance, begin
 from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
 
 if TYPE_CHECKING:
+    from .preferred import Preference
     from .ranges import LimbRange
     from .stream import LimbStream, TrackAnswer
 
@@ -31,8 +32,11 @@ REACHED_WITHIN = 1e-9  # [m]
 plain_begin, plain_advance = getattr(begin, "py_func", begin), getattr(advance, "py_func", advance)
 """The search's machine as plain Python: a compiled call would cost more than its few comparisons."""
 
-Collides: TypeAlias = Callable[[Floats, float], bool]
-Preferred: TypeAlias = float | ArrayLike | Callable[[Floats], ArrayLike]
+HOPELESS = 2
+"""What `collides` may answer instead of True: it touches at any swivel, so the search need not go on."""
+
+Collides: TypeAlias = Callable[[Floats, float], bool | int]
+Preferred: TypeAlias = "float | ArrayLike | Callable[[Floats], ArrayLike] | Preference"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +154,12 @@ class Limb:
             position: (..., 3) [m] in the limb's frame.
             orientation: (..., 4) of the end; None leaves it to `wrist`.
             swivel: (...) [rad] exactly this swivel, no search.
-            preferred: where the search begins: an angle [rad], one for each target, or a function of the positions.
+            preferred: where the search begins: an angle [rad], one for each target, a function of the positions, a
+                `SwivelTable` or `Sensorimotor()`.
             wrist: (..., 3) [rad] the last three values for targets without an orientation; zero when not given.
             obstacles: what the limb's volumes must keep out of, in its frame; tested in compiled code.
-            collides: a test of your own, called with (values (7,), swivel) of one target; slower than obstacles.
+            collides: a test of your own, called with (values (7,), swivel) of one target; slower than obstacles. It
+                may answer `HOPELESS` where no other swivel can help.
             limb_range: what such a limb does: targets and swivels outside it are corrected before they are solved.
             soft: [m] how far before full stretch the end begins to lag behind its target, so that the limb does not
                 snap straight when the target moves out of reach; `residual` tells by how much.
@@ -174,7 +180,7 @@ class Limb:
         leads = [places.shape[:-1], start.shape, () if wrist is None else held.shape[:-1]]
         shape = leads[0]
         if any(leads[1:]) or (turned is not None and turned.shape[:-1] != shape):
-            shape = _common_shape(*leads, () if turned is None else turned.shape[:-1])
+            shape = common_shape(*leads, () if turned is None else turned.shape[:-1])
         starts = start.reshape(1) if start.size == 1 else _rows(start, shape, 0)
         wrists = held.reshape(1, 3) if held.size == 3 else _rows(held, shape, 3)
         turns = NO_ORIENTATION if turned is None else _rows(turned, shape, 4)
@@ -205,13 +211,15 @@ class Limb:
     ) -> None:
         """Put the targets' postures right that `collides` rejects: the same search, with Python giving the verdicts."""
         for i in np.flatnonzero(report["found"]).tolist():
-            if not collides(values[i], float(report["swivel"][i])):
+            verdict = collides(values[i], float(report["swivel"][i]))
+            if not verdict:
                 continue
             told = report[i : i + 1]
             told["collision"] += 1
             one, first = job.row(i), values[i].copy()
             near = None if obstacles is None else obstacles.row(i)
-            found = None if fixed else self._search_by_hand(one, near, collides, told)
+            ended = fixed or verdict == HOPELESS
+            found = None if ended else self._search_by_hand(one, near, collides, told)
             if found is None:
                 values[i], told["found"] = first, False
                 if told["status"][0] in (Status.REACHED, Status.SINGULAR):
@@ -271,9 +279,12 @@ class Limb:
             if preferred is not None:
                 raise PosableError("give swivel (exactly this one) or preferred (where to search from), not both")
             return np.asarray(swivel, dtype=np.float64)
-        if callable(preferred):
-            return np.asarray(preferred(places), dtype=np.float64)
-        return np.asarray(self.search.preferred if preferred is None else preferred, dtype=np.float64)
+        given: Any = self.search.preferred if preferred is None else preferred
+        if hasattr(given, "swivels"):
+            given = given.swivels(self, places)
+        elif callable(given):
+            given = given(places)
+        return np.asarray(given, dtype=np.float64)
 
 
 NOTHING_AROUND = Obstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
@@ -311,7 +322,8 @@ def _rows(array: Floats, shape: tuple[int, ...], columns: int) -> Floats:
     return flat.reshape(-1, columns) if columns else flat.reshape(-1)
 
 
-def _common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that leading axes broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

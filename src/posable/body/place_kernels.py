@@ -1,0 +1,196 @@
+"""Kernels that put a hand or a foot somewhere in the world: before the limb is solved, and after.
+
+`aim_row` goes from a pose and a target in the world to what the limb solver is asked, `put_row` from its answer back
+to the pose. Between them the solver runs as it always does, so every option of it works in the world too.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import batch, kernel, prange
+from ..compute.types import Floats, Records
+from ..limb.solve import INVALID, REACHED, UNREACHABLE
+from ..math.quaternion import conj, mul, rotate, rotate_inverse
+from ..math.vector import norm, sub
+from ..skeleton.forward import forward_row, offset_of, quat_at, vec_at
+from .limb_kernels import frame_of, pose_row, read_row, swivel_of
+
+MISSED = 1e-6  # [m]: further from its target than this, a part has not reached it
+SHORTEST = 1e-6  # [m]: of a bone where poses move joints
+
+
+@kernel
+def aim_row(
+    i: int,
+    joints: Records,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    translation: Floats,
+    rotations: Floats,
+    offsets: Floats,
+    goals: Floats,
+    turns: Floats,
+    poles: Floats,
+    positions: Floats,
+    orientations: Floats,
+    reading: Records,
+    remainders: Floats,
+    worlds: Floats,
+    aims: Floats,
+    aimed: Floats,
+    starts: Floats,
+) -> None:
+    """Row i: forward kinematics, the limb as it is, its frame, and its target, orientation and swivel in that frame.
+
+    Where poses move joints (`offsets` has rows), `limb` has a row a pose and gets the lengths of the bones there.
+    `turns` and `poles` have no rows where none are asked for; `aimed` and `starts` are left alone then.
+    """
+    place = places[0]
+    forward_row(i, joints, translation, rotations, offsets, positions, orientations)
+    base = vec_at(positions, i, place["base"])
+    if offsets.shape[0] > 0:
+        mid, end = vec_at(positions, i, place["mid"]), vec_at(positions, i, place["end"])
+        limb[i]["upper"] = max(norm(sub(mid, base)), SHORTEST)
+        limb[i]["lower"] = max(norm(sub(end, mid)), SHORTEST)
+    model = limb[i % limb.shape[0]]
+    read_row(i, limb, places, driven, positions, orientations, reading, remainders)
+    frame = frame_of(model, place, orientations, i)
+    aim = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), base))
+    for k in range(3):
+        worlds[i, k], aims[i, k] = base[k], aim[k]
+    for k in range(4):
+        worlds[i, 3 + k] = frame[k]
+    if turns.shape[0] > 0:
+        back = (model["bw"], model["bx"], model["by"], model["bz"])
+        turn = (turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3])
+        turned = mul(mul(conj(frame), turn), conj(back))
+        for k in range(4):
+            aimed[i, k] = turned[k]
+    if poles.shape[0] > 0:
+        pole = rotate_inverse(frame, sub((poles[i, 0], poles[i, 1], poles[i, 2]), base))
+        starts[i] = swivel_of(model, aim, pole, (0.0, 1.0, 0.0))
+
+
+@kernel
+def put_row(
+    i: int,
+    joints: Records,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    values: Floats,
+    remainders: Floats,
+    offsets: Floats,
+    goals: Floats,
+    positions: Floats,
+    orientations: Floats,
+    rotations: Floats,
+    report: Records,
+    away: Floats,
+) -> None:
+    """Row i: the pose's `rotations` with the limb at its values, and how far its end is from the goal [m].
+
+    An invalid target leaves the pose as it is. Where a rig's own remainders keep a solved limb from its goal, the
+    report says so.
+    """
+    if report[i]["status"] == INVALID:
+        away[i] = math.inf
+        return
+    pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)
+    place = places[0]
+    end = vec_at(positions, i, place["base"])
+    j = place["end"]
+    while j != place["base"]:
+        parent = joints[j]["parent"]
+        bone = rotate(quat_at(orientations, i, parent), offset_of(joints, offsets, i, j))
+        end = (end[0] + bone[0], end[1] + bone[1], end[2] + bone[2])
+        j = parent
+    away[i] = norm(sub(end, (goals[i, 0], goals[i, 1], goals[i, 2])))
+    if report[i]["status"] == REACHED and away[i] > MISSED:
+        report[i]["status"] = UNREACHABLE
+
+
+@batch(rows=256)
+def aim_rows(
+    n: int,
+    joints: Records,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    translation: Floats,
+    rotations: Floats,
+    offsets: Floats,
+    goals: Floats,
+    turns: Floats,
+    poles: Floats,
+    positions: Floats,
+    orientations: Floats,
+    reading: Records,
+    remainders: Floats,
+    worlds: Floats,
+    aims: Floats,
+    aimed: Floats,
+    starts: Floats,
+) -> None:
+    """`aim_row` over a batch."""
+    for i in prange(n):
+        aim_row(
+            i,
+            joints,
+            limb,
+            places,
+            driven,
+            translation,
+            rotations,
+            offsets,
+            goals,
+            turns,
+            poles,
+            positions,
+            orientations,
+            reading,
+            remainders,
+            worlds,
+            aims,
+            aimed,
+            starts,
+        )
+
+
+@batch(rows=256)
+def put_rows(
+    n: int,
+    joints: Records,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    values: Floats,
+    remainders: Floats,
+    offsets: Floats,
+    goals: Floats,
+    positions: Floats,
+    orientations: Floats,
+    rotations: Floats,
+    report: Records,
+    away: Floats,
+) -> None:
+    """`put_row` over a batch."""
+    for i in prange(n):
+        put_row(
+            i,
+            joints,
+            limb,
+            places,
+            driven,
+            values,
+            remainders,
+            offsets,
+            goals,
+            positions,
+            orientations,
+            rotations,
+            report,
+            away,
+        )
