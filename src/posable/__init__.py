@@ -24,8 +24,9 @@ _HOMES = {
     "limits": ["Limits"],
     "formats": ["load", "save"],
     "collision": ["Scene", "Volumes"],
-    "limb": ["Limb", "LimbRange", "Target"],
+    "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
+    "reach": ["Behaviour", "Posture", "ReachAnswer", "Reacher"],
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
     from .formats import load, save
-    from .limb import Limb, LimbRange, Target
+    from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
+    from .reach import Behaviour, Posture, ReachAnswer, Reacher
     from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
 
 

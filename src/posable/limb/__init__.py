@@ -3,6 +3,7 @@
 from .answers import LimbAnswer, LimbFrames, Target
 from .limb import Limb, Obstacles
 from .model import LIMBS, Search
+from .preferred import Sensorimotor, SwivelTable
 from .range_answers import Correction, Margins, RangeReport, Spans
 from .ranges import LimbRange
 
@@ -17,6 +18,8 @@ __all__ = [
     "Obstacles",
     "RangeReport",
     "Search",
+    "Sensorimotor",
     "Spans",
+    "SwivelTable",
     "Target",
 ]

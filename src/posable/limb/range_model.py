@@ -68,9 +68,7 @@ def find_region(kept: Bools, fill_holes: bool) -> Bools:
 def pack(table: Table, valid: Bools, limb: str, upper: float, lower: float) -> Packed:
     """The arrays that kernels read, for a limb with these bones [m]."""
     mesh = sphere_mesh(len(table))
-    points = np.zeros(len(table), POINT)
-    for name, column in zip("xyz", mesh.points.T, strict=True):
-        points[name] = column
+    points, faces = mesh_rows(mesh)
     known = table.kept
     turning = known & (table.half < math.pi - 1e-9)
     for name, values, where in (
@@ -81,19 +79,35 @@ def pack(table: Table, valid: Bools, limb: str, upper: float, lower: float) -> P
         ("s", np.sin(table.mid), turning),
     ):
         points[name][where] = values[where]
-    faces = np.zeros(len(mesh.triangles), FACE)
-    for k, (corner, neighbour) in enumerate((("a", "na"), ("b", "nb"), ("c", "nc"))):
-        faces[corner], faces[neighbour] = mesh.triangles[:, k], mesh.neighbours[:, k]
     faces["valid"] = valid
     edges, loops = _boundary(mesh, valid)
     head = np.zeros(1, RANGE)
     head["on"] = 1
     set_limb(head, limb, upper, lower)
-    parts = [_grid(mesh, points, faces, head)]
+    parts = [grid_of(points, faces, head)]
     parts.append(_near_lists(mesh, edges, head, len(parts[0])))
     flat = _fold(mesh, valid, loops, points, faces, head)
     head["flat_at"] = sum(map(len, parts))
     return head, points, faces, edges, np.concatenate([*parts, flat])
+
+
+def mesh_rows(mesh: SphereMesh) -> tuple[Records, Records]:
+    """(points, faces) of a sphere's triangles as kernels read them, with nothing known yet."""
+    points, faces = np.zeros(len(mesh.points), POINT), np.zeros(len(mesh.triangles), FACE)
+    for name, column in zip("xyz", mesh.points.T, strict=True):
+        points[name] = column
+    for k, (corner, neighbour) in enumerate((("a", "na"), ("b", "nb"), ("c", "nc"))):
+        faces[corner], faces[neighbour] = mesh.triangles[:, k], mesh.neighbours[:, k]
+    return points, faces
+
+
+def grid_of(points: Records, faces: Records, head: Records) -> Ints:
+    """A triangle to start from, for each cell of the octahedral map; about one cell a sample."""
+    size = math.isqrt(len(points) - 1) + 1
+    head["grid"] = size
+    out = np.empty(size * size, np.int64)
+    locate_rows(len(out), points, faces, octahedral_directions(size), out)
+    return out
 
 
 def set_limb(head: Records, limb: str, upper: float, lower: float) -> None:
@@ -174,15 +188,6 @@ def _connected(mesh: SphereMesh, chosen: Bools) -> list[Ints]:
     label = np.where(chosen, label, -1)
     found = [np.flatnonzero(label == name) for name in np.unique(label[chosen])]
     return sorted(found, key=lambda piece: (-len(piece), piece[0]))
-
-
-def _grid(mesh: SphereMesh, points: Records, faces: Records, head: Records) -> Ints:
-    """A triangle to start from, for each cell of the octahedral map; about one cell a sample."""
-    size = math.isqrt(len(points) - 1) + 1
-    head["grid"] = size
-    out = np.empty(size * size, np.int64)
-    locate_rows(len(out), points, faces, octahedral_directions(size), out)
-    return out
 
 
 def _near_lists(mesh: SphereMesh, edges: Records, head: Records, start: int) -> Ints:

@@ -30,7 +30,7 @@ from .range_answers import Correction, Margins, RangeReport, Spans
 from .range_fit import Examples, Progress, learn_table
 from .range_kernels import contains_rows, correct_rows, margins_rows, spans_rows
 from .range_model import Packed, Table, boundary_loops, find_region, pack, set_limb, to_right
-from .range_reading import counted, read_motion
+from .range_reading import batch_of, given_rows, read_motions
 from .sphere import sphere_mesh
 
 RADIUS = math.radians(10.0)
@@ -112,15 +112,8 @@ class LimbRange:
         if limb not in LIMBS:
             raise UnknownNameError("limb", limb, LIMBS)
         own = body.limb(limb, limits=None)
-        given = [motions] if isinstance(motions, Motion) else motions
         share = (lambda _: None) if progress is None else progress
-        parts: list[Floats] = []
-        sources: list[tuple[str, int]] = []
-        for motion, done in counted(given):
-            parts.append(read_motion(body, limb, motion, most, (seed, len(parts))))
-            sources.append((motion.name or f"motion {len(parts)}", len(parts[-1])))
-            share(READING_SHARE * done)
-        rows = np.concatenate(parts) if parts else np.zeros((0, 6))
+        rows, sources = read_motions(body, limb, motions, most, seed, lambda done: share(READING_SHARE * done))
         return cls._learned(
             limb, rows, sources, own.upper, own.lower, samples=samples, radius=radius, min_count=min_count, trim=trim,
             fill_holes=fill_holes, kind=kind, degree=degree,
@@ -166,21 +159,15 @@ class LimbRange:
             origin: what else the report shall say.
             progress: called with the share done.
         """
-        if name not in LIMBS:
-            raise UnknownNameError("limb", name, LIMBS)
-        places, turns, shape = _batch(position, swivel)
-        count = math.prod(shape)
+        rows = given_rows(name, position, swivel, upper, lower)
         try:
-            bones = [np.broadcast_to(np.asarray(b, dtype=np.float64), shape).reshape(count) for b in (upper, lower)]
-            names, of = np.unique(np.broadcast_to(np.asarray(source, dtype=np.str_), shape), return_counts=True)
+            names, of = np.unique(np.broadcast_to(np.asarray(source, dtype=np.str_), len(rows)), return_counts=True)
         except ValueError:
-            raise ShapeError(f"bones and sources must be one, or one for each of the {shape} poses") from None
-        if not all(np.isfinite(b).all() and (b > 0.0).all() for b in bones):
-            raise PosableError("some bones are not longer than 0; expected lengths in metres")
-        means = [float(b.mean()) if count else 1.0 for b in bones]
+            raise ShapeError(f"sources must be one, or one for each of the {len(rows)} poses") from None
+        means = rows[:, 4:].mean(axis=0) if len(rows) else np.ones(2)
         made = cls._learned(
-            name, np.column_stack([places, turns, *bones]), list(zip(names.tolist(), of.tolist(), strict=True)),
-            means[0], means[1], samples=samples, radius=radius, min_count=min_count, trim=trim,
+            name, rows, list(zip(names.tolist(), of.tolist(), strict=True)),
+            float(means[0]), float(means[1]), samples=samples, radius=radius, min_count=min_count, trim=trim,
             fill_holes=fill_holes, kind=kind, degree=degree, progress=progress,
         )  # fmt: skip
         made.report = replace(made.report, origin=dict(origin or {}))
@@ -230,14 +217,14 @@ class LimbRange:
             position: (..., 3) [m] of the end.
             swivel: (...) [rad]; without it only the position counts. A nearly straight limb may have any.
         """
-        places, turns, shape = _batch(position, 0.0 if swivel is None else swivel)
+        places, turns, shape = batch_of(position, 0.0 if swivel is None else swivel)
         out = np.empty(len(places), np.bool_)
         contains_rows(len(places), *self.packed, places, turns, swivel is not None, out)
         return out.reshape(shape) if shape else bool(out[0])
 
     def margins(self, position: ArrayLike, swivel: ArrayLike) -> Margins:
         """How far inside or outside a pose is, by direction, distance and swivel."""
-        places, turns, shape = _batch(position, swivel)
+        places, turns, shape = batch_of(position, swivel)
         out = np.empty((len(places), 3))
         margins_rows(len(places), *self.packed, places, turns, out)
         return Margins(*(out[:, k].reshape(shape) for k in range(3)))
@@ -263,7 +250,7 @@ class LimbRange:
             raise PosableError(f"margin is {margin}; expected 0 or more, in radians")
         if smooth and not self.can_be_smooth:
             raise PosableError("this range has holes or islands and no smooth correction; fit it with fill_holes=True")
-        places, turns, shape = _batch(position, swivel)
+        places, turns, shape = batch_of(position, swivel)
         moved, turned = np.empty_like(places), np.empty_like(turns)
         bits = np.empty(len(places), np.int64)
         correct_rows(len(places), *self.packed, places, turns, float(margin), bool(smooth), moved, turned, bits)
@@ -272,7 +259,7 @@ class LimbRange:
 
     def spans(self, direction: ArrayLike) -> Spans:
         """What the range says of directions (..., 3) of any length: distances and swivels there."""
-        rows, _, shape = _batch(direction, 0.0)
+        rows, _, shape = batch_of(direction, 0.0)
         if not (np.isfinite(rows).all() and (np.abs(rows).max(axis=-1, initial=0.0) > 0.0).all()):
             raise PosableError("a direction is zero or not finite; expected vectors with a direction")
         out = np.empty((len(rows), 5))
@@ -282,7 +269,7 @@ class LimbRange:
 
     def is_bent(self, position: ArrayLike) -> Any:
         """Whether the limb is bent enough at these positions (..., 3) [m] for its swivel to count: bool (...)."""
-        places, _, shape = _batch(position, 0.0)
+        places, _, shape = batch_of(position, 0.0)
         examples = Examples.of(places, np.zeros(len(places)), *np.full((2, len(places)), [[self.upper], [self.lower]]))
         out = np.zeros(len(places), np.bool_)
         out[np.flatnonzero(examples.used)] = examples.bent
@@ -397,18 +384,3 @@ class LimbRange:
             )
         except PosableError as error:  # a table without a region
             raise FormatError(path, str(error)) from error
-
-
-def _batch(position: ArrayLike, swivel: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
-    """Rows (N, 3) and (N,), contiguous, and the shape they came in."""
-    places, turns = np.asarray(position, dtype=np.float64), np.asarray(swivel, dtype=np.float64)
-    if not places.shape or places.shape[-1] != 3:
-        raise ShapeError(f"position has shape {places.shape}; expected (..., 3)")
-    shape = places.shape[:-1]
-    if turns.shape != shape:
-        try:
-            shape = np.broadcast_shapes(shape, turns.shape)
-        except ValueError:
-            raise ShapeError(f"positions of shape {places.shape} and swivels of {turns.shape} do not fit") from None
-        places, turns = np.broadcast_to(places, (*shape, 3)), np.broadcast_to(turns, shape)
-    return np.ascontiguousarray(places.reshape(-1, 3)), np.ascontiguousarray(turns.reshape(-1)), shape
