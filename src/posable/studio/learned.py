@@ -14,7 +14,7 @@ from ..limb.model import ROLES, SIDES
 from ..limb.sphere import sphere_mesh
 from ..skeleton import Pose
 from .goals import canonical_orientation
-from .orbit import COLOURS, UNUSUAL, shown_colour
+from .orbit import COLOURS, UNUSUAL
 from .session import Session
 from .theme import Rgb
 from .tracks import Track
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..body import Humanoid
 
 PATCH: Rgb = (96, 150, 176)
-NET: Rgb = (120, 160, 182)
+NET: Rgb = (176, 200, 212)
 RIM: Rgb = (226, 104, 44)
 NODE = "/world/limb/range"
 
@@ -38,7 +38,7 @@ class LearnedRange:
         self._dot: Any = None
         self._ray: Any = None
         hint = "The directions in which people have their hand or foot, on a sphere around the shoulder or hip"
-        self._show = session.gui.add_checkbox("Show what people do", False, hint=hint)
+        self._show = session.gui.add_checkbox("What people do", False, hint=hint)
         self._show.on_update(session.guarded(lambda _: session.changed("pose")))
         hint = "Places and swivels that people do not take are corrected before the limb is solved"
         self._keep = session.gui.add_checkbox("Keep to it", False, hint=hint)
@@ -108,14 +108,14 @@ class LearnedRange:
         points, triangles = radius * found.directions, sphere_mesh(len(found.table)).triangles[found.valid]
         pairs = np.unique(np.sort(np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)]), axis=1), axis=0)
         rims = [np.stack([loop, np.roll(loop, -1, axis=0)], axis=1) for loop in found.boundary()]
-        rim = radius * np.concatenate(rims) if rims else np.zeros((1, 2, 3))
+        rim = 1.003 * radius * np.concatenate(rims) if rims else np.zeros((1, 2, 3))
         look: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
-        scene.add_mesh_simple(f"{NODE}/patch", points, triangles, color=PATCH, opacity=0.16, side="double", **look)
-        for name, ends, colour, width in (("net", points[pairs], NET, 0.7), ("rim", rim, RIM, 4.0)):
+        scene.add_mesh_simple(f"{NODE}/patch", points, triangles, color=PATCH, opacity=0.13, side="double", **look)
+        for name, ends, colour, width in (("net", points[pairs], NET, 0.5), ("rim", rim, RIM, 4.0)):
             scene.add_line_segments(
                 f"{NODE}/{name}",
                 ends.astype(np.float32),
-                shown_colour(colour),
+                colour,
                 thickness=width,
                 thickness_units="screen",
             )
@@ -123,7 +123,7 @@ class LearnedRange:
         self._ray = scene.add_line_segments(
             f"{NODE}/ray",
             np.zeros((1, 2, 3), dtype=np.float32),
-            shown_colour(RIM),
+            RIM,
             thickness=2.0,
             thickness_units="screen",
         )

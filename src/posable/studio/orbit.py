@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compute import Status
-from ..compute.types import ArrayLike, Bools, Floats, Ints
+from ..compute.types import Bools, Floats, Ints
 from ..limb import Target
 from ..skeleton import Pose
 from .goals import Goal
@@ -92,12 +92,12 @@ class Orbit:
         whole = on & np.roll(on, 1) & np.roll(on, -1)
         ends[~whole] = now[mid]
         self.usual = None if usual is None else usual(swivels)
-        colours = np.array([COLOURS[int(status)] for status in tried.status])
+        colours = np.array([COLOURS[int(status)] for status in tried.status], dtype=np.float64)
         if self.usual is not None:
             colours[(tried.status == Status.REACHED) & ~self.usual] = UNUSUAL
         with self._server.atomic():
             self._circle.points = (ends + track.place).astype(np.float32)
-            self._circle.colors = np.repeat(shown_colour(colours)[:, None], 2, axis=1)
+            self._circle.colors = np.repeat(_linear(colours)[:, None], 2, axis=1)
             self._joint.position = now[mid] + track.place
             self._joint.scale = 0.014 * body.height
             self._circle.visible = self._joint.visible = True
@@ -124,6 +124,6 @@ def _on_circle(places: Floats, base: Floats, goal: Floats) -> Bools:
     return on
 
 
-def shown_colour(colour: ArrayLike) -> NDArray[np.uint8]:
-    """(..., 3) what to send so that a line has a colour: browsers take those of lines for linear ones."""
-    return np.asarray(255.0 * (np.asarray(colour) / 255.0) ** 2.2).astype(np.uint8)
+def _linear(colours: Floats) -> NDArray[np.uint8]:
+    """(..., 3): browsers take the colours of single lines for linear ones and show them brighter than they are."""
+    return np.asarray(255.0 * (colours / 255.0) ** 2.2).astype(np.uint8)

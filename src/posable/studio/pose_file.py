@@ -91,5 +91,13 @@ def pose_for(body: Humanoid, now: Pose, motion: Motion) -> Pose:
     first = motion[0]
     if not first.is_finite():
         raise PosableError(f"{motion.name or 'the file'} has numbers that are not finite; it cannot be shown")
-    same = motion.skeleton.names == body.skeleton.names and (motion.skeleton.parents == body.skeleton.parents).all()
-    return first if same else body.pose(Humanoid(motion.skeleton).canonical(first), now)
+    if motion.skeleton.names == body.skeleton.names and (motion.skeleton.parents == body.skeleton.parents).all():
+        return first
+    try:
+        other = Humanoid(motion.skeleton)
+    except PosableError:
+        raise PosableError(
+            f"{motion.name or 'the file'} has other joints than the body on the stage, and no human roles; "
+            "give a pose of this body, or of any person"
+        ) from None
+    return body.pose(other.canonical(first), now)

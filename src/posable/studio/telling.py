@@ -41,10 +41,11 @@ def facts(placed: Placement, moved_by_range: bool) -> str:
     status = Status(int(placed.status))
     why = "people do not reach there" if moved_by_range and status == Status.LIMITS else WORDS[status]
     turned = math.degrees(float(placed.orientation_residual))
+    tests = int(placed.tests)
     return (
         f"{coloured(COLOURS[status], f'**{status.name}**')} · {why}  \n"
         f"residual {1000 * float(placed.residual):.1f} mm, {turned:.1f}°  \n"
-        f"swivel {math.degrees(float(placed.swivel)):.1f}° · {int(placed.tests)} tests"
+        f"swivel {math.degrees(float(placed.swivel)):.1f}° · {tests} test{'' if tests == 1 else 's'}"
     )
 
 

@@ -1,0 +1,454 @@
+"""The limb tab's further controls: limits, what people do, obstacles, poses in files; in a page, as a user has them."""
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import posable as ps
+import posable.math as pm
+from posable.compute import PosableError, Status
+from posable.formats import load, save
+from posable.skeleton import Motion, Pose, Skeleton
+from posable.studio import Session, Studio
+from posable.studio.learned import limb_frame
+from posable.studio.obstacle import KINDS, NAME, NOTHING
+from posable.studio.tabs.limb import NONE, LimbTab
+
+from .test_browser import PICTURE as STUDIO_PICTURE
+from .test_browser import SIZE, Window, wait
+from .test_limb_tab import PARTS, by, limb_tab, shown
+
+PICTURE = STUDIO_PICTURE.with_name("studio-limb.png")
+
+UNUSUAL_PLACE = by(0.1, 0.25, -0.5)
+"""From a walker's left hand: behind the back, where no hand goes."""
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    with Studio(port=0, open_browser=False) as running:
+        running.session.clock.pause()
+        running.session.stage.shadows = False
+        yield running
+
+
+@pytest.fixture
+def session(studio: Studio) -> Session:
+    return studio.session
+
+
+@pytest.fixture
+def tab(studio: Studio) -> Iterator[LimbTab]:
+    """The tab with the left hand chosen, on a walk that stands still."""
+    session, tab = studio.session, limb_tab(studio)
+    session.open_sample("walk", keep=False)
+    session.clock.pause()
+    session.clock.seek(0.5)
+    tab.choose("left_hand")
+    session.history.clear()
+    yield tab
+    tab.choose(NONE)
+    tab.obstacle.choose(NOTHING)
+    tab.learned._keep.value = tab.learned._show.value = False
+
+
+@pytest.fixture(scope="module")
+def opened(browser, studio: Studio) -> Iterator[Window]:
+    window = Window(browser, studio)
+    window.page.get_by_role("tab", name="Limb").click()
+    yield window
+    window.context.close()
+
+
+@pytest.fixture
+def window(opened: Window, tab: LimbTab) -> Iterator[Window]:
+    """The page with the tab as `tab` has it."""
+    yield opened
+    assert opened.errors == []
+
+
+def drawn(tab: LimbTab, session: Session) -> None:
+    tab.update(session.time)
+
+
+# Limits.
+
+
+def test_the_drawing_of_the_limits_follows_the_limb_and_goes_with_it(tab: LimbTab, session: Session):
+    hand = shown(tab, session, "left_hand")
+    before = tab._swing._html.content
+    assert "limits of the left arm" in before and tab._swing._html.visible
+    tab.drag(hand + by(0.0, 0.2, 0.2))
+    drawn(tab, session)
+    assert tab._swing._html.content != before
+    tab.choose("right_foot")
+    drawn(tab, session)
+    assert "limits of the right leg" in tab._swing._html.content
+    tab.choose(NONE)
+    drawn(tab, session)
+    assert not tab._swing._html.visible
+
+
+# What people do.
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_limb_that_keeps_to_what_people_do_is_where_people_have_it(tab: LimbTab, session: Session, part: str):
+    body, limb = session.body, part.replace("hand", "arm").replace("foot", "leg")
+    tab.choose(part)
+    start = shown(tab, session, part)
+    tab.learned._keep.value = True
+    found = tab.learned.of(body, limb)
+    rng = np.random.default_rng(3)
+    held_back = 0
+    for _ in range(40):
+        tab.drag(start + rng.uniform(-0.5, 0.5, 3))
+        drawn(tab, session)
+        told = tab._told_now.content
+        margins = found.margins(body.limb(limb).read(session.active.held).position, 0.0)
+        if tab.placement.status == Status.REACHED:
+            assert margins.direction > -1e-6 and margins.distance > -1e-6
+            assert "the direction" not in told and "distance" not in told
+        elif "people do not reach there" in told:
+            held_back += 1
+            assert "the range changed the " in told and tab.placement.residual > 1e-6
+    assert held_back > 3
+
+
+def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, session: Session):
+    body = session.body
+    hand = shown(tab, session, "left_hand")
+    tab.drag(hand + UNUSUAL_PLACE)
+    drawn(tab, session)
+    free = tab.placement
+    tab.learned._show.value = True
+    drawn(tab, session)
+    assert "people do not do this: " in tab._told_now.content
+    assert np.array_equal(free.pose.rotations, tab.placement.pose.rotations), "showing it changes nothing"
+    tab.learned._keep.value = True
+    drawn(tab, session)
+    assert "the range changed the " in tab._told_now.content and "unusual" in tab._legend.content
+    turned, origin = limb_frame(body, "left_arm", session.active.held)
+    goal = pm.rotate(pm.conjugate(turned), hand + UNUSUAL_PLACE - session.active.place - origin)
+    told = tab.learned.of(body, "left_arm").correct(goal, np.radians(tab._preferred.value))
+    there = body.limb("left_arm").read(session.active.held).position
+    assert np.linalg.norm(there - told.position) < 1e-6, "the hand is where the correction has it"
+    tab.learned._keep.value = tab.learned._show.value = False
+    drawn(tab, session)
+    assert "people" not in tab._told_now.content and "unusual" not in tab._legend.content
+
+
+def test_the_frame_of_the_sphere_is_the_frame_of_the_limb(tab: LimbTab, session: Session):
+    body, pose = session.body, session.pose
+    frames = body.skeleton.forward(pose)
+    for part in PARTS:
+        limb = part.replace("hand", "arm").replace("foot", "leg")
+        turned, origin = limb_frame(body, limb, pose)
+        read = body.limb(limb).read(pose)
+        assert np.allclose(origin + pm.rotate(turned, read.position), frames.positions[body.index(part)], atol=1e-9)
+
+
+def test_the_sphere_is_around_the_shoulder_and_its_point_is_in_the_hands_direction(tab: LimbTab, session: Session):
+    tab.learned._show.value = True
+    tab.drag(shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2))
+    drawn(tab, session)
+    frames = session.active.frames(session.time)
+    shoulder, hand = (frames.positions[session.body.index(f"left_{name}")] for name in ("upper_arm", "hand"))
+    node, dot = tab.learned._node, tab.learned._dot
+    assert node.visible and np.allclose(node.position, shoulder)
+    point = np.array(node.position) + pm.rotate(np.array(node.wxyz), np.array(dot.position))
+    ways = [(place - shoulder) / np.linalg.norm(place - shoulder) for place in (point, hand)]
+    assert np.allclose(*ways, atol=1e-6)
+    tab.learned._show.value = False
+    drawn(tab, session)
+    assert not node.visible
+
+
+def test_swivels_that_people_do_not_have_are_marked_on_the_orbit(tab: LimbTab, session: Session):
+    tab.drag(shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2))
+    drawn(tab, session)
+    assert tab._orbit.usual is None
+    tab.learned._show.value = True
+    drawn(tab, session)
+    swivels = np.linspace(-np.pi, np.pi, len(tab._orbit.usual), endpoint=False)
+    place = session.body.limb("left_arm").read(session.active.held).position
+    found = tab.learned.of(session.body, "left_arm")
+    assert np.array_equal(tab._orbit.usual, found.contains(place, swivels))
+    assert tab._orbit.usual.any() and not tab._orbit.usual.all()
+
+
+# Obstacles.
+
+
+def test_each_step_with_an_obstacle_can_be_undone(tab: LimbTab, session: Session):
+    tab.obstacle.choose("box")
+    first = tab.obstacle.now.position
+    tab.obstacle.choose("capsule")
+    tab.obstacle.move(first + session.active.place + by(0.1, 0.0, 0.0))
+    tab.obstacle.move(first + session.active.place + by(0.2, 0.0, 0.0), pm.axis_angle([1.0, 0.0, 0.0], 0.7))
+    tab.obstacle.drop()
+    tab.obstacle.choose(NOTHING)
+    assert NAME not in session.gizmos and len(tab.obstacle.scene) == 0
+    assert session.undo() == "Remove the obstacle"
+    assert np.allclose(tab.obstacle.scene[NAME].position, first + by(0.2, 0.0, 0.0))
+    assert session.undo() == "Move the capsule"
+    assert np.allclose(tab.obstacle.scene[NAME].position, first)
+    assert np.allclose(tab.obstacle.scene[NAME].orientation, [1.0, 0.0, 0.0, 0.0])
+    assert np.allclose(session.gizmos[NAME].position, first + session.active.place)
+    assert session.undo() == "Put a capsule" and tab.obstacle.scene[NAME].kind == "box"
+    assert tab.obstacle._choice.value == "box"
+    assert session.undo() == "Put a box" and tab.obstacle.now is None
+    for _ in range(4):
+        session.redo()
+    assert tab.obstacle.now is None and session.history.redoable is None
+
+
+def test_a_turned_obstacle_is_in_the_way_as_it_is_turned(tab: LimbTab, session: Session):
+    hand = shown(tab, session, "left_hand") + by(0.0, 0.15, 0.15)
+    tab.drag(hand)
+    tab.obstacle.choose("capsule")
+    beside = hand + by(0.25, 0.0, 0.0)
+    tab.obstacle.move(beside)
+    drawn(tab, session)
+    assert tab.placement.status == Status.REACHED, "it stands beside the hand"
+    tab.obstacle.move(beside, pm.axis_angle([0.0, 0.0, 1.0], np.pi / 2))
+    drawn(tab, session)
+    assert tab.placement.status == Status.COLLISION, "now it lies, and reaches the hand"
+
+
+def test_an_obstacle_waits_while_there_is_no_body(tab: LimbTab, session: Session):
+    tab.obstacle.choose("box")
+    chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
+    session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
+    assert len(tab.obstacle.scene) == 0 and NAME not in session.gizmos
+    session.undo()
+    assert NAME in tab.obstacle.scene and NAME in session.gizmos
+
+
+# Files.
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".bvh", ".glb"])
+def test_a_saved_pose_is_set_back_exactly_and_can_be_undone(
+    tab: LimbTab, session: Session, tmp_path: Path, suffix: str
+):
+    tab.drag(shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2))
+    tab.drop()
+    drawn(tab, session)
+    placed = session.active.frames(session.time).positions
+    tab.files.save(str(tmp_path / f"pose{suffix}"))
+    assert len(load(tmp_path / f"pose{suffix}")) == 1
+    tab.release()
+    session.clock.seek(0.9)
+    drawn(tab, session)
+    before = session.active.frames(session.time).positions
+    assert np.abs(before - placed).max() > 0.1
+    tab.files.set_back(str(tmp_path / f"pose{suffix}"))
+    drawn(tab, session)
+    assert np.abs(session.active.frames(session.time).positions - placed).max() < 1e-5
+    hand = shown(tab, session, "right_hand") + by(0.0, 0.1, 0.1)
+    tab.choose("right_hand")
+    tab.drag(hand)
+    tab.drop()
+    assert np.allclose(shown(tab, session, "right_hand"), hand, atol=1e-9), "and worked on further"
+    session.undo()
+    assert session.undo() == "Set the pose of pose"
+    drawn(tab, session)
+    assert np.allclose(session.active.frames(session.time).positions, before) and session.active.held is None
+
+
+def test_a_pose_of_another_body_is_taken_as_the_same_posture(tab: LimbTab, session: Session, tmp_path: Path):
+    tall = ps.figure(height=1.95)
+    skeleton = Skeleton(
+        [f"mixamorig:{name}" if name == "hips" else name for name in tall.skeleton.names],
+        tall.skeleton.parents,
+        tall.skeleton.offsets,
+    )
+    throw = ps.samples.throw(tall)
+    pose = throw[len(throw) // 2]
+    save(Motion(skeleton, pose.reshape(1), 30.0), tmp_path / "tall.npz")
+    tab.files.set_back(str(tmp_path / "tall.npz"))
+    drawn(tab, session)
+    taken, given = session.body.canonical(session.active.held), tall.canonical(pose)
+    for role in ("hips", "left_upper_arm", "right_lower_arm", "left_foot"):
+        one, other = taken.rotations[taken.index(role)], given.rotations[given.index(role)]
+        assert pm.angle(one, other) < 1e-6
+
+
+def test_what_is_no_pose_is_told_and_changes_nothing(tab: LimbTab, session: Session, tmp_path: Path):
+    chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
+    save(Motion(chain, Pose(np.zeros((1, 3)), np.tile([1.0, 0, 0, 0], (1, 2, 1))), 30.0), tmp_path / "chain.npz")
+    for path, why in ((tmp_path / "chain.npz", "no human roles"), (tmp_path / "none.npz", "none.npz"), ("", "path")):
+        with pytest.raises(PosableError, match=why):
+            tab.files.set_back(str(path))
+    with pytest.raises(PosableError, match="suffix"):
+        tab.files.set_upload(SimpleNamespace(name="pose.exe", content=b""))
+    assert session.history.undoable is None and session.active.held is None
+    session.paths = False
+    try:
+        for refused in (tab.files.save, tab.files.set_back):
+            with pytest.raises(PosableError, match="other machines"):
+                refused(str(tmp_path / "pose.npz"))
+    finally:
+        session.paths = True
+
+
+# In a browser.
+
+
+def choose(window: Window, label: str, option: str) -> None:
+    window.field(label).first.click()
+    window.page.get_by_role("option", name=option, exact=True).click()
+
+
+def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: LimbTab, session: Session):
+    tab.choose(NONE)
+    choose(window, "Part", "left hand")
+    wait(lambda: tab.part == "left_hand" and "limb" in session.gizmos, "the handle")
+    wait(lambda: "/world/gizmo/limb" in window.nodes() and "/world/limb/orbit" in window.nodes(), "the orbit")
+    window.page.get_by_text("Drag the handle at the left hand.").wait_for()
+    before = session.active.frames(session.time).positions[session.body.index("left_hand")]
+    drag_arrow(window, np.array(session.gizmos["limb"].position) + session.stage.offset, 0.16 * session.body.height)
+    wait(lambda: session.history.undoable == "Place the left hand", "the drag to end")
+    handle = np.array(session.gizmos["limb"].position)
+    assert handle[1] > before[1] + 0.02
+    wait(lambda: not session.stale(session.time), "the moment to be drawn")
+    hand = session.active.frames(session.time).positions[session.body.index("left_hand")]
+    assert np.linalg.norm(hand - handle) < 1e-6 + float(tab.placement.residual)
+    window.page.get_by_text(tab.placement.status.name).wait_for()
+    window.page.get_by_text("residual").wait_for()
+    if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
+        _renew_picture(window, tab, session)
+    window.press("Undo")
+    wait(lambda: session.active.held is None, "the motion again")
+
+
+def test_the_page_shows_the_limits_and_moves_the_point_on_them(window: Window, tab: LimbTab, session: Session):
+    point = window.page.locator('svg.limits circle.now[data-joint="shoulder"]')
+    point.wait_for()
+    before = point.get_attribute("cy")
+    tab.drag(np.array(session.gizmos["limb"].position) + by(0.0, 0.25, 0.25))
+    wait(lambda: point.get_attribute("cy") != before, "the point on the swing plane to move")
+    assert window.page.get_by_text("elbow bend").is_visible()
+
+
+def test_the_page_shows_what_people_do_and_keeps_to_it(window: Window, tab: LimbTab, session: Session):
+    hand = np.array(session.gizmos["limb"].position)
+    tab.drag(hand + UNUSUAL_PLACE)
+    window.field("What people do").first.click()
+    wait(lambda: "/world/limb/range/rim" in window.nodes(), "the range in the scene")
+    window.page.get_by_text("people do not do this").wait_for()
+    window.field("Keep to it").first.click()
+    window.page.get_by_text("the range changed the").wait_for()
+    window.page.get_by_text("unusual").wait_for()
+    window.field("What people do").first.click()
+    wait(lambda: not tab.learned._node.visible, "the range to be hidden")
+
+
+def test_obstacles_are_put_exchanged_and_taken_away_on_the_page(window: Window, tab: LimbTab, session: Session):
+    for kind in KINDS:
+        choose(window, "Obstacle", kind)
+        wait(lambda: NAME in tab.obstacle.scene and tab.obstacle.scene[NAME].kind == kind, f"the {kind}")  # noqa: B023
+        wait(lambda: f"/world/gizmo/{NAME}/shape" in window.nodes(), "the obstacle")
+    choose(window, "Obstacle", NOTHING)
+    wait(lambda: f"/world/gizmo/{NAME}/shape" not in window.nodes(), "the obstacle to go")
+    assert len(tab.obstacle.scene) == 0
+
+
+def test_an_obstacle_is_moved_and_turned_by_its_handle(window: Window, tab: LimbTab, session: Session):
+    tab.choose(NONE)
+    choose(window, "Obstacle", "box")
+    wait(lambda: f"/world/gizmo/{NAME}/shape" in window.nodes(), "the obstacle")
+    before, size = tab.obstacle.now, 0.13 * session.body.height
+    place = np.array(session.gizmos[NAME].position) + session.stage.offset
+    drag_arrow(window, place, size)
+    wait(lambda: session.history.undoable == "Move the box", "the drag to end")
+    assert tab.obstacle.now.position[1] > before.position[1] + 0.02
+    window.press("Undo")
+    wait(lambda: np.allclose(tab.obstacle.now.position, before.position), "the box where it was")
+    # Between two arrows is the arc that turns about the third.
+    ends = [by(*(0.6 * size * np.array([np.cos(a), np.sin(a), 0.0]))) for a in np.radians([45.0, 85.0])]
+    start, end = (on_screen(window, place + way) for way in ends)
+    window.page.mouse.move(*start)
+    window.page.wait_for_timeout(1000)
+    window.page.mouse.down()
+    window.page.wait_for_timeout(500)
+    window.page.mouse.move(*end, steps=6)
+    window.page.wait_for_timeout(500)
+    window.page.mouse.up()
+    wait(lambda: pm.angle(tab.obstacle.now.orientation, before.orientation) > 0.2, "the box to turn")
+    assert np.allclose(tab.obstacle.now.position, before.position, atol=1e-6)
+
+
+def test_a_pose_is_saved_and_set_back_on_the_page(window: Window, tab: LimbTab, session: Session, tmp_path: Path):
+    page = window.page
+    tab.drag(np.array(session.gizmos["limb"].position) + by(0.0, 0.2, 0.2))
+    tab.drop()
+    drawn(tab, session)
+    placed = session.active.held
+    page.get_by_text("Pose to a file").click()
+    field = window.field("Pose file").first
+    field.fill(str(tmp_path / "mine.npz"))
+    field.blur()
+    window.press("Save the pose")
+    wait((tmp_path / "mine.npz").exists, "the file")
+    window.press("Back to the motion")
+    wait(lambda: session.active.held is None, "the motion again")
+    window.press("Set it back")
+    wait(lambda: session.history.undoable == "Set the pose of mine", "the pose")
+    wait(lambda: session.active.held is not None, "the pose to be shown")
+    assert np.allclose(session.active.held.rotations, placed.rotations, atol=1e-9)
+    with page.expect_download() as sent:
+        window.press("Download the pose")
+    got = load(sent.value.path().rename(tmp_path / "got.npz"))
+    assert np.allclose(got.pose.rotations[0], placed.rotations, atol=1e-9)
+    window.press("Back to the motion")
+    with page.expect_file_chooser() as chooser:
+        window.press("Upload a pose")
+    chooser.value.set_files(tmp_path / "got.npz")
+    wait(lambda: session.history.undoable == "Set the pose of got", "the uploaded pose")
+    window.dismiss()
+
+
+def _renew_picture(window: Window, tab: LimbTab, session: Session) -> None:
+    """The picture of docs/studio.md: what people do, and a box on its edge in the way of the arm."""
+    from PIL import Image
+
+    tab.obstacle.choose("box")
+    tab.learned._show.value = True
+    window.page.set_viewport_size({"width": 1280, "height": 800})
+    window.page.mouse.move(500, 30)
+    window.page.wait_for_timeout(5000)
+    Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
+    window.page.set_viewport_size(SIZE)
+    tab.learned._show.value = False
+    tab.obstacle.choose(NOTHING)
+    session.undo()
+    session.undo()
+
+
+def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:
+    """Drag the arrow of a handle that points up, as a hand with a mouse does."""
+    base, tip = (on_screen(window, origin + by(0.0, share * size, 0.0)) for share in (0.0, 0.75))
+    window.page.mouse.move(*tip)
+    window.page.wait_for_timeout(1000)  # the arrow is found by the pointer when a frame is drawn
+    window.page.mouse.down()
+    window.page.wait_for_timeout(500)
+    window.page.mouse.move(*(tip + 0.9 * (tip - base)), steps=6)
+    window.page.wait_for_timeout(500)
+    window.page.mouse.up()
+
+
+def on_screen(window: Window, point: np.ndarray) -> np.ndarray:
+    """(2,) where a point of the scene is on the page [pixels]."""
+    camera = window.client.camera
+    x, y, z = pm.rotate(pm.conjugate(np.array(camera.wxyz)), point - np.array(camera.position))
+    box = window.page.locator("canvas").first.bounding_box() or {"x": 0, "y": 0, **SIZE}
+    focal = 0.5 * box["height"] / np.tan(0.5 * camera.fov)
+    centre = np.array([box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]])
+    return centre + focal * np.array([x, y]) / z
