@@ -12,9 +12,6 @@ only where the motion moves joints. Metres, `wxyz`, Y up. A reader of version 1 
 
 from __future__ import annotations
 
-import io
-import struct
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,26 +19,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compute import FormatError, PosableError, atomic_write
+from ..compute import FormatError, PosableError
+from ..compute.archive import read_archive, write_archive
 from ..skeleton import Motion, Pose, Skeleton
 from ..skeleton.dofs import kind_codes, pack
 
 FORMAT = "posable-motion"
 VERSION = 1
 MAX_BYTES = 1 << 34
-_MAX_HEADER = 10_000  # bytes of a member's own description
-
-# What the standard library raises for archives that are damaged or use features nobody needs here.
-_BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, struct.error, ValueError, OSError, EOFError, RuntimeError)
 _UNIT = 1e-6  # how far a rotation's length may be from 1
 
-# What a member may be: the kind of its numbers ("U" text, "f" and "i" of 8 bytes) and its number of axes.
+# What a member may be: its numbers ("U": text) and its number of axes.
 _MEMBERS = {
-    "format": ("U", 0), "version": ("i", 0), "fps": ("f", 0), "name": ("U", 0), "notes": ("U", 1),
-    "names": ("U", 1), "parents": ("i", 1), "offsets": ("f", 2), "rest_rotations": ("f", 2),
-    "kinds": ("U", 1), "axes": ("f", 3),
-    "end_parents": ("i", 1), "end_offsets": ("f", 2), "end_names": ("U", 1),
-    "translation": ("f", 2), "rotations": ("f", 3), "moved": ("f", 3),
+    "format": ("U", 0), "version": ("<i8", 0), "fps": ("<f8", 0), "name": ("U", 0), "notes": ("U", 1),
+    "names": ("U", 1), "parents": ("<i8", 1), "offsets": ("<f8", 2), "rest_rotations": ("<f8", 2),
+    "kinds": ("U", 1), "axes": ("<f8", 3),
+    "end_parents": ("<i8", 1), "end_offsets": ("<f8", 2), "end_names": ("U", 1),
+    "translation": ("<f8", 2), "rotations": ("<f8", 3), "moved": ("<f8", 3),
 }  # fmt: skip
 
 
@@ -71,14 +65,13 @@ def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
     for field, value in arrays.items():
         if _MEMBERS[field][0] == "U" and "\0" in "".join(np.asarray(value).ravel().tolist()):
             raise PosableError(f"cannot write {str(path)!r}: {field} has a character of code zero in it")
-    with atomic_write(path) as temporary:
-        np.savez(temporary, allow_pickle=False, **arrays)
+    write_archive(path, arrays)
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Motion:
     """Read a motion of our own format, version 1."""
     try:
-        arrays = _arrays(path)
+        arrays = read_archive(path, _MEMBERS, MAX_BYTES)
         if str(arrays.get("format", "")) != FORMAT:
             raise FormatError(path, f"is no motion of Posable: its member 'format' is not {FORMAT!r}")
         if (version := int(arrays.get("version", np.int64(0)))) != VERSION:
@@ -91,59 +84,6 @@ def read(path: Path, options: Mapping[str, Any]) -> Motion:
         raise
     except PosableError as error:  # arrays that do not fit together
         raise FormatError(path, str(error)) from error
-    except _BROKEN as error:
-        raise FormatError(path, f"is no archive of NumPy arrays as we write them: {error}") from error
-
-
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise FormatError(path, f"has {size} bytes; files up to {MAX_BYTES} are read")
-    arrays: dict[str, NDArray[Any]] = {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            field = info.filename.removesuffix(".npy")
-            place = f"member {field[:40]!r}"
-            if field not in _MEMBERS or field in arrays or info.flag_bits & 1:
-                raise FormatError(path, "is not one of ours, or there twice, or encrypted", place)
-            if (
-                info.compress_type != zipfile.ZIP_STORED
-                or info.file_size != info.compress_size
-                or info.file_size > size
-            ):
-                raise FormatError(path, "is compressed or larger than the file; members are stored as they are", place)
-            arrays[field] = _array(path, place, archive.read(info), *_MEMBERS[field])
-    return arrays
-
-
-def _array(path: Path, place: str, data: bytes, kind: str, axes: int) -> NDArray[Any]:
-    """An array out of a member's bytes, which must be exactly as many as its header says."""
-    file = io.BytesIO(data)
-    try:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError("unknown version of an array")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=_MAX_HEADER)
-    except Exception as error:  # NumPy evaluates the header as Python literals: many things can go wrong there
-        raise FormatError(path, f"its description cannot be read: {error}", place) from error
-    fits = dtype.kind == kind and (kind == "U" or dtype == np.dtype(f"<{kind}8"))
-    if not fits or len(shape) != axes or fortran:
-        raise FormatError(
-            path, f"has numbers of kind {dtype} and shape {shape}; expected {axes} axes of '{kind}'", place
-        )
-    body = memoryview(data)[file.tell() :]
-    count = 1
-    for length in shape:
-        count *= length
-    if min(shape, default=0) < 0 or count * dtype.itemsize != len(body):
-        raise FormatError(path, f"has {len(body)} bytes for an array of shape {shape} and kind {dtype}", place)
-    if dtype.itemsize == 0:  # NumPy never writes text of no width, and nothing would bound its number
-        raise FormatError(path, "has text of no width", place)
-    array: NDArray[Any] = np.frombuffer(body, dtype).reshape(shape).copy()
-    if kind == "f" and not np.isfinite(array).all():
-        raise FormatError(path, "has numbers that are not finite", place)
-    if kind == "U":
-        "".join(array.ravel().tolist()).encode()  # raises a ValueError for what is no character
-    return array
 
 
 def _motion(arrays: dict[str, NDArray[Any]]) -> Motion:

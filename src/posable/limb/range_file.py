@@ -9,20 +9,17 @@ limb-range, sections 2 and 8). Directions are not stored: their number says them
 
 from __future__ import annotations
 
-import io
 import math
 import os
-import struct
-import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compute import FormatError, atomic_write
+from ..compute import FormatError
+from ..compute.archive import read_archive, write_archive
 from ..compute.types import Bools, Floats
 from .model import SEARCHES, pack_limb
 from .range_answers import RangeReport
@@ -35,9 +32,13 @@ FORMAT, VERSION = "posable-range", 1
 MAX_BYTES = 1_000_000
 SOURCE_BYTES = 2500  # how much of a file the list of sources may take; the smallest are counted together
 _DISTANCE, _ANGLE, _HALF = 255.0, 256.0 / (2.0 * math.pi), 255.0 / math.pi
-_BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, struct.error, ValueError, OSError, EOFError, RuntimeError)
-_MEMBERS = {"header": ("<u1", 1), "kept": ("<u1", 1), "filled": ("<u1", 1), "rows": ("<u1", 2)}
-_MEMBERS["coefficients"] = ("<f4", 2)
+_MEMBERS = {
+    "header": ("|u1", 1),
+    "kept": ("|u1", 1),
+    "filled": ("|u1", 1),
+    "rows": ("|u1", 2),
+    "coefficients": ("<f4", 2),
+}
 
 Positive = Annotated[float, msgspec.Meta(gt=0.0, lt=1e6)]
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
@@ -112,29 +113,16 @@ def write(path: str | os.PathLike[str], header: Header, table: Table, coefficien
         arrays["rows"] = quantise(table)
     else:
         arrays["coefficients"] = coefficients.astype("<f4")
-    # Like numpy.savez, but with a date that does not change: the same range makes the same bytes.
-    with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
-            data = io.BytesIO()
-            np.lib.format.write_array(data, array, version=(1, 0), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data.getvalue())
+    write_archive(path, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Header, Table | None, Floats | None]:
     """(header, table or None, coefficients or None) of a file; refuses what is not as we write it."""
-    file = Path(path)
-    if not file.is_file():
-        raise FormatError(path, "no such file")
-    try:
-        arrays = _arrays(file)
-        header = _header(path, arrays)
-        if header.kind == "harmonics":
-            return header, None, _coefficients(path, arrays)
-        return header, _table(path, arrays, header.samples), None
-    except FormatError:
-        raise
-    except _BROKEN as error:
-        raise FormatError(path, f"is no range as we write them: {error}") from error
+    arrays = read_archive(path, _MEMBERS, MAX_BYTES)
+    header = _header(path, arrays)
+    if header.kind == "harmonics":
+        return header, None, _coefficients(path, arrays)
+    return header, _table(path, arrays, header.samples), None
 
 
 def quantise(table: Table) -> NDArray[np.uint8]:
@@ -176,40 +164,6 @@ def _shortened(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
         kept += 1
     rest = ordered[kept:]
     return ordered[:kept] + ([(f"{len(rest)} more", sum(count for _, count in rest))] if rest else [])
-
-
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise FormatError(path, f"has {size} bytes; ranges have up to {MAX_BYTES}")
-    arrays: dict[str, NDArray[Any]] = {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            name = info.filename.removesuffix(".npy")
-            place = f"member {name[:40]!r}"
-            if name not in _MEMBERS or name in arrays or info.flag_bits & 1:
-                raise FormatError(path, "is not one of ours, or there twice, or encrypted", place)
-            stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
-            if not stored or info.file_size > size:
-                raise FormatError(path, "is compressed or larger than the file; members are stored as they are", place)
-            arrays[name] = _array(path, place, archive.read(info), *_MEMBERS[name])
-    return arrays
-
-
-def _array(path: Path, place: str, data: bytes, wanted: str, axes: int) -> NDArray[Any]:
-    """An array out of a member's bytes, which must be exactly as many as its description says."""
-    file = io.BytesIO(data)
-    try:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError("unknown version of an array")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=1000)
-    except Exception as error:  # NumPy evaluates the description as Python literals: many things can go wrong there
-        raise FormatError(path, f"its description cannot be read: {error}", place) from error
-    body = memoryview(data)[file.tell() :]
-    fits = dtype == np.dtype(wanted) and len(shape) == axes and not (fortran and axes > 1) and min(shape) >= 0
-    if not fits or math.prod(shape) * dtype.itemsize != len(body):
-        raise FormatError(path, f"has {len(body)} bytes of kind {dtype} and shape {shape}; expected {wanted}", place)
-    return np.frombuffer(body, dtype).reshape(shape).copy()
 
 
 def _member(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
