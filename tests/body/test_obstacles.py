@@ -79,6 +79,54 @@ def test_pairs_are_symmetric_and_leave_neighbours_out(body):
         assert not wanted[names.index(a), names.index(b)]
 
 
+def pairs_of_parts(body, one, other):
+    """Whether each volume of the one part is tested against some volume of the other: (A,) bools."""
+    joints, wanted = body.volumes.packed["joint"], self_collision(body).wanted
+    skeleton = body.skeleton
+    a, b = ([v for v, j in enumerate(joints) if body.index(part) in skeleton.path(int(j))] for part in (one, other))
+    return wanted[np.ix_(a, b)]
+
+
+MEETING = [
+    ("left_hand", "right_hand"),
+    ("left_hand", "head"),
+    ("right_hand", "head"),
+    ("left_hand", "left_upper_leg"),
+    ("right_hand", "left_upper_leg"),
+    ("right_hand", "left_lower_arm"),
+    ("left_foot", "right_foot"),
+    ("left_foot", "right_lower_leg"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), MEETING)
+def test_parts_that_can_meet_are_tested_though_random_poses_never_bring_them_together(body, one, other):
+    kept = pairs_of_parts(body, one, other)
+    assert kept.any(axis=1).all()  # every volume of a hand, of a foot
+    assert kept.mean() > 0.6 or other == "left_upper_leg"  # a thigh has volumes that a hand cannot get at
+
+
+@pytest.mark.parametrize(("one", "other"), MEETING)
+def test_a_captured_bodys_parts_that_can_meet_are_tested_too(captured, one, other):
+    assert pairs_of_parts(captured, one, other).any(axis=1).all()
+
+
+@pytest.fixture(scope="module")
+def captured(cmu):
+    return ps.Humanoid(ps.load(cmu / "02_01.bvh", repair="cmu").skeleton)
+
+
+def test_two_palms_are_kept_apart(body):
+    names, wanted = body.volumes.names, self_collision(body).wanted
+    assert wanted[names.index("left_palm"), names.index("right_palm")]
+
+
+@pytest.mark.parametrize("height", [0.1, 1.0, 2.0, 30.0])
+def test_a_small_and_a_large_body_test_the_same_pairs(body, height):
+    other = self_collision(ps.figure(height=height))
+    np.testing.assert_array_equal(other.wanted, self_collision(body).wanted)
+
+
 def test_learning_is_the_same_every_time(body):
     again = self_collision(ps.figure())
     np.testing.assert_array_equal(again.wanted, self_collision(body).wanted)

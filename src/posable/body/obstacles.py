@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from .humanoid import Humanoid
 
 SOFT = 0.012
-"""[m] How far two volumes of a body of 1.75 m may sink into each other before that is a collision."""
+"""[m] How far two volumes may sink into each other before that is a collision, on a body whose `height` (without head
+and feet) is 1.75 m; a larger body yields more."""
 
 NOTHING: Records = np.zeros(0, OBSTACLE)
 NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
@@ -96,9 +97,11 @@ def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
     wanted = pairs_of.pairs_to_test(
         _candidates(body),
         body.volumes.packed,
+        np.asarray(skeleton.parents, dtype=np.int64),
         (free.positions, free.orientations),
         (many.positions, many.orientations),
         soft,
+        pairs_of.FEELER * body.height,
     )
     if seed == 0:
         _LEARNED[body] = wanted, soft  # nothing that holds the body itself, or it would never be forgotten
