@@ -157,6 +157,14 @@ def test_a_bad_row_is_invalid_and_leaves_its_neighbours_alone(bad: float):
     assert np.isinf(told.residual[[1, 3]]).all()
 
 
+@pytest.mark.parametrize("size", [1e20, 1e150, 1e300, 1.7e308])
+def test_a_target_at_the_end_of_the_world_is_out_of_reach_and_not_invalid(size: float):
+    answer = limb().solve([size, -size, size], [1, 0, 0, 0])
+    assert answer.status is Status.UNREACHABLE and bool(answer.too_far)
+    end = slow_forward(answer.values[None])[1][0]
+    np.testing.assert_allclose(end, np.array([1, -1, 1]) * (UPPER + LOWER) / math.sqrt(3), atol=1e-9)
+
+
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=8, max_size=8))
 def test_any_numbers_give_a_finite_posture_and_a_status(numbers: list[float]):
     for options in ({}, {"limits": HUMAN}):

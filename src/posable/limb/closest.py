@@ -10,7 +10,7 @@ from ..compute.types import Floats, Quat, Records, Vec3
 from ..limits.kernels import allowed, clamp, clamp_quick
 from ..math.quaternion import conj, mul, rotate, slerp
 from ..math.vector import cross, norm
-from .kernels import Reach, base_at, base_towards, canonical, canonical_inner, forearm, wrist_of
+from .kernels import Reach, base_at, base_towards, canonical, canonical_inner, flexed, wrist_of
 
 BASE, MID, END = range(3)  # rows of the limits
 
@@ -102,18 +102,17 @@ def _nudged(k: int, step: float) -> Vec3:
 
 
 @kernel
-def flexed(limb: Any, bend: float) -> Quat:
-    """The mid joint's rotation at |v3| = bend [rad], without its twist."""
-    half = 0.5 * limb["flex"] * bend
-    return (math.cos(half), 0.0, math.sin(half), 0.0)
+def end_of(limb: Any, base: Quat, bend: float) -> Vec3:
+    """Where the end is [m], from the base joint's orientation and |v3| [rad]."""
+    return end_when(limb, base, flexed(limb, bend))
 
 
 @kernel
-def end_of(limb: Any, base: Quat, bend: float) -> Vec3:
-    """Where the end is [m], from the base joint's orientation and |v3| [rad]."""
-    angle = limb["flex"] * bend
-    reachable = (limb["lower"] * math.sin(angle), 0.0, limb["upper"] + limb["lower"] * math.cos(angle))
-    return rotate(base, reachable)
+def end_when(limb: Any, base: Quat, bent: Quat) -> Vec3:
+    """As `end_of`, from the mid joint's rotation."""
+    c, s = bent[0], bent[2]
+    across, along = 2.0 * limb["lower"] * c * s, limb["upper"] + limb["lower"] * (c - s) * (c + s)
+    return rotate(base, (across, 0.0, along))
 
 
 @kernel
@@ -141,10 +140,10 @@ def _clamped_wrist(
     """(twist, swing) of the end inside the limits that come nearest to the target's orientation, or to `wrist`."""
     b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
     twist, swing = wrist
-    middle = forearm(limb, base, bend)
+    bent = flexed(limb, bend)
+    middle = mul(base, bent)
     if target[2]:
         twist, swing, _ = wrist_of(middle, target[1])
-    bent = flexed(limb, bend)
     held = clamp(limits[MID], curves, canonical_inner(limb, mul(bent, twist)))
     twist = _about_bone(mul(conj(bent), mul(mul(b, held), conj(b))))
     if target[2]:

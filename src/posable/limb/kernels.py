@@ -58,8 +58,10 @@ def reach_of(limb: Limb, target: Vec3) -> Reach:
     distance = norm(target)
     flags = 0
     n = (limb["px"], limb["py"], limb["pz"])  # a target at the base: any direction will do, so the pole's
-    if distance >= TINY:
+    if not math.isfinite(distance):
         n = unit(target)
+    elif distance >= TINY:
+        n = (target[0] / distance, target[1] / distance, target[2] / distance)
     longest, shortest = upper + lower, abs(upper - lower)
     if distance > longest:
         flags |= FAR
@@ -116,10 +118,12 @@ def base_at(limb: Limb, reach: Reach, swivel: float) -> tuple[Quat, bool]:
     angle = limb["sign"] * swivel + limb["offset"]
     c, s = math.cos(angle), math.sin(angle)
     w = (u[0] * c + v[0] * s, u[1] * c + v[1] * s, u[2] * c + v[2] * s)
-    mid = unit((n[0] * centre + w[0] * radius, n[1] * centre + w[1] * radius, n[2] * centre + w[2] * radius))
+    mid = (n[0] * centre + w[0] * radius, n[1] * centre + w[1] * radius, n[2] * centre + w[2] * radius)
     normal = cross(w, n)  # of the bending plane: where local y must point, up to the bending's sign
     flex = limb["flex"]
-    return base_towards(mid, (flex * normal[0], flex * normal[1], flex * normal[2]))
+    k = 1.0 / math.sqrt(dot(mid, mid))
+    z = (k * mid[0], k * mid[1], k * mid[2])
+    return _with_axes((flex * normal[0], flex * normal[1], flex * normal[2]), z), z[2] > STRAIGHT_BACK_COSINE
 
 
 @kernel
@@ -144,10 +148,16 @@ def base_towards(mid: Vec3, y: Vec3) -> tuple[Quat, bool]:
 
 
 @kernel
+def flexed(limb: Limb, bend: float) -> Quat:
+    """The mid joint's rotation at |v3| = bend [rad], without its twist."""
+    half = 0.5 * limb["flex"] * bend
+    return (math.cos(half), 0.0, math.sin(half), 0.0)
+
+
+@kernel
 def forearm(limb: Limb, base: Quat, bend: float) -> Quat:
     """Orientation of the mid joint before its twist, at flexion |v3| = bend [rad]."""
-    half = 0.5 * limb["flex"] * bend
-    return mul(base, (math.cos(half), 0.0, math.sin(half), 0.0))
+    return mul(base, flexed(limb, bend))
 
 
 @kernel
@@ -170,14 +180,14 @@ def wrist_of(middle: Quat, orientation: Quat) -> tuple[Quat, Quat, bool]:
 @kernel
 def values_of(limb: Limb, base: Quat, bend: float, twist: Quat, swing: Quat) -> Values:
     """The seven values [rad] of a posture given by its rotations."""
-    z = rotate(base, (0.0, 0.0, 1.0))
-    swing_base = _swing_to(z)
-    v0, v1 = _swing_values(swing_base)
-    rest = mul(conj(swing_base), base)
-    v2 = _wrapped(2.0 * math.atan2(rest[3], rest[0]))
-    v4 = _wrapped(2.0 * math.atan2(twist[3], twist[0]))
-    v5, v6 = _swing_values(swing)
-    return (v0, v1, v2, limb["flex"] * bend, v4, v5, v6)
+    w, x, y, z = base
+    size = math.sqrt(w * w + z * z)
+    c, s = 1.0, 0.0  # of half the twist; a bone turned straight back has none
+    if size > 0.0:
+        c, s = w / size, z / size
+    v0, v1 = _swing_values(size, x * c - y * s, y * c + x * s)
+    v5, v6 = _swing_values(swing[0], swing[1], swing[2])
+    return (v0, v1, _twist_value(w, z), limb["flex"] * bend, _twist_value(twist[0], twist[3]), v5, v6)
 
 
 @kernel
@@ -223,9 +233,8 @@ def _swing(x: float, y: float) -> Quat:
 
 
 @kernel
-def _swing_values(q: Quat) -> tuple[float, float]:
-    """(x, y) [rad] of a swing quaternion with no z part."""
-    w, x, y = q[0], q[1], q[2]
+def _swing_values(w: float, x: float, y: float) -> tuple[float, float]:
+    """(x, y) [rad] of the swing quaternion (w, x, y, 0)."""
     if w < 0.0:
         w, x, y = -w, -x, -y
     sine = math.sqrt(x * x + y * y)
@@ -234,10 +243,31 @@ def _swing_values(q: Quat) -> tuple[float, float]:
 
 
 @kernel
-def _wrapped(angle: float) -> float:
-    """The angle in [-pi, pi]."""
-    if angle > math.pi:
-        return angle - 2.0 * math.pi
-    if angle < -math.pi:
-        return angle + 2.0 * math.pi
-    return angle
+def _twist_value(w: float, z: float) -> float:
+    """The angle in [-pi, pi] of the quaternion (w, 0, 0, z)."""
+    return 2.0 * math.atan2(z, w) if w >= 0.0 else 2.0 * math.atan2(-z, -w)
+
+
+@kernel
+def _with_axes(y: Vec3, z: Vec3) -> Quat:
+    """The orientation whose local y and z axes are these perpendicular unit vectors.
+
+    From the rotation's matrix by the largest of the four components (Shepperd 1978), which never cancels.
+    """
+    x = cross(y, z)
+    a, b, c = x[0], y[1], z[2]
+    if c >= 0.0:
+        if a + b >= 0.0:
+            t = 1.0 + a + b + c
+            q = (t, y[2] - z[1], z[0] - x[2], x[1] - y[0])
+        else:
+            t = 1.0 - a - b + c
+            q = (x[1] - y[0], z[0] + x[2], y[2] + z[1], t)
+    elif a >= b:
+        t = 1.0 + a - b - c
+        q = (y[2] - z[1], t, x[1] + y[0], z[0] + x[2])
+    else:
+        t = 1.0 - a + b - c
+        q = (z[0] - x[2], x[1] + y[0], t, y[2] + z[1])
+    k = 0.5 / math.sqrt(t)
+    return (k * q[0], k * q[1], k * q[2], k * q[3])

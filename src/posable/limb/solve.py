@@ -18,7 +18,7 @@ from ..compute.types import Floats, Quat, Records
 from ..limits.kernels import allowed
 from ..math.quaternion import angle_between, mul, rotate
 from ..math.vector import norm
-from .closest import BASE, END, MID, Posture, Target, closest, end_of, flexed
+from .closest import BASE, END, MID, Posture, Target, closest, end_when
 from .kernels import (
     FAR,
     FLEXION,
@@ -29,6 +29,7 @@ from .kernels import (
     base_at,
     canonical,
     canonical_inner,
+    flexed,
     forearm,
     forward,
     reach_of,
@@ -48,8 +49,9 @@ REPORT = np.dtype(
 """What is told of a solve: status, causes (bits of `kernels`), whether some swivel passed every test, swivel [rad],
 distance [m] and angle [rad] from the target, candidates tested, and how many failed of what."""
 
-SEARCH, FIXED, PROBE = range(3)
-"""How the swivel is taken: searched from, exactly, or exactly and without a closest posture where it fails."""
+SEARCH, FIXED, PROBE, SEEK = range(4)
+"""How the swivel is taken: searched from, or exactly; PROBE and SEEK are the same two without a closest posture where
+they fail, for callers that only ask whether there is one."""
 
 Around: TypeAlias = tuple[Records, Records, Records, float]  # links, groups, obstacles, margin [m]
 
@@ -63,26 +65,41 @@ def judge(
     reach: Reach,
     target: Target,
     wrist: tuple[Quat, Quat],
+    bent: Quat,
     swivel: float,
 ) -> tuple[int, Posture]:
     """(REACHED, or why not: SINGULAR, LIMITS or COLLISION, posture) of one candidate swivel [rad]; cheap tests first.
 
-    `wrist` is the twist and swing of the end for a target without an orientation.
+    The base is tested before anything is known of the wrist: it fails most often. Where it fails, the posture's wrist
+    is not the target's. `wrist` is the twist and swing of the end for a target without an orientation, `bent` the mid
+    joint's flexion.
     """
     base, stable = base_at(limb, reach, swivel)
-    bend = reach[6]
     twist, swing = wrist
+    if not stable:
+        return SINGULAR, (base, reach[6], twist, swing)
+    if limb["limited"] and not allowed(limits[BASE], curves, canonical(limb, base)):
+        return LIMITS, (base, reach[6], twist, swing)
     if target[2]:
-        twist, swing, defined = wrist_of(forearm(limb, base, bend), target[1])
-        stable = stable and defined
-    posture = (base, bend, twist, swing)
+        twist, swing, stable = wrist_of(mul(base, bent), target[1])
+    posture = (base, reach[6], twist, swing)
     if not stable:
         return SINGULAR, posture
-    if limb["limited"] and not within(limb, limits, curves, posture):
+    if limb["limited"] and not _wrist_within(limb, limits, curves, bent, twist, swing):
         return LIMITS, posture
     if around[2].shape[0] > 0 and touching(limb, around, posture):
         return COLLISION, posture
     return REACHED, posture
+
+
+@kernel
+def exactly_at(limb: Any, reach: Reach, target: Target, wrist: tuple[Quat, Quat], bent: Quat, swivel: float) -> Posture:
+    """The posture on the target at this swivel [rad], whatever the limits say."""
+    base, _ = base_at(limb, reach, swivel)
+    twist, swing = wrist
+    if target[2]:
+        twist, swing, _ = wrist_of(mul(base, bent), target[1])
+    return base, reach[6], twist, swing
 
 
 @kernel
@@ -99,11 +116,17 @@ def touching(limb: Any, around: Around, posture: Posture) -> bool:
 
 @kernel
 def within(limb: Any, limits: Records, curves: Floats, posture: Posture) -> bool:
-    """Whether the three joints are inside their limits, the base first: it fails most often."""
+    """Whether the three joints are inside their limits."""
     base, bend, twist, swing = posture
     if not allowed(limits[BASE], curves, canonical(limb, base)):
         return False
-    if not allowed(limits[MID], curves, canonical_inner(limb, mul(flexed(limb, bend), twist))):
+    return _wrist_within(limb, limits, curves, flexed(limb, bend), twist, swing)
+
+
+@kernel
+def _wrist_within(limb: Any, limits: Records, curves: Floats, bent: Quat, twist: Quat, swing: Quat) -> bool:
+    """Whether the mid and the end joint are inside their limits."""
+    if not allowed(limits[MID], curves, canonical_inner(limb, mul(bent, twist))):
         return False
     return allowed(limits[END], curves, canonical_inner(limb, swing))
 
@@ -123,14 +146,15 @@ def solve_one(
 ) -> Values:
     """The seven values for one target, and its report; `swivel` is taken as `mode` says."""
     reach = reach_of(limb, target[0])
+    bent = flexed(limb, reach[6])
     state = begin(limb, swivel)
-    if mode != SEARCH:
+    if mode in (FIXED, PROBE):
         state = (PREFERRED, swivel, 0.0, swivel, swivel, False, False, swivel, swivel, 0, 1)
     tests, limited, singular, collided = 0, 0, 0, 0
     found, verdict, posture = False, SINGULAR, _no_posture()
     kept = posture
     while state[0] < FOUND:
-        verdict, posture = judge(limb, limits, curves, around, reach, target, wrist, state[1])
+        verdict, posture = judge(limb, limits, curves, around, reach, target, wrist, bent, state[1])
         tests += 1
         limited += int(verdict == LIMITS)
         singular += int(verdict == SINGULAR)
@@ -142,8 +166,8 @@ def solve_one(
             collided += 1
         state = advance(limb, state, verdict == REACHED)
     if not found and collided == 0:
-        kept = posture
-        if limb["limited"] and mode != PROBE:
+        kept = exactly_at(limb, reach, target, wrist, bent, state[1])
+        if limb["limited"] and mode in (SEARCH, FIXED):
             low, high = (limb["low"], limb["high"]) if mode == SEARCH else (swivel, swivel)
             kept = closest(limb, limits, curves, reach, target, wrist, bones, low, high)
     _report(limb, reach[0], target, kept, (found, tests, limited, singular, collided), report)
@@ -171,11 +195,13 @@ def _report(
     report["status"], report["cause"], report["found"] = status, flags, found
     report["tests"], report["limits"], report["singular"], report["collision"] = tests, limited, singular, collided
     base, bend, twist, swing = posture
-    end = end_of(limb, base, bend)
+    bent = flexed(limb, bend)
+    end = end_when(limb, base, bent)
     place = target[0]
     report["residual"] = norm((end[0] - place[0], end[1] - place[1], end[2] - place[2]))
-    turned = mul(mul(forearm(limb, base, bend), twist), swing)
-    report["turn"] = angle_between(turned, target[1]) if target[2] else 0.0
+    report["turn"] = 0.0
+    if target[2]:
+        report["turn"] = angle_between(mul(mul(mul(base, bent), twist), swing), target[1])
 
 
 @kernel
@@ -211,22 +237,46 @@ def solve_row(
     if turned:
         q = (orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3])
     size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    start = swivel[i % swivel.shape[0]]
-    if not (math.isfinite(e[0] + e[1] + e[2]) and math.isfinite(size) and size > 1e-150 and math.isfinite(start)):
+    start = swivel[_row(i, swivel.shape[0])]
+    if not (
+        math.isfinite(e[0])
+        and math.isfinite(e[1])
+        and math.isfinite(e[2])
+        and math.isfinite(size)
+        and size > 1e-150
+        and math.isfinite(start)
+    ):
         for k in range(7):
             values[i, k] = 0.0
         report[i]["status"], report[i]["swivel"] = INVALID, 0.0
         report[i]["residual"], report[i]["turn"] = math.inf, math.inf
         return
     q = (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
-    k = i % wrist.shape[0]
-    _, middle, swing = rotations_of((0.0, 0.0, 0.0, 0.0, wrist[k, 0], wrist[k, 1], wrist[k, 2]))
-    around = (links, groups, obstacles[i % obstacles.shape[0]], margin)
+    k = _row(i, wrist.shape[0])
+    middle, swing = (1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+    if not turned:
+        _, middle, swing = rotations_of((0.0, 0.0, 0.0, 0.0, wrist[k, 0], wrist[k, 1], wrist[k, 2]))
+    around = (links, groups, obstacles[_row(i, obstacles.shape[0])], margin)
     v = solve_one(
-        limb[i % limb.shape[0]], limits, curves, bones, around, (e, q, turned), (middle, swing), start, mode, report[i]
+        limb[_row(i, limb.shape[0])],
+        limits,
+        curves,
+        bones,
+        around,
+        (e, q, turned),
+        (middle, swing),
+        start,
+        mode,
+        report[i],
     )
     for j in range(7):
         values[i, j] = v[j]
+
+
+@kernel
+def _row(i: int, rows: int) -> int:
+    """The row of target i in an array that has one row for all of them, or one for each."""
+    return int(np.int64(i)) if rows > 1 else 0  # a parallel loop counts without a sign
 
 
 @batch(rows=64)

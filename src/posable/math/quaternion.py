@@ -124,7 +124,11 @@ def between(a: Vec3, b: Vec3) -> Quat:
 def angle_between(p: Quat, q: Quat) -> float:
     """The angle of the rotation from p to q, in [0, pi]."""
     d = mul(conj(p), q)
-    return 2.0 * math.atan2(math.hypot(math.hypot(d[1], d[2]), d[3]), abs(d[0]))
+    sine, cosine = norm((d[1], d[2], d[3])), abs(d[0])
+    if sine < SMALL_ANGLE * cosine:  # what a solver that has met its target asks: atan by its series
+        t = sine / cosine
+        return 2.0 * t * (1.0 - t * t / 3.0)
+    return 2.0 * math.atan2(sine, cosine)
 
 
 @kernel

@@ -47,6 +47,9 @@ def cross(a: Vec3, b: Vec3) -> Vec3:
 @kernel
 def norm(a: Vec3) -> float:
     """The length, without overflow or underflow on the way."""
+    square = a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
+    if 1e-280 < square < 1e280:  # all but always; the rest takes five times as long
+        return math.sqrt(square)
     return math.hypot(math.hypot(a[0], a[1]), a[2])
 
 
