@@ -80,6 +80,39 @@ def test_a_corrected_motion_is_inside(posable, clips: Path, tmp_path: Path, opti
     assert min(margins.direction.min(), margins.distance.min(), margins.swivel.min()) > -1e-4
 
 
+def test_a_corrected_motion_keeps_its_limits_when_asked(posable, tmp_path: Path):
+    """A dance with the elbow turned inside out and the hand twisted: inside the limits after it, where it was not."""
+    motion = ps.samples.dance()
+    arm = Humanoid(motion.skeleton).limb("right_arm", limits=None)
+    values = arm.read(motion.pose).values + np.array([0.0, 0.0, 0.9, 0.0, 0.0, 1.2, -0.9])
+    wrong = motion.replace(pose=arm.pose(motion.pose, values))
+    ps.save(wrong, tmp_path / "wrong.npz")
+    outside, told = {}, {}
+    for name, options in (("free", []), ("limited", ["--limits"])):
+        code, out, _ = posable(
+            "range", "correct", "right_arm", tmp_path / "wrong.npz", tmp_path / f"{name}.npz", "--json", "-", *options
+        )
+        assert code == 0
+        told[name] = json.loads(out)
+        outside[name] = out_of_limits(ps.load(tmp_path / f"{name}.npz"))
+    assert outside["free"].sum() > 0.3 * len(motion) and not outside["limited"].any()
+    assert "limits_changed" not in told["free"]
+    assert told["limited"]["frames_changed"] >= told["limited"]["limits_changed"] > 0
+    assert told["limited"]["left_outside"] < 0.5 * len(motion)
+
+
+def out_of_limits(motion: ps.Motion) -> np.ndarray:
+    """(F,): frames in which a joint of the right arm is outside its limits by more than rounding."""
+    body = Humanoid(motion.skeleton)
+    posture = body.canonical(motion.pose)
+    bad = np.zeros(len(motion), np.bool_)
+    for role in ("right_upper_arm", "right_lower_arm", "right_hand"):
+        turned = posture.rotations[:, posture.roles.index(role)]
+        moved = body.limits.clamp([role], turned[:, None])[:, 0]
+        bad |= np.abs((turned * moved).sum(-1)) < np.cos(0.5e-6)
+    return bad
+
+
 def test_mistakes_are_told_in_one_line(posable, tmp_path: Path):
     for args, says in (
         (["show", "right_hand"], "no such file"),

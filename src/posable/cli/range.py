@@ -13,7 +13,7 @@ from .reading import FirstOption, FpsOption, RepairOption, ScaleOption, read
 
 if TYPE_CHECKING:
     from ..limb import LimbRange
-    from ..skeleton import Motion
+    from ..skeleton import Motion, Pose
 
 app = typer.Typer(help="What an arm or a leg does, learned from motions.", no_args_is_help=True)
 
@@ -114,40 +114,62 @@ def correct_motion(
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")],
     margin: Annotated[float, typer.Option(help="How far inside to stay [degrees].")] = 0.0,
     smooth: Annotated[bool, typer.Option("--smooth", help="Never jump, also where the far side changes.")] = False,
+    limits: Annotated[bool, typer.Option("--limits", help="Keep the limb's joints inside their limits too.")] = False,
     scale: ScaleOption = None,
     fps: FpsOption = None,
     first_frame: FirstOption = 0,
     repair: RepairOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Bring a limb of a motion into a range and write the motion; the hand keeps its orientation where it can."""
-    from ..body import Humanoid
+    """Bring a limb of a motion into a range and write the motion; hand or foot keep their orientation.
+
+    A range knows where a hand goes and how its elbow lies, not what each joint may do: only with --limits no joint
+    of the limb leaves its limits. Where both cannot be had, limits come first, then the place of the hand, then the
+    range; the numbers say how often.
+    """
     from ..formats import save
 
     found = _range(range_)
     motion = read(file, scale, fps, first_frame, repair)
-    body = Humanoid(motion.skeleton)
-    limb = body.limb(found.name, limits=None)
-    reading = limb.read(motion.pose)
-    answer = found.for_limb(limb).correct(reading.position, reading.swivel, margin=math.radians(margin), smooth=smooth)
-    rows = answer.changed.nonzero()[0]
-    pose = motion.pose
-    if len(rows):
-        solved = limb.solve(answer.position[rows], reading.orientation[rows], swivel=answer.swivel[rows])
-        rotations = pose.rotations.copy()
-        rotations[rows] = limb.pose(pose[rows], solved.values).rotations
-        pose = pose.replace(rotations=rotations)
+    pose, told = _corrected(found, motion, math.radians(margin), smooth, limits)
     with busy(f"writing {output.name}"):
         save(motion.replace(pose=pose), output)
-    facts = {
-        "file": str(file),
-        "output": str(output),
-        "frames": len(motion),
-        "frames_changed": len(rows),
-        **{f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()},
-    }
+    facts = {"file": str(file), "output": str(output), "frames": len(motion), **told}
     if not write_json(json, facts):
         show_facts(output.name, facts)
+
+
+def _corrected(
+    found: LimbRange, motion: Motion, margin: float, smooth: bool, limits: bool
+) -> tuple[Pose, dict[str, int]]:
+    """(the poses with the limb inside the range, how many frames changed and why)."""
+    import numpy as np
+
+    from ..body import Humanoid
+
+    limb = Humanoid(motion.skeleton).limb(found.name, limits="body" if limits else None)
+    own, reading = found.for_limb(limb), limb.read(motion.pose)
+    answer = own.correct(reading.position, reading.swivel, margin=margin, smooth=smooth)
+    if limits:  # the elbow may turn away from where the range puts it, so that the hand can stay
+        solved = limb.solve(answer.position, reading.orientation, preferred=answer.swivel)
+        limited = ~solved.ok | (np.abs(solved.swivel - answer.swivel) > 1e-9)
+    else:
+        solved = limb.solve(answer.position, reading.orientation, swivel=answer.swivel)
+        limited = np.zeros(len(motion), np.bool_)
+    rows = np.flatnonzero(answer.changed | limited)
+    rotations = motion.pose.rotations.copy()
+    rotations[rows] = limb.pose(motion.pose[rows], solved.values[rows]).rotations
+    pose = motion.pose.replace(rotations=rotations)
+    told = {"frames_changed": len(rows)}
+    told |= {f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()}
+    if limits:
+        after = limb.read(pose)
+        told["limits_changed"] = int(limited.sum())
+        # What was put on the edge is inside, to rounding.
+        margins = own.margins(after.position, after.swivel)
+        outside = (margins.direction < -1e-6) | (margins.distance < -1e-6) | (margins.swivel < -1e-6)
+        told["left_outside"] = int(outside.sum())
+    return pose, told
 
 
 def _listed(paths: list[Path]) -> list[Path]:
