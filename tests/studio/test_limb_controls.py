@@ -54,7 +54,8 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     yield tab
     tab.choose(NONE)
     tab.obstacle.choose(NOTHING)
-    tab.learned._keep.value = tab.learned._show.value = False
+    tab.learned.keep(False)
+    tab.learned.show(False)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def test_a_limb_that_keeps_to_what_people_do_is_where_people_have_it(tab: LimbTa
     body, limb = session.body, part.replace("hand", "arm").replace("foot", "leg")
     tab.choose(part)
     start = shown(tab, session, part)
-    tab.learned._keep.value = True
+    tab.learned.keep(True)
     found = tab.learned.of(body, limb)
     rng = np.random.default_rng(3)
     held_back = 0
@@ -126,11 +127,11 @@ def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, ses
     tab.drag(hand + UNUSUAL_PLACE)
     drawn(tab, session)
     free = tab.placement
-    tab.learned._show.value = True
+    tab.learned.show(True)
     drawn(tab, session)
     assert "people do not do this: " in tab._told_now.content
     assert np.array_equal(free.pose.rotations, tab.placement.pose.rotations), "showing it changes nothing"
-    tab.learned._keep.value = True
+    tab.learned.keep(True)
     drawn(tab, session)
     assert "the range changed the " in tab._told_now.content and "unusual" in tab._legend.content
     turned, origin = limb_frame(body, "left_arm", session.active.held)
@@ -138,7 +139,8 @@ def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, ses
     told = tab.learned.of(body, "left_arm").correct(goal, np.radians(tab._preferred.value))
     there = body.limb("left_arm").read(session.active.held).position
     assert np.linalg.norm(there - told.position) < 1e-6, "the hand is where the correction has it"
-    tab.learned._keep.value = tab.learned._show.value = False
+    tab.learned.keep(False)
+    tab.learned.show(False)
     drawn(tab, session)
     assert "people" not in tab._told_now.content and "unusual" not in tab._legend.content
 
@@ -154,7 +156,7 @@ def test_the_frame_of_the_sphere_is_the_frame_of_the_limb(tab: LimbTab, session:
 
 
 def test_the_sphere_is_around_the_shoulder_and_its_point_is_in_the_hands_direction(tab: LimbTab, session: Session):
-    tab.learned._show.value = True
+    tab.learned.show(True)
     tab.drag(shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2))
     drawn(tab, session)
     frames = session.active.frames(session.time)
@@ -164,7 +166,7 @@ def test_the_sphere_is_around_the_shoulder_and_its_point_is_in_the_hands_directi
     point = np.array(node.position) + pm.rotate(np.array(node.wxyz), np.array(dot.position))
     ways = [(place - shoulder) / np.linalg.norm(place - shoulder) for place in (point, hand)]
     assert np.allclose(*ways, atol=1e-6)
-    tab.learned._show.value = False
+    tab.learned.show(False)
     drawn(tab, session)
     assert not node.visible
 
@@ -173,7 +175,7 @@ def test_swivels_that_people_do_not_have_are_marked_on_the_orbit(tab: LimbTab, s
     tab.drag(shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2))
     drawn(tab, session)
     assert tab._orbit.usual is None
-    tab.learned._show.value = True
+    tab.learned.show(True)
     drawn(tab, session)
     swivels = np.linspace(-np.pi, np.pi, len(tab._orbit.usual), endpoint=False)
     place = session.body.limb("left_arm").read(session.active.held).position
@@ -416,20 +418,25 @@ def test_a_pose_is_saved_and_set_back_on_the_page(window: Window, tab: LimbTab, 
 
 
 def _renew_picture(window: Window, tab: LimbTab, session: Session) -> None:
-    """The picture of docs/studio.md: what people do, and a box on its edge in the way of the arm."""
+    """The picture of docs/studio.md: what people do, and a capsule near the arm."""
     from PIL import Image
 
-    tab.obstacle.choose("box")
-    tab.learned._show.value = True
+    hand = np.array(session.gizmos["limb"].position)
+    tab.drag(hand + by(0.02, 0.12, 0.1))
+    tab.drop()
+    tab.obstacle.choose("capsule")
+    tab.obstacle.move(hand + by(-0.25, 0.1, 0.1), pm.axis_angle([0.0, 0.0, 1.0], 0.5))
+    tab.obstacle.drop()
+    tab.learned.show(True)
     window.page.set_viewport_size({"width": 1280, "height": 800})
     window.page.mouse.move(500, 30)
+    wait(lambda: "/world/limb/range/rim" in window.nodes() and not session.stale(session.time), "the range")
     window.page.wait_for_timeout(5000)
     Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
     window.page.set_viewport_size(SIZE)
-    tab.learned._show.value = False
-    tab.obstacle.choose(NOTHING)
-    session.undo()
-    session.undo()
+    tab.learned.show(False)
+    for _ in range(3):
+        session.undo()
 
 
 def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:

@@ -43,7 +43,8 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     yield tab
     tab.choose(NONE)
     tab.obstacle.choose(NOTHING)
-    tab.learned._keep.value = tab.learned._show.value = False
+    tab.learned.keep(False)
+    tab.learned.show(False)
 
 
 @pytest.fixture

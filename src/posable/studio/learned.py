@@ -13,6 +13,7 @@ from ..limb import LimbRange
 from ..limb.model import ROLES, SIDES
 from ..limb.sphere import sphere_mesh
 from ..skeleton import Pose
+from .controls import assign
 from .goals import canonical_orientation
 from .orbit import COLOURS, UNUSUAL
 from .session import Session
@@ -39,11 +40,21 @@ class LearnedRange:
         self._ray: Any = None
         hint = "The directions in which people have their hand or foot, on a sphere around the shoulder or hip"
         self._show = session.gui.add_checkbox("What people do", False, hint=hint)
-        self._show.on_update(session.guarded(lambda _: session.changed("pose")))
+        self._show.on_update(session.guarded(lambda _: self.show(self._show.value)))
         hint = "Places and swivels that people do not take are corrected before the limb is solved"
         self._keep = session.gui.add_checkbox("Keep to it", False, hint=hint)
-        self._keep.on_update(session.guarded(lambda _: session.changed("pose")))
+        self._keep.on_update(session.guarded(lambda _: self.keep(self._keep.value)))
         self._node = session.scene.add_frame(NODE, show_axes=False, visible=False)
+
+    def show(self, shown: bool) -> None:
+        """Draw it in the scene, or not."""
+        assign(self._show, shown)
+        self._session.changed("pose")
+
+    def keep(self, kept: bool) -> None:
+        """Keep placements inside it, or not."""
+        assign(self._keep, kept)
+        self._session.changed("pose")
 
     @property
     def keeping(self) -> bool:
