@@ -1,11 +1,13 @@
 # make studio   installs into .venv and opens the studio in a browser
 # make test     installs and runs everything that must pass
-# The others: soak, bench, docs, coverage, node, format, clean. Set PYTHON to choose an interpreter (3.11 or later).
+# The others: soak, bench, bench-peers, docs, coverage, node, format, clean.
+# Set PYTHON to choose an interpreter (3.11 or later).
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .cache/peers
 WORKERS ?= 2
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
@@ -13,8 +15,8 @@ WORKERS ?= 2
 KERNEL_ROOMS := math skeleton limits formats collision limb body evaluate
 KERNEL_TESTS = $(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py)))
 
-.PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench docs \
-	coverage node format clean
+.PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench bench-peers \
+	docs coverage node format clean
 .DEFAULT_GOAL := test
 
 studio: $(VENV)/.studio
@@ -59,6 +61,17 @@ soak: $(VENV)/.dev node
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# Other solvers of arms, in an environment of their own: placo asks for an older pinocchio, and that for an older NumPy.
+bench-peers: $(PEERS)/.installed
+	$(PEERS)/bin/python -m benchmarks limb_peers
+
+$(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Posable needs Python 3.11 or later; set PYTHON to one"; exit 1; }
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+		--editable . --requirement benchmarks/peers.txt
+	@touch $@
 
 # Compiled code is invisible to a coverage tool, so here the kernels run as plain Python.
 coverage: $(VENV)/.dev node

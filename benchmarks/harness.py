@@ -138,6 +138,7 @@ def save(name: str, tables: Sequence[Table]) -> None:
 def machine() -> dict[str, object]:
     """What a reader needs to know of where this was measured."""
     packages = ("numpy", "numba", "scipy", "pin", "yourdfpy", "pybvh", "bvhio", "upc-pymotion")
+    packages += ("EAIK", "roboticstoolbox-python", "pin-pink", "mink", "placo")
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

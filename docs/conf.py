@@ -99,7 +99,9 @@ def _measurements() -> str:
     parts = []
     for path in sorted((folder / "results").glob("*.md")):
         opening = ast.get_docstring(ast.parse((folder / f"bench_{path.stem}.py").read_text(encoding="utf-8")))
-        parts.append(f"## {path.stem.capitalize()}\n\n{opening}\n\n{path.read_text(encoding='utf-8')}")
+        parts.append(
+            f"## {path.stem.replace('_', ' ').capitalize()}\n\n{opening}\n\n{path.read_text(encoding='utf-8')}"
+        )
     return "\n\n".join(parts)
 
 
