@@ -117,16 +117,19 @@ def use_ranges() -> None:
 
 def use_collision() -> None:
     import posable as ps
+    from posable.body.clearance import clearance
     from posable.body.elbows import elbow_out
     from posable.body.limb_meshes import near_meshes
-    from posable.body.obstacles import limb_links, limb_obstacles, self_collision
+    from posable.body.obstacles import limb_links, limb_obstacles
     from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows
     from posable.collision.meshes import seen_rows
 
     body = ps.figure()
     frames = body.skeleton.forward(body.neutral_pose)
     scene = ps.Scene().box("box", (1, 1, 1)).sphere("ball", 0.1).plane("floor").capsule("bar", 0.1, 1.0)
-    self_collision(body).touches(frames), elbow_out(body, "left_arm", body.neutral_pose)
+    whole = clearance(body)
+    whole.touches(frames, scene), whole.depth(frames, scene), whole.touching(frames, scene)
+    elbow_out(body, "left_arm", body.neutral_pose)
     scene.touches(body.volumes, frames.positions, frames.orientations)
     (
         scene.distance(body.volumes, frames.positions, frames.orientations),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
+from posable.body.clearance import clearance
 from posable.body.elbows import elbow_out
 from posable.body.obstacles import self_collision
 
@@ -38,7 +39,7 @@ def in_trunk(body, limb, pose):
     side = limb.split("_")[0]
     arm = {f"{side}_{part}" for part in ("deltoid", "upper_arm", "biceps", "elbow", "forearm", "lower_arm")}
     trunk = set(np.flatnonzero(np.isin(body.volumes.joints, body.spine)))
-    pairs, hit = learned._tested(body.skeleton.forward(pose))
+    pairs, hit = learned.pairs, clearance(body).contacts(body.skeleton.forward(pose))
     mine = [(names[a] in arm and b in trunk) or (names[b] in arm and a in trunk) for a, b in pairs]
     return hit[..., mine].any(axis=-1)
 

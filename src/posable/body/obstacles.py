@@ -17,7 +17,7 @@ import numpy as np
 from ..collision import pairs as pairs_of
 from ..collision.kernels import GROUP, OBSTACLE, shape_of
 from ..collision.kernels import placed as placed_volume
-from ..collision.placing import seen_from, set_shape, volume_obstacles
+from ..collision.placing import seen_from, set_shape
 from ..compute import UnknownNameError, batch, kernel, prange
 from ..compute.types import Bools, Floats, Ints, Records
 from ..limb.model import ROLES
@@ -38,6 +38,8 @@ and feet) is 1.75 m; a larger body yields more."""
 
 NOTHING: Records = np.zeros(0, OBSTACLE)
 NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
+
+NO_VOLUMES: Ints = np.zeros(0, np.int64)
 
 SAMPLES = 400
 """Poses from which the pairs are learned."""
@@ -60,26 +62,15 @@ class SelfCollision:
 
     def touches(self, frames: Frames) -> Bools:
         """(...) whether the body touches itself."""
-        return np.asarray(self._tested(frames)[1].any(axis=-1))
+        from .clearance import Clearance
+
+        return Clearance(self.body, self.pairs, NO_VOLUMES, self.soft).touches(frames)
 
     def touching(self, frames: Frames) -> list[tuple[str, str]]:
         """The names of the pairs of volumes that touch, in any of the poses."""
-        pairs, hit = self._tested(frames)
-        names = self.body.volumes.names
-        found = pairs[hit.reshape(-1, len(pairs)).any(axis=0)]
-        return [(names[a], names[b]) for a, b in found]
+        from .clearance import Clearance
 
-    def _tested(self, frames: Frames) -> tuple[Ints, Bools]:
-        volumes, pairs = self.body.volumes.packed, self.pairs
-        shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
-        n = math.prod(shape)
-        places = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
-        turns = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
-        placed = volume_obstacles(volumes, places, turns, np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)))
-        placed["soft"] = self.soft
-        hit = np.zeros((n, len(pairs)), np.bool_)
-        pairs_of.self_touching_rows(n, pairs, volumes, places, turns, placed, hit)
-        return pairs, hit.reshape(*shape, len(pairs))
+        return Clearance(self.body, self.pairs, NO_VOLUMES, self.soft).touching(frames)
 
 
 _LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()

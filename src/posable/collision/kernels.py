@@ -166,8 +166,14 @@ def _far(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
 def ball_far(centre: Vec3, p: Vec3, q: Quat, radius: float, obstacle: Any) -> bool:
     """Whether a ball, placed by (p, q), keeps away from an obstacle, or from a ball around it."""
     c = rotate(q, centre)
+    return placed_ball_far((c[0] + p[0], c[1] + p[1], c[2] + p[2]), radius, obstacle)
+
+
+@kernel
+def placed_ball_far(c: Vec3, radius: float, obstacle: Any) -> bool:
+    """`ball_far` of a ball in the obstacle's own frame; never with a radius of NaN."""
     a, b = (obstacle["px"], obstacle["py"], obstacle["pz"]), (obstacle["ex"], obstacle["ey"], obstacle["ez"])
-    x = (c[0] + p[0] - a[0], c[1] + p[1] - a[1], c[2] + p[2] - a[2])
+    x = (c[0] - a[0], c[1] - a[1], c[2] - a[2])
     kind = obstacle["kind"]
     if kind == PLANE:
         return dot(x, b) > radius

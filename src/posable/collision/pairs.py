@@ -181,16 +181,3 @@ def pair_rows(
             p, q = vec_at(positions, k, joint), quat_at(orientations, k, joint)
             if overlaps(volumes[one], p, q, placed[k, other], margin):
                 counts[i] += 1
-
-
-@batch(rows=64)
-def self_touching_rows(
-    n: int, pairs: Ints, volumes: Records, positions: Floats, orientations: Floats, placed: Records, out: Bools
-) -> None:
-    """Row i: which pairs (P,) of volumes sink into each other further than they may, in pose i."""
-    for i in prange(n):
-        for k in range(pairs.shape[0]):
-            one, other = pairs[k, 0], pairs[k, 1]
-            joint = volumes[one]["joint"]
-            p, q = vec_at(positions, i, joint), quat_at(orientations, i, joint)
-            out[i, k] = overlaps(volumes[one], p, q, placed[i, other], 0.0)

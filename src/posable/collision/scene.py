@@ -221,12 +221,8 @@ class Scene:
             nearest = int(np.argmin(told))
             v, o = nearest // len(now.packed), nearest % len(now.packed)
             best = (float(told[v, o]), names[int(now.packed[o]["source"])], volumes.names[v])
-        for thing in now.meshes:
-            assert thing.mesh is not None
-            away, which = thing.mesh.distance(volumes.packed, places, turns, (thing.position, thing.orientation))
-            if away < best[0]:
-                best = (away, thing.name, volumes.names[which])
-        return best
+        away, which, thing = _nearest_mesh(now, volumes.packed, places, turns)
+        return (away, thing, volumes.names[which]) if away < best[0] else best
 
     def meshes_touch(self, volumes: Records, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
         """Whether rows of `volumes.PACKED` come nearer to a mesh than `margin` [m]: what a search asks many times.
@@ -242,6 +238,10 @@ class Scene:
             if thing.mesh.touching(volumes, positions, orientations, (thing.position, thing.orientation), margin, True):
                 return True
         return False
+
+    def mesh_distance(self, volumes: Records, positions: Floats, orientations: Floats) -> tuple[float, int, str]:
+        """(distance [m], volume, mesh) of the nearest, as `meshes_touch` takes them; 0 where one touches."""
+        return _nearest_mesh(self._now, volumes, positions, orientations)
 
     def _touching(
         self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float, first: bool
@@ -292,6 +292,17 @@ class Scene:
                 k += 1
         rows.flags.writeable = False
         self._now = _Snapshot(things, rows, tuple(thing for thing in things.values() if thing.kind == MESH))
+
+
+def _nearest_mesh(now: _Snapshot, volumes: Records, places: Floats, turns: Floats) -> tuple[float, int, str]:
+    """(distance [m], volume, name of the mesh); infinite, -1 and no name where there is none."""
+    best: tuple[float, int, str] = (np.inf, -1, "")
+    for thing in now.meshes:
+        assert thing.mesh is not None
+        away, which = thing.mesh.distance(volumes, places, turns, (thing.position, thing.orientation))
+        if away < best[0]:
+            best = (away, which, thing.name)
+    return best
 
 
 def all_overlaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records, margin: float) -> Bools:

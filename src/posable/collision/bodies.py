@@ -1,0 +1,258 @@
+"""Whether a whole body touches itself or what is around it, and how deep: for one pose, inside kernels.
+
+What may touch is a list of contacts, numbered: first the pairs of the body's own volumes, then each volume of `outside`
+against each obstacle. Choosing the pairs and `outside` beforehand chooses which parts count (`body.clearance`
+does, by limbs); `spared` leaves out single contacts a row, such as what touched from the start.
+
+A ball around each volume is placed once a pose, in a scratch array; most contacts end with the distance of two balls.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..compute import batch, kernel, prange
+from ..compute.types import Bools, Floats, Ints, Records
+from ..math.quaternion import rotate
+from ..skeleton.forward import quat_at, vec_at
+from .kernels import placed, placed_ball_far, shape_of, shapes_gap
+
+
+@kernel
+def body_touching(
+    i: int,
+    volumes: Records,
+    pairs: Ints,
+    outside: Ints,
+    positions: Floats,
+    orientations: Floats,
+    obstacles: Records,
+    margin: float,
+    soft: float,
+    spared: Bools,
+    centres: Floats,
+) -> int:
+    """The first contact of pose i that is nearer than it may be, or -1.
+
+    Args:
+        i: which pose.
+        volumes: (V,) rows of `volumes.PACKED`.
+        pairs: (P, 2) volumes that must keep apart.
+        outside: (K,) volumes that must keep out of the obstacles.
+        positions: (N, J, 3) places of the joints in the world [m].
+        orientations: (N, J, 4).
+        obstacles: (O,) rows of `OBSTACLE` in the world.
+        margin: how near is too near [m].
+        soft: how far two volumes of the body may sink into each other before that counts [m].
+        spared: (N, P + K O) contacts that do not count; without columns all do.
+        centres: (N, V, 3) scratch.
+    """
+    place_balls(i, volumes, positions, orientations, centres)
+    some = spared.shape[1] > 0
+    for k in range(pairs.shape[0]):
+        if not (some and spared[i, k]):
+            gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, margin - soft)
+            if gap < margin - soft:
+                return k
+    count = obstacles.shape[0]
+    for k in range(outside.shape[0] * count):
+        if not (some and spared[i, pairs.shape[0] + k]):
+            obstacle = obstacles[k % count]
+            near = margin - obstacle["soft"]
+            if outside_gap(i, outside[k // count], volumes, positions, orientations, obstacle, centres, near) < near:
+                return int(pairs.shape[0] + k)
+    return -1
+
+
+@kernel
+def body_depth(
+    i: int,
+    volumes: Records,
+    pairs: Ints,
+    outside: Ints,
+    positions: Floats,
+    orientations: Floats,
+    obstacles: Records,
+    reach: float,
+    soft: float,
+    spared: Bools,
+    centres: Floats,
+) -> tuple[float, int]:
+    """(how much too near the worst contact of pose i is [m], which one); see `body_touching`.
+
+    Above 0: how far it is sunk in, less what flesh yields (`kernels.gap`: of the deepest balls, not always the way
+    out). Below: the distance of the nearest, negative. Nothing nearer than `reach` [m]: -reach and -1. So it grows
+    evenly as a body comes near, touches and sinks in.
+    """
+    place_balls(i, volumes, positions, orientations, centres)
+    some = spared.shape[1] > 0
+    least, worst = reach, -1
+    for k in range(pairs.shape[0]):
+        if not (some and spared[i, k]):
+            near = least - soft
+            gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, near)
+            if gap < near:
+                gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, math.nan)
+                least, worst = gap + soft, k
+    count = obstacles.shape[0]
+    for k in range(outside.shape[0] * count):
+        if not (some and spared[i, pairs.shape[0] + k]):
+            obstacle, v = obstacles[k % count], outside[k // count]
+            near = least - obstacle["soft"]
+            if outside_gap(i, v, volumes, positions, orientations, obstacle, centres, near) < near:
+                gap = outside_gap(i, v, volumes, positions, orientations, obstacle, centres, math.nan)
+                least, worst = gap + obstacle["soft"], pairs.shape[0] + k
+    return -least, worst
+
+
+@kernel
+def body_contacts(
+    i: int,
+    volumes: Records,
+    pairs: Ints,
+    outside: Ints,
+    positions: Floats,
+    orientations: Floats,
+    obstacles: Records,
+    margin: float,
+    soft: float,
+    centres: Floats,
+    out: Bools,
+) -> None:
+    """Row i of `out` (N, P + K O): which contacts are nearer than they may be; see `body_touching`."""
+    place_balls(i, volumes, positions, orientations, centres)
+    for k in range(pairs.shape[0]):
+        gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, margin - soft)
+        out[i, k] = gap < margin - soft
+    count = obstacles.shape[0]
+    for k in range(outside.shape[0] * count):
+        obstacle = obstacles[k % count]
+        near = margin - obstacle["soft"]
+        gap = outside_gap(i, outside[k // count], volumes, positions, orientations, obstacle, centres, near)
+        out[i, pairs.shape[0] + k] = gap < near
+
+
+@kernel
+def place_balls(i: int, volumes: Records, positions: Floats, orientations: Floats, centres: Floats) -> None:
+    """Row i of `centres` (N, V, 3): the middles of all volumes, in the world."""
+    for v in range(volumes.shape[0]):
+        start, end, j = volumes[v]["start"], volumes[v]["end"], volumes[v]["joint"]
+        middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]), 0.5 * (start[2] + end[2]))
+        c = rotate(quat_at(orientations, i, j), middle)
+        for k in range(3):
+            centres[i, v, k] = positions[i, j, k] + c[k]
+
+
+@kernel
+def pair_gap(
+    i: int,
+    one: int,
+    other: int,
+    volumes: Records,
+    positions: Floats,
+    orientations: Floats,
+    centres: Floats,
+    stop: float,
+) -> float:
+    """The distance of two volumes in pose i [m]: below zero sunk in. Right where it is below `stop`; elsewhere it is
+    only told that it is not. NaN: right everywhere.
+    """
+    x = centres[i, one, 0] - centres[i, other, 0]
+    y = centres[i, one, 1] - centres[i, other, 1]
+    z = centres[i, one, 2] - centres[i, other, 2]
+    near = volumes[one]["bound"] + volumes[other]["bound"] + stop
+    if near < 0.0 or x * x + y * y + z * z > near * near:
+        return math.inf
+    a, b = volumes[one]["joint"], volumes[other]["joint"]
+    gap, _ = shapes_gap(
+        placed(volumes[one], vec_at(positions, i, a), quat_at(orientations, i, a)),
+        placed(volumes[other], vec_at(positions, i, b), quat_at(orientations, i, b)),
+        stop,
+    )
+    return gap
+
+
+@kernel
+def outside_gap(
+    i: int,
+    v: int,
+    volumes: Records,
+    positions: Floats,
+    orientations: Floats,
+    obstacle: Any,
+    centres: Floats,
+    stop: float,
+) -> float:
+    """The distance of a volume in pose i to an obstacle [m]; `stop` as of `pair_gap`."""
+    if placed_ball_far(vec_at(centres, i, v), volumes[v]["bound"] + stop, obstacle):
+        return math.inf
+    j = volumes[v]["joint"]
+    gap, _ = shapes_gap(
+        placed(volumes[v], vec_at(positions, i, j), quat_at(orientations, i, j)), shape_of(obstacle), stop
+    )
+    return gap
+
+
+@batch(rows=64)
+def body_touching_rows(
+    n: int,
+    volumes: Records,
+    pairs: Ints,
+    outside: Ints,
+    positions: Floats,
+    orientations: Floats,
+    obstacles: Records,
+    margin: float,
+    soft: float,
+    spared: Bools,
+    centres: Floats,
+    out: Ints,
+) -> None:
+    """`body_touching` over a batch."""
+    for i in prange(n):
+        out[i] = body_touching(
+            i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, spared, centres
+        )
+
+
+@batch(rows=64)
+def body_depth_rows(
+    n: int,
+    volumes: Records,
+    pairs: Ints,
+    outside: Ints,
+    positions: Floats,
+    orientations: Floats,
+    obstacles: Records,
+    reach: float,
+    soft: float,
+    spared: Bools,
+    centres: Floats,
+    depth: Floats,
+    contact: Ints,
+) -> None:
+    """`body_depth` over a batch."""
+    for i in prange(n):
+        depth[i], contact[i] = body_depth(
+            i, volumes, pairs, outside, positions, orientations, obstacles, reach, soft, spared, centres
+        )
+
+
+@batch(rows=64)
+def body_contacts_rows(
+    n: int,
+    volumes: Records,
+    pairs: Ints,
+    outside: Ints,
+    positions: Floats,
+    orientations: Floats,
+    obstacles: Records,
+    margin: float,
+    soft: float,
+    centres: Floats,
+    out: Bools,
+) -> None:
+    """`body_contacts` over a batch."""
+    for i in prange(n):
+        body_contacts(i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, centres, out)
