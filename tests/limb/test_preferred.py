@@ -11,6 +11,7 @@ import posable as ps
 from posable.limb.range_model import to_right
 
 from .range_cases import directions
+from .test_range_data import UNSEEN
 
 UPPER, LOWER = 0.3, 0.26
 LENGTH = UPPER + LOWER
@@ -166,6 +167,68 @@ def test_a_table_is_learned_from_motions_of_any_bodies():
     away = off(made.swivels(limb, reading.position), reading.swivel)
     constant = off(limb.search.preferred, reading.swivel)
     assert np.median(away) < 0.5 * np.median(constant)
+
+
+def test_a_table_is_kept_in_a_file(table, tmp_path):
+    made = ps.SwivelTable("left_leg", table.angles, table.distances, origin={"from": "a test"})
+    made.save(tmp_path / "table.npz")
+    back = ps.SwivelTable.load(tmp_path / "table.npz")
+    assert back.name == "left_leg" and back.origin == {"from": "a test"}
+    np.testing.assert_array_equal(back.distances, made.distances)
+    np.testing.assert_allclose(back.angles, made.angles, atol=1e-6)
+    back.save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "table.npz").read_bytes()
+
+
+WRONG = {
+    "angles": lambda m: m.pop("angles"),
+    "header": lambda m: m.update(header=np.frombuffer(b"[" * 100_000, np.uint8)),
+    "format": lambda m: m.update(header=np.frombuffer(b'{"format": "posable-range"}', np.uint8)),
+    "finite": lambda m: m.update(angles=np.full((60, 5), np.nan, "<f4")),
+    "expected": lambda m: m.update(angles=np.zeros((60, 4), "<f4")),
+    "growing": lambda m: m.update(distances=np.zeros(5)),
+    "samples": lambda m: m.update(angles=np.zeros((3, 5), "<f4")),
+    "ours": lambda m: m.update(more=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("says", WRONG)
+def test_a_file_that_is_no_table_is_refused_by_name(table, tmp_path, says):
+    table.save(tmp_path / "good.npz")
+    with np.load(tmp_path / "good.npz") as archive:
+        members = {name: archive[name] for name in archive.files}
+    WRONG[says](members)
+    np.savez(tmp_path / "bad.npz", **members)
+    with pytest.raises(ps.FormatError, match=says) as told:
+        ps.SwivelTable.load(tmp_path / "bad.npz")
+    assert "bad.npz" in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["right_arm", "left_arm", "right_leg", "left_leg"])
+def test_a_built_in_table_comes_with_posable_and_says_from_where(name):
+    made = ps.SwivelTable.builtin(name)
+    assert made.name == name and made.origin["script"] == "tools/fit_swivels.py" and len(made.origin["sha256"]) == 64
+    limb = ps.Limb(name, UPPER, LOWER)
+    down = [0.0, 0.0, 0.45] if name.endswith("leg") else [0.0, -0.45, 0.1]
+    assert abs(made.swivels(limb, down)) < math.radians(60.0)
+
+
+@pytest.mark.parametrize("kind", ["arm", "leg"])
+def test_the_built_in_table_is_nearer_to_unseen_people_than_a_constant(cmu, kind):
+    table, away, constant = ps.SwivelTable.builtin(f"right_{kind}"), [], []
+    for path in sorted(cmu.glob("*.bvh")):
+        if path.name.split("_")[0] not in UNSEEN:
+            continue
+        motion = ps.load(path, repair="cmu", first_frame=1)
+        for side in ("right", "left"):
+            limb = ps.Humanoid(motion.skeleton).limb(f"{side}_{kind}", limits=None)
+            reading = limb.read(motion.pose)
+            bent = ps.LimbRange.builtin(limb.name, limb).is_bent(reading.position)
+            away.append(off(table.swivels(limb, reading.position), reading.swivel)[bent])
+            constant.append(off(limb.search.preferred, reading.swivel)[bent])
+    near, far = np.median(np.concatenate(away)), np.median(np.concatenate(constant))
+    print(f"{kind}: median {math.degrees(near):.1f} degrees, the constant {math.degrees(far):.1f}")
+    assert near < 0.9 * far
 
 
 # Either of them, given to the solver

@@ -7,13 +7,15 @@ limb they are asked for: any proportions, either side.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import FormatError, PosableError, ShapeError, UnknownNameError
 from ..compute.types import ArrayLike, Floats, Ints, Records
 from ..skeleton import Motion
 from .model import LIMBS
@@ -51,8 +53,8 @@ class Sensorimotor:
 
     What was checked: the coefficients stand like this in Simox, a robotics library (its `Soechting.h`, which takes them
     from Kondo's report "Inverse kinematics of a human arm"). The 1989 paper itself was not at hand. Simox also
-    fixes what the angles are measured from. Against captured arms the model does not do better than a constant 30
-    degrees (docs/limbs.md has the table): people in motion are not people pointing.
+    fixes what the angles are measured from. Against captured arms, in motion and not pointing, the model is nearer than
+    a constant 30 degrees for some people and further off for others: docs/limbs.md has the numbers.
 
     What was decided here: the measured people pointed with a pen, so R is counted in arm lengths, of which theirs is
     taken to be 70 cm. Only the upper arm's two angles count: the elbow turns to the side where they put it, and the
@@ -76,18 +78,26 @@ class Sensorimotor:
 class SwivelTable:
     """Swivels over directions and distances: what people do, learned from motions, or what you want, from examples.
 
-    Made by `fit` or `from_examples`; immutable. The swivel changes continuously with the position.
+    Made by `fit`, `from_examples`, `load` or `builtin`; immutable. The swivel changes continuously with the position.
 
     Args:
         name: the limb it was made for; it serves the one on the other side too, which is its mirror image.
         angles: (V, K) [rad] at V directions (`directions`, 50 or more) and K distances.
         distances: (K,) over the limb's length, growing.
+        origin: what is known of where it comes from.
     """
 
-    def __init__(self, name: str, angles: ArrayLike, distances: ArrayLike = DISTANCES) -> None:
+    def __init__(
+        self,
+        name: str,
+        angles: ArrayLike,
+        distances: ArrayLike = DISTANCES,
+        *,
+        origin: Mapping[str, str] | None = None,
+    ) -> None:
         if name not in LIMBS:
             raise UnknownNameError("limb", name, LIMBS)
-        self.name = name
+        self.name, self.origin = name, dict(origin or {})
         self.distances: Floats = _checked_distances(distances)
         self.angles: Floats = np.array(angles, dtype=np.float64)
         if self.angles.ndim != 2 or self.angles.shape[1] != len(self.distances):
@@ -152,6 +162,7 @@ class SwivelTable:
         directions: int = DIRECTIONS,
         distances: ArrayLike = DISTANCES,
         smooth: float = SMOOTH,
+        origin: Mapping[str, str] | None = None,
     ) -> SwivelTable:
         """The smooth table of some examples: a few that you want, or many that were read.
 
@@ -164,8 +175,11 @@ class SwivelTable:
             directions: as for `fit`.
             distances: as for `fit`.
             smooth: as for `fit`; for a few examples that shall be met, well below 1.
+            origin: what is known of where they come from.
         """
-        return cls._learned(name, given_rows(name, position, swivel, upper, lower), directions, distances, smooth)
+        made = cls._learned(name, given_rows(name, position, swivel, upper, lower), directions, distances, smooth)
+        made.origin = dict(origin or {})
+        return made
 
     @classmethod
     def _learned(
@@ -187,6 +201,33 @@ class SwivelTable:
             raise PosableError(f"nothing to learn swivels of the {name} from: {len(rows)} poses, none of them bent")
         return cls(name, learn_swivels(examples, directions, layers, smooth, progress), layers)
 
+    @classmethod
+    def builtin(cls, name: str) -> SwivelTable:
+        """The table that comes with Posable, learned from 78 people by `tools/fit_swivels.py`."""
+        if name not in LIMBS:
+            raise UnknownNameError("limb", name, LIMBS)
+        kind = name.split("_")[1]
+        with resources.as_file(resources.files("posable") / "assets" / "swivels" / f"{kind}.npz") as path:
+            found = cls.load(path)
+        return cls(name, found.angles, found.distances, origin=found.origin)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to a file, angles to 1e-7."""
+        from .swivel_file import write
+
+        write(path, self.name, self.angles, self.distances, self.origin)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SwivelTable:
+        """Read a table that `save` wrote."""
+        from .swivel_file import read
+
+        name, angles, distances, origin = read(path)
+        try:
+            return cls(name, angles, distances, origin=origin)
+        except PosableError as error:  # arrays that do not fit together
+            raise FormatError(path, str(error)) from error
+
     def swivels(self, limb: Limb, position: ArrayLike) -> Floats:
         """The swivels (...) [rad] of a limb at positions (..., 3) [m] of its end, in its frame."""
         from .swivels import table_swivels
@@ -199,11 +240,9 @@ class SwivelTable:
                 f"{limb.reference!r}"
             )
         places, _, shape = batch_of(position, 0.0)
-        head, points, faces, index = self._mesh
-        own = head.copy()
-        set_limb(own, limb.name, limb.upper, limb.lower)
+        head = _header(len(self.angles), limb.name, limb.upper, limb.lower)
         out = np.empty(len(places))
-        table_swivels(len(places), own, points, faces, index, self._cells, self.distances, places, out)
+        table_swivels(len(places), head, *self._mesh[1:], self._cells, self.distances, places, out)
         return out.reshape(shape)
 
 
@@ -220,3 +259,11 @@ def _mesh_arrays(directions: int) -> tuple[Records, Records, Records, Ints]:
     head = np.zeros(1, RANGE)
     points, faces = mesh_rows(sphere_mesh(directions))
     return head, points, faces, grid_of(points, faces, head)
+
+
+@lru_cache(maxsize=64)
+def _header(directions: int, limb: str, upper: float, lower: float) -> Records:
+    """The header for a limb, kept because making it takes longer than asking the table."""
+    head = _mesh_arrays(directions)[0].copy()
+    set_limb(head, limb, upper, lower)
+    return head
