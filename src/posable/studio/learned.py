@@ -23,8 +23,7 @@ from .tracks import Track
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-PATCH: Rgb = (96, 150, 176)
-NET: Rgb = (176, 200, 212)
+NET: Rgb = (150, 184, 200)
 RIM: Rgb = (226, 104, 44)
 NODE = "/world/limb/range"
 
@@ -114,15 +113,14 @@ class LearnedRange:
         self._node.remove()
 
     def _build(self, found: LimbRange) -> None:
-        """The patch of directions, its net and its rim, in the limb's frame."""
+        """The net of directions and its rim, in the limb's frame."""
         scene, radius = self._session.scene, found.upper + found.lower
         points, triangles = radius * found.directions, sphere_mesh(len(found.table)).triangles[found.valid]
         pairs = np.unique(np.sort(np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)]), axis=1), axis=0)
         rims = [np.stack([loop, np.roll(loop, -1, axis=0)], axis=1) for loop in found.boundary()]
         rim = 1.003 * radius * np.concatenate(rims) if rims else np.zeros((1, 2, 3))
-        look: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
-        scene.add_mesh_simple(f"{NODE}/patch", points, triangles, color=PATCH, opacity=0.13, side="double", **look)
-        for name, ends, colour, width in (("net", points[pairs], NET, 0.5), ("rim", rim, RIM, 4.0)):
+        # Lines only: a surface that is seen through would hide the body, which is seen through as well, behind it.
+        for name, ends, colour, width in (("net", points[pairs], NET, 0.6), ("rim", rim, RIM, 4.0)):
             scene.add_line_segments(
                 f"{NODE}/{name}",
                 ends.astype(np.float32),
