@@ -1,4 +1,4 @@
-"""Collision questions beside coal's: capsules in pairs, a body in itself, and an arm at a mesh of 12,000 triangles.
+"""Collision questions beside coal's: capsules in pairs, a body in itself, an arm at a mesh of 12,000 triangles.
 
 Before anything is timed, both must agree which of the pairs touch. coal is asked the way its authors advise, through
 functors that are built once; its times have the call from Python in them, which ours do not when many are asked at
@@ -7,22 +7,28 @@ once, so ours are given both ways.
 
 from __future__ import annotations
 
+from functools import partial
+from time import perf_counter
+
 import coal
 import numpy as np
 
 import posable as ps
-from posable.body.obstacles import limb_links, limb_obstacles, self_collision
+from posable.body.clearance import clearance
+from posable.body.obstacles import limb_links, limb_obstacles
+from posable.collision.bodies import body_depth_rows, body_touching_rows
 from posable.collision.kernels import OBSTACLE, limb_touching_rows, overlap_rows
 from posable.collision.volumes import PACKED
 from posable.formats.makehuman import read_base_mesh
+from posable.math import exp
 
-from .harness import Contender, Table, compare, data_dir
+from .harness import Contender, Table, compare, data_dir, table
 
 PAIRS = 2000
 
 
 def run() -> list[Table]:
-    return [_capsules(), _itself(), _limb(), _mesh()]
+    return [_capsules(), _itself(), _limb(), _mesh(), _search()]
 
 
 def _capsules() -> Table:
@@ -68,14 +74,23 @@ def _capsules() -> Table:
 
 
 def _itself() -> Table:
-    """A whole body against itself, walking."""
+    """A whole body against itself, walking; and without its arms, which a search for them sees to."""
     body = ps.figure()
-    learned = self_collision(body)
     frames = body.skeleton.forward(ps.samples.walk(body).pose)
-    count = len(frames.positions)
-    note = f"{len(body.volumes)} volumes, {len(learned.pairs)} pairs worth testing"
-    contender = Contender("posable", lambda: learned.touches(frames), count, note)
-    return compare("A body against itself, a pose", [contender])
+    count, volumes = len(frames.positions), body.volumes.packed
+    contenders = []
+    for name, left_out in (("all of it", ()), ("without the arms", ("right_arm", "left_arm"))):
+        parts = clearance(body, left_out)
+        for what, batch, outputs in (
+            ("does it touch?", body_touching_rows, [np.empty(count, np.int64)]),
+            ("how deep?", body_depth_rows, [np.empty(count), np.empty(count, np.int64)]),
+        ):
+            given = [count, volumes, parts.pairs, parts.outside, frames.positions, frames.orientations]
+            given += [np.zeros(0, OBSTACLE), 0.0, parts.soft, np.zeros((count, 0), np.bool_)]
+            given += [np.empty((count, len(volumes), 4)), *outputs]
+            note = f"{len(parts.pairs)} pairs worth testing"
+            contenders.append(Contender(f"{name}: {what}", partial(batch.serial, *given), count, note))
+    return compare("A body against itself, a pose", contenders, note=f"{len(volumes)} volumes, on one core.")
 
 
 def _limb() -> Table:
@@ -121,6 +136,51 @@ def _mesh() -> Table:
         cases.append(Contender(f"arm, mesh {label}", ask, len(at), f"{hits:.0%} touch"))
     note = f"{name}, {len(faces)} triangles; {len(links)} links of an upper arm and forearm, one candidate a time."
     return compare("An arm at a mesh, through coal", cases, note=note)
+
+
+TARGETS, REPEATS = 1000, 5
+
+
+def _search() -> Table:
+    """A hand sent to places around a person of 13,000 triangles and a table: the whole call, search and all."""
+    vertices, faces, name = _triangles()
+    body = ps.figure()
+    feet = float(vertices[:, 1].min())
+    scene = ps.Scene().mesh("person", vertices, faces, (-0.1, -feet, 0.75), (0.0, 0.0, 1.0, 0.0))
+    scene.box("table", (1.0, 0.04, 0.5), (0.0, 0.95, 0.45))
+    rng = np.random.default_rng(2)
+    places = rng.uniform([-0.6, 0.85, 0.05], [0.1, 1.5, 0.5], (TARGETS, 3))
+    turns = exp([-1.2, 0.0, 0.0] + rng.normal(size=(TARGETS, 3)) * 0.3)
+    found: dict[str, list[tuple[float, int]]] = {}
+    for kind, oriented in (("place", False), ("place and orientation", True)):
+        for place, turn in zip(places, turns, strict=True):
+            target = ps.Target(place, turn if oriented else None)
+            blind = body.place(body.neutral_pose, "right_hand", target)
+            if not blind.ok:
+                continue
+            ask = partial(body.place, body.neutral_pose, "right_hand", target, scene=scene)
+            told, taken = ask(), []
+            for _ in range(REPEATS):
+                start = perf_counter()
+                ask()
+                taken.append(perf_counter() - start)
+            case = "nothing in the way" if told.swivel == blind.swivel else "another swivel is found"
+            case = case if told.ok else "no swivel is free"
+            found.setdefault(f"{kind}, {case}", []).append((1e6 * min(taken), int(told.tests)))
+    samples = {}
+    for case, rows in sorted(found.items()):
+        times, tests = np.array(rows).T
+        tail = f"{np.quantile(times, 0.95):.0f} for 1 in 20, {times.max():.0f} at worst"
+        samples[case] = (times.tolist(), f"{len(rows)} targets; {tail}; {tests.mean():.0f} swivels tested")
+    every = [row for rows in found.values() for row in rows]
+    times = np.array(every)[:, 0]
+    tail = f"{np.quantile(times, 0.95):.0f} for 1 in 20, {times.max():.0f} at worst"
+    samples = {"all": (times.tolist(), f"{len(every)} targets; {tail}"), **samples}
+    note = (
+        f"{name}, {len(faces)} triangles, and a box. Targets that can be reached with nothing around; "
+        f"of each, the best of {REPEATS} calls. Swivels tested include those that fail by the limits."
+    )
+    return table("A hand sent to a place among meshes, the whole search", "µs", samples, note=note)
 
 
 def _postures(arm: ps.Limb, count: int) -> tuple[np.ndarray, np.ndarray]:

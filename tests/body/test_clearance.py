@@ -71,7 +71,7 @@ def test_coal_sees_the_same_pairs_touch(body, frames):
         p, q = frames.positions[i : i + 1], frames.orientations[i : i + 1]
         out = np.zeros((1, len(pairs)), np.bool_)
         none, nothing = np.zeros(0, np.int64), np.zeros(0, ps.Scene().packed.dtype)
-        body_contacts_rows(1, volumes, pairs, none, p, q, nothing, 0.0, 0.0, np.empty((1, len(volumes), 3)), out)
+        body_contacts_rows(1, volumes, pairs, none, p, q, nothing, 0.0, 0.0, np.empty((1, len(volumes), 4)), out)
         placed = volume_obstacles(volumes, p[0], q[0], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         shapes = [pairs_of_shapes.shape(coal, row) for row in placed]
         gaps = own_gaps(volumes, frames, i, pairs)
@@ -101,15 +101,15 @@ def test_limbs_that_are_left_out_do_not_count(body, frames, scene):
 def test_spared_contacts_are_passed_over(body, frames, scene):
     whole, volumes = clearance(body), body.volumes.packed
     p, q, n = frames.positions, frames.orientations, len(frames.positions)
-    centres, first = np.empty((n, len(volumes), 3)), np.empty(n, np.int64)
+    balls, first = np.empty((n, len(volumes), 4)), np.empty(n, np.int64)
     spared = whole.contacts(frames, scene)
     given = (n, volumes, whole.pairs, whole.outside, p, q, scene.packed)
-    body_touching_rows(*given, 0.0, whole.soft, spared, centres, first)
+    body_touching_rows(*given, 0.0, whole.soft, spared, balls, first)
     assert (first == -1).all()
-    body_touching_rows(*given, 0.0, whole.soft, np.zeros_like(spared), centres, first)
+    body_touching_rows(*given, 0.0, whole.soft, np.zeros_like(spared), balls, first)
     np.testing.assert_array_equal(first, np.where(spared.any(axis=-1), spared.argmax(axis=-1), -1))
     deep, which = np.empty(n), np.empty(n, np.int64)
-    body_depth_rows(*given, 0.05, whole.soft, spared, centres, deep, which)
+    body_depth_rows(*given, 0.05, whole.soft, spared, balls, deep, which)
     assert (deep <= 0.0).all()
 
 

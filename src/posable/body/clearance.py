@@ -68,7 +68,7 @@ class Clearance:
         first = np.empty(n, np.int64)
         body_touching_rows(
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
-            *(float(margin), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 3)), first),
+            *(float(margin), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4)), first),
         )
         told = first >= 0
         if scene is not None and scene.has_meshes and len(self.outside):
@@ -86,7 +86,7 @@ class Clearance:
         deep, which = np.empty(n), np.empty(n, np.int64)
         body_depth_rows(
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
-            *(float(reach), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 3))),
+            *(float(reach), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4))),
             *(deep, which),
         )
         if scene is not None and scene.has_meshes and len(self.outside):
@@ -104,7 +104,7 @@ class Clearance:
         out = np.zeros((n, len(self.pairs) + len(self.outside) * len(around)), np.bool_)
         body_contacts_rows(
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, around),
-            *(float(margin), self.soft, np.empty((n, len(self.body.volumes), 3)), out),
+            *(float(margin), self.soft, np.empty((n, len(self.body.volumes), 4)), out),
         )
         return out.reshape(*frames.positions.shape[:-2], out.shape[-1])
 

@@ -31,7 +31,7 @@ def body_touching(
     margin: float,
     soft: float,
     spared: Bools,
-    centres: Floats,
+    balls: Floats,
 ) -> int:
     """The first contact of pose i that is nearer than it may be, or -1.
 
@@ -46,21 +46,25 @@ def body_touching(
         margin: how near is too near [m].
         soft: how far two volumes of the body may sink into each other before that counts [m].
         spared: (N, P + K O) contacts that do not count; without columns all do.
-        centres: (N, V, 3) scratch.
+        balls: (N, V, 4) scratch.
     """
-    place_balls(i, volumes, positions, orientations, centres)
+    place_balls(i, volumes, positions, orientations, balls)
     some = spared.shape[1] > 0
+    near = margin - soft
     for k in range(pairs.shape[0]):
-        if not (some and spared[i, k]):
-            gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, margin - soft)
-            if gap < margin - soft:
-                return k
+        one, other = pairs[k, 0], pairs[k, 1]
+        if not balls_near(balls, i, one, other, near) or (some and spared[i, k]):
+            continue
+        if pair_gap(i, one, other, volumes, positions, orientations, near) < near:
+            return k
     count = obstacles.shape[0]
     for k in range(outside.shape[0] * count):
         if not (some and spared[i, pairs.shape[0] + k]):
-            obstacle = obstacles[k % count]
+            obstacle, v = obstacles[k % count], outside[k // count]
             near = margin - obstacle["soft"]
-            if outside_gap(i, outside[k // count], volumes, positions, orientations, obstacle, centres, near) < near:
+            if placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
+                continue
+            if outside_gap(i, v, volumes, positions, orientations, obstacle, near) < near:
                 return int(pairs.shape[0] + k)
     return -1
 
@@ -77,7 +81,7 @@ def body_depth(
     reach: float,
     soft: float,
     spared: Bools,
-    centres: Floats,
+    balls: Floats,
 ) -> tuple[float, int]:
     """(how much too near the worst contact of pose i is [m], which one); see `body_touching`.
 
@@ -85,23 +89,24 @@ def body_depth(
     out). Below: the distance of the nearest, negative. Nothing nearer than `reach` [m]: -reach and -1. So it grows
     evenly as a body comes near, touches and sinks in.
     """
-    place_balls(i, volumes, positions, orientations, centres)
+    place_balls(i, volumes, positions, orientations, balls)
     some = spared.shape[1] > 0
     least, worst = reach, -1
     for k in range(pairs.shape[0]):
-        if not (some and spared[i, k]):
-            near = least - soft
-            gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, near)
+        one, other, near = pairs[k, 0], pairs[k, 1], least - soft
+        if balls_near(balls, i, one, other, near) and not (some and spared[i, k]):
+            gap = pair_gap(i, one, other, volumes, positions, orientations, math.nan)
             if gap < near:
-                gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, math.nan)
                 least, worst = gap + soft, k
     count = obstacles.shape[0]
     for k in range(outside.shape[0] * count):
         if not (some and spared[i, pairs.shape[0] + k]):
             obstacle, v = obstacles[k % count], outside[k // count]
             near = least - obstacle["soft"]
-            if outside_gap(i, v, volumes, positions, orientations, obstacle, centres, near) < near:
-                gap = outside_gap(i, v, volumes, positions, orientations, obstacle, centres, math.nan)
+            if placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
+                continue
+            gap = outside_gap(i, v, volumes, positions, orientations, obstacle, math.nan)
+            if gap < near:
                 least, worst = gap + obstacle["soft"], pairs.shape[0] + k
     return -least, worst
 
@@ -117,53 +122,57 @@ def body_contacts(
     obstacles: Records,
     margin: float,
     soft: float,
-    centres: Floats,
+    balls: Floats,
     out: Bools,
 ) -> None:
     """Row i of `out` (N, P + K O): which contacts are nearer than they may be; see `body_touching`."""
-    place_balls(i, volumes, positions, orientations, centres)
+    place_balls(i, volumes, positions, orientations, balls)
     for k in range(pairs.shape[0]):
-        gap = pair_gap(i, pairs[k, 0], pairs[k, 1], volumes, positions, orientations, centres, margin - soft)
-        out[i, k] = gap < margin - soft
+        one, other, near = pairs[k, 0], pairs[k, 1], margin - soft
+        out[i, k] = False
+        if balls_near(balls, i, one, other, near):
+            out[i, k] = pair_gap(i, one, other, volumes, positions, orientations, near) < near
     count = obstacles.shape[0]
     for k in range(outside.shape[0] * count):
-        obstacle = obstacles[k % count]
+        obstacle, v = obstacles[k % count], outside[k // count]
         near = margin - obstacle["soft"]
-        gap = outside_gap(i, outside[k // count], volumes, positions, orientations, obstacle, centres, near)
-        out[i, pairs.shape[0] + k] = gap < near
+        touches = False
+        if not placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
+            touches = outside_gap(i, v, volumes, positions, orientations, obstacle, near) < near
+        out[i, pairs.shape[0] + k] = touches
 
 
 @kernel
-def place_balls(i: int, volumes: Records, positions: Floats, orientations: Floats, centres: Floats) -> None:
-    """Row i of `centres` (N, V, 3): the middles of all volumes, in the world."""
+def place_balls(i: int, volumes: Records, positions: Floats, orientations: Floats, balls: Floats) -> None:
+    """Row i of `balls` (N, V, 4): the middles of all volumes in the world, and the radii of balls that hold them."""
     for v in range(volumes.shape[0]):
         start, end, j = volumes[v]["start"], volumes[v]["end"], volumes[v]["joint"]
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]), 0.5 * (start[2] + end[2]))
         c = rotate(quat_at(orientations, i, j), middle)
         for k in range(3):
-            centres[i, v, k] = positions[i, j, k] + c[k]
+            balls[i, v, k] = positions[i, j, k] + c[k]
+        balls[i, v, 3] = volumes[v]["bound"]
+
+
+@kernel
+def balls_near(balls: Floats, i: int, one: int, other: int, margin: float) -> bool:
+    """Whether the balls of two volumes come nearer than `margin` [m]. Small, so that it is compiled into its callers:
+    a call with all those arrays would cost more than the test.
+    """
+    x = balls[i, one, 0] - balls[i, other, 0]
+    y = balls[i, one, 1] - balls[i, other, 1]
+    z = balls[i, one, 2] - balls[i, other, 2]
+    near = balls[i, one, 3] + balls[i, other, 3] + margin
+    return bool(near > 0.0 and x * x + y * y + z * z < near * near)
 
 
 @kernel
 def pair_gap(
-    i: int,
-    one: int,
-    other: int,
-    volumes: Records,
-    positions: Floats,
-    orientations: Floats,
-    centres: Floats,
-    stop: float,
+    i: int, one: int, other: int, volumes: Records, positions: Floats, orientations: Floats, stop: float
 ) -> float:
     """The distance of two volumes in pose i [m]: below zero sunk in. Right where it is below `stop`; elsewhere it is
     only told that it is not. NaN: right everywhere.
     """
-    x = centres[i, one, 0] - centres[i, other, 0]
-    y = centres[i, one, 1] - centres[i, other, 1]
-    z = centres[i, one, 2] - centres[i, other, 2]
-    near = volumes[one]["bound"] + volumes[other]["bound"] + stop
-    if near < 0.0 or x * x + y * y + z * z > near * near:
-        return math.inf
     a, b = volumes[one]["joint"], volumes[other]["joint"]
     gap, _ = shapes_gap(
         placed(volumes[one], vec_at(positions, i, a), quat_at(orientations, i, a)),
@@ -181,12 +190,9 @@ def outside_gap(
     positions: Floats,
     orientations: Floats,
     obstacle: Any,
-    centres: Floats,
     stop: float,
 ) -> float:
     """The distance of a volume in pose i to an obstacle [m]; `stop` as of `pair_gap`."""
-    if placed_ball_far(vec_at(centres, i, v), volumes[v]["bound"] + stop, obstacle):
-        return math.inf
     j = volumes[v]["joint"]
     gap, _ = shapes_gap(
         placed(volumes[v], vec_at(positions, i, j), quat_at(orientations, i, j)), shape_of(obstacle), stop
@@ -206,13 +212,13 @@ def body_touching_rows(
     margin: float,
     soft: float,
     spared: Bools,
-    centres: Floats,
+    balls: Floats,
     out: Ints,
 ) -> None:
     """`body_touching` over a batch."""
     for i in prange(n):
         out[i] = body_touching(
-            i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, spared, centres
+            i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, spared, balls
         )
 
 
@@ -228,14 +234,14 @@ def body_depth_rows(
     reach: float,
     soft: float,
     spared: Bools,
-    centres: Floats,
+    balls: Floats,
     depth: Floats,
     contact: Ints,
 ) -> None:
     """`body_depth` over a batch."""
     for i in prange(n):
         depth[i], contact[i] = body_depth(
-            i, volumes, pairs, outside, positions, orientations, obstacles, reach, soft, spared, centres
+            i, volumes, pairs, outside, positions, orientations, obstacles, reach, soft, spared, balls
         )
 
 
@@ -250,9 +256,9 @@ def body_contacts_rows(
     obstacles: Records,
     margin: float,
     soft: float,
-    centres: Floats,
+    balls: Floats,
     out: Bools,
 ) -> None:
     """`body_contacts` over a batch."""
     for i in prange(n):
-        body_contacts(i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, centres, out)
+        body_contacts(i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, balls, out)
