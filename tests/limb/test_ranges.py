@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.limb import range_kernels as kernels
 from posable.limb.kernels import reference
+from posable.limb.range_correct import correct_rows
 from posable.limb.range_fit import shortest_arc
 from posable.limb.range_model import no_range, to_right
 from posable.limb.sphere import fibonacci, sphere_mesh
@@ -211,7 +211,7 @@ def test_the_smooth_swivel_never_jumps(builtin):
 def test_without_a_range_nothing_changes():
     position, swivel = anywhere(15, 100)
     moved, turned, bits = np.empty((100, 3)), np.empty(100), np.empty(100, np.int64)
-    kernels.correct_rows(100, *no_range(), position, swivel, 0.1, True, moved, turned, bits)
+    correct_rows(100, *no_range(), position, swivel, 0.1, True, moved, turned, bits)
     np.testing.assert_array_equal(moved, position)
     assert not bits.any()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..compute.types import Bools, Floats, Ints
-from .range_kernels import DIRECTION, DISTANCE, SWIVEL
+from .range_correct import DIRECTION, DISTANCE, SWIVEL
 
 
 @dataclass(frozen=True)

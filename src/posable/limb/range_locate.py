@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import kernel
-from ..compute.types import Ints, Records, Vec3
+from ..compute import batch, kernel, prange
+from ..compute.types import Floats, Ints, Records, Vec3
 from ..math.vector import cross, dot, reject, unit
 
 RANGE = np.dtype(
@@ -46,6 +46,7 @@ the middle of that triangle."""
 
 STRAIGHT = 0.08  # of the limb's length: a mid joint closer to the axis than this does not tell a swivel
 CLOSED = 1e-6  # [rad] a direction this close to the region belongs to it, and corrected ones lie this far inside
+ANY_SWIVEL = math.pi - 1e-9  # half a width of the swivels from which on any will do
 EXACT = 1e-9  # of the limb's length, and [rad]: what counts as on the edge of a range
 
 
@@ -179,3 +180,11 @@ def wrapped(angle: float) -> float:
     if -math.pi <= angle < math.pi:
         return angle
     return (angle + math.pi) % (2.0 * math.pi) - math.pi
+
+
+@batch(rows=1 << 30)
+def locate_rows(n: int, points: Records, faces: Records, toward: Floats, out: Ints) -> None:
+    """The triangle of each direction (N, 3), with no grid yet: for building it."""
+    for i in prange(n):
+        face, _ = walk(points, faces, 0, (toward[i, 0], toward[i, 1], toward[i, 2]))
+        out[i] = face

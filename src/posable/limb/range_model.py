@@ -20,9 +20,9 @@ import numpy as np
 from ..compute import PosableError
 from ..compute.types import Bools, Floats, Ints, Records
 from .model import SIDES
+from .range_disc import locate_flat_rows
 from .range_fold import lay_out
-from .range_kernels import locate_flat_rows, locate_rows
-from .range_locate import EDGE, FACE, POINT, RANGE
+from .range_locate import EDGE, FACE, POINT, RANGE, locate_rows
 from .sphere import SphereMesh, octahedral_directions, sphere_mesh
 
 Packed: TypeAlias = tuple[Records, Records, Records, Records, Ints]

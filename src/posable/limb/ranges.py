@@ -27,8 +27,9 @@ from ..skeleton import Motion
 from .limb import Limb
 from .model import LIMBS
 from .range_answers import Correction, Margins, RangeReport, Spans
+from .range_correct import correct_rows
 from .range_fit import Examples, Progress, learn_table
-from .range_kernels import contains_rows, correct_rows, margins_rows, spans_rows
+from .range_kernels import contains_rows, margins_rows, spans_rows
 from .range_model import Packed, Table, boundary_loops, find_region, pack, set_limb, to_right
 from .range_reading import batch_of, given_rows, read_motions
 from .sphere import sphere_mesh
@@ -329,7 +330,7 @@ class LimbRange:
 
     @cached_property
     def packed(self) -> Packed:
-        """The five arrays that `range_kernels.correct_one` and its kin take."""
+        """The five arrays that `range_correct.correct_one` and its kin take."""
         return pack(self.table, self.valid, self.name, self.upper, self.lower)
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compute.types import Floats, Ints
 from .range_fit import Examples, Progress
-from .range_kernels import locate_rows
+from .range_locate import locate_rows
 from .range_model import mesh_rows
 from .sphere import SphereMesh, sphere_mesh
 
