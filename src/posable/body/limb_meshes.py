@@ -84,15 +84,16 @@ class LimbAgainstMeshes:
             *(self._model, links, self._world, self._meshes, values, first, last, self._margin),
             *(near, self._turns, self._places),
         )
+        count = len(links)
         found = np.flatnonzero(near).tolist()
-        if self._last in found:
-            found.insert(0, self._last)
-        count, hand_near = len(links), [True] * len(near)
+        if self._last in found and self._asked(*divmod(self._last, count)):
+            return True
+        hand_near = [True] * len(near)
         if last == count:
             hand_near = [bool(row[-1]) and self._asked(m, count - 1) for m, row in enumerate(near)]
         for k in found:
             m, v = divmod(k, count)
-            if v < count - 1 and (v < self._hand or hand_near[m]) and self._asked(m, v):
+            if v < count - 1 and k != self._last and (v < self._hand or hand_near[m]) and self._asked(m, v):
                 self._last = k
                 return True
         return False
