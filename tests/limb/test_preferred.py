@@ -213,13 +213,16 @@ def test_a_built_in_table_comes_with_posable_and_says_from_where(name):
     assert abs(made.swivels(limb, down)) < math.radians(60.0)
 
 
+@pytest.fixture(scope="module")
+def unseen(cmu) -> list[ps.Motion]:
+    clips = sorted(path for path in cmu.glob("*.bvh") if path.name.split("_")[0] in UNSEEN)
+    return [ps.load(path, repair="cmu", first_frame=1) for path in clips]
+
+
 @pytest.mark.parametrize("kind", ["arm", "leg"])
-def test_the_built_in_table_is_nearer_to_unseen_people_than_a_constant(cmu, kind):
+def test_the_built_in_table_is_nearer_to_unseen_people_than_a_constant(unseen, kind):
     table, away, constant = ps.SwivelTable.builtin(f"right_{kind}"), [], []
-    for path in sorted(cmu.glob("*.bvh")):
-        if path.name.split("_")[0] not in UNSEEN:
-            continue
-        motion = ps.load(path, repair="cmu", first_frame=1)
+    for motion in unseen:
         for side in ("right", "left"):
             limb = ps.Humanoid(motion.skeleton).limb(f"{side}_{kind}", limits=None)
             reading = limb.read(motion.pose)
