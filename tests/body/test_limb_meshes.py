@@ -136,3 +136,15 @@ def test_a_scene_that_moves_is_seen_where_it_is(body):
     assert body.place(body.neutral_pose, "right_hand", target, scene=scene).status is Status.COLLISION
     scene.move("ball", position=(2.0, 1.2, 0.38))
     assert body.place(body.neutral_pose, "right_hand", target, scene=scene).ok
+
+
+def test_swivels_given_to_a_batch_among_meshes_are_each_target_s_own(body):
+    scene, goals = cluttered(), np.array([[-0.3, 1.3, 0.3], [-0.2, 1.35, 0.3], [-0.4, 1.25, 0.3]])
+    angles = np.array([0.3, 0.6, 0.9])
+    for option in ("swivel", "preferred"):
+        told = body.place(body.neutral_pose, "right_hand", ps.Target(goals), scene=scene, **{option: angles})
+        for k in range(3):
+            one = {option: angles[k]}
+            alone = body.place(body.neutral_pose, "right_hand", ps.Target(goals[k]), scene=scene, **one)
+            assert told.swivel[k] == alone.swivel
+            assert told.status[k] == alone.status

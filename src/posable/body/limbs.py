@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,6 +181,7 @@ class BodyLimb(Limb):
         itself: bool = False,
         margin: float = 0.0,
         touching: str | Collection[str] = (),
+        searches: Floats | None = None,
         **options: Any,
     ) -> Placement:
         """The pose with this limb's end at a target in the world.
@@ -192,9 +193,13 @@ class BodyLimb(Limb):
             itself: whether it must also keep out of the body it belongs to.
             margin: how far to keep away from both [m].
             touching: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
+            searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             **options: for `solve`.
         """
         aim = self._aim(pose, target)
+        if searches is not None:
+            aim = replace(aim, model=_searching(aim.model, searches))
+            options.setdefault("preferred", searches[..., 0])
         touching = (touching,) if isinstance(touching, str) else touching
         if scene is not None or itself:
             options["obstacles"] = self._around(aim.frames, scene, itself, margin, touching)
@@ -202,7 +207,7 @@ class BodyLimb(Limb):
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
             if aim.pose.shape:
-                return self._place_each(aim, target, scene, itself, margin, touching, options)
+                return self._place_each(aim, target, scene, itself, margin, touching, searches, options)
             options["collides"] = self._against_meshes(aim, scene, margin, touching, options.get("collides"))
         answer = self.solve(
             aim.position, aim.orientation, wrist=aim.reading.values[..., 4:], model=aim.model, **options
@@ -273,11 +278,17 @@ class BodyLimb(Limb):
         itself: bool,
         margin: float,
         touching: Collection[str],
+        searches: Floats | None,
         options: dict[str, Any],
     ) -> Placement:
         """`place` of a batch, one pose after the other: meshes are asked about one posture at a time."""
         shape = aim.pose.shape
-        options = {name: value for name, value in options.items() if name not in ("obstacles", "preferred")}
+        options = {name: value for name, value in options.items() if name != "obstacles"}
+        rows = {
+            name: np.broadcast_to(np.asarray(options.pop(name), dtype=np.float64), shape)
+            for name in ("swivel", "preferred")
+            if name in options and options[name] is not None and not callable(options[name])
+        }
         given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
         full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
         told = [
@@ -288,6 +299,8 @@ class BodyLimb(Limb):
                 itself=itself,
                 margin=margin,
                 touching=touching,
+                searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],
+                **{name: float(row[at]) for name, row in rows.items()},
                 **options,
             )
             for at in np.ndindex(shape)
@@ -351,6 +364,15 @@ class BodyLimb(Limb):
         carrier = multiply(frames.orientations[..., place["carrier"], :], conjugate(neutral))
         axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
         return multiply(carrier, axes), frames.positions[..., place["base"], :]
+
+
+def _searching(model: Records, searches: Floats) -> Records:
+    """The limb's rows with a search of its own for each target."""
+    flat = searches.reshape(-1, 5)
+    rows = np.repeat(model, len(flat)) if len(model) == 1 else model.copy()
+    rows["preferred"], rows["low"], rows["high"] = flat[:, 0], flat[:, 1], np.maximum(flat[:, 1], flat[:, 2])
+    rows["step"], rows["growth"] = np.maximum(flat[:, 3], 1e-3), np.maximum(flat[:, 4], 0.0)
+    return rows
 
 
 def _place(body: Humanoid, name: str) -> Records:
