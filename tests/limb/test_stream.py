@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+import posable as ps
+import posable.math as pm
 from posable.compute import PosableError, Status
 from posable.limb import Limb
 from posable.limits import Limits
@@ -20,24 +22,78 @@ def straight(a: list[float], b: list[float], step: float = 0.001) -> np.ndarray:
     return a + (b - a) * np.linspace(0, 1, count)[:, None]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        straight([0.1, -0.45, -0.1], [0.1, -0.45, 0.25]),  # past the hanging arm
-        straight([0.2, -0.2, 0.2], [0.45, -0.3, 0.35]),  # into full extension and beyond
-        straight([0.3, -0.3, -0.2], [0.3, 0.25, 0.2]),
-        straight([0.25, 0.2, 0.3], [0.35, -0.3, -0.1]),
-    ],
+FULL = ARM.length * np.array([0.6, -0.48, 0.64])  # an arm stretched to the front
+
+PATHS = {
+    "through the hanging arm": straight([0, -0.45, -0.1], [0, -0.45, 0.25]),
+    "past the hanging arm by a millimetre": straight([-0.1, -0.45, 0.001], [0.25, -0.45, 0.001]),
+    "along the hanging arm's axis": straight([0, -0.2, 0], [0, -0.62, 0]),
+    "into full extension and beyond": straight([0.2, -0.2, 0.2], [0.45, -0.3, 0.35]),
+    "exactly to full extension and back": np.concatenate([straight(0.7 * FULL, FULL), straight(FULL, 0.7 * FULL)]),
+    "along the rim of full extension": ARM.length * straight([0.6, -0.48, 0.64], [0.6, 0.48, 0.64], 0.002),
+    "in front": straight([0.3, -0.3, -0.2], [0.3, 0.25, 0.2]),
+    "from above down and back": straight([0.25, 0.2, 0.3], [0.35, -0.3, -0.1]),
+    "out of all limits": straight([0.3, -0.2, 0.2], [-0.4, 0.3, -0.2]),
+}
+PATHS["along the rim of full extension"] *= (
+    ARM.length / np.linalg.norm(PATHS["along the rim of full extension"], axis=-1)[:, None]
 )
-def test_elbow_never_jumps_unflagged_while_the_hand_moves_smoothly(path: np.ndarray):
-    told = ARM.stream(60, speed=math.pi).track(path)
+
+
+def moved_unflagged(elbows: np.ndarray, jumped: np.ndarray) -> float:
+    """The largest step of the elbow that was not flagged as a jump [m]."""
+    return float(np.linalg.norm(np.diff(elbows, axis=0), axis=-1)[~jumped[1:]].max())
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_elbow_never_jumps_unflagged_while_the_hand_moves_smoothly(name: str):
+    path = PATHS[name]
+    told = ARM.track(path)
     assert np.isfinite(told.values).all()
-    elbows = ARM.forward(told.values).mid
-    steps = np.linalg.norm(np.diff(elbows, axis=0), axis=-1)
-    assert steps[~told.jumped[1:]].max() <= 0.020
+    assert moved_unflagged(ARM.forward(told.values).mid, told.jumped) <= 0.020
     reached = told.status == Status.REACHED
     assert told.residual[reached].max(initial=0) < 1e-9
+    if name != "out of all limits":  # there, closest postures hardly differ in distance and much in their elbows
+        assert told.jumped.mean() < 0.01 and reached.mean() > 0.5
+
+
+def test_elbow_never_jumps_unflagged_on_many_random_paths():
+    """With and without an orientation to hold; what the search alone would do is in `benchmarks jumps`."""
+    rng = np.random.default_rng(0)
+    ends = rng.normal(size=(24, 2, 3))
+    ends *= rng.uniform(0.15, 0.57, (24, 2, 1)) / np.linalg.norm(ends, axis=-1, keepdims=True)
+    turns = pm.normalize(rng.normal(size=(24, 4)))
+    for k, (a, b) in enumerate(ends):
+        told = ARM.track(straight(a, b), turns[k] if k % 2 else None)
+        assert moved_unflagged(ARM.forward(told.values).mid, told.jumped) <= 0.020
+        assert told.residual[told.status == Status.REACHED].max(initial=0) < 1e-9
+
+
+@pytest.mark.parametrize("height", [-0.15, 0.0, 0.1])
+def test_elbow_never_jumps_unflagged_past_an_obstacle(height: float):
+    body = ps.figure()
+    arm, pose = body.limb("right_arm"), body.neutral_pose
+    shoulder = body.skeleton.forward(pose).positions[body.index("right_upper_arm")]
+    path = straight([0.35, height, -0.25], [0.3, height - 0.05, 0.35])
+    usual = arm.forward(arm.solve(path).values).mid[len(path) // 2]
+    ball = shoulder + np.array([-usual[2], usual[1], usual[0]])  # where the elbow would pass
+    obstacles = arm.obstacles(pose, ps.Scene().sphere("ball", 0.03, ball))
+    told = arm.track(path, obstacles=obstacles)
+    elbows = arm.forward(told.values).mid
+    assert moved_unflagged(elbows, told.jumped) <= 0.020
+    reached = told.status == Status.REACHED
     assert reached.mean() > 0.5
+    clear = np.linalg.norm(elbows - usual, axis=-1)
+    assert clear[reached].min() > 0.03 and arm.solve(path, obstacles=obstacles).failures["collision"].max() > 0
+
+
+def test_a_bad_target_holds_a_stream_still():
+    stream = ARM.stream(60)
+    first = stream.step([0.4, -0.1, 0.2])
+    bad = stream.step([np.nan, 0, 0])
+    assert bad.status is Status.INVALID and not bad.jumped
+    np.testing.assert_array_equal(bad.values, first.values)
+    np.testing.assert_allclose(stream.step([0.4, -0.1, 0.2]).values, first.values, atol=1e-12)
 
 
 def test_a_stream_walks_to_its_preferred_swivel_at_its_speed():

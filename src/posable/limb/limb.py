@@ -119,7 +119,7 @@ class Limb:
         self.packed: Records = pack_limb(
             name, self.upper, self.lower, (0.0, math.pi), reference == "paper", limits is not None, self.search
         )
-        self._bones = np.empty((0, 3))
+        self._bones = np.empty((0, 4))
         if limits is not None:
             self._bones = allowed_bones(name, limits)
             low, high = flexion_range(name, limits, float(self.packed["flex"][0]))
@@ -261,7 +261,7 @@ class Limb:
         shape = given.shape[:-1]
         return LimbFrames(mid.reshape(*shape, 3), end.reshape(*shape, 3), turned.reshape(*shape, 4))
 
-    def stream(self, fps: float = 60.0, *, speed: float = math.tau) -> LimbStream:
+    def stream(self, fps: float = 60.0, *, speed: float = math.pi) -> LimbStream:
         """The limb with memory, for moving targets: its swivel turns at most `speed` [rad/s] and jumps are flagged."""
         from .stream import LimbStream
 

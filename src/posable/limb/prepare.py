@@ -10,7 +10,7 @@ import numpy as np
 from ..compute import PosableError
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..limits import JointLimit, Limits
-from ..math import axis_angle, between, conjugate, multiply
+from ..math import axis_angle, between, conjugate, from_matrix, multiply
 from .model import ROLES, SIDES, Search
 
 
@@ -32,15 +32,20 @@ def limit_rows(name: str, limits: Limits | None) -> tuple[Records, Floats]:
     return np.ascontiguousarray(rows), np.array(limits.curves)
 
 
-def allowed_bones(name: str, limits: Limits, count: int = 24) -> Floats:
-    """(count, 3) unit directions of the upper bone, in the limb's frame, spread over those that the limits allow."""
-    role = ROLES[name][0]
+def allowed_bones(name: str, limits: Limits, count: int = 120) -> Floats:
+    """(count, 4) orientations of the base joint in the limb's frame, their bones spread over all that the limits allow.
+
+    The twist of each is the middle of what the limits allow.
+    """
+    role, side = ROLES[name][0], SIDES[name]
     sphere = np.arange(1000) + 0.5
     z, turn = 1.0 - sphere / 500.0, sphere * math.pi * (1.0 + math.sqrt(5.0))
     across = np.sqrt(1.0 - z * z)
     directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=-1)
-    swing_only = Limits({role: dataclasses.replace(limits[role], twist=None)})
-    rest = np.array(limits[role].direction) * [-1.0 if limits[role].mirrored else 1.0, 1.0, 1.0]
+    limit = limits[role]
+    swing_only = Limits({role: dataclasses.replace(limit, twist=None)})
+    mirror = -1.0 if limit.mirrored else 1.0
+    rest = np.array(limit.direction) * [mirror, 1.0, 1.0]
     allowed = directions[swing_only.contains(role, between(rest, directions))]
     if not len(allowed):
         allowed = rest[None]
@@ -49,7 +54,11 @@ def allowed_bones(name: str, limits: Limits, count: int = 24) -> Floats:
     while len(chosen) < min(count, len(allowed)):
         far = np.minimum(far, np.linalg.norm(allowed - chosen[-1], axis=-1))
         chosen.append(allowed[int(np.argmax(far))])
-    return np.ascontiguousarray(np.array(chosen) @ np.array(SIDES[name].axes, dtype=np.float64).T)
+    middle = 0.0 if limit.twist is None else limit.twist.middle
+    canonical = multiply(between(rest, np.array(chosen)), axis_angle(rest, middle * mirror))
+    frame = from_matrix(np.array(side.axes, dtype=np.float64).T)
+    zero = np.array(side.zero, dtype=np.float64)
+    return np.ascontiguousarray(multiply(multiply(conjugate(frame), canonical), multiply(conjugate(zero), frame)))
 
 
 def flexion_range(name: str, limits: Limits, flex: float) -> tuple[float, float]:

@@ -169,7 +169,7 @@ def solve_one(
         kept = exactly_at(limb, reach, target, wrist, bent, state[1])
         if limb["limited"] and mode in (SEARCH, FIXED):
             low, high = (limb["low"], limb["high"]) if mode == SEARCH else (swivel, swivel)
-            kept = closest(limb, limits, curves, reach, target, wrist, bones, low, high)
+            kept = closest(limb, limits, curves, reach, target, wrist, bones, low, high, swivel)
     _report(limb, reach[0], target, kept, (found, tests, limited, singular, collided), report)
     report["swivel"] = state[1]
     return values_of(limb, kept[0], kept[1], kept[2], kept[3])
