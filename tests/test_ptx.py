@@ -150,7 +150,18 @@ def use_collision() -> None:
     near_meshes(2, model, made.links, world, np.stack([mesh, mesh]), np.zeros(7), 0, links, 0.0, *found)
 
 
-USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_collision, use_body]
+def use_reach() -> None:
+    import posable as ps
+
+    body = ps.figure()
+    behaviour = ps.Behaviour.default(body, "right_arm")
+    behaviour.blend(np.zeros((ROWS, 2))), behaviour.locate(np.ones((ROWS, 3)), 0.6)
+    scene = ps.Scene().sphere("ball", 0.1, (0.3, 1.0, 0.4))
+    places = np.random.default_rng(4).uniform([-0.6, 0.6, 0.2], [0.0, 1.6, 0.7], (ROWS, 3))
+    ps.Reacher(body, right=behaviour, scene=scene, gaze=0.5).solve(right=ps.Target(places))
+
+
+USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_collision, use_body, use_reach]
 
 
 def modules():
@@ -173,12 +184,20 @@ def owned(kind: type) -> dict[str, object]:
     return found
 
 
-def copied(arguments):
-    return [argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments]
+def copied(argument):
+    """Arguments with arrays of their own, tuples of arrays among them."""
+    if isinstance(argument, tuple):
+        return argument._make(map(copied, argument)) if hasattr(argument, "_make") else tuple(map(copied, argument))
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def leaves(argument):
+    """All arrays and numbers of arguments, tuples taken apart."""
+    return [leaf for part in argument for leaf in leaves(part)] if isinstance(argument, tuple) else [argument]
 
 
 @pytest.fixture(scope="module")
-def recorded() -> dict[Batch, tuple[list, list]]:
+def recorded() -> dict[Batch, tuple[tuple, tuple]]:
     """For every batch that the uses reach: arguments before the call and after it, on the CPU."""
     calls = {}
     run = Batch.__call__
@@ -259,7 +278,7 @@ def test_every_batch_is_reached_by_a_use(recorded):
 
 def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers(recorded):
     for name, loop in BATCHES.items():
-        for argument in recorded[loop][0] if loop in recorded else ():
+        for argument in leaves(recorded[loop][0]) if loop in recorded else ():
             dtype = getattr(argument, "dtype", None)
             if dtype is not None and dtype.names:
                 assert dtype.isalignedstruct, f"{name}: give {dtype} align=True, or each number is read byte by byte"
@@ -299,7 +318,7 @@ def test_a_gpu_gives_the_answers_of_the_cpu(recorded):
         arguments, expected = recorded[loop]
         arguments = copied(arguments)
         cuda.launch(loop, *arguments)
-        for got, want in zip(arguments, expected, strict=True):
+        for got, want in zip(leaves(arguments), leaves(expected), strict=True):
             if isinstance(want, np.ndarray) and want.dtype == np.float64:
                 np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12, err_msg=name)
             else:

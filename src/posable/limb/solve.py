@@ -49,9 +49,8 @@ REPORT = np.dtype(
 """What is told of a solve: status, causes (bits of `kernels`), whether some swivel passed every test, swivel [rad],
 distance [m] and angle [rad] from the target, candidates tested, and how many failed of what."""
 
-SEARCH, FIXED, PROBE, SEEK = range(4)
-"""How the swivel is taken: searched from, or exactly; PROBE and SEEK are the same two without a closest posture where
-they fail, for callers that only ask whether there is one."""
+SEARCH, FIXED, PROBE = range(3)
+"""How the swivel is taken: searched from, exactly, or exactly and without a closest posture where it fails."""
 
 Around: TypeAlias = tuple[Records, Records, Records, float]  # links, groups, obstacles, margin [m]
 

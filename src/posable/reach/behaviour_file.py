@@ -1,0 +1,187 @@
+"""Behaviours in files: JSON that a person can read, edited by hand or by the studio, and read back to the last bit."""
+
+from __future__ import annotations
+
+import json
+import math
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from ..compute import FormatError, PosableError, atomic_write
+from ..limb.model import Search
+from ..limits import Ellipse
+from .behaviour import MOST_KEYS, Behaviour, Key, Weight
+from .posture import Posture
+
+FORMAT = "posable-behaviour/1"
+LARGEST = 8_000_000  # [bytes]
+NAME = 200  # characters
+
+Name = Annotated[str, msgspec.Meta(max_length=NAME)]
+Pair = tuple[float, float]
+Turn = tuple[float, float, float, float]
+
+
+class EllipseEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """Radii and centre [rad]."""
+
+    radii: Pair
+    centre: Pair
+
+
+class WeightEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """As `Weight`."""
+
+    kind: str
+    k: float
+
+
+class SearchEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """As `Search` [rad]."""
+
+    preferred: float
+    low: float
+    high: float
+    step: float
+    growth: float
+    refine: Annotated[int, msgspec.Meta(ge=0, le=60)] = 6
+
+
+class KeyEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """As `Key`; `rotations` by role, or null where the key follows the field."""
+
+    id: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+    at: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)]
+    rotations: dict[str, Turn] | None
+    hips: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    outer: bool = False
+    search: SearchEntry | None = None
+    name: Name = ""
+
+
+class BehaviourFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole file."""
+
+    format: str
+    limb: str
+    parts: Annotated[list[str], msgspec.Meta(max_length=32)]
+    blend: str
+    weight: WeightEntry
+    ellipse: EllipseEntry
+    keys: Annotated[list[KeyEntry], msgspec.Meta(max_length=MOST_KEYS)]
+    name: Name = ""
+
+
+def save(behaviour: Behaviour, path: str | PathLike[str]) -> None:
+    """Write a behaviour, whole or not at all."""
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "name": behaviour.name,
+        "limb": behaviour.limb,
+        "parts": list(behaviour.parts),
+        "blend": behaviour.blending,
+        "weight": {"kind": behaviour.weight.kind, "k": behaviour.weight.k},
+        "ellipse": {"radii": list(behaviour.ellipse.radii), "centre": list(behaviour.ellipse.centre)},
+        "keys": [_entry(key) for key in behaviour.keys],
+    }
+    with atomic_write(Path(path)) as beside:
+        beside.write_text(_indented(document) + "\n", encoding="utf-8")
+
+
+def load(path: str | PathLike[str]) -> Behaviour:
+    """Read a behaviour; what does not fit is an error that names its place in the file."""
+    where = Path(path)
+    try:
+        size = where.stat().st_size
+        if size > LARGEST:
+            raise FormatError(where, f"has {size} bytes; behaviours have at most {LARGEST}")
+        content = msgspec.json.decode(where.read_bytes(), type=BehaviourFile)
+    except OSError as error:
+        raise FormatError(where, error.strerror or "cannot be read") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        message, _, place = str(error).partition(" - at `$")
+        raise FormatError(where, message, place.strip("`.") or None) from None
+    if content.format != FORMAT:
+        raise FormatError(where, f"is {content.format!r}; expected {FORMAT!r}", "format")
+    try:
+        behaviour = Behaviour(
+            content.limb,
+            content.parts,
+            ellipse=Ellipse(content.ellipse.radii, content.ellipse.centre),
+            blend=content.blend,
+            weight=Weight(content.weight.kind, content.weight.k),
+            name=content.name,
+        )
+    except PosableError as error:
+        raise FormatError(where, str(error)) from None
+    _take_keys(where, behaviour, content.keys)
+    return behaviour
+
+
+def _take_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> None:
+    expected = [key.at for key in behaviour.keys]
+    outer = [entry for entry in entries if entry.outer]
+    if len(outer) != len(expected):
+        raise FormatError(where, f"has {len(outer)} outer keys; expected {len(expected)}", "keys")
+    for row, entry in enumerate(outer):
+        if not any(math.dist(entry.at, corner) < 1e-9 for corner in expected):
+            raise FormatError(where, f"outer key {row} is at {entry.at}; expected the corners {expected}", "keys")
+    behaviour._keys = {}
+    for row, entry in enumerate(entries):
+        place = f"keys[{row}]"
+        try:
+            if entry.id in behaviour._keys:
+                raise PosableError(f"id {entry.id} stands twice")
+            posture = None if entry.rotations is None else _posture(behaviour, entry)
+            if entry.outer and posture is None:
+                raise PosableError("an outer key must have rotations")
+            at = tuple(entry.at) if entry.outer else behaviour._checked_place(entry.at)
+            search = None if entry.search is None else Search(**msgspec.structs.asdict(entry.search))
+            behaviour._insert(Key(entry.id, at, posture, entry.outer, search, entry.name))
+        except PosableError as error:
+            raise FormatError(where, str(error), place) from None
+    behaviour._next = 1 + max((entry.id for entry in entries), default=-1)
+
+
+def _posture(behaviour: Behaviour, entry: KeyEntry) -> Posture:
+    given = entry.rotations or {}
+    missing = [part for part in behaviour.parts if part not in given]
+    extra = [part for part in given if part not in behaviour.parts]
+    if missing or extra:
+        raise PosableError(f"its rotations lack {missing} and have {extra} too many; expected those of `parts`")
+    return Posture(behaviour.parts, [given[part] for part in behaviour.parts] or np.zeros((0, 4)), entry.hips)
+
+
+def _entry(key: Key) -> dict[str, Any]:
+    search = key.search
+    rotations = None
+    if key.posture is not None:
+        rotations = {part: key.posture.rotation(part).tolist() for part in key.posture.parts}
+    return {
+        "id": key.id,
+        "name": key.name,
+        "at": list(key.at),
+        "outer": key.outer,
+        "hips": [0.0, 0.0, 0.0] if key.posture is None else key.posture.hips.tolist(),
+        "rotations": rotations,
+        "search": None
+        if search is None
+        else {name: getattr(search, name) for name in ("preferred", "low", "high", "step", "growth", "refine")},
+    }
+
+
+def _indented(value: Any, depth: int = 0) -> str:
+    """JSON with one number list a line: a person reads postures, not columns of digits."""
+    inner, outer = "  " * (depth + 1), "  " * depth
+    if isinstance(value, dict) and value:
+        rows = [f"{inner}{json.dumps(key)}: {_indented(item, depth + 1)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(rows) + f"\n{outer}}}"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "[\n" + ",\n".join(inner + _indented(item, depth + 1) for item in value) + f"\n{outer}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise PosableError(f"{value} cannot be written")
+    return json.dumps(value)

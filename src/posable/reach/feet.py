@@ -1,0 +1,93 @@
+"""Kernels that keep the feet where they stood while the body above them bends."""
+
+from __future__ import annotations
+
+from ..body.limb_kernels import frame_of, in_limb, pose_row, read_row
+from ..compute import kernel
+from ..limb.kernels import FAR, FLEXION, NEAR, base_at, flexed, reach_of, rotations_of, values_of, wrist_of
+from ..limb.search import FOUND, advance, begin
+from ..limb.solve import within
+from ..math.quaternion import axis_angle, mul, rotate_inverse, unit_quat
+from ..math.vector import norm, sub
+from ..skeleton.forward import quat_at, vec_at
+from .model import Figure, Legs, Rows
+
+SHORTEST = 1e-6  # [m]: of a bone where poses move joints
+
+
+@kernel
+def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
+    """A leg as it is in the starting pose. One that starts outside its limits, as captured ones do, is not held to
+    them: it could not even stand still.
+    """
+    place, model = legs.place[side], rows.legs[side, i]
+    first, last = legs.split[side], legs.split[side + 1]
+    positions = rows.positions[0]
+    if rows.offsets.shape[0] > 0:
+        base, mid = vec_at(positions, i, place["base"]), vec_at(positions, i, place["mid"])
+        end = vec_at(positions, i, place["end"])
+        model["upper"], model["lower"] = max(norm(sub(mid, base)), SHORTEST), max(norm(sub(end, mid)), SHORTEST)
+    read_row(
+        i,
+        rows.legs[side],
+        legs.place[side : side + 1],
+        legs.driven[first:last],
+        positions,
+        rows.orientations[0],
+        rows.readings[side],
+        rows.remainders[side],
+    )
+    v = rows.readings[side, i]["values"]
+    base_turn, _, swing = rotations_of((v[0], v[1], v[2], v[3], v[4], v[5], v[6]))
+    posture = (base_turn, abs(v[3]), axis_angle((0.0, 0.0, 1.0), v[4]), swing)
+    if model["limited"] and not within(model, legs.limits[side], figure.curves, posture):
+        model["limited"] = 0
+
+
+@kernel
+def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool:
+    """Turn a leg so that its foot is where and how it stood; whether it can.
+
+    The knee's swivel is searched from the start's, so a body that does not move keeps its legs.
+    """
+    place, model = legs.place[side], rows.legs[side, i]
+    first, last = legs.split[side], legs.split[side + 1]
+    orientations = rows.orientations[1]
+    frame = frame_of(model, place, orientations, i)
+    away = sub(vec_at(rows.positions[0], i, place["end"]), vec_at(rows.positions[1], i, place["base"]))
+    neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+    turn = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, place["end"]), neutral))
+    reach = reach_of(model, rotate_inverse(frame, away))
+    if reach[0] & (FAR | NEAR | FLEXION):
+        return False
+    bend = reach[6]
+    bent = flexed(model, bend)
+    state = begin(model, rows.readings[side, i]["swivel"])
+    base, twist, swing = bent, bent, bent
+    found = False
+    while state[0] < FOUND:
+        turned, stable = base_at(model, reach, state[1])
+        twisted, swung, defined = wrist_of(mul(turned, bent), turn)
+        valid = stable and defined
+        if valid and model["limited"]:
+            valid = within(model, legs.limits[side], figure.curves, (turned, bend, twisted, swung))
+        if valid:
+            base, twist, swing, found = turned, twisted, swung, True
+        state = advance(model, state, valid)
+    if not found:
+        return False
+    values = values_of(model, base, bend, twist, swing)
+    for k in range(7):
+        rows.values[side, i, k] = values[k]
+    pose_row(
+        i,
+        figure.joints,
+        rows.legs[side],
+        legs.place[side : side + 1],
+        legs.driven[first:last],
+        rows.values[side],
+        rows.remainders[side],
+        orientations,
+        rows.rotations[1],
+    )
+    return True

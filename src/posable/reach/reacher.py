@@ -1,0 +1,253 @@
+"""`Reacher`: a hand goes exactly to its target and the body goes with it, the way a behaviour says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..body.limb_kernels import READING
+from ..body.obstacles import self_collision
+from ..compute import PosableError, ShapeError
+from ..compute.types import ArrayLike, Floats, Records
+from ..limb import Target
+from ..skeleton import Pose
+from .answers import HandAnswer, ReachAnswer, reach_answer
+from .behaviour import Behaviour
+from .field import CONSTANT
+from .kernels import bend_rows
+from .model import OPTIONS, TOLD, Rows
+from .prepare import drive_rows, driven_joints, figure_of, legs_of, styles_of
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..collision import Scene
+
+ARMS = ("right_arm", "left_arm")
+BLOCK = 8192  # rows a call of the kernel: scratch for a million bodies at once would not fit
+
+
+class Reacher:
+    """Whole-body reaching (Kallmann 2008, Overall Method). Immutable; behaviours are taken as they are when it is made.
+
+    Args:
+        body: who reaches.
+        right: how the body goes with the right hand; None: that hand is not used.
+        left: the same for the left hand.
+        scene: what to keep out of. Its meshes are asked from Python, a pose at a time.
+        itself: whether the arm keeps out of the body, and the body out of itself.
+        feet: whether both feet stay where they stood.
+        hips: whether the behaviour may move and turn the hips; False for somebody who sits.
+        gaze: how far the head turns to the target, from 0 to 1.
+        raising: whether to take more of the behaviour than the distance asks for when the arm is too short.
+        handedness: what both hands drive goes with the right one (1), with the left (0), or between.
+        margin: to keep away from the scene [m].
+        touching: things of the scene that the hands may touch.
+    """
+
+    def __init__(
+        self,
+        body: Humanoid,
+        right: Behaviour | None = None,
+        left: Behaviour | None = None,
+        scene: Scene | None = None,
+        *,
+        itself: bool = True,
+        feet: bool = True,
+        hips: bool = True,
+        gaze: float = 0.0,
+        raising: bool = True,
+        handedness: float = 0.5,
+        margin: float = 0.0,
+        touching: str | Collection[str] = (),
+    ) -> None:
+        self._check(right, left, gaze, handedness, margin)
+        self.body, self.scene, self.right, self.left = body, scene, right, left
+        self.itself, self.margin, self.touching = itself, margin, touching
+        behaviours = [behaviour for behaviour in (right, left) if behaviour is not None]
+        parts = {part for behaviour in behaviours for part in behaviour.parts}
+        parts |= {"neck", "head"} if gaze > 0.0 else set()
+        parts -= set() if hips else {"hips"}
+        joints = driven_joints(body, parts)
+        self._figure = figure_of(body, drive_rows(body, joints), [one.limb for one in behaviours], scene, itself)
+        self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
+        self._leg_models = np.stack([body.limb(f"{side}_leg").packed for side in ("right", "left")])
+        self._leg_joints = int(np.diff(self._legs.split).max())
+        self._options = self._packed_options(feet, raising, gaze, handedness)
+        self._guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
+
+    def solve(
+        self,
+        right: Target | None = None,
+        left: Target | None = None,
+        *,
+        start: Pose | None = None,
+        weight: float | None = None,
+    ) -> ReachAnswer:
+        """The body that reaches, one or a batch.
+
+        Args:
+            right: where the right hand goes, in the world; its pole says where the elbow turns to.
+            left: where the left hand goes.
+            start: the pose to reach from, one or a batch; the neutral pose when not given.
+            weight: exactly so much of the behaviour, from 0 to 1, instead of what the distance asks for.
+        """
+        start = self.body.neutral_pose if start is None else start
+        self._check_call(start, right, left)
+        if weight is not None and not 0.0 <= weight <= 1.0:
+            raise PosableError(f"weight is {weight}; expected from 0 to 1")
+        shape = np.broadcast_shapes(start.shape, *_shapes(right), *_shapes(left))
+        n = math.prod(shape)
+        bent = [
+            self._bend(shape, start, (right, left), weight, slice(first, min(first + BLOCK, n)))
+            for first in range(0, max(n, 1), BLOCK)
+        ]
+        told = _joined([rows.told for rows in bent]).reshape(shape)
+        pose = Pose(
+            _joined([rows.translation[1] for rows in bent]).reshape(*shape, 3),
+            _joined([rows.rotations[1] for rows in bent]).reshape(*shape, start.joints, 4),
+            None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joints, 3)),
+        )
+        hands: list[HandAnswer | None] = [None, None]
+        for side, target in enumerate((right, left)):
+            if target is not None:
+                searches = _joined([rows.searches[side] for rows in bent]).reshape(*shape, 5)
+                pose, hands[side] = self._place(side, pose, target, told, searches)
+        return reach_answer(pose, start, told, hands[0], hands[1])
+
+    def _place(self, side: int, pose: Pose, target: Target, told: Records, searches: Floats) -> tuple[Pose, HandAnswer]:
+        """One arm of the bent body, solved as any arm is."""
+        placed = self.body.limb(ARMS[side]).place(
+            pose,
+            target,
+            scene=self.scene,
+            itself=self.itself,
+            margin=self.margin,
+            touching=self.touching,
+            searches=searches if self._guided else None,
+        )
+        hand = HandAnswer(
+            placed.status,
+            placed.residual,
+            placed.orientation_residual,
+            placed.swivel,
+            told["wanted"][..., side],
+            told["weight"][..., side],
+        )
+        return placed.pose, hand
+
+    def _bend(
+        self,
+        shape: tuple[int, ...],
+        start: Pose,
+        targets: tuple[Target | None, Target | None],
+        weight: float | None,
+        block: slice,
+    ) -> Rows:
+        """The body of some rows of a batch: bent, its feet held, its arms still as at the start."""
+        options, styles = self._options.copy(), self._styles
+        options["right"], options["left"] = targets[0] is not None, targets[1] is not None
+        if weight is not None:
+            options["raising"] = 0
+            header = styles.header.copy()
+            header["weight"], header["k"], header["edge"] = CONSTANT, weight, 4.0  # beyond every swing: no fading
+            styles = styles._replace(header=header)
+        rows = self._rows(shape, start, targets, block)
+        bend_rows(len(rows.told), options, self._figure, self._legs, styles, rows)
+        return rows
+
+    def _rows(
+        self, shape: tuple[int, ...], start: Pose, targets: tuple[Target | None, Target | None], block: slice
+    ) -> Rows:
+        """Some rows as the kernel takes them: what is given, what comes out, and scratch between."""
+        n, joints, driven = block.stop - block.start, start.joints, len(self._figure.drive)
+        goals = np.zeros((2, n, 3))
+        for side, target in enumerate(targets):
+            if target is not None:
+                goals[side] = _spread(target.position, shape, 3)[block]
+        translation, rotations = np.empty((2, n, 3)), np.empty((2, n, joints, 4))
+        translation[0] = _spread(start.translation, shape, 3)[block]
+        rotations[0] = _spread(start.rotations, shape, joints, 4)[block]
+        offsets = np.empty((0, joints, 3))
+        if start.offsets is not None:
+            offsets = np.ascontiguousarray(_spread(start.offsets, shape, joints, 3)[block])
+        contacts = len(self._figure.pairs) + len(self._figure.outside) * len(self._figure.around)
+        return Rows(
+            goals,
+            translation,
+            rotations,
+            np.empty((2, n, joints, 3)),
+            np.empty((2, n, joints, 4)),
+            offsets,
+            np.empty((n, driven, 4)),
+            np.empty((n, driven)),
+            np.empty((n, 4)),
+            np.empty((n, contacts), np.bool_),
+            np.empty((n, len(self._figure.volumes), 4)),
+            np.empty((2, n, self._styles.keys.shape[1])),
+            np.empty((2, n, 5)),
+            np.repeat(self._leg_models, n, axis=1),
+            np.empty((2, n), READING),
+            np.empty((2, n, self._leg_joints, 4)),
+            np.empty((2, n, 7)),
+            np.zeros(n, TOLD),
+        )
+
+    def _packed_options(self, feet: bool, raising: bool, gaze: float, handedness: float) -> Records:
+        row, roles = np.zeros(1, OPTIONS), self.body.roles
+        row["feet"], row["raising"], row["gaze"], row["handedness"] = feet, raising, gaze, handedness
+        row["margin"], row["soft"] = self.margin, self_collision(self.body).soft if self.itself else 0.0
+        row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
+        for letter, role in (("h", "hips"), ("k", "head")):
+            for axis, value in zip("wxyz", self.body.neutral_orientation(role), strict=True):
+                row[f"{letter}{axis}"] = value
+        return row
+
+    @staticmethod
+    def _check(right: Behaviour | None, left: Behaviour | None, gaze: float, handedness: float, margin: float) -> None:
+        for side, behaviour in (("right", right), ("left", left)):
+            if behaviour is not None and behaviour.limb != f"{side}_arm":
+                raise PosableError(f"{side}= is a behaviour of the {behaviour.limb}; `mirrored()` makes the other one")
+        if right is None and left is None:
+            raise PosableError("a reacher needs a behaviour: right=, left= or both")
+        for name, value in (("gaze", gaze), ("handedness", handedness)):
+            if not 0.0 <= value <= 1.0:
+                raise PosableError(f"{name} is {value}; expected from 0 to 1")
+        if not (math.isfinite(margin) and margin >= 0.0):
+            raise PosableError(f"margin is {margin} m; expected 0 or more")
+
+    def _check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
+        if start.joints != len(self.body.skeleton):
+            raise ShapeError(f"start has {start.joints} joints; this body has {len(self.body.skeleton)}")
+        if right is None and left is None:
+            raise PosableError("give at least one target: right=, left=")
+        for side, target, behaviour in (("right", right, self.right), ("left", left, self.left)):
+            if target is not None and behaviour is None:
+                raise PosableError(f"{side}= has a target, and this reacher no behaviour for that hand")
+
+
+def _joined(arrays: list[Floats]) -> Floats:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _shapes(target: Target | None) -> list[tuple[int, ...]]:
+    """The batch shapes of a target's parts."""
+    shapes = []
+    for name, columns in (("position", 3), ("orientation", 4), ("pole", 3)):
+        value = None if target is None else getattr(target, name)
+        if value is not None:
+            shape = np.shape(value)
+            if not shape or shape[-1] != columns:
+                raise ShapeError(f"the target's {name} has shape {shape}; expected (..., {columns})")
+            shapes.append(shape[:-1])
+    return shapes
+
+
+def _spread(array: ArrayLike, shape: tuple[int, ...], *columns: int) -> Floats:
+    """Rows of a batch, broadcast over the leading axes."""
+    given = np.asarray(array, dtype=np.float64)
+    if given.shape != (*shape, *columns):
+        given = np.broadcast_to(given, (*shape, *columns))
+    return given.reshape(-1, *columns)
