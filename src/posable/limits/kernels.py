@@ -166,7 +166,7 @@ def _is_rotation(q: Quat) -> bool:
 def _split(q: LocalQuat) -> tuple[HalfSwing, float]:
     """(swing, twist angle in [-pi, pi]) of a local rotation with w >= 0; a bone turned straight back has no twist."""
     w, p, r, t = q
-    n = math.hypot(w, t)
+    n = math.sqrt(w * w + t * t)
     if n < STRAIGHT_BACK:
         return (0.0, p, r), 0.0
     c, s = w / n, t / n

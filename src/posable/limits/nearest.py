@@ -84,9 +84,9 @@ def swing_allowed(row: Row, curves: Floats, swing: HalfSwing) -> bool:
     x, y, z = direction_of(swing)
     if kind == CONE:
         psi, _, _ = cone_limit(row, curves, math.atan2(x, y))
-        return math.atan2(math.hypot(x, y), z) <= psi
+        return math.atan2(math.sqrt(x * x + y * y), z) <= psi
     turned = wrapped(math.atan2(-y, z) - row["c1"])
-    return bool(abs(turned) <= row["r1"] and abs(math.atan2(x, math.hypot(y, z))) <= row["r2"])
+    return bool(abs(turned) <= row["r1"] and abs(math.atan2(x, math.sqrt(y * y + z * z))) <= row["r2"])
 
 
 @kernel
