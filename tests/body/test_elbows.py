@@ -21,7 +21,7 @@ def arms_in_the_torso(body, limb, count=400, seed=0, stretched=False):
     rng = np.random.default_rng(seed)
     arm = body.limb(limb, limits=None)
     neutral = body.skeleton.forward(body.neutral_pose)
-    frame, origin = arm._frame(neutral)
+    frame, origin = arm.frame(neutral)
     hands = rng.uniform([-0.35, 0.75, -0.1], [0.35, 1.4, 0.35], (count, 3))
     from posable.math import conjugate, rotate
 

@@ -33,7 +33,7 @@ def hand_through_the_chest(body, limb="right_arm"):
     frames = body.skeleton.forward(body.neutral_pose)
     chest = frames.positions[[body.index("left_upper_arm"), body.index("right_upper_arm")]].mean(axis=0)
     arm = body.limb(limb, limits=None)
-    frame, origin = arm._frame(frames)
+    frame, origin = arm.frame(frames)
     goal = chest - np.array([0.0, 0.12 * body.height / 1.55, 0.0])
     values = arm.solve(rotate(conjugate(frame), goal - origin), swivel=1.2).values
     return arm.pose(body.neutral_pose, values)
@@ -152,7 +152,7 @@ def test_links_in_the_limbs_own_frames_are_where_the_body_has_them(body, limb):
         pose = part.pose(body.neutral_pose, values)
         frames = body.skeleton.forward(pose)
         turns, places = limb_frames(part, values)
-        frame, origin = part._frame(frames)
+        frame, origin = part.frame(frames)
         joint = body.volumes.packed["joint"][made.volumes]
         for field in ("start", "end"):
             world = frames.positions[joint] + rotate(

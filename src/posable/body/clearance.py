@@ -70,12 +70,20 @@ class Clearance:
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
             *(float(margin), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4)), first),
         )
-        told = first >= 0
-        if scene is not None and scene.has_meshes and len(self.outside):
-            volumes = np.ascontiguousarray(self.body.volumes.packed[self.outside])
-            for i in np.flatnonzero(~told):
-                told[i] = scene.meshes_touch(volumes, places[i], turns[i], margin)
-        return told.reshape(frames.positions.shape[:-2])
+        told = (first >= 0).reshape(frames.positions.shape[:-2])
+        if scene is not None and scene.has_meshes:
+            told |= self.touches_meshes(frames, scene, margin, ~told)
+        return np.asarray(told)
+
+    def touches_meshes(self, frames: Frames, scene: Scene, margin: float = 0.0, where: Bools | bool = True) -> Bools:
+        """(...) whether a volume of `outside` comes nearer to a mesh of the scene than `margin` [m]; `where`: asked."""
+        n, places, turns = _flat(frames)
+        told = np.zeros(n, np.bool_)
+        volumes = np.ascontiguousarray(self.body.volumes.packed[self.outside])
+        shape = frames.positions.shape[:-2]
+        for i in np.flatnonzero(np.broadcast_to(where, shape).reshape(n)) if len(volumes) else ():
+            told[i] = scene.meshes_touch(volumes, places[i], turns[i], margin)
+        return told.reshape(shape)
 
     def depth(self, frames: Frames, scene: Scene | None = None, reach: float = REACH) -> Floats:
         """(...) [m] how far the worst contact is sunk in; below 0, how far away the nearest is, at most `reach`.

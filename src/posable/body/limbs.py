@@ -14,6 +14,7 @@ from ..compute.types import ArrayLike, Floats, Ints, Records
 from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
 from ..limb.limb import Collides, common_shape
 from ..limb.model import ROLES, SIDES
+from ..limb.stream import LimbStream
 from ..limits import Limits
 from ..math import conjugate, from_matrix, multiply
 from ..skeleton import Frames, Pose
@@ -59,6 +60,8 @@ class Placement:
     """(...) [rad]."""
     tests: Ints
     """(...): swivels tested."""
+    jumped: bool = False
+    """Whether the elbow or knee leapt; only a stream can tell."""
 
     @property
     def ok(self) -> Any:
@@ -182,6 +185,8 @@ class BodyLimb(Limb):
         margin: float = 0.0,
         touching: str | Collection[str] = (),
         searches: Floats | None = None,
+        stream: LimbStream | None = None,
+        dt: float | None = None,
         **options: Any,
     ) -> Placement:
         """The pose with this limb's end at a target in the world.
@@ -194,9 +199,13 @@ class BodyLimb(Limb):
             margin: how far to keep away from both [m].
             touching: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
-            **options: for `solve`.
+            stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
+            dt: with a stream: [s] since its last step; a frame when not given.
+            **options: for `solve`, or for the stream's `step`.
         """
         aim = self._aim(pose, target)
+        if stream is not None and aim.pose.shape:
+            raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         if searches is not None:
             aim = replace(aim, model=_searching(aim.model, searches))
             options.setdefault("preferred", searches[..., 0])
@@ -209,10 +218,11 @@ class BodyLimb(Limb):
             if aim.pose.shape:
                 return self._place_each(aim, target, scene, itself, margin, touching, searches, options)
             options["collides"] = self._against_meshes(aim, scene, margin, touching, options.get("collides"))
-        answer = self.solve(
-            aim.position, aim.orientation, wrist=aim.reading.values[..., 4:], model=aim.model, **options
-        )
-        return self._put(aim, answer)
+        options |= {"wrist": aim.reading.values[..., 4:], "model": aim.model}
+        if stream is None:
+            return self._put(aim, self.solve(aim.position, aim.orientation, **options))
+        told = stream.step(aim.position, aim.orientation, dt, **options)
+        return replace(self._put(aim, told.answer), jumped=told.jumped)
 
     def _aim(self, pose: Pose, target: Target) -> _Aim:
         """What the solver is asked: everything that a target in the world says in the limb's frame."""
@@ -357,7 +367,7 @@ class BodyLimb(Limb):
         rows["lower"] = np.maximum(np.linalg.norm(end - mid, axis=-1), 1e-6).reshape(-1)
         return rows
 
-    def _frame(self, frames: Frames) -> tuple[Floats, Floats]:
+    def frame(self, frames: Frames) -> tuple[Floats, Floats]:
         """(orientation (..., 4), origin (..., 3)) of the limb's frame in the world."""
         place = self._place[0]
         neutral = np.array([place["cw"], place["cx"], place["cy"], place["cz"]])

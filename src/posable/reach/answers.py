@@ -11,6 +11,8 @@ from ..compute import Status
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton import Pose
 
+REACHED, INVALID = int(Status.REACHED), int(Status.INVALID)
+
 
 @dataclass(frozen=True, eq=False)
 class HandAnswer:
@@ -28,6 +30,8 @@ class HandAnswer:
     """(...) the weight of the behaviour that the target's distance asks for, from 0 to 1."""
     weight: Floats
     """(...) the weight used."""
+    jumped: bool = False
+    """Whether its elbow leapt; only a stream can tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,11 @@ class ReachAnswer:
         return _larger(self.right, self.left, "residual")
 
     @property
+    def jumped(self) -> bool:
+        """Whether an elbow leapt, because no valid posture leads from the last one to this; only a stream can tell."""
+        return any(hand is not None and hand.jumped for hand in (self.right, self.left))
+
+    @property
     def lowered(self) -> Bools:
         """(...) whether less of the behaviour was taken than the distance asks for."""
         return np.asarray(np.not_equal(self.reason, Status.REACHED))
@@ -70,21 +79,24 @@ def reach_answer(
 ) -> ReachAnswer:
     """The answer of a call; rows that are not valid keep the starting pose."""
     hands = [hand for hand in (right, left) if hand is not None]
-    status = np.asarray(told["status"])
+    if not told.shape:
+        statuses = [int(told["status"]), *(int(hand.status) for hand in hands)]
+        status = Status(INVALID if INVALID in statuses else next((one for one in statuses if one != REACHED), REACHED))
+        pose = start if status == INVALID else pose
+        return ReachAnswer(pose, status, right, left, Status(int(told["reason"])), told["tried"])
+    worst = told["status"].copy()
     for hand in hands:
-        status = np.where(status == Status.REACHED, np.asarray(hand.status), status)
-    invalid = np.any([np.asarray(hand.status) == Status.INVALID for hand in hands], axis=0) | (status == Status.INVALID)
-    if np.any(invalid):
-        status = np.where(invalid, Status.INVALID, status)
-        rows = invalid[..., None]
+        worst[(worst == REACHED) | (hand.status == INVALID)] = hand.status[
+            (worst == REACHED) | (hand.status == INVALID)
+        ]
+    invalid = (worst == INVALID)[..., None]
+    if invalid.any():
         pose = Pose(
-            np.where(rows, start.translation, pose.translation),
-            np.where(rows[..., None], start.rotations, pose.rotations),
+            np.where(invalid, start.translation, pose.translation),
+            np.where(invalid[..., None], start.rotations, pose.rotations),
             pose.offsets,
         )
-    if told.shape:
-        return ReachAnswer(pose, status.astype(np.int8), right, left, told["reason"], told["tried"])
-    return ReachAnswer(pose, Status(int(status)), right, left, Status(int(told["reason"])), told["tried"])
+    return ReachAnswer(pose, worst, right, left, told["reason"], told["tried"])
 
 
 def _larger(right: HandAnswer | None, left: HandAnswer | None, name: str) -> Floats:

@@ -143,8 +143,8 @@ def bend_row(i: int, options: Records, figure: Figure, legs: Legs, styles: Style
     if options[0]["feet"]:
         read_leg(i, 0, figure, legs, rows)
         read_leg(i, 1, figure, legs, rows)
-    u = wanted_weight(i, 0, legs, styles, rows) if options[0]["right"] else 0.0
-    v = wanted_weight(i, 1, legs, styles, rows) if options[0]["left"] else 0.0
+    u = options[0]["right_share"] * wanted_weight(i, 0, legs, styles, rows) if options[0]["right"] else 0.0
+    v = options[0]["left_share"] * wanted_weight(i, 1, legs, styles, rows) if options[0]["left"] else 0.0
     gather(i, options[0], figure, styles, rows, (u, v))
     body_contacts(  # somebody who sits touches the chair, and may still lean
         i,
@@ -167,7 +167,7 @@ def bend_row(i: int, options: Records, figure: Figure, legs: Legs, styles: Style
     elif options[0]["raising"] and x == 0.0:
         x, more = raised(i, options, figure, legs, rows)
     look(i, options[0], figure, rows, vec_at(rows.goals, 0 if options[0]["right"] else 1, i))
-    told["status"], told["reason"], told["tried"] = REACHED, reason, 1 + more
+    told["status"], told["reason"], told["tried"], told["adjustment"] = REACHED, reason, 1 + more, x
     told["wanted"][0], told["wanted"][1] = u, v
     told["weight"][0], told["weight"][1] = adjusted(u, x), adjusted(v, x)
 

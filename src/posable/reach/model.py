@@ -22,19 +22,28 @@ neutral orientations of both."""
 
 OPTIONS = np.dtype(
     [(name, "i8") for name in ("right", "left", "feet", "raising", "hips", "head", "neck")]
-    + [(name, "f8") for name in ("most", "handedness", "gaze", "margin", "soft")]
+    + [(name, "f8") for name in ("most", "right_share", "left_share", "handedness", "gaze", "margin", "soft")]
     + [(f"{letter}{axis}", "f8") for letter in "hk" for axis in "wxyz"],
     align=True,
 )
 """One row. Whether each hand has a target, whether the feet are held, whether the weight may be raised; the joints of
-hips, head and neck (-1: none); the adjustment to begin with; how right-handed; how much of the way the head turns to
-the target; the margin to obstacles and how far flesh yields [m]; the neutral orientations of hips and head."""
+hips, head and neck (-1: none); the adjustment to begin with; how much of its weight each hand takes, which grows
+from 0 where a motion begins; how right-handed; how much of the way the head turns to the target; the margin to
+obstacles and how far flesh yields [m]; the neutral orientations of hips and head."""
 
 TOLD = np.dtype(
-    [("status", "i1"), ("reason", "i1"), ("tried", "i4"), ("wanted", "f8", 2), ("weight", "f8", 2)], align=True
+    [
+        ("status", "i1"),
+        ("reason", "i1"),
+        ("tried", "i4"),
+        ("adjustment", "f8"),
+        ("wanted", "f8", 2),
+        ("weight", "f8", 2),
+    ],
+    align=True,
 )
 """What is told of a row: INVALID or REACHED, why the weight was lowered (0: it was not), how many postures were tried,
-and for each hand the weight that its distance asks for and the one that was used."""
+the adjustment used, and for each hand the weight that its distance asks for and the one that was used."""
 
 
 class Figure(NamedTuple):

@@ -138,6 +138,6 @@ def figure_of(body: Humanoid, drive: Records, arms: Sequence[str], scene: Scene 
         np.array(body.limits.curves),
         body.volumes.packed,
         looked_at.pairs,
-        looked_at.outside if len(around) else np.zeros(0, np.int64),
+        looked_at.outside if scene is not None else np.zeros(0, np.int64),
         around,
     )

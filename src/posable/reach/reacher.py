@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..body.clearance import Clearance, clearance
 from ..body.limb_kernels import READING
 from ..body.obstacles import self_collision
 from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
 from ..skeleton import Pose
+from .animate import Duration, Reach, ReachMotion, animate
 from .answers import HandAnswer, ReachAnswer, reach_answer
 from .behaviour import Behaviour
 from .field import CONSTANT
 from .kernels import bend_rows
-from .model import OPTIONS, TOLD, Rows
+from .meshes import keep_out_of_meshes
+from .model import OPTIONS, TOLD, Figure, Rows
 from .prepare import drive_rows, driven_joints, figure_of, legs_of, styles_of
+from .stream import ArmStep, ReachStream, Shares
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -73,6 +77,9 @@ class Reacher:
         joints = driven_joints(body, parts)
         self._figure = figure_of(body, drive_rows(body, joints), [one.limb for one in behaviours], scene, itself)
         self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
+        self._clearance: Clearance | None = None
+        if scene is not None and scene.has_meshes:
+            self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
         self._leg_models = np.stack([body.limb(f"{side}_leg").packed for side in ("right", "left")])
         self._leg_joints = int(np.diff(self._legs.split).max())
         self._options = self._packed_options(feet, raising, gaze, handedness)
@@ -95,9 +102,66 @@ class Reacher:
             weight: exactly so much of the behaviour, from 0 to 1, instead of what the distance asks for.
         """
         start = self.body.neutral_pose if start is None else start
-        self._check_call(start, right, left)
+        self.check_call(start, right, left)
         if weight is not None and not 0.0 <= weight <= 1.0:
             raise PosableError(f"weight is {weight}; expected from 0 to 1")
+        return self.solved(start, (right, left), weight)
+
+    def stream(
+        self, fps: float = 60.0, *, start: Pose | None = None, settle: float = 0.25, speed: float = math.pi
+    ) -> ReachStream:
+        """The reacher with memory, for targets that move.
+
+        Args:
+            fps: steps a second, where a step does not say its time.
+            start: the pose to reach from; the neutral pose when not given.
+            settle: [s] in which the body joins in when a hand gets its first target.
+            speed: the fastest turn of an elbow about the line from shoulder to hand [rad/s].
+        """
+        return ReachStream(self, fps, start, settle, speed)
+
+    def animate(
+        self,
+        right: Target | None = None,
+        left: Target | None = None,
+        *,
+        steps: Sequence[Reach] = (),
+        start: Pose | None = None,
+        fps: float = 60.0,
+        duration: Duration | None = None,
+        hold: float = 0.0,
+        speed: float = math.pi,
+        progress: Callable[[float], None] | None = None,
+    ) -> ReachMotion:
+        """The motion in which the hands go straight to their targets, with the bell-shaped speed of human reaching.
+
+        Args:
+            right: where the right hand goes; its orientation is come to on the shorter way.
+            left: where the left hand goes; both arrive together.
+            steps: a sequence of reaches, instead of the two.
+            start: the pose in which it begins; the neutral pose when not given.
+            fps: frames a second.
+            duration: [s] of a reach, or a function of its distance [m]: `Pace` (the default: 0.6 m/s in the mean, at
+                least 0.25 s), `Fitts`, or your own.
+            hold: [s] to stay at the target.
+            speed: as for `stream`.
+            progress: called with the share done, 0 to 1.
+        """
+        if right is not None or left is not None:
+            if steps:
+                raise PosableError("give right= and left=, or steps=, not both")
+            steps = [Reach(right, left, hold)]
+        return animate(self.stream(fps, start=start, speed=speed), steps, duration, progress)
+
+    def solved(
+        self,
+        start: Pose,
+        targets: tuple[Target | None, Target | None],
+        weight: float | Shares | None = None,
+        arms: Sequence[ArmStep | None] = (None, None),
+    ) -> ReachAnswer:
+        """`solve`, of what is known to be right; with streams of the arms, one step of them."""
+        right, left = targets
         shape = np.broadcast_shapes(start.shape, *_shapes(right), *_shapes(left))
         n = math.prod(shape)
         bent = [
@@ -111,13 +175,21 @@ class Reacher:
             None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joints, 3)),
         )
         hands: list[HandAnswer | None] = [None, None]
-        for side, target in enumerate((right, left)):
+        for side, target in enumerate(targets):
             if target is not None:
                 searches = _joined([rows.searches[side] for rows in bent]).reshape(*shape, 5)
-                pose, hands[side] = self._place(side, pose, target, told, searches)
+                pose, hands[side] = self._place(side, pose, target, told, searches, arms[side])
         return reach_answer(pose, start, told, hands[0], hands[1])
 
-    def _place(self, side: int, pose: Pose, target: Target, told: Records, searches: Floats) -> tuple[Pose, HandAnswer]:
+    def _place(
+        self,
+        side: int,
+        pose: Pose,
+        target: Target,
+        told: Records,
+        searches: Floats,
+        arm: ArmStep | None,
+    ) -> tuple[Pose, HandAnswer]:
         """One arm of the bent body, solved as any arm is."""
         placed = self.body.limb(ARMS[side]).place(
             pose,
@@ -127,6 +199,7 @@ class Reacher:
             margin=self.margin,
             touching=self.touching,
             searches=searches if self._guided else None,
+            **({} if arm is None else arm._asdict()),
         )
         hand = HandAnswer(
             placed.status,
@@ -135,6 +208,7 @@ class Reacher:
             placed.swivel,
             told["wanted"][..., side],
             told["weight"][..., side],
+            placed.jumped,
         )
         return placed.pose, hand
 
@@ -143,26 +217,44 @@ class Reacher:
         shape: tuple[int, ...],
         start: Pose,
         targets: tuple[Target | None, Target | None],
-        weight: float | None,
+        weight: float | Shares | None,
         block: slice,
+        most: float = 0.0,
     ) -> Rows:
-        """The body of some rows of a batch: bent, its feet held, its arms still as at the start."""
+        """The body of some rows of a batch: bent, its feet held, its arms still as at the start.
+
+        `most` is the largest adjustment of the weight to try; below 0 it is lowered.
+        """
         options, styles = self._options.copy(), self._styles
+        options["most"] = most
         options["right"], options["left"] = targets[0] is not None, targets[1] is not None
-        if weight is not None:
+        if isinstance(weight, Shares):
+            options["right_share"], options["left_share"] = weight
+            options["gaze"] *= max(s for s, target in zip(weight, targets, strict=True) if target is not None)
+        elif weight is not None:
             options["raising"] = 0
             header = styles.header.copy()
             header["weight"], header["k"], header["edge"] = CONSTANT, weight, 4.0  # beyond every swing: no fading
             styles = styles._replace(header=header)
-        rows = self._rows(shape, start, targets, block)
-        bend_rows(len(rows.told), options, self._figure, self._legs, styles, rows)
+        figure = self._figure
+        if self.scene is not None:
+            figure = figure._replace(around=self.scene.packed)  # things may have moved
+        rows = self._rows(figure, shape, start, targets, block)
+        bend_rows(len(rows.told), options, figure, self._legs, styles, rows)
+        if self._clearance is not None and most == 0.0:
+            keep_out_of_meshes(self, rows, shape, start, targets, weight, block)
         return rows
 
     def _rows(
-        self, shape: tuple[int, ...], start: Pose, targets: tuple[Target | None, Target | None], block: slice
+        self,
+        figure: Figure,
+        shape: tuple[int, ...],
+        start: Pose,
+        targets: tuple[Target | None, Target | None],
+        block: slice,
     ) -> Rows:
         """Some rows as the kernel takes them: what is given, what comes out, and scratch between."""
-        n, joints, driven = block.stop - block.start, start.joints, len(self._figure.drive)
+        n, joints, driven = block.stop - block.start, start.joints, len(figure.drive)
         goals = np.zeros((2, n, 3))
         for side, target in enumerate(targets):
             if target is not None:
@@ -173,7 +265,7 @@ class Reacher:
         offsets = np.empty((0, joints, 3))
         if start.offsets is not None:
             offsets = np.ascontiguousarray(_spread(start.offsets, shape, joints, 3)[block])
-        contacts = len(self._figure.pairs) + len(self._figure.outside) * len(self._figure.around)
+        contacts = len(figure.pairs) + len(figure.outside) * len(figure.around)
         return Rows(
             goals,
             translation,
@@ -185,7 +277,7 @@ class Reacher:
             np.empty((n, driven)),
             np.empty((n, 4)),
             np.empty((n, contacts), np.bool_),
-            np.empty((n, len(self._figure.volumes), 4)),
+            np.empty((n, len(figure.volumes), 4)),
             np.empty((2, n, self._styles.keys.shape[1])),
             np.empty((2, n, 5)),
             np.repeat(self._leg_models, n, axis=1),
@@ -198,6 +290,7 @@ class Reacher:
     def _packed_options(self, feet: bool, raising: bool, gaze: float, handedness: float) -> Records:
         row, roles = np.zeros(1, OPTIONS), self.body.roles
         row["feet"], row["raising"], row["gaze"], row["handedness"] = feet, raising, gaze, handedness
+        row["right_share"] = row["left_share"] = 1.0
         row["margin"], row["soft"] = self.margin, self_collision(self.body).soft if self.itself else 0.0
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
         for letter, role in (("h", "hips"), ("k", "head")):
@@ -218,7 +311,8 @@ class Reacher:
         if not (math.isfinite(margin) and margin >= 0.0):
             raise PosableError(f"margin is {margin} m; expected 0 or more")
 
-    def _check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
+    def check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
+        """Raise a `PosableError` where a call cannot be meant."""
         if start.joints != len(self.body.skeleton):
             raise ShapeError(f"start has {start.joints} joints; this body has {len(self.body.skeleton)}")
         if right is None and left is None:
