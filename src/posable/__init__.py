@@ -26,7 +26,7 @@ _HOMES = {
     "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
-    "reach": ["Behaviour", "Posture", "ReachAnswer", "Reacher"],
+    "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
-    from .reach import Behaviour, Posture, ReachAnswer, Reacher
+    from .reach import Behaviour, Posture, Reach, ReachAnswer, Reacher
     from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
 
 

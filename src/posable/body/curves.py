@@ -80,7 +80,16 @@ def pulse(t: Floats, peak: float, rise: float, fall: float, hold: float = 0.0, p
     if period is not None:
         s = (s + period / 2) % period - period / 2
     x = np.clip(np.minimum(1.0 + s / rise, 1.0 - (s - hold) / fall), 0.0, 1.0)
-    return np.asarray(x**3 * (10 - 15 * x + 6 * x * x))
+    return minimum_jerk(x)
+
+
+def minimum_jerk(t: ArrayLike) -> Floats:
+    """How far a hand has got, 0 to 1, after a share t of its time, 0 to 1 (Flash and Hogan 1985).
+
+    Its speed is a bell, 1.875 times the mean at its peak half-way; speed and acceleration are zero at both ends.
+    """
+    t = np.asarray(t, dtype=np.float64)
+    return np.asarray(t**3 * (10 - 15 * t + 6 * t * t))
 
 
 def toward(start: Floats, end: Floats, share: Floats) -> Floats:

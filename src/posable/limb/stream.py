@@ -84,18 +84,43 @@ class LimbStream:
                 raise PosableError(f"{name} is {value}; expected a number above 0")
         self.limb, self.fps, self.speed = limb, fps, speed
         self._last: float | None = None
+        self._departed = 0.0
         self._before: _Moment | None = None
 
     def reset(self) -> None:
         """Forget the past: the next step is as the first."""
         self._last = self._before = None
 
-    def step(
-        self, position: ArrayLike, orientation: ArrayLike | None = None, dt: float | None = None, **options: Any
-    ) -> StreamAnswer:
-        """The posture for the next target, `dt` [s] after the last one (a frame when not given).
+    def begin(self, values: ArrayLike, swivel: float) -> None:
+        """Continue from a posture: its seven values and swivel [rad], as `BodyLimb.read` gives them."""
+        given = np.array(values, dtype=np.float64)
+        frames = self.limb.forward(given)
+        self._last = float(swivel)
+        self._before = _Moment(frames.end, given, frames.mid, True)
+        self.depart()
 
-        `options` go to `Limb.solve`; `preferred` is where the swivel would like to be.
+    def depart(self) -> None:
+        """A new way begins here: shares of it, as `step` takes them, count from the swivel of this moment."""
+        self._departed = 0.0 if self._last is None else self._last
+
+    def step(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike | None = None,
+        dt: float | None = None,
+        *,
+        share: float = 1.0,
+        **options: Any,
+    ) -> StreamAnswer:
+        """The posture for the next target.
+
+        Args:
+            position: (3,) [m] in the limb's frame.
+            orientation: (4,) of the end.
+            dt: [s] since the last step; a frame when not given.
+            share: how much of the way from the swivel at `depart` to the wanted one is due by now, from 0 to 1, for
+                an elbow that sets off as gently as its hand.
+            **options: for `Limb.solve`; `preferred` is where the swivel would like to be.
         """
         place = np.asarray(position, dtype=np.float64)
         step = self.speed * (1.0 / self.fps if dt is None else dt)
@@ -111,7 +136,7 @@ class LimbStream:
             if not near._report["found"]:  # its growing steps leapt over what the other search has found
                 near = wanted
             return self._kept(near, abs(float(near.swivel) - self._last) > step, place, step)
-        way = float(wanted.swivel) - self._last
+        way = self._departed + share * (float(wanted.swivel) - self._departed) - self._last
         count = max(1, math.ceil(min(abs(way), step) / SUB_STEP))
         for k in range(1, count + 1):
             swivel = self._last + math.copysign(min(abs(way), step), way) * k / count

@@ -1,8 +1,24 @@
 """Reaching with the whole body: behaviours an artist designs on the swing plane, and the solver that follows them."""
 
+from .animate import Fitts, Pace, Reach, ReachMotion
 from .answers import HandAnswer, ReachAnswer
 from .behaviour import Behaviour, Key, Weight
 from .posture import Posture, drivable_parts
 from .reacher import Reacher
+from .stream import ReachStream
 
-__all__ = ["Behaviour", "HandAnswer", "Key", "Posture", "ReachAnswer", "Reacher", "Weight", "drivable_parts"]
+__all__ = [
+    "Behaviour",
+    "Fitts",
+    "HandAnswer",
+    "Key",
+    "Pace",
+    "Posture",
+    "Reach",
+    "ReachAnswer",
+    "ReachMotion",
+    "ReachStream",
+    "Reacher",
+    "Weight",
+    "drivable_parts",
+]

@@ -1,0 +1,101 @@
+"""Whole-body reaching over time: `ReachStream`, the memory of a reacher.
+
+How the body bends is a continuous function of where the hands go, so it needs no memory. Two things do: the arms, whose
+swivels walk from frame to frame (`limb.stream`), and the beginning. A body at rest has its hands somewhere too, and a
+behaviour may already bend it for a hand that hangs; so what a hand takes of its behaviour grows from nothing when it
+gets its first target, and a motion begins in its starting pose.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..body.curves import minimum_jerk
+from ..compute import PosableError, ShapeError, Status
+from ..limb import Target
+from ..skeleton import Pose
+from .answers import ReachAnswer
+
+if TYPE_CHECKING:
+    from ..limb.stream import LimbStream
+    from .reacher import Reacher
+
+ARMS = ("right_arm", "left_arm")
+
+
+class Shares(NamedTuple):
+    """How much of something each hand has by now, from 0 to 1."""
+
+    right: float = 1.0
+    left: float = 1.0
+
+
+class ArmStep(NamedTuple):
+    """A step of an arm's stream: `BodyLimb.place` takes these."""
+
+    stream: LimbStream
+    dt: float
+    share: float
+
+
+class ReachStream:
+    """A body that follows moving targets; made by `Reacher.stream`. One stream serves one body, from one thread."""
+
+    def __init__(self, reacher: Reacher, fps: float, start: Pose | None, settle: float, speed: float) -> None:
+        if not (math.isfinite(settle) and settle >= 0.0):
+            raise PosableError(f"settle is {settle} s; expected 0 or more")
+        self.reacher, self.fps, self.settle = reacher, fps, settle
+        self.start = reacher.body.neutral_pose if start is None else start
+        if self.start.shape or self.start.joints != len(reacher.body.skeleton):
+            raise ShapeError(
+                f"start has shape {self.start.shape} and {self.start.joints} joints; "
+                f"expected one pose of {len(reacher.body.skeleton)} joints"
+            )
+        self._arms = tuple(reacher.body.limb(name).stream(fps, speed=speed) for name in ARMS)
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the starting pose: the next step is as the first."""
+        self.pose = self.start
+        """The last pose."""
+        self._since: list[float | None] = [None, None]
+
+    def step(self, right: Target | None = None, left: Target | None = None, dt: float | None = None) -> ReachAnswer:
+        """The body for the next targets, `dt` [s] after the last ones (a frame when not given).
+
+        A hand without a target hangs as at the start, or goes with the other hand's behaviour. A target that is not
+        valid holds the body still.
+        """
+        step = 1.0 / self.fps if dt is None else dt
+        shares = []
+        for since in self._since:
+            time = step if since is None else since + step
+            shares.append(1.0 if time >= self.settle else float(minimum_jerk(time / self.settle)))
+        return self.advance((right, left), step, Shares(*shares), Shares(*shares))
+
+    def advance(
+        self, targets: tuple[Target | None, Target | None], dt: float, bodies: Shares, elbows: Shares
+    ) -> ReachAnswer:
+        """As `step`, told what is due by now: of the behaviours, and of the elbows' ways since they departed."""
+        self.reacher.check_call(self.start, *targets)
+        arms: list[ArmStep | None] = [None, None]
+        for side, (target, arm) in enumerate(zip(targets, self._arms, strict=True)):
+            since = self._since[side]
+            self._since[side] = None if target is None else dt if since is None else since + dt
+            if target is not None:
+                arms[side] = ArmStep(arm, dt, elbows[side])
+                if since is None:  # goes on from where it is
+                    reading = self.reacher.body.limb(ARMS[side]).read(self.pose)
+                    arm.begin(reading.values, float(reading.swivel))
+        answer = self.reacher.solved(self.start, targets, bodies, arms)
+        if answer.status is Status.INVALID:
+            answer = replace(answer, pose=self.pose)
+        self.pose = answer.pose
+        return answer
+
+    def depart(self) -> None:
+        """New ways begin here: the elbows' shares count from their swivels of this moment."""
+        for arm in self._arms:
+            arm.depart()
