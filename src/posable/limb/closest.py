@@ -148,10 +148,13 @@ def _nearest_with_bone(
     limb: Any, limits: Records, curves: Floats, bone: Vec3, place: Vec3
 ) -> tuple[Quat, float, float]:
     """(base, |v3|, distance that stays) with the upper bone along `bone` as far as the limits let it."""
-    base = _clamped_base(limb, limits, curves, _bending_towards(limb, bone, place))
-    held = rotate(base, (0.0, 0.0, 1.0))
-    if dot(held, bone) < 1.0 - 1e-14:  # the limits moved the bone: it wants another twist
-        base = _clamped_base(limb, limits, curves, _bending_towards(limb, held, place))
+    base = (1.0, 0.0, 0.0, 0.0)
+    for _ in range(2):  # a loop, so that the clamping is compiled once
+        base = _clamped_base(limb, limits, curves, _bending_towards(limb, bone, place))
+        held = rotate(base, (0.0, 0.0, 1.0))
+        if dot(held, bone) > 1.0 - 1e-14:
+            break
+        bone = held  # the limits moved the bone: it wants another twist
     bend, away = _bent_to(limb, rotate(conj(base), place))
     return base, bend, away
 
