@@ -7,16 +7,16 @@ to the pose. Between them the solver runs as it always does, so every option of 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Records
-from ..limb.solve import INVALID, REACHED, UNREACHABLE
+from ..compute.types import Floats, Records, Vec3
+from ..limb.solve import INVALID
 from ..math.quaternion import conj, mul, rotate, rotate_inverse
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, offset_of, quat_at, vec_at
 from .limb_kernels import frame_of, pose_row, read_row, swivel_of
 
-MISSED = 1e-6  # [m]: further from its target than this, a part has not reached it
 SHORTEST = 1e-6  # [m]: of a bone where poses move joints
 
 
@@ -88,18 +88,28 @@ def put_row(
     orientations: Floats,
     rotations: Floats,
     report: Records,
-    away: Floats,
+    misses: Floats,
 ) -> None:
-    """Row i: the pose's `rotations` with the limb at its values, and how far its end is from the goal [m].
+    """Row i: the pose's `rotations` with the limb at its values, and the way from its end to the goal (N, 3) [m], in
+    the limb's frame: a rig whose bones are not straight lines between its joints misses by what the values cannot say.
 
-    An invalid target leaves the pose as it is. Where a rig's own remainders keep a solved limb from its goal, the
-    report says so.
+    An invalid target leaves the pose as it is.
     """
     if report[i]["status"] == INVALID:
-        away[i] = math.inf
+        for k in range(3):
+            misses[i, k] = math.inf
         return
     pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)
-    place = places[0]
+    end = end_of_chain(i, joints, places[0], offsets, positions, orientations)
+    frame = frame_of(limb[i % limb.shape[0]], places[0], orientations, i)
+    miss = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), end))
+    for k in range(3):
+        misses[i, k] = miss[k]
+
+
+@kernel
+def end_of_chain(i: int, joints: Records, place: Any, offsets: Floats, positions: Floats, orientations: Floats) -> Vec3:
+    """Where a limb's end joint is [m], from its base joint's place and the orientations of the joints between."""
     end = vec_at(positions, i, place["base"])
     j = place["end"]
     while j != place["base"]:
@@ -107,9 +117,7 @@ def put_row(
         bone = rotate(quat_at(orientations, i, parent), offset_of(joints, offsets, i, j))
         end = (end[0] + bone[0], end[1] + bone[1], end[2] + bone[2])
         j = parent
-    away[i] = norm(sub(end, (goals[i, 0], goals[i, 1], goals[i, 2])))
-    if report[i]["status"] == REACHED and away[i] > MISSED:
-        report[i]["status"] = UNREACHABLE
+    return end
 
 
 @batch(rows=256)
@@ -174,7 +182,7 @@ def put_rows(
     orientations: Floats,
     rotations: Floats,
     report: Records,
-    away: Floats,
+    misses: Floats,
 ) -> None:
     """`put_row` over a batch."""
     for i in prange(n):
@@ -192,5 +200,5 @@ def put_rows(
             orientations,
             rotations,
             report,
-            away,
+            misses,
         )

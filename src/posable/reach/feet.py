@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from ..body.limb_kernels import frame_of, in_limb, pose_row, read_row
+from ..body.place_kernels import end_of_chain
 from ..compute import kernel
+from ..compute.types import Quat, Vec3
 from ..limb.kernels import FAR, FLEXION, NEAR, base_at, flexed, reach_of, rotations_of, values_of, wrist_of
 from ..limb.search import FOUND, advance, begin
 from ..limb.solve import within
@@ -13,6 +17,8 @@ from ..skeleton.forward import quat_at, vec_at
 from .model import Figure, Legs, Rows
 
 SHORTEST = 1e-6  # [m]: of a bone where poses move joints
+CORRECTIONS, EXACT = 12, 1e-13
+HELD = 1e-9  # [m]: a foot further than this from where it stood is not held
 
 
 @kernel
@@ -48,21 +54,43 @@ def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
 def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool:
     """Turn a leg so that its foot is where and how it stood; whether it can.
 
-    The knee's swivel is searched from the start's, so a body that does not move keeps its legs.
+    The knee's swivel is searched from the start's, so a body that does not move keeps its legs. What a rig whose bones
+    are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
     """
     place, model = legs.place[side], rows.legs[side, i]
-    first, last = legs.split[side], legs.split[side + 1]
     orientations = rows.orientations[1]
     frame = frame_of(model, place, orientations, i)
-    away = sub(vec_at(rows.positions[0], i, place["end"]), vec_at(rows.positions[1], i, place["base"]))
+    foot = vec_at(rows.positions[0], i, place["end"])
+    aim = rotate_inverse(frame, sub(foot, vec_at(rows.positions[1], i, place["base"])))
+    swivel = rows.readings[side, i]["swivel"]
+    before = math.inf
+    for _ in range(CORRECTIONS):
+        found, swivel = turn_leg(i, side, figure, legs, rows, frame, aim, swivel)
+        if not found:
+            return False
+        end = end_of_chain(i, figure.joints, place, rows.offsets, rows.positions[1], orientations)
+        miss = rotate_inverse(frame, sub(foot, end))
+        if norm(miss) <= EXACT or norm(miss) >= before:
+            break
+        before = norm(miss)
+        aim = (aim[0] + miss[0], aim[1] + miss[1], aim[2] + miss[2])
+    return norm(miss) < HELD
+
+
+@kernel
+def turn_leg(
+    i: int, side: int, figure: Figure, legs: Legs, rows: Rows, frame: Quat, aim: Vec3, swivel: float
+) -> tuple[bool, float]:
+    """(whether a leg can be turned so that its foot is at `aim` in its frame, the knee's swivel [rad]); if so it is."""
+    place, model = legs.place[side], rows.legs[side, i]
     neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
     turn = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, place["end"]), neutral))
-    reach = reach_of(model, rotate_inverse(frame, away))
+    reach = reach_of(model, aim)
     if reach[0] & (FAR | NEAR | FLEXION):
-        return False
+        return False, swivel
     bend = reach[6]
     bent = flexed(model, bend)
-    state = begin(model, rows.readings[side, i]["swivel"])
+    state = begin(model, swivel)
     base, twist, swing = bent, bent, bent
     found = False
     while state[0] < FOUND:
@@ -72,10 +100,10 @@ def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool
         if valid and model["limited"]:
             valid = within(model, legs.limits[side], figure.curves, (turned, bend, twisted, swung))
         if valid:
-            base, twist, swing, found = turned, twisted, swung, True
+            base, twist, swing, found, swivel = turned, twisted, swung, True, state[1]
         state = advance(model, state, valid)
     if not found:
-        return False
+        return False, swivel
     values = values_of(model, base, bend, twist, swing)
     for k in range(7):
         rows.values[side, i, k] = values[k]
@@ -84,10 +112,10 @@ def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool
         figure.joints,
         rows.legs[side],
         legs.place[side : side + 1],
-        legs.driven[first:last],
+        legs.driven[legs.split[side] : legs.split[side + 1]],
         rows.values[side],
         rows.remainders[side],
-        orientations,
+        rows.orientations[1],
         rows.rotations[1],
     )
-    return True
+    return True, swivel
