@@ -23,7 +23,7 @@ from ..body.curves import minimum_jerk
 from ..compute import PosableError, ShapeError, Status
 from ..compute.types import Bools, Floats, Ints
 from ..limb import Target
-from ..math import conjugate, multiply, slerp
+from ..math import slerp
 from ..skeleton import Motion, Pose
 from .answers import ReachAnswer
 from .stream import Shares
@@ -127,13 +127,14 @@ def animate(
     body, fps = stream.reacher.body, stream.fps
     if not steps:
         raise PosableError("nothing to reach: give right=, left= or steps=")
+    usual = Pace() if duration is None else duration
     told = [_Frame(stream.start, Status.REACHED, 0.0, 0.0, False)]
     held: Targets = (None, None)
     arrivals = []
     for number, step in enumerate(steps):
         stream.depart()
         way = _Way.of(body, stream.pose, step, held)
-        count = max(1, round(fps * _seconds(step.duration or duration or Pace(), way.distance)))
+        count = max(1, round(fps * _seconds(usual if step.duration is None else step.duration, way.distance)))
         for k, share in enumerate(minimum_jerk(np.arange(1, count + 1) / count).tolist()):
             targets = way.ends if k + 1 == count else way.at(share)  # the last one to the last bit
             due = Shares(*(share if before is None else 1.0 for before in held))
@@ -181,8 +182,7 @@ class _Place:
     @classmethod
     def of(cls, body: Humanoid, pose: Pose, hand: str) -> _Place:
         frames, joint = body.skeleton.forward(pose), body.index(hand)
-        turned = multiply(frames.orientations[joint], conjugate(body.neutral_orientation(hand)))
-        return cls(frames.positions[joint], turned)
+        return cls(frames.positions[joint], body.canonical_orientation(frames, joint))
 
     def toward(self, end: Target, share: float) -> Target:
         place = (1.0 - share) * self.position + share * np.asarray(end.position)
