@@ -222,7 +222,12 @@ class BodyLimb(Limb):
         if scene is not None and scene.has_meshes:
             if aim.pose.shape:
                 return self._place_each(aim, target, scene, itself, margin, touching, searches, options)
-            options["collides"] = self._against_meshes(aim, scene, margin, touching, options.get("collides"))
+            options["collides"] = self._against_meshes(
+                *(aim.model, aim.world[0], scene, options.get("collides")),
+                margin=margin,
+                touching=touching,
+                held=aim.orientation is not None,
+            )
         options |= {"wrist": aim.reading.values[..., 4:], "model": aim.model}
         if stream is None:
             return self._corrected(aim, self.solve(aim.position, aim.orientation, **options), options)
@@ -362,6 +367,18 @@ class BodyLimb(Limb):
             column("tests", np.int32),
         )
 
+    @property
+    def volumes(self) -> tuple[Records, Records]:
+        """(links, groups) of the body's volumes on this limb, in the frames of its three joints."""
+        from .obstacles import limb_links
+
+        made = limb_links(self.body, self.name)
+        return made.links, made.groups
+
+    def _among_meshes(self, scene: Scene, collides: Collides | None, held: bool) -> Collides:
+        here = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # the scene is in the limb's own frame
+        return self._against_meshes(self.packed, here, scene, collides, held=held)
+
     def _around(
         self, frames: Frames, scene: Scene | None, itself: bool, margin: float, touching: Collection[str]
     ) -> Obstacles:
@@ -373,19 +390,13 @@ class BodyLimb(Limb):
         return Obstacles(made.links, made.groups, flat, margin)
 
     def _against_meshes(
-        self, aim: _Aim, scene: Scene, margin: float, touching: Collection[str], also: Collides | None
+        self, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any
     ) -> Collides:
-        """A test of postures against the meshes of a scene, after a test of the user's own."""
+        """A test of postures against the meshes of a scene, after a test of the user's own; see `LimbAgainstMeshes`."""
         from .limb_meshes import LimbAgainstMeshes
         from .obstacles import limb_links
 
-        meshes = LimbAgainstMeshes(
-            limb_links(self.body, self.name),
-            *(aim.model, aim.world[0], scene),
-            margin=margin,
-            touching=touching,
-            held=aim.orientation is not None,
-        )
+        meshes = LimbAgainstMeshes(limb_links(self.body, self.name), model, world, scene, **options)
         if also is None:
             return meshes
         return lambda values, swivel: also(values, swivel) or meshes(values, swivel)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..collision.kernels import GROUP, OBSTACLE
+from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError
 from ..compute.types import ArrayLike, Floats, Records
@@ -21,6 +21,7 @@ from .search import FOUND, advance, begin
 from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
 
 if TYPE_CHECKING:
+    from ..collision import Scene
     from .preferred import Preference
     from .ranges import LimbRange
     from .stream import LimbStream, TrackAnswer
@@ -141,6 +142,7 @@ class Limb:
         swivel: ArrayLike | None = None,
         preferred: Preferred | None = None,
         wrist: ArrayLike | None = None,
+        scene: Scene | None = None,
         obstacles: Obstacles | None = None,
         collides: Collides | None = None,
         limb_range: LimbRange | None = None,
@@ -157,7 +159,9 @@ class Limb:
             preferred: where the search begins: an angle [rad], one for each target, a function of the positions, a
                 `SwivelTable` or `Sensorimotor()`.
             wrist: (..., 3) [rad] the last three values for targets without an orientation; zero when not given.
-            obstacles: what the limb's volumes must keep out of, in its frame; tested in compiled code.
+            scene: things that the limb must keep out of, placed in the limb's own frame (`body.place` takes scenes of
+                the world). The limb of a body has its volumes; any other is two capsules.
+            obstacles: the same as packed rows, and of its own body (`BodyLimb.obstacles`); tested in compiled code.
             collides: a test of your own, called with (values (7,), swivel) of one target; slower than obstacles. It
                 may answer `HOPELESS` where no other swivel can help.
             limb_range: what such a limb does: targets and swivels outside it are corrected before they are solved.
@@ -171,6 +175,8 @@ class Limb:
         start = self._start(places, swivel, preferred)
         held = STRAIGHT_WRIST if wrist is None else np.asarray(wrist, dtype=np.float64)
         _check_columns(position=(places, 3), orientation=(turned, 4), wrist=(held, 3))
+        if scene is not None:
+            obstacles, collides = self._among(scene, obstacles, collides, orientation is not None)
         goal = places
         if soft > 0.0:
             places = _softened(places, self.length, soft)
@@ -193,6 +199,40 @@ class Limb:
             why = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
             _tell_correction(values, report, self, _rows(goal, shape, 3), job.places, why)
         return LimbAnswer(values.reshape(*shape, 7), report.reshape(shape))
+
+    def _among(
+        self, scene: Scene, obstacles: Obstacles | None, collides: Collides | None, held: bool
+    ) -> tuple[Obstacles, Collides | None]:
+        """What stands in the way once a scene does too; `held`: the end is the same at every swivel."""
+        around = scene.packed[None]
+        if obstacles is None:
+            obstacles = Obstacles(*self.volumes, around)
+        else:
+            rows = np.broadcast_to(around, (len(obstacles.rows), around.shape[1]))
+            obstacles = replace(obstacles, rows=np.concatenate([obstacles.rows, rows], axis=1))
+        return obstacles, self._among_meshes(scene, collides, held) if scene.has_meshes else collides
+
+    def _among_meshes(self, scene: Scene, collides: Collides | None, held: bool) -> Collides:
+        raise PosableError("the scene has meshes; only the limb of a body (`body.limb(name)`) can be kept out of them")
+
+    @property
+    def volumes(self) -> tuple[Records, Records]:
+        """(links, groups) that must keep out of obstacles: a capsule around each bone, a seventh of it thick."""
+        links, groups = np.zeros(2, PACKED), np.zeros(3, GROUP)
+        for joint, length in enumerate((self.upper, self.lower)):
+            radius = length / 7.0
+            links[joint] = (
+                joint,
+                CAPSULE,
+                (0, 0, radius),
+                (0, 0, length - radius),
+                (radius,) * 3,
+                (1, 0, 0, 0),
+                0.5 * length,
+            )
+            groups[joint] = (joint, joint + 1, 1 << joint, 0.0, 0.0, 0.5 * length, 0.5 * length)
+        groups[2]["first"] = groups[2]["last"] = 2
+        return links, groups
 
     def _run(self, job: _Job, mode: int, obstacles: Obstacles | None) -> tuple[Floats, Records]:
         """One call of the kernel: values (n, 7) and reports (n,)."""
