@@ -242,10 +242,24 @@ class BodyLimb(Limb):
         moves by millimetres. What it misses by is added to the aim, at the swivel found, until nothing is missed.
         """
         rotations, misses = self._put(aim, answer)
-        away, position = np.linalg.norm(misses, axis=-1), aim.position
-        report = answer.report
+        report, away = answer.report, np.sqrt((misses * misses).sum(axis=-1))
+        if (away > EXACT).any():
+            rotations, away, report = self._on_target(aim, rotations, misses, report, options)
+        status = report["status"]
+        if (away > MISSED).any():
+            status = np.where((status == Status.REACHED) & (away > MISSED), np.int8(Status.UNREACHABLE), status)
+        told: Any = status if away.shape else Status(int(status))
+        posed = Pose(aim.pose.translation, rotations, aim.pose.offsets)
+        return Placement(posed, told, away, report["turn"], report["swivel"], report["tests"])
+
+    def _on_target(
+        self, aim: _Aim, rotations: Floats, misses: Floats, report: Records, options: dict[str, Any]
+    ) -> tuple[Floats, Floats, Records]:
+        """(rotations, what is missed [m], reports) after aiming again where the solver was right and the rig off."""
+        position, away = aim.position, np.sqrt((misses * misses).sum(axis=-1))
         for _ in range(CORRECTIONS):
-            off = np.isin(report["status"], (Status.REACHED, Status.SINGULAR)) & (away > EXACT)
+            solved = (report["status"] == Status.REACHED) | (report["status"] == Status.SINGULAR)
+            off = solved & (away > EXACT)
             if not off.any():
                 break
             position = position + np.where(off[..., None], misses, 0.0)
@@ -253,17 +267,13 @@ class BodyLimb(Limb):
                 options["preferred"] = report["swivel"]
             again = self.solve(position, aim.orientation, **options)
             tried, missing = self._put(aim, again)
-            better = np.linalg.norm(missing, axis=-1) < away
+            better = np.sqrt((missing * missing).sum(axis=-1)) < away
             if not better.any():
                 break
             rotations = np.where(better[..., None, None], tried, rotations)
-            misses = np.where(better[..., None], missing, misses)
-            report = np.where(better, again.report, report)
-            away = np.linalg.norm(misses, axis=-1)
-        status = np.where((report["status"] == Status.REACHED) & (away > MISSED), Status.UNREACHABLE, report["status"])
-        told: Any = status.astype(np.int8) if away.shape else Status(int(status))
-        posed = Pose(aim.pose.translation, rotations, aim.pose.offsets)
-        return Placement(posed, told, away, report["turn"], report["swivel"], report["tests"])
+            misses, report = np.where(better[..., None], missing, misses), np.where(better, again.report, report)
+            away = np.sqrt((misses * misses).sum(axis=-1))
+        return rotations, away, report
 
     def _aim(self, pose: Pose, target: Target) -> _Aim:
         """What the solver is asked: everything that a target in the world says in the limb's frame."""
