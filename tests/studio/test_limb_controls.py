@@ -203,7 +203,7 @@ def test_each_step_with_an_obstacle_can_be_undone(tab: LimbTab, session: Session
     assert np.allclose(tab.obstacle.scene[NAME].orientation, [1.0, 0.0, 0.0, 0.0])
     assert np.allclose(session.gizmos[NAME].position, first + session.active.place)
     assert session.undo() == "Put a capsule" and tab.obstacle.scene[NAME].kind == "box"
-    assert tab.obstacle._choice.value == "box"
+    assert tab.obstacle._choices[0].value == "box"
     assert session.undo() == "Put a box" and tab.obstacle.now is None
     for _ in range(4):
         session.redo()

@@ -40,6 +40,13 @@ class Standing:
     """(4,)."""
 
 
+def shared_obstacle(session: Session) -> Obstacle:
+    """The obstacle of a session, with a control for it here in the panel: there is one, whichever tab shows it."""
+    obstacle: Obstacle = session.shared.setdefault("obstacle", Obstacle(session))
+    obstacle.add_choice()
+    return obstacle
+
+
 class Obstacle:
     """A box, a sphere or a capsule, chosen in the panel; `scene` has it for the solver. Each step can be undone."""
 
@@ -48,9 +55,15 @@ class Obstacle:
         self.scene = Scene()
         self.now: Standing | None = None
         self._before: Standing | None = None  # what a drag began with
+        self._choices: list[Any] = []
+
+    def add_choice(self) -> None:
+        """A control that chooses it, here in the panel."""
+        session = self._session
         hint = "Something to keep out of; drag its handle to move and turn it"
-        self._choice = session.gui.add_dropdown("Obstacle", (NOTHING, *KINDS), hint=hint)
-        self._choice.on_update(session.guarded(lambda _: self.choose(self._choice.value)))
+        choice = session.gui.add_dropdown("Obstacle", (NOTHING, *KINDS), hint=hint)
+        choice.on_update(session.guarded(lambda _: self.choose(str(choice.value))))
+        self._choices.append(choice)
 
     def choose(self, kind: str) -> None:
         """Have one of `KINDS` where the last one is, or before the body; `NOTHING` takes it away. Can be undone."""
@@ -92,7 +105,8 @@ class Obstacle:
         """Draw it anew, for another body perhaps; without a body there is none."""
         track, body = self._session.active, self._session.body
         self.hide()
-        assign(self._choice, NOTHING if self.now is None else self.now.kind)
+        for choice in self._choices:
+            assign(choice, NOTHING if self.now is None else self.now.kind)
         if self.now is not None and track is not None and body is not None:
             self._build(self.now, track, body)
 

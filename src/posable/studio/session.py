@@ -70,6 +70,7 @@ class Session:
         self.tracks: tuple[Track, ...] = ()
         self.selection: Selection | None = None
         self.gizmos: dict[str, viser.TransformControlsHandle] = {}
+        self.shared: dict[str, Any] = {}  # what several tabs work on, by name
         self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
         self._active: Track | None = None
         self._listeners: list[Callable[[str], None]] = []

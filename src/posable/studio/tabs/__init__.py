@@ -12,6 +12,7 @@ from ..session import Session
 from .limb import LimbTab
 from .play import PlayTab
 from .plot import PlotTab
+from .reach import ReachTab
 
 
 class Tab(Protocol):
@@ -29,7 +30,7 @@ class Tab(Protocol):
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, PlotTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, PlotTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "LimbTab", "PlayTab", "PlotTab", "Tab"]
+__all__ = ["TABS", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "Tab"]

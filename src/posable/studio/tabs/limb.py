@@ -20,7 +20,7 @@ from ...skeleton import Pose
 from ..controls import assign
 from ..goals import Goal, Placing, goal_here
 from ..learned import LearnedRange
-from ..obstacle import Obstacle
+from ..obstacle import shared_obstacle
 from ..orbit import Orbit
 from ..pose_file import PoseFile
 from ..session import Session
@@ -71,7 +71,7 @@ class LimbTab:
         back.on_click(session.guarded(lambda _: self.release()))
         self._swing = SwingPlot(session)
         self.learned = LearnedRange(session)
-        self.obstacle = Obstacle(session)
+        self.obstacle = shared_obstacle(session)
         self.files = PoseFile(session, self.set_back)
         self._orbit = Orbit(session)
         self._leave = session.listen(self._told)

@@ -1,0 +1,210 @@
+"""The posture of a key, joint by joint: sliders in degrees, inside the limits of the body."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import math as pm
+from ..compute.types import Floats
+from .controls import assign
+from .session import Session
+from .theme import plain
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..reach import Behaviour, Posture
+
+TRUNK = (("Forward", 1.0), ("Turn left", 1.0), ("Tilt right", 1.0))
+ARMS = {
+    "left": (("Forward", -1.0), ("Twist in", -1.0), ("Out", 1.0)),
+    "right": (("Forward", -1.0), ("Twist in", 1.0), ("Out", -1.0)),
+}
+"""What a turn about x, y and z does to the trunk and to a hanging arm, and which sign it has."""
+WIDEST = 120
+"""Degrees that a slider reaches where no limit is nearer."""
+SHIFTS = ("Hips left", "Hips up", "Hips ahead")
+FURTHEST = 60
+"""Percent of a leg's length that the hips' sliders reach."""
+NONE = "(none)"
+
+Put = Callable[["Posture | None", str, Hashable], None]
+Subject = Callable[[], "tuple[Humanoid, Behaviour, int] | None"]
+
+
+class KeyEditor:
+    """A folder of the panel with the sliders of one key.
+
+    Args:
+        session: whose panel.
+        subject: tells the body, the behaviour and the key that are edited now, or None.
+        put: called with a posture for the key that is shown (None: the field's), what was done, and a tag that is the
+            same for all changes by one slider.
+    """
+
+    def __init__(self, session: Session, subject: Subject, put: Put) -> None:
+        self._session, self._subject, self._put = session, subject, put
+        self._ranges: dict[tuple[int, str], tuple[tuple[int, int], ...]] = {}
+        gui = session.gui
+        self._folder = gui.add_folder("Posture of the key", visible=False)
+        with self._folder:
+            self._title = gui.add_markdown("")
+            self._part = gui.add_dropdown("Joint", (NONE,), hint="Or click a joint of the body")
+            self._part.on_update(session.guarded(lambda _: self.choose(str(self._part.value))))
+            self._turns = [self._slider(f"{name} [°]", WIDEST, k, self._turned) for k, (name, _) in enumerate(TRUNK)]
+            hint = "Straight: this joint as in the neutral pose. Follow: the key's posture comes from its neighbours"
+            tools = gui.add_button_group("Set to", ("Straight", "Follow"), hint=hint)
+            tools.on_click(session.guarded(lambda event: self._tool(event.target.value)))
+            self._shifts = [self._slider(f"{name} [%]", FURTHEST, k, self._shifted) for k, name in enumerate(SHIFTS)]
+
+    @property
+    def part(self) -> str:
+        """The joint that the sliders turn: "upper_chest"."""
+        return str(self._part.value).replace(" ", "_")
+
+    def choose(self, part: str) -> None:
+        """Have the sliders turn this joint, if the behaviour drives it."""
+        with self._session.lock:
+            words = part.replace("_", " ")
+            if words in self._part.options:
+                assign(self._part, words)
+                self._fill()
+                self._session.changed("pose")
+
+    def show(self) -> None:
+        """Have the sliders where the key has its joints; without a key, none."""
+        found = self._subject()
+        if found is not None:
+            options = tuple(part.replace("_", " ") for part in found[1].parts) or (NONE,)
+            if self._part.options != options:
+                before = str(self._part.value)
+                self._part.options = options
+                kept = before if before in options else ("chest" if "chest" in options else options[0])
+                assign(self._part, kept)
+            self._fill()
+        if self._folder.visible != (found is not None):
+            self._folder.visible = found is not None
+
+    def turn(self, part: str, rotation: Floats, tag: Hashable) -> None:
+        """Turn a joint of the key to a canonical rotation (4,), kept inside the body's limits."""
+        with self._session.lock:
+            if (found := self._subject()) is None:
+                return
+            body, behaviour, key = found
+            kept = body.limits.clamp(part, rotation) if part in body.limits else rotation
+            posture = behaviour.posture(key).turned(**{part: kept})
+            self._put(posture, f"Turn the {part.replace('_', ' ')}", ("turn", key, part, tag))
+
+    def shift(self, hips: Floats, tag: Hashable) -> None:
+        """Shift the hips of the key by (3,) leg lengths."""
+        with self._session.lock:
+            if (found := self._subject()) is not None:
+                _, behaviour, key = found
+                self._put(behaviour.posture(key).shifted(hips), "Shift the hips", ("shift", key, tag))
+
+    def _slider(self, label: str, reach: int, axis: int, moved: Callable[[int], None]) -> Any:
+        slider = self._session.gui.add_slider(label, min=-reach, max=reach, step=1, initial_value=0)
+        slider.on_update(self._session.guarded(lambda _: moved(axis)))
+        return slider
+
+    def _turned(self, axis: int) -> None:
+        with self._session.lock:
+            if (found := self._subject()) is None or self.part not in found[1].parts:
+                return
+            _, behaviour, key = found
+            angles = _angles(behaviour.posture(key), self.part)
+            wanted = float(self._turns[axis].value)
+            if round(angles[axis]) != round(wanted):  # else a message that came late, or an echo
+                angles[axis] = wanted
+                signs = np.array([sign for _, sign in _names(self.part)])
+                self.turn(self.part, pm.exp(np.radians(angles) * signs), axis)
+
+    def _shifted(self, axis: int) -> None:
+        with self._session.lock:
+            if (found := self._subject()) is None:
+                return
+            _, behaviour, key = found
+            hips = np.array(behaviour.posture(key).hips)
+            wanted = float(self._shifts[axis].value)
+            if round(100.0 * hips[axis]) != round(wanted):
+                hips[axis] = wanted / 100.0
+                self.shift(hips, axis)
+
+    def _tool(self, which: str) -> None:
+        with self._session.lock:
+            if (found := self._subject()) is None:
+                return
+            _, behaviour, _ = found
+            if which == "Follow":
+                self._put(None, "Let the key follow", None)
+            elif self.part in behaviour.parts:
+                self.turn(self.part, np.array([1.0, 0.0, 0.0, 0.0]), None)
+
+    def _fill(self) -> None:
+        """Everything in the folder as the key has it; only what differs is sent."""
+        if (found := self._subject()) is None:
+            return
+        body, behaviour, key = found
+        posture, key_now = behaviour.posture(key), behaviour.key(key)
+        kind = "an outer key" if key_now.outer else f"key {key}"
+        state = " · follows the field until you change it" if key_now.posture is None else ""
+        title = f"**{plain(key_now.name) if key_now.name else kind}**{state}"
+        if self._title.content != title:
+            self._title.content = title
+        if self.part in behaviour.parts:
+            angles, names = _angles(posture, self.part), _names(self.part)
+            spans = self._range(body, self.part)
+            for slider, (name, _), angle, span in zip(self._turns, names, angles, spans, strict=True):
+                _set(slider, f"{name} [°]", round(float(angle)), *span)
+        for slider, share, name in zip(self._shifts, posture.hips, SHIFTS, strict=True):
+            _set(slider, f"{name} [%]", round(100.0 * float(share)), -FURTHEST, FURTHEST)
+
+    def _range(self, body: Humanoid, part: str) -> tuple[tuple[int, int], ...]:
+        """How far each of three turns alone stays inside the limits [degrees]."""
+        key = (id(body), part)
+        if key not in self._ranges:
+            spans = []
+            for axis, (_, sign) in enumerate(_names(part)):
+                degrees = np.arange(-WIDEST, WIDEST + 1)
+                turns = np.zeros((len(degrees), 3))
+                turns[:, axis] = sign * np.radians(degrees)
+                inside = np.ones(len(degrees), dtype=bool)
+                if part in body.limits:
+                    inside = body.limits.contains(part, pm.exp(turns), tolerance=1e-3)
+                out = degrees[~inside]
+                low, high = out[out < 0], out[out > 0]
+                spans.append(
+                    (int(low.max()) + 1 if len(low) else -WIDEST, int(high.min()) - 1 if len(high) else WIDEST)
+                )
+            self._ranges[key] = tuple(spans)
+        return self._ranges[key]
+
+
+def _names(part: str) -> tuple[tuple[str, float], ...]:
+    return ARMS.get(part.partition("_")[0], TRUNK)
+
+
+def _angles(posture: Posture, part: str) -> Floats:
+    """(3,) the rotation vector of a part [degrees], with the signs of its sliders."""
+    turn = np.asarray(pm.log(posture.rotation(part)), dtype=np.float64)
+    return np.asarray(np.degrees(turn) * np.array([sign for _, sign in _names(part)]))
+
+
+def _set(slider: Any, label: str, value: int, low: int, high: int) -> None:
+    low, high = min(low, value, -1), max(high, value, 1)
+    if slider.label != label:
+        slider.label = label
+    # A slider's value must lie inside its ends at every moment.
+    if slider.min > low:
+        slider.min = low
+    if slider.max < high:
+        slider.max = high
+    if not math.isclose(slider.value, value):
+        assign(slider, value)
+    if slider.min != low:
+        slider.min = low
+    if slider.max != high:
+        slider.max = high

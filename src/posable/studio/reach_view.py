@@ -1,0 +1,105 @@
+"""What the reach tab draws of a behaviour: the plane in the panel, the sphere in the scene, the map of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..compute.types import Floats, Ints
+from .controls import assign
+from .reach_sphere import ReachSphere
+from .reach_telling import map_legend
+from .session import Session
+from .swing_plane import Stroke, SwingPlane
+
+if TYPE_CHECKING:
+    from ..reach import Behaviour
+
+
+class ReachView:
+    """The plane, the sphere, and the controls that say what of them is seen.
+
+    Args:
+        session: whose panel and scene.
+        stroke: called with what a pointer does on the plane.
+        choose_key: called with the key whose ball was clicked.
+        set_distance: called with the distance [arm lengths] that was chosen.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        stroke: Callable[[Stroke], None],
+        choose_key: Callable[[int], None],
+        set_distance: Callable[[float], None],
+    ) -> None:
+        self._session = session
+        self._choose_key, self._set_distance = choose_key, set_distance
+        self.plane = SwingPlane(session, stroke)
+        self.sphere = ReachSphere(session, choose_key)
+
+    def add_controls(self) -> None:
+        """The controls, here in the panel."""
+        session, gui = self._session, self._session.gui
+        hint = "Of the target from the shoulder, in arm lengths"
+        self._distance = gui.add_slider("Distance", min=0.1, max=1.8, step=0.01, initial_value=0.85, hint=hint)
+        self._distance.on_update(session.guarded(lambda _: self._set_distance(float(self._distance.value))))
+        hint = "Reaches all over the plane, at this distance: where the hand gets there, and what keeps it away"
+        self._map = gui.add_checkbox("Where it fails", False, hint=hint)
+        self._legend = gui.add_markdown("", visible=False)
+        self._outer = gui.add_checkbox("Outer keys", False, hint="The four around the ellipse, which stay there")
+        self._on_sphere = gui.add_checkbox("Sphere", True, hint="Draw the plane around the shoulder, too")
+        for control in (self._map, self._outer, self._on_sphere):
+            control.on_update(session.guarded(lambda _: session.changed("pose")))
+
+    @property
+    def mapping(self) -> bool:
+        """Whether the map of failures is asked for."""
+        return bool(self._map.value)
+
+    def show(self, *, map: bool | None = None, outer: bool | None = None, sphere: bool | None = None) -> None:
+        """Have parts of it seen, or not; what is not given stays."""
+        for control, wanted in ((self._map, map), (self._outer, outer), (self._on_sphere, sphere)):
+            if wanted is not None:
+                assign(control, wanted)
+        self._session.changed("pose")
+
+    def draw(
+        self,
+        behaviour: Behaviour,
+        frame: tuple[Floats, Floats],
+        distance: float,
+        length: float,
+        *,
+        swing: Floats,
+        chosen: int | None,
+        map: tuple[Floats, Ints] | None,
+    ) -> None:
+        """Draw a behaviour.
+
+        Args:
+            behaviour: which.
+            frame: of the arm: orientation (4,) and origin (3,) on the stage [m].
+            distance: of the target [m].
+            length: of the arm [m].
+            swing: (2,) of the target [rad].
+            chosen: the key that is edited.
+            map: swings (N, 2) [rad] and statuses (N,).
+        """
+        outer = bool(self._outer.value)
+        self.plane.draw(behaviour, chosen=chosen, target=swing, outer=outer, map=map)
+        if self._on_sphere.value:
+            self.sphere.draw(behaviour, frame, distance, chosen=chosen, outer=outer, map=map)
+        else:
+            self.sphere.hide()
+        shown = round(min(max(distance / length, self._distance.min), self._distance.max), 2)
+        if abs(self._distance.value - shown) > 0.006:
+            assign(self._distance, shown)
+        legend = "" if map is None else map_legend(map[1])
+        if self._legend.content != legend:
+            self._legend.content, self._legend.visible = legend, bool(legend)
+
+    def hide(self) -> None:
+        """Draw nothing."""
+        self.plane.hide()
+        self.sphere.hide()

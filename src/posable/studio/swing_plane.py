@@ -1,0 +1,270 @@
+"""The swing plane of a behaviour as a drawing that can be clicked: its ellipse, triangles and keys.
+
+A point of the plane is a swing: a direction from the shoulder. The middle is straight out to the side, and the plane
+lies as on a figure seen from before: up is up, and the body's left is to the right, so that a right arm has what is
+behind it at the left edge, what is ahead of it in the right half, and the other side of the body at the right edge.
+
+The drawing is SVG in the panel. viser tells nothing of clicks on it, so the drawing writes what the pointer does into a
+text field beside it, which is hidden; each message is complete in itself, because a browser may leave some out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import math as pm
+from ..compute.types import ArrayLike, Floats, Ints
+from .orbit import COLOURS
+from .session import Session
+from .swing import AREA, EDGE, FAINT, TEXT
+
+if TYPE_CHECKING:
+    from ..reach import Behaviour, Key
+
+MARK = "plane:"
+LEFT, RIGHT, TOP, BOTTOM = 24.0, 8.0, 8.0, 16.0  # room around the outer keys for marks and words [degrees]
+CHOSEN, FREE, TARGET = "#d6703e", "#8aa9ba", "#222831"
+"""Colours of the key that is edited, of keys that follow the field, and of the target."""
+
+# The text field is found by its value, which always begins with MARK.
+_SEND = (
+    "(function(e,s,phase){const p=new DOMPoint(e.clientX,e.clientY).matrixTransform(s.getScreenCTM().inverse());"
+    "const n=v=>v.toFixed(2);"
+    "if(phase==='down')window.posablePlane={id:Math.floor(Math.random()*1e9),key:e.target.dataset.key||'-',x:p.x,y:p.y};"
+    "const g=window.posablePlane;if(!g)return;"
+    f"const i=document.querySelector('input[value^=\\'{MARK}\\']');if(!i)return;"
+    "const words=[g.id,Math.round(performance.now()*10),phase,g.key,n(g.x),n(g.y),n(p.x),n(p.y)];"
+    "Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set.call"
+    f"(i,'{MARK}'+words.join(' '));i.dispatchEvent(new Event('input',{{bubbles:true}}));"
+    "if(phase==='up')window.posablePlane=null;})"
+)
+_HANDLERS = (
+    f"onpointerdown=\"this.setPointerCapture(event.pointerId);{_SEND}(event,this,'down')\" "
+    f"onpointermove=\"if(event.buttons){_SEND}(event,this,'move')\" "
+    f"onpointerup=\"{_SEND}(event,this,'up')\""
+)
+_HIDDEN = f'<style>.mantine-Flex-root:has(> * input[value^="{MARK}"]){{display:none}}</style>'
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """What a pointer did on the plane, from when it was pressed on."""
+
+    id: int
+    """The same as long as it stays pressed."""
+    stamp: int
+    """Greater with each message of a stroke."""
+    ended: bool
+    key: int | None
+    """The key on which it was pressed."""
+    start: tuple[float, float]
+    """Swing [rad] where it was pressed."""
+    now: tuple[float, float]
+    """Swing [rad] where it is."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether it went far enough to be more than a click."""
+        return math.dist(self.start, self.now) > math.radians(1.5)
+
+
+def read_stroke(text: str) -> Stroke | None:
+    """A stroke from what the drawing wrote; None for anything else."""
+    words = text.removeprefix(MARK).split()
+    if not text.startswith(MARK) or len(words) != 8:
+        return None
+    try:
+        x0, y0, x, y = (math.radians(float(word)) for word in words[4:])
+        key = None if words[3] == "-" else int(words[3])
+        stroke = Stroke(int(words[0]), int(words[1]), words[2] == "up", key, (y0, x0), (y, x))
+    except ValueError:
+        return None
+    return stroke if all(map(math.isfinite, (x0, y0, x, y))) else None
+
+
+class SwingPlane:
+    """The drawing in the panel.
+
+    Args:
+        session: whose panel.
+        act: called with each stroke of a pointer, once for each message.
+    """
+
+    def __init__(self, session: Session, act: Callable[[Stroke], None]) -> None:
+        self._act, self._last = act, (-1, -1)
+        self._text = session.gui.add_text("plane", MARK)
+        self._text.on_update(session.guarded(self._received))
+        self._html = session.gui.add_html(_HIDDEN)
+
+    def draw(
+        self,
+        behaviour: Behaviour,
+        *,
+        chosen: int | None,
+        target: ArrayLike | None,
+        outer: bool,
+        map: tuple[Floats, Ints] | None = None,
+    ) -> None:
+        """Draw a behaviour.
+
+        Args:
+            behaviour: its ellipse, triangles and keys.
+            chosen: the key that is edited.
+            target: (2,) swing of the target [rad].
+            outer: whether the four outer keys and what lies outside of the ellipse are drawn.
+            map: swings (N, 2) [rad] and statuses (N,), drawn as dots.
+        """
+        content = _HIDDEN + plane_drawing(behaviour, chosen, target, outer, map)
+        if self._html.content != content:
+            self._html.content = content
+
+    def hide(self) -> None:
+        """Draw nothing."""
+        if self._html.content != _HIDDEN:
+            self._html.content = _HIDDEN
+
+    def _received(self, event: Any) -> None:
+        stroke = read_stroke(str(event.target.value))
+        # Messages are handled on several threads and may overtake each other.
+        if stroke is None or (stroke.id == self._last[0] and stroke.stamp <= self._last[1]):
+            return
+        self._last = (stroke.id, stroke.stamp)
+        self._act(stroke)
+
+
+def plane_drawing(
+    behaviour: Behaviour,
+    chosen: int | None,
+    target: ArrayLike | None,
+    outer: bool,
+    map: tuple[Floats, Ints] | None,
+) -> str:
+    """The plane as SVG, in degrees: x is the swing about y, y the swing about x."""
+    (cx, cy), (rx, ry) = np.degrees(behaviour.ellipse.centre), np.degrees(behaviour.ellipse.radii)
+    x, y, wide, high = cy - 1.05 * ry, cx - 1.05 * rx, 2.1 * ry, 2.1 * rx
+    box = (x - LEFT, y - TOP, wide + LEFT + RIGHT, high + TOP + BOTTOM)
+    shape = f'cx="{cy:.1f}" cy="{cx:.1f}" rx="{ry:.1f}" ry="{rx:.1f}"'
+    clip = "" if outer else ' clip-path="url(#posable-ellipse)"'
+    keys = [key for key in behaviour.keys if outer or not key.outer]
+    parts = [
+        f'<clipPath id="posable-ellipse"><ellipse {shape}/></clipPath>',
+        f'<rect x="{box[0]:.1f}" y="{box[1]:.1f}" width="{box[2]:.1f}" height="{box[3]:.1f}" fill-opacity="0"/>',
+        f'<ellipse class="ellipse" {shape} fill="{AREA}" fill-opacity="0.75" stroke="{EDGE}" stroke-width="1.2"/>',
+        _directions(behaviour.limb, x, y, wide, high),
+        f"<g{clip}>{_triangles(behaviour)}</g>",
+        *([] if map is None else [_dots(*map)]),
+        *([] if target is None else [_target(np.degrees(np.asarray(target, dtype=np.float64)))]),
+        *(_key(key, key.id == chosen) for key in keys),
+    ]
+    title = behaviour.limb.replace("_", " ")
+    return (
+        f'<svg class="swing-plane" data-limb="{behaviour.limb}" role="img" aria-label="swing plane of the {title}" '
+        f'viewBox="{" ".join(f"{side:.1f}" for side in box)}" font-size="7.5" fill="{TEXT}" '
+        'style="width: 100%; max-height: 310px; display: block; touch-action: none; user-select: none; '
+        f'cursor: crosshair" {_HANDLERS}>{"".join(parts)}</svg>'
+    )
+
+
+def _directions(limb: str, x: float, y: float, wide: float, high: float) -> str:
+    """Lines of equal height and of equal way around, every 45 degrees, and what they are called."""
+    around = {-45: "behind", 0: "side", 45: "", 90: "ahead"}
+    level = {-90: "up", -45: "", 0: "level", 45: "", 90: "down"}
+    parts = []
+    for at, word in around.items():
+        place = at if limb == "right_arm" else -at
+        parts.append(
+            f'<line x1="{place}" x2="{place}" y1="{y:.1f}" y2="{y + high:.1f}" stroke="{FAINT}" stroke-width="0.5"/>'
+            f'<text x="{place}" y="{y + high + 11:.1f}" text-anchor="middle">{word}</text>'
+        )
+    for at, word in level.items():
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x + wide:.1f}" y1="{at}" y2="{at}" stroke="{FAINT}" stroke-width="0.5"/>'
+            f'<text x="{x - 3:.1f}" y="{at + 2.5}" text-anchor="end">{word}</text>'
+        )
+    return "".join(parts)
+
+
+def _triangles(behaviour: Behaviour) -> str:
+    at = {key.id: (math.degrees(key.at[1]), math.degrees(key.at[0])) for key in behaviour.keys}
+    edges = sorted({tuple(sorted(pair)) for a, b, c in behaviour.triangles for pair in ((a, b), (b, c), (c, a))})
+    return "".join(
+        f'<line class="edge" x1="{at[a][0]:.1f}" y1="{at[a][1]:.1f}" x2="{at[b][0]:.1f}" y2="{at[b][1]:.1f}" '
+        f'stroke="{EDGE}" stroke-width="0.7" stroke-opacity="0.7"/>'
+        for a, b in edges
+    )
+
+
+def _key(key: Key, chosen: bool) -> str:
+    """A ball with a wider rim that takes clicks; hollow while the key follows the field, square for outer ones."""
+    x, y = math.degrees(key.at[1]), math.degrees(key.at[0])
+    fill = CHOSEN if chosen else ("white" if key.posture is None else (FREE if key.outer else EDGE))
+    size = 4.6 if chosen else 3.6
+    ink = CHOSEN if chosen else EDGE
+    mark = (
+        f'<rect x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size}" height="{2 * size}"'
+        if key.outer
+        else f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}"'
+    )
+    return (
+        f'<g class="key" data-key="{key.id}" style="cursor: grab">'
+        f'{mark} data-key="{key.id}" fill="{fill}" stroke="{ink}" stroke-width="1.2"/>'
+        f'<circle data-key="{key.id}" cx="{x:.1f}" cy="{y:.1f}" r="8" fill-opacity="0"/></g>'
+    )
+
+
+def _target(at: Floats) -> str:
+    x, y = at[1], at[0]
+    return (
+        f'<g class="target" stroke="{TARGET}" stroke-width="1.1" fill="none" pointer-events="none">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5.2"/>'
+        f'<path d="M{x - 8:.1f} {y:.1f}h16M{x:.1f} {y - 8:.1f}v16"/></g>'
+    )
+
+
+def _dots(swings: Floats, status: Ints) -> str:
+    """A dot for each swing in the colour of its status; one group for each colour keeps the drawing small."""
+    groups = []
+    for which in np.unique(status):
+        colour = bytes(COLOURS[int(which)]).hex()
+        dots = "".join(f'<circle cx="{y:.0f}" cy="{x:.0f}" r="2"/>' for x, y in np.degrees(swings[status == which]))
+        groups.append(f'<g class="map" data-status="{int(which)}" fill="#{colour}" fill-opacity="0.6">{dots}</g>')
+    return f'<g pointer-events="none">{"".join(groups)}</g>'
+
+
+def direction_of(swing: ArrayLike) -> Floats:
+    """(..., 3) unit vectors in the arm's frame of swings (..., 2) [rad]."""
+    given = np.asarray(swing, dtype=np.float64)
+    turned = pm.exp(np.concatenate([given, np.zeros((*given.shape[:-1], 1))], axis=-1))
+    return np.asarray(pm.rotate(turned, np.array([0.0, 0.0, 1.0])))
+
+
+def swing_of(direction: ArrayLike) -> Floats:
+    """(..., 2) swings [rad] of vectors (..., 3) in the arm's frame; straight back is (pi, 0)."""
+    x, y, z = np.moveaxis(np.asarray(direction, dtype=np.float64), -1, 0)
+    across = np.hypot(x, y)
+    angle = np.arctan2(across, z)
+    far = np.where(across > 0.0, across, 1.0)
+    return np.stack([np.where(across > 0.0, -angle * y / far, angle), angle * x / far], axis=-1)
+
+
+def grid_of(behaviour: Behaviour, count: int = 26) -> Floats:
+    """(N, 2) swings [rad] on a grid over the ellipse, `count` along its longer axis."""
+    (cx, cy), (rx, ry) = behaviour.ellipse.centre, behaviour.ellipse.radii
+    step = 2.0 * max(rx, ry) / count
+    xs, ys = (np.arange(-np.floor(r / step), np.floor(r / step) + 1) * step for r in (rx, ry))
+    x, y = (values.ravel() for values in np.meshgrid(xs, ys, indexing="ij"))
+    inside = (x / rx) ** 2 + (y / ry) ** 2 <= 1.0
+    return np.stack([cx + x[inside], cy + y[inside]], axis=-1)
+
+
+def pieces(lines: Sequence[tuple[ArrayLike, ArrayLike]], count: int = 24) -> Floats:
+    """(N, 2, 2) straight lines of the plane, between swings [rad], cut into pieces: on the sphere they are curved."""
+    share = np.linspace(0.0, 1.0, count + 1)[:, None]
+    ways = np.array([(1.0 - share) * np.asarray(a) + share * np.asarray(b) for a, b in lines])
+    ways = ways.reshape(-1, count + 1, 2)
+    return np.stack([ways[:, :-1], ways[:, 1:]], axis=2).reshape(-1, 2, 2)
