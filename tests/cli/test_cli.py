@@ -50,6 +50,14 @@ def test_json_can_go_to_the_terminal_alone(posable, walk: Path):
     assert json.loads(out)["file"] == str(walk)
 
 
+def test_convert_puts_a_motion_on_a_character(posable, data_dir: Path, tmp_path: Path):
+    character = data_dir / "characters" / "CesiumMan.glb"
+    bare, worn = tmp_path / "bare.npz", tmp_path / "worn.glb"
+    assert posable("convert", character, bare)[0] == 0
+    assert posable("convert", bare, worn, "--character", character)[0] == 0
+    assert ps.load(worn).skeleton.character.meshes and ps.load(bare).skeleton.character is None
+
+
 def test_convert_keeps_the_motion(posable, walk: Path, tmp_path: Path):
     there, back = tmp_path / "walk.glb", tmp_path / "back.bvh"
     assert posable("convert", walk, there)[0] == 0

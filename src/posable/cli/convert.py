@@ -24,15 +24,14 @@ def convert(
     json: JsonOption = None,
 ) -> None:
     """Write a motion in another format."""
-    from ..formats import load, save
+    from ..formats import save
 
     motion = read(file, scale, fps, first_frame, repair, animation)
     if resample is not None:
         motion = motion.resampled(resample)
     options: dict[str, Any] = {}
     if character is not None:
-        with busy(f"reading {character.name}"):
-            options["character"] = load(character)
+        options["character"] = character
     with busy(f"writing {output.name}"):
         save(motion, output, **options)
     facts = {

@@ -89,7 +89,8 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
         yield lambda done: bar.update(task, completed=done)
     finally:
         timer.cancel()
-        bar.stop()
+        if bar.live.is_started:  # else stopping it prints an empty line
+            bar.stop()
 
 
 def say(text: str) -> None:
