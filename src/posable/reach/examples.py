@@ -1,32 +1,174 @@
-"""The behaviours that come with Posable, made by formula: normal, tired, energetic."""
+"""The behaviours that come with Posable: normal, tired, energetic.
+
+Each is a table of postures that a person can read and change: where on the swing plane of the right arm, and how far
+the hips shift, pelvis, trunk and head turn, and the free arm goes along when the hand reaches as far as it can in that
+direction. The knees follow from the hips, since the feet stay. The left arm's behaviours are mirror images.
+
+Decided with numbers:
+
+- The weight eases in over more than two arm lengths (k well below the paper's 0.8), because a crouch to the floor is
+  worth more than an arm: at the length of the arm little of it is needed, and a hand that hangs asks for next to none.
+- Hips always sink a little, so that straight legs can follow any turn of the pelvis.
+- The free arm keeps clear of the thigh, so that the body stands at any weight and none need be taken back.
+- Keys stand at the four ends of the ellipse: no thin triangle with two outer keys then reaches into it, and the driven
+  joints turn by less than 2 mrad for each millimetre of the target.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..body.canonical import other_side
+from ..body.curves import yaw_pitch_roll
 from ..compute import UnknownNameError
-from ..math import exp
+from ..compute.types import Floats
+from ..math import exp, log, multiply
 from .behaviour import Behaviour, Weight
-from .posture import Posture, drivable_parts
+from .posture import Posture
 
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-EXAMPLES = {"normal": 1.0, "tired": 1.6, "energetic": 0.8}
+Three = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Stance:
+    """A key of the right arm's table. Turns in degrees: bow forward, turn to the left, lean to the right."""
+
+    at: tuple[float, float]
+    """Swing [degrees]: (90, 0) is down, (-90, 0) up, (0, 0) to the right, (0, 90) ahead, beyond that across."""
+    hips: Three
+    """How far the hips shift: to the left, up, ahead, in hundredths of a leg."""
+    pelvis: Three
+    trunk: Three
+    """Of the whole trunk, from pelvis to shoulders."""
+    head: Three
+    """Against the trunk."""
+    free: Three
+    """The left arm against the trunk: upper arm ahead and out, elbow bent."""
+    shoulder: tuple[float, float] = (0.0, 0.0)
+    """The clavicle of the reaching arm: ahead, up."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """A behaviour as a table."""
+
+    k: float
+    """Of its smooth weight."""
+    stances: dict[str, Stance]
+
+
+NORMAL = {
+    "up": Stance((-90, 35), (0, -2, 1), (0, 3, -2), (-3, 5, -12), (-16, -3, 4), (0, 20, 10), (4, 12)),
+    "up ahead": Stance((-55, 62), (1, -2, -2), (8, 8, -2), (6, 24, -5), (-16, -8, 2), (2, 16, 14), (10, 10)),
+    "up aside": Stance((-48, -5), (-5, -3, 0), (0, -3, 3), (0, -5, 10), (-8, -14, 0), (2, 12, 12), (-2, 10)),
+    "up across": Stance((-45, 98), (-2, -3, 0), (4, 14, -2), (6, 38, -6), (-12, 14, 2), (-4, 16, 18), (12, 8)),
+    "ahead": Stance((0, 85), (1, -6, -10), (26, 10, 0), (24, 28, 0), (-28, -16, 0), (-4, 14, 20), (14, 2)),
+    "across": Stance((5, 115), (-2, -5, -3), (10, 18, -2), (14, 42, -4), (-6, 20, 0), (-8, 14, 22), (14, 2)),
+    "aside": Stance((0, 5), (-6, -4, 0), (2, -2, 6), (2, -4, 26), (2, -26, -6), (2, 16, 14), (0, 6)),
+    "behind": Stance((5, -45), (-5, -4, -3), (0, -14, 4), (-2, -32, 14), (0, -30, -4), (6, 12, 14), (-8, 2)),
+    "low ahead": Stance((45, 75), (1, -22, -16), (34, 8, 2), (40, 22, 2), (-30, -10, 0), (10, 16, 20), (10, 0)),
+    "down ahead": Stance((80, 36), (1, -45, -18), (46, 6, 4), (66, 10, 4), (-30, -4, 0), (36, 22, 24), (6, 0)),
+    "down inward": Stance((100, 35), (0, -40, -16), (40, 10, 0), (58, 18, 0), (-24, 2, 0), (26, 22, 24), (8, 0)),
+    "down": Stance((84, -6), (0, -18, -6), (14, -2, 5), (20, -4, 18), (6, -10, 0), (8, 14, 14)),
+    "down aside": Stance((52, -2), (-2, -16, -4), (8, -6, 8), (10, -6, 26), (8, -22, -4), (4, 16, 14)),
+    "down across": Stance((62, 86), (-1, -34, -14), (34, 16, -2), (48, 30, -4), (-16, 8, 0), (8, 20, 24), (10, 0)),
+    "down behind": Stance((62, -22), (-2, -14, -2), (2, -12, 6), (4, -28, 20), (8, -26, -2), (6, 12, 14), (-4, 0)),
+}
+TIRED = {
+    "up": Stance((-90, 35), (0, -2, 0), (2, 1, -1), (6, 2, -8), (4, 0, 2), (2, 16, 6), (2, 5)),
+    "up ahead": Stance((-55, 62), (0, -2, -2), (10, 4, 0), (18, 14, -2), (4, -4, 0), (8, 13, 10), (8, 2)),
+    "up aside": Stance((-48, -5), (-4, -2, -1), (3, -1, 3), (8, -2, 6), (8, -4, 2), (6, 9, 8), (2, 2)),
+    "up across": Stance((-45, 98), (-2, -2, -1), (6, 10, 0), (18, 28, -2), (8, 6, 0), (10, 13, 10), (10, 2)),
+    "ahead": Stance((0, 85), (0, -4, -12), (32, 4, 0), (38, 14, 0), (14, -6, 0), (40, 12, 10), (14, -4)),
+    "across": Stance((5, 115), (-2, -4, -5), (16, 12, 0), (30, 32, 0), (14, 8, 2), (26, 13, 12), (14, -2)),
+    "aside": Stance((0, 5), (-5, -4, -2), (6, -1, 5), (12, -2, 24), (18, -6, 6), (10, 10, 10), (4, -2)),
+    "behind": Stance((5, -45), (-4, -4, -3), (4, -10, 3), (10, -22, 10), (16, -10, 2), (10, 10, 10), (-2, -2)),
+    "low ahead": Stance((45, 75), (0, -9, -18), (44, 4, 1), (66, 12, 1), (20, -4, 0), (60, 15, 10), (12, -4)),
+    "down ahead": Stance((80, 36), (0, -22, -22), (52, 4, 2), (84, 4, 2), (22, -2, 0), (68, 26, 8), (8, -4)),
+    "down inward": Stance((100, 35), (0, -18, -20), (48, 8, 0), (78, 12, 0), (20, 0, 0), (62, 26, 10), (10, -4)),
+    "down": Stance((84, -6), (0, -8, -8), (22, -2, 4), (40, -4, 16), (22, -4, 4), (34, 12, 8), (4, -4)),
+    "down aside": Stance((52, -2), (-3, -8, -4), (10, -3, 7), (22, -4, 26), (22, -8, 4), (18, 12, 10), (4, -4)),
+    "down across": Stance((62, 86), (-1, -16, -18), (42, 10, 0), (72, 18, 0), (20, 4, 0), (60, 20, 12), (12, -4)),
+    "down behind": Stance((62, -22), (-3, -8, -3), (6, -10, 4), (18, -24, 16), (18, -10, 2), (14, 12, 10), (0, -4)),
+}
+ENERGETIC = {
+    "up": Stance((-90, 35), (0, -2, 2), (-2, 3, -2), (-8, 6, -14), (-18, 0, 4), (-6, 28, 10), (4, 16)),
+    "up ahead": Stance((-55, 62), (1, -3, 0), (10, 10, -2), (2, 28, -6), (-18, -10, 3), (-16, 26, 16), (12, 12)),
+    "up aside": Stance((-48, -5), (-8, -4, 0), (-2, -3, 4), (-4, -6, 10), (-8, -16, 0), (0, 24, 12), (-4, 12)),
+    "up across": Stance((-45, 98), (-4, -6, 1), (4, 20, -2), (0, 44, -8), (-14, 12, 2), (-18, 26, 20), (14, 10)),
+    "ahead": Stance((0, 85), (2, -14, -10), (34, 16, 0), (12, 34, 0), (-26, -28, 0), (-26, 34, 26), (16, 4)),
+    "across": Stance((5, 115), (-5, -12, -2), (12, 26, -2), (6, 50, -4), (-6, 12, 0), (-24, 30, 26), (16, 4)),
+    "aside": Stance((0, 5), (-8, -10, 0), (0, -3, 8), (0, -4, 26), (0, -28, -8), (0, 34, 14), (0, 8)),
+    "behind": Stance((5, -45), (-6, -10, -3), (-2, -20, 5), (-6, -38, 14), (-2, -30, -4), (10, 24, 16), (-10, 4)),
+    "low ahead": Stance((45, 75), (2, -38, -14), (36, 14, 2), (22, 30, 2), (-32, -18, 0), (-20, 42, 28), (14, 2)),
+    "down ahead": Stance((80, 36), (2, -58, -16), (40, 10, 4), (46, 16, 4), (-36, -8, 0), (-14, 48, 32), (8, 2)),
+    "down inward": Stance((100, 35), (0, -54, -14), (36, 16, 0), (40, 26, 0), (-28, -2, 0), (-16, 46, 32), (10, 2)),
+    "down": Stance((84, -6), (-2, -26, -5), (12, -2, 6), (6, -4, 16), (4, -12, -2), (-2, 30, 16), (0, 2)),
+    "down aside": Stance((52, -2), (-6, -28, -4), (6, -6, 8), (4, -8, 28), (6, -26, -6), (0, 36, 16), (-2, 2)),
+    "down across": Stance((62, 86), (-3, -48, -12), (34, 22, -2), (32, 38, -4), (-18, 4, 0), (-20, 42, 30), (12, 2)),
+    "down behind": Stance((62, -22), (-5, -24, -2), (0, -16, 6), (0, -34, 20), (6, -30, -4), (6, 28, 16), (-6, 2)),
+}
+
+STYLES = {"normal": Style(0.2, NORMAL), "tired": Style(0.17, TIRED), "energetic": Style(0.25, ENERGETIC)}
+TRUNK = {"spine": 0.36, "chest": 0.34, "upper_chest": 0.30}
+NECK = {"neck": 0.45, "head": 0.55}
+DRIVEN = ("hips", *TRUNK, *NECK, "left_shoulder", "left_upper_arm", "left_lower_arm", "right_shoulder")
+"""The parts of the right arm's behaviours, and how much of a turn each joint of trunk and neck takes."""
+CORNERS = ("up aside", "down behind", "down across", "up across")
+"""What the outer keys have: the posture of a key at the ellipse's edge beside them, so that nothing turns beyond it."""
+EXAMPLES = tuple(STYLES)
+"""Their names."""
 
 
 def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) -> Behaviour:
-    """One of the example behaviours, for either arm; with a body, only the parts it has."""
-    if name not in EXAMPLES:
-        raise UnknownNameError("behaviour", name, EXAMPLES)
-    wanted = ("hips", "spine", "chest", "upper_chest", "neck", "head")
-    parts = [part for part in drivable_parts("right_arm") if part in wanted and (body is None or part in body.roles)]
-    made = Behaviour("right_arm", parts, weight=Weight("smooth"), name=name)
-    lean = EXAMPLES[name]
-    for key in made.keys:
-        down, ahead = key.at
-        turned = Posture.neutral(parts).turned(
-            **{part: exp([0.12 * lean * max(down, 0.0), 0.08 * lean * ahead, 0.0]) for part in parts if part != "head"}
-        )
-        made.set(key.id, turned.shifted((0.0, -0.1 * lean * max(down, 0.0), 0.0)))
+    """One of the example behaviours, for either arm; with a body, only the parts it has, which bend as far in all."""
+    if name not in STYLES:
+        raise UnknownNameError("behaviour", name, STYLES)
+    style = STYLES[name]
+    parts = DRIVEN if body is None else tuple(part for part in DRIVEN if _sided(part, limb) in body.roles)
+    made = Behaviour("right_arm", parts, weight=Weight("smooth", style.k), name=name)
+    postures = {key: posture_of(stance, parts) for key, stance in style.stances.items()}
+    for key, stance in style.stances.items():
+        made.add(np.radians(stance.at), postures[key], name=key)
+    for corner, key in zip([key for key in made.keys if key.outer], CORNERS, strict=True):
+        made.set(corner.id, postures[key])
     return made if limb == "right_arm" else made.mirrored()
+
+
+def posture_of(stance: Stance, parts: Sequence[str] = DRIVEN) -> Posture:
+    """The posture of these parts that a row of a table describes."""
+    ahead, out, elbow = np.radians(stance.free)
+    forward, up = np.radians(stance.shoulder)
+    rotations = {
+        "hips": _turn(stance.pelvis),
+        **_spread(_turn(stance.trunk), TRUNK, parts),
+        **_spread(_turn(stance.head), NECK, parts),
+        "left_shoulder": exp([0.0, -0.15 * ahead, 0.15 * out]),
+        "left_upper_arm": multiply(exp([0.0, 0.0, out]), exp([-ahead, 0.0, 0.0])),
+        "left_lower_arm": exp([-elbow, 0.0, 0.0]),
+        "right_shoulder": exp([0.0, forward, -up]),
+    }
+    return Posture(parts, [rotations[part] for part in parts], np.array(stance.hips) / 100.0)
+
+
+def _turn(degrees: Three) -> Floats:
+    bow, turn, lean = np.radians(degrees)
+    return yaw_pitch_roll(turn, bow, lean)
+
+
+def _spread(whole: Floats, shares: dict[str, float], parts: Sequence[str]) -> dict[str, Floats]:
+    """A turn spread over the joints that are there."""
+    there = {part: share for part, share in shares.items() if part in parts}
+    return {part: exp(share / sum(there.values()) * log(whole)) for part, share in there.items()}
+
+
+def _sided(part: str, limb: str) -> str:
+    """A part of the right arm's behaviour, or its twin in the left one's."""
+    return part if limb == "right_arm" else other_side(part)
