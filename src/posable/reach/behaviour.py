@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,16 @@ from ..compute.types import ArrayLike, Floats
 from ..limb.model import SEARCHES, Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
-from .field import AROUND, CONSTANT, EASED, FIELD, LINEAR, QUADRATIC, SMOOTH, Field, blend_rows, place_rows, spline_of
+from ..math import normalize
+from .field import AROUND, CONSTANT, EASED, FIELD, LINEAR, QUADRATIC, SMOOTH, Field, blend_rows, place_rows
 from .posture import Posture, drivable_parts, ordered_parts
+from .spline import outer_keys, reach_of_keys, spline_of
 from .triangles import affine_rows, triangulate
 
 if TYPE_CHECKING:
     from ..body import Humanoid
+    from ..skeleton import Motion
+    from .learn import LearnReport
 
 ARMS = ("right_arm", "left_arm")
 BLENDS = {"linear": LINEAR, "smooth": SMOOTH, "around": AROUND}
@@ -118,6 +122,7 @@ class Behaviour:
             ellipse = replace(ELLIPSE, centre=(x, y if limb == "right_arm" else -y))
         self.limb, self.parts, self.name = limb, ordered_parts(parts), name
         self.ellipse, self.blending, self.weight = ellipse, blend, weight or Weight()
+        self.learned: LearnReport | None = None  # not part of the file
         self._keys: dict[int, Key] = {}
         self._next = 0
         self._field: tuple[Field, Floats, Floats] | None = None
@@ -141,6 +146,16 @@ class Behaviour:
         from .examples import example
 
         return example(name, limb, body)
+
+    @staticmethod
+    def fit(body: Humanoid, limb: str, motions: Motion | Iterable[Motion], **options: Any) -> Behaviour:
+        """Learn one from motions in which people reach: `posable.reach.learn.fit` has the options.
+
+        What it was learned from, and how well, is told in `learned`.
+        """
+        from .learn import fit
+
+        return fit(body, limb, motions, **options)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Behaviour:
@@ -249,6 +264,24 @@ class Behaviour:
         _, numbers, _ = self._blended(at)
         return replace(SEARCHES["arm"], **dict(zip(NUMBERS, numbers.reshape(-1)[3:].tolist(), strict=True)))
 
+    def shares(self, at: ArrayLike) -> Floats:
+        """(..., K) how much each key of `keys` counts at swings (..., 2) [rad] or places (..., 3); they sum to 1.
+
+        Smooth ones may be a little below 0. Keys that follow the field count nothing.
+        """
+        field, _, _ = self.field
+        rows, shape = self._rows_at(at)
+        n, all_keys = len(rows), len(field.keys)
+        weights = np.empty((n, all_keys))
+        nothing = np.empty((all_keys, 0, 4)), np.empty((all_keys, 0))
+        blend_rows(n, *field, *nothing, rows, weights, np.empty((n, 0, 4)), np.empty((n, 0)))
+        settled = [row for row, key in enumerate(self.keys) if key.posture is not None]
+        out = np.zeros((n, len(self._keys)))
+        out[:, settled] = weights[:, : len(settled)]
+        if self.blending == "around":
+            out[:, settled] += weights[:, len(settled) :] @ outer_keys(field.keys[: len(settled)])[1]
+        return out.reshape(*shape, len(self._keys))
+
     def locate(self, target: ArrayLike, length: float) -> tuple[Floats, Floats]:
         """(where targets lie among the keys, how much of the behaviour they take).
 
@@ -276,7 +309,10 @@ class Behaviour:
 
     @property
     def field(self) -> tuple[Field, Floats, Floats]:
-        """(the field, rotations (K, R, 4), hips and search (K, 8)) of the keys that have postures, for kernels."""
+        """(the field, rotations (K, R, 4), hips and search (K, 8)) of the keys that have postures, for kernels.
+
+        Around the shoulder twelve outer keys follow them, which take their postures from the others.
+        """
         if self._field is None:
             self._field = self._made_field()
         return self._field
@@ -289,13 +325,12 @@ class Behaviour:
         places = np.array([key.at if around else (*key.at, 0.0) for key in keys], dtype=np.float64)
         triangles = np.zeros((0, 3), np.int64) if around else triangulate(places[:, :2])
         rows = affine_rows(places[:, :2], triangles)
-        spline = np.zeros((0, 0)) if self.blending == "linear" else spline_of(places)
         header = np.zeros(1, FIELD)
         header["blend"], header["weight"], header["k"] = BLENDS[self.blending], WEIGHTS[self.weight.kind], self.weight.k
         header["cx"], header["cy"] = self.ellipse.centre
         header["rx"], header["ry"] = self.ellipse.radii
         header["edge"] = np.linalg.norm(self.ellipse.boundary(np.linspace(0, math.tau, 721)), axis=-1).max()
-        header["reach"] = np.linalg.norm(places, axis=-1).max()
+        header["reach"] = reach_of_keys(places)
         usual = SEARCHES["arm"]
         postures = [key.posture for key in keys if key.posture is not None]
         turns = np.array([posture.rotations for posture in postures]).reshape(len(keys), len(self.parts), 4)
@@ -303,20 +338,35 @@ class Behaviour:
             [*posture.hips, *(getattr(key.search or usual, name) for name in NUMBERS)]
             for key, posture in zip(keys, postures, strict=True)
         ]
-        return Field(header, places, triangles, rows, spline), turns, np.array(numbers, dtype=np.float64)
+        shifts = np.array(numbers, dtype=np.float64)
+        if around:
+            beyond, shares = outer_keys(places)
+            means = normalize(np.einsum("ok,krc->orc", shares, turns))
+            places, turns = np.concatenate([places, beyond]), np.concatenate([turns, means])
+            shifts = np.concatenate([shifts, shares @ shifts])
+        spline = np.zeros((0, 0)) if self.blending == "linear" else spline_of(places)
+        return Field(header, places, triangles, rows, spline), turns, shifts
 
     def _blended(self, at: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
+        field, turns, numbers = self.field
+        rows, shape = self._rows_at(at)
+        n = len(rows)
+        rotations, shifts = np.empty((n, len(self.parts), 4)), np.empty((n, numbers.shape[1]))
+        blend_rows(n, *field, turns, numbers, rows, np.empty((n, len(field.keys))), rotations, shifts)
+        return rotations.reshape(*shape, len(self.parts), 4), shifts.reshape(*shape, -1), shape
+
+    def _rows_at(self, at: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
+        """(rows (N, 3) for kernels, the batch's shape) of swings or places, these as near as `locate` brings them."""
         place = np.asarray(at, dtype=np.float64)
         size = 3 if self.blending == "around" else 2
         if not place.shape or place.shape[-1] != size or not np.isfinite(place).all():
             raise ShapeError(f"at has shape {place.shape}; expected (..., {size}), finite")
-        field, turns, numbers = self.field
         rows = np.zeros((math.prod(place.shape[:-1]), 3))
         rows[:, :size] = place.reshape(-1, size)
-        n, shape = len(rows), place.shape[:-1]
-        rotations, shifts = np.empty((n, len(self.parts), 4)), np.empty((n, numbers.shape[1]))
-        blend_rows(n, *field, turns, numbers, rows, np.empty((n, len(field.keys))), rotations, shifts)
-        return rotations.reshape(*shape, len(self.parts), 4), shifts.reshape(*shape, -1), shape
+        if self.blending == "around":
+            reach = self.field[0].header["reach"][0]
+            rows *= (reach / np.maximum(np.linalg.norm(rows, axis=-1), reach))[:, None]
+        return rows, place.shape[:-1]
 
     @property
     def _settled(self) -> list[Key]:

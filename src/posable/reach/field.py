@@ -51,7 +51,7 @@ class Field(NamedTuple):
     rows: Floats
     """(T, 6) see `triangles.affine_rows`."""
     spline: Floats
-    """(K, K + 4) weights of the keys over (r^3 to each key, 1, x, y, z)."""
+    """(K, K + 4) weights of the keys over (r^3 to each key, 1, x, y, z): `spline.spline_of`."""
 
 
 @kernel
@@ -207,19 +207,3 @@ def place_rows(n: int, header: Records, targets: Floats, length: float, at: Floa
         place, u = place_in_field(header[0], (targets[i, 0], targets[i, 1], targets[i, 2]), length)
         at[i, 0], at[i, 1], at[i, 2] = place
         weights[i] = u
-
-
-def spline_of(keys: Floats) -> Floats:
-    """(K, K + 4): the weights of the keys at a point are this times (r^3 to each key, 1, x, y, z).
-
-    The spline of least bending through values f at the keys is [phi, p]^T A^-1 [f, 0], and so linear in f. Keys that
-    span no more than a plane or a line leave A singular: the least-squares inverse then takes the flattest spline.
-    """
-    count = len(keys)
-    r = np.linalg.norm(keys[:, None] - keys[None], axis=-1)
-    system = np.zeros((count + 4, count + 4))
-    system[:count, :count] = r**3
-    system[:count, count] = system[count, :count] = 1.0
-    system[:count, count + 1 :] = keys
-    system[count + 1 :, :count] = keys.T
-    return np.ascontiguousarray(np.linalg.pinv(system, rcond=1e-13)[:count])
