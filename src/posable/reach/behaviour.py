@@ -409,16 +409,16 @@ class Behaviour:
             raise ShapeError(f"at is {place}; expected {'three' if around else 'two'} finite numbers")
         if not around:
             self._check_inside(place)
-        elif float(np.linalg.norm(place)) > 10.0:
+        elif math.hypot(*place) > 10.0:
             raise PosableError(f"place {place.tolist()} is further than ten arm lengths")
         for key in self._keys.values():
-            if key.id != but and float(np.linalg.norm(place - key.at)) < CLOSEST:
+            if key.id != but and math.dist(place, key.at) < CLOSEST:
                 raise PosableError(f"key {key.id} is already at {key.at}; keys keep {CLOSEST} apart")
         return tuple(place.tolist())
 
     def _check_inside(self, swing: Floats) -> None:
         offset = (swing - np.array(self.ellipse.centre)) / np.array(self.ellipse.radii)
-        if float(offset @ offset) > 1.0 + 1e-12:
+        if math.hypot(*offset) > 1.0 + 1e-12:
             degrees = np.round(np.degrees(swing), 1).tolist()
             raise PosableError(
                 f"swing {degrees} degrees lies outside the behaviour's ellipse; the outer keys rule there"

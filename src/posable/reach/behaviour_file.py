@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compute import FormatError, PosableError, atomic_write
 from ..limb.model import Search
+from ..limb.prepare import checked_search
 from ..limits import Ellipse
 from .behaviour import MOST_KEYS, Behaviour, Key, Weight
 from .posture import Posture
@@ -88,8 +89,13 @@ def save(behaviour: Behaviour, path: str | PathLike[str]) -> None:
         "ellipse": {"radii": list(behaviour.ellipse.radii), "centre": list(behaviour.ellipse.centre)},
         "keys": [_entry(key) for key in behaviour.keys],
     }
+    text = _indented(document) + "\n"
+    try:
+        msgspec.json.decode(text, type=BehaviourFile)
+    except msgspec.DecodeError as error:
+        raise PosableError(f"this behaviour could not be read back: {error}") from None
     with atomic_write(Path(path)) as beside:
-        beside.write_text(_indented(document) + "\n", encoding="utf-8")
+        beside.write_text(text, encoding="utf-8")
 
 
 def load(path: str | PathLike[str]) -> Behaviour:
@@ -102,23 +108,31 @@ def load(path: str | PathLike[str]) -> Behaviour:
         content = msgspec.json.decode(where.read_bytes(), type=BehaviourFile)
     except OSError as error:
         raise FormatError(where, error.strerror or "cannot be read") from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         message, _, place = str(error).partition(" - at `$")
         raise FormatError(where, message, place.strip("`.") or None) from None
     if content.format != FORMAT:
         raise FormatError(where, f"is {content.format!r}; expected {FORMAT!r}", "format")
-    try:
-        behaviour = Behaviour(
-            content.limb,
-            content.parts,
-            ellipse=Ellipse(content.ellipse.radii, content.ellipse.centre),
-            blend=content.blend,
-            weight=Weight(content.weight.kind, content.weight.k),
-            name=content.name,
-        )
-    except PosableError as error:
-        raise FormatError(where, str(error)) from None
+    behaviour = _made(where, content)
     _take_keys(where, behaviour, content.keys)
+    return behaviour
+
+
+def _made(where: Path, content: BehaviourFile) -> Behaviour:
+    """The behaviour without its keys. Made bit by bit, so that an error names the field that is wrong."""
+    given: dict[str, Any] = {}
+    for field, make in (
+        ("limb", lambda: {"limb": content.limb, "parts": ()}),
+        ("blend", lambda: {"blend": content.blend}),
+        ("parts", lambda: {"parts": content.parts}),
+        ("weight", lambda: {"weight": Weight(content.weight.kind, content.weight.k)}),
+        ("ellipse", lambda: {"ellipse": Ellipse(content.ellipse.radii, content.ellipse.centre)}),
+    ):
+        try:
+            given |= make()
+            behaviour = Behaviour(**given, name=content.name)
+        except PosableError as error:
+            raise FormatError(where, str(error), field) from None
     return behaviour
 
 
@@ -127,9 +141,12 @@ def _take_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> No
     outer = [entry for entry in entries if entry.outer]
     if len(outer) != len(expected):
         raise FormatError(where, f"has {len(outer)} outer keys; expected {len(expected)}", "keys")
-    for row, entry in enumerate(outer):
-        if not any(math.dist(entry.at, corner) < 1e-9 for corner in expected):
-            raise FormatError(where, f"outer key {row} is at {entry.at}; expected the corners {expected}", "keys")
+    for row, entry in enumerate(entries):
+        if entry.outer:
+            corner = next((at for at in expected if len(entry.at) == 2 and math.dist(entry.at, at) < 1e-9), None)
+            if corner is None:
+                raise FormatError(where, f"it is at {entry.at}; expected a free one of {expected}", f"keys[{row}].at")
+            expected.remove(corner)
     behaviour._keys = {}
     for row, entry in enumerate(entries):
         place = f"keys[{row}]"
@@ -140,7 +157,7 @@ def _take_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> No
             if entry.outer and posture is None:
                 raise PosableError("an outer key must have rotations")
             at = tuple(entry.at) if entry.outer else behaviour._checked_place(entry.at)
-            search = None if entry.search is None else Search(**msgspec.structs.asdict(entry.search))
+            search = None if entry.search is None else checked_search(Search(**msgspec.structs.asdict(entry.search)))
             behaviour._insert(Key(entry.id, at, posture, entry.outer, search, entry.name))
         except PosableError as error:
             raise FormatError(where, str(error), place) from None

@@ -42,7 +42,8 @@ class Posture:
         if turned.ndim < 2 or turned.shape[-2:] != (len(parts), 4):
             raise ShapeError(f"rotations have shape {turned.shape}; expected (..., {len(parts)}, 4) for these parts")
         turned = turned[..., [list(parts).index(part) for part in order], :]
-        sizes = np.linalg.norm(turned, axis=-1)
+        with np.errstate(over="ignore"):  # too large is told below
+            sizes = np.linalg.norm(turned, axis=-1)
         if not (np.isfinite(sizes).all() and (sizes > 1e-9).all()):
             raise PosableError("a posture's rotations must be finite quaternions other than zero")
         shift = np.array(hips, dtype=np.float64)
