@@ -281,3 +281,20 @@ def test_impossible_calls_are_told(body, reacher):
         with pytest.raises(ps.PosableError) as error:
             call()
         assert says in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["normal", "tired", "energetic"])
+def test_the_hand_passes_close_to_the_body_without_touching_it(body, name):
+    """Kallmann 2008, Figure 11: from behind to the front, close to the body, with no collision and no flagged jump."""
+    back, front = (-0.25, 1.0, -0.3), (-0.1, 1.1, 0.42)
+    steps = [ps.Reach(right=ps.Target(back), duration=1.2), ps.Reach(right=ps.Target(front), duration=2.0)]
+    behaviour = ps.Behaviour.example(name, "right_arm", body)
+    told = ps.Reacher(body, right=behaviour).animate(steps=steps)
+    careless = ps.Reacher(body, right=behaviour, itself=False).animate(steps=steps)
+    whole = clearance(body)
+    assert told.ok.all() and not told.jumped.any()
+    assert not whole.touches(body.skeleton.forward(told.motion.pose)).any()
+    if name == "normal":  # close indeed
+        assert whole.touches(body.skeleton.forward(careless.motion.pose)).any()
+    hand = place(body, told.motion.pose)[told.arrivals[0] :]
+    assert off_the_line(hand, np.array(back), np.array(front)).max() < 1e-9
