@@ -15,6 +15,7 @@ from posable.limb import Target
 from posable.reach import Behaviour, Posture, Reacher
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session, Studio
+from posable.studio.goals import canonical_orientation
 from posable.studio.swing_plane import MARK, Stroke, direction_of, read_stroke, swing_of
 from posable.studio.tabs.reach import NONE, ReachTab
 
@@ -54,6 +55,7 @@ def tab(studio: Studio) -> Iterator[ReachTab]:
     tab.choose("right hand")
     tab.behaviours.begin(*(Behaviour.default(session.body, f"{side}_arm") for side in ("right", "left")))
     tab.update(session.time)
+    tab.editor.choose("chest")
     session.history.clear()
     yield tab
     tab.choose(NONE)
@@ -109,11 +111,11 @@ def test_a_broken_stroke_is_left_alone(words: str):
 
 
 def test_a_press_on_the_plane_has_the_hand_there_at_the_same_distance(tab: ReachTab, session: Session):
-    origin = tab.frame(session.body, "right")[1]
+    origin = tab.targets.frame("right")[1]
     far = np.linalg.norm(tab.targets["right"] - origin)
     tab.stroke(Stroke(1, 1, False, None, LOW, LOW))
     pose = shown(tab, session)
-    turned, origin = tab.frame(session.body, "right")
+    turned, origin = tab.targets.frame("right")
     way = pm.rotate(pm.conjugate(turned), tab.targets["right"] - origin)
     assert np.allclose(swing_of(way), LOW) and np.isclose(np.linalg.norm(way), far)
     if tab.answer.ok:
@@ -244,7 +246,7 @@ def test_the_map_says_of_each_swing_what_a_single_reach_says(tab: ReachTab, sess
     assert len(swings) > 200 and len(np.unique(status)) > 1
     start = tab.options.start(session.active, session.body, session.time)
     reacher = Reacher(session.body, right=tab.behaviours["right"])
-    turned, origin = tab.frame(session.body, "right")
+    turned, origin = tab.targets.frame("right")
     far = np.linalg.norm(tab.targets["right"] - origin)
     for k in np.random.default_rng(3).integers(0, len(swings), 40):
         place = origin + far * pm.rotate(turned, direction_of(swings[k]))
@@ -256,7 +258,7 @@ def test_dragging_the_target_lets_the_key_go_and_both_hands_reach(tab: ReachTab,
     shown(tab, session)
     assert tab.weight == 1.0
     place = tab.targets["right"] + session.active.place + by(0.05, 0.1, 0.0)
-    tab.drag("right", place)
+    tab.targets.drag("right", place)
     assert tab.key is None and tab.weight is None
     tab.choose("both hands")
     shown(tab, session)
@@ -290,6 +292,64 @@ def test_the_motion_comes_back_when_no_hand_reaches(tab: ReachTab, session: Sess
     assert shown(tab, session) is not None
 
 
+def test_the_handle_at_a_joint_turns_it_and_shifts_the_hips(tab: ReachTab, session: Session):
+    body, track = session.body, session.active
+    tab.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.add_key()
+    for part in ("spine", "chest", "neck"):
+        tab.editor.choose(part)
+        pose = shown(tab, session)
+        handle = session.gizmos["reach_joint"]
+        assert np.allclose(handle.position, body.skeleton.forward(pose).positions[body.index(part)] + track.place)
+        wanted = pm.multiply(pm.axis_angle([1.0, 0.0, 0.0], 0.1), np.array(handle.wxyz))
+        tab.joint.put(np.array(handle.position), wanted)
+        pose = shown(tab, session)
+        assert pm.angle(canonical_orientation(body, part, pose), wanted) < 1e-7
+    tab.editor.choose("hips")
+    shown(tab, session)
+    wanted = np.array(session.gizmos["reach_joint"].position) + by(0.03, -0.08, 0.02)
+    tab.joint.put(wanted, np.array(session.gizmos["reach_joint"].wxyz))
+    pose = shown(tab, session)
+    assert np.allclose(body.skeleton.forward(pose).positions[body.index("hips")] + track.place, wanted, atol=1e-7)
+    assert session.history.undoable == "Shift the hips"
+    tab.stroke(Stroke(2, 1, True, None, LOW, LOW))
+    shown(tab, session)
+    assert "reach_joint" not in session.gizmos
+
+
+def test_a_key_with_its_own_elbow_has_the_elbow_there(tab: ReachTab, session: Session):
+    at = (np.radians(15.0), np.radians(60.0))
+    tab.stroke(Stroke(1, 1, True, None, at, at))
+    tab.set_distance(0.7)
+    tab.add_key()
+    for degrees in (20.0, 45.0):
+        tab.editor.bend_elbow(degrees)
+        shown(tab, session)
+        assert np.isclose(np.degrees(float(tab.answer.right.swivel)), degrees, atol=1e-6)
+    tab.editor.rename("<b>low</b>")
+    shown(tab, session)
+    assert tab.behaviour.key(tab.key).name == "<b>low</b>" and "low" not in tab.editor._title.content
+    assert session.undo() == "Name the key"
+    assert session.undo() == "Place the elbow" and tab.behaviour.key(tab.key).search is None
+
+
+def test_a_reach_is_played_from_the_start_to_the_target_and_kept(tab: ReachTab, session: Session):
+    start = tab.options.start(session.active, session.body, session.time)
+    made = tab.motion()
+    assert np.allclose(made.motion[0].rotations, start.rotations) and made.ok.all()
+    last = session.body.skeleton.forward(made.motion[len(made.motion) - 1]).positions
+    assert np.linalg.norm(last[session.body.index("right_hand")] - tab.targets["right"]) < 1e-9
+    tab.player.play()
+    assert session.moving
+    wait(lambda: not tab.player.playing, "the reach to end")
+    assert not session.moving and np.allclose(shown(tab, session).rotations, tab.answer.pose.rotations)
+    tab.player.keep()
+    assert session.active.name == "reach" and len(session.motion) == len(made.motion)
+    tab.choose(NONE)
+    assert session.undo() == "Open reach"
+    session.clock.pause()
+
+
 # Files.
 
 
@@ -303,6 +363,9 @@ def test_what_is_no_behaviour_is_told_and_changes_nothing(tab: ReachTab, session
         tab.files.load(str(tmp_path / "none.json"))
     with pytest.raises(PosableError):
         tab.files.save(str(tmp_path / "no" / "such" / "folder" / "b.json"))
+    Behaviour("right_arm", ["chest"], blend="around").save(tmp_path / "around.json")
+    with pytest.raises(PosableError, match="around the shoulder"):
+        tab.files.load(str(tmp_path / "around.json"))
     session.paths = False
     try:
         with pytest.raises(PosableError, match="other machines"):
@@ -341,7 +404,7 @@ def test_a_whole_edit_on_the_page_is_saved_and_comes_back_to_the_last_bit(
     choose(window, "Hand", "right hand")
     page.locator("svg.swing-plane").wait_for()
     page.mouse.click(*on_plane(window, LOW))
-    wait(lambda: np.allclose(tab.swing, LOW, atol=0.03), "the target to be in that direction")
+    wait(lambda: np.allclose(tab.targets.swing(tab.side), LOW, atol=0.03), "the target to be in that direction")
     window.press("Add")
     wait(lambda: tab.key is not None and not tab.behaviour.key(tab.key).outer, "the key")
     key = tab.key
@@ -424,10 +487,27 @@ def test_a_ball_on_the_sphere_chooses_its_key(window: Window, tab: ReachTab, ses
     tab.stroke(Stroke(2, 1, True, None, LOW, LOW))
     assert tab.key is None
     wait(lambda: f"/world/reach/key{key}" in window.nodes() and not session.stale(session.time), "the ball")
-    turned, origin = tab.frame(session.body, "right")
+    turned, origin = tab.targets.frame("right")
     far = np.linalg.norm(tab.targets["right"] - origin)
     ball = origin + far * pm.rotate(turned, direction_of(at)) + session.active.place + session.stage.offset
     window.page.mouse.move(*on_screen(window, ball))
     window.page.wait_for_timeout(1000)
     window.page.mouse.click(*on_screen(window, ball))
     wait(lambda: tab.key == key, "the key to be chosen")
+
+
+def test_the_hips_are_dragged_by_their_handle_and_a_reach_is_played(window: Window, tab: ReachTab, session: Session):
+    tab.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.add_key()
+    tab.editor.choose("hips")
+    wait(lambda: "/world/gizmo/reach_joint" in window.nodes() and not session.stale(session.time), "the handle")
+    handle = np.array(session.gizmos["reach_joint"].position)
+    drag_arrow(window, handle + session.stage.offset, 0.2 * session.body.height)
+    wait(lambda: session.history.undoable == "Shift the hips", "the hips to move")
+    window.press("Undo")
+    wait(lambda: session.history.undoable == "Add a key", "one step for the whole drag")
+    window.press("Play the reach")
+    wait(lambda: tab.player.playing, "the reach")
+    wait(lambda: not tab.player.playing, "the end of the reach")
+    window.press("Look from that side")
+    wait(lambda: window.camera()[0] < 0.0, "the camera on the right of the body")

@@ -43,6 +43,10 @@ class BehaviourFolder:
             "Example", (PICK, *EXAMPLES), hint="Start from a behaviour that comes with Posable, for both arms"
         )
         self._example.on_update(session.guarded(lambda _: self.start_from(str(self._example.value))))
+
+    def add_folder(self) -> None:
+        """The folder with the files, here in the panel."""
+        session, gui = self._session, self._session.gui
         with gui.add_folder("Behaviour to a file", expand_by_default=False):
             self._file = gui.add_text("Behaviour file", "behaviour.json", hint="A JSON file that people can read")
             if session.paths:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import math as pm
 from ..compute.types import Floats
+from ..limb.model import SEARCHES
+from .behaviours import PATIENCE
 from .controls import assign
 from .session import Session
-from .theme import plain
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -30,8 +32,9 @@ SHIFTS = ("Hips left", "Hips up", "Hips ahead")
 FURTHEST = 60
 """Percent of a leg's length that the hips' sliders reach."""
 NONE = "(none)"
+LONGEST_NAME = 60
 
-Put = Callable[["Posture | None", str, Hashable], None]
+Change = Callable[[str, Callable[["Behaviour", int], None], Hashable, float], None]
 Subject = Callable[[], "tuple[Humanoid, Behaviour, int] | None"]
 
 
@@ -41,24 +44,39 @@ class KeyEditor:
     Args:
         session: whose panel.
         subject: tells the body, the behaviour and the key that are edited now, or None.
-        put: called with a posture for the key that is shown (None: the field's), what was done, and a tag that is the
-            same for all changes by one slider.
+        change: called with what is done in words, what does it to a behaviour and the key, a tag that is the same for
+            all changes by one slider, and the seconds within which these are one step to undo.
     """
 
-    def __init__(self, session: Session, subject: Subject, put: Put) -> None:
-        self._session, self._subject, self._put = session, subject, put
+    def __init__(self, session: Session, subject: Subject, change: Change) -> None:
+        self._session, self._subject, self._change = session, subject, change
         self._ranges: dict[tuple[int, str], tuple[tuple[int, int], ...]] = {}
         gui = session.gui
         self._folder = gui.add_folder("Posture of the key", visible=False)
         with self._folder:
             self._title = gui.add_markdown("")
+            self._name = gui.add_text("Name", "")
+            self._name.on_update(session.guarded(lambda _: self.rename(str(self._name.value))))
             self._part = gui.add_dropdown("Joint", (NONE,), hint="Or click a joint of the body")
             self._part.on_update(session.guarded(lambda _: self.choose(str(self._part.value))))
             self._turns = [self._slider(f"{name} [°]", WIDEST, k, self._turned) for k, (name, _) in enumerate(TRUNK)]
+            self._handle = gui.add_checkbox("Handle", True, hint="Rings at the joint that turn it; arrows at the hips")
+            self._handle.on_update(session.guarded(lambda _: session.changed("pose")))
             hint = "Straight: this joint as in the neutral pose. Follow: the key's posture comes from its neighbours"
             tools = gui.add_button_group("Set to", ("Straight", "Follow"), hint=hint)
             tools.on_click(session.guarded(lambda event: self._tool(event.target.value)))
             self._shifts = [self._slider(f"{name} [%]", FURTHEST, k, self._shifted) for k, name in enumerate(SHIFTS)]
+            hint = "Where the search for the elbow begins around this key: 0 hangs, more is outwards"
+            self._own_elbow = gui.add_checkbox("Own elbow", False, hint=hint)
+            low, high = (round(math.degrees(end)) for end in (SEARCHES["arm"].low, SEARCHES["arm"].high))
+            self._elbow = gui.add_slider("Elbow [°]", min=low, max=high, step=1, initial_value=30, disabled=True)
+            for control in (self._own_elbow, self._elbow):
+                control.on_update(session.guarded(lambda _: self._elbow_set()))
+
+    @property
+    def handle(self) -> bool:
+        """Whether the joint is to be turned in the scene, too."""
+        return bool(self._handle.value)
 
     @property
     def part(self) -> str:
@@ -96,14 +114,34 @@ class KeyEditor:
             body, behaviour, key = found
             kept = body.limits.clamp(part, rotation) if part in body.limits else rotation
             posture = behaviour.posture(key).turned(**{part: kept})
-            self._put(posture, f"Turn the {part.replace('_', ' ')}", ("turn", key, part, tag))
+            self._put(f"Turn the {part.replace('_', ' ')}", posture, ("turn", key, part, tag))
 
     def shift(self, hips: Floats, tag: Hashable) -> None:
         """Shift the hips of the key by (3,) leg lengths."""
         with self._session.lock:
             if (found := self._subject()) is not None:
                 _, behaviour, key = found
-                self._put(behaviour.posture(key).shifted(hips), "Shift the hips", ("shift", key, tag))
+                self._put("Shift the hips", behaviour.posture(key).shifted(hips), ("shift", key, tag))
+
+    def bend_elbow(self, degrees: float | None) -> None:
+        """Have the search for the elbow begin at this swivel around the key; None: as everywhere."""
+        with self._session.lock:
+            search = None if degrees is None else replace(SEARCHES["arm"], preferred=math.radians(degrees))
+            found = self._subject()
+            if found is not None and found[1].key(found[2]).search != search:
+                self._change(
+                    "Place the elbow", lambda one, key: one.set_search(key, search), ("elbow", found[2]), PATIENCE
+                )
+
+    def rename(self, name: str) -> None:
+        """Give the key a name."""
+        with self._session.lock:
+            found = self._subject()
+            if found is not None and found[1].key(found[2]).name != name[:LONGEST_NAME]:
+                self._change("Name the key", lambda one, key: one.rename(key, name[:LONGEST_NAME]), ("name",), PATIENCE)
+
+    def _put(self, label: str, posture: Posture | None, tag: Hashable) -> None:
+        self._change(label, lambda one, key: one.set(key, posture), tag, PATIENCE)
 
     def _slider(self, label: str, reach: int, axis: int, moved: Callable[[int], None]) -> Any:
         slider = self._session.gui.add_slider(label, min=-reach, max=reach, step=1, initial_value=0)
@@ -133,13 +171,16 @@ class KeyEditor:
                 hips[axis] = wanted / 100.0
                 self.shift(hips, axis)
 
+    def _elbow_set(self) -> None:
+        self.bend_elbow(float(self._elbow.value) if self._own_elbow.value else None)
+
     def _tool(self, which: str) -> None:
         with self._session.lock:
             if (found := self._subject()) is None:
                 return
             _, behaviour, _ = found
             if which == "Follow":
-                self._put(None, "Let the key follow", None)
+                self._put("Let the key follow", None, None)
             elif self.part in behaviour.parts:
                 self.turn(self.part, np.array([1.0, 0.0, 0.0, 0.0]), None)
 
@@ -151,9 +192,17 @@ class KeyEditor:
         posture, key_now = behaviour.posture(key), behaviour.key(key)
         kind = "an outer key" if key_now.outer else f"key {key}"
         state = " · follows the field until you change it" if key_now.posture is None else ""
-        title = f"**{plain(key_now.name) if key_now.name else kind}**{state}"
+        title = f"**{kind}**{state}"
         if self._title.content != title:
             self._title.content = title
+        if self._name.value != key_now.name:
+            assign(self._name, key_now.name)
+        own = key_now.search is not None
+        if self._own_elbow.value != own:
+            assign(self._own_elbow, own)
+            self._elbow.disabled = not own
+        if key_now.search is not None and round(math.degrees(key_now.search.preferred)) != self._elbow.value:
+            assign(self._elbow, round(math.degrees(key_now.search.preferred)))
         if self.part in behaviour.parts:
             angles, names = _angles(posture, self.part), _names(self.part)
             spans = self._range(body, self.part)

@@ -44,11 +44,12 @@ class ReachPlayer:
         """Show the reach, once."""
         with self._session.lock:
             self._playing = (self._made().motion, time.monotonic())
-            self._session.changed("pose")
+            self._session.moving = True
 
     def stop(self) -> None:
         """Show no reach."""
-        self._playing = None
+        if self._playing is not None:
+            self._playing, self._session.moving = None, False
 
     def keep(self) -> None:
         """Put the reach on the stage beside the others, from its start. Can be undone."""
@@ -59,15 +60,14 @@ class ReachPlayer:
             self._session.clock.play()
 
     def pose(self) -> Pose | None:
-        """The pose to show now; None when no reach is played. The next moment is asked for, too."""
+        """The pose to show now; None when no reach is played."""
         if self._playing is None:
             return None
         motion, since = self._playing
         now = time.monotonic() - since
         if now > motion.duration:
-            self._playing = None
+            self.stop()
             return None
-        self._session.changed("pose")
         return motion.at(now)
 
     def _made(self) -> ReachMotion:

@@ -49,7 +49,7 @@ def reach_facts(answer: ReachAnswer, edited: bool) -> str:
 def map_legend(status: Ints) -> str:
     """What the colours of the map say, and how much of it has each."""
     shares = [(which, float(np.mean(status == which))) for which in SHORT]
-    told = [coloured(COLOURS[which], f"● {SHORT[which]} {100 * share:.0f} %") for which, share in shares if share > 0]
+    told = [coloured(COLOURS[which], f"● {SHORT[which]} {_percent(share)}") for which, share in shares if share > 0]
     return " ".join(told)
 
 
@@ -66,3 +66,7 @@ def _weight(hand: HandAnswer, reason: Status, edited: bool) -> str:
     if used > wanted + 5e-3:
         return f"weight **{used:.2f}** · raised from {wanted:.2f}: the arm alone is too short"
     return f"weight **{used:.2f}**" + (" · the key as it is" if edited else "")
+
+
+def _percent(share: float) -> str:
+    return "<1 %" if share < 0.005 else f"{100 * share:.0f} %"

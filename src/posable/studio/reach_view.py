@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+import viser
+
+from .. import math as pm
 from ..compute.types import Floats, Ints
 from .controls import assign
 from .reach_sphere import ReachSphere
@@ -98,6 +102,25 @@ class ReachView:
         legend = "" if map is None else map_legend(map[1])
         if self._legend.content != legend:
             self._legend.content, self._legend.visible = legend, bool(legend)
+
+    def face(self, client: viser.ClientHandle, side: str, frame: tuple[Floats, Floats]) -> None:
+        """Have the camera of one window before a shoulder, as far away as it is.
+
+        Args:
+            client: the window.
+            side: "right" or "left".
+            frame: of the arm: orientation (4,) and origin (3,) in the track's world [m].
+        """
+        camera, track = client.camera, self._session.active
+        place = frame[1] + self._session.stage.offset + (track.place if track is not None else 0.0)
+        look_at = np.array(camera.look_at)
+        far = float(np.linalg.norm(np.array(camera.position) - look_at))
+        middle = np.array([place[0], look_at[1], place[2]])
+        forward = 1.0 if side == "right" else -1.0  # the x axis of a left arm points back
+        way = pm.rotate(frame[0], np.array([forward, 0.0, 1.0])) + np.array([0.0, 0.45, 0.0])
+        with client.atomic():
+            camera.position = middle + far * way / np.linalg.norm(way)
+            camera.look_at = middle
 
     def hide(self) -> None:
         """Draw nothing."""

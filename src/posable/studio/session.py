@@ -71,6 +71,7 @@ class Session:
         self.selection: Selection | None = None
         self.gizmos: dict[str, viser.TransformControlsHandle] = {}
         self.shared: dict[str, Any] = {}  # what several tabs work on, by name
+        self.moving = False  # whether a tab shows something that moves by itself: every moment is then drawn
         self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
         self._active: Track | None = None
         self._listeners: list[Callable[[str], None]] = []
@@ -297,7 +298,7 @@ class Session:
 
     def stale(self, time: float) -> bool:
         """Whether the moment on the screen is another one, or anything changed since it was drawn."""
-        return self._drawn != (time, self._changes)
+        return self.moving or self._drawn != (time, self._changes)
 
     def draw(self, time: float) -> None:
         """Draw the stage as it is at a time [s]."""
