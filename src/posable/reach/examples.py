@@ -7,7 +7,7 @@ direction. The knees follow from the hips, since the feet stay. The left arm's b
 Decided with numbers:
 
 - The weight eases in over more than two arm lengths (k well below the paper's 0.8), because a crouch to the floor is
-  worth more than an arm: at the length of the arm little of it is needed, and a hand that hangs asks for next to none.
+  worth more than an arm: at the length of the arm little of it is needed.
 - Hips always sink a little, so that straight legs can follow any turn of the pelvis.
 - The free arm keeps clear of the thigh, so that the body stands at any weight and none need be taken back.
 - Keys stand at the four ends of the ellipse: no thin triangle with two outer keys then reaches into it, and the driven
@@ -27,7 +27,7 @@ from ..body.curves import yaw_pitch_roll
 from ..compute import UnknownNameError
 from ..compute.types import Floats
 from ..math import exp, log, multiply
-from .behaviour import Behaviour, Weight
+from .behaviour import ARMS, Behaviour, Weight
 from .posture import Posture
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ NORMAL = {
     "aside": Stance((0, 5), (-6, -4, 0), (2, -2, 6), (2, -4, 26), (2, -26, -6), (2, 16, 14), (0, 6)),
     "behind": Stance((5, -45), (-5, -4, -3), (0, -14, 4), (-2, -32, 14), (0, -30, -4), (6, 12, 14), (-8, 2)),
     "low ahead": Stance((45, 75), (1, -22, -16), (34, 8, 2), (40, 22, 2), (-30, -10, 0), (10, 16, 20), (10, 0)),
-    "down ahead": Stance((80, 36), (1, -45, -18), (46, 6, 4), (66, 10, 4), (-30, -4, 0), (36, 22, 24), (6, 0)),
+    "down ahead": Stance((84, 32), (1, -46, -18), (46, 6, 4), (68, 10, 4), (-30, -4, 0), (36, 22, 24), (6, 0)),
     "down inward": Stance((100, 35), (0, -40, -16), (40, 10, 0), (58, 18, 0), (-24, 2, 0), (26, 22, 24), (8, 0)),
-    "down": Stance((84, -6), (0, -18, -6), (14, -2, 5), (20, -4, 18), (6, -10, 0), (8, 14, 14)),
+    "down": Stance((84, -6), (3, -14, -6), (14, -2, 4), (18, -4, 16), (6, -10, 0), (8, 14, 14)),
     "down aside": Stance((52, -2), (-2, -16, -4), (8, -6, 8), (10, -6, 26), (8, -22, -4), (4, 16, 14)),
     "down across": Stance((62, 86), (-1, -34, -14), (34, 16, -2), (48, 30, -4), (-16, 8, 0), (8, 20, 24), (10, 0)),
     "down behind": Stance((62, -22), (-2, -14, -2), (2, -12, 6), (4, -28, 20), (8, -26, -2), (6, 12, 14), (-4, 0)),
@@ -86,17 +86,17 @@ TIRED = {
     "up ahead": Stance((-55, 62), (0, -2, -2), (10, 4, 0), (18, 14, -2), (4, -4, 0), (8, 13, 10), (8, 2)),
     "up aside": Stance((-48, -5), (-4, -2, -1), (3, -1, 3), (8, -2, 6), (8, -4, 2), (6, 9, 8), (2, 2)),
     "up across": Stance((-45, 98), (-2, -2, -1), (6, 10, 0), (18, 28, -2), (8, 6, 0), (10, 13, 10), (10, 2)),
-    "ahead": Stance((0, 85), (0, -4, -12), (32, 4, 0), (38, 14, 0), (14, -6, 0), (40, 12, 10), (14, -4)),
-    "across": Stance((5, 115), (-2, -4, -5), (16, 12, 0), (30, 32, 0), (14, 8, 2), (26, 13, 12), (14, -2)),
+    "ahead": Stance((0, 85), (0, -4, -12), (32, 4, 0), (38, 14, 0), (14, -6, 0), (54, 14, 10), (14, -4)),
+    "across": Stance((5, 115), (-2, -4, -5), (16, 12, 0), (30, 32, 0), (14, 8, 2), (36, 13, 12), (14, -2)),
     "aside": Stance((0, 5), (-5, -4, -2), (6, -1, 5), (12, -2, 24), (18, -6, 6), (10, 10, 10), (4, -2)),
     "behind": Stance((5, -45), (-4, -4, -3), (4, -10, 3), (10, -22, 10), (16, -10, 2), (10, 10, 10), (-2, -2)),
-    "low ahead": Stance((45, 75), (0, -9, -18), (44, 4, 1), (66, 12, 1), (20, -4, 0), (60, 15, 10), (12, -4)),
-    "down ahead": Stance((80, 36), (0, -22, -22), (52, 4, 2), (84, 4, 2), (22, -2, 0), (68, 26, 8), (8, -4)),
-    "down inward": Stance((100, 35), (0, -18, -20), (48, 8, 0), (78, 12, 0), (20, 0, 0), (62, 26, 10), (10, -4)),
-    "down": Stance((84, -6), (0, -8, -8), (22, -2, 4), (40, -4, 16), (22, -4, 4), (34, 12, 8), (4, -4)),
-    "down aside": Stance((52, -2), (-3, -8, -4), (10, -3, 7), (22, -4, 26), (22, -8, 4), (18, 12, 10), (4, -4)),
-    "down across": Stance((62, 86), (-1, -16, -18), (42, 10, 0), (72, 18, 0), (20, 4, 0), (60, 20, 12), (12, -4)),
-    "down behind": Stance((62, -22), (-3, -8, -3), (6, -10, 4), (18, -24, 16), (18, -10, 2), (14, 12, 10), (0, -4)),
+    "low ahead": Stance((45, 75), (0, -9, -18), (44, 4, 1), (66, 12, 1), (20, -4, 0), (82, 16, 10), (12, -4)),
+    "down ahead": Stance((84, 32), (0, -22, -22), (52, 4, 2), (84, 4, 2), (22, -2, 0), (86, 26, 10), (8, -4)),
+    "down inward": Stance((100, 35), (0, -18, -20), (48, 8, 0), (78, 12, 0), (20, 0, 0), (80, 25, 10), (10, -4)),
+    "down": Stance((84, -6), (3, -8, -8), (24, -2, 4), (42, -4, 14), (22, -4, 4), (50, 18, 8), (4, -4)),
+    "down aside": Stance((52, -2), (-3, -8, -4), (12, -3, 7), (24, -4, 26), (22, -8, 4), (30, 12, 10), (4, -4)),
+    "down across": Stance((62, 86), (-1, -16, -18), (42, 10, 0), (72, 18, 0), (20, 4, 0), (80, 18, 12), (12, -4)),
+    "down behind": Stance((62, -22), (-2, -8, -3), (8, -10, 4), (20, -24, 16), (18, -10, 2), (22, 12, 10), (0, -4)),
 }
 ENERGETIC = {
     "up": Stance((-90, 35), (0, -2, 2), (-2, 3, -2), (-8, 6, -14), (-18, 0, 4), (-6, 28, 10), (4, 16)),
@@ -108,21 +108,21 @@ ENERGETIC = {
     "aside": Stance((0, 5), (-8, -10, 0), (0, -3, 8), (0, -4, 26), (0, -28, -8), (0, 34, 14), (0, 8)),
     "behind": Stance((5, -45), (-6, -10, -3), (-2, -20, 5), (-6, -38, 14), (-2, -30, -4), (10, 24, 16), (-10, 4)),
     "low ahead": Stance((45, 75), (2, -38, -14), (36, 14, 2), (22, 30, 2), (-32, -18, 0), (-20, 42, 28), (14, 2)),
-    "down ahead": Stance((80, 36), (2, -58, -16), (40, 10, 4), (46, 16, 4), (-36, -8, 0), (-14, 48, 32), (8, 2)),
+    "down ahead": Stance((84, 32), (2, -58, -16), (40, 10, 4), (46, 16, 4), (-36, -8, 0), (-14, 44, 32), (8, 2)),
     "down inward": Stance((100, 35), (0, -54, -14), (36, 16, 0), (40, 26, 0), (-28, -2, 0), (-16, 46, 32), (10, 2)),
-    "down": Stance((84, -6), (-2, -26, -5), (12, -2, 6), (6, -4, 16), (4, -12, -2), (-2, 30, 16), (0, 2)),
+    "down": Stance((84, -6), (4, -20, -6), (14, -2, 5), (8, -4, 18), (2, -12, -2), (-2, 28, 16), (0, 2)),
     "down aside": Stance((52, -2), (-6, -28, -4), (6, -6, 8), (4, -8, 28), (6, -26, -6), (0, 36, 16), (-2, 2)),
     "down across": Stance((62, 86), (-3, -48, -12), (34, 22, -2), (32, 38, -4), (-18, 4, 0), (-20, 42, 30), (12, 2)),
     "down behind": Stance((62, -22), (-5, -24, -2), (0, -16, 6), (0, -34, 20), (6, -30, -4), (6, 28, 16), (-6, 2)),
 }
 
-STYLES = {"normal": Style(0.2, NORMAL), "tired": Style(0.17, TIRED), "energetic": Style(0.25, ENERGETIC)}
+STYLES = {"normal": Style(0.18, NORMAL), "tired": Style(0.15, TIRED), "energetic": Style(0.22, ENERGETIC)}
 TRUNK = {"spine": 0.36, "chest": 0.34, "upper_chest": 0.30}
 NECK = {"neck": 0.45, "head": 0.55}
 DRIVEN = ("hips", *TRUNK, *NECK, "left_shoulder", "left_upper_arm", "left_lower_arm", "right_shoulder")
 """The parts of the right arm's behaviours, and how much of a turn each joint of trunk and neck takes."""
 CORNERS = ("up aside", "down behind", "down across", "up across")
-"""What the outer keys have: the posture of a key at the ellipse's edge beside them, so that nothing turns beyond it."""
+"""Whose postures the four outer keys have: of the keys beside them."""
 EXAMPLES = tuple(STYLES)
 """Their names."""
 
@@ -131,6 +131,8 @@ def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) ->
     """One of the example behaviours, for either arm; with a body, only the parts it has, which bend as far in all."""
     if name not in STYLES:
         raise UnknownNameError("behaviour", name, STYLES)
+    if limb not in ARMS:
+        raise UnknownNameError("arm", limb, ARMS)
     style = STYLES[name]
     parts = DRIVEN if body is None else tuple(part for part in DRIVEN if _sided(part, limb) in body.roles)
     made = Behaviour("right_arm", parts, weight=Weight("smooth", style.k), name=name)
@@ -150,8 +152,8 @@ def posture_of(stance: Stance, parts: Sequence[str] = DRIVEN) -> Posture:
         "hips": _turn(stance.pelvis),
         **_spread(_turn(stance.trunk), TRUNK, parts),
         **_spread(_turn(stance.head), NECK, parts),
-        "left_shoulder": exp([0.0, -0.15 * ahead, 0.15 * out]),
-        "left_upper_arm": multiply(exp([0.0, 0.0, out]), exp([-ahead, 0.0, 0.0])),
+        "left_shoulder": exp([0.0, -0.25 * ahead, 0.15 * out]),
+        "left_upper_arm": multiply(exp([-ahead, 0.0, 0.0]), exp([0.0, 0.0, out])),
         "left_lower_arm": exp([-elbow, 0.0, 0.0]),
         "right_shoulder": exp([0.0, forward, -up]),
     }
