@@ -20,12 +20,10 @@ from ..compute.types import Records
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
+from .adjusting import FIRST, SETTLED, first_adjustment, next_adjustment
 from .bending import adjusted, arm_length, bend, gather, look, wanted_weight
 from .feet import hold_foot, read_leg
 from .model import Figure, Legs, Rows, Styles
-
-STEPS, BISECTIONS = 8, 20
-STRETCHED = 1e-9  # [m]: an arm whose target is this much beyond its length is too short
 
 
 @kernel
@@ -35,7 +33,9 @@ def stand(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, x: f
     if x <= -1.0 or rows.shift[i, 3] == 0.0:
         return REACHED  # the starting pose itself
     if options[0]["feet"]:
-        held = hold_foot(i, 0, figure, legs, rows) and hold_foot(i, 1, figure, legs, rows)
+        held = True
+        for side in range(2):
+            held = held and hold_foot(i, side, figure, legs, rows)
         forward_answer(i, figure, rows)
         if not held:
             return UNREACHABLE
@@ -64,66 +64,34 @@ def forward_answer(i: int, figure: Figure, rows: Rows) -> None:
 
 
 @kernel
-def lower(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, bad: float) -> tuple[float, int]:
-    """(the largest adjustment below `bad`, which failed, at which the body stands, postures tried)."""
-    good, tried, start = -1.0, 0, bad
-    for k in range(1, STEPS):
-        x = start + (-1.0 - start) * k / STEPS
-        tried += 1
-        if stand(i, options, figure, legs, rows, x) == REACHED:
-            good = x
-            break
-        bad = x
-    for _ in range(BISECTIONS):
-        x = 0.5 * (good + bad)
-        tried += 1
-        if stand(i, options, figure, legs, rows, x) == REACHED:
-            good = x
-        else:
-            bad = x
-    stand(i, options, figure, legs, rows, good)
-    return good, tried + 1
-
-
-@kernel
-def too_short(i: int, options: Records, legs: Legs, rows: Rows) -> bool:
-    """Whether a hand's target is too far for its arm, from the body as it stands."""
+def excess(i: int, options: Records, legs: Legs, rows: Rows) -> float:
+    """How much too far the hands' targets are for their arms [m], from the body as it stands: the larger of the two."""
+    most = -math.inf
     for side in range(2):
         if options[0]["right"] if side == 0 else options[0]["left"]:
             shoulder = vec_at(rows.positions[1], i, legs.arms[side]["base"])
-            if norm(sub(vec_at(rows.goals, side, i), shoulder)) > arm_length(i, side, legs, rows) + STRETCHED:
-                return True
-    return False
+            most = max(most, norm(sub(vec_at(rows.goals, side, i), shoulder)) - arm_length(i, side, legs, rows))
+    return most
 
 
 @kernel
-def raised(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows) -> tuple[float, int]:
-    """(the smallest adjustment from 0 at which the arms are long enough, postures tried); the body is left at it.
-
-    Where none is, the largest at which the body stands.
-    """
-    if not too_short(i, options, legs, rows):
-        return 0.0, 0
-    bad, good, tried = 0.0, -1.0, 0
-    for k in range(1, STEPS + 1):
-        tried += 1
-        if stand(i, options, figure, legs, rows, k / STEPS) != REACHED:
-            break
-        if not too_short(i, options, legs, rows):
-            good = k / STEPS
-            break
-        bad = k / STEPS
-    if good > 0.0:
-        for _ in range(BISECTIONS):
-            x = 0.5 * (good + bad)
-            tried += 1
-            if stand(i, options, figure, legs, rows, x) == REACHED and not too_short(i, options, legs, rows):
-                good = x
-            else:
-                bad = x
-    best = good if good > 0.0 else bad
-    stand(i, options, figure, legs, rows, best)
-    return best, tried + 1
+def adjust(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows) -> float:
+    """The adjustment nearest to 0 at which the body stands and its arms are long enough; the body is left at it."""
+    told = rows.told[i]
+    state = first_adjustment(options[0]["most"])
+    told["reason"], told["tried"] = REACHED, 0
+    while True:
+        x = state[1]
+        verdict = stand(i, options, figure, legs, rows, x)
+        told["tried"] += 1
+        if state[0] == FIRST:
+            told["reason"] = verdict
+        elif state[0] == SETTLED:
+            return x
+        lack = excess(i, options, legs, rows)
+        state = next_adjustment(state, verdict == REACHED, lack, options[0]["raising"] != 0)
+        if state[0] == SETTLED and state[1] == x:
+            return x
 
 
 @kernel
@@ -159,15 +127,9 @@ def bend_row(i: int, options: Records, figure: Figure, legs: Legs, styles: Style
         rows.balls,
         rows.touched,
     )
-    x = options[0]["most"]
-    reason = stand(i, options, figure, legs, rows, x)
-    more = 0
-    if reason != REACHED:
-        x, more = lower(i, options, figure, legs, rows, x)
-    elif options[0]["raising"] and x == 0.0:
-        x, more = raised(i, options, figure, legs, rows)
+    x = adjust(i, options, figure, legs, rows)
     look(i, options[0], figure, rows, vec_at(rows.goals, 0 if options[0]["right"] else 1, i))
-    told["status"], told["reason"], told["tried"], told["adjustment"] = REACHED, reason, 1 + more, x
+    told["status"], told["adjustment"] = REACHED, x
     told["wanted"][0], told["wanted"][1] = u, v
     told["weight"][0], told["weight"][1] = adjusted(u, x), adjusted(v, x)
 
