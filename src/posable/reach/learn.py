@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..body.canonical import other_side
 from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, log, multiply, slerp
 from ..skeleton import Motion
 from .behaviour import CLOSEST, Behaviour, Weight
 from .learn_reading import Reaches, read_reaches
+from .learn_standing import keep_clear, sink, standing
 from .posture import LARGEST_SHIFT, Posture, drivable_parts
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ def fit(
             hanging, or in which no frame has its feet where they stood, give nothing and are told in the report.
         keys: how many besides the outer ones, or where: swings (K, 2) [rad], or places (K, 3) [arm lengths].
         blend: "linear" and "smooth" put keys on the swing plane, "around" in space.
-        parts: the roles to drive; trunk, neck and head unless told otherwise.
+        parts: the roles to drive; trunk, neck, head and free arm unless told otherwise.
         weight: how the distance counts; smooth on the plane, constant in space, where keys say it themselves.
         name: of the behaviour.
         seed: of the search for keys.
@@ -129,7 +131,7 @@ def fit(
     """
     around = blend == "around"
     if parts is None:
-        parts = [part for part in drivable_parts(limb) if part in PARTS and part in body.roles]
+        parts = [part for part in drivable_parts(limb) if part in (*PARTS, *_free_arm(limb)) and part in body.roles]
     weight = weight or (Weight("constant", 1.0) if around else Weight("smooth", FAR))
     made = Behaviour(limb, parts, blend=blend, weight=weight, name=name)
     tell = (lambda _: None) if progress is None else progress
@@ -138,9 +140,15 @@ def fit(
     for place in _key_places(made, KEYS[blend] if keys is None else keys, at, read.weights * u, seed):
         made.add(place, Posture.neutral(made.parts))
     rests = _solve(body, made, read, at, u, rows)
+    sink(body, made, seed)
+    keep_clear(body, made)
     made.learned = _report(made, read, at, u, reports, rests)
     tell(1.0)
     return made
+
+
+def _free_arm(limb: str) -> tuple[str, ...]:
+    return tuple(other_side(f"{limb[:-4]}_{part}") for part in ("shoulder", "upper_arm", "lower_arm"))
 
 
 def _read(
@@ -282,7 +290,7 @@ def _posture(body: Humanoid, parts: tuple[str, ...], x: Floats) -> Posture:
     rows = [row for row, part in enumerate(parts) if part in body.limits]
     if rows:
         turns[rows] = body.limits.clamp([parts[row] for row in rows], turns[rows])
-    return Posture(parts, turns, np.clip(x[-3:], -LARGEST_SHIFT, LARGEST_SHIFT))
+    return standing(body, Posture(parts, turns, np.clip(x[-3:], -LARGEST_SHIFT, LARGEST_SHIFT)))
 
 
 def _left(made: Behaviour, read: Reaches, at: Floats, u: Floats) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ Decided here, where the paper (Kallmann 2008, Extensions) only says that motion 
 - *The ground goes along.* People step and turn between reaches, and a behaviour does not care where or which way a body
   stands. Every frame is therefore brought over the ground, without tilting, so that its feet come as near as they can
   to where the start's are. It counts when they then are near it, at its height, and still: a reacher's feet stay.
+  What heels rise for a high place, a few centimetres, is taken off the hips: the feet of a reacher stay flat.
 - *Places seen often count once.* A hand rests for seconds and passes in a blink, so frames share the weight of the
   small cube of space that the hand is in.
 - *The other hand's reaches count for it.* A frame's weight goes by how far this hand has moved, among both.
@@ -74,14 +75,14 @@ def read_reaches(body: Humanoid, limb: str, motion: Motion, parts: tuple[str, ..
     start, away = _start(whose, frames, motion, still)
     if away > AT_EASE:
         return _nothing(name, len(parts), {"the arms never hang": len(motion)})
-    moved, aside, height = _over_the_ground(whose, motion.pose, frames, start)
+    moved, aside, rises = _over_the_ground(whose, motion.pose, frames, start)
     there = whose.skeleton.forward(moved)
     mine, other = (_hand(whose, arm, there, start) for arm in (limb, _other(limb)))
     a, b = (((places - places[start]) ** 2).sum(axis=-1) for places in (mine, other))
     share = (a + 1e-4) / (a + b + 2e-4)
     reasons = {
         "the feet move": ~still,
-        "a foot is off the ground": height > HEIGHT,
+        "a foot is off the ground": np.abs(rises).max(axis=1) > HEIGHT,
         "the feet stand elsewhere": aside > ASIDE,
         "the other hand reaches": share < LEAST,
     }
@@ -93,6 +94,7 @@ def read_reaches(body: Humanoid, limb: str, motion: Motion, parts: tuple[str, ..
     if not used.any():
         return _nothing(name, len(parts), left_out)
     turns, shifts = _changes(body, whose, moved, start, used, parts)
+    shifts[:, 1] -= rises[used].mean(axis=1)
     cubes = np.unique(np.floor(mine[used] / CUBE), axis=0, return_inverse=True, return_counts=True)
     weights = share[used] / cubes[2][cubes[1].reshape(-1)]
     return Reaches(name, start, mine[used], turns, shifts, weights, left_out)
@@ -153,8 +155,8 @@ def _turned_aside(body: Humanoid, frames: Frames) -> Floats:
 
 
 def _over_the_ground(body: Humanoid, pose: Pose, frames: Frames, start: int) -> tuple[Pose, Floats, Floats]:
-    """(poses moved and turned over the ground onto the start's feet, how far the feet are then from them: over the
-    ground, and up or down, the worse foot's (F,) [leg lengths]).
+    """(poses moved and turned over the ground onto the start's feet, how far the worse foot is then from there over
+    the ground (F,), how far each is above it (F, 2) [leg lengths]).
 
     Least squares over four points: the ankles, and a point ahead of each that says where it points.
     """
@@ -174,8 +176,8 @@ def _over_the_ground(body: Humanoid, pose: Pose, frames: Frames, start: int) -> 
     rotations[:, 0] = multiply(turn, rotations[:, 0])
     moved = Pose(rotate(turn, pose.translation - place) + place[start], rotations, pose.offsets)
     there = rotate(turn[:, None], feet - place[:, None]) + place[start]
-    off = np.abs(there - feet[start]) / body.leg_length
-    return moved, np.hypot(off[..., 0], off[..., 2]).max(axis=1), off[..., 1].max(axis=1)
+    off = (there - feet[start]) / body.leg_length
+    return moved, np.hypot(off[..., 0], off[..., 2]).max(axis=1), off[..., 1]
 
 
 def _hand(body: Humanoid, limb: str, frames: Frames, start: int) -> Floats:
@@ -194,4 +196,4 @@ def _changes(
     if whose is not body:
         begin, there = (body.pose(whose.canonical(each)) for each in (begin, there))
     before, after = Posture.of(body, begin, begin, parts), Posture.of(body, there, begin, parts)
-    return log(multiply(conjugate(before.rotations), after.rotations)), after.hips
+    return log(multiply(conjugate(before.rotations), after.rotations)), after.hips.copy()
