@@ -287,7 +287,7 @@ def test_impossible_calls_are_told(body, reacher):
 def test_the_hand_passes_close_to_the_body_without_touching_it(body, name):
     """Kallmann 2008, Figure 11: from behind to the front, close to the body, with no collision and no flagged jump."""
     back, front = (-0.25, 1.0, -0.3), (-0.1, 1.1, 0.42)
-    steps = [ps.Reach(right=ps.Target(back), duration=1.2), ps.Reach(right=ps.Target(front), duration=2.0)]
+    steps = [ps.Reach(right=ps.Target(back), duration=2.0), ps.Reach(right=ps.Target(front), duration=2.0)]
     behaviour = ps.Behaviour.example(name, "right_arm", body)
     told = ps.Reacher(body, right=behaviour).animate(steps=steps)
     careless = ps.Reacher(body, right=behaviour, itself=False).animate(steps=steps)
