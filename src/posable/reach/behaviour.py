@@ -247,6 +247,16 @@ class Behaviour:
         del self._keys[self._inner(key, "removed").id]
         self._field = None
 
+    def restyle(self, *, blend: str | None = None, weight: Weight | None = None, name: str | None = None) -> None:
+        """Change how keys blend, how the distance counts, or the name; what is not given stays, and so do the keys."""
+        blend = blend or self.blending
+        if blend not in BLENDS:
+            raise UnknownNameError("blend", blend, BLENDS)
+        if (blend == "around") != (self.blending == "around"):
+            raise PosableError(f"blend is {blend!r} and was {self.blending!r}: keys on a plane and around differ")
+        self.blending, self.weight = blend, weight or self.weight
+        self.name, self._field = self.name if name is None else name, None
+
     def duplicate(self, key: int, at: ArrayLike) -> int:
         """A new key elsewhere with the posture, search and name of this one."""
         found = self.key(key)

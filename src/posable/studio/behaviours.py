@@ -77,7 +77,7 @@ class Behaviours:
         with self._session.lock:
             changed = self._now[side].copy()
             answer = change(changed)
-            self._keep(label, {**self._now, side: changed}, tag, patience)
+            self._keep(label, {**self._now, side: changed}, None if tag is None else (side, tag), patience)
             return answer
 
     def add(self, side: str, at: ArrayLike) -> int:

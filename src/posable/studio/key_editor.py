@@ -25,7 +25,11 @@ ARMS = {
     "left": (("Forward", -1.0), ("Twist in", -1.0), ("Out", 1.0)),
     "right": (("Forward", -1.0), ("Twist in", 1.0), ("Out", -1.0)),
 }
-"""What a turn about x, y and z does to the trunk and to a hanging arm, and which sign it has."""
+SHOULDERS = {
+    "left": (("Roll", 1.0), ("Ahead", -1.0), ("Up", 1.0)),
+    "right": (("Roll", 1.0), ("Ahead", 1.0), ("Up", -1.0)),
+}
+"""What a turn about x, y and z does to the trunk, to a hanging arm and to a collarbone, and which sign it has."""
 WIDEST = 120
 """Degrees that a slider reaches where no limit is nearer."""
 SHIFTS = ("Hips left", "Hips up", "Hips ahead")
@@ -233,7 +237,8 @@ class KeyEditor:
 
 
 def _names(part: str) -> tuple[tuple[str, float], ...]:
-    return ARMS.get(part.partition("_")[0], TRUNK)
+    side, _, what = part.partition("_")
+    return (SHOULDERS if what == "shoulder" else ARMS).get(side, TRUNK)
 
 
 def _angles(posture: Posture, part: str) -> Floats:

@@ -58,6 +58,10 @@ class ReachOptions:
             return self._keep("start", (track, MOVING, time), lambda: track.motion.at(time))
         return self._keep("start", (track, STANDING, time), lambda: _standing(body, track.motion.at(time)))
 
+    def ground(self, start: Pose) -> Floats | None:
+        """(3,) where on the floor somebody stands who is carried along with the motion [m]; None: nobody is."""
+        return start.translation * np.array([1.0, 0.0, 1.0]) if self._start.value == STANDING else None
+
     def reacher(self, body: Humanoid, right: Behaviour, left: Behaviour) -> Reacher:
         """The solver as the controls have it."""
         scene = self.obstacle.scene if len(self.obstacle.scene) else None

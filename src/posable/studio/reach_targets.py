@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 AHEAD = (math.radians(20.0), math.radians(60.0), 0.85)
 """Where a target is that nobody has moved yet: swing of the right arm [rad], distance [arm lengths]."""
 
+COMFORT = 0.92
+"""Share of its length to which an arm is stretched to show a key."""
+
 
 class ReachTargets:
     """The targets by side, (3,) in the track's world [m].
@@ -41,6 +44,7 @@ class ReachTargets:
     def __init__(self, session: Session, options: ReachOptions, moved: Callable[[str], None]) -> None:
         self._session, self._options, self._moved = session, options, moved
         self._at: dict[str, Floats] = {}
+        self._ground: Floats | None = None
 
     def __getitem__(self, side: str) -> Floats:
         return self._at[side]
@@ -51,6 +55,13 @@ class ReachTargets:
     def clear(self) -> None:
         """Forget where they are."""
         self._at.clear()
+        self._ground = None
+
+    def carry(self, ground: Floats | None) -> None:
+        """Have the targets go with somebody who stands somewhere else now: at (3,) on the floor [m]."""
+        if ground is not None and self._ground is not None and not np.array_equal(ground, self._ground):
+            self._at = {side: place + (ground - self._ground) for side, place in self._at.items()}
+        self._ground = ground
 
     def aims(self, sides: Sequence[str]) -> dict[str, Target]:
         """The targets of some hands, for a solver."""
@@ -79,6 +90,22 @@ class ReachTargets:
         """Put a target into the direction of a swing (2,) [rad], as far away as it is."""
         far = self.distance(side) if side in self._at else AHEAD[2] * self.length(side)
         self._at[side] = place_at(self.frame(side), np.asarray(swing, dtype=np.float64), far)
+
+    def reach_out(self, side: str, swing: ArrayLike, shoulder: Floats) -> None:
+        """Put a target into the direction of a swing, as far as the arm comfortably reaches from a moved shoulder.
+
+        Args:
+            side: "right" or "left".
+            swing: (2,) [rad].
+            shoulder: (3,) where the body has it when it goes along [m].
+        """
+        frame = self.frame(side)
+        way = place_at(frame, np.asarray(swing, dtype=np.float64), 1.0) - frame[1]
+        off = shoulder - frame[1]
+        along, far = float(way @ off), COMFORT * self.length(side)
+        beside = float(off @ off) - along**2
+        distance = along + math.sqrt(max(far**2 - beside, 0.0))
+        self._at[side] = frame[1] + way * max(distance, 0.2 * self.length(side))
 
     def set_distance(self, side: str, lengths: float) -> bool:
         """Put a target so many arm lengths from the shoulder, in its direction; whether it moved."""

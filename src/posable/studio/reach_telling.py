@@ -55,7 +55,7 @@ def map_legend(status: Ints) -> str:
 
 def _hand(name: str, hand: HandAnswer) -> str:
     status = Status(int(hand.status))
-    away = "" if status == Status.REACHED else f", {1000 * float(hand.residual):.0f} mm away"
+    away = "" if status == Status.REACHED else f", {_length(float(hand.residual))} away"
     return f"{name}{coloured(COLOURS[status], f'**{status.name}**')} · {WORDS[status]}{away}"
 
 
@@ -70,3 +70,7 @@ def _weight(hand: HandAnswer, reason: Status, edited: bool) -> str:
 
 def _percent(share: float) -> str:
     return "<1 %" if share < 0.005 else f"{100 * share:.0f} %"
+
+
+def _length(metres: float) -> str:
+    return f"{1000 * metres:.1f} mm" if metres < 0.01 else f"{1000 * metres:.0f} mm"

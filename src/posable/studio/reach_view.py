@@ -46,7 +46,7 @@ class ReachView:
         """The controls, here in the panel."""
         session, gui = self._session, self._session.gui
         hint = "Of the target from the shoulder, in arm lengths"
-        self._distance = gui.add_slider("Distance", min=0.1, max=1.8, step=0.01, initial_value=0.85, hint=hint)
+        self._distance = gui.add_slider("Distance", min=0.1, max=2.5, step=0.01, initial_value=0.85, hint=hint)
         self._distance.on_update(session.guarded(lambda _: self._set_distance(float(self._distance.value))))
         hint = "Reaches all over the plane, at this distance: where the hand gets there, and what keeps it away"
         self._map = gui.add_checkbox("Where it fails", False, hint=hint)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import viser
 
 from ...compute import PosableError
-from ...compute.types import Floats, Ints
+from ...compute.types import ArrayLike, Floats, Ints
 from ...reach import Behaviour, ReachAnswer, Reacher, ReachMotion
 from ...reach import Reach as ReachStep
 from ...skeleton import Pose
 from ..behaviour_folder import BehaviourFolder
-from ..behaviours import SIDES, Behaviours
+from ..behaviours import PATIENCE, SIDES, Behaviours
 from ..controls import assign
 from ..joint_handle import JointHandle
 from ..key_editor import KeyEditor
@@ -61,7 +61,7 @@ class ReachTab:
         self._hands.on_update(session.guarded(lambda _: self.choose(str(self._hands.value))))
         self._side = gui.add_dropdown("Edit", SIDES, hint="The arm whose behaviour the plane shows", visible=False)
         self._side.on_update(session.guarded(lambda _: self.edit_side(str(self._side.value))))
-        self.files = BehaviourFolder(session, lambda: self.behaviour, self.take, self.start_from)
+        self.files = BehaviourFolder(session, lambda: self.behaviour, self.take, self.start_from, self.restyle)
         self._told_now = gui.add_markdown("")
         self.behaviours = Behaviours(session, self._behaviours_changed)
         self.view = ReachView(session, self.stroke, self.choose_key, self.set_distance)
@@ -89,6 +89,7 @@ class ReachTab:
                 self._rest()
                 return
             start = self.options.start(track, body, time)
+            self.targets.carry(self.options.ground(start))
             self._holding = True
             playing = self.player.pose()
             if playing is not None:
@@ -183,11 +184,10 @@ class ReachTab:
             self._changed()
 
     def choose_key(self, key: int) -> None:
-        """Edit a key: the target goes into its direction, and all of its posture is shown."""
+        """Edit a key: the target goes where the hand comes with all of its posture, which is shown."""
         with self._session.lock:
-            self.targets.aim(self.side, self.behaviour.key(key).at)
             self.key = key
-            self._changed()
+            self._show_key(self.behaviour.key(key).at)
 
     def stroke(self, stroke: Stroke) -> None:
         """Do what a pointer on the plane asks for: choose a key, drag it, or put the target elsewhere."""
@@ -209,7 +209,9 @@ class ReachTab:
         with self._session.lock:
             if self.side not in self.targets or not self.sides:
                 raise PosableError("choose a hand first; the key is added in the direction of its target")
-            self.key = self.behaviours.add(self.side, self.targets.swing(self.side))
+            at = self.targets.swing(self.side)
+            self.key = self.behaviours.add(self.side, at)
+            self._show_key(at)
             return self.key
 
     def copy_key(self) -> int:
@@ -253,6 +255,24 @@ class ReachTab:
             self.key = None
             self.behaviours.replace(f"Start from {example}", **made)
 
+    def restyle(self, **style: Any) -> None:
+        """Change how the edited behaviour blends, how the distance counts, or its name: as `Behaviour.restyle`."""
+        self.behaviours.edit(
+            self.side, "Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,), patience=PATIENCE
+        )
+
+    def _show_key(self, at: ArrayLike) -> None:
+        """Have the target in a key's direction, where the hand comes when the body has all of the key's posture."""
+        track, body = self._session.active, self._session.body
+        if track is None or body is None or not self.sides:
+            return
+        self.targets.aim(self.side, at)
+        start = self.options.start(track, body, self._session.time)
+        answer = self._reacher(body).solve(**self.targets.aims(self.sides), start=start, weight=1.0)
+        shoulder = body.skeleton.forward(answer.pose).positions[body.index(f"{self.side}_upper_arm")]
+        self.targets.reach_out(self.side, at, shoulder)
+        self._changed()
+
     def _key_tool(self, which: str) -> None:
         {"Add": self.add_key, "Copy": self.copy_key, "Remove": self.remove_key}[which]()
 
@@ -288,6 +308,7 @@ class ReachTab:
             map=self.map,
         )
         self.targets.draw(track)
+        self.files.show()
         self.editor.show()
         if self.key is not None and self.editor.handle:
             self.joint.draw(track, reacher.body, answer.pose, start, self.behaviour.posture(self.key))
