@@ -165,3 +165,18 @@ def test_a_range_corrects_before_the_limb_is_solved_and_says_so():
     moved = answer.residual > 1e-9
     assert moved.sum() > 50 and (answer.status[moved] == Status.LIMITS).all()
     assert learned.for_limb(arm).contains(end, answer.swivel).mean() > 0.99
+
+
+def test_a_stream_goes_on_from_a_posture_and_sets_off_gently():
+    """Of the way from the swivel it begins with to the wanted one, exactly the share that is due."""
+    place = np.array([0.3, -0.2, 0.25])
+    begun = ARM.solve(place, swivel=0.2)
+    stream = ARM.stream(60)
+    stream.begin(begun.values, 0.2)
+    for share in (0.0, 0.01, 0.03, 0.06):
+        told = stream.step(place, share=share, preferred=0.9)
+        assert told.swivel == pytest.approx(0.2 + share * 0.7) and not told.jumped
+    stream.depart()
+    assert stream.step(place, share=0.0, preferred=0.9).swivel == pytest.approx(0.2 + 0.06 * 0.7)
+    far = stream.step(place, share=1.0, preferred=0.9)  # no faster than its speed
+    assert far.swivel == pytest.approx(0.2 + 0.06 * 0.7 + math.pi / 60)
