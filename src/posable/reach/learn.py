@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PARTS = ("hips", "spine", "chest", "upper_chest", "neck", "head")
 KEYS = {"linear": 12, "smooth": 10, "around": 16}
-LIKE_NEIGHBOURS = 0.3  # of the weight of a key's share of the examples
+LIKE_NEIGHBOURS = 0.03  # of the weight of a key's share of the examples
 AT_REST = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0)  # the same; which of them, motions decide
 FAR = 0.3  # k of the weight: hands that pick things from the floor are 1.8 arm lengths from where the shoulder stood
 NEIGHBOURS = 4  # of a key in space
@@ -120,7 +120,7 @@ def fit(
             hanging, or in which no frame has its feet where they stood, give nothing and are told in the report.
         keys: how many besides the outer ones, or where: swings (K, 2) [rad], or places (K, 3) [arm lengths].
         blend: "linear" and "smooth" put keys on the swing plane, "around" in space.
-        parts: the roles to drive; trunk, neck, head and free arm unless told otherwise.
+        parts: the roles to drive; trunk, neck, head, shoulders and free arm unless told otherwise.
         weight: how the distance counts; smooth on the plane, constant in space, where keys say it themselves.
         name: of the behaviour.
         seed: of the search for keys.
@@ -131,7 +131,7 @@ def fit(
     """
     around = blend == "around"
     if parts is None:
-        parts = [part for part in drivable_parts(limb) if part in (*PARTS, *_free_arm(limb)) and part in body.roles]
+        parts = [part for part in drivable_parts(limb) if part in (*PARTS, *_arms(limb)) and part in body.roles]
     weight = weight or (Weight("constant", 1.0) if around else Weight("smooth", FAR))
     made = Behaviour(limb, parts, blend=blend, weight=weight, name=name)
     tell = (lambda _: None) if progress is None else progress
@@ -147,8 +147,10 @@ def fit(
     return made
 
 
-def _free_arm(limb: str) -> tuple[str, ...]:
-    return tuple(other_side(f"{limb[:-4]}_{part}") for part in ("shoulder", "upper_arm", "lower_arm"))
+def _arms(limb: str) -> tuple[str, ...]:
+    """The free arm, and the shoulder of the one that reaches."""
+    side = limb[:-4]
+    return (f"{side}_shoulder", *(other_side(f"{side}_{part}") for part in ("shoulder", "upper_arm", "lower_arm")))
 
 
 def _read(
