@@ -3,6 +3,7 @@
 from .animate import Fitts, Pace, Reach, ReachMotion
 from .answers import HandAnswer, ReachAnswer
 from .behaviour import Behaviour, Key, Weight
+from .learn import LearnReport, MotionReport
 from .posture import Posture, drivable_parts
 from .reacher import Reacher
 from .stream import ReachStream
@@ -12,6 +13,8 @@ __all__ = [
     "Fitts",
     "HandAnswer",
     "Key",
+    "LearnReport",
+    "MotionReport",
     "Pace",
     "Posture",
     "Reach",
