@@ -20,7 +20,7 @@ TARGETS = [  # [m] where the right wrist goes; the figure stands at the origin, 
     (-0.15, 1.45, 0.75),  # ahead
     (0.35, 1.35, 0.60),  # across
     (-0.20, 0.90, 0.75),  # a low table
-    (0.30, 0.55, 0.50),  # low, across
+    (0.25, 0.60, 0.50),  # low, across
     (-0.15, 0.45, 0.50),  # in front of the knees
 ]
 
