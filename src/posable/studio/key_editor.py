@@ -90,6 +90,8 @@ class KeyEditor:
     def choose(self, part: str) -> None:
         """Have the sliders turn this joint, if the behaviour drives it."""
         with self._session.lock:
+            if (found := self._subject()) is not None:
+                self._offer(found[1])
             words = part.replace("_", " ")
             if words in self._part.options:
                 assign(self._part, words)
@@ -100,12 +102,7 @@ class KeyEditor:
         """Have the sliders where the key has its joints; without a key, none."""
         found = self._subject()
         if found is not None:
-            options = tuple(part.replace("_", " ") for part in found[1].parts) or (NONE,)
-            if self._part.options != options:
-                before = str(self._part.value)
-                self._part.options = options
-                kept = before if before in options else ("chest" if "chest" in options else options[0])
-                assign(self._part, kept)
+            self._offer(found[1])
             self._fill()
         if self._folder.visible != (found is not None):
             self._folder.visible = found is not None
@@ -187,6 +184,14 @@ class KeyEditor:
                 self._put("Let the key follow", None, None)
             elif self.part in behaviour.parts:
                 self.turn(self.part, np.array([1.0, 0.0, 0.0, 0.0]), None)
+
+    def _offer(self, behaviour: Behaviour) -> None:
+        """Have the parts of a behaviour to choose from."""
+        options = tuple(part.replace("_", " ") for part in behaviour.parts) or (NONE,)
+        if self._part.options != options:
+            before = str(self._part.value)
+            self._part.options = options
+            assign(self._part, before if before in options else ("chest" if "chest" in options else options[0]))
 
     def _fill(self) -> None:
         """Everything in the folder as the key has it; only what differs is sent."""
