@@ -86,12 +86,12 @@ class LimbTab:
             placing = self._placing_of(track)
             pose = track.motion.at(time) if placing or self._holding else track.pose(time)
             pose = pose if placing.base is None else placing.base
-            self.placement = None
+            shown: Placement | None = None
             for part, goal in placing.goals.items():
                 placed = body.place(pose, part, goal.target, **self._options(body, part))
                 pose = placed.pose
-                if part == self.part:
-                    self.placement = placed
+                shown = placed if part == self.part else shown
+            self.placement = shown  # at once: others read it while this goes on
             if placing:
                 self._session.hold(pose)
             elif self._holding:
