@@ -161,7 +161,25 @@ def use_reach() -> None:
     ps.Reacher(body, right=behaviour, scene=scene, gaze=0.5).solve(right=ps.Target(places))
 
 
-USES = [use_formats, use_math, use_skeleton, use_limits, use_limb, use_ranges, use_collision, use_body, use_reach]
+def use_reconstruct() -> None:
+    import posable as ps
+
+    body = ps.figure()
+    ps.SequentialIK(body).solve(body.markers(ps.samples.walk(body)[:ROWS].pose))
+
+
+USES = [
+    use_formats,
+    use_math,
+    use_skeleton,
+    use_limits,
+    use_limb,
+    use_ranges,
+    use_collision,
+    use_body,
+    use_reach,
+    use_reconstruct,
+]
 
 
 def modules():

@@ -164,7 +164,7 @@ def pose_row(
     v = (values[i, 0], values[i, 1], values[i, 2], values[i, 3], values[i, 4], values[i, 5], values[i, 6])
     for k in range(driven.shape[0]):
         row = driven[k]
-        turned = mul(model_turn(model, v, row["lower"], row["share"]), quat_at(remainders, i, k))
+        turned = mul(model_turn(model, v, row["lower"], row["share"]), quat_at(remainders, i % remainders.shape[0], k))
         _turn_joint(joints, i, row["joint"], in_world(model, frame, turned, _neutral(row)), orientations, rotations)
     base, middle, swing = rotations_of(v)
     neutral = (place["ew"], place["ex"], place["ey"], place["ez"])

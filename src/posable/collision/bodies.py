@@ -17,6 +17,7 @@ from ..compute.types import Bools, Floats, Ints, Records
 from ..math.quaternion import rotate
 from ..skeleton.forward import quat_at, vec_at
 from .kernels import placed, placed_ball_far, shape_of, shapes_gap
+from .surfaces import Shape
 
 
 @kernel
@@ -32,6 +33,7 @@ def body_touching(
     soft: float,
     spared: Bools,
     balls: Floats,
+    noting: bool,
 ) -> int:
     """The first contact of pose i that is nearer than it may be, or -1.
 
@@ -47,26 +49,41 @@ def body_touching(
         soft: how far two volumes of the body may sink into each other before that counts [m].
         spared: (N, P + K O) contacts that do not count; without columns all do.
         balls: (N, V, 4) scratch.
+        noting: fill row i of `spared` with all contacts of the pose instead, and return -1.
     """
     place_balls(i, volumes, positions, orientations, balls)
+    own, count = pairs.shape[0], obstacles.shape[0]
     some = spared.shape[1] > 0
-    near = margin - soft
-    for k in range(pairs.shape[0]):
-        one, other = pairs[k, 0], pairs[k, 1]
-        if not balls_near(balls, i, one, other, near) or (some and spared[i, k]):
+    for k in range(own + outside.shape[0] * count):
+        one, near = 0, margin - soft
+        if k < own:
+            one = pairs[k, 0]
+            far = not balls_near(balls, i, one, pairs[k, 1], near)
+        else:
+            obstacle = obstacles[(k - own) % count]
+            one, near = outside[(k - own) // count], margin - obstacle["soft"]
+            far = placed_ball_far(vec_at(balls, i, one), balls[i, one, 3] + near, obstacle)
+        if noting:
+            spared[i, k] = False
+        if far or (some and spared[i, k]):
             continue
-        if pair_gap(i, one, other, volumes, positions, orientations, near) < near:
-            return k
-    count = obstacles.shape[0]
-    for k in range(outside.shape[0] * count):
-        if not (some and spared[i, pairs.shape[0] + k]):
-            obstacle, v = obstacles[k % count], outside[k // count]
-            near = margin - obstacle["soft"]
-            if placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
-                continue
-            if outside_gap(i, v, volumes, positions, orientations, obstacle, near) < near:
-                return int(pairs.shape[0] + k)
+        other = (
+            shape_of(obstacles[(k - own) % count])
+            if k >= own
+            else placed_at(i, volumes[pairs[k, 1]], positions, orientations)
+        )
+        gap, _ = shapes_gap(placed_at(i, volumes[one], positions, orientations), other, near)
+        if gap < near:
+            if not noting:
+                return k
+            spared[i, k] = True
     return -1
+
+
+@kernel
+def placed_at(i: int, volume: Any, positions: Floats, orientations: Floats) -> Shape:
+    """A volume where pose i has its joint."""
+    return placed(volume, vec_at(positions, i, volume["joint"]), quat_at(orientations, i, volume["joint"]))
 
 
 @kernel
@@ -109,37 +126,6 @@ def body_depth(
             if gap < near:
                 least, worst = gap + obstacle["soft"], pairs.shape[0] + k
     return -least, worst
-
-
-@kernel
-def body_contacts(
-    i: int,
-    volumes: Records,
-    pairs: Ints,
-    outside: Ints,
-    positions: Floats,
-    orientations: Floats,
-    obstacles: Records,
-    margin: float,
-    soft: float,
-    balls: Floats,
-    out: Bools,
-) -> None:
-    """Row i of `out` (N, P + K O): which contacts are nearer than they may be; see `body_touching`."""
-    place_balls(i, volumes, positions, orientations, balls)
-    for k in range(pairs.shape[0]):
-        one, other, near = pairs[k, 0], pairs[k, 1], margin - soft
-        out[i, k] = False
-        if balls_near(balls, i, one, other, near):
-            out[i, k] = pair_gap(i, one, other, volumes, positions, orientations, near) < near
-    count = obstacles.shape[0]
-    for k in range(outside.shape[0] * count):
-        obstacle, v = obstacles[k % count], outside[k // count]
-        near = margin - obstacle["soft"]
-        touches = False
-        if not placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
-            touches = outside_gap(i, v, volumes, positions, orientations, obstacle, near) < near
-        out[i, pairs.shape[0] + k] = touches
 
 
 @kernel
@@ -218,7 +204,7 @@ def body_touching_rows(
     """`body_touching` over a batch."""
     for i in prange(n):
         out[i] = body_touching(
-            i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, spared, balls
+            i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, spared, balls, False
         )
 
 
@@ -259,6 +245,6 @@ def body_contacts_rows(
     balls: Floats,
     out: Bools,
 ) -> None:
-    """`body_contacts` over a batch."""
+    """Row i of `out` (N, P + K O): which contacts are nearer than they may be; see `body_touching`."""
     for i in prange(n):
-        body_contacts(i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, balls, out)
+        body_touching(i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, out, balls, True)

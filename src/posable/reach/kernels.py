@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from ..collision.bodies import body_contacts, body_touching
+from ..collision.bodies import body_touching
 from ..compute import batch, kernel, prange
 from ..compute.types import Records
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
@@ -30,9 +30,10 @@ from .model import Figure, Legs, Rows, Styles
 def stand(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, x: float) -> int:
     """The body at adjustment x with its feet held: REACHED, UNREACHABLE (a leg cannot), or COLLISION."""
     bend(i, figure, rows, x)
-    if x <= -1.0 or rows.shift[i, 3] == 0.0:
-        return REACHED  # the starting pose itself
-    if options[0]["feet"]:
+    starting = x <= -1.0  # what touches then stays allowed: somebody who sits touches the chair, and may still lean
+    if rows.shift[i, 3] == 0.0 and not starting:
+        return REACHED
+    if options[0]["feet"] and not starting:
         held = True
         for side in range(2):
             held = held and hold_foot(i, side, figure, legs, rows)
@@ -51,6 +52,7 @@ def stand(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, x: f
         options[0]["soft"],
         rows.touched,
         rows.balls,
+        starting,
     )
     return COLLISION if first >= 0 else REACHED
 
@@ -80,9 +82,13 @@ def adjust(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows) -> 
     told = rows.told[i]
     state = first_adjustment(options[0]["most"])
     told["reason"], told["tried"] = REACHED, 0
+    started = False
     while True:
-        x = state[1]
+        x = state[1] if started else -1.0  # first the starting pose, whose contacts stay allowed
         verdict = stand(i, options, figure, legs, rows, x)
+        if not started:
+            started = True
+            continue
         told["tried"] += 1
         if state[0] == FIRST:
             told["reason"] = verdict
@@ -114,19 +120,6 @@ def bend_row(i: int, options: Records, figure: Figure, legs: Legs, styles: Style
     u = options[0]["right_share"] * wanted_weight(i, 0, legs, styles, rows) if options[0]["right"] else 0.0
     v = options[0]["left_share"] * wanted_weight(i, 1, legs, styles, rows) if options[0]["left"] else 0.0
     gather(i, options[0], figure, styles, rows, (u, v))
-    body_contacts(  # somebody who sits touches the chair, and may still lean
-        i,
-        figure.volumes,
-        figure.pairs,
-        figure.outside,
-        rows.positions[0],
-        rows.orientations[0],
-        figure.around,
-        options[0]["margin"],
-        options[0]["soft"],
-        rows.balls,
-        rows.touched,
-    )
     x = adjust(i, options, figure, legs, rows)
     look(i, options[0], figure, rows, vec_at(rows.goals, 0 if options[0]["right"] else 1, i))
     told["status"], told["adjustment"] = REACHED, x

@@ -1,0 +1,128 @@
+"""What Sequential IK knows of a body: its spine, clavicles and limbs in the neutral pose, in canonical terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..compute.types import Floats, Ints, Records
+from ..limits import Limits
+from ..math import axis_angle, between, conjugate, multiply, slerp
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
+"""In the order of their markers."""
+MOST_BEND = 1.6  # [rad] of the pelvis: specification reconstruct, 4.2
+COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
+
+
+class Trunk(NamedTuple):
+    """Hips, spine and clavicles. Arrays of S count the joints from hips to head."""
+
+    offsets: Floats
+    """(S, 3) [m] from the joint before, in the neutral pose."""
+    bends: Ints
+    """(S,) whether the joint bends: those between hips and head that do not coincide with the hips."""
+    numbers: Floats
+    """(4,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1), height [m]."""
+    chest: Ints
+    """(1,) which joint carries the arms."""
+    shoulders: Floats
+    """(2, 2, 3) [m]: left and right; clavicle from the chest's joint, shoulder from the clavicle."""
+    arms: Floats
+    """(2,) upper arm and forearm together [m]."""
+    clavicles: Records
+    """(2,) their limits; no rows: without."""
+    curves: Floats
+    slots: Ints
+    """(K,) for every driven orientation of the body: which of our orientations it takes, see `kernels.trunk`."""
+
+
+def trunk_of(body: Humanoid, limits: Limits | None) -> Trunk:
+    """The trunk of a body; limits bound how far its spine bends and stretches."""
+    frames = body.skeleton.forward(body.neutral_pose)
+    places = frames.positions[list(body.spine)]
+    offsets = np.diff(places, axis=0, prepend=places[:1])
+    away = np.linalg.norm(places - places[0], axis=-1)
+    bends = (away > COINCIDENT * body.height).astype(np.int64)
+    bends[[0, -1]] = 0
+    roles = body.roles
+    chest = body._chest
+    shoulders, arms = np.zeros((2, 2, 3)), np.zeros(2)
+    for k, side in enumerate(("left", "right")):
+        shoulder = frames.positions[roles[f"{side}_upper_arm"]]
+        clavicle = frames.positions[roles[f"{side}_shoulder"]] if f"{side}_shoulder" in roles else shoulder
+        shoulders[k] = clavicle - places[chest], shoulder - clavicle
+        arms[k] = body.limb(f"{side}_arm").length
+    clavicles, curves = np.zeros(0, Limits.human().packed.dtype), np.zeros(0)
+    if limits is not None and all(f"{side}_shoulder" in limits for side in ("left", "right")):
+        clavicles = np.ascontiguousarray(limits.packed[[limits.index(f"{s}_shoulder") for s in ("left", "right")]])
+        curves = np.array(limits.curves)
+    bend, stretch = _room(body, limits, bends, offsets)
+    numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch, body.height])
+    return Trunk(offsets, bends, numbers, np.array([chest]), shoulders, arms, clavicles, curves, _slots(body))
+
+
+def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -> tuple[float, float]:
+    """How far the spine bends and stretches before a part of it leaves its limits."""
+    count = max(int(bends.sum()), 1)
+    names = {joint: role for role, joint in body.roles.items()}
+    whole = offsets.sum(axis=0)
+
+    def bent(x: float) -> Floats:
+        angles = np.cumsum(bends) * 2.0 * x / count
+        return axis_angle([1.0, 0.0, 0.0], angles)
+
+    def stretched(x: float) -> Floats:
+        turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
+        for k in range(1, len(bends) - 1):
+            if bends[k] and np.linalg.norm(offsets[k + 1]) > 0.0:
+                turns[k] = slerp([1.0, 0.0, 0.0, 0.0], between(offsets[k + 1], whole), x)
+            else:
+                turns[k] = turns[k - 1]
+        turns[-1] = turns[-2]
+        return turns
+
+    def fits(world: Floats) -> bool:
+        before = np.array([1.0, 0.0, 0.0, 0.0])
+        for k, joint in enumerate(body.spine):
+            role = names.get(joint)
+            if role is None:
+                continue
+            local = multiply(conjugate(before), world[k])
+            if limits is not None and role != "hips" and role in limits and not limits.contains(role, local):
+                return False
+            before = world[k]
+        return True
+
+    return _largest(lambda x: fits(bent(x)), MOST_BEND), _largest(lambda x: fits(stretched(x)), 1.0)
+
+
+def _largest(fits: Callable[[float], bool], most: float) -> float:
+    """The largest number up to `most` that fits, where all smaller ones do."""
+    if fits(most):
+        return most
+    low, high = 0.0, most
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _slots(body: Humanoid) -> Ints:
+    """For every driven orientation: spine joint k is k; clavicles are S and S + 1, arms follow them, legs the hips."""
+    spine = list(body.spine)
+    count = len(spine)
+    slots = []
+    for role, joint in body.roles.items():
+        if joint in spine:
+            slots.append(spine.index(joint))
+        elif "leg" in role or "foot" in role or "toes" in role:
+            slots.append(0)
+        else:
+            slots.append(count if role.startswith("left") else count + 1)
+    return np.array([*slots, *range(count)], dtype=np.int64)
