@@ -217,7 +217,7 @@ class Limb:
 
     @property
     def volumes(self) -> tuple[Records, Records]:
-        """(links, groups) that must keep out of obstacles: a capsule around each bone, a seventh of it thick."""
+        """Links and groups that must keep out of obstacles, a capsule around each bone and a seventh of it thick."""
         links, groups = np.zeros(2, PACKED), np.zeros(3, GROUP)
         for joint, length in enumerate((self.upper, self.lower)):
             radius = length / 7.0

@@ -51,7 +51,7 @@ class Field(NamedTuple):
     rows: Floats
     """(T, 6) see `triangles.affine_rows`."""
     spline: Floats
-    """(K, K + 4) weights of the keys over (r^3 to each key, 1, x, y, z): `spline.spline_of`."""
+    """(K, K + 4) weights of the keys over (r^3 to each key, 1, x, y, z), `spline.spline_of`."""
 
 
 @kernel
