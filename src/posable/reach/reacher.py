@@ -45,7 +45,9 @@ class Reacher:
         feet: whether both feet stay where they stood.
         hips: whether the behaviour may move and turn the hips; False for somebody who sits.
         gaze: how far the head turns to the target, from 0 to 1.
-        raising: whether to take more of the behaviour than the distance asks for when the arm is too short.
+        raising: whether to take more of the behaviour than the distance asks for when the arm is too short. It reaches
+            further, and the body may then move faster than its target does: at the rim of what can be reached, and
+            leap where a target goes behind the body. So it is off unless asked for.
         handedness: what both hands drive goes with the right one (1), with the left (0), or between.
         margin: to keep away from the scene [m].
         touching: things of the scene that the hands may touch.
@@ -62,7 +64,7 @@ class Reacher:
         feet: bool = True,
         hips: bool = True,
         gaze: float = 0.0,
-        raising: bool = True,
+        raising: bool = False,
         handedness: float = 0.5,
         margin: float = 0.0,
         touching: str | Collection[str] = (),
