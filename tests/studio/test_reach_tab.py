@@ -180,9 +180,10 @@ def test_each_edit_is_undone_and_done_again_to_the_last_bit(tab: ReachTab, sessi
     tab.remove_key()
     assert tab.key is None
     did("Remove the key")
-    tab.files.show()
-    tab.files._blend.value, tab.files._k.value = "smooth", 0.5
-    tab.files._styled()
+    with session.lock:  # the studio's own loop shows the behaviour as it is meanwhile
+        tab.files.show()
+        tab.files._blend.value, tab.files._k.value = "smooth", 0.5
+        tab.files._styled()
     assert tab.behaviour.blending == "smooth" and tab.behaviour.weight.k == 0.5
     did("Restyle the behaviour")
     tab.mirror()
@@ -229,8 +230,9 @@ def test_sliders_keep_joints_inside_the_limits_and_turn_one_way_each(tab: ReachT
     tab.editor.choose("chest")
     tab.editor._tool("Straight")
     shown(tab, session)
-    tab.editor._turns[0].value = 12
-    tab.editor._turned(0)
+    with session.lock:  # the studio's own loop shows the key's posture in the sliders meanwhile
+        tab.editor._turns[0].value = 12
+        tab.editor._turned(0)
     assert pm.angle(tab.behaviour.posture(key).rotation("chest"), pm.exp([np.radians(12.0), 0.0, 0.0])) < 1e-9
 
 
