@@ -308,7 +308,7 @@ def test_the_handle_at_a_joint_turns_it_and_shifts_the_hips(tab: ReachTab, sessi
     for part in ("spine", "chest", "neck"):
         tab.editor.choose(part)
         pose = shown(tab, session)
-        handle = session.gizmos["reach_joint"]
+        handle = tab.joint.gizmo
         assert np.allclose(handle.position, body.skeleton.forward(pose).positions[body.index(part)] + track.place)
         wanted = pm.multiply(pm.axis_angle([1.0, 0.0, 0.0], 0.1), np.array(handle.wxyz))
         tab.joint.put(np.array(handle.position), wanted)
@@ -316,15 +316,15 @@ def test_the_handle_at_a_joint_turns_it_and_shifts_the_hips(tab: ReachTab, sessi
         assert pm.angle(canonical_orientation(body, part, pose), wanted) < 1e-7
     tab.editor.choose("hips")
     shown(tab, session)
-    wanted = np.array(session.gizmos["reach_joint"].position) + by(0.03, -0.08, 0.02)
-    tab.joint.put(wanted, np.array(session.gizmos["reach_joint"].wxyz))
+    wanted = np.array(tab.joint.gizmo.position) + by(0.03, -0.08, 0.02)
+    tab.joint.put(wanted, np.array(tab.joint.gizmo.wxyz))
     pose = shown(tab, session)
     assert np.allclose(body.skeleton.forward(pose).positions[body.index("hips")] + track.place, wanted, atol=1e-7)
     assert session.history.undoable == "Shift the hips"
     before = tab.behaviour.posture(tab.key).hips
     for k, phase in enumerate(("start", "update", "end", "update")):  # the last one comes late and changes nothing
         shown(tab, session)
-        handle = session.gizmos["reach_joint"]
+        handle = tab.joint.gizmo
         moved = SimpleNamespace(position=wanted + by(0.0, -0.01 * min(k, 2), 0.0), wxyz=handle.wxyz)
         tab.joint._dragged(SimpleNamespace(target=moved if k < 3 else handle, phase=phase))
     shown(tab, session)
@@ -333,7 +333,7 @@ def test_the_handle_at_a_joint_turns_it_and_shifts_the_hips(tab: ReachTab, sessi
     assert np.allclose(tab.behaviour.posture(tab.key).hips, before), "one step for the whole drag"
     tab.stroke(Stroke(2, 1, True, None, LOW, LOW))
     shown(tab, session)
-    assert "reach_joint" not in session.gizmos
+    assert tab.joint.gizmo is None
 
 
 def test_a_key_with_its_own_elbow_has_the_elbow_there(tab: ReachTab, session: Session):
@@ -568,7 +568,7 @@ def test_a_ball_on_the_sphere_chooses_its_key(window: Window, tab: ReachTab, ses
 def test_a_reach_is_played_on_the_page_and_seen_from_the_arms_side(window: Window, tab: ReachTab, session: Session):
     tab.stroke(Stroke(1, 1, True, None, LOW, LOW))
     tab.add_key()
-    wait(lambda: "/world/gizmo/reach_joint" in window.nodes(), "the handle at the joint")
+    wait(lambda: tab.joint.gizmo is not None and tab.joint.gizmo.name in window.nodes(), "the handle at the joint")
     window.press("Play the reach")
     wait(lambda: tab.player.playing, "the reach")
     wait(lambda: not tab.player.playing, "the end of the reach")

@@ -22,8 +22,7 @@ from .tracks import Track
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-NAME = "reach_joint"
-_drags = count()
+_drags, _made = count(), count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +52,7 @@ class JointHandle:
         self._session, self._editor = session, editor
         self._held: _Held | None = None
         self._drag: int | None = None  # while it is dragged
+        self._name = ""
 
     def draw(self, track: Track, body: Humanoid, pose: Pose, start: Pose, posture: Posture) -> None:
         """Have it at the joint as a pose has it, unless it is being dragged.
@@ -77,7 +77,7 @@ class JointHandle:
         facing = heading(canonical_orientation(body, "hips", start))
         above = facing if parent is None else canonical_orientation(body, parent, pose)
         self._held = _Held(part, place, turned, above, posture, body.leg_length)
-        handle = self._session.gizmos.get(NAME)
+        handle = self.gizmo
         if handle is None or changed:
             self._add(part, place, turned, body.height)
             return
@@ -86,10 +86,15 @@ class JointHandle:
         if pm.angle(np.array(handle.wxyz), turned) > 1e-6:
             handle.wxyz = turned
 
+    @property
+    def gizmo(self) -> Any:
+        """The handle in the scene; None while there is none."""
+        return self._session.gizmos.get(self._name)
+
     def hide(self) -> None:
         """Take it away."""
         self._held = self._drag = None
-        self._session.remove_gizmo(NAME)
+        self._session.remove_gizmo(self._name)
 
     def put(self, position: Floats, orientation: Floats, tag: Any = None) -> None:
         """Turn the joint as far as the handle is turned (4,), or shift the hips as far as it is shifted (3,) [m].
@@ -110,8 +115,12 @@ class JointHandle:
                 self._editor.shift(held.posture.hips + way / held.leg_length, tag)
 
     def _add(self, part: str, place: Floats, turned: Floats, height: float) -> None:
+        # A name of its own each time: a page that is told to remove a node and to add one of that name in the same
+        # moment may end up without any.
+        self._session.remove_gizmo(self._name)
+        self._name = f"reach_joint_{next(_made)}"
         handle = self._session.add_gizmo(
-            NAME,
+            self._name,
             place,
             wxyz=turned,
             scale=(0.2 if part == "hips" else 0.13) * height,
