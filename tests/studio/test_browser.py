@@ -375,8 +375,12 @@ def test_opening_and_undoing_many_times_does_not_break_the_page(window: Window, 
         session.add(session.motion, body=session.body)
         session.undo()
         session.undo()
-    session.clock.seek(0.0)
-    wait(lambda: differing(before, window.picture()) < 0.002, "the same picture again")
+
+    def same() -> bool:
+        session.clock.seek(0.0)
+        return differing(before, window.picture()) < 0.002
+
+    wait(same, "the same picture again")
 
 
 def test_a_second_window_has_its_own_camera_and_shares_the_clock(browser, window: Window, studio: Studio):

@@ -164,7 +164,8 @@ class Reacher:
     ) -> ReachAnswer:
         """`solve`, of what is known to be right; with streams of the arms, one step of them."""
         right, left = targets
-        shape = np.broadcast_shapes(start.shape, *_shapes(right), *_shapes(left))
+        shapes = [start.shape, *_shapes(right), *_shapes(left)]
+        shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
         n = math.prod(shape)
         bent = [
             self._bend(shape, start, (right, left), weight, slice(first, min(first + BLOCK, n)))
