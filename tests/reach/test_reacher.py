@@ -326,7 +326,33 @@ def test_a_captured_start_is_no_obstacle(cmu):
     start = motion[0]
     goal = places(body, start, "right_upper_arm")[0][0] + body.limb("right_arm").length * np.array([0.1, -0.2, 0.7])
     answer = reacher.solve(right=ps.Target(goal), start=start)
+    assert answer.ok and answer.weight > 0.0
     check(body, answer, goal, start)
+
+
+def ball(radius):
+    """A closed mesh of some hundred triangles."""
+    turn, tilt = np.meshgrid(np.linspace(0, 2 * np.pi, 17)[:-1], np.linspace(0, np.pi, 9))
+    points = radius * np.stack([np.sin(tilt) * np.cos(turn), np.cos(tilt), np.sin(tilt) * np.sin(turn)], axis=-1)
+    k = np.arange(8 * 16).reshape(8, 16)
+    right = np.roll(k, -1, axis=1)
+    faces = np.concatenate([np.stack([k, right, k + 16], -1), np.stack([right, right + 16, k + 16], -1)])
+    return points.reshape(-1, 3), faces.reshape(-1, 3)
+
+
+@pytest.mark.parametrize("raising", [False, True])
+def test_a_body_bends_only_as_far_as_a_mesh_lets_it(body, raising):
+    pytest.importorskip("coal")
+    behaviour = leaning(weight=Weight("constant", 1.0))
+    goals = np.array([[-0.35, 0.9, 0.45], [np.nan, 0.0, 0.0], [-0.3, 0.2, 0.9]])
+    scene = ps.Scene()
+    reacher = ps.Reacher(body, right=behaviour, scene=scene, raising=raising)
+    free = reacher.solve(right=ps.Target(goals))
+    scene.mesh("ball", *ball(0.25), (0.05, 1.45, 0.42))  # the reacher sees what comes into its scene later
+    answer = reacher.solve(right=ps.Target(goals))
+    assert free.weight[0] == 1.0 and 0.0 < answer.weight[0] < 0.9
+    assert answer.reason[0] == ps.Status.COLLISION and answer.status[1] == ps.Status.INVALID
+    check(body, reacher.solve(right=ps.Target(goals[0])), goals[0], body.neutral_pose)
 
 
 def test_wrong_calls_say_what_is_wrong(body, reacher):

@@ -2,63 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..body.clearance import Clearance
 from ..compute import Status
-from ..skeleton import Frames, Pose
+from ..compute.types import Bools
+from ..skeleton import Frames
+from .adjusting import SETTLED, first_adjustment, next_adjustment
 from .model import Rows
 
 if TYPE_CHECKING:
-    from .reacher import Reacher
-    from .stream import Shares
-
-STEPS, BISECTIONS = 8, 10
+    from ..collision import Scene
 
 
 def keep_out_of_meshes(
-    reacher: Reacher,
-    rows: Rows,
-    shape: tuple[int, ...],
-    start: Pose,
-    targets: tuple[Any, Any],
-    weight: float | Shares | None,
-    block: slice,
+    rows: Rows, bent: Callable[[int, float], Rows], clear: Clearance, scene: Scene, margin: float
 ) -> None:
-    """Lower the weight of rows whose bent body touches a mesh that it did not touch at the start, to the edge."""
-    touching = _touching(reacher, rows, 1) & ~_touching(reacher, rows, 0)
-    for i in np.flatnonzero(touching & (rows.told["status"] == Status.REACHED)).tolist():
-        at = slice(block.start + i, block.start + i + 1)
+    """Lower the weight of rows whose bent body touches a mesh that it did not touch at the start, to the edge.
 
-        def bent(x: float, at: slice = at) -> Rows:
-            return reacher._bend(shape, start, targets, weight, at, most=x)
+    The kernel's own search for the weight (`adjusting`), with Python giving the verdicts.
 
-        used = float(rows.told["adjustment"][i])
-        good, bad, kept = -1.0, used, None
-        for k in range(1, STEPS):
-            x = used + (-1.0 - used) * k / STEPS
-            tried = bent(x)
-            if not _touching(reacher, tried, 1)[0]:
-                good, kept = x, tried
-                break
-            bad = x
-        for _ in range(BISECTIONS):
-            x = 0.5 * (good + bad)
-            tried = bent(x)
-            if _touching(reacher, tried, 1)[0]:
-                bad = x
-            else:
-                good, kept = x, tried
-        _take(rows, i, bent(good) if kept is None else kept)
+    Args:
+        rows: bent already; changed in place.
+        bent: one row of them at another adjustment of its weight.
+        clear: the parts of the body that count.
+        scene: whose meshes.
+        margin: to keep away from them [m].
+    """
 
+    def touching(some: Rows, which: int, where: Bools) -> Bools:
+        """(n,) whether the body of the start (0) or of the answer (1) touches a mesh."""
+        frames = Frames(clear.body.skeleton, some.positions[which], some.orientations[which])
+        return clear.touches_meshes(frames, scene, margin, where)
 
-def _touching(reacher: Reacher, rows: Rows, which: int) -> Any:
-    """(n,) whether the body of the start (0) or of the answer (1) touches a mesh."""
-    clear, scene = reacher._clearance, reacher.scene
-    assert clear is not None and scene is not None
-    frames = Frames(reacher.body.skeleton, rows.positions[which], rows.orientations[which])
-    return clear.touches_meshes(frames, scene, reacher.margin)
+    hit = touching(rows, 1, rows.told["status"] == Status.REACHED)
+    hit &= ~touching(rows, 0, hit)
+    for i in np.flatnonzero(hit).tolist():
+        state = next_adjustment(first_adjustment(float(rows.told["adjustment"][i])), False, 0.0, False)
+        while state[0] != SETTLED:
+            tried = bent(i, state[1])
+            rows.told["tried"][i] += 1
+            state = next_adjustment(state, not touching(tried, 1, np.ones(1, np.bool_))[0], 0.0, False)
+        _take(rows, i, bent(i, state[1]))
 
 
 def _take(rows: Rows, i: int, other: Rows) -> None:
@@ -68,4 +56,3 @@ def _take(rows: Rows, i: int, other: Rows) -> None:
     for name in ("adjustment", "weight"):
         rows.told[name][i] = other.told[name][0]
     rows.told["reason"][i] = Status.COLLISION
-    rows.told["tried"][i] += STEPS + BISECTIONS

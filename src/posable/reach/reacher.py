@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..body.clearance import Clearance, clearance
+from ..body.clearance import clearance
 from ..body.limb_kernels import READING
 from ..body.obstacles import self_collision
 from ..compute import PosableError, ShapeError
@@ -79,9 +79,7 @@ class Reacher:
         joints = driven_joints(body, parts)
         self._figure = figure_of(body, drive_rows(body, joints), [one.limb for one in behaviours], scene, itself)
         self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
-        self._clearance: Clearance | None = None
-        if scene is not None and scene.has_meshes:
-            self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
+        self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
         self._leg_models = np.stack([body.limb(f"{side}_leg").packed for side in ("right", "left")])
         self._leg_joints = int(np.diff(self._legs.split).max())
         self._options = self._packed_options(feet, raising, gaze, handedness)
@@ -222,12 +220,27 @@ class Reacher:
         targets: tuple[Target | None, Target | None],
         weight: float | Shares | None,
         block: slice,
+    ) -> Rows:
+        """The body of some rows of a batch: bent, its feet held, its arms still as at the start."""
+        rows = self._bent(shape, start, targets, weight, block)
+        if self.scene is not None and self.scene.has_meshes:
+
+            def again(i: int, x: float) -> Rows:
+                return self._bent(shape, start, targets, weight, slice(block.start + i, block.start + i + 1), x)
+
+            keep_out_of_meshes(rows, again, self._clearance, self.scene, self.margin)
+        return rows
+
+    def _bent(
+        self,
+        shape: tuple[int, ...],
+        start: Pose,
+        targets: tuple[Target | None, Target | None],
+        weight: float | Shares | None,
+        block: slice,
         most: float = 0.0,
     ) -> Rows:
-        """The body of some rows of a batch: bent, its feet held, its arms still as at the start.
-
-        `most` is the largest adjustment of the weight to try; below 0 it is lowered.
-        """
+        """`_bend` without meshes; `most` is the largest adjustment of the weight to try, below 0 it is lowered."""
         options, styles = self._options.copy(), self._styles
         options["most"] = most
         options["right"], options["left"] = targets[0] is not None, targets[1] is not None
@@ -244,8 +257,6 @@ class Reacher:
             figure = figure._replace(around=self.scene.packed)  # things may have moved
         rows = self._rows(figure, shape, start, targets, block)
         bend_rows(len(rows.told), options, figure, self._legs, styles, rows)
-        if self._clearance is not None and most == 0.0:
-            keep_out_of_meshes(self, rows, shape, start, targets, weight, block)
         return rows
 
     def _rows(
