@@ -117,7 +117,7 @@ def _limb() -> Table:
 
 def _mesh() -> Table:
     """An arm beside a mesh: MakeHuman's body where its file is at hand, a ball of as many triangles elsewhere."""
-    vertices, faces, name = _triangles()
+    vertices, faces, name = twelve_thousand_triangles()
     body = ps.figure()
     made = limb_links(body, "right_arm")
     links = np.ascontiguousarray(made.links[made.links["joint"] < 2])
@@ -143,7 +143,7 @@ TARGETS, REPEATS = 1000, 5
 
 def _search() -> Table:
     """A hand sent to places around a person of 13,000 triangles and a table: the whole call, search and all."""
-    vertices, faces, name = _triangles()
+    vertices, faces, name = twelve_thousand_triangles()
     body = ps.figure()
     feet = float(vertices[:, 1].min())
     scene = ps.Scene().mesh("person", vertices, faces, (-0.1, -feet, 0.75), (0.0, 0.0, 1.0, 0.0))
@@ -196,7 +196,7 @@ def _postures(arm: ps.Limb, count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([parts[0], middle, multiply(middle, parts[2])], axis=1), np.stack([frames.mid, frames.end], axis=1)
 
 
-def _triangles() -> tuple[np.ndarray, np.ndarray, str]:
+def twelve_thousand_triangles() -> tuple[np.ndarray, np.ndarray, str]:
     folder = data_dir()
     path = None if folder is None else folder / "characters" / "makehuman" / "base.obj"
     if path is not None and path.exists():

@@ -12,8 +12,10 @@ import numba
 import numpy as np
 
 import posable as ps
+from posable.math import angle
+from posable.reach.examples import EXAMPLES
 
-from .bench_collision import _triangles
+from .bench_collision import twelve_thousand_triangles
 from .harness import Contender, Table, compare, table
 
 ROWS = 4000
@@ -54,12 +56,12 @@ def run() -> list[Table]:
         )
     finally:
         numba.set_num_threads(threads)
-    return [single, batch, _among(body, behaviour, goals[:400])]
+    return [single, batch, _among(body, behaviour, goals[:400]), *_examples(body)]
 
 
 def _among(body: ps.Humanoid, behaviour: ps.Behaviour, goals: np.ndarray) -> Table:
     """Targets in a room, with another person of many triangles beside the figure; a call a target, best of three."""
-    vertices, faces, name = _triangles()
+    vertices, faces, name = twelve_thousand_triangles()
     room = (
         ps.Scene()
         .box("table", (1.2, 0.04, 0.6), (0.0, 0.75, 0.75))
@@ -91,3 +93,29 @@ def _among(body: ps.Humanoid, behaviour: ps.Behaviour, goals: np.ndarray) -> Tab
         samples,
         note=f"{len(faces)} triangles.",
     )
+
+
+def _examples(body: ps.Humanoid) -> list[Table]:
+    """What the example behaviours add to the arm, and how fast they move with a target."""
+    rng = np.random.default_rng(1)
+    around = ps.Target(rng.uniform([-1.6, 0.0, -1.2], [1.2, 2.4, 1.6], (20_000, 3)))
+    alone = float(body.place(body.neutral_pose, "right_hand", around, itself=True).ok.mean())
+    ends = rng.uniform([-1.2, 0.1, -0.6], [0.8, 2.1, 1.2], (60, 2, 3))
+    paths = [np.linspace(a, b, int(np.linalg.norm(b - a) * 1000)) for a, b in ends]  # a millimetre a step
+    volumes, rates = {"the arm alone": ([1.0], "")}, {}
+    for name in EXAMPLES:
+        behaviour = ps.Behaviour.example(name, "right_arm", body)
+        for raising in (False, True):
+            reacher = ps.Reacher(body, right=behaviour, raising=raising)
+            label = f"{name}, raising" if raising else name
+            volumes[label] = ([float(reacher.solve(right=around).ok.mean()) / alone], "")
+        joints = [body.roles[part] for part in behaviour.parts]
+        reacher, worst = ps.Reacher(body, right=behaviour), 0.0
+        for path in paths:
+            turned = reacher.solve(right=ps.Target(path)).pose.rotations[:, joints]
+            worst = max(worst, 1000.0 * float(angle(turned[1:], turned[:-1]).max()))
+        rates[name] = ([worst], "")
+    return [
+        table("Targets reached, of 20,000 in a box around the figure", "times the arm's", volumes),
+        table("Fastest driven joint, on 60 straight paths of the target", "mrad/mm", rates),
+    ]

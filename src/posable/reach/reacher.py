@@ -17,7 +17,7 @@ from ..limb import Target
 from ..skeleton import Pose
 from .animate import Duration, Reach, ReachMotion, animate
 from .answers import HandAnswer, ReachAnswer, reach_answer
-from .behaviour import Behaviour
+from .behaviour import ARMS, Behaviour
 from .field import CONSTANT
 from .kernels import bend_rows
 from .meshes import keep_out_of_meshes
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..body import Humanoid
     from ..collision import Scene
 
-ARMS = ("right_arm", "left_arm")
 BLOCK = 8192  # rows a call of the kernel: scratch for a million bodies at once would not fit
 
 

@@ -17,12 +17,11 @@ from ..compute import PosableError, ShapeError, Status
 from ..limb import Target
 from ..skeleton import Pose
 from .answers import ReachAnswer
+from .behaviour import ARMS
 
 if TYPE_CHECKING:
     from ..limb.stream import LimbStream
     from .reacher import Reacher
-
-ARMS = ("right_arm", "left_arm")
 
 
 class Shares(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compute.types import Floats, Ints, Records
 from ..limits import Limits
+from ..limits.limits import ROW
 from ..math import axis_angle, between, conjugate, multiply, slerp
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Trunk(NamedTuple):
     bends: Ints
     """(S,) whether the joint bends: those between hips and head that do not coincide with the hips."""
     numbers: Floats
-    """(4,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1), height [m]."""
+    """(3,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1)."""
     chest: Ints
     """(1,) which joint carries the arms."""
     shoulders: Floats
@@ -39,7 +40,7 @@ class Trunk(NamedTuple):
     """(2,) their limits; no rows: without."""
     curves: Floats
     slots: Ints
-    """(K,) for every driven orientation of the body: which of our orientations it takes, see `kernels.trunk`."""
+    """(K,) for every driven orientation of the body: which of our orientations it takes, see `_slots`."""
 
 
 def trunk_of(body: Humanoid, limits: Limits | None) -> Trunk:
@@ -58,12 +59,12 @@ def trunk_of(body: Humanoid, limits: Limits | None) -> Trunk:
         clavicle = frames.positions[roles[f"{side}_shoulder"]] if f"{side}_shoulder" in roles else shoulder
         shoulders[k] = clavicle - places[chest], shoulder - clavicle
         arms[k] = body.limb(f"{side}_arm").length
-    clavicles, curves = np.zeros(0, Limits.human().packed.dtype), np.zeros(0)
+    clavicles, curves = np.zeros(0, ROW), np.zeros(0)
     if limits is not None and all(f"{side}_shoulder" in limits for side in ("left", "right")):
         clavicles = np.ascontiguousarray(limits.packed[[limits.index(f"{s}_shoulder") for s in ("left", "right")]])
         curves = np.array(limits.curves)
     bend, stretch = _room(body, limits, bends, offsets)
-    numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch, body.height])
+    numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch])
     return Trunk(offsets, bends, numbers, np.array([chest]), shoulders, arms, clavicles, curves, _slots(body))
 
 

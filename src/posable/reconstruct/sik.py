@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,33 +71,18 @@ class SequentialIK:
         given = np.array(weights, dtype=np.float64)
         if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
             raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")
-        self.body, self.weights = body, tuple(given.tolist())
-        self._weights = given
+        self.body, self._weights = body, given
         self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits)
         self._figure = _figure(body, limits)
 
-    def solve(self, points: ArrayLike, *, heading: ArrayLike | None = None) -> RebuildAnswer:
-        """Bodies from points that have nothing to do with each other.
-
-        Args:
-            points: (..., 6, 3) [m] in the world, in the order of `MARKERS`.
-            heading: (..., 3) which way the pelvis' left was before, for the third weight; none when not given.
-        """
+    def solve(self, points: ArrayLike) -> RebuildAnswer:
+        """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
         given = _checked(points)
-        shape = given.shape[:-2]
         flat = np.ascontiguousarray(given.reshape(-1, 6, 3))
-        before = np.zeros((1, 3)) if heading is None else np.asarray(heading, dtype=np.float64)
-        before = (
-            np.ascontiguousarray(np.broadcast_to(before, (*shape, 3)).reshape(-1, 3)) if heading is not None else before
-        )
-        parts = []
-        for first in range(0, max(len(flat), 1), BLOCK):
-            rows = self._rows(flat[first : first + BLOCK])
-            known = before if len(before) == 1 else before[first : first + BLOCK]
-            if len(rows.points):
-                rebuild_rows(len(rows.points), self._weights, self._trunk, self._figure, known, rows)
-            parts.append(rows)
-        return self._answer(parts, shape)
+        parts = [self._rows(flat[first : first + BLOCK]) for first in range(0, max(len(flat), 1), BLOCK)]
+        for rows in parts:
+            self._rebuild(len(rows.points), rows)
+        return self._answer(parts, given.shape[:-2])
 
     def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
         """A motion from points (F, 6, 3), each frame after the one before it."""
@@ -106,10 +90,14 @@ class SequentialIK:
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
         rows = self._rows(np.ascontiguousarray(given))
-        if len(given):
-            rebuild_rows(1, self._weights, self._trunk, self._figure, np.zeros((1, 3)), rows)
+        self._rebuild(1, rows)
         answer = self._answer([rows], given.shape[:-2])
         return RebuildMotion(Motion(self.body.skeleton, answer.pose, fps), answer.status, answer.residual)
+
+    def _rebuild(self, tracks: int, rows: Rows) -> None:
+        """Fill the rows, which are so many tracks of equal length, none with a frame before its first."""
+        if len(rows.points):
+            rebuild_rows(tracks, self._weights, self._trunk, self._figure, np.zeros((1, 3)), rows)
 
     def _rows(self, points: Floats) -> Rows:
         n, joints = len(points), len(self.body.skeleton)
@@ -177,6 +165,4 @@ def _checked(points: ArrayLike) -> Floats:
     given = np.asarray(points, dtype=np.float64)
     if given.ndim < 2 or given.shape[-2:] != (6, 3):
         raise ShapeError(f"points have shape {given.shape}; expected (..., 6, 3) in the order of MARKERS")
-    if not math.prod(given.shape[:-2]) and given.ndim == 2:
-        raise ShapeError("no points")
     return given
