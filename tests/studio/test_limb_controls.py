@@ -29,19 +29,6 @@ UNUSUAL_PLACE = by(0.1, 0.25, -0.5)
 """From a walker's left hand: behind the back, where no hand goes."""
 
 
-@pytest.fixture(scope="module")
-def studio() -> Iterator[Studio]:
-    with Studio(port=0, open_browser=False) as running:
-        running.session.clock.pause()
-        running.session.stage.shadows = False
-        yield running
-
-
-@pytest.fixture
-def session(studio: Studio) -> Session:
-    return studio.session
-
-
 @pytest.fixture
 def tab(studio: Studio) -> Iterator[LimbTab]:
     """The tab with the left hand chosen, on a walk that stands still."""

@@ -31,19 +31,6 @@ LOW = (np.radians(55.0), np.radians(40.0))
 """A swing of the right arm: low, ahead of the side."""
 
 
-@pytest.fixture(scope="module")
-def studio() -> Iterator[Studio]:
-    with Studio(port=0, open_browser=False) as running:
-        running.session.clock.pause()
-        running.session.stage.shadows = False
-        yield running
-
-
-@pytest.fixture
-def session(studio: Studio) -> Session:
-    return studio.session
-
-
 @pytest.fixture
 def tab(studio: Studio) -> Iterator[ReachTab]:
     """The tab with the right hand reaching as in the example normal."""

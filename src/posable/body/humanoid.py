@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ..collision import Volumes
     from ..limb import Search, Target
     from ..limits import Limits
-    from .limbs import BodyLimb, Placement
+    from .limb_answers import Placement
+    from .limbs import BodyLimb
 
 
 class Humanoid:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, Status, UnknownNameError
-from ..compute.types import ArrayLike, Floats, Ints, Records
+from ..compute import ShapeError, Status, UnknownNameError
+from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
 from ..limb.limb import Collides, common_shape
 from ..limb.model import ROLES, SIDES
@@ -18,9 +18,10 @@ from ..limb.stream import LimbStream
 from ..limits import Limits
 from ..math import conjugate, from_matrix, multiply
 from ..skeleton import Frames, Pose
-from .limb_kernels import DRIVEN, PLACE, READING, pose_rows, read_rows
+from .limb_answers import LimbReading, Placement
+from .limb_kernels import READING, pose_rows, read_rows
+from .limb_rig import driven_by, place_of
 from .place_kernels import aim_rows, put_rows
-from .roles import parent_role
 
 if TYPE_CHECKING:
     from ..collision import Scene
@@ -29,47 +30,6 @@ if TYPE_CHECKING:
 CORRECTIONS = 12  # at most; each leaves a tenth or less of what a rig's crooked bones miss
 EXACT = 1e-12  # [m]: what is not worth a correction
 MISSED = 1e-9  # [m]: further from its target than this, a part has not reached it
-TWISTERS = ("twist", "roll")  # parts of joint names that say: this joint only hands out a bone's twist
-
-
-@dataclass(frozen=True, eq=False)
-class LimbReading:
-    """A limb as it is in a pose, in the limb's frame."""
-
-    position: Floats
-    """(..., 3) [m]: of the hand or foot joint."""
-    orientation: Floats
-    """(..., 4): of the hand or foot; the identity at zero posture."""
-    swivel: Floats
-    """(...) [rad]."""
-    values: Floats
-    """(..., 7) [rad]: what the seven values can say of the posture."""
-    remainders: Floats
-    """(..., K, 4): what they cannot, for each joint of the limb; `pose` puts it back."""
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """A body with a hand or a foot put somewhere."""
-
-    pose: Pose
-    status: Any
-    """A `Status`, or an int8 array of them."""
-    residual: Floats
-    """(...) [m]: how far the part stayed from its target."""
-    orientation_residual: Floats
-    """(...) [rad]: and how far from the orientation asked for."""
-    swivel: Floats
-    """(...) [rad]."""
-    tests: Ints
-    """(...): swivels tested."""
-    jumped: bool = False
-    """Whether the elbow or knee leapt; only a stream can tell."""
-
-    @property
-    def ok(self) -> Any:
-        """Whether the target was reached."""
-        return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,8 +73,8 @@ class BodyLimb(Limb):
         places = body.skeleton.forward(body.neutral_pose).positions
         upper, lower = (float(np.linalg.norm(places[b] - places[a])) for a, b in ((base, mid), (mid, end)))
         super().__init__(name, upper, lower, limits=limits, search=search, reference=reference)
-        self._place = _place(body, name)
-        self._driven = _driven(body, base, mid, end)
+        self._place = place_of(body, name)
+        self._driven = driven_by(body, base, mid, end)
 
     def read(self, pose: Pose, frames: Frames | None = None) -> LimbReading:
         """The limb as it is in a pose or a batch of them."""
@@ -437,56 +397,6 @@ def _searching(model: Records, searches: Floats) -> Records:
     rows["preferred"], rows["low"], rows["high"] = flat[:, 0], flat[:, 1], np.maximum(flat[:, 1], flat[:, 2])
     rows["step"], rows["growth"] = np.maximum(flat[:, 3], 1e-3), np.maximum(flat[:, 4], 0.0)
     return rows
-
-
-def _place(body: Humanoid, name: str) -> Records:
-    base, mid, end = body.limb_joints(name)
-    carrier = parent_role(ROLES[name][0], body.roles)
-    if carrier is None:
-        raise PosableError(f"no part of this body carries the {name}")
-    row = np.zeros(1, PLACE)
-    row["base"], row["mid"], row["end"], row["carrier"] = base, mid, end, body.index(carrier)
-    for letter, role in (("c", carrier), ("e", ROLES[name][2])):
-        for axis, value in zip("wxyz", body.neutral_orientation(role), strict=True):
-            row[f"{letter}{axis}"] = value
-    return row
-
-
-def _driven(body: Humanoid, base: int, mid: int, end: int) -> Records:
-    """The joints the limb turns, its end aside: those on the way from base to end, and twist joints beside it."""
-    skeleton = body.skeleton
-    frames = skeleton.forward(body.neutral_pose)
-    path = [j for j in skeleton.path(end) if j >= base and base in skeleton.path(j)]
-    rows: list[tuple[int, int, float, Floats]] = []
-    for lower, (first, last) in enumerate(((base, mid), (mid, end))):
-        bone = frames.positions[last] - frames.positions[first]
-        length = max(float(np.linalg.norm(bone)), 1e-9)
-        way = path[path.index(first) : path.index(last)]
-        beside = [k for j in way for k in skeleton.children(j) if k not in path and _is_twister(body, k)]
-        at = {j: float((frames.positions[j] - frames.positions[first]) @ bone) / length**2 for j in [*way, *beside]}
-        for j in sorted([*way, *beside]):
-            rows.append((j, lower, _share(j, way, beside, at), frames.orientations[j]))
-    out = np.zeros(len(rows), DRIVEN)
-    for row, (joint, lower, share, neutral) in zip(out, rows, strict=True):
-        row["joint"], row["lower"], row["share"] = joint, lower, share
-        for axis, value in zip("wxyz", neutral, strict=True):
-            row[f"n{axis}"] = value
-    return out
-
-
-def _share(joint: int, way: list[int], beside: list[int], at: dict[int, float]) -> float:
-    """How much of a bone's twist a joint carries: all of it where it is alone, else as at the middle of its stretch."""
-    if len(way) == 1 and not beside:
-        return 1.0
-    if joint in beside:
-        return min(max(at[joint], 0.0), 1.0)
-    after = [at[j] for j in way if at[j] > at[joint] + 1e-6]
-    return min(max(0.5 * (at[joint] + min(after, default=1.0)), 0.0), 1.0) if len(way) > 1 else 0.0
-
-
-def _is_twister(body: Humanoid, joint: int) -> bool:
-    name = body.skeleton.names[joint].lower()
-    return any(word in name for word in TWISTERS) and joint not in body.roles.values()
 
 
 def _spread(pose: Pose, shape: tuple[int, ...]) -> Pose:

@@ -11,7 +11,7 @@ from .orbit import COLOURS, UNUSUAL
 from .theme import Rgb
 
 if TYPE_CHECKING:
-    from ..body.limbs import Placement
+    from ..body.limb_answers import Placement
 
 WORDS = {
     Status.REACHED: "the part is where the handle is",

@@ -30,7 +30,7 @@ from ..tracks import Track
 
 if TYPE_CHECKING:
     from ...body import Humanoid
-    from ...body.limbs import Placement
+    from ...body.limb_answers import Placement
 
 NONE = "(none)"
 LIMB_OF = {roles[-1]: limb for limb, roles in ROLES.items()}
