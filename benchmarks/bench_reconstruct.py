@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 import posable as ps
+from posable.evaluate import evaluate_reconstruct, method_names
+from posable.evaluate.table1 import CLIPS
 
 from .harness import Contender, Table, compare, data_dir, table
 
-CLIPS = {"17_10": (1, 1, 0), "90_05": (1, 1, 0), "01_03": (0.1, 0.1, 1)}
-"""Boxing, jump kick and playground, with the weights that the paper set for each."""
 PAPER_AVERAGE = 0.0246
-SIDED = ("Shoulder", "Arm", "ForeArm", "FingerBase", "UpLeg", "Leg", "Foot")
-SCORED = ["Hips", "Hips", "LowerBack", "Spine", "Spine1", "Neck", "Neck1", "Head"]
-SCORED += [side + part for side in ("Left", "Right") for part in SIDED]
-"""The 22 joints that count; the paper's root and sacroiliac are one joint here (specification reconstruct, 2)."""
 
 
 def run() -> list[Table]:
@@ -33,24 +25,22 @@ def run() -> list[Table]:
             ],
         )
     ]
-    return tables if data_dir() is None else [_errors(), *tables]
+    return tables if data_dir() is None else [*_clips(), *tables]
 
 
-def _errors() -> Table:
-    found = {}
-    for clip, weights in CLIPS.items():
-        motion = ps.load(data_dir() / "cmu" / f"{clip}.bvh", repair="cmu", first_frame=1)
-        found[f"{clip}, {len(motion)} frames"] = ([position_error(motion, weights)], f"weights {weights}")
-    found["average"] = ([float(np.mean([values[0] for values, _ in found.values()]))], "")
-    found["the paper's average"] = ([PAPER_AVERAGE], "")
-    return table("Position error of Sequential IK", "of the height", found, baseline="the paper's average")
-
-
-def position_error(motion: ps.Motion, weights: tuple[float, float, float]) -> float:
-    """The paper's measure: the mean distance of the scored joints over the height, root mean square over frames."""
-    body = ps.Humanoid(motion.skeleton)
-    rebuilt = ps.SequentialIK(body, weights).track(body.markers(motion.pose), fps=motion.fps).motion
-    joints = [motion.skeleton.index(name) for name in SCORED]
-    one, other = (motion.skeleton.forward(m.pose).positions[:, joints] for m in (motion, rebuilt))
-    error = np.linalg.norm(one - other, axis=-1).mean(axis=-1) / body.height
-    return math.sqrt(float((error**2).mean()))
+def _clips() -> list[Table]:
+    """Errors and times of every method on the paper's clips, in one run."""
+    folder = data_dir() / "cmu"
+    found = evaluate_reconstruct([folder / f"{clip}.bvh" for clip in CLIPS], method_names())
+    errors, times = {}, {}
+    for row in found.rows():
+        clips = ", ".join(f"{clip} {error:.4f}" for clip, error in row["clips"].items())
+        paper = f"; the paper {row['paper_position']:.4f}" if row["paper_position"] else ""
+        errors[row["method"]] = ([row["position"]], f"{clips}{paper}; {row['orientation']:.3f} rad")
+        paper = f"the paper {row['paper_milliseconds']:.2f}" if row["paper_milliseconds"] else ""
+        times[row["method"]] = ([clip["methods"][row["method"]]["milliseconds"] for clip in found.clips], paper)
+    errors["the paper's Sequential IK"] = ([PAPER_AVERAGE], "")
+    return [
+        table("Position error, average of the paper's clips", "of the height", errors, baseline="sik"),
+        table("Time a frame on the same clips, in the same run", "ms", times, baseline="sik"),
+    ]

@@ -1,0 +1,51 @@
+"""Methods by name: ours, and anybody's by import path."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..compute import PosableError, UnknownNameError
+from ..reconstruct import SequentialIK
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+Maker = Callable[["Humanoid", Sequence[float]], Any]
+
+_SEQUENTIAL: dict[str, dict[str, Any]] = {"sik": {}}
+"""Variants of `SequentialIK`: name to the options it is made with."""
+
+
+def method_names() -> tuple[str, ...]:
+    """The methods that `find_method` knows by name."""
+    return tuple(_SEQUENTIAL)
+
+
+def find_method(name: str) -> Maker:
+    """What makes a method from a body and the pelvis' weights: by name, or "package.module:Class" for one's own."""
+    if name in _SEQUENTIAL:
+        options = _SEQUENTIAL[name]
+        return lambda body, weights: SequentialIK(body, weights, **options)
+    if ":" not in name:
+        raise UnknownNameError("method", name, (*method_names(), "package.module:Class"))
+    made = _imported(name)
+    takes_weights = "weights" in inspect.signature(made).parameters
+    return lambda body, weights: made(body, weights=weights) if takes_weights else made(body)
+
+
+def _imported(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+    except ImportError as error:
+        raise PosableError(f"method {path!r}: {error}; expected 'package.module:Class' on the import path") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise PosableError(f"method {path!r}: {module!r} has no {attribute!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise PosableError(f"method {path!r} is {type(found).__name__}; expected a class that takes a body")
+    return found

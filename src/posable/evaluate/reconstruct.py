@@ -1,0 +1,206 @@
+"""How well methods rebuild bodies from six points: the comparison of Unzueta et al. 2008, section 9, on any clips.
+
+`evaluate_clip` is one clip by some methods, as a plain dictionary that a worker process can hand back;
+`evaluate_reconstruct` puts clips together and prints them beside the paper's Table 1 where they are its three.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..body import Humanoid
+from ..compute import PosableError
+from ..compute.types import Floats
+from ..formats import load
+from ..formats.cmu import is_conversion
+from ..skeleton import Motion
+from .measures import (
+    accelerations,
+    jitter,
+    local_rotations,
+    orientation_errors,
+    position_errors,
+    root_mean_square,
+    scored_joints,
+)
+from .methods import find_method
+from .table1 import CLIPS, PAPER, WEIGHTS
+
+Weights = str | Sequence[float]
+DEFAULT_METHODS = ("sik",)
+
+
+def evaluate_clip(
+    clip: str | os.PathLike[str] | Motion,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    *,
+    name: str | None = None,
+    weights: Weights = "paper",
+    per_frame: bool = False,
+) -> dict[str, Any]:
+    """Rebuild one clip from its six points by each method and measure how far the result is from the clip.
+
+    Args:
+        clip: a motion of a person, or a file of one; clips of the CMU conversion are mended and lose their T-pose.
+        methods: names as `method_names()` has them, or a class of your own as "package.module:Class": made with the
+            body (and `weights=`, if it takes them), it has `track(points, fps)` as `SequentialIK` has.
+        name: what to call the clip; the file's name without suffix when not given.
+        weights: how much wrists, ankles and the frame before say about the pelvis: "paper" is what the paper set for
+            its clips, and (1, 1, 0) for others; three numbers are one setting for all clips.
+        per_frame: also the errors of every frame, for plots.
+
+    Returns:
+        Plain values only: clip, frames, fps, height [m], weights, acceleration [m/s^2] of the original, joints (names),
+        and under "methods" for each: position (of the height), orientation [rad], position_joints and
+        orientation_joints (means), jitter [m/s^2], milliseconds (a frame), reached (share of frames), finite.
+    """
+    motion, called = _motion_of(clip)
+    called = name or called
+    body = Humanoid(motion.skeleton)
+    chosen = _weights_of(called, weights)
+    points, scored = body.markers(motion.pose), scored_joints(body)
+    frames = motion.skeleton.forward(motion.pose)
+    places, turns = frames.positions[:, scored.joints], local_rotations(frames, scored)
+    found: dict[str, Any] = {}
+    for method in methods:
+        solver = find_method(method)(body, chosen)
+        answer, milliseconds = _timed_track(solver, points, motion.fps)
+        rebuilt = motion.skeleton.forward(answer.motion.pose)
+        there = rebuilt.positions[:, scored.joints]
+        position = position_errors(places, there, body.height)
+        orientation = orientation_errors(turns, local_rotations(rebuilt, scored))
+        found[method] = {
+            "position": root_mean_square(position),
+            "orientation": root_mean_square(orientation),
+            "position_joints": _means(position),
+            "orientation_joints": _means(orientation),
+            "jitter": jitter(places, there, motion.fps),
+            "milliseconds": milliseconds,
+            "reached": float(np.mean(answer.ok)) if len(motion) else 1.0,
+            "finite": bool(np.isfinite(there).all()),
+        }
+        if per_frame:
+            found[method]["position_frames"] = position.mean(axis=-1).tolist()
+            found[method]["orientation_frames"] = orientation.mean(axis=-1).tolist()
+    moved = accelerations(places, motion.fps)
+    return {
+        "clip": called,
+        "frames": len(motion),
+        "fps": motion.fps,
+        "height": body.height,
+        "weights": list(chosen),
+        "acceleration": float(moved.mean()) if moved.size else 0.0,
+        "joints": list(scored.names),
+        "methods": found,
+    }
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What methods made of clips: what `evaluate_clip` says of each, in order."""
+
+    clips: tuple[Mapping[str, Any], ...]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that were run, in the order in which they were asked for."""
+        return tuple(dict.fromkeys(method for clip in self.clips for method in clip["methods"]))
+
+    def average(self, method: str, measure: str = "position") -> float:
+        """A measure's plain mean over the clips, as in the last row of Table 1."""
+        return float(np.mean([clip["methods"][method][measure] for clip in self.clips]))
+
+    def paper(self, method: str, measure: str = "position") -> float | None:
+        """The paper's average of a measure, where the clips are its three and the method is in its table."""
+        if {clip["clip"] for clip in self.clips} != set(CLIPS) or method not in PAPER.get(measure, {}):
+            return None
+        return float(np.mean(PAPER[measure][method]))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a method: average errors, the paper's beside them, jitter, time, and position error by clip."""
+        found = []
+        for method in self.methods:
+            row: dict[str, Any] = {"method": method}
+            for measure in ("position", "orientation", "jitter", "milliseconds", "reached"):
+                row[measure] = self.average(method, measure)
+                row[f"paper_{measure}"] = self.paper(method, measure)
+            row["clips"] = {clip["clip"]: clip["methods"][method]["position"] for clip in self.clips}
+            found.append(row)
+        return found
+
+    def table(self) -> str:
+        """The rows as text for people, in Markdown."""
+        rows = self.rows()
+        names = list(dict.fromkeys(name for row in rows for name in row["clips"]))
+        shown = names if len(names) <= 4 else []
+        head = ["method", *shown, "position", "paper", "orientation [rad]", "paper", "jitter [m/s²]", "ms a frame"]
+        lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+        for row in rows:
+            cells = [row["method"], *(f"{row['clips'][name]:.4f}" for name in shown)]
+            cells += [f"{row['position']:.4f}", _cell(row["paper_position"])]
+            cells += [f"{row['orientation']:.4f}", _cell(row["paper_orientation"])]
+            cells += [f"{row['jitter']:.1f}", f"{row['milliseconds']:.3f}"]
+            lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        """All facts, as JSON."""
+        return json.dumps({"average": self.rows(), "clips": [dict(clip) for clip in self.clips]}, indent=1)
+
+
+def evaluate_reconstruct(
+    clips: Sequence[str | os.PathLike[str] | Motion],
+    methods: Sequence[str] = DEFAULT_METHODS,
+    *,
+    weights: Weights = "paper",
+    per_frame: bool = False,
+) -> Evaluation:
+    """Compare methods on clips, one after the other; arguments as `evaluate_clip` has them."""
+    if not len(clips):
+        raise PosableError("no clips to evaluate; give motions or files of them")
+    return Evaluation(tuple(evaluate_clip(clip, methods, weights=weights, per_frame=per_frame) for clip in clips))
+
+
+def _motion_of(clip: str | os.PathLike[str] | Motion) -> tuple[Motion, str]:
+    """The motion, mended if it is of the CMU conversion and still as delivered, and its name."""
+    if isinstance(clip, Motion):
+        return clip, "motion"
+    motion = load(clip)
+    if is_conversion(motion.skeleton):
+        motion = load(clip, repair="cmu", first_frame=1)
+    return motion, Path(clip).stem
+
+
+def _weights_of(name: str, weights: Weights) -> tuple[float, float, float]:
+    if isinstance(weights, str):
+        if weights != "paper":
+            raise PosableError(f"weights are {weights!r}; expected 'paper' or three numbers")
+        return WEIGHTS.get(name, (1.0, 1.0, 0.0))
+    given = tuple(float(weight) for weight in weights)
+    if len(given) != 3:
+        raise PosableError(f"weights are {given}; expected 'paper' or three numbers")
+    return given
+
+
+def _timed_track(solver: Any, points: Floats, fps: float) -> tuple[Any, float]:
+    """The answer, and milliseconds a frame without what the first call compiles."""
+    solver.track(points[:2], fps=fps)
+    start = time.perf_counter()
+    answer = solver.track(points, fps=fps)
+    return answer, 1e3 * (time.perf_counter() - start) / max(len(points), 1)
+
+
+def _means(errors: Floats) -> list[float]:
+    return errors.mean(axis=0).tolist() if len(errors) else [0.0] * errors.shape[1]
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

@@ -1,0 +1,93 @@
+"""The comparison of methods that rebuild bodies from six points."""
+
+import json
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.evaluate import evaluate_clip, evaluate_reconstruct, find_method, method_names
+from posable.evaluate.table1 import CLIPS, PAPER
+
+
+class Copycat:
+    """A method that somebody else wrote: Sequential IK under another name."""
+
+    def __init__(self, body):
+        self.inner = ps.SequentialIK(body)
+
+    def track(self, points, fps=60.0):
+        return self.inner.track(points, fps)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ps.samples.walk(ps.figure())[:40]
+
+
+def test_a_clip_is_told_in_plain_values(walk):
+    found = evaluate_clip(walk, ["sik"], name="walk", per_frame=True)
+    again = json.loads(json.dumps(found))
+    assert again == found
+    told = found["methods"]["sik"]
+    assert found["clip"] == "walk" and found["frames"] == 40 and found["weights"] == [1.0, 1.0, 0.0]
+    assert len(told["position_joints"]) == len(found["joints"]) and len(told["position_frames"]) == 40
+    assert 0.0 < told["position"] < 0.1 and told["finite"] and 0.0 <= told["reached"] <= 1.0
+
+
+def test_a_method_of_ones_own_is_named_by_its_import_path(walk):
+    mine = f"{__name__}:Copycat"
+    found = evaluate_clip(walk, ["sik", mine])["methods"]
+    assert found[mine]["position"] == found["sik"]["position"]
+
+
+@pytest.mark.parametrize("clip", CLIPS)
+def test_sequential_ik_measures_as_the_specification_says(clip, cmu):
+    found = evaluate_clip(cmu / f"{clip}.bvh", ["sik"])
+    assert found["frames"] == {"17_10": 2783, "90_05": 513, "01_03": 4510}[clip]
+    measured = {"17_10": (0.0265, 0.2469), "90_05": (0.0207, 0.2997), "01_03": (0.0237, 0.3254)}[clip]
+    assert found["methods"]["sik"]["position"] == pytest.approx(measured[0], abs=0.0004)
+    assert found["methods"]["sik"]["orientation"] == pytest.approx(measured[1], abs=0.004)
+
+
+def test_the_papers_numbers_stand_beside_its_clips_alone(walk):
+    names = list(CLIPS)
+    ours = [evaluate_clip(walk, ["sik"], name=name) for name in names]
+    whole = ps.evaluate.Evaluation(tuple(ours))
+    assert whole.paper("sik") == pytest.approx(0.0246, abs=5e-5)
+    assert whole.paper("pik") == pytest.approx(0.0257, abs=5e-5)  # erratum 17
+    assert ps.evaluate.Evaluation(tuple(ours[:2])).paper("sik") is None
+    assert "0.0246" in whole.table() and "sik" in whole.table()
+    assert json.loads(whole.json())["clips"][0]["clip"] == names[0]
+
+
+def test_the_papers_averages_are_those_it_prints():
+    printed = {"kma": 0.0277, "ccd": 0.0294, "pseudoinverse": 0.0279, "dls": 0.0291, "dls_svd": 0.0292, "sdls": 0.0268}
+    for method, value in printed.items():
+        assert np.mean(PAPER["position"][method]) == pytest.approx(value, abs=6e-5)
+    for method, value in {"kma": 1.09, "ccd": 0.89, "pik": 32.17, "sik": 0.44}.items():
+        assert np.mean(PAPER["milliseconds"][method]) == pytest.approx(value, abs=6e-3)
+
+
+def test_weights_are_the_papers_or_one_setting_for_all(walk):
+    assert evaluate_clip(walk, ["sik"], name="01_03")["weights"] == [0.1, 0.1, 1.0]
+    assert evaluate_clip(walk, ["sik"], name="01_03", weights=(1, 1, 0))["weights"] == [1.0, 1.0, 0.0]
+    for wrong in ("best", (1, 1)):
+        with pytest.raises(ps.PosableError, match="weights"):
+            evaluate_clip(walk, ["sik"], weights=wrong)
+
+
+def test_wrong_names_say_what_would_have_been_right(walk):
+    with pytest.raises(ps.UnknownNameError, match="sik"):
+        find_method("sick")
+    for wrong in ("no.such.module:Thing", f"{__name__}:Nobody", f"{__name__}:CLIPS"):
+        with pytest.raises(ps.PosableError, match="method"):
+            find_method(wrong)
+    with pytest.raises(ps.PosableError, match="no clips"):
+        evaluate_reconstruct([])
+    assert "sik" in method_names()
+
+
+def test_an_empty_clip_is_no_error(walk):
+    found = evaluate_clip(walk[:0], ["sik"])
+    assert found["methods"]["sik"]["position"] == 0.0
