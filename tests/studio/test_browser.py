@@ -5,10 +5,8 @@ until what it expects is there. POSABLE_UPDATE_PICTURES=1 renews the README's pi
 """
 
 import io
-import os
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,124 +16,9 @@ from posable.formats import load, save
 from posable.skeleton import Motion
 from posable.studio import Session, Studio
 
-ROOT = Path(__file__).resolve().parents[2]
-PICTURE = ROOT / "docs" / "_static" / "studio.png"
-PATIENCE = float(os.environ.get("POSABLE_PATIENCE", "60"))
-"""Seconds a test waits for something that must come."""
-SIZE = {"width": 960, "height": 600}
+from .window import PICTURES, RENEW, ROOT, SIZE, Window, differing, settled, wait
 
-
-class Window:
-    """A browser window on a studio, and everything that went wrong in it."""
-
-    def __init__(self, browser, studio: Studio, size: dict[str, int] = SIZE) -> None:
-        self.session = studio.session
-        before = set(self.session.server.get_clients())
-        self.context = browser.new_context(viewport=size, accept_downloads=True)
-        self.context.set_default_timeout(PATIENCE * 1000)
-        self.page = self.context.new_page()
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        # A page that draws slowly lowers its resolution when it likes, also between two pictures to be compared.
-        self.page.goto(f"{studio.url}/?fixedDpr=1")
-        self.page.get_by_text("Timeline").wait_for()
-        wait(lambda: set(self.session.server.get_clients()) - before, "the window to connect")
-        self.client = self.session.server.get_clients()[max(self.session.server.get_clients())]
-        wait(lambda: "/floor" in self.nodes(), "the scene")
-        self.dismiss()
-
-    def nodes(self) -> list[str]:
-        """Names in the scene."""
-        return self.page.evaluate("Object.keys(window.__viserSceneTree?.getState() ?? {})")
-
-    def dismiss(self) -> None:
-        """Close all notifications, such as the one that says that the page is drawn in software."""
-        self.page.evaluate("document.querySelectorAll('.mantine-Notification-closeButton').forEach(b => b.click())")
-
-    def field(self, label: str, what: str = "input"):
-        """The control beside a label."""
-        return self.page.locator(
-            f"xpath=//label[normalize-space()='{label}']/ancestor::div[contains(@class, 'mantine-Flex-root')][1]"
-        ).locator(what)
-
-    def drag(self, slider, share: float) -> None:
-        """Drag a slider to a share of its length, as a hand does: pressed, moved, held, let go."""
-        box = slider.bounding_box()
-        x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
-        self.page.mouse.move(x - 8, y)
-        self.page.mouse.down()
-        self.page.mouse.move(x, y, steps=3)
-        self.page.wait_for_timeout(500)
-        self.page.mouse.up()
-
-    def picture(self) -> np.ndarray:
-        """The stage as this window draws it now, small: (H, W, 3) int."""
-        return self.client.get_render(180, 220, transport_format="png")[..., :3].astype(int)
-
-    def screen(self) -> np.ndarray:
-        """What is on the screen left of the panel and above the timeline, once it stands still: (H, W, 3) int."""
-        shots = [self._shot()]
-
-        def still() -> bool:
-            self.page.wait_for_timeout(400)
-            shots.append(self._shot())
-            return bool((np.abs(shots[-1] - shots[-2]).max(axis=-1) > 8).mean() < 2e-4)
-
-        wait(still, "the screen to stand still")
-        return shots[-1]
-
-    def _shot(self) -> np.ndarray:
-        from PIL import Image
-
-        shot = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
-        return np.asarray(shot, dtype=int)[: SIZE["height"] - 135, : SIZE["width"] - 330]
-
-    def camera(self) -> list[float]:
-        """Where the window's camera is."""
-        return self.page.evaluate("window.__viserMutable.camera.position.toArray()")
-
-    def press(self, button: str) -> None:
-        """Press a button by what is written on it."""
-        self.page.get_by_role("button", name=button, exact=True).click()
-
-
-def wait(condition: Callable[[], object], what: str) -> None:
-    """Wait until something is true."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            pytest.fail(f"waited in vain for {what}")
-        time.sleep(0.1)
-
-
-def settled(window: Window) -> np.ndarray:
-    """The stage when the present moment is drawn and two pictures in a row are the same."""
-    wait(lambda: not window.session.stale(window.session.time), "the moment to be drawn")
-    pictures = [window.picture()]
-
-    def still() -> bool:
-        window.page.wait_for_timeout(150)
-        pictures.append(window.picture())
-        return bool((np.abs(pictures[-1] - pictures[-2]).max(axis=-1) > 8).mean() < 1e-3)
-
-    wait(still, "the picture to stand still")
-    return pictures[-1]
-
-
-def differing(one: np.ndarray, other: np.ndarray) -> float:
-    """The share of pixels that differ visibly."""
-    return float((np.abs(one - other).max(axis=-1) > 24).mean())
-
-
-@pytest.fixture(scope="module")
-def studio() -> Iterator[Studio]:
-    with Studio(port=0, open_browser=False) as running:
-        running.session.clock.pause()
-        running.session.stage.shadows = False  # drawn in software, they take half of the time
-        yield running
+PICTURE = PICTURES / "studio.png"
 
 
 @pytest.fixture(scope="module")
@@ -164,11 +47,6 @@ def window(opened: Window, studio: Studio) -> Iterator[Window]:
     assert opened.errors == []
 
 
-@pytest.fixture
-def session(studio: Studio) -> Session:
-    return studio.session
-
-
 def test_the_page_loads_without_an_error_and_without_the_internet(opened: Window, studio: Studio):
     assert opened.page.title() == "Posable studio"
     assert opened.errors == []
@@ -192,7 +70,7 @@ def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, sessi
     window.page.set_viewport_size(SIZE)
     session.stage.shadows = False
     assert shot.size == (1280, 720)
-    if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
+    if RENEW:
         PICTURE.parent.mkdir(exist_ok=True)
         shot.save(PICTURE, optimize=True)
     assert PICTURE.exists(), "run once with POSABLE_UPDATE_PICTURES=1"

@@ -1,7 +1,6 @@
 """The limb tab's further controls: limits, what people do, obstacles, poses in files; in a page, as a user has them."""
 
 import io
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,11 +18,10 @@ from posable.studio.learned import limb_frame
 from posable.studio.obstacle import KINDS, NAME, NOTHING
 from posable.studio.tabs.limb import NONE, LimbTab
 
-from .test_browser import PICTURE as STUDIO_PICTURE
-from .test_browser import SIZE, Window, wait
-from .test_limb_tab import PARTS, by, limb_tab, shown
+from .test_limb_tab import PARTS, limb_tab, shown
+from .window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, on_screen, wait
 
-PICTURE = STUDIO_PICTURE.with_name("studio-limb.png")
+PICTURE = PICTURES / "studio-limb.png"
 
 UNUSUAL_PLACE = by(0.1, 0.25, -0.5)
 """From a walker's left hand: behind the back, where no hand goes."""
@@ -290,11 +288,6 @@ def test_what_is_no_pose_is_told_and_changes_nothing(tab: LimbTab, session: Sess
 # In a browser.
 
 
-def choose(window: Window, label: str, option: str) -> None:
-    window.field(label).first.click()
-    window.page.get_by_role("option", name=option, exact=True).click()
-
-
 def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: LimbTab, session: Session):
     tab.choose(NONE)
     choose(window, "Part", "left hand")
@@ -311,7 +304,7 @@ def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: Lim
     assert np.linalg.norm(hand - handle) < 1e-6 + float(tab.placement.residual)
     window.page.get_by_text(tab.placement.status.name).wait_for()
     window.page.get_by_text("residual").wait_for()
-    if os.environ.get("POSABLE_UPDATE_PICTURES") == "1":
+    if RENEW:
         _renew_picture(window, tab, session)
     window.press("Undo")
     wait(lambda: session.active.held is None, "the motion again")
@@ -424,25 +417,3 @@ def _renew_picture(window: Window, tab: LimbTab, session: Session) -> None:
     tab.learned.show(False)
     for _ in range(3):
         session.undo()
-
-
-def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:
-    """Drag the arrow of a handle that points up, as a hand with a mouse does."""
-    base, tip = (on_screen(window, origin + by(0.0, share * size, 0.0)) for share in (0.0, 0.75))
-    window.page.mouse.move(*tip)
-    window.page.wait_for_timeout(1000)  # the arrow is found by the pointer when a frame is drawn
-    window.page.mouse.down()
-    window.page.wait_for_timeout(500)
-    window.page.mouse.move(*(tip + 0.9 * (tip - base)), steps=6)
-    window.page.wait_for_timeout(500)
-    window.page.mouse.up()
-
-
-def on_screen(window: Window, point: np.ndarray) -> np.ndarray:
-    """(2,) where a point of the scene is on the page [pixels]."""
-    camera = window.client.camera
-    x, y, z = pm.rotate(pm.conjugate(np.array(camera.wxyz)), point - np.array(camera.position))
-    box = window.page.locator("canvas").first.bounding_box() or {"x": 0, "y": 0, **SIZE}
-    focal = 0.5 * box["height"] / np.tan(0.5 * camera.fov)
-    centre = np.array([box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]])
-    return centre + focal * np.array([x, y]) / z

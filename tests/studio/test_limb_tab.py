@@ -13,23 +13,13 @@ from posable.studio.obstacle import KINDS, NOTHING
 from posable.studio.orbit import SWIVELS
 from posable.studio.tabs.limb import NONE, LimbTab
 
+from .window import by
+
 PARTS = ("right_hand", "left_hand", "right_foot", "left_foot")
-
-
-def by(x: float, y: float, z: float) -> np.ndarray:
-    return np.array([x, y, z])
 
 
 def limb_tab(studio: Studio) -> LimbTab:
     return next(tab for tab in studio.tabs if isinstance(tab, LimbTab))
-
-
-@pytest.fixture(scope="module")
-def studio() -> Iterator[Studio]:
-    with Studio(port=0, open_browser=False) as running:
-        running.session.clock.pause()
-        running.session.stage.shadows = False
-        yield running
 
 
 @pytest.fixture
@@ -45,11 +35,6 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     tab.obstacle.choose(NOTHING)
     tab.learned.keep(False)
     tab.learned.show(False)
-
-
-@pytest.fixture
-def session(studio: Studio) -> Session:
-    return studio.session
 
 
 def shown(tab: LimbTab, session: Session, part: str) -> np.ndarray:

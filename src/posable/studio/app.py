@@ -194,10 +194,11 @@ class Studio:
             try:
                 now = session.time
                 if session.stale(now):
-                    for tab in self._tabs:
-                        tab.update(now)
-                    self._timeline.update(now)
-                    session.draw(now)
+                    with session.lock:  # a change by a user comes before the whole moment or after it, not inside
+                        for tab in self._tabs:
+                            tab.update(now)
+                        self._timeline.update(now)
+                        session.draw(now)
             except Exception as error:
                 log.exception("drawing")
                 session.clock.pause()

@@ -12,13 +12,18 @@ import viser
 from ..compute import FormatError, PosableError
 from ..reach import Behaviour, Weight
 from ..reach.behaviour import WEIGHTS
-from .controls import assign
+from .controls import Follower, assign
 from .files import upload_name
+from .reach_keys import ReachKeys
 from .session import Session
 
 EXAMPLES = ("normal", "tired", "energetic")
 PICK = "choose…"
 SUFFIX = ".json"
+ON_PLANE, IN_SPACE = ("linear", "smooth"), ("around",)
+"""Blends of keys on the swing plane and of keys in space: keys cannot go from one to the other."""
+NEAR = 0.006
+"""Values of k this close look the same on the slider."""
 LONGEST_NAME = 60
 
 
@@ -27,22 +32,11 @@ class BehaviourFolder:
 
     Args:
         session: whose panel.
-        current: the behaviour that is edited.
-        put: called with a behaviour and what it is ("the example tired"); its arm says whose it becomes.
-        start: called with the name of an example.
-        restyle: changes the behaviour that is edited, as `Behaviour.restyle`.
+        keys: tells what is edited.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        current: Callable[[], Behaviour],
-        put: Callable[[Behaviour, str], None],
-        start: Callable[[str], None],
-        restyle: Callable[..., None],
-    ) -> None:
-        self._session, self._current, self._put = session, current, put
-        self._begin, self._restyle = start, restyle
+    def __init__(self, session: Session, keys: Callable[[], ReachKeys]) -> None:
+        self._session, self._keys = session, keys
         gui = session.gui
         self._example = gui.add_dropdown(
             "Example", (PICK, *EXAMPLES), hint="Start from a behaviour that comes with Posable, for both arms"
@@ -53,15 +47,17 @@ class BehaviourFolder:
         """The folders with what is true of the whole behaviour and with its files, here in the panel."""
         session, gui = self._session, self._session.gui
         with gui.add_folder("The whole behaviour", expand_by_default=False):
-            self._name = gui.add_text("Called", "")
-            hint = "Linear: each place between three keys; smooth: all keys, without creases"
-            self._blend = gui.add_dropdown("Blend", ("linear", "smooth"), hint=hint)
+            self._name = Follower(session, gui.add_text("Called", ""), self._named)
+            hint = "Linear: each place between three keys; smooth: all keys, without creases; around: keys in space"
+            self._blend = Follower(session, gui.add_dropdown("Blend", ON_PLANE, hint=hint), self._blended)
             hint = "How much of it a target takes by its distance"
-            self._weighting = gui.add_dropdown("By distance", tuple(WEIGHTS), hint=hint)
+            kinds = gui.add_dropdown("By distance", tuple(WEIGHTS), hint=hint)
+            self._weighting = Follower(
+                session, kinds, lambda kind: self._weighted(str(kind), self._keys().behaviour.weight.k)
+            )
             hint = "All of it is taken at a distance of 1 / √k arm lengths"
-            self._k = gui.add_slider("k", min=0.05, max=1.0, step=0.01, initial_value=0.8, hint=hint)
-            for control in (self._name, self._blend, self._weighting, self._k):
-                control.on_update(session.guarded(lambda _: self._styled()))
+            k = gui.add_slider("k", min=0.05, max=1.0, step=0.01, initial_value=0.8, hint=hint)
+            self._k = Follower(session, k, lambda k: self._weighted(self._keys().behaviour.weight.kind, float(k)))
         with gui.add_folder("Behaviour to a file", expand_by_default=False):
             self._file = gui.add_text("Behaviour file", "behaviour.json", hint="A JSON file that people can read")
             if session.paths:
@@ -76,38 +72,42 @@ class BehaviourFolder:
 
     def show(self) -> None:
         """Have the controls as the behaviour is."""
-        now = self._current()
-        for control, value in (
-            *((self._name, now.name), (self._blend, now.blending), (self._weighting, now.weight.kind)),
-            (self._k, min(max(round(now.weight.k, 2), 0.05), 1.0)),
-        ):
-            if control.value != value:
-                assign(control, value)
+        now = self._keys().behaviour
+        self._name.show(now.name)
+        blends = IN_SPACE if now.blending in IN_SPACE else ON_PLANE
+        if self._blend.control.options != blends:
+            self._blend.control.options = blends
+            self._blend.put(now.blending)
+        self._blend.show(now.blending)
+        self._weighting.show(now.weight.kind)
+        self._k.show(min(max(now.weight.k, 0.05), 1.0), near=NEAR)
 
-    def _styled(self) -> None:
-        """Do what the controls say; only what differs from the behaviour is a change."""
-        with self._session.lock:
-            now = self._current()
-            k = float(self._k.value)
-            weight = Weight(str(self._weighting.value), now.weight.k if abs(k - now.weight.k) < 0.006 else k)
-            wanted = {"name": str(self._name.value)[:LONGEST_NAME], "blend": str(self._blend.value), "weight": weight}
-            have = {"name": now.name, "blend": now.blending, "weight": now.weight}
-            changed = {what: value for what, value in wanted.items() if value != have[what]}
-            if changed:
-                self._restyle(**changed)
+    def _named(self, name: str) -> None:
+        if name[:LONGEST_NAME] != self._keys().behaviour.name:
+            self._keys().restyle(name=name[:LONGEST_NAME])
+
+    def _blended(self, blend: str) -> None:
+        if blend != self._keys().behaviour.blending:
+            self._keys().restyle(blend=blend)
+
+    def _weighted(self, kind: str, k: float) -> None:
+        now = self._keys().behaviour.weight
+        weight = Weight(kind, now.k if abs(k - now.k) < NEAR else k)  # k to the last bit, if it was not changed
+        if weight != now:
+            self._keys().restyle(weight=weight)
 
     def start_from(self, name: str) -> None:
         """Begin with an example, for both arms."""
         if name != PICK:
             assign(self._example, PICK)
-            self._begin(name)
+            self._keys().start_from(name)
             self._session.tell(f"Both arms now reach as in the example {name}")
 
     def save(self, path: str) -> None:
         """Save to a file of this machine."""
         target = self._path(path)
         try:
-            self._current().save(target)
+            self._keys().behaviour.save(target)
         except OSError as error:
             raise FormatError(target, error.strerror or str(error)) from error
         self._session.tell(f"Saved {target}")
@@ -132,14 +132,14 @@ class BehaviourFolder:
         self._take(behaviour, Path(shown).stem)
 
     def _take(self, behaviour: Behaviour, name: str) -> None:
-        self._put(behaviour, name)
+        self._keys().take(behaviour, name)
         self._session.tell(f"The {behaviour.limb.replace('_', ' ')} now reaches as in {name}")
 
     def _download(self, event: Any) -> None:
         shown = upload_name(Path(str(self._file.value)).name or "behaviour.json")
         with tempfile.TemporaryDirectory(prefix="posable-download-") as folder:
             target = Path(folder) / f"behaviour{SUFFIX}"
-            self._current().save(target)
+            self._keys().behaviour.save(target)
             event.client.send_file_download(shown, target.read_bytes(), save_immediately=True)
 
     def _path(self, path: str) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 from ..compute.types import ArrayLike, Floats
 from ..reach import Behaviour
 from .session import Session
-from .swing_plane import direction_of
+from .swings import direction_of, in_space
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -81,7 +81,10 @@ class Behaviours:
             return answer
 
     def add(self, side: str, at: ArrayLike) -> int:
-        """Add a key at a swing (2,) [rad]; it follows the field until it is changed."""
+        """Add a key at a swing (2,) [rad], or at a place (3,) [arm lengths] where keys are in space.
+
+        It follows the field until it is changed.
+        """
         place = self._inside(side, at)
         return self.edit(side, "Add a key", lambda behaviour: behaviour.add(place))
 
@@ -91,8 +94,11 @@ class Behaviours:
         self.edit(side, "Move the key", lambda behaviour: behaviour.move(key, place), tag=tag)
 
     def copy(self, side: str, key: int) -> int:
-        """A copy of a key, beside it towards the middle."""
+        """A copy of a key, beside it towards the middle, or towards the shoulder where keys are in space."""
         behaviour = self._now[side]
+        if in_space(behaviour):
+            nearer = np.asarray(behaviour.key(key).at) * (1.0 - BESIDE)
+            return self.edit(side, "Copy the key", lambda one: one.duplicate(key, nearer))
         way = np.array(behaviour.ellipse.centre) - behaviour.key(key).at
         far = float(np.linalg.norm(way))
         way = way / far if far > 1e-6 else np.array([1.0, 0.0])
@@ -109,8 +115,10 @@ class Behaviours:
             self._keep(label, {**self._now, **by_side}, None, 0.0)
 
     def _inside(self, side: str, swing: ArrayLike) -> Floats:
-        """(2,) the swing, or the nearest one inside of the ellipse."""
+        """(2,) the swing, or the nearest one inside of the ellipse; places of keys in space as they are."""
         behaviour = self._now[side]
+        if in_space(behaviour):
+            return np.asarray(swing, dtype=np.float64)
         centre = np.array(behaviour.ellipse.centre)
         at, _ = behaviour.locate(direction_of(swing), 1.0)
         away = (at - centre) / np.array(behaviour.ellipse.radii)

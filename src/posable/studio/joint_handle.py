@@ -22,7 +22,8 @@ from .tracks import Track
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-_drags, _made = count(), count()
+NAME = "reach_joint"
+_drags = count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,6 @@ class JointHandle:
         self._session, self._editor = session, editor
         self._held: _Held | None = None
         self._drag: int | None = None  # while it is dragged
-        self._name = ""
 
     def draw(self, track: Track, body: Humanoid, pose: Pose, start: Pose, posture: Posture) -> None:
         """Have it at the joint as a pose has it, unless it is being dragged.
@@ -89,12 +89,17 @@ class JointHandle:
     @property
     def gizmo(self) -> Any:
         """The handle in the scene; None while there is none."""
-        return self._session.gizmos.get(self._name)
+        return self._session.gizmos.get(NAME)
+
+    @property
+    def part(self) -> str | None:
+        """The joint at which it is."""
+        return None if self._held is None else self._held.part
 
     def hide(self) -> None:
         """Take it away."""
         self._held = self._drag = None
-        self._session.remove_gizmo(self._name)
+        self._session.remove_gizmo(NAME)
 
     def put(self, position: Floats, orientation: Floats, tag: Any = None) -> None:
         """Turn the joint as far as the handle is turned (4,), or shift the hips as far as it is shifted (3,) [m].
@@ -115,12 +120,8 @@ class JointHandle:
                 self._editor.shift(held.posture.hips + way / held.leg_length, tag)
 
     def _add(self, part: str, place: Floats, turned: Floats, height: float) -> None:
-        # A name of its own each time: a page that is told to remove a node and to add one of that name in the same
-        # moment may end up without any.
-        self._session.remove_gizmo(self._name)
-        self._name = f"reach_joint_{next(_made)}"
         handle = self._session.add_gizmo(
-            self._name,
+            NAME,
             place,
             wxyz=turned,
             scale=(0.2 if part == "hips" else 0.13) * height,

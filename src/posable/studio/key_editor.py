@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .. import math as pm
 from ..compute.types import Floats
 from ..limb.model import SEARCHES
 from .behaviours import PATIENCE
-from .controls import assign
+from .controls import Follower, assign
 from .session import Session
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class KeyEditor:
         self._folder = gui.add_folder("Posture of the key", visible=False)
         with self._folder:
             self._title = gui.add_markdown("")
-            self._name = gui.add_text("Name", "")
-            self._name.on_update(session.guarded(lambda _: self.rename(str(self._name.value))))
+            self._name = Follower(session, gui.add_text("Name", ""), self.rename)
             self._part = gui.add_dropdown("Joint", (NONE,), hint="Or click a joint of the body")
             self._part.on_update(session.guarded(lambda _: self.choose(str(self._part.value))))
             self._turns = [self._slider(f"{name} [°]", WIDEST, k, self._turned) for k, (name, _) in enumerate(TRUNK)]
@@ -71,11 +70,10 @@ class KeyEditor:
             tools.on_click(session.guarded(lambda event: self._tool(event.target.value)))
             self._shifts = [self._slider(f"{name} [%]", FURTHEST, k, self._shifted) for k, name in enumerate(SHIFTS)]
             hint = "Where the search for the elbow begins around this key: 0 hangs, more is outwards"
-            self._own_elbow = gui.add_checkbox("Own elbow", False, hint=hint)
+            self._own_elbow = Follower(session, gui.add_checkbox("Own elbow", False, hint=hint), self._elbow_owned)
             low, high = (round(math.degrees(end)) for end in (SEARCHES["arm"].low, SEARCHES["arm"].high))
-            self._elbow = gui.add_slider("Elbow [°]", min=low, max=high, step=1, initial_value=30, disabled=True)
-            for control in (self._own_elbow, self._elbow):
-                control.on_update(session.guarded(lambda _: self._elbow_set()))
+            elbow = gui.add_slider("Elbow [°]", min=low, max=high, step=1, initial_value=30, disabled=True)
+            self._elbow = Follower(session, elbow, self.bend_elbow)
 
     @property
     def handle(self) -> bool:
@@ -144,36 +142,31 @@ class KeyEditor:
     def _put(self, label: str, posture: Posture | None, tag: Hashable) -> None:
         self._change(label, lambda one, key: one.set(key, posture), tag, PATIENCE)
 
-    def _slider(self, label: str, reach: int, axis: int, moved: Callable[[int], None]) -> Any:
+    def _slider(self, label: str, reach: int, axis: int, moved: Callable[[int, float], None]) -> Follower:
         slider = self._session.gui.add_slider(label, min=-reach, max=reach, step=1, initial_value=0)
-        slider.on_update(self._session.guarded(lambda _: moved(axis)))
-        return slider
+        return Follower(self._session, slider, lambda value: moved(axis, float(value)))
 
-    def _turned(self, axis: int) -> None:
-        with self._session.lock:
-            if (found := self._subject()) is None or self.part not in found[1].parts:
-                return
-            _, behaviour, key = found
-            angles = _angles(behaviour.posture(key), self.part)
-            wanted = float(self._turns[axis].value)
-            if round(angles[axis]) != round(wanted):  # else a message that came late, or an echo
-                angles[axis] = wanted
-                signs = np.array([sign for _, sign in _names(self.part)])
-                self.turn(self.part, pm.exp(np.radians(angles) * signs), axis)
+    def _turned(self, axis: int, wanted: float) -> None:
+        if (found := self._subject()) is None or self.part not in found[1].parts:
+            return
+        _, behaviour, key = found
+        angles = _angles(behaviour.posture(key), self.part)
+        if round(angles[axis]) != round(wanted):  # else a message that came late
+            angles[axis] = wanted
+            signs = np.array([sign for _, sign in _names(self.part)])
+            self.turn(self.part, pm.exp(np.radians(angles) * signs), axis)
 
-    def _shifted(self, axis: int) -> None:
-        with self._session.lock:
-            if (found := self._subject()) is None:
-                return
-            _, behaviour, key = found
-            hips = np.array(behaviour.posture(key).hips)
-            wanted = float(self._shifts[axis].value)
-            if round(100.0 * hips[axis]) != round(wanted):
-                hips[axis] = wanted / 100.0
-                self.shift(hips, axis)
+    def _shifted(self, axis: int, wanted: float) -> None:
+        if (found := self._subject()) is None:
+            return
+        _, behaviour, key = found
+        hips = np.array(behaviour.posture(key).hips)
+        if round(100.0 * hips[axis]) != round(wanted):
+            hips[axis] = wanted / 100.0
+            self.shift(hips, axis)
 
-    def _elbow_set(self) -> None:
-        self.bend_elbow(float(self._elbow.value) if self._own_elbow.value else None)
+    def _elbow_owned(self, own: bool) -> None:
+        self.bend_elbow(float(self._elbow.control.value) if own else None)
 
     def _tool(self, which: str) -> None:
         with self._session.lock:
@@ -204,21 +197,20 @@ class KeyEditor:
         title = f"**{kind}**{state}"
         if self._title.content != title:
             self._title.content = title
-        if self._name.value != key_now.name:
-            assign(self._name, key_now.name)
+        self._name.show(key_now.name)
         own = key_now.search is not None
-        if self._own_elbow.value != own:
-            assign(self._own_elbow, own)
-            self._elbow.disabled = not own
-        if key_now.search is not None and round(math.degrees(key_now.search.preferred)) != self._elbow.value:
-            assign(self._elbow, round(math.degrees(key_now.search.preferred)))
+        self._own_elbow.show(own)
+        if self._elbow.control.disabled == own:
+            self._elbow.control.disabled = not own
+        if key_now.search is not None:
+            self._elbow.show(round(math.degrees(key_now.search.preferred)))
         if self.part in behaviour.parts:
             angles, names = _angles(posture, self.part), _names(self.part)
             spans = self._range(body, self.part)
             for slider, (name, _), angle, span in zip(self._turns, names, angles, spans, strict=True):
-                _set(slider, f"{name} [°]", round(float(angle)), *span)
+                _show(slider, f"{name} [°]", round(float(angle)), *span)
         for slider, share, name in zip(self._shifts, posture.hips, SHIFTS, strict=True):
-            _set(slider, f"{name} [%]", round(100.0 * float(share)), -FURTHEST, FURTHEST)
+            _show(slider, f"{name} [%]", round(100.0 * float(share)), -FURTHEST, FURTHEST)
 
     def _range(self, body: Humanoid, part: str) -> tuple[tuple[int, int], ...]:
         """How far each of three turns alone stays inside the limits [degrees]."""
@@ -252,7 +244,11 @@ def _angles(posture: Posture, part: str) -> Floats:
     return np.asarray(np.degrees(turn) * np.array([sign for _, sign in _names(part)]))
 
 
-def _set(slider: Any, label: str, value: int, low: int, high: int) -> None:
+def _show(follower: Follower, label: str, value: int, low: int, high: int) -> None:
+    """Have a slider show a value between ends that reach to it at least."""
+    if follower.waits:
+        return
+    slider = follower.control
     low, high = min(low, value, -1), max(high, value, 1)
     if slider.label != label:
         slider.label = label
@@ -261,8 +257,7 @@ def _set(slider: Any, label: str, value: int, low: int, high: int) -> None:
         slider.min = low
     if slider.max < high:
         slider.max = high
-    if not math.isclose(slider.value, value):
-        assign(slider, value)
+    follower.show(value)
     if slider.min != low:
         slider.min = low
     if slider.max != high:

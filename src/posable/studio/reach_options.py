@@ -15,7 +15,7 @@ from .learned import limb_frame
 from .obstacle import shared_obstacle
 from .reach_sphere import place_at
 from .session import Session
-from .swing_plane import grid_of
+from .swings import grid_of
 from .tracks import Track
 
 if TYPE_CHECKING:

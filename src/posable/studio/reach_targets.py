@@ -19,7 +19,7 @@ from .learned import limb_frame
 from .reach_options import ReachOptions
 from .reach_sphere import place_at
 from .session import Session
-from .swing_plane import swing_of
+from .swings import swing_of
 from .tracks import Track
 
 if TYPE_CHECKING:
@@ -85,6 +85,17 @@ class ReachTargets:
         """(2,) the swing [rad] that has an arm point to its target."""
         turned, origin = self.frame(side)
         return swing_of(pm.rotate(pm.conjugate(turned), self._at[side] - origin))
+
+    def place(self, side: str) -> Floats:
+        """(3,) where a target is in its arm's frame [arm lengths]."""
+        turned, origin = self.frame(side)
+        return np.asarray(pm.rotate(pm.conjugate(turned), self._at[side] - origin) / self.length(side))
+
+    def put(self, side: str, place: ArrayLike) -> None:
+        """Have a target at a place (3,) of its arm's frame [arm lengths]."""
+        turned, origin = self.frame(side)
+        lengths = np.asarray(place, dtype=np.float64)
+        self._at[side] = origin + self.length(side) * pm.rotate(turned, lengths)
 
     def aim(self, side: str, swing: ArrayLike) -> None:
         """Put a target into the direction of a swing (2,) [rad], as far away as it is."""

@@ -10,7 +10,7 @@ import viser
 
 from .. import math as pm
 from ..compute.types import Floats, Ints
-from .controls import assign
+from .controls import Follower, assign
 from .reach_sphere import ReachSphere
 from .reach_telling import map_legend
 from .session import Session
@@ -26,7 +26,6 @@ class ReachView:
     Args:
         session: whose panel and scene.
         stroke: called with what a pointer does on the plane.
-        choose_key: called with the key whose ball was clicked.
         set_distance: called with the distance [arm lengths] that was chosen.
     """
 
@@ -34,20 +33,19 @@ class ReachView:
         self,
         session: Session,
         stroke: Callable[[Stroke], None],
-        choose_key: Callable[[int], None],
         set_distance: Callable[[float], None],
     ) -> None:
         self._session = session
-        self._choose_key, self._set_distance = choose_key, set_distance
+        self._set_distance = set_distance
         self.plane = SwingPlane(session, stroke)
-        self.sphere = ReachSphere(session, choose_key)
+        self.sphere = ReachSphere(session)
 
     def add_controls(self) -> None:
         """The controls, here in the panel."""
         session, gui = self._session, self._session.gui
         hint = "Of the target from the shoulder, in arm lengths"
-        self._distance = gui.add_slider("Distance", min=0.1, max=2.5, step=0.01, initial_value=0.85, hint=hint)
-        self._distance.on_update(session.guarded(lambda _: self._set_distance(float(self._distance.value))))
+        distance = gui.add_slider("Distance", min=0.1, max=2.5, step=0.01, initial_value=0.85, hint=hint)
+        self._distance = Follower(session, distance, lambda lengths: self._set_distance(float(lengths)))
         hint = "Reaches all over the plane, at this distance: where the hand gets there, and what keeps it away"
         self._map = gui.add_checkbox("Where it fails", False, hint=hint)
         self._legend = gui.add_markdown("", visible=False)
@@ -93,12 +91,11 @@ class ReachView:
         outer = bool(self._outer.value)
         self.plane.draw(behaviour, chosen=chosen, target=swing, outer=outer, map=map)
         if self._on_sphere.value:
-            self.sphere.draw(behaviour, frame, distance, chosen=chosen, outer=outer, map=map)
+            self.sphere.draw(behaviour, frame, distance, length, chosen=chosen, outer=outer, map=map)
         else:
             self.sphere.hide()
-        shown = round(min(max(distance / length, self._distance.min), self._distance.max), 2)
-        if abs(self._distance.value - shown) > 0.006:
-            assign(self._distance, shown)
+        slider = self._distance.control
+        self._distance.show(round(min(max(distance / length, slider.min), slider.max), 2), near=0.006)
         legend = "" if map is None else map_legend(map[1])
         if self._legend.content != legend:
             self._legend.content, self._legend.visible = legend, bool(legend)

@@ -71,6 +71,7 @@ class Session:
         self.selection: Selection | None = None
         self.gizmos: dict[str, viser.TransformControlsHandle] = {}
         self.shared: dict[str, Any] = {}  # what several tabs work on, by name
+        self.clicks: list[Callable[[Floats, Floats], bool]] = []  # asked first about a click: see `_clicked`
         self.moving = False  # whether a tab shows something that moves by itself: every moment is then drawn
         self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
         self._active: Track | None = None
@@ -271,9 +272,10 @@ class Session:
 
     def changed(self, topic: str) -> None:
         """Tell the listeners, and have the next moment drawn anew."""
-        self._changes += 1
-        for listener in list(self._listeners):
-            listener(topic)
+        with self.lock:  # never between the tabs' work on a moment and its drawing, which would take it for drawn
+            self._changes += 1
+            for listener in list(self._listeners):
+                listener(topic)
 
     def guarded(self, action: Callable[[Any], None]) -> Callable[[Any], None]:
         """Wrap what a button or a slider calls: a mistake is told in the page and the studio goes on.
@@ -337,9 +339,16 @@ class Session:
         self.changed("history")
 
     def _clicked(self, event: Any) -> None:
+        """A click on the stage: the first of `clicks` that says True takes it, else it marks a joint.
+
+        They get the ray through the pointer, its origin (3,) on the stage [m] and its unit direction (3,).
+        """
         with self.lock:
-            origin = np.asarray(event.ray_origin) - self.stage.offset
-            direction = np.asarray(event.ray_direction)
+            origin = np.asarray(event.ray_origin, dtype=np.float64) - self.stage.offset
+            direction = np.asarray(event.ray_direction, dtype=np.float64)
+            direction = direction / max(float(np.linalg.norm(direction)), 1e-9)
+            if any(take(origin, direction) for take in list(self.clicks)):
+                return
             found: list[tuple[float, Track, int]] = []
             for track in self.tracks:
                 reach = CLICK_REACH * float(np.ptp(track.box, axis=0).max())

@@ -11,17 +11,17 @@ text field beside it, which is hidden; each message is complete in itself, becau
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import math as pm
 from ..compute.types import ArrayLike, Floats, Ints
 from .orbit import COLOURS
 from .session import Session
 from .swing import AREA, EDGE, FAINT, TEXT
+from .swings import in_space, swing_of_key
 
 if TYPE_CHECKING:
     from ..reach import Behaviour, Key
@@ -48,6 +48,7 @@ _HANDLERS = (
     f"onpointermove=\"if(event.buttons){_SEND}(event,this,'move')\" "
     f"onpointerup=\"{_SEND}(event,this,'up')\""
 )
+_INSIDE = f'fill="{AREA}" fill-opacity="0.75" stroke="{EDGE}" stroke-width="1.2"'
 _HIDDEN = f'<style>.mantine-Flex-root:has(> * input[value^="{MARK}"]){{display:none}}</style>'
 
 
@@ -154,7 +155,7 @@ def plane_drawing(
     parts = [
         f'<clipPath id="posable-ellipse"><ellipse {shape}/></clipPath>',
         f'<rect x="{box[0]:.1f}" y="{box[1]:.1f}" width="{box[2]:.1f}" height="{box[3]:.1f}" fill-opacity="0"/>',
-        f'<ellipse class="ellipse" {shape} fill="{AREA}" fill-opacity="0.75" stroke="{EDGE}" stroke-width="1.2"/>',
+        *([] if in_space(behaviour) else [f'<ellipse class="ellipse" {shape} {_INSIDE}/>']),
         _directions(behaviour.limb, x, y, wide, high),
         f"<g{clip}>{_triangles(behaviour)}</g>",
         *([] if map is None else [_dots(*map)]),
@@ -201,7 +202,7 @@ def _triangles(behaviour: Behaviour) -> str:
 
 def _key(key: Key, chosen: bool) -> str:
     """A ball with a wider rim that takes clicks; hollow while the key follows the field, square for outer ones."""
-    x, y = math.degrees(key.at[1]), math.degrees(key.at[0])
+    y, x = np.degrees(swing_of_key(key)).tolist()
     fill = CHOSEN if chosen else ("white" if key.posture is None else (FREE if key.outer else EDGE))
     size = 4.6 if chosen else 3.6
     ink = CHOSEN if chosen else EDGE
@@ -234,37 +235,3 @@ def _dots(swings: Floats, status: Ints) -> str:
         dots = "".join(f'<circle cx="{y:.0f}" cy="{x:.0f}" r="2"/>' for x, y in np.degrees(swings[status == which]))
         groups.append(f'<g class="map" data-status="{int(which)}" fill="#{colour}" fill-opacity="0.6">{dots}</g>')
     return f'<g pointer-events="none">{"".join(groups)}</g>'
-
-
-def direction_of(swing: ArrayLike) -> Floats:
-    """(..., 3) unit vectors in the arm's frame of swings (..., 2) [rad]."""
-    given = np.asarray(swing, dtype=np.float64)
-    turned = pm.exp(np.concatenate([given, np.zeros((*given.shape[:-1], 1))], axis=-1))
-    return np.asarray(pm.rotate(turned, np.array([0.0, 0.0, 1.0])))
-
-
-def swing_of(direction: ArrayLike) -> Floats:
-    """(..., 2) swings [rad] of vectors (..., 3) in the arm's frame; straight back is (pi, 0)."""
-    x, y, z = np.moveaxis(np.asarray(direction, dtype=np.float64), -1, 0)
-    across = np.hypot(x, y)
-    angle = np.arctan2(across, z)
-    far = np.where(across > 0.0, across, 1.0)
-    return np.stack([np.where(across > 0.0, -angle * y / far, angle), angle * x / far], axis=-1)
-
-
-def grid_of(behaviour: Behaviour, count: int = 26) -> Floats:
-    """(N, 2) swings [rad] on a grid over the ellipse, `count` along its longer axis."""
-    (cx, cy), (rx, ry) = behaviour.ellipse.centre, behaviour.ellipse.radii
-    step = 2.0 * max(rx, ry) / count
-    xs, ys = (np.arange(-np.floor(r / step), np.floor(r / step) + 1) * step for r in (rx, ry))
-    x, y = (values.ravel() for values in np.meshgrid(xs, ys, indexing="ij"))
-    inside = (x / rx) ** 2 + (y / ry) ** 2 <= 1.0
-    return np.stack([cx + x[inside], cy + y[inside]], axis=-1)
-
-
-def pieces(lines: Sequence[tuple[ArrayLike, ArrayLike]], count: int = 24) -> Floats:
-    """(N, 2, 2) straight lines of the plane, between swings [rad], cut into pieces: on the sphere they are curved."""
-    share = np.linspace(0.0, 1.0, count + 1)[:, None]
-    ways = np.array([(1.0 - share) * np.asarray(a) + share * np.asarray(b) for a, b in lines])
-    ways = ways.reshape(-1, count + 1, 2)
-    return np.stack([ways[:, :-1], ways[:, 1:]], axis=2).reshape(-1, 2, 2)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
 from typing import Any
 
 import viser
 
 from .clock import SPEEDS
-from .controls import assign
+from .controls import Follower
 from .session import Session
 
 SHOWN_A_SECOND = 15.0
@@ -25,7 +24,6 @@ class Timeline:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._clock = session.clock
-        self._lock = threading.Lock()
         self._shown = -1.0
         gui, guarded = session.gui, session.guarded
         self._panel = gui.add_panel()
@@ -33,7 +31,7 @@ class Timeline:
         with self._panel.add_tab("Timeline", viser.Icon.MOVIE):
             self._frame = gui.add_slider("0.00 s", min=0, max=1, step=1, initial_value=0)
             self._bar = gui.add_button_group("", self._buttons())
-        self._frame.on_update(guarded(self._scrub))
+        self._shows = Follower(session, self._frame, self._scrub)
         self._bar.on_click(guarded(lambda event: self.press(event.target.value)))
         self._commands = [
             self._command("Play or pause", "space", "Play", viser.Icon.PLAYER_PLAY),
@@ -77,12 +75,12 @@ class Timeline:
 
     def update(self, time: float, *, anew: bool = False) -> None:
         """Show a time [s]; while playing, only as often as an eye needs."""
-        with self._lock:
+        with self._session.lock:
             soon = 0.0 <= time - self._shown < self._clock.speed / SHOWN_A_SECOND
             if soon and self._clock.playing and not anew:
                 return
             self._shown = time
-            assign(self._frame, min(round(time * self.fps), int(self._frame.max)))
+            self._shows.show(min(round(time * self.fps), int(self._frame.max)))
             self._frame.label = f"{time:.2f} s"
             if self._bar.options != self._buttons():
                 self._bar.options = self._buttons()
@@ -112,14 +110,13 @@ class Timeline:
             self._fit()
 
     def _fit(self) -> None:
-        with self._lock:
+        with self._session.lock:
             last = max(1, round(self._clock.duration * self.fps))
             if self._frame.value > last:
-                assign(self._frame, last)
+                self._shows.put(last)
             self._frame.max = last
             self._shown = -1.0
 
-    def _scrub(self, _: Any) -> None:
-        # Events arrive on several threads in any order; the slider's value is always the latest.
+    def _scrub(self, frame: float) -> None:
         self._clock.pause()
-        self._clock.seek(self._frame.value / self.fps)
+        self._clock.seek(frame / self.fps)

@@ -1,0 +1,233 @@
+"""The studio as a program: its place on the network, starting, running, closing, tabs."""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from posable.compute import PosableError
+from posable.studio import Session, Studio
+from posable.studio.files import LARGEST_UPLOAD
+from posable.studio.network import allowed, free_port, is_loopback
+
+from .conftest import chain_motion
+
+
+class TestNetwork:
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8", "LOCALHOST."])
+    def test_loopback_is_known(self, host):
+        assert is_loopback(host)
+
+    @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.4", "example.org", "::", "", "127.0.0.1.example.org"])
+    def test_everything_else_is_not_loopback(self, host):
+        assert not is_loopback(host)
+
+    def test_only_our_own_page_is_answered(self):
+        own = {"Host": "127.0.0.1:8080", "Origin": "http://127.0.0.1:8080"}
+        assert allowed("127.0.0.1", own)
+        assert allowed("127.0.0.1", {"Host": "localhost:8080", "Origin": "http://localhost:8080"})
+        assert allowed("127.0.0.1", {"Host": "127.0.0.1:8080"})
+        assert not allowed("127.0.0.1", {**own, "Origin": "http://evil.example"})
+        assert not allowed("127.0.0.1", {**own, "Origin": "http://127.0.0.1:9999"})
+        assert not allowed("127.0.0.1", {"Host": "evil.example:8080", "Origin": "http://evil.example:8080"})
+        assert allowed("0.0.0.0", {"Host": "my.machine:8080", "Origin": "http://my.machine:8080"})
+
+    def test_a_page_from_elsewhere_is_cut_off(self, studio: Studio):
+        import viser
+        from websockets.exceptions import ConnectionClosed
+        from websockets.sync.client import connect
+
+        address = studio.url.replace("http", "ws")
+        protocol = f"viser-v{viser.__version__}"
+        with connect(address, subprotocols=[protocol], origin="http://evil.example") as stranger:
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    stranger.recv(timeout=20)
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == 1008
+        with connect(address, subprotocols=[protocol], origin=studio.url, max_size=None) as friend:
+            assert friend.recv(timeout=20)
+
+    def test_an_upload_that_is_too_large_or_lies_about_its_size_never_fills_the_memory(
+        self, studio: Studio, session: Session
+    ):
+        from viser import _messages
+
+        server = studio._web.viser
+        button = next(iter(server.gui._gui_input_handle_from_uuid))
+
+        def receive(message: object) -> None:
+            handled = server._websock_server._handle_incoming_message(0, message)
+            asyncio.run_coroutine_threadsafe(handled, server.get_event_loop()).result(20)
+
+        def start(name: str, size: int, parts: int) -> None:
+            receive(_messages.FileTransferStartUpload(button, name, f"{name}.bvh", "text/plain", parts, size))
+
+        start("huge", LARGEST_UPLOAD + 1, 300)
+        assert "huge" not in server.gui._current_file_upload_states
+        assert session.message[0] == "error" and "MB" in session.message[1]
+        start("liar", 10, 5)
+        assert "liar" in server.gui._current_file_upload_states
+        receive(_messages.FileTransferPart(button, "liar", 0, b"x" * 11))
+        assert "liar" not in server.gui._current_file_upload_states
+
+    def test_a_taken_port_is_followed_by_the_next(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            assert free_port("127.0.0.1", port) > port
+
+    @pytest.mark.parametrize(("host", "port"), [("256.1.1.1", 8080), ("203.0.113.7", 8080), ("127.0.0.1", 70000)])
+    def test_an_impossible_place_is_one_clear_error(self, host, port):
+        with pytest.raises(PosableError):
+            Studio(host=host, port=port, open_browser=False).start()
+
+    def test_the_server_listens_on_loopback_only(self, studio: Studio):
+        sockets = studio._web.viser._websock_server
+        assert sockets._host == "127.0.0.1"
+        assert studio.url.startswith("http://127.0.0.1:")
+
+
+class TestStudio:
+    def test_it_starts_with_the_built_in_figure_walking(self):
+        with Studio(port=0, open_browser=False) as studio:
+            assert studio.session.active.name == "walk"
+            assert studio.session.body is not None
+            assert studio.session.clock.playing
+            assert studio.session.history.undoable is None
+
+    @pytest.mark.parametrize("name", ["walk", "run", "boxing", "reach", "dance", "throw"])
+    def test_every_built_in_motion_opens(self, session: Session, name):
+        track = session.open_sample(name, keep=False)
+        assert track.body is not None and track.motion.duration > 0.5
+        session.draw(session.time)
+
+    def test_an_unreadable_file_is_told_and_the_walk_shown(self, tmp_path):
+        broken = tmp_path / "broken.bvh"
+        broken.write_text("HIERARCHY\nROOT")
+        with Studio([broken, tmp_path / "missing.glb"], port=0, open_browser=False) as studio:
+            kind, text = studio.session.message
+            assert kind == "error" and "broken.bvh" in text and "missing.glb" in text
+            assert studio.session.active.name == "walk"
+
+    def test_motions_and_paths_are_shown_together(self, session: Session, tmp_path):
+        path = session.save(tmp_path / "saved.npz")
+        with Studio([chain_motion(), path], port=0, open_browser=False) as studio:
+            assert len(studio.session.tracks) == 2
+
+    def test_closing_ends_every_thread_and_frees_the_port(self):
+        before = set(threading.enumerate())
+        studio = Studio(chain_motion(), port=0, open_browser=False).start()
+        port = int(studio.url.rsplit(":", 1)[1])
+        assert set(threading.enumerate()) - before
+        studio.close()
+        studio.close()
+        assert not [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
+        assert free_port("127.0.0.1", port) == port
+        with pytest.raises(PosableError, match="not running"):
+            _ = studio.url
+
+    @pytest.mark.parametrize("ready", ["_web", "_session", "_thread"])
+    def test_run_blocks_until_another_thread_closes_however_early(self, ready):
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                studio.run()
+            except BaseException as error:
+                failures.append(error)
+
+        for closers in (1, 3):
+            studio = Studio(chain_motion(), port=0, open_browser=False)
+            runner = threading.Thread(target=run)
+            runner.start()
+            while getattr(studio, ready) is None:
+                time.sleep(0.0005)
+            assert runner.is_alive()
+            closing = [threading.Thread(target=studio.close) for _ in range(closers)]
+            for each in closing:
+                each.start()
+            for each in (*closing, runner):
+                each.join(60)
+                assert not each.is_alive()
+            assert failures == []
+            assert studio._web is None and studio._thread is None
+
+    def test_control_c_ends_it_without_a_traceback(self):
+        code = "from posable.studio import launch; launch(port=0, open_browser=False)"
+        command = [sys.executable, "-c", code]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert "http://127.0.0.1:" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "Traceback" not in errors
+
+    def test_it_can_be_started_again(self):
+        studio = Studio(chain_motion(), port=0, open_browser=False)
+        for _ in range(2):
+            with studio:
+                assert studio.session.tracks
+
+    def test_a_change_while_a_moment_is_drawn_is_drawn_in_the_next(self):
+        """Else what a user does just then is never shown: the moment was taken for drawn with it."""
+        threads: list[threading.Thread] = []
+        seen: list[int] = []
+
+        class Watch:
+            title = "Watch"
+
+            def build(self, session: Session) -> None:
+                self.session, self.changes = session, 0
+
+            def change(self) -> None:
+                self.changes += 1
+                self.session.changed("pose")
+
+            def update(self, time: float) -> None:
+                seen.append(self.changes)
+                if len(threads) < 20:
+                    threads.append(threading.Thread(target=self.change))
+                    threads[-1].start()
+                    threads[-1].join(0.02)  # in vain, while it has to wait for the drawing
+
+            def close(self) -> None:
+                pass
+
+        with Studio(chain_motion(), port=0, open_browser=False, tabs=[Watch]) as studio:
+            studio.session.clock.pause()
+            studio.session.server.get_clients = lambda: {0: None}  # somebody looks
+            studio.session._say = lambda *_: None
+            studio._newcomers.set()
+            end = time.monotonic() + 20
+            while (len(seen) < 21 or seen[-1] < 20) and time.monotonic() < end:
+                time.sleep(0.02)
+        assert seen[-1] == 20, "every change was seen by an update after it"
+
+    def test_a_tab_is_built_updated_and_closed(self):
+        calls: list[str] = []
+
+        class Counter:
+            title = "Count"
+
+            def build(self, session: Session) -> None:
+                session.gui.add_button("Press")
+                calls.append("build")
+
+            def update(self, time: float) -> None:
+                calls.append("update")
+
+            def close(self) -> None:
+                calls.append("close")
+
+        with Studio(chain_motion(), port=0, open_browser=False, tabs=[Counter]) as studio:
+            assert studio.tabs[0].title == "Count"
+            studio._newcomers.set()  # as if a window had come
+            while "update" not in calls:
+                time.sleep(0.01)
+        assert calls[0] == "build" and calls[-1] == "close" and calls.count("close") == 1

@@ -1,0 +1,113 @@
+"""Files in and out, lines over time, and text of strangers."""
+
+import numpy as np
+import pytest
+
+from posable.compute import PosableError
+from posable.studio import Session
+from posable.studio.files import LARGEST_UPLOAD, encoded, open_upload, upload_name
+from posable.studio.tabs.plot import POINTS, QUANTITIES, sampled
+from posable.studio.theme import plain
+
+from .conftest import chain_motion
+
+
+class TestFiles:
+    @pytest.mark.parametrize("suffix", [".bvh", ".npz", ".glb"])
+    def test_what_is_saved_opens_again(self, session: Session, tmp_path, suffix):
+        target = session.save(str(tmp_path / f"out{suffix}"))
+        track = session.open(target, keep=False)
+        assert len(track.motion) == 31 and track.motion.fps == pytest.approx(30.0, rel=1e-4)
+        names = [name for name in track.motion.skeleton.names if name in ("root", "middle", "tip")]
+        assert names == ["root", "middle", "tip"]
+
+    def test_what_is_downloaded_can_be_uploaded(self, session: Session):
+        name, content = session.encoded("C:\\somewhere\\my walk.bvh")
+        assert name == "my walk.bvh"
+        track = session.open_upload(name, content, keep=False)
+        assert track.name == "my walk" and len(track.motion) == 31
+
+    @pytest.mark.parametrize(
+        "given_name",
+        ["../../etc/passwd.bvh", "..\\..\\boot.bvh", "/abs/olute.bvh", "a\0b.bvh", "....bvh", "<b>.bvh", "\n.bvh"],
+    )
+    def test_a_name_from_a_browser_leads_nowhere(self, given_name):
+        kept = upload_name(given_name)
+        assert (
+            "/" not in kept and "\\" not in kept and not kept.startswith(".") and kept.isprintable() and "<" not in kept
+        )
+
+    def test_an_upload_of_rubbish_is_one_clear_error_without_our_folders(self):
+        with pytest.raises(PosableError) as caught:
+            open_upload("nonsense.bvh", bytes(range(256)) * 10)
+        assert "nonsense.bvh" in str(caught.value) and "posable-upload" not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["program.exe", "noname", "archive.bvh.zip", ""])
+    def test_an_upload_of_an_unknown_kind_is_not_written_anywhere(self, name):
+        with pytest.raises(PosableError, match=r"\.bvh"):
+            open_upload(name, b"MZ")
+
+    def test_an_upload_too_large_is_refused(self, monkeypatch):
+        monkeypatch.setattr("posable.studio.files.LARGEST_UPLOAD", 10)
+        with pytest.raises(PosableError, match="at most 10"):
+            open_upload("big.bvh", b"0" * 11)
+        assert LARGEST_UPLOAD > 10
+
+    @pytest.mark.parametrize("path", ["", "  ", "missing.bvh", "/", "walk.doc"])
+    def test_a_path_that_cannot_be_opened_is_one_clear_error(self, session: Session, path):
+        with pytest.raises(PosableError):
+            session.open(path)
+        assert len(session.tracks) == 1
+
+    def test_saving_to_an_unknown_kind_or_place_is_one_clear_error(self, session: Session, tmp_path):
+        for target in ("", "walk.doc", str(tmp_path / "no" / "walk.bvh"), str(tmp_path)):
+            with pytest.raises(PosableError):
+                session.save(target)
+        with pytest.raises(PosableError, match="doc"):
+            encoded(session.motion, "walk.doc")
+
+    def test_nothing_to_save_is_said(self, session: Session):
+        session.close_track(session.tracks[0])
+        with pytest.raises(PosableError, match="open one first"):
+            session.save("walk.bvh")
+
+    def test_a_cmu_clip_is_mended_when_it_is_opened(self, session: Session, cmu):
+        track = session.open(cmu / "01_03.bvh", keep=False)
+        assert track.name == "01_03" and track.body is not None
+        assert 1.0 < track.box[1, 1] < 3.0, "in metres"
+
+    def test_a_studio_open_to_others_neither_opens_nor_saves_by_path(self, session: Session, tmp_path):
+        session.paths = False
+        try:
+            with pytest.raises(PosableError, match="upload"):
+                session.open(tmp_path / "walk.bvh")
+            with pytest.raises(PosableError, match="download"):
+                session.save(tmp_path / "walk.bvh")
+        finally:
+            session.paths = True
+
+
+class TestPlot:
+    @pytest.mark.parametrize("quantity", QUANTITIES)
+    @pytest.mark.parametrize("frames", [1, 2, 31, 5000])
+    def test_lines_are_finite_and_few(self, quantity, frames):
+        times, values = sampled(chain_motion(frames), ["root", "tip"], quantity)
+        assert 2 <= len(times) <= POINTS and len(values) == 2
+        assert all(line.shape == times.shape and np.isfinite(line).all() for line in values)
+
+    def test_a_body_that_moves_a_metre_a_second_is_plotted_so(self):
+        times, (speed,) = sampled(chain_motion(301), ["root"], "speed [m/s]")
+        np.testing.assert_allclose(speed, 1.0, atol=1e-9)
+        _, (depth,) = sampled(chain_motion(301), ["root"], "front-back [m]")
+        np.testing.assert_allclose(depth, times, atol=1e-9)
+        _, (turn,) = sampled(chain_motion(31), ["middle"], "turn from rest [°]")
+        assert turn.max() == pytest.approx(np.rad2deg(np.sin(1.0)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "[x](javascript:1)", "a\nb", "**bold** & 'co'", "x" * 9999]
+)
+def test_text_of_strangers_stays_text(text):
+    safe = plain(text)
+    assert "<" not in safe and ">" not in safe and "[" not in safe and "*" not in safe and "\n" not in safe
+    assert len(safe) < 4000

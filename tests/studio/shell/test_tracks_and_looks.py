@@ -1,0 +1,146 @@
+"""Motions on the stage: where bodies are, what a ray meets, how they are drawn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posable.math as pm
+from posable.compute import PosableError
+from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
+from posable.studio import Session
+from posable.studio.looks import MOST_COLOURS, Skin, _colour_groups, _corners, volume_look
+from posable.studio.tracks import Track, nearest_joint, track_of
+
+from .conftest import chain_motion
+
+
+class TestTracks:
+    def test_a_skeleton_without_roles_has_no_body_and_is_shown_all_the_same(self):
+        assert track_of(chain_motion()).body is None
+
+    def test_an_empty_motion_and_one_with_nan_are_refused(self):
+        motion = chain_motion()
+        with pytest.raises(PosableError, match="no frames"):
+            track_of(motion[0:0])
+        broken = motion.pose.translation.copy()
+        broken[3] = np.nan
+        with pytest.raises(PosableError, match="not finite"):
+            track_of(motion.replace(pose=motion.pose.replace(translation=broken)))
+
+    @pytest.mark.parametrize("frames", [1, 2, 3, 10, 31])
+    def test_the_calm_way_of_a_straight_walk_is_the_walk(self, frames):
+        track = track_of(chain_motion(frames))
+        for moment in np.linspace(0.0, track.motion.duration, 7):
+            np.testing.assert_allclose(track.ground(float(moment)), [0.0, moment], atol=1e-9)
+
+    def test_the_box_holds_the_body_at_every_frame(self):
+        track = track_of(chain_motion())
+        low, high = track.box
+        for moment in track.motion.times:
+            places = track.frames(moment).positions - np.insert(track.ground(moment), 1, 0.0)
+            assert (places >= low - 1e-9).all() and (places <= high + 1e-9).all()
+
+    def test_a_ray_through_a_bone_finds_the_joint_that_turns_it(self):
+        frames = track_of(chain_motion(1)).frames(0.0)
+        middle_of_bone = frames.positions[1] * 0.5 + frames.positions[2] * 0.5
+        found = nearest_joint(frames, middle_of_bone + np.array([0.0, 0.0, 5.0]), np.array([0.0, 0.0, -2.0]), 0.05)
+        assert found is not None and found[0] == 1 and found[1] < 1e-9
+
+    def test_a_ray_that_points_away_finds_nothing(self):
+        frames = track_of(chain_motion(1)).frames(0.0)
+        assert nearest_joint(frames, frames.positions[1] + [0, 0, 5], np.array([0.0, 0.0, 1.0]), 1.0) is None
+
+    @given(st.integers(0, 10_000))
+    def test_the_nearest_joint_is_nearest_by_brute_force(self, seed):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(1, 6))
+        parents = [-1] + [int(rng.integers(0, k)) for k in range(1, count)]
+        skeleton = Skeleton([f"j{k}" for k in range(count)], parents, rng.normal(size=(count, 3)))
+        frames = skeleton.forward(skeleton.rest)
+        origin, direction = rng.normal(size=3) * 3, rng.normal(size=3)
+        found = nearest_joint(frames, origin, direction, np.inf)
+        assert found is not None
+        ray = origin + np.linspace(0, 30, 3001)[:, None] * direction / np.linalg.norm(direction)
+        bones = [(j, j) for j in range(count)] + [(p, k) for k, p in enumerate(parents) if p >= 0]
+        share = np.linspace(0, 1, 101)[:, None]
+        brute = np.inf
+        for tail, tip in bones:
+            points = frames.positions[tail] * (1 - share) + frames.positions[tip] * share
+            brute = min(brute, float(np.linalg.norm(points[:, None] - ray[None], axis=-1).min()))
+        assert found[1] <= brute + 1e-9
+        assert found[1] >= brute - 0.03  # the brute force samples ray and bones
+
+
+class TestLooks:
+    @given(st.integers(0, 10_000))
+    def test_vertices_are_posed_as_linear_blend_skinning_says(self, seed):
+        rng = np.random.default_rng(seed)
+        joints = int(rng.integers(1, 6))
+        skeleton = Skeleton([f"j{k}" for k in range(joints)], range(-1, joints - 1), rng.normal(size=(joints, 3)))
+        meshes = []
+        binds = [_turned(skeleton, rng), _turned(skeleton, rng)]
+        for k in range(int(rng.integers(1, 4))):
+            count, most = int(rng.integers(3, 9)), int(rng.integers(1, 5))
+            weights = rng.random((count, most))
+            bind = binds[k % 2]
+            meshes.append(
+                SkinnedMesh(
+                    f"mesh{k}",
+                    rng.normal(size=(count, 3)),
+                    rng.integers(0, count, size=(4, 3)).astype(np.int32),
+                    rng.integers(0, joints, size=(count, most)).astype(np.int32),
+                    weights / weights.sum(axis=1, keepdims=True),
+                    bind.positions,
+                    bind.orientations,
+                )
+            )
+        pose = _turned(skeleton, rng)
+        expected = np.concatenate([mesh.posed(pose) for mesh in meshes])
+        np.testing.assert_allclose(Skin.of_meshes(tuple(meshes)).posed(pose), expected, atol=1e-5)
+
+    def test_a_person_is_few_messages_and_follows_its_joints_rigidly(self, session: Session):
+        track = session.open_sample("walk", keep=False)
+        start, later = track.frames(0.0), track.frames(0.4)
+        look = volume_look(session.scene, "/test", track.body.volumes, start, ((1, 2, 3), (4, 5, 6), (7, 8, 9)))
+        assert len(look._parts) <= 3
+        look.update(later)
+        volumes = track.body.volumes
+        posed = look._skin.posed(later)
+        joint = int(volumes.joints[0])
+        first = posed[: len(volumes.mesh(0, _corners(volumes, 0))[0])]
+        local = pm.rotate(pm.conjugate(later.orientations[joint]), first - later.positions[joint])
+        np.testing.assert_allclose(local, volumes.mesh(0, _corners(volumes, 0))[0], atol=1e-5)
+        look.remove()
+
+    def test_many_colours_become_few_and_no_face_is_lost(self):
+        rng = np.random.default_rng(1)
+        faces = np.arange(3000).reshape(1000, 3)
+        groups = _colour_groups(faces, rng.uniform(0, 255, size=(1000, 3)))
+        assert 1 < len(groups) <= MOST_COLOURS
+        assert sorted(np.concatenate([part for _, part in groups])[:, 0]) == list(range(0, 3000, 3))
+        assert _colour_groups(faces[:0], np.zeros((0, 3))) == []
+
+    def test_bones_reach_from_joint_to_child_also_where_a_file_moves_joints(self, session: Session):
+        motion = chain_motion()
+        offsets = np.tile(motion.skeleton.offsets, (len(motion), 1, 1))
+        offsets[:, 2, 0] += np.linspace(0.0, 0.5, len(motion))
+        track = session.add(motion.replace(pose=motion.pose.replace(offsets=offsets)), keep=False)
+        session.draw(track.motion.duration)
+        look = session.stage._looks[track][1][0]
+        frames = track.frames(track.motion.duration)
+        scales, turns = look._bones.batched_scales, look._bones.batched_wxyzs
+        tips = pm.rotate(
+            np.asarray(turns, dtype=float), np.stack([0 * scales[:, 0], scales[:, 1], 0 * scales[:, 0]], -1)
+        )
+        np.testing.assert_allclose(tips, frames.positions[1:] - frames.positions[:-1], atol=1e-5)
+
+
+def _turned(skeleton: Skeleton, rng: np.random.Generator) -> Frames:
+    quaternions = rng.normal(size=(len(skeleton), 4))
+    return skeleton.forward(Pose(rng.normal(size=3), quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True)))
+
+
+def test_a_track_is_not_equal_to_another_of_the_same_motion():
+    motion = chain_motion()
+    assert Track(motion, None, "a") != Track(motion, None, "a")
