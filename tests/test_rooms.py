@@ -37,6 +37,7 @@ ORDER = [
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 # Heavy packages: Numba alone takes longer to import than everything we do at start.
 HEAVY = ["numba", "scipy", "viser", "typer", "rich", "matplotlib", "yourdfpy", "trimesh", "pygltflib", "pooch", "coal"]
+HEAVY += ["joblib", "distributed", "ray"]
 
 
 def rooms_imported_by(path: Path) -> list[tuple[int, str]]:

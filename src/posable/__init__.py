@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
         globals()[name] = value  # next time, no detour
         return value
-    if name in _HOMES or name in {"math", "evaluate", "studio", "cli"}:
+    if name in _HOMES or name in {"math", "scale", "evaluate", "studio", "cli"}:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,0 +1,91 @@
+"""joblib's dask backend, which also tells when a task or the whole cluster was lost.
+
+dask does a task again on another worker when its worker died, up to three times; then it gives the task up. joblib
+1.6 passes that on to nobody and waits for ever: its `_collect` calls back only for tasks that came to an end, and not
+at all once the client has closed because the scheduler is gone. This one calls back, so that the call fails and
+`Crew` can go on.
+
+And a cluster that has one core at the moment, because a worker was just lost, is still a cluster: joblib would do the
+work in its own process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from joblib._dask import DaskDistributedBackend
+
+LOOKED_AFTER = 0.2  # seconds between two looks whether the client is still there
+
+
+class _Lost:
+    """In place of the results of a batch: why there are none."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class TellingDask(DaskDistributedBackend):  # type: ignore[misc]
+    """joblib's backend, but every task that it took is answered for."""
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Cores of the cluster, and never 1."""
+        return max(2, int(super().effective_n_jobs(n_jobs)))
+
+    def start_call(self) -> None:
+        """Begin to collect, and to look whether the client is still there."""
+        self._waiting: dict[object, Callable[[Any], None]] = {}
+        self._ended = threading.Event()
+        threading.Thread(target=self._look_after, args=(self._waiting, self._ended), daemon=True).start()
+        super().start_call()
+
+    def stop_call(self) -> None:
+        """End both."""
+        self._ended.set()
+        super().stop_call()
+
+    def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Any:
+        """Send a batch; `callback` is called once, whatever becomes of it."""
+        waiting, ticket = self._waiting, object()
+
+        def answered(out: Any) -> None:
+            known = waiting.pop(ticket, None)
+            if known is not None:
+                known(out)
+
+        if callback is not None:
+            waiting[ticket] = callback
+        return super().submit(func, answered)
+
+    def _look_after(self, waiting: dict[object, Callable[[Any], None]], ended: threading.Event) -> None:
+        while not ended.wait(LOOKED_AFTER):
+            if self.client.status not in {"closing", "closed"}:
+                continue
+            for ticket in list(waiting):
+                callback = waiting.pop(ticket, None)
+                if callback is not None:
+                    callback(_Lost(ConnectionError("the dask scheduler is gone")))
+
+    async def _collect(self) -> None:
+        while self._continue:
+            async for future, result in self.waiting_futures:
+                answer, callback = self._results.pop(future), self._callbacks.pop(future)
+                if future.status == "finished":
+                    answer.set_result(result)
+                    callback(result)
+                    continue
+                error = result[1] if isinstance(result, tuple) else result
+                if not isinstance(error, BaseException):
+                    error = RuntimeError(f"the task was {future.status}")
+                answer.set_exception(error)
+                callback(_Lost(error))
+            await asyncio.sleep(0.01)
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        """The results of a batch; raises why it was lost."""
+        if isinstance(out, _Lost):
+            raise out.error
+        return super().retrieve_result_callback(out)
