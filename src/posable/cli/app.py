@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import convert, data, info, reach, view
+from . import convert, data, info, reach, reconstruct, view
 from . import range as limb_range
 
 app = typer.Typer(
@@ -32,6 +32,9 @@ app.add_typer(data.app, name="data")
 app.add_typer(limb_range.app, name="range")
 app.command("reach", epilog="Example: posable reach grasp.bvh --to -0.3,1.2,0.5 --to -0.1,0.6,0.4 --behaviour tired")(
     reach.reach
+)
+app.command("reconstruct", epilog="Example: posable reconstruct tracked.csv dance.glb --body knight.glb --units cm")(
+    reconstruct.reconstruct
 )
 app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
 

@@ -7,13 +7,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from ..compute import atomic_write
+
+if TYPE_CHECKING:
+    from ..scale import Progress
 
 JsonOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.")
@@ -90,6 +93,29 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     finally:
         timer.cancel()
         if bar.live.is_started:  # else stopping it prints an empty line
+            bar.stop()
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[Progress], None]]:
+    """Give a function that takes how far a job is; it shows a bar with its rate once the block has run for a second."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Bar(*columns, TextColumn("{task.fields[told]}"), console=_err, transient=True)
+    task = bar.add_task(what, total=None, told="")
+
+    def show(now: Progress) -> None:
+        told = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
+        bar.update(task, completed=now.done, total=now.total, told=told)
+        if now.seconds > 1.0 and not bar.live.is_started:
+            bar.start()
+
+    try:
+        yield show
+    finally:
+        if bar.live.is_started:
             bar.stop()
 
 

@@ -1,0 +1,175 @@
+"""Moving points as they are written down for `posable reconstruct`: CSV with named columns.
+
+A line of names, then a line a frame. `hips_x, hips_y, hips_z, head_x, ...` are places; the points are those of
+`posable.MARKERS` and other parts of a body by their role. `time` [s] says when, or the rate is given from outside;
+`frame` is passed over. A cell that is empty or `nan` is a lost point. Separators are commas, semicolons or tabs.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..body import MARKERS, ROLES
+from ..compute import FormatError, PosableError, UnknownNameError
+from ..compute.types import Floats
+
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+TURNS = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])}
+"""From a world with this axis up to ours. Where Z is up, x stays, and who faces -y there faces +Z here."""
+AXES = ("x", "y", "z")
+ALIASES = {
+    "pelvis": "hips",
+    "root": "hips",
+    "wrist": "hand",
+    "ankle": "foot",
+    "elbow": "lower_arm",
+    "knee": "lower_leg",
+}
+LOST = {"", "nan", "na", "null", "none"}
+STEADY = 0.1  # of a frame: times this close to an even rate are one
+GAP = 2.5  # frames between two lines beyond which the points are lost between them, not on a straight way
+MOST_FRAMES = 100  # of an even rate for each line of the file
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points over time: places (F, N, 3) [m] in our world, NaN where a point was lost."""
+
+    names: tuple[str, ...]
+    places: Floats
+    fps: float
+    notes: tuple[str, ...] = ()
+
+    def of(self, names: Sequence[str]) -> Floats:
+        """The places of some points, (F, n, 3)."""
+        return self.places[:, [self.names.index(name) for name in names]]
+
+
+def read_points(path: Path, fps: float | None = None, units: str = "m", up: str = "y", first_frame: int = 0) -> Points:
+    """The points of a CSV file; `fps` instead of its time column, or where it has none."""
+    if units not in UNITS:
+        raise UnknownNameError("unit", units, UNITS)
+    if up not in TURNS:
+        raise UnknownNameError("axis", up, TURNS)
+    if fps is not None and not (math.isfinite(fps) and fps > 0.0):
+        raise PosableError(f"fps is {fps}; expected above 0")
+    names, rows, lines = _numbers(path)
+    points = tuple(dict.fromkeys(name for name, _ in names if name not in {"time", "frame"}))
+    places = np.empty((len(rows), len(points), 3))
+    for k, point in enumerate(points):
+        for axis in range(3):
+            places[:, k, axis] = rows[:, names.index((point, AXES[axis]))]
+    places[np.isnan(places).any(axis=-1)] = np.nan  # a point without one of its coordinates is nowhere
+    notes: tuple[str, ...] = ()
+    if fps is None:
+        if ("time", "") not in names:
+            raise FormatError(path, "has no column 'time'; give --fps")
+        times = rows[:, names.index(("time", ""))]
+        places, fps, notes = _even(path, times, lines, places)
+    places = (places @ TURNS[up].T * UNITS[units])[first_frame:]
+    if not len(places):
+        raise FormatError(path, "has no frames" + (f" from {first_frame} on" if first_frame else ""))
+    return Points(points, places, fps, notes)
+
+
+def _numbers(path: Path) -> tuple[list[tuple[str, str]], Floats, list[int]]:
+    """(column names, the numbers below them, the line of each row); a line at a time, whatever the file's size."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            head = file.readline()
+            separator = max(",;\t", key=head.count)
+            names = _columns(path, next(csv.reader([head], delimiter=separator, skipinitialspace=True), []))
+            numbers, lines = array("d"), []
+            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
+            for cells in reader:
+                if not cells or not any(map(str.strip, cells)):
+                    continue
+                line = reader.line_num + 1
+                if len(cells) != len(names):
+                    raise FormatError(path, f"has {len(cells)} values; expected {len(names)}", f"line {line}")
+                numbers.extend(_number(path, line, name, cell) for name, cell in zip(names, cells, strict=True))
+                lines.append(line)
+    except OSError as error:
+        raise FormatError(path, error.strerror or "cannot be read") from None
+    except UnicodeDecodeError:
+        raise FormatError(path, "is not text") from None
+    except csv.Error as error:
+        raise FormatError(path, str(error)) from None
+    if not lines:
+        raise FormatError(path, "has no frames")
+    return names, np.array(numbers).reshape(len(lines), len(names)), lines
+
+
+def _columns(path: Path, cells: Sequence[str]) -> list[tuple[str, str]]:
+    """(point, axis) of each column; ("time", "") and ("frame", "") for those."""
+    names = [_column(path, cell.strip()) for cell in cells]
+    for name in names:
+        if names.count(name) > 1:
+            raise FormatError(path, f"has {'_'.join(name).strip('_')} twice", "line 1")
+    points = dict.fromkeys(name for name, axis in names if axis)
+    missing = [f"{point}_{axis}" for point in points for axis in AXES if (point, axis) not in names]
+    missing += [f"{point}_x" for point in MARKERS if point not in points]
+    if missing:
+        raise FormatError(path, f"lacks {', '.join(missing)}", "line 1")
+    return names
+
+
+def _column(path: Path, cell: str) -> tuple[str, str]:
+    told = cell.lower().replace(".", "_").replace(" ", "_").replace("-", "_")
+    if told in {"time", "frame"}:
+        return told, ""
+    point, _, axis = told.rpartition("_")
+    side = next((side for side in ("left_", "right_") if point.startswith(side)), "")
+    point = side + ALIASES.get(point.removeprefix(side), point.removeprefix(side))
+    if axis not in AXES or point not in ROLES:
+        expected = ("time", "frame", *(f"{role}_{axis}" for role in MARKERS for axis in AXES))
+        raise FormatError(path, str(UnknownNameError("column", cell, expected)), "line 1")
+    return point, axis
+
+
+def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
+    if cell.strip().lower() in LOST and name[1]:
+        return math.nan
+    try:
+        number = float(cell)
+    except ValueError:
+        number = math.inf
+    if not math.isfinite(number) and name != ("frame", ""):
+        told = "_".join(name).strip("_")
+        expected = "a number, or nothing for a lost point" if name[1] else "a number"
+        raise FormatError(path, f"{told} is {cell.strip()[:40]!r}; expected {expected}", f"line {line}")
+    return number
+
+
+def _even(path: Path, times: Floats, lines: list[int], places: Floats) -> tuple[Floats, float, tuple[str, ...]]:
+    """(places at an even rate, that rate, notes): as they are where times are even, else in between them."""
+    steps = np.diff(times)
+    if len(times) < 2:
+        raise FormatError(path, "has one frame, which makes no rate; give --fps")
+    if (steps <= 0.0).any():
+        k = int(np.argmax(steps <= 0.0)) + 1
+        raise FormatError(path, f"time is {times[k]:g} after {times[k - 1]:g}; it must grow", f"line {lines[k]}")
+    mean = (len(times) - 1) / float(times[-1] - times[0])
+    if np.abs((times - times[0]) * mean - np.arange(len(times))).max() < STEADY:
+        return places, mean, ()
+    rate = 1.0 / float(np.median(steps))
+    count = (times[-1] - times[0]) * rate + 1.0
+    if count > MOST_FRAMES * len(times):
+        k = int(np.argmax(steps)) + 1
+        raise FormatError(path, f"time jumps from {times[k - 1]:g} to {times[k]:g} s", f"line {lines[k]}")
+    wanted = times[0] + np.arange(math.floor(count + STEADY)) / rate
+    after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
+    share = np.clip((wanted - times[after - 1]) / steps[after - 1], 0.0, 1.0)[:, None, None]
+    between = (1.0 - share) * places[after - 1] + share * places[after]
+    # On a line, its own places, also where the neighbour's are lost.
+    between = np.where(share == 0.0, places[after - 1], np.where(share == 1.0, places[after], between))
+    on_a_line = np.minimum(share, 1.0 - share)[:, 0, 0] < STEADY
+    between[(steps[after - 1] * rate > GAP) & ~on_a_line] = np.nan
+    return between, rate, (f"times are uneven; taken at {rate:.6g} frames a second",)

@@ -1,0 +1,189 @@
+"""`posable reconstruct`: moving points, or a motion's six, to a motion of a whole body; a file or a folder of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import JsonOption, busy, counting, say, show_facts, show_table, write_json
+from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption
+
+if TYPE_CHECKING:
+    from ..scale import Report
+
+EngineOption = Annotated[
+    str | None, typer.Option(help="Who works: local (all cores), dask://HOST:PORT or ray://HOST:PORT.")
+]
+WorkersOption = Annotated[int | None, typer.Option(help="How many processes; all cores when not given.")]
+MOST_SHOWN = 40  # files in the table; more are told in sum
+
+
+def reconstruct(
+    source: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="A motion, a CSV of points, or a folder of these, with its folders.")
+    ],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, or a folder.")],
+    body: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Whose body; else the motion's own, or the figure for a CSV of points."),
+    ] = None,
+    height: Annotated[
+        float | None, typer.Option(help="Stature of the built-in figure in metres; else as the points say.")
+    ] = None,
+    fit: Annotated[bool, typer.Option(help="Scale the points to the size of --body or --height.")] = True,
+    method: Annotated[str, typer.Option(help="sik, another by name, or package.module:Class.")] = "sik",
+    weights: Annotated[
+        str, typer.Option(metavar="A,B,C", help="What wrists, ankles and the frame before say of the pelvis.")
+    ] = "1,1,0",
+    to: Annotated[str, typer.Option(metavar="SUFFIX", help="The format that a folder is written in.")] = "bvh",
+    units: Annotated[str, typer.Option(help="Of a CSV: m, cm, mm, in or ft.")] = "m",
+    up: Annotated[str, typer.Option(help="The axis that is up in a CSV: y or z.")] = "y",
+    scale: ScaleOption = None,
+    fps: FpsOption = None,
+    first_frame: FirstOption = 0,
+    repair: RepairOption = None,
+    animation: AnimationOption = None,
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Rebuild a whole body from six points: pelvis, head, wrists and ankles.
+
+    A CSV has a line of names (hips_x, hips_y, hips_z, head_x, ..., left_hand_x, ..., right_foot_z, and time in
+    seconds or --fps) and a line a frame; an empty cell is a lost point. A folder is done on all cores; a second call
+    after an interruption does what is missing, and files that fail are told while the rest is done.
+    """
+    from .rebuilding import rebuild_file
+
+    if body is not None and height is not None:
+        raise typer.BadParameter("give --body or --height, not both")
+    settings: dict[str, Any] = {
+        "method": method,
+        "weights": _weights(weights),
+        "height": height,
+        "fit": fit,
+        "reading": _reading(units=units, up=up, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
+        | ({} if animation is None else {"animation": int(animation) if animation.isdigit() else animation}),
+    }
+    _check(source, output, settings)
+    if source.is_dir():
+        _folder(source.absolute(), output.absolute(), to, body, settings, engine, workers, json)
+        return
+    with busy(f"rebuilding {source.name}"):
+        facts = rebuild_file({"file": source, "output": str(output), "body": body}, **settings)
+    if not write_json(json, facts):
+        show_facts(output.name, facts)
+
+
+def _check(source: Path, output: Path, settings: dict[str, Any]) -> None:
+    """What can be known to be wrong before any file is read; compiles, once for all workers, what is not yet."""
+    from ..body import figure
+    from ..compute import FormatError, PosableError
+    from ..evaluate.methods import find_method
+
+    if not source.exists():
+        raise FormatError(source, "no such file or folder")
+    if source.resolve() == output.resolve():
+        raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten")
+    person = figure(settings["height"] or 1.75)
+    points = person.markers(person.neutral_pose)
+    find_method(settings["method"])(person, settings["weights"]).track(points[None], fps=60.0)
+
+
+def _folder(
+    source: Path,
+    target: Path,
+    to: str,
+    body: Path | None,
+    settings: dict[str, Any],
+    engine: str | None,
+    workers: int | None,
+    json: Path | None,
+) -> None:
+    from ..compute import PosableError
+    from ..formats import FORMATS
+    from ..scale import run
+    from .rebuilding import CSV, MOTIONS, STORE, Folder, is_whole, rebuild_file
+
+    suffix = "." + to.lower().removeprefix(".")
+    written = [known for kind in FORMATS if kind.writes for known in kind.suffixes]
+    if suffix not in written:
+        raise PosableError(f"--to {to}: expected one of {', '.join(known[1:] for known in written)}")
+    if target.is_file():
+        raise PosableError(f"OUTPUT {str(target)!r} is a file; {str(source)!r} is a folder and needs one")
+    files = Folder(source, target, suffix, None if body is None else body.absolute())
+    if not len(files):
+        raise PosableError(f"no files in {str(source)!r} that end in {', '.join((CSV, *MOTIONS))}")
+    target.mkdir(parents=True, exist_ok=True)
+    with counting("rebuilding") as shown:
+        report = run(
+            rebuild_file,
+            files,
+            settings=settings,
+            store=target / STORE,
+            check=is_whole,
+            engine=engine,
+            workers=workers,
+            progress=shown,
+        )
+    _tell(report, source, target, json)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _tell(report: Report, source: Path, target: Path, json: Path | None) -> None:
+    done = (facts for facts in report.results if facts is not None)
+    frames = reached = lost = 0
+    rows: list[dict[str, Any]] = []
+    for facts in done:
+        frames, reached = frames + facts["frames"], reached + facts["frames_reached"]
+        lost += facts["points_lost"]
+        if json is not None or len(rows) <= MOST_SHOWN:
+            rows.append(facts)
+    facts = {
+        "input": str(source),
+        "output": str(target),
+        "files": len(report.results),
+        "rebuilt": report.computed - len(report.failures),
+        "already_there": report.skipped,
+        "failed": len(report.failures),
+        "frames": frames,
+        "frames_reached": reached,
+        "points_lost": lost,
+        "seconds": round(report.seconds, 3),
+        "files_a_second": round(report.rate, 3),
+        "workers": report.workers,
+    }
+    failures = [{"file": str(one.item["file"]), "error": one.error} for one in report.failures]
+    if write_json(json, {**facts, "rows": rows, "failures": failures}):
+        return
+    if len(rows) <= MOST_SHOWN:
+        columns = ("frames", "fps", "frames_reached", "mean_away_mm", "worst_away_mm")
+        table = [{"file": _below(target, row["output"])} | {name: row[name] for name in columns} for row in rows]
+        show_table("", table)
+        say("")
+    show_facts(str(target), facts)
+    if failures:
+        show_table("failed", [{**one, "file": _below(source, one["file"])} for one in failures[:MOST_SHOWN]])
+
+
+def _below(folder: Path, file: str) -> str:
+    return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
+
+
+def _reading(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _weights(text: str) -> list[float]:
+    from ..compute import PosableError
+
+    try:
+        weights = [float(word) for word in text.split(",")]
+    except ValueError:
+        weights = []
+    if len(weights) != 3:
+        raise PosableError(f"--weights {text}: expected three numbers, as in 1,1,0")
+    return weights

@@ -1,0 +1,287 @@
+"""`posable reconstruct` as a person meets it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.cli.points import read_points
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def markers(motion: ps.Motion) -> np.ndarray:
+    """(F, 6, 3) where the six points of a motion of any body are."""
+    return ps.Humanoid(motion.skeleton).markers(motion.pose)
+
+
+def written(points: np.ndarray, path: Path, fps: float | None = 60.0, names=ps.MARKERS, scale: float = 1.0) -> Path:
+    """Points as a CSV; NaN as an empty cell."""
+    head = [f"{name}_{axis}" for name in names for axis in "xyz"]
+    lines = [",".join(head if fps is None else ["time", *head])]
+    for k, row in enumerate(points):
+        cells = ["" if np.isnan(value) else repr(float(value / scale)) for value in row.ravel()]
+        lines.append(",".join(cells if fps is None else [repr(k / fps), *cells]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def walk() -> ps.Motion:
+    return ps.samples.walk(ps.figure(height=1.6), duration=1.0)
+
+
+def test_it_has_help_with_an_example(posable):
+    code, out, _ = posable("reconstruct", "--help")
+    assert code == 0 and "Usage" in out and "Example: posable reconstruct" in out
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".bvh", ".glb"])
+def test_a_motion_is_rebuilt_on_its_own_body_from_its_six_points(posable, walk: ps.Motion, tmp_path: Path, suffix: str):
+    ps.save(walk, tmp_path / f"walk{suffix}")
+    file = tmp_path / f"out{suffix}"
+    code, out, _ = posable("reconstruct", tmp_path / f"walk{suffix}", file, "--json", "-")
+    assert code == 0
+    told = json.loads(out)
+    found, given = ps.load(file), ps.load(tmp_path / f"walk{suffix}")
+    assert told["frames"] == len(found) == len(walk) and told["bytes"] == file.stat().st_size
+    expected = ps.SequentialIK(ps.Humanoid(given.skeleton)).track(markers(given), fps=given.fps)
+    near = {".npz": 1e-12, ".bvh": 1e-4, ".glb": 1e-4}[suffix]  # what each format keeps of a number
+    assert np.abs(markers(found) - markers(expected.motion)).max() < near
+    assert told["frames_reached"] == int(expected.ok.sum())
+    assert told["worst_away_mm"] == pytest.approx(1000 * expected.residual.max(), abs=1e-3)
+
+
+def test_points_of_a_csv_become_a_motion_of_a_figure_of_their_size(posable, walk: ps.Motion, tmp_path: Path):
+    points = markers(walk)
+    csv = written(points, tmp_path / "points.csv")
+    code, out, _ = posable("reconstruct", csv, tmp_path / "out.npz", "--json", "-")
+    assert code == 0
+    told, motion = json.loads(out), ps.load(tmp_path / "out.npz")
+    assert motion.fps == pytest.approx(60) and len(motion) == len(walk)
+    assert ps.Humanoid(motion.skeleton).height == pytest.approx(ps.figure(height=1.6).height, rel=0.05)
+    assert told["points_lost"] == told["frames_invalid"] == 0
+    assert np.linalg.norm(markers(motion) - points, axis=-1).mean() < 0.02
+    exact = tmp_path / "exact.npz"
+    assert posable("reconstruct", csv, exact, "--height", 1.6, "--no-fit")[0] == 0
+    expected = ps.SequentialIK(ps.figure(height=1.6)).track(points, fps=60)
+    np.testing.assert_allclose(markers(ps.load(exact)), markers(expected.motion), atol=1e-9)
+
+
+def test_units_axes_rates_names_and_separators_are_understood(posable, walk: ps.Motion, tmp_path: Path):
+    points = markers(walk)[:10]
+    plain = written(points, tmp_path / "m.csv", fps=None)
+    usual = ("--fps", 60, "--height", 1.6)
+    assert posable("reconstruct", plain, tmp_path / "m.npz", *usual)[0] == 0
+    expected = markers(ps.load(tmp_path / "m.npz"))
+    other = written(points, tmp_path / "cm.csv", scale=0.01)
+    turned = written(points[..., [0, 2, 1]] * (1, -1, 1), tmp_path / "z.csv")
+    named = tmp_path / "names.csv"
+    text = plain.read_text().replace(",", ";").replace("hips_", "Pelvis.").replace("left_hand_x", "Left Wrist X")
+    named.write_text(text)
+    for csv, options in ((other, ("--units", "cm")), (turned, ("--up", "z")), (named, ("--fps", 60))):
+        code, _, err = posable("reconstruct", csv, tmp_path / "other.npz", "--height", 1.6, *options)
+        assert code == 0, err
+        np.testing.assert_allclose(markers(ps.load(tmp_path / "other.npz")), expected, atol=1e-9)
+
+
+def test_lost_points_are_told_and_the_motion_stays_finite(posable, walk: ps.Motion, tmp_path: Path):
+    points = markers(walk).copy()
+    points[20:26, 2] = np.nan
+    points[40, 0, 1] = np.nan
+    code, out, _ = posable("reconstruct", written(points, tmp_path / "a.csv"), tmp_path / "a.npz", "--json", "-")
+    assert code == 0
+    told = json.loads(out)
+    assert told["points_lost"] == 7
+    motion = ps.load(tmp_path / "a.npz")
+    assert len(motion) == len(walk) and motion.pose.is_finite()
+
+
+def test_a_character_is_posed_and_points_are_scaled_to_it(posable, walk: ps.Motion, data_dir: Path, tmp_path: Path):
+    csv = written(markers(walk), tmp_path / "a.csv")
+    character = data_dir / "characters" / "CesiumMan.glb"
+    code, out, _ = posable("reconstruct", csv, tmp_path / "a.glb", "--body", character, "--json", "-")
+    assert code == 0
+    told, motion = json.loads(out), ps.load(tmp_path / "a.glb")
+    assert motion.skeleton.character.meshes
+    found, given = markers(motion), markers(walk)
+    upper, legs = told["points_scaled"]
+    assert abs(upper - legs) > 0.1, "this character has short legs"
+    feet = slice(4, 6)
+    assert np.linalg.norm(found[:, feet] - legs * given[:, feet], axis=-1).max() < 0.02
+    assert np.linalg.norm(found[:, 1] - legs * given[:, 0] - upper * (given[:, 1] - given[:, 0]), axis=-1).max() < 0.02
+
+
+def folder_of(tmp_path: Path) -> Path:
+    """Two motions, points, one broken file of each kind, and things that are none."""
+    source = tmp_path / "in"
+    (source / "deep").mkdir(parents=True)
+    for name, motion in (
+        ("walk.npz", ps.samples.walk(duration=0.3)),
+        ("deep/box.bvh", ps.samples.boxing(duration=0.3)),
+    ):
+        ps.save(motion, source / name)
+    written(markers(ps.samples.dance(duration=0.3)), source / "walk.csv")
+    (source / "broken.bvh").write_text("HIERARCHY\nROOT")
+    (source / "broken.csv").write_text("hips_x,what\n1,2\n")
+    (source / "notes.txt").write_text("nothing to see")
+    return source
+
+
+def test_a_folder_is_done_but_for_what_cannot_be_and_a_second_call_does_the_rest(posable, tmp_path: Path):
+    source, target = folder_of(tmp_path), tmp_path / "out"
+    code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 2)
+    assert code == 1
+    assert "broken.bvh" in out and "broken.csv" in out and "walk_csv.npz" in out and "what" in out
+    found = sorted(str(path.relative_to(target)) for path in target.rglob("[!.]*.npz") if ".posable" not in path.parts)
+    assert found == ["deep/box.npz", "walk_csv.npz", "walk_npz.npz"]
+    (source / "broken.bvh").unlink()
+    (source / "broken.csv").unlink()
+    (target / "walk_csv.npz").unlink()
+    (target / "walk_npz.npz").write_bytes(b"damaged")
+    facts = tmp_path / "facts.json"
+    code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 1, "--json", facts)
+    assert code == 0 and "walk_csv" in out
+    told = json.loads(facts.read_text())
+    assert (told["files"], told["rebuilt"], told["already_there"], told["failed"]) == (3, 2, 1, 0)
+    assert sum(row["frames"] for row in told["rows"]) == told["frames"]
+    assert len(ps.load(target / "walk_csv.npz")) and len(ps.load(target / "walk_npz.npz"))
+
+
+def test_other_options_do_a_folder_again(posable, tmp_path: Path):
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    ps.save(ps.samples.walk(duration=0.3), source / "walk.npz")
+    told = []
+    for options in ((), (), ("--weights", "1,0.5,0.2"), ()):
+        out = posable("reconstruct", source, target, "--workers", 1, "--json", "-", *options)[1]
+        told.append(json.loads(out))
+    assert [one["rebuilt"] for one in told] == [1, 0, 1, 1], "the last one finds a file that it did not write"
+    assert told[0]["rows"] == told[3]["rows"]
+
+
+def test_a_folder_interrupted_by_a_kill_ends_with_the_same_files(posable, tmp_path: Path):
+    source = tmp_path / "in"
+    source.mkdir()
+    for k in range(6):
+        ps.save(ps.samples.walk(ps.figure(height=1.5 + 0.02 * k), duration=2.0), source / f"{k:02d}.npz")
+    target = tmp_path / "out"
+    command = [sys.executable, "-m", "tests.cli.driver", "reconstruct", source, target, "--to", "npz", "--workers", "2"]
+    driver = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    while not list(target.glob("[!.]*.npz")) and driver.poll() is None:
+        time.sleep(0.005)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 2, "--json", "-")
+    told = json.loads(out)
+    assert code == 0 and told["files"] == told["rebuilt"] + told["already_there"] == 6
+    whole = tmp_path / "whole"
+    assert posable("reconstruct", source, whole, "--to", "npz", "--workers", 1)[0] == 0
+    for k in range(6):
+        assert (target / f"{k:02d}.npz").read_bytes() == (whole / f"{k:02d}.npz").read_bytes()
+
+
+def test_times_that_are_not_even_are_taken_at_an_even_rate(tmp_path: Path, walk: ps.Motion):
+    points = markers(walk)
+    times = np.arange(len(points)) / 60.0
+    uneven = times.copy()
+    uneven[1:-1] += np.random.default_rng([7, 0]).uniform(-0.4, 0.4, len(times) - 2) / 60.0
+    moved = np.stack([np.interp(uneven, times, column) for column in points.reshape(len(points), -1).T], axis=-1)
+    path = written(moved.reshape(points.shape), tmp_path / "a.csv", fps=None)
+    lines = path.read_text().splitlines()
+    keep = [k for k in range(len(times)) if k not in range(30, 36)]  # six frames never arrived
+    path.write_text("\n".join(["time," + lines[0], *(f"{float(uneven[k])!r},{lines[1 + k]}" for k in keep)]))
+    found = read_points(path)
+    assert found.notes and found.fps == pytest.approx(60, rel=0.05)
+    lost = np.isnan(found.places).any(axis=(1, 2))
+    assert 3 <= lost.sum() <= 7
+    # Points of a walk move at most 5 m/s, and the interpolation of an interpolation is good to a part of a frame.
+    at = np.arange(len(found.places)) / found.fps
+    for k in np.flatnonzero(~lost):
+        expected = [np.interp(at[k], times, column) for column in points.reshape(len(points), -1).T]
+        assert np.abs(found.places[k].ravel() - expected).max() < 5.0 / 60.0 * 0.5
+
+
+def test_even_times_keep_the_points_exactly(tmp_path: Path, walk: ps.Motion):
+    points = markers(walk)
+    found = read_points(written(points, tmp_path / "a.csv"))
+    np.testing.assert_array_equal(found.of(ps.MARKERS), points)
+    assert found.fps == pytest.approx(60) and not found.notes
+
+
+HEAD = ",".join(f"{name}_{axis}" for name in ps.MARKERS for axis in "xyz")
+ROW = ",".join(["0.5"] * 18)
+
+
+def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, walk: ps.Motion, tmp_path: Path):
+    out = tmp_path / "out.npz"
+    files = {
+        "short": f"{HEAD}\n{ROW}\n1,2\n",
+        "word": f"{HEAD}\n{ROW.replace('0.5', 'up', 1)}\n",
+        "infinite": f"{HEAD}\n{ROW.replace('0.5', 'inf', 1)}\n",
+        "column": f"{HEAD},nose_x\n",
+        "twice": f"{HEAD},head_x\n",
+        "lacks": HEAD.replace("head_z", "frame") + "\n",
+        "none": "time,hips_x,hips_y,hips_z\n",
+        "empty": f"{HEAD}\n",
+        "nothing": "",
+        "rate": f"{HEAD}\n{ROW}\n",
+        "back": f"time,{HEAD}\n1,{ROW}\n0,{ROW}\n",
+        "jump": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n2,{ROW}\n1e9,{ROW}\n",
+        "still": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n",
+        "unseen": f"time,{HEAD}\n0,{',' * 17}\n1,{',' * 17}\n",
+        "binary": "\udcff\udcfe",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.csv").write_text(text, errors="surrogateescape")
+    ps.save(walk, tmp_path / "walk.npz")
+    (tmp_path / "empty").mkdir()
+    walking = tmp_path / "walk.npz"
+    for source, options, says in (
+        ("short.csv", (), "line 3"),
+        ("word.csv", (), "'up'"),
+        ("infinite.csv", (), "'inf'"),
+        ("column.csv", (), "nose_x"),
+        ("twice.csv", (), "head_x twice"),
+        ("lacks.csv", (), "lacks head_z"),
+        ("none.csv", (), "head_x"),
+        ("empty.csv", (), "no frames"),
+        ("nothing.csv", (), "lacks"),
+        ("rate.csv", (), "give --fps"),
+        ("rate.csv", ("--fps", 0), "fps is 0.0"),
+        ("rate.csv", ("--fps", 60, "--units", "yard"), "yard"),
+        ("rate.csv", ("--fps", 60, "--up", "x"), "'x'"),
+        ("rate.csv", ("--fps", 60, "--first-frame", 5), "no frames"),
+        ("back.csv", (), "line 3"),
+        ("jump.csv", (), "line 5"),
+        ("still.csv", (), "one place"),
+        ("unseen.csv", (), "never seen"),
+        ("binary.csv", (), "not text"),
+        ("nowhere.csv", (), "no such file"),
+        ("walk.npz", ("--weights", "1,2"), "expected three numbers"),
+        ("walk.npz", ("--weights", "0,0,0"), "weights are"),
+        ("walk.npz", ("--method", "magic"), "magic"),
+        ("walk.npz", ("--height", -1), "-1"),
+        ("walk.npz", ("--body", tmp_path / "nobody.glb"), "nobody.glb"),
+        ("empty", (), "no files in"),
+    ):
+        code, _, err = posable("reconstruct", tmp_path / source, out, *options)
+        assert code == 1 and says in err and err.count("\n") == 1, (source, options, err)
+        assert not out.exists(), (source, options)
+    for args, says in (
+        ((walking, walking), "OUTPUT is INPUT"),
+        ((tmp_path, walking), "is a file"),
+        ((tmp_path, tmp_path / "made", "--to", "mov"), "mov"),
+        ((tmp_path, tmp_path / "made", "--engine", "spark://a:1"), "spark"),
+        ((walking, tmp_path / "out.mov"), ".mov"),
+    ):
+        code, _, err = posable("reconstruct", *args)
+        assert code == 1 and says in err and err.count("\n") == 1, (args, err)
+    assert posable("reconstruct", walking, out, "--body", walking, "--height", 2)[0] == 2
+    assert not list((tmp_path / "empty").iterdir())
