@@ -7,6 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
+from posable.body.obstacles import self_collision
 from posable.limb import Search
 from posable.reach import Posture, Weight
 from tests.body.bodies import file_body
@@ -179,6 +180,27 @@ def test_two_hands_reach_together_and_share_the_body(body):
     check(body, answer, goals, body.neutral_pose)
     check(body, answer, other, body.neutral_pose, "left_hand")
     assert answer.ok.sum() > 100
+
+
+def test_two_arms_that_reach_do_not_pass_through_each_other(body):
+    both = ps.Reacher(body, right=leaning(), left=leaning("left_arm"))
+    rng = np.random.default_rng(5)
+    right, left = (ps.Target(rng.uniform([-0.4, 0.8, 0.2], [0.4, 1.5, 0.6], (1500, 3))) for _ in range(2))
+    answer = both.solve(right=right, left=left)
+    touches = self_collision(body).touches(body.skeleton.forward(answer.pose))
+    assert answer.ok.mean() > 0.4 and not touches[answer.ok].any()
+    assert (answer.left.status == ps.Status.COLLISION).any()  # some cross, and say so
+
+
+def test_where_an_arm_comes_from_is_not_in_the_way_of_the_other(body):
+    both = ps.Reacher(body, right=leaning(), left=leaning("left_arm"))
+    before = body.place(body.neutral_pose, "left_hand", ps.Target([-0.2, 1.2, 0.35])).pose
+    right = ps.Target(np.random.default_rng(6).uniform([-0.35, 1.0, 0.2], [-0.05, 1.35, 0.5], (400, 3)))
+    left = ps.Target([0.3, 1.3, 0.4])
+    told = both.solve(right=right, left=left, start=before)
+    np.testing.assert_array_equal(told.right.status, both.solve(right=right, left=left).right.status)
+    blocked = body.place(before, "right_hand", right, itself=True)  # here the left arm stays, and is in the way
+    assert (told.ok & (blocked.status == ps.Status.COLLISION)).any()
 
 
 def test_with_the_same_posture_on_both_sides_handedness_does_not_matter(body):

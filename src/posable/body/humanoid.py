@@ -22,7 +22,7 @@ from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orienta
 from .matching import find_roles
 from .measures import body_measures, reconstruction_height
 from .neutral import neutral_turns
-from .roles import LIMBS, MARKERS, chest_of, parent_role, spine_chain
+from .roles import LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 
 if TYPE_CHECKING:
     from ..collision import Volumes
@@ -70,7 +70,11 @@ class Humanoid:
         self._spine_at = _arc_length(rest.positions[list(self.spine)], self._chest)
         # The spine as a whole stays as it is at rest: joints without a role turn upright like the hips.
         constants = {j: multiply(turns["hips"], rest.orientations[j]) for j in self.spine}
-        constants |= {j: multiply(turns[role], rest.orientations[j]) for role, j in self.roles.items()}
+        self.segments: dict[str, tuple[int, ...]] = bone_segments(skeleton.names, skeleton.parents.tolist(), self.roles)
+        """Role to the joints of its bone, where that is a chain of segments which share its twist (MakeHuman's)."""
+        self._telling = np.array([self.segments.get(role, (j,))[-1] for role, j in self.roles.items()])
+        for role, j in self.roles.items():
+            constants |= {k: multiply(turns[role], rest.orientations[k]) for k in self.segments.get(role, (j,))}
         self._neutral: dict[int, Floats] = constants
         self._limits = limits
         self._limbs: dict[str, BodyLimb] = {}
@@ -132,12 +136,15 @@ class Humanoid:
     def canonical(self, pose: Pose, frames: Frames | None = None) -> CanonicalPose:
         """The posture of a pose, or of a batch, in canonical rotations.
 
+        A bone that is a chain of segments (`roles.bone_segments`) is turned as its last one is: the others have only
+        part of its twist.
+
         Args:
             pose: of this body's skeleton.
             frames: `skeleton.forward(pose)`, when it is at hand already.
         """
         frames = self.skeleton.forward(pose) if frames is None else frames
-        world = self._canonical_world(frames, self._role_joints)
+        world = self._canonical_world(frames, self._telling)
         spine = self._canonical_world(frames, np.array(self.spine))
         bends = spine.copy()
         bends[..., 1:, :] = multiply(conjugate(spine[..., :-1, :]), spine[..., 1:, :])
@@ -172,6 +179,8 @@ class Humanoid:
         count = len(self.skeleton)
         rotations = np.broadcast_to(base.rotations, (*batch, count, 4)).reshape(-1, count, 4).copy()
         canonical = self._driven_orientations(posture)
+        if self.segments:
+            canonical = self._first_segments(canonical, base)
         driven = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).reshape(-1, *canonical.shape[-2:])
         world = np.empty_like(rotations)
         joints, slots, constants = self._driving
@@ -203,6 +212,21 @@ class Humanoid:
             spine = parts[..., [self._role_names.index(self._spine_roles[k]) for k in below], :]
         return np.concatenate([parts, spine], axis=-2)
 
+    def _first_segments(self, canonical: Floats, base: Pose) -> Floats:
+        """(..., K, 4) what the first segment of a bone is turned to so that the last one is as wanted.
+
+        The segments between keep their rotations of `base`.
+        """
+        batch = np.broadcast_shapes(canonical.shape[:-2], base.shape)
+        turned = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).copy()
+        for role, (first, *others) in self.segments.items():
+            last = self._neutral[others[-1]]
+            for joint in reversed(others):
+                last = multiply(last, conjugate(base.rotations[..., joint, :]))
+            row = self._role_names.index(role)
+            turned[..., row, :] = multiply(turned[..., row, :], multiply(last, conjugate(self._neutral[first])))
+        return turned
+
     @cached_property
     def _driving(self) -> tuple[Ints, Ints, Floats]:
         """What the kernel needs: the driven joints and all above them, each joint's row in the tables or -1, its N.
@@ -229,7 +253,8 @@ class Humanoid:
         if joint not in self._neutral:
             known = ", ".join(self.skeleton.names[j] for j in sorted(self._neutral))
             raise PosableError(f"joint {self.skeleton.names[joint]!r} has no canonical frame; these have: {known}")
-        return multiply(frames.orientations[..., joint, :], conjugate(self._neutral[joint]))
+        told_by = dict(zip(self._role_joints.tolist(), self._telling.tolist(), strict=True)).get(joint, joint)
+        return multiply(frames.orientations[..., told_by, :], conjugate(self._neutral[told_by]))
 
     def _canonical_world(self, frames: Frames, joints: np.ndarray) -> Floats:
         """(..., K, 4): canonical world orientations of some joints."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import Status
-from ..compute.types import Floats, Ints
+from ..compute.types import Floats, Ints, Records
 from ..skeleton import Pose
 
 
@@ -37,12 +37,8 @@ class Placement:
     """A `Status`, or an int8 array of them."""
     residual: Floats
     """(...) [m]: how far the part stayed from its target."""
-    orientation_residual: Floats
-    """(...) [rad]: and how far from the orientation asked for."""
-    swivel: Floats
-    """(...) [rad]."""
-    tests: Ints
-    """(...): swivels tested."""
+    report: Records
+    """(...) rows of `limb.solve.REPORT`: what the solver wrote."""
     jumped: bool = False
     """Whether the elbow or knee leapt; only a stream can tell."""
 
@@ -50,3 +46,18 @@ class Placement:
     def ok(self) -> Any:
         """Whether the target was reached."""
         return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
+
+    @property
+    def orientation_residual(self) -> Floats:
+        """(...) [rad]: how far from the orientation asked for."""
+        return np.asarray(self.report["turn"])
+
+    @property
+    def swivel(self) -> Floats:
+        """(...) [rad]."""
+        return np.asarray(self.report["swivel"])
+
+    @property
+    def tests(self) -> Ints:
+        """(...): swivels tested."""
+        return np.asarray(self.report["tests"])

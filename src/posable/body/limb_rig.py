@@ -43,9 +43,10 @@ def driven_by(body: Humanoid, base: int, mid: int, end: int) -> Records:
         length = max(float(np.linalg.norm(bone)), 1e-9)
         way = path[path.index(first) : path.index(last)]
         beside = [k for j in way for k in skeleton.children(j) if k not in path and _is_twister(body, k)]
+        whole = tuple(way) in body.segments.values()
         at = {j: float((frames.positions[j] - frames.positions[first]) @ bone) / length**2 for j in [*way, *beside]}
         for j in sorted([*way, *beside]):
-            rows.append((j, lower, _share(j, way, beside, at), frames.orientations[j]))
+            rows.append((j, lower, _share(j, way, beside, at, whole), frames.orientations[j]))
     out = np.zeros(len(rows), DRIVEN)
     for row, (joint, lower, share, neutral) in zip(out, rows, strict=True):
         row["joint"], row["lower"], row["share"] = joint, lower, share
@@ -54,14 +55,19 @@ def driven_by(body: Humanoid, base: int, mid: int, end: int) -> Records:
     return out
 
 
-def _share(joint: int, way: list[int], beside: list[int], at: dict[int, float]) -> float:
-    """How much of a bone's twist a joint carries: all of it where it is alone, else as at the middle of its stretch."""
+def _share(joint: int, way: list[int], beside: list[int], at: dict[int, float], whole: bool) -> float:
+    """How much of a bone's twist a joint carries: all of it where it is alone, else as at the middle of its stretch.
+
+    Segments of one bone (`whole`) carry what there is at the end of their stretch. So the last one has all of it: it
+    tells how the bone is turned, and the elbow and the wrist are left with what is theirs.
+    """
     if len(way) == 1 and not beside:
         return 1.0
     if joint in beside:
         return min(max(at[joint], 0.0), 1.0)
     after = [at[j] for j in way if at[j] > at[joint] + 1e-6]
-    return min(max(0.5 * (at[joint] + min(after, default=1.0)), 0.0), 1.0) if len(way) > 1 else 0.0
+    end = min(after, default=1.0)
+    return min(max(end if whole else 0.5 * (at[joint] + end), 0.0), 1.0) if len(way) > 1 else 0.0
 
 
 def _is_twister(body: Humanoid, joint: int) -> bool:

@@ -14,6 +14,7 @@ from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
 from ..limb.limb import Collides, common_shape
 from ..limb.model import ROLES, SIDES
+from ..limb.solve import REPORT
 from ..limb.stream import LimbStream
 from ..limits import Limits
 from ..math import conjugate, from_matrix, multiply
@@ -21,35 +22,41 @@ from ..skeleton import Frames, Pose
 from .limb_answers import LimbReading, Placement
 from .limb_kernels import READING, pose_rows, read_rows
 from .limb_rig import driven_by, place_of
-from .place_kernels import aim_rows, put_rows
+from .place_kernels import CORRECTIONS, EXACT, SHORTEST, aim_rows, put_rows
 
 if TYPE_CHECKING:
     from ..collision import Scene
     from .humanoid import Humanoid
 
-CORRECTIONS = 12  # at most; each leaves a tenth or less of what a rig's crooked bones miss
-EXACT = 1e-12  # [m]: what is not worth a correction
 MISSED = 1e-9  # [m]: further from its target than this, a part has not reached it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Aim:
-    """A target in the world, and the body it was given to, as the limb sees them."""
+    """A target in the world, and the body it was given to, as the limb sees them: n rows of a batch."""
 
     pose: Pose
-    frames: Frames
+    offsets: Floats
+    """(n, J, 3), or no rows."""
+    positions: Floats
+    """(n, J, 3) [m]."""
+    orientations: Floats
+    """(n, J, 4)."""
     model: Records
-    reading: LimbReading
+    reading: Records
+    remainders: Floats
     world: Floats
     """(n, 7) place [m] and orientation of the limb's frame."""
     goals: Floats
     """(n, 3) [m] in the world."""
     position: Floats
+    """(..., 3) in the batch's shape, as the next two."""
     orientation: Floats | None
     starts: Floats | None
 
 
-NOTHING_ASKED = {"position": np.empty((0, 3)), "orientation": np.empty((0, 4)), "pole": np.empty((0, 3))}
+ASKED = (("position", 3), ("orientation", 4), ("pole", 3))
+NOTHING_ASKED = {columns: np.empty((0, columns)) for _, columns in ASKED}
 
 
 class BodyLimb(Limb):
@@ -147,6 +154,7 @@ class BodyLimb(Limb):
         itself: bool = False,
         margin: float = 0.0,
         touching: str | Collection[str] = (),
+        leave_out: Collection[str] = (),
         searches: Floats | None = None,
         stream: LimbStream | None = None,
         dt: float | None = None,
@@ -162,6 +170,7 @@ class BodyLimb(Limb):
             itself: whether it must also keep out of the body it belongs to.
             margin: how far to keep away from both [m].
             touching: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
+            leave_out: limbs of the same body that are not in its way: they are about to go elsewhere.
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
             dt: with a stream: [s] since its last step; a frame when not given.
@@ -176,19 +185,19 @@ class BodyLimb(Limb):
             options.setdefault("preferred", searches[..., 0])
         touching = (touching,) if isinstance(touching, str) else touching
         if scene is not None or itself:
-            options["obstacles"] = self._around(aim.frames, scene, itself, margin, touching)
+            options["obstacles"] = self._around(self._frames(aim), scene, itself, margin, touching, leave_out)
         if aim.starts is not None:
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
             if aim.pose.shape:
-                return self._place_each(aim, target, scene, itself, margin, touching, searches, options)
+                return self._place_each(aim, target, scene, itself, margin, touching, leave_out, searches, options)
             options["collides"] = self._against_meshes(
                 *(aim.model, aim.world[0], scene, options.get("collides")),
                 margin=margin,
                 touching=touching,
                 held=aim.orientation is not None,
             )
-        options |= {"wrist": aim.reading.values[..., 4:], "model": aim.model}
+        options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
             return self._corrected(aim, self.solve(aim.position, aim.orientation, **options), options)
         told = stream.step(aim.position, aim.orientation, dt, share=share, **options)
@@ -201,58 +210,52 @@ class BodyLimb(Limb):
         Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they share out its twist, the hand
         moves by millimetres. What it misses by is added to the aim, at the swivel found, until nothing is missed.
         """
-        rotations, misses = self._put(aim, answer)
-        report, away = answer.report, np.sqrt((misses * misses).sum(axis=-1))
-        if (away > EXACT).any():
-            rotations, away, report = self._on_target(aim, rotations, misses, report, options)
+        report, (rotations, misses) = answer.report, self._put(aim, answer)
         status = report["status"]
-        if (away > MISSED).any():
-            status = np.where((status == Status.REACHED) & (away > MISSED), np.int8(Status.UNREACHABLE), status)
-        told: Any = status if away.shape else Status(int(status))
-        posed = Pose(aim.pose.translation, rotations, aim.pose.offsets)
-        return Placement(posed, told, away, report["turn"], report["swivel"], report["tests"])
+        if not misses.max(initial=0.0) <= EXACT:
+            rotations, misses, report = self._on_target(aim, rotations, misses, report, options)
+            missed = (report["status"] == Status.REACHED) & (misses[..., 3] > MISSED)
+            status = np.where(missed, np.int8(Status.UNREACHABLE), report["status"])
+        told: Any = status if aim.pose.shape else Status(int(status))
+        return Placement(Pose(aim.pose.translation, rotations, aim.pose.offsets), told, misses[..., 3], report)
 
     def _on_target(
         self, aim: _Aim, rotations: Floats, misses: Floats, report: Records, options: dict[str, Any]
     ) -> tuple[Floats, Floats, Records]:
-        """(rotations, what is missed [m], reports) after aiming again where the solver was right and the rig off."""
-        position, away = aim.position, np.sqrt((misses * misses).sum(axis=-1))
+        """(rotations, what is missed, reports) after aiming again where the solver was right and the rig off."""
+        position = aim.position
         for _ in range(CORRECTIONS):
             solved = (report["status"] == Status.REACHED) | (report["status"] == Status.SINGULAR)
-            off = solved & (away > EXACT)
+            off = solved & (misses[..., 3] > EXACT)
             if not off.any():
                 break
-            position = position + np.where(off[..., None], misses, 0.0)
+            position = position + np.where(off[..., None], misses[..., :3], 0.0)
             if options.get("swivel") is None:
                 options["preferred"] = report["swivel"]
             again = self.solve(position, aim.orientation, **options)
             tried, missing = self._put(aim, again)
-            better = np.sqrt((missing * missing).sum(axis=-1)) < away
+            better = missing[..., 3] < misses[..., 3]
             if not better.any():
                 break
             rotations = np.where(better[..., None, None], tried, rotations)
             misses, report = np.where(better[..., None], missing, misses), np.where(better, again.report, report)
-            away = np.sqrt((misses * misses).sum(axis=-1))
-        return rotations, away, report
+        return rotations, misses, report
 
     def _aim(self, pose: Pose, target: Target) -> _Aim:
         """What the solver is asked: everything that a target in the world says in the limb's frame."""
-        given = {"position": target.position, "orientation": target.orientation, "pole": target.pole}
-        asked = {name: np.asarray(v, dtype=np.float64) for name, v in given.items() if v is not None}
-        for name, array in asked.items():
-            if not array.shape or array.shape[-1] != (width := 4 if name == "orientation" else 3):
-                raise ShapeError(f"the target's {name} has shape {array.shape}; expected (..., {width})")
+        asked = [_asked(name, getattr(target, name), columns) for name, columns in ASKED]
         shape = pose.shape
-        if any(array.shape[:-1] != shape for array in asked.values()):
-            shape = common_shape(shape, *(array.shape[:-1] for array in asked.values()))
+        if any(array is not None and array.shape[:-1] != shape for array in asked):
+            shape = common_shape(shape, *(array.shape[:-1] for array in asked if array is not None))
             pose = _spread(pose, shape)
         skeleton, n = self.body.skeleton, math.prod(shape)
         translation, rotations, offsets = skeleton._flat(pose)
         goals, turns, poles = (
-            _rows(asked[name], shape) if name in asked else NOTHING_ASKED[name] for name in NOTHING_ASKED
+            NOTHING_ASKED[columns] if array is None else _rows(array, shape)
+            for array, (_, columns) in zip(asked, ASKED, strict=True)
         )
-        positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty_like(rotations)
-        reading, remainders = np.zeros(n, READING), np.empty((n, len(self._driven), 4))
+        positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
+        reading, remainders = np.empty(n, READING), np.empty((n, len(self._driven), 4))
         aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
         world = np.empty((n, 7))
         model = self.packed if pose.offsets is None else np.repeat(self.packed, n)
@@ -260,33 +263,28 @@ class BodyLimb(Limb):
             *(n, skeleton.packed, model, self._place, self._driven, translation, rotations, offsets),
             *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
         )
-        frames = Frames(
-            skeleton, positions.reshape(*shape, len(skeleton), 3), orientations.reshape(pose.rotations.shape)
-        )
         return _Aim(
-            pose,
-            frames,
-            model,
-            _reading(reading, remainders, shape),
-            world,
-            goals,
+            *(pose, offsets, positions, orientations, model, reading, remainders, world, goals),
             aims.reshape(*shape, 3),
             aimed.reshape(*shape, 4) if len(turns) else None,
             starts.reshape(shape) if len(poles) else None,
         )
 
+    def _frames(self, aim: _Aim) -> Frames:
+        """Where the joints are before the limb is solved."""
+        turned = aim.orientations.reshape(aim.pose.rotations.shape)
+        return Frames(self.body.skeleton, aim.positions.reshape(*turned.shape[:-1], 3), turned)
+
     def _put(self, aim: _Aim, answer: LimbAnswer) -> tuple[Floats, Floats]:
-        """(rotations (..., J, 4) as the answer has them, the way (..., 3) [m] that is left to the goal)."""
-        pose, skeleton, shape = aim.pose, self.body.skeleton, aim.pose.shape
-        n, count = len(aim.goals), len(skeleton)
-        rotations, misses = pose.rotations.reshape(n, count, 4).copy(), np.empty((n, 3))
-        positions, orientations = aim.frames.positions.reshape(n, count, 3), aim.frames.orientations
+        """(rotations (..., J, 4) as the answer has them, the way (..., 4) [m] that is left to the goal: `put_row`)."""
+        n, shape = len(aim.goals), aim.pose.shape
+        rotations, misses = aim.pose.rotations.reshape(aim.orientations.shape).copy(), np.empty((n, 4))
         put_rows(
-            *(n, skeleton.packed, aim.model, self._place, self._driven, answer.values.reshape(n, 7)),
-            *(aim.reading.remainders.reshape(n, -1, 4), skeleton._flat(pose)[2], aim.goals, positions),
-            *(orientations.reshape(n, count, 4), rotations, answer.report.reshape(n), misses),
+            *(n, self.body.skeleton.packed, aim.model, self._place, self._driven, answer.values.reshape(n, 7)),
+            *(aim.remainders, aim.offsets, aim.goals, aim.positions, aim.orientations, rotations),
+            *(answer.report.reshape(n), misses),
         )
-        return rotations.reshape(pose.rotations.shape), misses.reshape(*shape, 3)
+        return rotations.reshape(aim.pose.rotations.shape), misses.reshape(*shape, 4)
 
     def _place_each(
         self,
@@ -296,6 +294,7 @@ class BodyLimb(Limb):
         itself: bool,
         margin: float,
         touching: Collection[str],
+        leave_out: Collection[str],
         searches: Floats | None,
         options: dict[str, Any],
     ) -> Placement:
@@ -317,6 +316,7 @@ class BodyLimb(Limb):
                 itself=itself,
                 margin=margin,
                 touching=touching,
+                leave_out=leave_out,
                 searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],
                 **{name: row[at].item() for name, row in rows.items()},
                 **options,
@@ -325,17 +325,9 @@ class BodyLimb(Limb):
         ]
         poses = Pose.stack([one.pose for one in told]).reshape(*shape)
 
-        def column(name: str, dtype: Any) -> Any:
-            return np.array([getattr(one, name) for one in told], dtype).reshape(shape)
-
-        return Placement(
-            poses,
-            column("status", np.int8),
-            column("residual", np.float64),
-            column("orientation_residual", np.float64),
-            column("swivel", np.float64),
-            column("tests", np.int32),
-        )
+        status = np.array([one.status for one in told], np.int8).reshape(shape)
+        away = np.array([one.residual for one in told], np.float64).reshape(shape)
+        return Placement(poses, status, away, np.array([one.report for one in told], REPORT).reshape(shape))
 
     @property
     def volumes(self) -> tuple[Records, Records]:
@@ -350,12 +342,20 @@ class BodyLimb(Limb):
         return self._against_meshes(self.packed, here, scene, collides, held=held)
 
     def _around(
-        self, frames: Frames, scene: Scene | None, itself: bool, margin: float, touching: Collection[str]
+        self,
+        frames: Frames,
+        scene: Scene | None,
+        itself: bool,
+        margin: float,
+        touching: Collection[str],
+        leave_out: Collection[str] = (),
     ) -> Obstacles:
         from .obstacles import limb_links, limb_obstacles
 
         made = limb_links(self.body, self.name)
-        rows = limb_obstacles(self.body, self.name, frames, scene, itself=itself, touching=touching)
+        rows = limb_obstacles(
+            self.body, self.name, frames, scene, itself=itself, touching=touching, leave_out=leave_out
+        )
         flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
         return Obstacles(made.links, made.groups, flat, margin)
 
@@ -377,8 +377,8 @@ class BodyLimb(Limb):
             return self.packed
         base, mid, end = (frames.positions[..., self._place[name][0], :] for name in ("base", "mid", "end"))
         rows = np.repeat(self.packed, math.prod(pose.shape))
-        rows["upper"] = np.maximum(np.linalg.norm(mid - base, axis=-1), 1e-6).reshape(-1)
-        rows["lower"] = np.maximum(np.linalg.norm(end - mid, axis=-1), 1e-6).reshape(-1)
+        rows["upper"] = np.maximum(np.linalg.norm(mid - base, axis=-1), SHORTEST).reshape(-1)
+        rows["lower"] = np.maximum(np.linalg.norm(end - mid, axis=-1), SHORTEST).reshape(-1)
         return rows
 
     def frame(self, frames: Frames) -> tuple[Floats, Floats]:
@@ -410,10 +410,21 @@ def _spread(pose: Pose, shape: tuple[int, ...]) -> Pose:
     )
 
 
+def _asked(name: str, value: ArrayLike | None, columns: int) -> Floats | None:
+    """What a target says, checked."""
+    if value is None:
+        return None
+    array = np.asarray(value, dtype=np.float64)
+    if not array.shape or array.shape[-1] != columns:
+        raise ShapeError(f"the target's {name} has shape {array.shape}; expected (..., {columns})")
+    return array
+
+
 def _rows(array: Floats, shape: tuple[int, ...]) -> Floats:
     """What a target says, a row for each of a batch."""
-    width = array.shape[-1]
-    return np.ascontiguousarray(np.broadcast_to(array, (*shape, width))).reshape(-1, width)
+    if array.shape[:-1] != shape:
+        array = np.broadcast_to(array, (*shape, array.shape[-1]))
+    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
 
 
 def _reading(told: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:

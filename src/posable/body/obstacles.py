@@ -143,6 +143,7 @@ def limb_obstacles(
     *,
     itself: bool = True,
     touching: Collection[str] = (),
+    leave_out: Collection[str] = (),
 ) -> Records:
     """(..., O) rows of `OBSTACLE` in the limb's frame: the rest of the body, and the primitives of a scene.
 
@@ -153,9 +154,14 @@ def limb_obstacles(
         scene: obstacles in the world; its meshes are asked by `Scene.touches`.
         itself: whether the limb must keep out of the body's own volumes.
         touching: things of the scene that the hand or foot may touch.
+        leave_out: other limbs, whose volumes do not count.
     """
     made, part = limb_links(body, limb), body.limb(limb)
     own = made.own if itself else NOTHING
+    if itself and leave_out:
+        gone = np.concatenate([limb_links(body, other).volumes for other in leave_out])
+        own = own[~np.isin(made.obstacles, gone)]
+        own.flags.writeable = False
     around = NOTHING if scene is None else _spared(scene, touching, int(made.groups[2]["bits"]))
     shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
     n = math.prod(shape)

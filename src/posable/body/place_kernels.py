@@ -18,6 +18,8 @@ from ..skeleton.forward import forward_row, offset_of, quat_at, vec_at
 from .limb_kernels import frame_of, pose_row, read_row, swivel_of
 
 SHORTEST = 1e-6  # [m]: of a bone where poses move joints
+CORRECTIONS = 12  # at most; each leaves a tenth or less of what a rig's crooked bones miss
+EXACT = 1e-12  # [m]: what is not worth a correction
 
 
 @kernel
@@ -90,13 +92,14 @@ def put_row(
     report: Records,
     misses: Floats,
 ) -> None:
-    """Row i: the pose's `rotations` with the limb at its values, and the way from its end to the goal (N, 3) [m], in
-    the limb's frame: a rig whose bones are not straight lines between its joints misses by what the values cannot say.
+    """Row i: the pose's `rotations` with the limb at its values, and the way from its end to the goal (N, 4) [m], in
+    the limb's frame and then how long it is: a rig whose bones are not straight lines between its joints misses by
+    what the values cannot say.
 
     An invalid target leaves the pose as it is.
     """
     if report[i]["status"] == INVALID:
-        for k in range(3):
+        for k in range(4):
             misses[i, k] = math.inf
         return
     pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)
@@ -105,6 +108,7 @@ def put_row(
     miss = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), end))
     for k in range(3):
         misses[i, k] = miss[k]
+    misses[i, 3] = norm(miss)
 
 
 @kernel

@@ -6,7 +6,9 @@ highest part of the trunk. `matching.find_roles` says which joint of a rig is wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from .names import LEFT, RIGHT
 
@@ -48,6 +50,22 @@ def parent_role(role: str, present: Iterable[str]) -> str | None:
     while parent is not None and parent not in among:
         parent = _PARENT.get(parent)
     return parent
+
+
+def bone_segments(names: Sequence[str], parents: Sequence[int], roles: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The limb bones that are a chain of segments: their joints, from the role's own to the last before the next part.
+
+    Segments are called alike but for a number, as MakeHuman's upperarm01 and upperarm02, or Rigify's upper_arm.L and
+    upper_arm.L.001, and share the bone's twist. A joint of another name moves by itself (the hand in a CMU forearm).
+    """
+    found = {}
+    for role, below in (pair for limb in LIMBS.values() for pair in pairwise(limb)):
+        chain = [parents[roles[below]]]
+        while chain[0] != roles[role]:
+            chain.insert(0, parents[chain[0]])
+        if len(chain) > 1 and len({re.sub(r"[\W\d_]+", "", names[joint]) for joint in chain}) == 1:
+            found[role] = tuple(chain)
+    return found
 
 
 def spine_chain(parents: Sequence[int], roles: Mapping[str, int]) -> tuple[int, ...]:

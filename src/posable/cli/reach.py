@@ -43,12 +43,20 @@ def reach(
     width: Annotated[
         float | None, typer.Option(help="Size of what is reached for, in metres: Fitts' law says how long it takes.")
     ] = None,
+    scene: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Things to keep out of, in JSON: see the page on collision.")
+    ] = None,
+    touching: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A thing of the scene that the hands may touch.")
+    ] = None,
     gaze: Annotated[float, typer.Option(help="How far the head turns to the target, 0 to 1.")] = 0.0,
     scale: ScaleOption = None,
     repair: RepairOption = None,
     json: JsonOption = None,
 ) -> None:
     """Reach with the whole body and write the motion: the hand goes straight, the body with it, the feet stay."""
+    from ..collision import Scene
+    from ..compute import PosableError
     from ..formats import save
     from .targets import read_goals, written_goal
 
@@ -57,7 +65,11 @@ def reach(
     given = None if body is None else read(body, scale=scale, repair=repair)
     begun = None if start is None else read(start, scale=scale, repair=repair)
     person, pose = _beginning(given, begun, frame)
-    reacher = _reacher(person, behaviour, {goal.hand for goal in goals}, gaze)
+    if touching and scene is None:
+        raise PosableError(f"--touching {touching[0]} names a thing of a scene; give --scene FILE too")
+    around = None if scene is None else Scene.load(scene)
+    options = {"scene": around, "touching": touching or (), "gaze": gaze}
+    reacher = _reacher(person, behaviour, {goal.hand for goal in goals}, options)
     told = _reached(reacher, goals, pose, fps, _duration(speed, duration, width))
     with busy(f"writing {output.name}"):
         save(told.motion, output)
@@ -85,14 +97,14 @@ def _beginning(given: Motion | None, begun: Motion | None, frame: int) -> tuple[
     return person, person.pose(starter.canonical(begun[frame]))
 
 
-def _reacher(person: Humanoid, behaviour: str, hands: set[str], gaze: float) -> Reacher:
+def _reacher(person: Humanoid, behaviour: str, hands: set[str], options: dict[str, Any]) -> Reacher:
     from ..compute import PosableError
     from ..reach import Reacher
 
     if not hands:
         raise PosableError("nothing to reach: give --to X,Y,Z or --targets FILE")
     used = {hand: _behaviour(behaviour, f"{hand}_arm", person) for hand in sorted(hands)}
-    return Reacher(person, used.get("right"), used.get("left"), gaze=gaze)
+    return Reacher(person, used.get("right"), used.get("left"), **options)
 
 
 def _behaviour(name: str, limb: str, person: Humanoid) -> Behaviour:

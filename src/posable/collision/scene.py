@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +91,24 @@ class Scene:
     def names(self) -> tuple[str, ...]:
         """The obstacles, in the order they were added; `source` of a packed row counts them."""
         return tuple(self._now.things)
+
+    @property
+    def things(self) -> tuple[Thing, ...]:
+        """The obstacles of this moment, in the order they were added."""
+        return tuple(self._now.things.values())
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Scene:
+        """A scene from a file: see `collision.scene_file`. Meshes are read from its folder only."""
+        from .scene_file import load
+
+        return load(path)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the scene of this moment to a JSON file, its meshes beside it."""
+        from .scene_file import save
+
+        save(self, path)
 
     def box(self, name: str, size: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT) -> Scene:
         """A box with edges of `size` (3,) [m], its centre at `position`."""

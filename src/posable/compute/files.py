@@ -1,4 +1,4 @@
-"""Writing that never leaves half a file, and where caches live."""
+"""Writing that never leaves half a file, paths that stay in their folder, and where caches live."""
 
 from __future__ import annotations
 
@@ -37,6 +37,23 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def inside_folder(folder: Path, name: str) -> Path | None:
+    """The file that a relative path with "/" names, if it lies in the folder or below it, links followed; else None.
+
+    For names that stand in files from strangers.
+    """
+    parts = name.split("/")
+    if not name or "\0" in name or "\\" in name or ":" in parts[0] or name.startswith("/") or ".." in parts:
+        return None
+    home = folder.resolve()
+    try:
+        target = (home / name).resolve()
+        target.is_file()
+        return target if target.is_relative_to(home) else None
+    except (OSError, RuntimeError, ValueError):  # too long, or links that run in a circle
+        return None
 
 
 def cache_dir() -> Path:

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..compute import FormatError, PosableError, atomic_write
+from ..compute.files import inside_folder
 from .json_place import Place, parse_json
 
 GLB_MAGIC = b"glTF"
@@ -179,17 +180,7 @@ def _data_uri(place: Place, uri: str) -> bytes:
 
 def _inside(place: Place, uri: str) -> Path:
     """The file a relative URI names, if it lies in the document's folder or below."""
-    name = unquote(uri)
-    parts = name.split("/")
-    if not name or "\0" in name or "\\" in name or ":" in parts[0] or name.startswith("/") or ".." in parts:
+    target = inside_folder(place.path.resolve().parent, unquote(uri))
+    if target is None:
         place.fail(f"is {uri[:80]!r}; only data: and relative paths inside the file's folder are read", "uri")
-    folder = place.path.resolve().parent
-    try:
-        target = (folder / name).resolve()
-        target.is_file()
-        inside = target.is_relative_to(folder)
-    except (OSError, RuntimeError, ValueError):  # too long, or links that run in a circle
-        inside = False
-    if not inside:
-        place.fail(f"is {uri[:80]!r}, which leads out of the file's folder", "uri")
     return target

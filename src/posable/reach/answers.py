@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..body.limb_answers import Placement
 from ..compute import Status
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton import Pose
@@ -16,22 +17,48 @@ REACHED, INVALID = int(Status.REACHED), int(Status.INVALID)
 
 @dataclass(frozen=True, eq=False)
 class HandAnswer:
-    """What one hand did."""
+    """What one hand did; read when it is asked for."""
 
-    status: Any
-    """A `Status`, or an int8 array of them."""
-    residual: Floats
-    """(...) [m] from its target."""
-    orientation_residual: Floats
-    """(...) [rad]."""
-    swivel: Floats
-    """(...) [rad] of its elbow."""
-    wanted: Floats
-    """(...) the weight of the behaviour that the target's distance asks for, from 0 to 1."""
-    weight: Floats
-    """(...) the weight used."""
-    jumped: bool = False
-    """Whether its elbow leapt; only a stream can tell."""
+    placed: Placement
+    """The arm, as `body.place` tells of it."""
+    told: Records
+    """(...) rows of `model.TOLD`, and which hand (0: right) this is in them."""
+    side: int
+
+    @property
+    def status(self) -> Any:
+        """A `Status`, or an int8 array of them."""
+        return self.placed.status
+
+    @property
+    def residual(self) -> Floats:
+        """(...) [m] from its target."""
+        return self.placed.residual
+
+    @property
+    def orientation_residual(self) -> Floats:
+        """(...) [rad]."""
+        return self.placed.orientation_residual
+
+    @property
+    def swivel(self) -> Floats:
+        """(...) [rad] of its elbow."""
+        return self.placed.swivel
+
+    @property
+    def wanted(self) -> Floats:
+        """(...) the weight of the behaviour that the target's distance asks for, from 0 to 1."""
+        return np.asarray(self.told["wanted"][..., self.side])
+
+    @property
+    def weight(self) -> Floats:
+        """(...) the weight used."""
+        return np.asarray(self.told["weight"][..., self.side])
+
+    @property
+    def jumped(self) -> bool:
+        """Whether its elbow leapt; only a stream can tell."""
+        return self.placed.jumped
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from os import PathLike
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from ..compute import FormatError, PosableError, atomic_write
+from ..compute import FormatError, PosableError
+from ..compute.documents import read_document, write_document
 from ..limb.model import Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
@@ -89,30 +89,13 @@ def save(behaviour: Behaviour, path: str | PathLike[str]) -> None:
         "ellipse": {"radii": list(behaviour.ellipse.radii), "centre": list(behaviour.ellipse.centre)},
         "keys": [_entry(key) for key in behaviour.keys],
     }
-    text = _indented(document) + "\n"
-    try:
-        msgspec.json.decode(text, type=BehaviourFile)
-    except msgspec.DecodeError as error:
-        raise PosableError(f"this behaviour could not be read back: {error}") from None
-    with atomic_write(Path(path)) as beside:
-        beside.write_text(text, encoding="utf-8")
+    write_document(path, document, BehaviourFile)
 
 
 def load(path: str | PathLike[str]) -> Behaviour:
     """Read a behaviour; what does not fit is an error that names its place in the file."""
     where = Path(path)
-    try:
-        size = where.stat().st_size
-        if size > LARGEST:
-            raise FormatError(where, f"has {size} bytes; behaviours have at most {LARGEST}")
-        content = msgspec.json.decode(where.read_bytes(), type=BehaviourFile)
-    except OSError as error:
-        raise FormatError(where, error.strerror or "cannot be read") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        message, _, place = str(error).partition(" - at `$")
-        raise FormatError(where, message, place.strip("`.") or None) from None
-    if content.format != FORMAT:
-        raise FormatError(where, f"is {content.format!r}; expected {FORMAT!r}", "format")
+    content = read_document(where, BehaviourFile, FORMAT, LARGEST)
     behaviour = _made(where, content)
     _take_keys(where, behaviour, content.keys)
     return behaviour
@@ -189,16 +172,3 @@ def _entry(key: Key) -> dict[str, Any]:
         if search is None
         else {name: getattr(search, name) for name in ("preferred", "low", "high", "step", "growth", "refine")},
     }
-
-
-def _indented(value: Any, depth: int = 0) -> str:
-    """JSON with one number list a line: a person reads postures, not columns of digits."""
-    inner, outer = "  " * (depth + 1), "  " * depth
-    if isinstance(value, dict) and value:
-        rows = [f"{inner}{json.dumps(key)}: {_indented(item, depth + 1)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(rows) + f"\n{outer}}}"
-    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        return "[\n" + ",\n".join(inner + _indented(item, depth + 1) for item in value) + f"\n{outer}]"
-    if isinstance(value, float) and not math.isfinite(value):
-        raise PosableError(f"{value} cannot be written")
-    return json.dumps(value)

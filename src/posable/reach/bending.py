@@ -13,6 +13,7 @@ from ..math.quaternion import between, conj, mul, rotate, rotate_inverse, slerp,
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
 from .field import blended, key_weights, place_in_field
+from .heading import facing
 from .model import Figure, Legs, Rows, Styles
 
 LOOK_BACK = math.radians(100.0)  # beyond this angle the head gives up looking, little by little
@@ -124,13 +125,9 @@ def _shift(i: int, side: int, styles: Styles, rows: Rows, share: float) -> Vec3:
 
 @kernel
 def _facing(i: int, options: Any, rows: Rows) -> Quat:
-    """Which way the body faces at the start: the turn about the vertical of its hips' canonical orientation."""
+    """Which way the body faces at the start."""
     h = (options["hw"], options["hx"], options["hy"], options["hz"])
-    hips = mul(quat_at(rows.orientations[0], i, options["hips"]), conj(h))
-    size = math.hypot(hips[0], hips[2])
-    if size < 1e-9:
-        return (1.0, 0.0, 0.0, 0.0)
-    return (hips[0] / size, 0.0, hips[2] / size, 0.0)
+    return facing(mul(quat_at(rows.orientations[0], i, options["hips"]), conj(h)))
 
 
 @kernel

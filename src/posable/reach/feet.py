@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..body.limb_kernels import frame_of, in_limb, pose_row, read_row
-from ..body.place_kernels import end_of_chain
+from ..body.place_kernels import CORRECTIONS, EXACT, SHORTEST, end_of_chain
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
 from ..limb.kernels import FAR, FLEXION, NEAR, base_at, flexed, reach_of, rotations_of, values_of, wrist_of
@@ -16,8 +16,6 @@ from ..math.vector import norm, sub
 from ..skeleton.forward import quat_at, vec_at
 from .model import Figure, Legs, Rows
 
-SHORTEST = 1e-6  # [m]: of a bone where poses move joints
-CORRECTIONS, EXACT = 12, 1e-13
 HELD = 1e-9  # [m]: a foot further than this from where it stood is not held
 
 
@@ -26,6 +24,7 @@ def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
     """A leg as it is in the starting pose. One that starts outside its limits, as captured ones do, is not held to
     them: it could not even stand still.
     """
+    rows.legs[side, i] = legs.models[side]
     place, model = legs.place[side], rows.legs[side, i]
     first, last = legs.split[side], legs.split[side + 1]
     positions = rows.positions[0]
@@ -53,6 +52,10 @@ def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
 @kernel
 def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool:
     """Turn a leg so that its foot is where and how it stood; whether it can.
+
+    Where it cannot, the weight is lowered. Hips that sink by what a leg lacks would save some of the behaviour, but go
+    where no key has them; and the shipped behaviours never ask that much of a leg, on any body we tried (a test sees to
+    it). A behaviour that does is told (`ReachAnswer.reason`).
 
     The knee's swivel is searched from the start's, so a body that does not move keeps its legs. What a rig whose bones
     are not straight lines misses by is added to the aim, as `BodyLimb.place` does.

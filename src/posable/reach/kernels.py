@@ -23,7 +23,7 @@ from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
 from .adjusting import FIRST, SETTLED, first_adjustment, next_adjustment
 from .bending import adjusted, arm_length, bend, gather, look, wanted_weight
 from .feet import hold_foot, read_leg
-from .model import Figure, Legs, Rows, Styles
+from .model import Arrays, Figure, Legs, Rows, Styles
 
 
 @kernel
@@ -143,7 +143,8 @@ def valid(i: int, options: Records, rows: Rows) -> bool:
 
 
 @batch(rows=16)
-def bend_rows(n: int, options: Records, figure: Figure, legs: Legs, styles: Styles, rows: Rows) -> None:
-    """`bend_row` over a batch."""
+def bend_rows(n: int, options: Records, figure: Arrays, legs: Arrays, styles: Arrays, rows: Arrays) -> None:
+    """`bend_row` over a batch; what its tuples hold is named here (`model`)."""
+    body, limbs, behaviours, bodies = Figure(*figure), Legs(*legs), Styles(*styles), Rows(*rows)
     for i in prange(n):
-        bend_row(i, options, figure, legs, styles, rows)
+        bend_row(i, options, body, limbs, behaviours, bodies)

@@ -1,16 +1,19 @@
 """What the reach kernels read and write: the body, behaviours on it, and the poses between start and answer.
 
-Tuples of arrays: they enter compiled code as they are, and a new body or behaviour compiles nothing. Both hands and
+Tuples of arrays: a new body or behaviour compiles nothing. They enter compiled code as plain tuples and get their names
+there: Numba takes three times as long to look into a named one, longer than it takes to bend a body. Both hands and
 both feet share arrays, right first: each array more costs compile time in every function it passes through.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..compute.types import Bools, Floats, Ints, Records
+
+Arrays: TypeAlias = tuple[Any, ...]
 
 DRIVE = np.dtype(
     [("joint", "i8"), ("limit", "i8"), ("above", "i8")]
@@ -68,6 +71,8 @@ class Figure(NamedTuple):
 class Legs(NamedTuple):
     """Both legs, and where the arms begin."""
 
+    models: Records
+    """(2,) of `limb.model.LIMB`."""
     limits: Records
     """(2, 3) of hip, knee and ankle."""
     place: Records

@@ -12,7 +12,8 @@ from ..body.canonical import MIRROR, other_side
 from ..body.roles import LIMBS, ROLES
 from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.types import ArrayLike, Floats
-from ..math import conjugate, multiply, normalize, rotate, swing_twist
+from ..math import conjugate, multiply, normalize, rotate
+from .heading import heading
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -102,14 +103,6 @@ class Posture:
         if part not in self.parts:
             raise UnknownNameError("part of this posture", part, self.parts)
         return self.parts.index(part)
-
-
-def heading(hips: Floats) -> Floats:
-    """(..., 4): the turn about the vertical that is in the hips' canonical orientation: which way a body faces."""
-    _, angle = swing_twist(hips, np.array([0.0, 1.0, 0.0]))
-    half = 0.5 * np.asarray(angle)
-    zero = np.zeros_like(half)
-    return np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
 
 
 def ordered_parts(parts: Sequence[str]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ def legs_of(body: Humanoid) -> Legs:
     """Both legs, and where the arms begin."""
     legs, arms = ([body.limb(f"{side}_{kind}") for side in ("right", "left")] for kind in ("leg", "arm"))
     return Legs(
+        np.concatenate([leg.packed for leg in legs]),
         np.stack([leg._rows for leg in legs]),
         np.concatenate([leg._place for leg in legs]),
         np.concatenate([leg._driven for leg in legs]),

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.clearance import clearance
+from ..body.limb_answers import Placement
 from ..body.limb_kernels import READING
 from ..body.obstacles import self_collision
 from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
+from ..limb.model import LIMB
 from ..skeleton import Pose
 from .animate import Duration, Reach, ReachMotion, animate
 from .answers import HandAnswer, ReachAnswer, reach_answer
@@ -79,7 +81,6 @@ class Reacher:
         self._figure = figure_of(body, drive_rows(body, joints), [one.limb for one in behaviours], scene, itself)
         self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
         self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
-        self._leg_models = np.stack([body.limb(f"{side}_leg").packed for side in ("right", "left")])
         self._leg_joints = int(np.diff(self._legs.split).max())
         self._options = self._packed_options(feet, raising, gaze, handedness)
         self._guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
@@ -160,12 +161,11 @@ class Reacher:
         arms: Sequence[ArmStep | None] = (None, None),
     ) -> ReachAnswer:
         """`solve`, of what is known to be right; with streams of the arms, one step of them."""
-        right, left = targets
-        shapes = [start.shape, *_shapes(right), *_shapes(left)]
+        shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
         n = math.prod(shape)
         bent = [
-            self._bend(shape, start, (right, left), weight, slice(first, min(first + BLOCK, n)))
+            self._bend(shape, start, targets, weight, slice(first, min(first + BLOCK, n)))
             for first in range(0, max(n, 1), BLOCK)
         ]
         told = _joined([rows.told for rows in bent]).reshape(shape)
@@ -177,8 +177,12 @@ class Reacher:
         hands: list[HandAnswer | None] = [None, None]
         for side, target in enumerate(targets):
             if target is not None:
-                searches = _joined([rows.searches[side] for rows in bent]).reshape(*shape, 5)
-                pose, hands[side] = self._place(side, pose, target, told, searches, arms[side])
+                searches = None
+                if self._guided:
+                    searches = _joined([rows.searches[side] for rows in bent]).reshape(*shape, 5)
+                to_move = (ARMS[1],) if side == 0 and targets[1] is not None else ()
+                placed = self._place(side, pose, target, searches, arms[side], to_move)
+                pose, hands[side] = placed.pose, HandAnswer(placed, told, side)
         return reach_answer(pose, start, told, hands[0], hands[1])
 
     def _place(
@@ -186,31 +190,26 @@ class Reacher:
         side: int,
         pose: Pose,
         target: Target,
-        told: Records,
-        searches: Floats,
+        searches: Floats | None,
         arm: ArmStep | None,
-    ) -> tuple[Pose, HandAnswer]:
-        """One arm of the bent body, solved as any arm is."""
-        placed = self.body.limb(ARMS[side]).place(
+        to_move: Collection[str],
+    ) -> Placement:
+        """One arm of the bent body, solved as any arm is.
+
+        `to_move` is the arm that is solved after it. Where that still hangs is in nobody's way: it will go elsewhere,
+        and keep out of this one.
+        """
+        return self.body.limb(ARMS[side]).place(
             pose,
             target,
             scene=self.scene,
             itself=self.itself,
             margin=self.margin,
             touching=self.touching,
-            searches=searches if self._guided else None,
+            leave_out=to_move,
+            searches=searches,
             **({} if arm is None else arm._asdict()),
         )
-        hand = HandAnswer(
-            placed.status,
-            placed.residual,
-            placed.orientation_residual,
-            placed.swivel,
-            told["wanted"][..., side],
-            told["weight"][..., side],
-            placed.jumped,
-        )
-        return placed.pose, hand
 
     def _bend(
         self,
@@ -240,9 +239,10 @@ class Reacher:
         most: float = 0.0,
     ) -> Rows:
         """`_bend` without meshes; `most` is the largest adjustment of the weight to try, below 0 it is lowered."""
-        options, styles = self._options.copy(), self._styles
-        options["most"] = most
-        options["right"], options["left"] = targets[0] is not None, targets[1] is not None
+        options, styles = self._options[targets[0] is not None, targets[1] is not None], self._styles
+        if most != 0.0 or weight is not None:
+            options = options.copy()
+            options["most"] = most
         if isinstance(weight, Shares):
             options["right_share"], options["left_share"] = weight
             options["gaze"] *= max(s for s, target in zip(weight, targets, strict=True) if target is not None)
@@ -255,7 +255,7 @@ class Reacher:
         if self.scene is not None:
             figure = figure._replace(around=self.scene.packed)  # things may have moved
         rows = self._rows(figure, shape, start, targets, block)
-        bend_rows(len(rows.told), options, figure, self._legs, styles, rows)
+        bend_rows(len(rows.told), options, tuple(figure), tuple(self._legs), tuple(styles), tuple(rows))
         return rows
 
     def _rows(
@@ -293,14 +293,17 @@ class Reacher:
             np.empty((n, len(figure.volumes), 4)),
             np.empty((2, n, self._styles.keys.shape[1])),
             np.empty((2, n, 5)),
-            np.repeat(self._leg_models, n, axis=1),
+            np.empty((2, n), LIMB),
             np.empty((2, n), READING),
             np.empty((2, n, self._leg_joints, 4)),
             np.empty((2, n, 7)),
             np.zeros(n, TOLD),
         )
 
-    def _packed_options(self, feet: bool, raising: bool, gaze: float, handedness: float) -> Records:
+    def _packed_options(
+        self, feet: bool, raising: bool, gaze: float, handedness: float
+    ) -> dict[tuple[bool, bool], Records]:
+        """The row of `OPTIONS` for a call that has a target for the right hand, for the left, or for both."""
         row, roles = np.zeros(1, OPTIONS), self.body.roles
         row["feet"], row["raising"], row["gaze"], row["handedness"] = feet, raising, gaze, handedness
         row["right_share"] = row["left_share"] = 1.0
@@ -309,7 +312,11 @@ class Reacher:
         for letter, role in (("h", "hips"), ("k", "head")):
             for axis, value in zip("wxyz", self.body.neutral_orientation(role), strict=True):
                 row[f"{letter}{axis}"] = value
-        return row
+        made = {}
+        for hands in ((True, False), (False, True), (True, True)):
+            made[hands] = row.copy()
+            made[hands]["right"], made[hands]["left"] = hands
+        return made
 
     @staticmethod
     def _check(right: Behaviour | None, left: Behaviour | None, gaze: float, handedness: float, margin: float) -> None:

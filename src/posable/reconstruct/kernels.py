@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from ..body.limb_kernels import frame_of, pose_row, swivel_of
-from ..body.place_kernels import end_of_chain
+from ..body.place_kernels import CORRECTIONS, EXACT, end_of_chain
 from ..body.posture_kernels import drive_row
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
@@ -28,7 +28,6 @@ HIPS, HEAD, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT = range(6)  # of `MARKE
 NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this says nothing
 MOST_CLAVICLE = 0.5  # [rad]
 BISECTIONS = 40
-CORRECTIONS, EXACT = 12, 1e-12
 MET = 1e-6  # [m]: a point nearer than this is met
 
 

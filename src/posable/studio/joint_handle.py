@@ -12,7 +12,7 @@ from .. import math as pm
 from ..body.roles import parent_role
 from ..compute.types import Floats
 from ..reach import Posture
-from ..reach.posture import heading
+from ..reach.heading import heading
 from ..skeleton import Pose
 from .goals import canonical_orientation
 from .key_editor import KeyEditor

@@ -1,0 +1,180 @@
+"""Scenes in files: JSON that a person can read and write, meshes in OBJ files beside it.
+
+```json
+{
+  "format": "posable-scene/1",
+  "things": [
+    {"kind": "plane", "name": "floor"},
+    {"kind": "box", "name": "table", "size": [1.2, 0.04, 0.8], "position": [0, 0.74, 0.6]},
+    {"kind": "mesh", "name": "statue", "file": "statue.obj", "scale": 0.01}
+  ]
+}
+```
+
+The fields of a thing are the arguments of the `Scene` method of that name. A scene may come from a stranger: meshes are
+read only from the folder of the file and below it, sizes and counts are bounded, and nothing is taken that is not asked
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+
+from ..compute import FormatError, MissingExtraError, PosableError
+from ..compute.documents import read_document, write_document
+from ..compute.files import inside_folder
+from ..formats.obj import read_mesh, write_mesh
+from ..math import rotate
+from .scene import ORIGIN, UPRIGHT, Scene, Thing
+
+FORMAT = "posable-scene/1"
+LARGEST = 4_000_000  # [bytes]
+MOST_THINGS = 2000
+MOST_MESHES = 64
+
+Metres = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
+Size = Annotated[float, msgspec.Meta(gt=0.0, le=1e6)]
+Vector: TypeAlias = tuple[Metres, Metres, Metres]
+Sizes: TypeAlias = tuple[Size, Size, Size]
+Turn: TypeAlias = tuple[float, float, float, float]
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", kw_only=True):
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    position: Vector = ORIGIN
+
+
+class Box(_Entry, tag="box"):
+    """`Scene.box`."""
+
+    size: Sizes
+    orientation: Turn = UPRIGHT
+
+
+class Sphere(_Entry, tag="sphere"):
+    """`Scene.sphere`."""
+
+    radius: Size
+
+
+class Capsule(_Entry, tag="capsule"):
+    """`Scene.capsule`."""
+
+    radius: Size
+    length: Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
+    end_radius: Size | None = None
+    orientation: Turn = UPRIGHT
+
+
+class Ellipsoid(_Entry, tag="ellipsoid"):
+    """`Scene.ellipsoid`."""
+
+    half_axes: Sizes
+    orientation: Turn = UPRIGHT
+
+
+class Plane(_Entry, tag="plane"):
+    """`Scene.plane`."""
+
+    normal: Vector = (0.0, 1.0, 0.0)
+
+
+class MeshEntry(_Entry, tag="mesh"):
+    """`Scene.mesh`, of the triangles in an OBJ file."""
+
+    file: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    """Relative to the scene's file, with "/"."""
+    scale: Size = 1.0
+    """[m] of the file's unit."""
+    orientation: Turn = UPRIGHT
+
+
+class SceneFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole file."""
+
+    format: str
+    things: Annotated[
+        list[Box | Sphere | Capsule | Ellipsoid | Plane | MeshEntry], msgspec.Meta(max_length=MOST_THINGS)
+    ]
+
+
+def load(path: str | PathLike[str]) -> Scene:
+    """Read a scene; what does not fit is an error that names its place in the file."""
+    where = Path(path)
+    content, scene = read_document(where, SceneFile, FORMAT, LARGEST), Scene()
+    if (meshes := sum(isinstance(entry, MeshEntry) for entry in content.things)) > MOST_MESHES:
+        raise FormatError(where, f"has {meshes} meshes; at most {MOST_MESHES} are read", "things")
+    put: dict[type, Callable[..., Scene]] = {
+        Box: scene.box,
+        Sphere: scene.sphere,
+        Capsule: scene.capsule,
+        Ellipsoid: scene.ellipsoid,
+        Plane: scene.plane,
+    }
+    for row, entry in enumerate(content.things):
+        given = msgspec.structs.asdict(entry)
+        place = f"things[{row}]"
+        try:
+            if isinstance(entry, MeshEntry):
+                file, scale = given.pop("file"), given.pop("scale")
+                vertices, faces = read_mesh(_beside(where, file, f"{place}.file"))
+                scene.mesh(vertices=vertices * scale, faces=faces, **given)
+            else:
+                put[type(entry)](**given)
+        except (FormatError, MissingExtraError):
+            raise
+        except PosableError as error:
+            raise FormatError(where, str(error), place) from None
+    return scene
+
+
+def save(scene: Scene, path: str | PathLike[str]) -> None:
+    """Write a scene, its meshes first, as OBJ files that are called after it; `load` gives the same back."""
+    where = Path(path)
+    entries = []
+    for row, thing in enumerate(scene.things):
+        entry = _entry(thing)
+        if thing.mesh is not None:
+            entry["file"] = f"{where.stem}-{row}.obj"
+            write_mesh(where.with_name(entry["file"]), thing.mesh.vertices, thing.mesh.faces)
+        entries.append(entry)
+    write_document(where, {"format": FORMAT, "things": entries}, SceneFile)
+
+
+def _entry(thing: Thing) -> dict[str, Any]:
+    """A thing as it is written; what is as it would be anyway is left out."""
+    entry: dict[str, Any] = {"kind": thing.kind, "name": thing.name}
+    if thing.kind == "box":
+        entry["size"] = (2.0 * thing.sizes).tolist()
+    elif thing.kind == "sphere":
+        entry["radius"] = float(thing.sizes[0])
+    elif thing.kind == "capsule":
+        entry |= {"radius": float(thing.sizes[0]), "length": thing.length}
+        if thing.sizes[1] != thing.sizes[0]:
+            entry["end_radius"] = float(thing.sizes[1])
+    elif thing.kind == "ellipsoid":
+        entry["half_axes"] = thing.sizes.tolist()
+    elif thing.kind == "plane":
+        entry["normal"] = rotate(thing.orientation, (0.0, 1.0, 0.0)).tolist()
+    if tuple(thing.position) != ORIGIN:
+        entry["position"] = thing.position.tolist()
+    if thing.kind not in ("sphere", "plane") and tuple(thing.orientation) != UPRIGHT:
+        entry["orientation"] = thing.orientation.tolist()
+    return entry
+
+
+def _beside(where: Path, file: str, place: str) -> Path:
+    """The file that a mesh names."""
+    found = inside_folder(where.parent, file)
+    if found is None:
+        raise FormatError(where, f"is {file[:80]!r}; only files in the scene's folder or below it are read", place)
+    if not found.is_file():
+        raise FormatError(where, f"is {file[:80]!r}, which is no file", place)
+    if found.suffix.lower() != ".obj":
+        raise FormatError(where, f"is {file[:80]!r}; meshes are read from .obj files", place)
+    return found
