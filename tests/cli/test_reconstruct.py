@@ -178,7 +178,7 @@ def test_a_folder_interrupted_by_a_kill_ends_with_the_same_files(posable, tmp_pa
         time.sleep(0.005)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
-    code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 2, "--json", "-")
+    code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 1, "--json", "-")
     told = json.loads(out)
     assert code == 0 and told["files"] == told["rebuilt"] + told["already_there"] == 6
     whole = tmp_path / "whole"

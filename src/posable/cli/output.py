@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..compute import atomic_write
 
@@ -36,7 +37,7 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         right = isinstance(value, int | float) and not isinstance(value, bool)
         table.add_column(name.replace("_", " "), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_shown(value) for value in row.values()))
+        table.add_row(*(Text(_shown(value)) for value in row.values()))
     _out.print(table)
 
 
@@ -47,7 +48,7 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
     table.add_column(overflow="fold")
     for name, value in facts.items():
         if value not in (None, "", [], {}, ()):
-            table.add_row(name.replace("_", " "), _shown(value))
+            table.add_row(name.replace("_", " "), Text(_shown(value)))
     _out.print(table)
 
 

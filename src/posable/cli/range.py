@@ -48,7 +48,7 @@ def fit_range(
     from ..body import Humanoid
     from ..limb import LimbRange
 
-    motions = [read(path, scale, fps, first_frame, repair) for path in _listed(files)]
+    motions = [read(path, scale, fps, first_frame, repair) for path in listed(files)]
     with progress(f"learning the {limb.replace('_', ' ')}") as share:
         found = LimbRange.fit(
             Humanoid(motions[0].skeleton),
@@ -102,7 +102,7 @@ def check_motions(
 ) -> None:
     """Tell how many frames of motions lie outside a range, and why."""
     found = _range(range_)
-    rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in _listed(files)]
+    rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in listed(files)]
     if not write_json(json, {"range": range_, "files": rows}):
         show_table(f"frames outside the {found.name.replace('_', ' ')}'s range", rows)
 
@@ -172,7 +172,7 @@ def _corrected(
     return pose, told
 
 
-def _listed(paths: list[Path]) -> list[Path]:
+def listed(paths: list[Path]) -> list[Path]:
     """Files, and what lies in folders that can be read as a motion."""
     from ..compute import PosableError
 

@@ -61,7 +61,7 @@ def reconstruct(
         raise typer.BadParameter("give --body or --height, not both")
     settings: dict[str, Any] = {
         "method": method,
-        "weights": _weights(weights),
+        "weights": three_weights(weights),
         "height": height,
         "fit": fit,
         "reading": _reading(units=units, up=up, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
@@ -166,7 +166,8 @@ def _tell(report: Report, source: Path, target: Path, json: Path | None) -> None
         say("")
     show_facts(str(target), facts)
     if failures:
-        show_table("failed", [{**one, "file": _below(source, one["file"])} for one in failures[:MOST_SHOWN]])
+        say("failed")
+        show_table("", [{**one, "file": _below(source, one["file"])} for one in failures[:MOST_SHOWN]])
 
 
 def _below(folder: Path, file: str) -> str:
@@ -177,7 +178,8 @@ def _reading(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _weights(text: str) -> list[float]:
+def three_weights(text: str) -> list[float]:
+    """Weights as they are written on the command line."""
     from ..compute import PosableError
 
     try:
