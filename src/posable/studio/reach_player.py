@@ -44,12 +44,13 @@ class ReachPlayer:
         """Show the reach, once."""
         with self._session.lock:
             self._playing = (self._made().motion, time.monotonic())
-            self._session.moving = True
+            self._session.movers.add("reach")
 
     def stop(self) -> None:
         """Show no reach."""
         if self._playing is not None:
-            self._playing, self._session.moving = None, False
+            self._playing = None
+            self._session.movers.discard("reach")
 
     def keep(self) -> None:
         """Put the reach on the stage beside the others, from its start. Can be undone."""

@@ -72,7 +72,8 @@ class Session:
         self.gizmos: dict[str, viser.TransformControlsHandle] = {}
         self.shared: dict[str, Any] = {}  # what several tabs work on, by name
         self.clicks: list[Callable[[Floats, Floats], bool]] = []  # asked first about a click: see `_clicked`
-        self.moving = False  # whether a tab shows something that moves by itself: every moment is then drawn
+        self.movers: set[str] = set()  # tabs that show something that moves by itself: every moment is then drawn
+        self.guests: tuple[Track, ...] = ()  # bodies that a tab shows beside or over the motions
         self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
         self._active: Track | None = None
         self._listeners: list[Callable[[str], None]] = []
@@ -106,6 +107,27 @@ class Session:
     def pose(self) -> Pose | None:
         """The active body's pose now."""
         return self._active.pose(self.time) if self._active else None
+
+    @property
+    def shown(self) -> tuple[Track, ...]:
+        """Everybody on the stage: the motions, then the tabs' guests."""
+        return (*self.tracks, *self.guests)
+
+    def invite(self, guest: Track) -> None:
+        """Have a tab's own body on the stage, where its `place` says: drawn, but no motion that others work on."""
+        with self.lock:
+            if guest not in self.guests:
+                guest.guest, self.guests = True, (*self.guests, guest)
+                self.stage.show(self.shown)
+                self.changed("look")
+
+    def send_off(self, guest: Track) -> None:
+        """Take a tab's own body off the stage."""
+        with self.lock:
+            if guest in self.guests:
+                self.guests = tuple(other for other in self.guests if other is not guest)
+                self.stage.show(self.shown)
+                self.changed("look")
 
     def add(self, motion: Motion, *, body: Humanoid | None = None, name: str | None = None, keep: bool = True) -> Track:
         """Put a motion on the stage and make it the active one; `keep=False` takes the others off. Can be undone."""
@@ -158,22 +180,22 @@ class Session:
         """Draw bodies, bones or both."""
         with self.lock:
             self.stage.look = _one_of("look", look, LOOKS)
-            self.stage.apply_look(self.tracks)
+            self.stage.apply_look(self.shown)
             self.changed("look")
 
     def arrange(self, arrangement: str) -> None:
         """Have several motions beside or over each other."""
         with self.lock:
             self.stage.arrangement = _one_of("arrangement", arrangement, ARRANGEMENTS)
-            self.stage.show(self.tracks)
-            self.stage.frame(self.tracks)
+            self.stage.show(self.shown)
+            self.stage.frame(self.shown)
             self.changed("look")
 
     def follow(self, following: bool) -> None:
         """Keep the active body in the middle while it travels, or let it go."""
         with self.lock:
             self.stage.following = following
-            self.stage.frame(self.tracks)
+            self.stage.frame(self.shown)
             self.changed("look")
 
     def undo(self) -> str | None:
@@ -300,13 +322,13 @@ class Session:
 
     def stale(self, time: float) -> bool:
         """Whether the moment on the screen is another one, or anything changed since it was drawn."""
-        return self.moving or self._drawn != (time, self._changes)
+        return bool(self.movers) or self._drawn != (time, self._changes)
 
     def draw(self, time: float) -> None:
         """Draw the stage as it is at a time [s]."""
         with self.lock:
             self._drawn = (time, self._changes)
-            poses: dict[Track, Frames] = {track: track.frames(time) for track in self.tracks}
+            poses: dict[Track, Frames] = {track: track.frames(time) for track in self.shown}
             ground = self.tracks[0].ground(time) if self.tracks else -self.stage.offset[[0, 2]]
             mark = None
             if self.selection is not None and self.selection.track in poses:
@@ -320,7 +342,7 @@ class Session:
             for name in list(self.gizmos):
                 self.remove_gizmo(name)
             self.stage.clear()
-            self.tracks, self._active, self.selection = (), None, None
+            self.tracks, self.guests, self._active, self.selection = (), (), None, None
 
     def _swap(self, label: str, tracks: tuple[Track, ...], active: Track | None) -> None:
         before, before_active = self.tracks, self._active
@@ -329,9 +351,9 @@ class Session:
             self.tracks, self._active = which, on
             if self.selection is not None and self.selection.track not in which:
                 self.selection = None
-            self.stage.show(which)
+            self.stage.show(self.shown)
             if which:
-                self.stage.frame(which)
+                self.stage.frame(self.shown)
             self.clock.duration = max((track.motion.duration for track in which), default=0.0)
             self.changed("tracks")
 

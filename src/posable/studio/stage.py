@@ -68,7 +68,7 @@ class Stage:
         """Show the bodies, the bones or both; one body over another is seen through."""
         for place, track in enumerate(tracks):
             body, bones = self._looks[track]
-            covered = place > 0 and self.arrangement == "over"
+            covered = track.ghost or (place > 0 and self.arrangement == "over" and not track.guest)
             opacity = GHOST if covered or self.look == "both" or track is self.seen_through else 1.0
             for look in body:
                 look.show(self.look != "bones", opacity)
@@ -148,7 +148,7 @@ class Stage:
         start, tones = track.frames(0.0), theme.tones(track.hue)
         body: list[Look] = []
         character, volumes = track.skeleton.character, volumes_of(track.body)
-        if character is not None and character.meshes:
+        if character is not None and character.meshes and not (track.plain and volumes is not None):
             body.append(character_look(self._scene, name, character, start, tones[0]))
         elif volumes is not None:
             body.append(volume_look(self._scene, name, volumes, start, tones))
@@ -157,8 +157,10 @@ class Stage:
     def _arrange(self, tracks: tuple[Track, ...]) -> None:
         """Beside: each starts on a line along x, none in another's way. Over: all where their files have them.
 
-        What stands far below the ground, as robots do whose origin is their hips, is lifted onto it.
+        What stands far below the ground, as robots do whose origin is their hips, is lifted onto it. Guests stay where
+        their tabs have them.
         """
+        tracks = tuple(track for track in tracks if not track.guest)
         edge = 0.0
         for place, track in enumerate(tracks):
             low, high = track.box

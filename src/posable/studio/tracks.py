@@ -30,6 +30,9 @@ class Track:
         hue: which colours of the palette it wears.
         place: (3,) where its world lies on the stage [m].
         held: a pose that a tab shows in place of the motion's, or None.
+        guest: whether it is a tab's own, which says itself where it stands.
+        ghost: whether it is seen through, wherever it stands.
+        plain: whether it is drawn as its volumes, also where it has meshes.
     """
 
     motion: Motion
@@ -38,6 +41,9 @@ class Track:
     hue: int = 0
     place: Floats = field(default_factory=lambda: np.zeros(3))
     held: Pose | None = None
+    guest: bool = False
+    ghost: bool = False
+    plain: bool = False
 
     @property
     def skeleton(self) -> Skeleton:

@@ -82,9 +82,9 @@ def test_a_reach_is_played_from_the_start_to_the_target_and_kept(tab: ReachTab, 
     last = session.body.skeleton.forward(made.motion[len(made.motion) - 1]).positions
     assert np.linalg.norm(last[session.body.index("right_hand")] - tab.targets["right"]) < 1e-9
     tab.player.play()
-    assert session.moving
+    assert session.movers
     wait(lambda: not tab.player.playing, "the reach to end")
-    assert not session.moving and np.allclose(shown(tab, session).rotations, tab.answer.pose.rotations)
+    assert not session.movers and np.allclose(shown(tab, session).rotations, tab.answer.pose.rotations)
     tab.player.keep()
     assert session.active.name == "reach" and len(session.motion) == len(made.motion)
     tab.choose(NONE)

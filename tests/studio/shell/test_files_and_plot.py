@@ -6,7 +6,8 @@ import pytest
 from posable.compute import PosableError
 from posable.studio import Session
 from posable.studio.files import LARGEST_UPLOAD, encoded, open_upload, upload_name
-from posable.studio.tabs.plot import POINTS, QUANTITIES, sampled
+from posable.studio.lines import POINTS
+from posable.studio.tabs.plot import QUANTITIES, sampled
 from posable.studio.theme import plain
 
 from .conftest import chain_motion

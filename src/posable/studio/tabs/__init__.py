@@ -13,6 +13,7 @@ from .limb import LimbTab
 from .play import PlayTab
 from .plot import PlotTab
 from .reach import ReachTab
+from .rebuild import RebuildTab
 
 
 class Tab(Protocol):
@@ -30,7 +31,7 @@ class Tab(Protocol):
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, PlotTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, RebuildTab, PlotTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "Tab"]
+__all__ = ["TABS", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "RebuildTab", "Tab"]

@@ -12,14 +12,12 @@ from ... import math as pm
 from ...compute.types import Floats
 from ...skeleton import Motion
 from ..controls import assign
+from ..lines import CURSOR_A_SECOND, POINTS, cursor, span
 from ..session import Session
 from ..theme import LINES
 
 QUANTITIES = ("height [m]", "left-right [m]", "front-back [m]", "speed [m/s]", "turn from rest [°]")
-POINTS = 600
-"""Points of a line at most: more than a plot has pixels, few enough to send while playing."""
 MOST_JOINTS = len(LINES)
-CURSOR_A_SECOND = 12.0
 
 
 class PlotTab:
@@ -72,7 +70,7 @@ class PlotTab:
         if not self._lines or (playing and abs(time - self._shown) < 1.0 / CURSOR_A_SECOND) or time == self._shown:
             return
         self._shown = time
-        self._plot.data = (*self._lines, _cursor(self._lines, time))
+        self._plot.data = (*self._lines, cursor(self._lines, time))
 
     def close(self) -> None:
         """Stop listening."""
@@ -106,13 +104,13 @@ class PlotTab:
         self._shown = -1.0
         with self._session.server.atomic():
             self._plot.title = self._quantity.value
-            self._plot.scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(range=_span(values))}
+            self._plot.scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(range=span(values))}
             self._plot.series = (
                 uplot.Series(label="time [s]"),
                 *(uplot.Series(label=name, stroke=LINES[k], width=2) for k, name in enumerate(self._joints)),
                 uplot.Series(label="now", stroke="#00000055", width=1, points=uplot.Series_Points(show=False)),
             )
-            self._plot.data = (*self._lines, _cursor(self._lines, self._session.time))
+            self._plot.data = (*self._lines, cursor(self._lines, self._session.time))
 
 
 def sampled(motion: Motion, joints: list[str], quantity: str) -> tuple[Floats, list[Floats]]:
@@ -130,26 +128,10 @@ def sampled(motion: Motion, joints: list[str], quantity: str) -> tuple[Floats, l
         step = 0.5 / motion.fps
         before, after = np.maximum(times - step, 0.0), np.minimum(times + step, motion.duration)
         apart = skeleton.forward(motion.at(after)).positions - skeleton.forward(motion.at(before)).positions
-        span = np.maximum(after - before, 1e-9)
-        return times, [np.linalg.norm(apart[:, j], axis=-1) / span for j in chosen]
+        took = np.maximum(after - before, 1e-9)
+        return times, [np.linalg.norm(apart[:, j], axis=-1) / took for j in chosen]
     axis = {QUANTITIES[0]: 1, QUANTITIES[1]: 0, QUANTITIES[2]: 2}[quantity]
     return times, [places[:, j, axis] for j in chosen]
-
-
-def _span(values: list[Floats]) -> tuple[float, float]:
-    """Least and greatest value with a little room around them."""
-    low, high = min(float(line.min()) for line in values), max(float(line.max()) for line in values)
-    room = max(0.06 * (high - low), 1e-3)
-    return low - room, high + room
-
-
-def _cursor(lines: tuple[Floats, ...], time: float) -> Floats:
-    """(N,) a line that is nowhere but at one place, where it goes from the bottom to the top."""
-    times, values = lines[0], np.concatenate(lines[1:])
-    here = int(np.clip(np.searchsorted(times, time), 1, len(times) - 1))
-    line = np.full(len(times), np.nan)
-    line[here - 1 : here + 1] = _span([values])
-    return line
 
 
 def _first_choice(motion: Motion, body: Any) -> list[str]:

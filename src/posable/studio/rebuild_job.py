@@ -1,0 +1,147 @@
+"""Rebuilding a whole motion from its points while the page goes on: one worker, and the newest question wins."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compute.types import Floats, Ints
+from ..evaluate.measures import position_errors, root_mean_square, scored_joints
+from ..skeleton import Motion
+from .session import Session, log
+from .tracks import Track
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+PROBE = 12
+"""Frames that are rebuilt first, twice, to tell how long the whole will take; the first time may compile."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is to be rebuilt, and how."""
+
+    track: Track
+    """The original."""
+    body: Humanoid
+    key: tuple[Any, ...]
+    """How, and with which points: the same for the same question about a track."""
+    points: Floats
+    """(F, 6, 3) [m], NaN where a point is lost."""
+    make: Callable[[], Any]
+    """Makes the solver."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rebuilt:
+    """A motion that was rebuilt, and how far it is from the original."""
+
+    motion: Motion
+    status: Ints
+    """(F,) of `Status`."""
+    errors: Floats
+    """(F,) distance of the joints from the original's, mean over them, in heights of the body."""
+    overall: float
+    """The paper's number: root mean square of `errors`."""
+    seconds: float
+    """That `track` took."""
+
+
+class RebuildJob:
+    """Answers one question at a time, on a thread of its own; a newer one waits for its turn and older ones go.
+
+    Args:
+        session: told when there is an answer, and kept drawing while there is none.
+        ready: called with a question and its solver once that has run: the first time it may compile for a minute.
+        done: called with a question and its answer, or with the error that came instead.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        ready: Callable[[Question, Any], None],
+        done: Callable[[Question, Rebuilt | Exception], None],
+    ) -> None:
+        self._session, self._ready, self._done = session, ready, done
+        self._lock = threading.Lock()
+        self._wanted: Question | None = None
+        self._thread: threading.Thread | None = None
+        self._began: tuple[float, float] | None = None  # when, and how many seconds it will take
+
+    @property
+    def running(self) -> bool:
+        """Whether something is being rebuilt."""
+        return self._thread is not None
+
+    @property
+    def share(self) -> float:
+        """About how much of it is done, from 0 to 1."""
+        if self._began is None:
+            return 0.0
+        since, lasts = self._began
+        return min((time.monotonic() - since) / max(lasts, 1e-6), 0.99)
+
+    def ask(self, question: Question) -> None:
+        """Have a motion rebuilt, instead of any that still waits for its turn."""
+        with self._lock:
+            self._wanted = question
+            if self._thread is None:
+                self._session.movers.add("rebuild")
+                self._thread = threading.Thread(target=self._work, name="posable-rebuild", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Forget what waits, and wait for what is under way."""
+        with self._lock:
+            self._wanted, thread = None, self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _next(self) -> Question | None:
+        with self._lock:
+            wanted, self._wanted = self._wanted, None
+            if wanted is None:
+                self._thread = None
+            self._began = None
+            if wanted is None:
+                self._session.movers.discard("rebuild")
+            return wanted
+
+    def _work(self) -> None:
+        while (question := self._next()) is not None:
+            try:
+                answer: Rebuilt | Exception = self._answer(question)
+            except Exception as error:
+                log.debug("rebuilding", exc_info=True)
+                answer = error
+            self._done(question, answer)
+        self._session.changed("pose")
+
+    def _answer(self, question: Question) -> Rebuilt:
+        solver, points, fps = question.make(), question.points, question.track.motion.fps
+        solver.solve(points[0])
+        for _ in range(2):
+            began = time.monotonic()
+            solver.track(points[:PROBE], fps=fps)
+            each = (time.monotonic() - began) / max(len(points[:PROBE]), 1)
+        self._ready(question, solver)
+        self._began = (time.monotonic(), each * len(points))
+        answer = solver.track(points, fps=fps)
+        seconds = time.monotonic() - self._began[0]
+        errors = joint_errors(question.body, question.track.motion, answer.motion)
+        return Rebuilt(
+            answer.motion, np.asarray(answer.status), errors.mean(axis=-1), root_mean_square(errors), seconds
+        )
+
+
+def joint_errors(body: Humanoid, original: Motion, rebuilt: Motion) -> Floats:
+    """(F, K) distances of the scored joints, in heights of the body."""
+    joints = scored_joints(body).joints
+    there, here = (body.skeleton.forward(motion.pose).positions[:, joints] for motion in (original, rebuilt))
+    return position_errors(there, here, body.height)

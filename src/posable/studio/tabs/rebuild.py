@@ -1,0 +1,321 @@
+"""Rebuild: the active motion's body from six of its points, by one method or another, beside the original.
+
+The motion on the stage is the original; its hips, head, wrists and ankles are the points. The whole motion is rebuilt
+in the background whenever the question changes (method, weights, lost points); until it is done, and while points are
+dragged, the moment on the screen is solved alone. What was rebuilt is kept, so that methods can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import viser
+
+from ...body import MARKERS
+from ...body.obstacles import self_collision
+from ...compute import PosableError, Status
+from ...compute.types import Floats
+from ...evaluate import find_method, method_names
+from ...evaluate.measures import scored_joints
+from ...limb.model import ROLES
+from ...skeleton import Motion, Pose
+from ..controls import assign
+from ..rebuild_files import RebuildFiles
+from ..rebuild_job import Question, RebuildJob, Rebuilt
+from ..rebuild_plot import RebuildPlot
+from ..rebuild_points import RebuildPoints
+from ..rebuild_telling import now_facts, touching_facts, whole_facts
+from ..session import Session
+from ..swing import SwingPlot
+from ..tracks import Track
+
+if TYPE_CHECKING:
+    from ...body import Humanoid
+
+NONE, OVER, BESIDE = "(none)", "over the original", "beside the original"
+SHOWS = (NONE, OVER, BESIDE)
+ROOM = 0.25
+"""Metres between the original and a rebuilt body beside it."""
+KEPT = 24
+"""Rebuilt motions that are kept for comparison."""
+
+
+class RebuildTab:
+    """A whole body from six points."""
+
+    title = "Rebuild"
+
+    def __init__(self) -> None:
+        self.rebuilt: dict[Any, Rebuilt] = {}  # by question, for the active track
+        self.guest: Track | None = None  # the rebuilt body on the stage
+        self.status: Status | None = None
+        self.residual: Floats = np.zeros(len(MARKERS))
+        self._track: Track | None = None
+        self._asked: Any = None
+        self._solver: tuple[Any, Any] | None = None  # method and weights, and the solver that has them
+
+    # The panel.
+
+    def build(self, session: Session) -> None:
+        """How it is shown and rebuilt, the errors, lost points, limits and volumes, files."""
+        self._session = session
+        gui = session.gui
+        again = session.guarded(lambda _: session.changed("pose"))
+        self._show = gui.add_dropdown("Rebuild", SHOWS, hint="Where the body stands that is rebuilt from six points")
+        self._show.on_update(session.guarded(lambda _: self.show(str(self._show.value))))
+        self._method = gui.add_dropdown("Method", method_names(), hint="What rebuilds it")
+        self._method.on_update(again)
+        self._told_now = gui.add_markdown("")
+        self._progress = gui.add_progress_bar(0.0, visible=False, animated=True)
+        self._plot = RebuildPlot(session)
+        self.points = RebuildPoints(session)
+        back = gui.add_button("Let the points go", icon=viser.Icon.ARROW_BACK, hint="Dragged points go back")
+        back.on_click(session.guarded(lambda _: self.points.release()))
+        self.points.add_controls()
+        with gui.add_folder("Where the pelvis faces", expand_by_default=False):
+            hint = "How much they say about it; with all at 0, wrists and ankles alike"
+            self._weights = [
+                gui.add_slider(name, min=0.0, max=1.0, step=0.05, initial_value=value, hint=hint)
+                for name, value in (("Wrists", 1.0), ("Ankles", 1.0), ("Frame before", 0.0))
+            ]
+            for slider in self._weights:
+                slider.on_update(again)
+        with gui.add_folder("Limits and volumes", expand_by_default=False):
+            limbs = (NONE, *(limb.replace("_", " ") for limb in ROLES))
+            self._limb = gui.add_dropdown("Limits of", limbs, hint="The limits of its joints, and where these are")
+            self._volumes = gui.add_checkbox(
+                "Volumes", False, hint="Draw the rebuilt body's volumes; tell what touches"
+            )
+            for control in (self._limb, self._volumes):
+                control.on_update(again)
+            self._swing = SwingPlot(session)
+            self._touching = gui.add_markdown("", visible=False)
+        self.files = RebuildFiles(session, self.keep, self._whole)
+        self._job = RebuildJob(session, self._ready, self._done)
+        self._leave = session.listen(self._told)
+        self._track = session.active
+        self._rest()
+
+    def update(self, time: float) -> None:
+        """Rebuild the body of this moment and draw it."""
+        with self._session.lock:
+            track, body = self._session.active, self._session.body
+            if track is None or body is None or self.mode == NONE or not _has_points(body):
+                self._rest()
+                return
+            try:
+                self._draw(track, body, time)
+            except PosableError as error:  # a method that this body does not suit
+                self.show(NONE)
+                self._session.fail(str(error))
+
+    def close(self) -> None:
+        """Take everything away, and wait for what is under way."""
+        self._leave()
+        self._job.close()
+        with self._session.lock:
+            self._send_off()
+            self.points.remove()
+
+    # What a user can do.
+
+    @property
+    def mode(self) -> str:
+        """How the rebuilt body is shown: one of `SHOWS`."""
+        return str(self._show.value)
+
+    @property
+    def method(self) -> str:
+        """What rebuilds it."""
+        return str(self._method.value)
+
+    @property
+    def result(self) -> Rebuilt | None:
+        """The whole motion, rebuilt as the controls say; None until it is done."""
+        return self.rebuilt.get(self._question)
+
+    def show(self, mode: str) -> None:
+        """Have the rebuilt body over the original, beside it, or not at all: one of `SHOWS`."""
+        with self._session.lock:
+            assign(self._show, mode)
+            self._send_off()
+            self._session.changed("pose")
+
+    def choose(self, method: str) -> None:
+        """Rebuild by another method, one of `posable.evaluate.method_names()`."""
+        with self._session.lock:
+            assign(self._method, method)
+            self._session.changed("pose")
+
+    def keep(self) -> None:
+        """Put the rebuilt motion on the stage with the others. Can be undone."""
+        with self._session.lock:
+            motion, body = self._whole(), self._session.body
+            self._session.add(motion, body=body, name=motion.name)
+            self.show(NONE)
+
+    # What follows from it.
+
+    @property
+    def _question(self) -> tuple[Any, ...]:
+        weights = tuple(float(slider.value) for slider in self._weights)
+        lost = (self.points.loses, self.points.when) if any(self.points.loses) else None
+        return (self.method, weights, lost)
+
+    def _whole(self) -> Motion:
+        with self._session.lock:
+            track, found = self._session.active, self.result
+            if track is None or self.mode == NONE:
+                raise PosableError(f"nothing is rebuilt yet; choose {OVER!r} or {BESIDE!r} first")
+            if found is None:
+                raise PosableError(
+                    f"the motion is still being rebuilt ({100 * self._job.share:.0f} %); wait until it is"
+                )
+            return found.motion.replace(name=f"{track.name} {self.method}")
+
+    def _maker(self, body: Humanoid) -> Callable[[], Any]:
+        method, weights, _ = self._question
+        return lambda: find_method(method)(body, weights if any(weights) else (1.0, 1.0, 0.0))
+
+    def _ask(self, track: Track, body: Humanoid) -> None:
+        """Have the whole motion rebuilt, where it is not and nobody was asked yet."""
+        question = self._question
+        if question in self.rebuilt or question == self._asked:
+            return
+        self._asked = question
+        points = self.points.of_motion(track, body)
+        self._job.ask(Question(track, body, question, points, self._maker(body)))
+
+    def _ready(self, question: Question, solver: Any) -> None:
+        """Called by the worker."""
+        with self._session.lock:
+            if question.track is self._track:
+                self._solver = (question.key[:2], solver)
+
+    def _done(self, question: Question, answer: Rebuilt | Exception) -> None:
+        """Called by the worker."""
+        with self._session.lock:
+            if question.track is not self._track:
+                return
+            if isinstance(answer, Exception):
+                self._session.fail(f"The motion was not rebuilt: {answer}")
+                return
+            self.rebuilt[question.key] = answer
+            for oldest in list(self.rebuilt)[:-KEPT]:
+                del self.rebuilt[oldest]
+            if question.key == self._asked:
+                self._asked = None
+            self._session.changed("pose")
+
+    def _draw(self, track: Track, body: Humanoid, time: float) -> None:
+        self._ask(track, body)
+        points = self.points.at(track, body, time)
+        pose = self._solve(body, points, time)
+        if pose is None:
+            self._show_progress()
+            _set(self._told_now, "content", "Getting ready; on a new machine the kernels are compiled, once.")
+            return
+        guest = self._invite(track, body)
+        guest.held = pose
+        guest.place = track.place + self._shift(track)
+        self.points.draw(track, body, points, self.residual, guest.place)
+        self._tell(track, body, pose, time)
+
+    def _solve(self, body: Humanoid, points: Floats, time: float) -> Pose | None:
+        """The pose of this moment: of the whole motion where it is rebuilt, else solved alone; None: not ready yet."""
+        found = self.result
+        if found is not None and not self.points.dragged(time):
+            whole = found.motion.at(time)
+            frame = min(max(round(time * found.motion.fps), 0), len(found.status) - 1)
+            self.status = Status(int(found.status[frame]))
+            self.residual = np.linalg.norm(body.markers(whole) - points, axis=-1)
+            return whole
+        if self._solver is None or self._solver[0] != self._question[:2]:
+            return None
+        answer = self._solver[1].solve(points)
+        self.status, self.residual = Status(int(answer.status)), np.asarray(answer.residual)
+        pose: Pose = answer.pose
+        return pose
+
+    def _tell(self, track: Track, body: Humanoid, pose: Pose, time: float) -> None:
+        joints = scored_joints(body).joints
+        frames = body.skeleton.forward(pose)
+        there = body.skeleton.forward(track.motion.at(time)).positions[joints]
+        error = float(np.linalg.norm(frames.positions[joints] - there, axis=-1).mean())
+        lines = [now_facts(Status.INVALID if self.status is None else self.status, self.residual, error, body.height)]
+        if (found := self.result) is not None:
+            lines.append(whole_facts(found))
+        _set(self._told_now, "content", "  \n".join(lines))
+        self._show_progress()
+        _, *same = self._question
+        self._plot.draw({key[0]: one for key, one in self.rebuilt.items() if list(key[1:]) == same}, time)
+        limb = str(self._limb.value).replace(" ", "_")
+        if limb in ROLES and all(role in body.roles for role in ROLES[limb]):
+            self._swing.draw(body, limb, pose)
+        else:
+            self._swing.hide()
+        _set(self._touching, "visible", bool(self._volumes.value))
+        if self._volumes.value:
+            _set(self._touching, "content", touching_facts(self_collision(body).touching(frames)))
+
+    def _show_progress(self) -> None:
+        _set(self._progress, "visible", self._job.running and self.result is None)
+        _set(self._progress, "value", round(100.0 * self._job.share))
+
+    def _invite(self, track: Track, body: Humanoid) -> Track:
+        """The rebuilt body on the stage; another one where it shall look otherwise."""
+        plain, ghost = bool(self._volumes.value), self.mode == OVER
+        if self.guest is not None and (self.guest.plain, self.guest.ghost) != (plain, ghost):
+            self._send_off()
+        if self.guest is None:
+            place = track.place + self._shift(track)
+            self.guest = Track(track.motion, body, f"{track.name} rebuilt", place=place, plain=plain, ghost=ghost)
+            self._session.invite(self.guest)
+            self._session.stage.frame(self._session.shown)
+        return self.guest
+
+    def _send_off(self) -> None:
+        if self.guest is not None:
+            self._session.send_off(self.guest)
+            self.guest = None
+
+    def _shift(self, track: Track) -> Floats:
+        """(3,) from the original to the rebuilt body [m]: nothing, or right of everybody on the stage."""
+        if self.mode == OVER:
+            return np.zeros(3)
+        own = track.place[0] + track.motion.pose.translation[0, 0] + track.box[0, 0]
+        edges = [one.place[0] + one.motion.pose.translation[0, 0] + one.box[1, 0] for one in self._session.tracks]
+        return np.array([max(edges) + ROOM - own, 0.0, 0.0])
+
+    def _rest(self) -> None:
+        """Nothing is rebuilt."""
+        self._send_off()
+        self.points.hide()
+        self._plot.hide()
+        self._swing.hide()
+        _set(self._progress, "visible", False)
+        _set(self._touching, "visible", False)
+        body = self._session.body
+        known = body is not None and _has_points(body)
+        words = "Choose where the rebuilt body shall stand." if known else "Open a motion of a whole person first."
+        _set(self._told_now, "content", words)
+
+    def _told(self, topic: str) -> None:
+        if topic in ("tracks", "active"):
+            with self._session.lock:
+                if self._session.active is not self._track:
+                    self._track, self._asked, self._solver = self._session.active, None, None
+                    self.rebuilt.clear()
+                    self._send_off()
+
+
+def _has_points(body: Humanoid) -> bool:
+    return all(role in body.roles for role in MARKERS)
+
+
+def _set(control: Any, what: str, value: object) -> None:
+    """Set something of a control where it differs: only what differs is sent."""
+    if getattr(control, what) != value:
+        setattr(control, what, value)

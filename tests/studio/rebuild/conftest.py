@@ -1,0 +1,65 @@
+"""The rebuild tab on a short walk, without a page and in one; with a second method, whatever else there is."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from posable.evaluate import method_names
+from posable.reconstruct import SequentialIK
+from posable.studio import Studio
+from posable.studio.tabs import rebuild
+from posable.studio.tabs.rebuild import NONE, RebuildTab
+
+from ..window import Window, wait
+
+FREE = f"{__name__}:WithoutLimits"
+
+
+class WithoutLimits(SequentialIK):
+    """A method of somebody's own."""
+
+    def __init__(self, body, weights=(1.0, 1.0, 0.0)) -> None:
+        super().__init__(body, weights=weights, limits=None)
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rebuild, "method_names", lambda: (*method_names(), FREE))
+        with Studio(port=0, open_browser=False) as running:
+            running.session.clock.pause()
+            running.session.stage.shadows = False
+            yield running
+
+
+@pytest.fixture
+def tab(studio: Studio) -> Iterator[RebuildTab]:
+    """The tab on sixty frames of a walk, with nothing rebuilt."""
+    session = studio.session
+    tab = next(tab for tab in studio.tabs if isinstance(tab, RebuildTab))
+    session.open_sample("walk", keep=False)
+    session.replace(session.motion[:60], "Cut")
+    session.clock.pause()
+    session.clock.seek(0.5)
+    session.history.clear()
+    tab.choose("sik")
+    yield tab
+    tab.show(NONE)
+    tab.points.lose(between=(0.4, 0.6))
+    tab.update(session.time)
+    wait(lambda: not tab._job.running, "the worker to rest")
+
+
+@pytest.fixture(scope="module")
+def opened(browser, studio: Studio) -> Iterator[Window]:
+    window = Window(browser, studio)
+    window.page.get_by_role("tab", name="Rebuild").click()
+    yield window
+    window.context.close()
+
+
+@pytest.fixture
+def window(opened: Window, tab: RebuildTab) -> Iterator[Window]:
+    opened.dismiss()
+    yield opened
+    assert opened.errors == []
