@@ -166,7 +166,9 @@ def use_reconstruct() -> None:
     import posable as ps
 
     body = ps.figure()
-    ps.SequentialIK(body).solve(body.markers(ps.samples.walk(body)[:ROWS].pose))
+    points = body.markers(ps.samples.walk(body)[:ROWS].pose)
+    scene = ps.Scene().plane("floor")
+    ps.SequentialIK(body, scene=scene).solve(points, {"head": [1.0, 0.0, 0.0, 0.0]})
 
 
 USES = [

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Maker = Callable[["Humanoid", Sequence[float]], Any]
 
-_SEQUENTIAL: dict[str, dict[str, Any]] = {"sik": {}}
-"""Variants of `SequentialIK`: name to the options it is made with."""
+_SEQUENTIAL: dict[str, dict[str, Any]] = {"sik": {"elbows_out": False, "calm": False}}
+"""Variants of `SequentialIK`: name to the options it is made with; "sik" is the method as published."""
 
 
 def method_names() -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """A whole body from six points: Sequential IK."""
 
-from .sik import RebuildAnswer, RebuildMotion, SequentialIK
+from .answers import RebuildAnswer, RebuildMotion
+from .sik import SequentialIK
+from .stream import RebuildStream
 
-__all__ = ["RebuildAnswer", "RebuildMotion", "SequentialIK"]
+__all__ = ["RebuildAnswer", "RebuildMotion", "RebuildStream", "SequentialIK"]

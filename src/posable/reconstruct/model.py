@@ -31,7 +31,7 @@ class Trunk(NamedTuple):
     numbers: Floats
     """(3,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1)."""
     chest: Ints
-    """(1,) which joint carries the arms."""
+    """(2,) which joint carries the arms, and which is tracked as the chest."""
     shoulders: Floats
     """(2, 2, 3) [m]: left and right; clavicle from the chest's joint, shoulder from the clavicle."""
     arms: Floats
@@ -39,12 +39,16 @@ class Trunk(NamedTuple):
     clavicles: Records
     """(2,) their limits; no rows: without."""
     curves: Floats
+    limits: Records
+    """(S,) of the spine's joints; not read where `above` is -1."""
+    above: Ints
+    """(S,) the joint that a limited joint is limited against, or -1."""
     slots: Ints
     """(K,) for every driven orientation of the body: which of our orientations it takes, see `_slots`."""
 
 
-def trunk_of(body: Humanoid, limits: Limits | None) -> Trunk:
-    """The trunk of a body; limits bound how far its spine bends and stretches."""
+def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "") -> Trunk:
+    """The trunk of a body; limits bound how far its spine bends and stretches; `chest` is a role that is tracked."""
     frames = body.skeleton.forward(body.neutral_pose)
     places = frames.positions[list(body.spine)]
     offsets = np.diff(places, axis=0, prepend=places[:1])
@@ -52,20 +56,36 @@ def trunk_of(body: Humanoid, limits: Limits | None) -> Trunk:
     bends = (away > COINCIDENT * body.height).astype(np.int64)
     bends[[0, -1]] = 0
     roles = body.roles
-    chest = body._chest
+    carrier = body._chest
     shoulders, arms = np.zeros((2, 2, 3)), np.zeros(2)
     for k, side in enumerate(("left", "right")):
         shoulder = frames.positions[roles[f"{side}_upper_arm"]]
         clavicle = frames.positions[roles[f"{side}_shoulder"]] if f"{side}_shoulder" in roles else shoulder
-        shoulders[k] = clavicle - places[chest], shoulder - clavicle
+        shoulders[k] = clavicle - places[carrier], shoulder - clavicle
         arms[k] = body.limb(f"{side}_arm").length
-    clavicles, curves = np.zeros(0, ROW), np.zeros(0)
+    clavicles, curves = np.zeros(0, ROW), np.zeros(0) if limits is None else np.array(limits.curves)
     if limits is not None and all(f"{side}_shoulder" in limits for side in ("left", "right")):
         clavicles = np.ascontiguousarray(limits.packed[[limits.index(f"{s}_shoulder") for s in ("left", "right")]])
-        curves = np.array(limits.curves)
     bend, stretch = _room(body, limits, bends, offsets)
     numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch])
-    return Trunk(offsets, bends, numbers, np.array([chest]), shoulders, arms, clavicles, curves, _slots(body))
+    tracked = list(body.spine).index(roles[chest]) if chest else carrier
+    rows, above = _spine_limits(body, limits)
+    chests = np.array([carrier, tracked])
+    return Trunk(offsets, bends, numbers, chests, shoulders, arms, clavicles, curves, rows, above, _slots(body))
+
+
+def _spine_limits(body: Humanoid, limits: Limits | None) -> tuple[Records, Ints]:
+    """Limits of the spine's joints, and the part below that each is counted from."""
+    names = {joint: role for role, joint in body.roles.items()}
+    rows, above = np.zeros(len(body.spine), ROW), np.full(len(body.spine), -1, dtype=np.int64)
+    below = 0
+    for k, joint in enumerate(body.spine):
+        role = names.get(joint)
+        if k and role is not None:
+            if limits is not None and role in limits:
+                rows[k], above[k] = limits.packed[limits.index(role)], below
+            below = k
+    return rows, above
 
 
 def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -> tuple[float, float]:

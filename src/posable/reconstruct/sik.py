@@ -1,168 +1,179 @@
-"""`SequentialIK`: a whole body from six points, in real time."""
+"""`SequentialIK`: a whole body from six points, or from more or fewer, in real time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..collision.kernels import GROUP, OBSTACLE
-from ..collision.volumes import PACKED
-from ..compute import PosableError, ShapeError, Status
-from ..compute.types import ArrayLike, Floats, Ints
-from ..limb.solve import REPORT
+from ..body.roles import MARKERS
+from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion, Pose
-from .kernels import Figure, Rows, rebuild_rows
-from .model import LIMBS, trunk_of
+from .answers import RebuildAnswer, RebuildMotion
+from .figure import BETWEEN, CHESTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
+from .kernels import rebuild_rows
+from .model import trunk_of
 
 if TYPE_CHECKING:
     from ..body import Humanoid
+    from ..collision import Scene
     from ..limits import Limits
+    from .stream import RebuildStream
 
 BLOCK = 16384  # rows a call of the kernel
+TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
+"""Parts that may be tracked."""
 
-
-@dataclass(frozen=True, eq=False)
-class RebuildAnswer:
-    """Bodies from six points."""
-
-    pose: Pose
-    status: Any
-    """A `Status`, or an int8 array of them: REACHED where all six points are met within 1e-6 m."""
-    residual: Floats
-    """(..., 6) [m] between each of `MARKERS` and its point."""
-
-    @property
-    def ok(self) -> Any:
-        """Whether all six points are met."""
-        return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
-
-
-@dataclass(frozen=True, eq=False)
-class RebuildMotion:
-    """A motion from six moving points."""
-
-    motion: Motion
-    status: Ints
-    """(F,) int8 of `Status`."""
-    residual: Floats
-    """(F, 6) [m]."""
-
-    @property
-    def ok(self) -> Any:
-        """(F,) whether all six points are met."""
-        return self.status == Status.REACHED
+Orientations = Mapping[str, ArrayLike]
 
 
 class SequentialIK:
-    """Rebuilds bodies from pelvis, head, wrists and ankles (Unzueta et al. 2008). Immutable.
+    """Rebuilds bodies from pelvis, head, wrists and ankles (Unzueta et al. 2008), or what else is tracked. Immutable.
 
     Args:
         body: whose body; the points are its joints.
         weights: how much wrists, ankles and the frame before say about where the pelvis faces.
         limits: "body": this body's; None: none.
+        markers: which parts are tracked, in the order of the points: any of `MARKERS`, of elbows and knees
+            ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. What
+            of the six is not among them is guessed: see `missing`.
+        scene: what arms and legs keep out of. Hands and feet stay on their points, except that planes keep them above
+            themselves. As it is now; it must have no meshes.
+        elbows_out: whether arms are turned out of the trunk, hands staying where they are (the paper's section 8).
+        calm: whether pelvis, elbows and knees turn from frame to frame no faster than two turns a second, slower where
+            wrists and ankles contradict each other; what is asked for faster than that is a pop, not a person.
     """
 
     def __init__(
-        self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
+        self,
+        body: Humanoid,
+        weights: Sequence[float] = (1.0, 1.0, 0.0),
+        limits: Limits | str | None = "body",
+        *,
+        markers: Sequence[str] = MARKERS,
+        scene: Scene | None = None,
+        elbows_out: bool = True,
+        calm: bool = True,
     ) -> None:
         given = np.array(weights, dtype=np.float64)
         if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
             raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")
+        if scene is not None and scene.has_meshes:
+            names = ", ".join(thing.name for thing in scene.meshes)
+            raise PosableError(f"the scene has meshes ({names}); expected boxes, spheres, capsules, ellipsoids, planes")
         self.body, self._weights = body, given
-        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits)
-        self._figure = _figure(body, limits)
+        self.markers: tuple[str, ...] = _checked_markers(body, markers)
+        """The parts that are tracked, in the order of the points."""
+        chest = next((role for role in self.markers if role in CHESTS), "")
+        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits, chest)
+        self._figure = figure_of(body, limits, self.markers, scene, elbows_out, calm)
+        self._obstacles = int(np.diff(self._figure.splits[2]).max()) + len(self._figure.around)
 
-    def solve(self, points: ArrayLike) -> RebuildAnswer:
-        """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
-        given = _checked(points)
-        flat = np.ascontiguousarray(given.reshape(-1, 6, 3))
-        parts = [self._rows(flat[first : first + BLOCK]) for first in range(0, max(len(flat), 1), BLOCK)]
-        for rows in parts:
+    def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> RebuildAnswer:
+        """Bodies from points, each alone: none has a frame before it.
+
+        Args:
+            points: (..., M, 3) [m] in the world, in the order of `markers`. A row with one that is no number is INVALID
+                and has the neutral pose.
+            orientations: role to (..., 4), of any of `MARKERS`: how the part is turned in the world, seen from the
+                neutral pose (standing, facing +Z, arms hanging, palms in: the identity). NaN: not known.
+        """
+        given = self._checked(points)
+        shape = given.shape[:-2]
+        flat = np.ascontiguousarray(given.reshape(-1, *given.shape[-2:]))
+        turns = self._turns(orientations, shape)
+        parts = []
+        for first in range(0, max(len(flat), 1), BLOCK):
+            rows = self._rows(flat[first : first + BLOCK], turns[first : first + BLOCK])
             self._rebuild(len(rows.points), rows)
-        return self._answer(parts, given.shape[:-2])
+            parts.append(rows)
+        return self._answer(parts, shape, orientations)
 
-    def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
-        """A motion from points (F, 6, 3), each frame after the one before it."""
-        given = _checked(points)
+    def track(self, points: ArrayLike, fps: float = 60.0, *, orientations: Orientations | None = None) -> RebuildMotion:
+        """A motion from points (F, M, 3), each frame after the one before it: what a `stream` would give.
+
+        Args:
+            points: as for `solve`. One that is no number is bridged, and its frame INVALID.
+            fps: frames a second.
+            orientations: as for `solve`, (F, 4) or (4,) each. One that is lost for a while is held.
+        """
+        given = self._checked(points)
         if given.ndim != 3:
-            raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
-        rows = self._rows(np.ascontiguousarray(given))
-        self._rebuild(1, rows)
-        answer = self._answer([rows], given.shape[:-2])
-        return RebuildMotion(Motion(self.body.skeleton, answer.pose, fps), answer.status, answer.residual)
+            raise ShapeError(f"points have shape {given.shape}; expected (F, {len(self.markers)}, 3)")
+        if not (np.isfinite(fps) and fps > 0.0):
+            raise PosableError(f"fps is {fps}; expected a number above 0")
+        rows = self._rows(np.ascontiguousarray(given), self._turns(orientations, given.shape[:1]))
+        self._rebuild(1, rows, memory_of(1), 1.0 / fps)
+        told = self._answer([rows], given.shape[:1], orientations)
+        motion = Motion(self.body.skeleton, told.pose, fps)
+        return RebuildMotion(motion, told.status, told.residual, told.orientation_residual, told.lost)
 
-    def _rebuild(self, tracks: int, rows: Rows) -> None:
-        """Fill the rows, which are so many tracks of equal length, none with a frame before its first."""
+    def stream(self, fps: float = 60.0) -> RebuildStream:
+        """A body that follows points as they come, for real time; see `RebuildStream.step`."""
+        from .stream import RebuildStream
+
+        return RebuildStream(self, fps)
+
+    def _rebuild(self, tracks: int, rows: Rows, memory: Floats = NOTHING_REMEMBERED, dt: float = 0.0) -> None:
+        """Fill the rows, which are so many tracks of equal length."""
         if len(rows.points):
-            rebuild_rows(tracks, self._weights, self._trunk, self._figure, np.zeros((1, 3)), rows)
+            rebuild_rows(tracks, self._weights, self._trunk, self._figure, memory, dt, rows)
 
-    def _rows(self, points: Floats) -> Rows:
-        n, joints = len(points), len(self.body.skeleton)
-        return Rows(
-            points,
-            np.empty((n, len(self._trunk.slots), 4)),
-            np.empty((n, len(self._trunk.offsets) + 2, 4)),
-            np.empty((n, 3)),
-            np.empty((n, joints, 4)),
-            np.empty((n, joints, 3)),
-            np.empty((n, joints, 4)),
-            np.empty((n, 7)),
-            np.empty((0, joints, 3)),
-            np.empty((n, 6)),
-            np.empty(n, np.int64),
-            np.empty((n, 3)),
-            np.zeros(n, REPORT),
-        )
+    def _rows(self, points: Floats, turns: Floats) -> Rows:
+        return rows_of(self._figure, self._trunk, self._obstacles, points, turns)
 
-    def _answer(self, parts: list[Rows], shape: tuple[int, ...]) -> RebuildAnswer:
+    def _checked(self, points: ArrayLike) -> Floats:
+        given = np.asarray(points, dtype=np.float64)
+        count = len(self.markers)
+        if given.ndim < 2 or given.shape[-2:] != (count, 3):
+            raise ShapeError(
+                f"points have shape {given.shape}; expected (..., {count}, 3) in the order of {', '.join(self.markers)}"
+            )
+        return given
+
+    def _turns(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
+        """(N, 6, 4) with NaN where nothing is known, or no rows."""
+        if not orientations:
+            return np.empty((0, 6, 4))
+        out = np.full((*shape, 6, 4), np.nan)
+        for role, turn in orientations.items():
+            if role not in MARKERS:
+                raise UnknownNameError("part whose orientation is taken", role, MARKERS)
+            q = np.asarray(turn, dtype=np.float64)
+            try:
+                out[..., MARKERS.index(role), :] = q
+            except ValueError:
+                raise ShapeError(
+                    f"orientations of {role!r} have shape {q.shape}; expected {(*shape, 4)} for these points"
+                ) from None
+        return out.reshape(-1, 6, 4)
+
+    def _answer(self, parts: list[Rows], shape: tuple[int, ...], orientations: Orientations | None) -> RebuildAnswer:
         def joined(name: str) -> Any:
-            return np.concatenate([getattr(rows, name) for rows in parts])
+            return getattr(parts[0], name) if len(parts) == 1 else np.concatenate([getattr(r, name) for r in parts])
 
-        joints = len(self.body.skeleton)
+        joints, count = len(self.body.skeleton), len(self.markers)
         pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, joints, 4))
         status = joined("status")
         told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
-        return RebuildAnswer(pose, told, joined("residual").reshape(*shape, 6))
+        turned = {}
+        if orientations:
+            missing = joined("missing").reshape(*shape, 6)
+            turned = {role: missing[..., MARKERS.index(role)] for role in orientations}
+        residual = joined("residual").reshape(*shape, count)
+        return RebuildAnswer(pose, told, residual, turned, np.isinf(residual))
 
 
-def _figure(body: Humanoid, limits: Limits | str | None) -> Figure:
-    limbs = [body.limb(name, limits=limits) for name in LIMBS]
-    most = max(len(limb._bones) for limb in limbs)
-    bones = np.zeros((4, most, *limbs[0]._bones.shape[1:]))
-    for k, limb in enumerate(limbs):
-        if len(limb._bones):
-            bones[k] = np.resize(limb._bones, bones.shape[1:])
-    neutral = body.neutral_pose
-    joints, slots, constants = body._driving
-    rest = [limb.read(neutral).remainders for limb in limbs]
-    return Figure(
-        body.skeleton.packed,
-        joints,
-        np.asarray(body.skeleton.parents),
-        slots,
-        constants,
-        np.ascontiguousarray(neutral.rotations[None]),
-        np.concatenate([limb.packed for limb in limbs]),
-        np.stack([limb._rows for limb in limbs]),
-        limbs[0]._curves,
-        bones,
-        np.concatenate([limb._place for limb in limbs]),
-        np.concatenate([limb._driven for limb in limbs]),
-        np.cumsum([0, *(len(limb._driven) for limb in limbs)]),
-        np.ascontiguousarray(np.concatenate(rest)[None]),
-        np.array([body.roles["hips"], body.roles["head"]]),
-        np.array(neutral.translation),
-        np.zeros(0, PACKED),
-        np.zeros(3, GROUP),
-        np.zeros(0, OBSTACLE),
-    )
-
-
-def _checked(points: ArrayLike) -> Floats:
-    given = np.asarray(points, dtype=np.float64)
-    if given.ndim < 2 or given.shape[-2:] != (6, 3):
-        raise ShapeError(f"points have shape {given.shape}; expected (..., 6, 3) in the order of MARKERS")
-    return given
+def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(markers)
+    for role in names:
+        if role not in TRACKABLE:
+            raise UnknownNameError("part that can be tracked", role, TRACKABLE)
+        body.index(role)
+    if len(set(names)) < len(names) or set(CHESTS) <= set(names):
+        raise PosableError(f"markers are {names}; expected each part once, and one of {' and '.join(CHESTS)}")
+    if not {"hips", "head"} & set(names):
+        raise PosableError(f"markers are {names}; expected the hips or the head among them")
+    return names

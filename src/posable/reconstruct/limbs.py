@@ -1,0 +1,251 @@
+"""Arms and legs of Sequential IK (Unzueta et al. 2008, sections 6 and 8; specification reconstruct, 4.5).
+
+Algorithm 5 says where an elbow points (backwards of the trunk, as the limb hangs and is swung to its target) and a knee
+(forwards), unless its own point is known. The limb solver then searches from that swivel for one inside the limits, in
+which the arm is out of the trunk and of obstacles, so that hands and feet stay on their points. Where no swivel is
+clear, the first inside the limits is taken: points come before collisions.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..body.limb_kernels import frame_of, in_limb, pose_row, swivel_of
+from ..body.obstacles import limb_obstacle_row
+from ..body.place_kernels import CORRECTIONS, EXACT, end_of_chain
+from ..collision.surfaces import PLANE
+from ..compute import kernel
+from ..compute.types import Floats, Quat, Vec3
+from ..limb.solve import REACHED, SEARCH, solve_one
+from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
+from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
+from ..skeleton.forward import offset_of, quat_at, vec_at
+from .figure import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, POLES, Figure, Rows
+from .memory import STRAIGHT, calm_pole, remember
+from .missing import set_vec
+from .spine import knows, vec_at_row
+
+SUNK = 1e-6  # [m]: a sole deeper in the floor than this is turned out of it
+
+
+@kernel
+def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Floats, dt: float) -> int:
+    """Turn a limb to its goal and tell its status."""
+    place = figure.places[limb]
+    if figure.splits[2, limb + 1] > figure.splits[2, limb] or figure.around.shape[0] > 0:
+        first, last = figure.splits[2, limb], figure.splits[2, limb + 1]
+        limb_obstacle_row(
+            i,
+            figure.limbs[limb : limb + 1],
+            figure.places[limb : limb + 1],
+            figure.volumes,
+            figure.own[first:last],
+            figure.around,
+            rows.positions,
+            rows.world,
+            rows.obstacles,
+        )
+    turn, turned = (1.0, 0.0, 0.0, 0.0), knows(i, rows, LEFT_HAND + limb)
+    if turned:
+        turn = quat_at(rows.held, i, LEFT_HAND + limb)
+    status = REACHED
+    for _ in range(2):
+        status = reach_goal(i, t, limb, figure, rows, turn, turned, memory, dt)
+        if limb < 2 or turned or figure.around.shape[0] == 0:
+            break
+        neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+        now = mul(quat_at(rows.world, i, place["end"]), conj(neutral))
+        turn, turned = lifted_foot(i, limb - 2, figure, rows, now)
+        if not turned:
+            break
+    return status
+
+
+@kernel
+def reach_goal(
+    i: int, t: int, limb: int, figure: Figure, rows: Rows, turn: Quat, turned: bool, memory: Floats, dt: float
+) -> int:
+    """Turn a limb to its goal, and its end to a canonical orientation if `turned`; its status.
+
+    In a track an elbow or knee whose swivel changes faster than it may is taken along slowly.
+    """
+    model, place = figure.limbs[limb], figure.places[limb]
+    frame = frame_of(model, place, rows.world, i)
+    base = vec_at(rows.positions, i, place["base"])
+    aim = rotate_inverse(frame, sub(vec_at(rows.goals, i, LEFT_HAND + limb), base))
+    point = vec_at(rows.goals, i, LEFT_ELBOW + limb)
+    if math.isfinite(point[0]):
+        mid = rotate_inverse(frame, sub(point, base))
+    else:
+        back = (model["fw"], -model["fx"], -model["fy"], -model["fz"])  # the trunk's axes, seen from the limb's frame
+        hanging, ahead = rotate(back, (0.0, -1.0, 0.0)), rotate(back, (0.0, 0.0, -1.0 if limb < 2 else 1.0))
+        pole = rotate(between(hanging, aim), ahead)
+        mid = (aim[0] + pole[0], aim[1] + pole[1], aim[2] + pole[2])
+    swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
+    hand = turn
+    if turned:
+        neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+        hand = in_limb(model, frame, mul(turn, neutral), neutral)
+    tracking = dt > 0.0 and memory.shape[0] > 0
+    status = REACHED
+    for attempt in range(2):
+        status = corrected(i, limb, figure, rows, frame, aim, swivel, hand, turned)
+        if not tracking:
+            break
+        mid = rotate_inverse(frame, sub(place_of_joint(i, figure, rows, place["base"], place["mid"]), base))
+        popped = False
+        if attempt == 0 and rows.report[i]["found"] and not math.isfinite(point[0]):
+            popped, mid = calm_pole(t, limb, unit(aim), mid, memory, figure.stance[8, 1] * dt)
+        if not popped:
+            pole = reject(mid, unit(aim))
+            if norm(pole) > STRAIGHT * norm(mid):
+                remember(memory, t, POLES + 3 * limb, unit(pole))
+            break
+        swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
+    return status
+
+
+@kernel
+def corrected(
+    i: int, limb: int, figure: Figure, rows: Rows, frame: Quat, aim: Vec3, swivel: float, hand: Quat, turned: bool
+) -> int:
+    """Turn a limb to an aim in its frame, searching from a swivel [rad]; its status.
+
+    What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
+    """
+    place = figure.places[limb]
+    goal = vec_at(rows.goals, i, LEFT_HAND + limb)
+    before = math.inf
+    for _ in range(CORRECTIONS):
+        turn_limb(i, limb, figure, rows, aim, swivel, hand, turned)
+        end = end_of_chain(i, figure.joints, place, rows.offsets, rows.positions, rows.world)
+        miss = rotate_inverse(frame, sub(goal, end))
+        away = norm(miss)
+        if rows.report[i]["status"] != REACHED or away <= EXACT or away >= before:
+            break
+        before, swivel = away, rows.report[i]["swivel"]
+        aim = (aim[0] + miss[0], aim[1] + miss[1], aim[2] + miss[2])
+    return int(rows.report[i]["status"])
+
+
+@kernel
+def turn_limb(
+    i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, turned: bool
+) -> None:
+    """Solve a limb for an aim in its frame, searching from a swivel [rad], and put it into the pose."""
+    straight = (1.0, 0.0, 0.0, 0.0)
+    count = figure.splits[2, limb + 1] - figure.splits[2, limb] + figure.around.shape[0]
+    values = solve_one(
+        figure.limbs[limb],
+        figure.limits[limb],
+        figure.curves,
+        figure.bones[limb],
+        (
+            figure.links[figure.splits[1, limb] : figure.splits[1, limb + 1]],
+            figure.groups[limb],
+            rows.obstacles[i, :count],
+            0.0,
+        ),
+        (aim, hand, turned),
+        (straight, straight),
+        swivel,
+        SEARCH,
+        rows.report[i],
+    )
+    for k in range(7):
+        rows.values[i, k] = values[k]
+    first, last = figure.splits[0, limb], figure.splits[0, limb + 1]
+    pose_row(
+        i,
+        figure.joints,
+        figure.limbs[limb : limb + 1],
+        figure.places[limb : limb + 1],
+        figure.turned[first:last],
+        rows.values,
+        figure.remainders[:, first:last],
+        rows.world,
+        rows.rotations,
+    )
+
+
+@kernel
+def place_of_joint(i: int, figure: Figure, rows: Rows, base: int, joint: int) -> Vec3:
+    """Where a joint of a limb is [m], from its base joint's place and the orientations of the joints between."""
+    p = vec_at(rows.positions, i, base)
+    j = joint
+    while j != base:
+        parent = figure.joints[j]["parent"]
+        p = add(p, rotate(quat_at(rows.world, i, parent), offset_of(figure.joints, rows.offsets, i, j)))
+        j = parent
+    return p
+
+
+@kernel
+def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
+    """How far hand or foot, and elbow or knee, are from their points [m], and from the orientation asked for [rad]."""
+    place = figure.places[limb]
+    for between_ends in range(2):
+        slot = (LEFT_ELBOW if between_ends else LEFT_HAND) + limb
+        column = figure.tracked[0, slot]
+        if column >= 0:
+            joint = place["mid"] if between_ends else place["end"]
+            at = place_of_joint(i, figure, rows, place["base"], joint)
+            rows.residual[i, column] = norm(sub(at, vec_at(rows.points, i, column)))
+    if rows.missing.shape[0] > 0 and math.isfinite(rows.turns[i, LEFT_HAND + limb, 0]):
+        neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+        turned = mul(quat_at(rows.world, i, place["end"]), conj(neutral))
+        rows.missing[i, LEFT_HAND + limb] = angle_between(turned, quat_at(rows.held, i, LEFT_HAND + limb))
+
+
+@kernel
+def lift_goal(i: int, limb: int, figure: Figure, rows: Rows) -> bool:
+    """Move the goal of a hand or foot out of the planes of the scene; whether it was in one.
+
+    A foot keeps its sole out, turned as it is known to be, else flat.
+    """
+    moved = False
+    for o in range(figure.around.shape[0]):
+        plane = figure.around[o]
+        if plane["kind"] != PLANE:
+            continue
+        n, p = (plane["ex"], plane["ey"], plane["ez"]), (plane["px"], plane["py"], plane["pz"])
+        goal = vec_at(rows.goals, i, LEFT_HAND + limb)
+        height = dot(n, sub(goal, p))
+        if limb >= 2:
+            height -= sole_depth(i, limb - 2, figure, rows, n)
+        if height < 0.0:
+            moved = True
+            set_vec(rows.goals, i, LEFT_HAND + limb, add(goal, scale(n, -height)))
+    return moved
+
+
+@kernel
+def sole_depth(i: int, side: int, figure: Figure, rows: Rows, n: Vec3) -> float:
+    """How far a sole reaches below its ankle along the normal n of a plane [m]."""
+    if not knows(i, rows, LEFT_FOOT + side):
+        return -float(figure.stance[3 + 2 * side, 1])
+    turn, deepest = quat_at(rows.held, i, LEFT_FOOT + side), 0.0
+    for k in range(2):
+        deepest = max(deepest, -dot(n, rotate(turn, vec_at_row(figure.stance, 3 + 2 * side + k))))
+    return deepest
+
+
+@kernel
+def lifted_foot(i: int, side: int, figure: Figure, rows: Rows, turn: Quat) -> tuple[Quat, bool]:
+    """(a foot's canonical orientation, turned so that heel and toes are out of the scene's planes; whether it was)."""
+    ankle, lifted = vec_at(rows.goals, i, LEFT_FOOT + side), False
+    for o in range(figure.around.shape[0]):
+        plane = figure.around[o]
+        if plane["kind"] != PLANE:
+            continue
+        n, p = (plane["ex"], plane["ey"], plane["ez"]), (plane["px"], plane["py"], plane["pz"])
+        high = dot(n, sub(ankle, p))
+        for k in range(2):
+            r = rotate(turn, vec_at_row(figure.stance, 3 + 2 * side + k))
+            size = norm(r)
+            if dot(n, r) + high < -SUNK and size > 0.0:
+                least, now = max(-high / size, -1.0), max(min(dot(n, r) / size, 1.0), -1.0)
+                axis = unit(cross(r, n))
+                turn = mul(axis_angle(axis, math.asin(min(least, 1.0)) - math.asin(now)), turn)
+                lifted = True
+    return turn, lifted

@@ -1,0 +1,63 @@
+"""A body that follows points as they come: `RebuildStream`, the memory of a `SequentialIK`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..body.roles import MARKERS
+from ..compute import PosableError, ShapeError, Status
+from ..compute.types import ArrayLike
+from ..skeleton import Pose
+from .answers import RebuildAnswer
+from .figure import memory_of
+
+if TYPE_CHECKING:
+    from .sik import Orientations, SequentialIK
+
+
+class RebuildStream:
+    """A body over time; made by `SequentialIK.stream`. One stream serves one body, from one thread."""
+
+    def __init__(self, solver: SequentialIK, fps: float) -> None:
+        if not (math.isfinite(fps) and fps > 0.0):
+            raise PosableError(f"fps is {fps}; expected a number above 0")
+        self.solver, self.fps = solver, fps
+        count = len(solver.markers)
+        points = np.empty((1, count, 3))
+        self._plain = solver._rows(points, np.empty((0, 6, 4)))
+        self._turned = solver._rows(points, np.empty((1, 6, 4)))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past: the next step is as the first."""
+        self._memory = memory_of(1)
+
+    def step(
+        self, points: ArrayLike, orientations: Orientations | None = None, dt: float | None = None
+    ) -> RebuildAnswer:
+        """The body for the next points.
+
+        Args:
+            points: (M, 3) [m] in the order of the solver's `markers`; NaN for one that is lost, which is bridged.
+            orientations: role to (4,), as for `SequentialIK.solve`; NaN, or left out, for one that is not known now.
+            dt: [s] since the last step; a frame when not given.
+        """
+        step = 1.0 / self.fps if dt is None else dt
+        if not (math.isfinite(step) and step > 0.0):
+            raise PosableError(f"dt is {dt} s; expected a number above 0")
+        given = np.asarray(points, dtype=np.float64)
+        rows = self._turned if orientations else self._plain
+        if given.shape != rows.points.shape[1:]:
+            raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
+        rows.points[0] = given
+        if orientations:
+            rows.turns[:] = self.solver._turns(orientations, ())
+            rows.missing[:] = np.nan
+        self.solver._rebuild(1, rows, self._memory, step)
+        pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
+        residual = rows.residual[0].copy()
+        turned = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
+        return RebuildAnswer(pose, Status(int(rows.status[0])), residual, turned, np.isinf(residual))

@@ -1,0 +1,191 @@
+"""Bodies over time: lost points, calm elbows and pelvises, streams."""
+
+import numpy as np
+import pytest
+
+import posable as ps
+import posable.math as pm
+from posable.reconstruct import SequentialIK
+from tests.reconstruct.test_inputs import HEAD_AND_HANDS, inside_limits, orientations_of, points_of
+
+FPS = 60.0
+
+
+@pytest.fixture(scope="module")
+def body():
+    return ps.figure()
+
+
+@pytest.fixture(scope="module")
+def solver(body):
+    return SequentialIK(body)
+
+
+@pytest.fixture(scope="module")
+def walk(body):
+    return ps.samples.walk(body)
+
+
+def with_gaps(points, seed, gaps=6, longest=40):
+    """Points lost for some frames each, never in the first one."""
+    rng = np.random.default_rng(seed)
+    out = points.copy()
+    for _ in range(gaps):
+        first, many = rng.integers(1, len(points) - 2), rng.integers(1, longest)
+        out[first : first + many, rng.integers(points.shape[1])] = rng.choice([np.nan, np.inf])
+    return out
+
+
+def fastest(body, motion):
+    """The furthest that any part moves in one frame [m]."""
+    places = body.skeleton.forward(motion.pose).positions
+    return np.linalg.norm(np.diff(places, axis=0), axis=-1).max()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lost_points_are_bridged_flagged_and_nothing_pops(seed, body, solver, walk):
+    points = body.markers(walk.pose)
+    given = with_gaps(points, seed)
+    answer = solver.track(given, fps=walk.fps)
+    lost = ~np.isfinite(given).all(axis=-1)
+    np.testing.assert_array_equal(answer.lost, lost)
+    np.testing.assert_array_equal(answer.status == ps.Status.INVALID, lost.any(axis=-1))
+    assert np.isinf(answer.residual[lost]).all() and np.isfinite(answer.residual[~lost]).all()
+    assert np.isfinite(answer.motion.pose.rotations).all() and inside_limits(body, answer.motion.pose)
+    whole = solver.track(points, fps=walk.fps)
+    assert fastest(body, answer.motion) < 2.0 * fastest(body, whole.motion) + 0.03
+    off = np.linalg.norm(body.markers(answer.motion.pose) - points, axis=-1)
+    assert off.max() < 0.8  # half a stride
+
+
+def test_a_short_gap_is_hardly_seen(body, solver, walk):
+    points = body.markers(walk.pose)
+    given = points.copy()
+    given[40:46, 2] = np.nan
+    off = np.linalg.norm(body.markers(solver.track(given, fps=walk.fps).motion.pose) - points, axis=-1)
+    assert off.max() < 0.15
+    np.testing.assert_array_less(off[46 + 20 :], 1e-6)
+
+
+def test_a_lost_hand_goes_along_with_a_body_that_walks_and_turns(body, solver):
+    points = np.repeat(body.markers(body.neutral_pose)[None], 120, axis=0)
+    turn = pm.axis_angle([0.0, 1.0, 0.0], np.linspace(0.0, 2.0, 120))[:, None]
+    points = pm.rotate(turn, points) + np.linspace(0.0, 1.0, 120)[:, None, None] * [0.0, 0.0, 1.5]
+    given = points.copy()
+    given[10:, 3] = np.nan
+    off = np.linalg.norm(body.markers(solver.track(given).motion.pose) - points, axis=-1)
+    assert off[:, 3].max() < 0.05
+
+
+def test_points_lost_from_the_first_frame_on_are_guessed(body, solver, walk):
+    points = body.markers(walk.pose)
+    points[:30, 2:] = np.nan
+    answer = solver.track(points, fps=walk.fps)
+    assert (answer.status[:30] == ps.Status.INVALID).all()
+    hips = np.linalg.norm(body.markers(answer.motion.pose)[:, :2] - points[:, :2], axis=-1)
+    assert hips.max() < 0.02
+    assert fastest(body, answer.motion) < 0.12
+    points[:30] = np.nan
+    answer = solver.track(points, fps=walk.fps)
+    np.testing.assert_array_equal(answer.motion.pose.rotations[:30], np.tile(body.neutral_pose.rotations, (30, 1, 1)))
+    assert (answer.status[:30] == ps.Status.INVALID).all() and answer.ok[40:].any()
+
+
+def test_everything_lost_holds_the_body(body, solver, walk):
+    points = body.markers(walk.pose)
+    points[50:] = np.nan
+    answer = solver.track(points, fps=walk.fps)
+    assert (answer.status[50:] == ps.Status.INVALID).all()
+    places = body.skeleton.forward(answer.motion.pose).positions
+    np.testing.assert_allclose(places[-1], places[-2], atol=1e-3)
+    assert fastest(body, answer.motion[49:]) < 0.1
+
+
+@pytest.mark.parametrize("markers", [ps.MARKERS, HEAD_AND_HANDS])
+def test_a_stream_gives_what_a_track_gives(markers, body, walk):
+    solver = SequentialIK(body, (0.1, 0.1, 1.0), markers=markers)
+    points = with_gaps(points_of(body, walk.pose, markers), 3)
+    turns = orientations_of(body, walk.pose, ("head", "left_hand"))
+    turns["head"][20:30] = np.nan
+    tracked = solver.track(points, fps=walk.fps, orientations=turns)
+    stream = solver.stream(fps=walk.fps)
+    for again in range(2):
+        steps = [stream.step(p, {r: q[k] for r, q in turns.items()}) for k, p in enumerate(points)]
+        np.testing.assert_array_equal(np.stack([s.pose.rotations for s in steps]), tracked.motion.pose.rotations)
+        np.testing.assert_array_equal(np.stack([s.residual for s in steps]), tracked.residual)
+        np.testing.assert_array_equal([int(s.status) for s in steps], tracked.status)
+        np.testing.assert_array_equal(np.stack([s.lost for s in steps]), tracked.lost)
+        stream.reset()
+        assert again or steps[0].pose is not steps[1].pose
+
+
+def test_the_pelvis_does_not_flip_where_wrists_and_ankles_cancel(body, solver):
+    standing = body.markers(body.neutral_pose)
+    points = np.repeat(standing[None], 240, axis=0)
+    sweep = np.sin(np.linspace(0.0, 6.0 * np.pi, 240)) * 0.02
+    points[:, 2:4] = points[:, [3, 2]]  # crossed wrists say the opposite of the ankles
+    points[:, 2, 2] += sweep
+    points[0] = standing
+    hips = body.index("hips")
+
+    def quickest(calm):
+        turns = SequentialIK(body, calm=calm).track(points, fps=FPS).motion.pose.rotations[:, hips]
+        return pm.angle(turns[1:-1], turns[2:]).max()
+
+    assert quickest(True) < 0.25 and quickest(False) > 1.0
+
+
+def test_an_elbow_does_not_flip_while_its_hand_passes_overhead(body):
+    points = np.repeat(body.markers(body.neutral_pose)[None], 120, axis=0)
+    shoulder = body.skeleton.forward(body.neutral_pose).positions[body.index("left_upper_arm")]
+    angle = np.linspace(-0.3, 0.3, 120)
+    reach = 0.8 * body.limb("left_arm").length
+    points[:, 2] = shoulder + reach * np.stack([0.02 * np.cos(40 * angle), np.cos(angle), np.sin(angle)], axis=-1)
+
+    def elbow(calm):
+        answer = SequentialIK(body, calm=calm, limits=None, elbows_out=False).track(points, fps=FPS)
+        assert answer.residual[:, 2].max() < 1e-6
+        places = points_of(body, answer.motion.pose, ("left_lower_arm",))[:, 0]
+        return np.linalg.norm(np.diff(places, axis=0), axis=-1).max()
+
+    assert elbow(True) < 0.5 * elbow(False)
+    assert elbow(True) < 0.06
+
+
+def test_feet_that_nobody_tracks_step_after_the_body_and_stand_in_between(body):
+    head = body.markers(body.neutral_pose)[1:4]
+    way = np.linspace(0.0, 3.0, 300)[:, None, None] * [0.0, 0.0, 1.0]
+    answer = SequentialIK(body, markers=HEAD_AND_HANDS).track(head + way, fps=FPS)
+    feet = points_of(body, answer.motion.pose, ("left_foot", "right_foot"))
+    speed = np.linalg.norm(np.diff(feet, axis=0), axis=-1) * FPS
+    assert (speed < 0.4).mean() > 0.4 and speed.max() < 6.0
+    assert ((speed < 0.4).any(axis=-1)).mean() > 0.9  # one foot stands nearly always
+    assert np.abs(feet[-1, :, 2] - 3.0).max() < 0.5 and feet[..., 1].min() > 0.0
+    still = SequentialIK(body, markers=HEAD_AND_HANDS).track(np.repeat(head[None], 60, axis=0))
+    places = body.skeleton.forward(still.motion.pose).positions
+    np.testing.assert_allclose(places, np.broadcast_to(places[:1], places.shape), atol=1e-9)
+
+
+def test_a_lost_orientation_is_held_and_eased_back(body, solver, walk):
+    points = body.markers(walk.pose)
+    turns = {"head": np.tile(pm.axis_angle([0.0, 1.0, 0.0], 0.5), (len(points), 1))}
+    turns["head"][40:60] = np.nan
+    answer = solver.track(points, fps=walk.fps, orientations=turns)
+    frames = body.skeleton.forward(answer.motion.pose)
+    head = body.canonical_orientation(frames, body.index("head"))
+    assert pm.angle(head[1:], head[:-1]).max() < 0.1
+    assert np.isnan(answer.orientation_residual["head"][40:60]).all()
+    assert answer.orientation_residual["head"][80:].max() < 1e-6
+
+
+def test_wrong_times_say_what_is_wrong(solver, body):
+    points = body.markers(body.neutral_pose)
+    for wrong in (0.0, -1.0, np.nan):
+        with pytest.raises(ps.PosableError, match="fps"):
+            solver.stream(fps=wrong)
+        with pytest.raises(ps.PosableError, match="fps"):
+            solver.track(points[None], fps=wrong)
+        with pytest.raises(ps.PosableError, match="dt"):
+            solver.stream().step(points, dt=wrong)
+    with pytest.raises(ps.ShapeError, match=r"\(6, 3\)"):
+        solver.stream().step(points[:5])
