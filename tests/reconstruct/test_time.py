@@ -178,6 +178,58 @@ def test_a_lost_orientation_is_held_and_eased_back(body, solver, walk):
     assert answer.orientation_residual["head"][80:].max() < 1e-6
 
 
+def jitter(points):
+    return np.linalg.norm(np.diff(points, 2, axis=0), axis=-1).mean()
+
+
+def test_smoothing_takes_noise_out_without_lag(body, solver, walk):
+    points = body.markers(walk.pose)
+    noisy = points + np.random.default_rng(1).normal(size=points.shape) * 0.005
+    noisy[60:66, 3] = np.nan
+    plain, smooth = (solver.track(noisy, fps=walk.fps, smoothing=s) for s in (None, 0.02))
+    assert jitter(body.markers(smooth.motion.pose)) < 0.5 * jitter(body.markers(plain.motion.pose))
+    np.testing.assert_array_equal(plain.points, noisy)
+    np.testing.assert_array_equal(smooth.lost, plain.lost)
+    seen = np.isfinite(smooth.points)
+    met = np.linalg.norm(body.markers(smooth.motion.pose) - smooth.points, axis=-1)
+    np.testing.assert_allclose(met[~smooth.lost], smooth.residual[~smooth.lost], atol=1e-9)
+    lags = [np.nanmean(np.abs(np.roll(smooth.points, k, axis=0) - points)[5:-5][seen[5:-5]]) for k in (-1, 0, 1)]
+    assert lags[1] == min(lags)
+    turns = {"head": pm.normalize(np.random.default_rng(2).normal([1, 0, 0, 0], 0.03, (len(points), 4)))}
+    turns["head"][::2] *= -1.0
+    told = solver.track(noisy, fps=walk.fps, smoothing=0.05, orientations=turns)
+    head = body.canonical_orientation(body.skeleton.forward(told.motion.pose), body.index("head"))
+    assert pm.angle(head[30:-30], [1.0, 0.0, 0.0, 0.0]).max() < 0.05
+
+
+def test_a_smoothing_stream_is_quiet_at_rest_and_quick_in_motion(body, solver, walk):
+    still = np.repeat(body.markers(body.neutral_pose)[None], 200, axis=0)
+    still = still + np.random.default_rng(3).normal(size=still.shape) * 0.003
+    stream = solver.stream(smoothing=0.1)
+    steps = np.stack([stream.step(p).points for p in still])
+    assert jitter(steps[30:]) < 0.3 * jitter(still[30:])
+    points = body.markers(walk.pose)
+    stream.reset()
+    moving = np.stack([stream.step(p).points for p in points])
+    assert np.linalg.norm(moving - points, axis=-1).max() < 0.05
+
+
+def test_locked_feet_stand_still_and_nothing_pops(body, solver, walk):
+    points = body.markers(walk.pose)
+    noisy = points + np.random.default_rng(4).normal(size=points.shape) * 0.003
+    free, locked = (solver.track(noisy, fps=walk.fps, lock_feet=lock) for lock in (False, True))
+    still = [(np.diff(a.points[:, 4:], axis=0) == 0.0).all(axis=-1) for a in (free, locked)]
+    assert still[1].mean() > 0.25 and not still[0].any()
+    met = np.linalg.norm(body.markers(locked.motion.pose) - locked.points, axis=-1)
+    np.testing.assert_allclose(met, locked.residual, atol=1e-9)
+    steps = [np.linalg.norm(np.diff(a.points, axis=0), axis=-1).max() for a in (free, locked)]
+    assert steps[1] < 1.2 * steps[0]
+    assert fastest(body, locked.motion) < 1.6 * fastest(body, free.motion)  # knees of stretched legs are quick
+    assert np.linalg.norm(locked.points - noisy, axis=-1).max() < 0.09
+    stream = solver.stream(fps=walk.fps, lock_feet=True)
+    np.testing.assert_array_equal(np.stack([stream.step(p).points for p in noisy]), locked.points)
+
+
 def test_wrong_times_say_what_is_wrong(solver, body):
     points = body.markers(body.neutral_pose)
     for wrong in (0.0, -1.0, np.nan):
@@ -187,5 +239,7 @@ def test_wrong_times_say_what_is_wrong(solver, body):
             solver.track(points[None], fps=wrong)
         with pytest.raises(ps.PosableError, match="dt"):
             solver.stream().step(points, dt=wrong)
+    with pytest.raises(ps.PosableError, match="smoothing"):
+        solver.stream(smoothing=-1.0)
     with pytest.raises(ps.ShapeError, match=r"\(6, 3\)"):
         solver.stream().step(points[:5])

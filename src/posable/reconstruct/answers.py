@@ -23,8 +23,10 @@ class RebuildAnswer:
     """(..., M) [m] between each of the solver's `markers` and its point; infinite for one that is no number."""
     orientation_residual: dict[str, Floats] = field(default_factory=dict)
     """Role to (...) [rad] between the orientation asked for and had; NaN where it was not known."""
-    lost: Any = False
+    lost: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     """(..., M) which points were no numbers."""
+    points: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    """(..., M, 3) [m] what the body was asked to meet: as given, or steadied where a stream does that."""
 
     @property
     def ok(self) -> Any:
@@ -40,11 +42,13 @@ class RebuildMotion:
     status: Ints
     """(F,) int8 of `Status`: REACHED where all points are met within 1e-6 m, INVALID where one was lost."""
     residual: Floats
-    """(F, M) [m] between each of the solver's `markers` and its point as given; infinite for one that is lost."""
+    """(F, M) [m] between each of the solver's `markers` and its point (of `points`); infinite for one that is lost."""
     orientation_residual: dict[str, Floats]
     """Role to (F,) [rad] between the orientation asked for and had; NaN where it was not known."""
     lost: Bools
     """(F, M) which points were no numbers and were bridged."""
+    points: Floats
+    """(F, M, 3) [m] what the body was asked to meet: as given, or smoothed and with locked feet."""
 
     @property
     def ok(self) -> Any:

@@ -15,6 +15,7 @@ from .answers import RebuildAnswer, RebuildMotion
 from .figure import BETWEEN, CHESTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
 from .kernels import rebuild_rows
 from .model import trunk_of
+from .steadying import FootLock, checked_smoothing, smoothed, smoothed_turns
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -91,30 +92,54 @@ class SequentialIK:
             parts.append(rows)
         return self._answer(parts, shape, orientations)
 
-    def track(self, points: ArrayLike, fps: float = 60.0, *, orientations: Orientations | None = None) -> RebuildMotion:
-        """A motion from points (F, M, 3), each frame after the one before it: what a `stream` would give.
+    def track(
+        self,
+        points: ArrayLike,
+        fps: float = 60.0,
+        *,
+        orientations: Orientations | None = None,
+        smoothing: float | None = None,
+        lock_feet: bool = False,
+    ) -> RebuildMotion:
+        """A motion from points (F, M, 3), each frame after the one before it.
 
         Args:
             points: as for `solve`. One that is no number is bridged, and its frame INVALID.
             fps: frames a second.
             orientations: as for `solve`, (F, 4) or (4,) each. One that is lost for a while is held.
+            smoothing: what is faster than this [s] is smoothed out of points and orientations, without lag.
+            lock_feet: whether feet that stand are held where they came to stand.
         """
         given = self._checked(points)
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, {len(self.markers)}, 3)")
         if not (np.isfinite(fps) and fps > 0.0):
             raise PosableError(f"fps is {fps}; expected a number above 0")
-        rows = self._rows(np.ascontiguousarray(given), self._turns(orientations, given.shape[:1]))
+        asked, turns = np.ascontiguousarray(given), self._turns(orientations, given.shape[:1])
+        seconds = checked_smoothing(smoothing)
+        if seconds is not None:
+            asked, turns = smoothed(asked, fps, seconds), smoothed_turns(turns, fps, seconds)
+        if lock_feet:
+            lock = FootLock(self.markers, self.body.leg_length)
+            asked = np.array([lock.step(frame, 1.0 / fps) for frame in asked]).reshape(given.shape)
+        rows = self._rows(asked, turns)
         self._rebuild(1, rows, memory_of(1), 1.0 / fps)
         told = self._answer([rows], given.shape[:1], orientations)
         motion = Motion(self.body.skeleton, told.pose, fps)
-        return RebuildMotion(motion, told.status, told.residual, told.orientation_residual, told.lost)
+        return RebuildMotion(motion, told.status, told.residual, told.orientation_residual, told.lost, asked)
 
-    def stream(self, fps: float = 60.0) -> RebuildStream:
-        """A body that follows points as they come, for real time; see `RebuildStream.step`."""
+    def stream(self, fps: float = 60.0, *, smoothing: float | None = None, lock_feet: bool = False) -> RebuildStream:
+        """A body that follows points as they come, for real time.
+
+        Args:
+            fps: frames a second, where `step` is not told the time since the last one.
+            smoothing: the time constant [s] of a One-Euro filter: what hardly moves is smoothed and lags by about as
+                much, what moves fast is not.
+            lock_feet: as for `track`.
+        """
         from .stream import RebuildStream
 
-        return RebuildStream(self, fps)
+        return RebuildStream(self, fps, smoothing, lock_feet)
 
     def _rebuild(self, tracks: int, rows: Rows, memory: Floats = NOTHING_REMEMBERED, dt: float = 0.0) -> None:
         """Fill the rows, which are so many tracks of equal length."""
@@ -163,7 +188,8 @@ class SequentialIK:
             missing = joined("missing").reshape(*shape, 6)
             turned = {role: missing[..., MARKERS.index(role)] for role in orientations}
         residual = joined("residual").reshape(*shape, count)
-        return RebuildAnswer(pose, told, residual, turned, np.isinf(residual))
+        asked = joined("points").reshape(*shape, count, 3)
+        return RebuildAnswer(pose, told, residual, turned, np.isinf(residual), asked)
 
 
 def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:

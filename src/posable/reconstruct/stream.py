@@ -13,6 +13,7 @@ from ..compute.types import ArrayLike
 from ..skeleton import Pose
 from .answers import RebuildAnswer
 from .figure import memory_of
+from .steadying import FootLock, OneEuro, checked_smoothing
 
 if TYPE_CHECKING:
     from .sik import Orientations, SequentialIK
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class RebuildStream:
     """A body over time; made by `SequentialIK.stream`. One stream serves one body, from one thread."""
 
-    def __init__(self, solver: SequentialIK, fps: float) -> None:
+    def __init__(self, solver: SequentialIK, fps: float, smoothing: float | None, lock_feet: bool) -> None:
         if not (math.isfinite(fps) and fps > 0.0):
             raise PosableError(f"fps is {fps}; expected a number above 0")
         self.solver, self.fps = solver, fps
@@ -29,11 +30,18 @@ class RebuildStream:
         points = np.empty((1, count, 3))
         self._plain = solver._rows(points, np.empty((0, 6, 4)))
         self._turned = solver._rows(points, np.empty((1, 6, 4)))
+        seconds = checked_smoothing(smoothing)
+        self._smooth = None if seconds is None else OneEuro(seconds, solver.body.height)
+        self._smooth_turns = None if seconds is None else OneEuro(seconds, 1.0, turns=True)
+        self._lock = FootLock(solver.markers, solver.body.leg_length) if lock_feet else None
         self.reset()
 
     def reset(self) -> None:
         """Forget the past: the next step is as the first."""
         self._memory = memory_of(1)
+        for part in (self._smooth, self._smooth_turns, self._lock):
+            if part is not None:
+                part.reset()
 
     def step(
         self, points: ArrayLike, orientations: Orientations | None = None, dt: float | None = None
@@ -52,12 +60,17 @@ class RebuildStream:
         rows = self._turned if orientations else self._plain
         if given.shape != rows.points.shape[1:]:
             raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
-        rows.points[0] = given
+        if self._smooth is not None:
+            given = self._smooth.step(np.where(np.isfinite(given), given, np.nan), step)
+        rows.points[0] = given if self._lock is None else self._lock.step(given, step)
         if orientations:
-            rows.turns[:] = self.solver._turns(orientations, ())
+            turns = self.solver._turns(orientations, ())
+            rows.turns[:] = turns if self._smooth_turns is None else self._smooth_turns.step(turns, step)
             rows.missing[:] = np.nan
         self.solver._rebuild(1, rows, self._memory, step)
         pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
         residual = rows.residual[0].copy()
         turned = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
-        return RebuildAnswer(pose, Status(int(rows.status[0])), residual, turned, np.isinf(residual))
+        return RebuildAnswer(
+            pose, Status(int(rows.status[0])), residual, turned, np.isinf(residual), rows.points[0].copy()
+        )
