@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from posable.body import figure, samples
 from posable.evaluate import method_names
 from posable.reconstruct import SequentialIK
 from posable.studio import Studio
@@ -24,6 +25,8 @@ class WithoutLimits(SequentialIK):
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
+    body = figure()
+    WithoutLimits(body).track(body.markers(samples.walk(body).pose)[:2])  # compiles here, where nobody waits for it
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rebuild, "method_names", lambda: (*method_names(), FREE))
         with Studio(port=0, open_browser=False) as running:
