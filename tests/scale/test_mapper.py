@@ -189,8 +189,7 @@ def test_a_block_of_the_users_own_says_who_works():
     assert told.workers == 2 and os.getpid() not in {result[1] for result in told.results}
 
 
-def test_forked_processes_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("JOBLIB_START_METHOD", "fork")
+def test_forked_processes_are_refused():
     with joblib.parallel_config("multiprocessing", n_jobs=2), pytest.raises(ps.PosableError, match="forks"):
         run(jobs.threads, range(4))
 

@@ -10,8 +10,6 @@ rule 10). joblib's own processes and dask's are started afresh. Each runs compil
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import threading
 import traceback
 from collections import deque
@@ -81,6 +79,7 @@ class Crew:
             backend, _ = joblib.parallel.get_active_backend()
             self.workers = int(joblib.effective_n_jobs(config["n_jobs"]))
         self.streams = bool(getattr(backend, "supports_return_generator", False))
+        self._pool: Any = None
 
     def outcomes(
         self, function: Callable[..., Any], settings: dict[str, Any], tasks: Sequence[Task]
@@ -98,6 +97,7 @@ class Crew:
                     yield outcome
             except Exception as error:  # not the function's: `work` keeps those
                 under_way = handing.stop()
+                self.close()
                 self._check_there(error)
                 for task in under_way:
                     yield self._alone(call(function, settings, task), task)
@@ -107,6 +107,7 @@ class Crew:
             (outcome,) = self._parallel(batch_size=1)([call])
             return outcome  # type: ignore[no-any-return]
         except Exception as error:
+            self.close()
             self._check_there(error)
             told = str(error).strip().splitlines() or [""]
             return Outcome(task.index, None, f"its process died or could not answer: {type(error).__name__}: {told[0]}")
@@ -115,11 +116,22 @@ class Crew:
         if not self._alive():
             raise PosableError("the engine is gone; with a store, run it again: what was done is kept") from error
 
+    def close(self) -> None:
+        """Let the processes go."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
     def _parallel(self, **options: Any) -> Any:
+        """A joblib call; where results do not stream, calls are short and share processes, which take ray seconds."""
         import joblib
 
         with joblib.parallel_config(**self._config):
-            return joblib.Parallel(return_as="generator_unordered" if self.streams else "list", **options)
+            if self.streams:
+                return joblib.Parallel(return_as="generator_unordered", **options)
+            if self._pool is None:
+                self._pool = joblib.Parallel(return_as="list").__enter__()
+            return self._pool
 
 
 class _Handing:
@@ -159,6 +171,15 @@ def crew_of(engine: str | None, workers: int | None) -> Iterator[Crew]:
     require("joblib", "scale")
     if workers is not None and workers < 1:
         raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
+    with _opened(engine, workers) as crew:
+        try:
+            yield crew
+        finally:
+            crew.close()
+
+
+@contextmanager
+def _opened(engine: str | None, workers: int | None) -> Iterator[Crew]:
     kind, apart, address = (engine or "").partition("://")
     if engine is None or engine == "local":
         yield Crew(_local(workers) if engine == "local" else _of_the_block(workers))
@@ -183,11 +204,10 @@ def _of_the_block(workers: int | None) -> dict[str, Any]:
     name = type(backend).__name__
     if name == "LokyBackend":
         return _local(workers or (jobs if jobs != 1 else None))
-    method = os.environ.get("JOBLIB_START_METHOD", "").strip() or None
-    if name == "MultiprocessingBackend" and multiprocessing.get_context(method).get_start_method() == "fork":
+    if name == "MultiprocessingBackend":
         raise PosableError(
             "joblib's multiprocessing backend forks, and compiled code may hang in a forked process; "
-            "expected loky, threading, dask or ray, or JOBLIB_START_METHOD=spawn"
+            "expected loky, threading, dask or ray"
         )
     if name == "DaskDistributedBackend":
         from .dask_backend import TellingDask
