@@ -171,6 +171,15 @@ def use_reconstruct() -> None:
     ps.SequentialIK(body, scene=scene).solve(points, {"head": [1.0, 0.0, 0.0, 0.0]})
 
 
+def use_express() -> None:
+    import posable as ps
+
+    chain = ps.Chain.from_axes("YXXZY")
+    rng = np.random.default_rng(5)
+    ps.ERIK(chain).solve(rng.uniform(-1, 1, (ROWS, 5)), rng.normal(size=(ROWS, 4)))
+    ps.MotionFilter(3, 20, 200).run(rng.uniform(-1, 1, (ROWS, 2)))
+
+
 USES = [
     use_formats,
     use_math,
@@ -182,6 +191,7 @@ USES = [
     use_body,
     use_reach,
     use_reconstruct,
+    use_express,
 ]
 
 

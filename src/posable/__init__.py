@@ -28,6 +28,7 @@ _HOMES = {
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
     "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
     "reconstruct": ["SequentialIK"],
+    "express": ["ERIK", "Chain", "MotionFilter"],
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure, samples
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
+    from .express import ERIK, Chain, MotionFilter
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits

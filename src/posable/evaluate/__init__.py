@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 from .picture import portrait, save_picture, strip
 
 if TYPE_CHECKING:
+    from .express import ExpressRow, evaluate_block, evaluate_express, evaluate_tracks, express_table
     from .methods import find_method, method_names
     from .reconstruct import Evaluation, evaluate_clip, evaluate_reconstruct
 
 __all__ = [
     "Evaluation",
+    "ExpressRow",
+    "evaluate_block",
     "evaluate_clip",
+    "evaluate_express",
     "evaluate_reconstruct",
+    "evaluate_tracks",
+    "express_table",
     "find_method",
     "method_names",
     "portrait",
@@ -22,6 +28,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "express": ("ExpressRow", "evaluate_block", "evaluate_express", "evaluate_tracks", "express_table"),
     "reconstruct": ("Evaluation", "evaluate_clip", "evaluate_reconstruct"),
     "methods": ("find_method", "method_names"),
 }

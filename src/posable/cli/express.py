@@ -1,0 +1,166 @@
+"""`posable express`: a chain, a posture and a path of targets to joint angles."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from ..compute import FormatError, PosableError, atomic_write
+from ..compute.types import Floats
+from .output import JsonOption, say, show_facts, write_json
+
+if TYPE_CHECKING:
+    from ..express import Chain, ErikTrack
+
+COLUMNS = {
+    ("qw", "qx", "qy", "qz"): "orientations",
+    ("dx", "dy", "dz"): "directions",
+    ("x", "y", "z"): "look_at",
+}
+"""What a file of targets may hold, by its first line."""
+MOST_ROWS = 1_000_000
+
+
+def express(
+    chain: Annotated[str, typer.Argument(metavar="CHAIN", help="A to G of the paper, axes as YXXZY, or a URDF file.")],
+    targets: Annotated[
+        Path,
+        typer.Argument(help="CSV, a line a frame: qw,qx,qy,qz (orientation), dx,dy,dz (direction) or x,y,z (look at)."),
+    ],
+    output: Annotated[Path, typer.Argument(help="Angles as .csv or .json, or a motion: .bvh, .glb, .npz.")],
+    posture: Annotated[
+        str | None, typer.Option(metavar="A,B,...|FILE", help="Radians, one a joint; or a CSV, a line a frame.")
+    ] = None,
+    base: Annotated[str | None, typer.Option(help="Link of a robot that stands still.")] = None,
+    tip: Annotated[str | None, typer.Option(help="Link of a robot that points.")] = None,
+    limits: Annotated[str, typer.Option(metavar="LOW,HIGH", help="Radians, for axes.")] = "-1.5708,1.5708",
+    method: Annotated[str, typer.Option(help="best, erik, simple or ccd.")] = "best",
+    fps: Annotated[float, typer.Option(help="Frames a second.")] = 60.0,
+    smooth: Annotated[
+        str | None, typer.Option(metavar="V,A,J", help="Limits on speed, acceleration and jerk of the result.")
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Hold a posture while aiming: joint angles for a path of targets, each frame continuing from the one before."""
+    from ..express import ERIK, MotionFilter
+
+    made = chain_of(chain, base, tip, limits)
+    kind, goals = read_targets(targets)
+    held = made.zero if posture is None else _posture(posture, made, len(goals))
+    options: dict[str, Any] = {kind: goals}
+    found = ERIK(made, method).track(held, fps=fps, **options)
+    angles = found.angles
+    if smooth is not None:
+        velocity, acceleration, jerk = _numbers("--smooth", smooth, 3)
+        # A joint without ends has no range to keep to.
+        ends = made.limits if np.isfinite(made.limits).all() else None
+        angles = MotionFilter(velocity, acceleration, jerk, fps=fps, range=ends).run(angles)
+    _write(output, made, angles, found, fps)
+    facts = {
+        "chain": chain,
+        "joints": list(made.names),
+        "frames": len(angles),
+        "reached": float(np.mean(found.ok)),
+        "error": float(np.mean(found.error)),
+        "worst_error": float(np.max(found.error, initial=0.0)),
+        "leaps": int(found.jumped.sum()),
+    }
+    if not write_json(json, facts):
+        show_facts(str(output), facts)
+        if smooth is not None:
+            say("the errors are those of the answers, before they were smoothed")
+
+
+def chain_of(name: str, base: str | None, tip: str | None, limits: str) -> Chain:
+    """A chain by letter, by axes, or from a file."""
+    from ..express import SKELETONS, Chain
+
+    if name in SKELETONS:
+        return SKELETONS[name]
+    if name.lower().endswith(".urdf"):
+        return Chain.from_urdf(Path(name), base, tip)
+    if set(name.upper()) <= set("XYZ"):
+        return Chain.from_axes(name, limits=_numbers("--limits", limits, 2))
+    raise PosableError(f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a .urdf file")
+
+
+def read_targets(path: Path) -> tuple[str, Floats]:
+    """(what the targets are, (F, 3) or (F, 4)) of a CSV file."""
+    names, rows = _read_csv(path)
+    for columns, kind in COLUMNS.items():
+        if set(columns) <= set(names):
+            return kind, rows[:, [names.index(column) for column in columns]]
+    expected = " or ".join(",".join(columns) for columns in COLUMNS)
+    raise FormatError(path, f"its columns are {','.join(names)}; expected {expected}", "line 1")
+
+
+def _posture(text: str, chain: Chain, frames: int) -> Floats:
+    if Path(text).suffix.lower() != ".csv":
+        return np.array(_numbers("--posture", text, len(chain)))
+    names, rows = _read_csv(Path(text))
+    missing = [name for name in chain.names if name not in names]
+    if missing:
+        raise FormatError(text, f"it has no column for {', '.join(missing[:5])}", "line 1")
+    if len(rows) not in (1, frames):
+        raise FormatError(text, f"{len(rows)} postures for {frames} targets; expected one, or as many")
+    return rows[:, [names.index(name) for name in chain.names]]
+
+
+def _read_csv(path: Path) -> tuple[list[str], Floats]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            lines = csv.reader(file)
+            names = [name.strip() for name in next(lines, [])]
+            rows: list[list[float]] = []
+            for number, line in enumerate(lines, start=2):
+                if not line:
+                    continue
+                if len(line) != len(names):
+                    raise FormatError(path, f"{len(line)} values under {len(names)} columns", f"line {number}")
+                if len(rows) >= MOST_ROWS:
+                    raise FormatError(path, f"more than {MOST_ROWS} lines", f"line {number}")
+                rows.append([_number(path, value, number) for value in line])
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise FormatError(path, f"not a CSV file: {error}") from error
+    if not names or not rows:
+        raise FormatError(path, "it has no lines of numbers under a line of names")
+    return names, np.array(rows)
+
+
+def _number(path: Path, text: str, line: int) -> float:
+    try:
+        return float(text) if text.strip() else math.nan  # an empty field is a frame without a target
+    except ValueError:
+        raise FormatError(path, f"{text!r} is no number", f"line {line}") from None
+
+
+def _numbers(option: str, text: str, count: int) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+        raise PosableError(f"{option} is {text!r}; expected {count} numbers with commas between")
+    return numbers
+
+
+def _write(path: Path, chain: Chain, angles: Floats, found: ErikTrack, fps: float) -> None:
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["time", *chain.names])
+            writer.writerows([repr(f / fps), *map(repr, row)] for f, row in enumerate(angles.tolist()))
+    elif suffix == ".json":
+        facts = {"fps": fps, "joints": list(chain.names), "angles": angles.tolist(), "error": found.error.tolist()}
+        write_json(path, facts)
+    else:
+        from ..formats import save
+        from ..skeleton import Motion
+
+        save(Motion(chain.skeleton, chain.pose(angles), fps), path)

@@ -1,0 +1,314 @@
+"""How well methods hold a posture while aiming: the evaluation of Ribeiro 2019, section 4 (Tables 8 and 9).
+
+Postures sweep the range of every joint but a twister at either end, orientations three angles over a whole turn
+(Figs. 7 to 9). A sample is a random pair of the two grids; sample i is drawn from `default_rng([seed, i])`, so that
+blocks may be computed by anybody and put together in order. `evaluate_block` is one block as plain numbers and arrays,
+for `posable.scale.run`; `evaluate_express` does all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import math as pm
+from ..compute import PosableError, UnknownNameError
+from ..compute.types import Floats
+from ..express import ERIK, SKELETONS, Chain
+from .express_dls import combined, dls, shape_weights
+
+VALUES = {"A": 33, "B": 19, "C": 15, "D": 15, "E": 15, "F": 9, "G": 5}
+"""Values a joint of the posture grids."""
+ANGLES = 19
+"""Values of each of a target's angles."""
+METHODS = ("best", "erik", "simple", "ccd", "dls100", "dls200", "dls400")
+ORDERS = ("YXY", "YXZ")
+BINS = np.linspace(0.0, 1.2, 241)
+"""Edges of the histograms (Figs. 10 to 13)."""
+HOPELESS = 0.12
+"""Orientation error, three times the threshold: samples that DLS without a posture leaves above it are passed over."""
+PAPER_ITERATIONS = {"A": 4.14, "B": 3.42, "C": 2.31, "D": 2.02, "E": 1.93, "F": 1.61, "G": 1.35}
+PAPER_C = {
+    "erik": (0.026614, 0.005819, 0.020795),
+    "dls100": (0.087067, 0.052744, 0.034323),
+    "dls200": (0.086973, 0.052652, 0.034321),
+    "dls400": (0.086831, 0.052523, 0.034308),
+}
+"""Table 9: combined, orientation, weighted posture."""
+
+
+def drawn(skeleton: str, seed: int, first: int, end: int, order: str = "YXY") -> tuple[Chain, Floats, Floats]:
+    """(chain, postures (n, N), orientations (n, 4)) of samples first to end - 1 of a seed."""
+    chain = _known(skeleton)
+    if order not in ORDERS:
+        raise UnknownNameError("order of a target's angles", order, ORDERS)
+    grid = np.linspace(chain.lower[0], chain.upper[0], VALUES[skeleton])
+    turns = np.linspace(-math.pi, math.pi, ANGLES)
+    postures, angles = np.zeros((end - first, len(chain))), np.empty((end - first, 3))
+    for row, i in enumerate(range(first, end)):
+        rng = np.random.default_rng([seed, i])
+        postures[row, 1:-1] = grid[rng.integers(0, len(grid), len(chain) - 2)]
+        angles[row] = turns[rng.integers(0, ANGLES, 3)]
+    return chain, postures, composed(angles, order)
+
+
+def swept(
+    skeleton: str, values: int, angles: int, first: int, end: int, order: str = "YXY"
+) -> tuple[Chain, Floats, Floats]:
+    """The same of the whole sweep at a resolution: pairs first to end - 1, orientations fastest."""
+    chain = _known(skeleton)
+    total = sweep_size(skeleton, values, angles)
+    if not 0 <= first <= end <= total:
+        raise PosableError(f"pairs {first} to {end}; the sweep has {total}")
+    grid, turns = np.linspace(chain.lower[0], chain.upper[0], values), np.linspace(-math.pi, math.pi, angles)
+    at = np.arange(first, end)
+    which = np.unravel_index(at % angles**3, (angles,) * 3)
+    postures = np.zeros((len(at), len(chain)))
+    inner = np.unravel_index(at // angles**3, (values,) * (len(chain) - 2))
+    postures[:, 1:-1] = grid[np.stack(inner, axis=-1)]
+    return chain, postures, composed(turns[np.stack(which, axis=-1)], order)
+
+
+def sweep_size(skeleton: str, values: int, angles: int) -> int:
+    """How many pairs of postures and orientations a sweep has."""
+    return int(values ** (len(_known(skeleton)) - 2) * angles**3)
+
+
+def composed(angles: Floats, order: str = "YXY") -> Floats:
+    """(n, 4): yaw about the vertical, pitch, and roll about the pointing axis (YXY) or about Z (YXZ)."""
+    axes = np.eye(3)
+    turned: Any = None
+    for k, letter in enumerate(order):
+        turn = pm.axis_angle(axes["XYZ".index(letter)], angles[:, k])
+        turned = turn if turned is None else pm.multiply(turned, turn)
+    return np.asarray(turned)
+
+
+def evaluate_block(item: Mapping[str, Any], *, seed: int = 0, order: str = "YXY") -> dict[str, Any]:
+    """One block of samples by one method.
+
+    Args:
+        item: "skeleton", "method", "first" and "end": samples first to end - 1; with "values" and "angles" they are
+            pairs of the whole sweep at that resolution instead of drawn ones.
+        seed: of the samples.
+        order: how a target's three angles are composed.
+
+    Returns:
+        "count", "drawn" (before DLS's hopeless samples are left out), "sums" and "squares" (3,) of the error, the
+        orientation error and the weighted posture error, "worst" (3,), "histogram" (3, B), "iterations" (their sum),
+        "reached", and "seconds", which alone differs from run to run.
+    """
+    name, method = str(item["skeleton"]), str(item["method"])
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    if "values" in item:
+        chain, postures, targets = swept(name, item["values"], item["angles"], item["first"], item["end"], order)
+    else:
+        chain, postures, targets = drawn(name, seed, item["first"], item["end"], order)
+    began = time.perf_counter()
+    errors, taken = _solved(chain, method, postures, targets)
+    seconds = time.perf_counter() - began
+    kept = np.ones(len(postures), dtype=np.bool_)
+    if method.startswith("dls"):
+        angles, _ = dls(chain, postures, targets, 100, posture_task=False)
+        kept = _scores(chain, angles, postures, targets)[:, 1] <= HOPELESS
+    rows = errors[kept]
+    return {
+        "skeleton": name,
+        "method": method,
+        "drawn": len(postures),
+        "count": len(rows),
+        "sums": rows.sum(axis=0),
+        "squares": (rows**2).sum(axis=0),
+        "worst": rows.max(axis=0, initial=0.0),
+        "histogram": np.stack([np.histogram(rows[:, c], BINS)[0] for c in range(3)]),
+        "iterations": int(taken[kept].sum()),
+        "reached": int((rows[:, 0] <= 0.04).sum()),
+        "seconds": seconds,
+    }
+
+
+def _solved(chain: Chain, method: str, postures: Floats, targets: Floats) -> tuple[Floats, Any]:
+    """(error, orientation, weighted posture) (n, 3) and iterations (n,)."""
+    if method.startswith("dls"):
+        angles, taken = dls(chain, postures, targets, int(method[3:]))
+        return _scores(chain, angles, postures, targets), taken
+    answer = ERIK(chain, method).solve(postures, targets)
+    columns = (answer.error, answer.orientation_error, 0.2 * answer.posture_error)
+    return np.stack(columns, axis=-1), np.asarray(answer.iterations)
+
+
+def _scores(chain: Chain, angles: Floats, postures: Floats, targets: Floats) -> Floats:
+    ends = chain.forward(angles).orientations[:, -1]
+    error, off, shape = combined(chain, angles, ends, postures, targets, shape_weights(chain))
+    return np.stack([error, off, 0.2 * shape], axis=-1)
+
+
+def _known(skeleton: str) -> Chain:
+    if skeleton not in SKELETONS:
+        raise UnknownNameError("skeleton", skeleton, SKELETONS)
+    return SKELETONS[skeleton]
+
+
+@dataclass(frozen=True)
+class ExpressRow:
+    """One skeleton by one method."""
+
+    skeleton: str
+    method: str
+    samples: int
+    left_out: float
+    """Share of samples that DLS cannot orient even without a posture."""
+    mean: tuple[float, float, float]
+    """Error, orientation error, weighted posture error."""
+    deviation: tuple[float, float, float]
+    worst: tuple[float, float, float]
+    iterations: float
+    reached: float
+    """Share within the threshold."""
+    microseconds: float
+    """A sample."""
+    histogram: Any
+
+
+def gathered(blocks: Sequence[Mapping[str, Any]]) -> ExpressRow:
+    """The blocks of one skeleton and method put together, in their order."""
+    if not blocks:
+        raise PosableError("no blocks to put together")
+    count = sum(int(block["count"]) for block in blocks)
+    total = sum(int(block["drawn"]) for block in blocks)
+    sums = np.sum([block["sums"] for block in blocks], axis=0)
+    squares = np.sum([block["squares"] for block in blocks], axis=0)
+    worst = np.max([block["worst"] for block in blocks], axis=0)
+    whole = max(count, 1)
+    deviation = np.sqrt(np.maximum(0.0, squares / whole - (sums / whole) ** 2))
+    return ExpressRow(
+        blocks[0]["skeleton"],
+        blocks[0]["method"],
+        count,
+        1.0 - count / max(total, 1),
+        _three(sums / whole),
+        _three(deviation),
+        _three(worst),
+        sum(block["iterations"] for block in blocks) / whole,
+        sum(block["reached"] for block in blocks) / whole,
+        1e6 * sum(block["seconds"] for block in blocks) / max(total, 1),
+        np.sum([block["histogram"] for block in blocks], axis=0),
+    )
+
+
+def _three(values: Floats) -> tuple[float, float, float]:
+    a, b, c = values.tolist()
+    return a, b, c
+
+
+def evaluate_express(
+    skeletons: Sequence[str] = tuple(SKELETONS),
+    methods: Sequence[str] = ("best", "erik"),
+    samples: int = 8000,
+    *,
+    seed: int = 0,
+    order: str = "YXY",
+    block: int = 2000,
+    **scale: Any,
+) -> list[ExpressRow]:
+    """All skeletons by all methods.
+
+    Args:
+        skeletons: of A to G.
+        methods: of `METHODS`.
+        samples: how many pairs of each.
+        seed: of the samples.
+        order: how a target's angles are composed.
+        block: samples a task.
+        **scale: for `posable.scale.run`: `workers`, `store`, `engine`, `progress`. Without any, this process does it.
+    """
+    items = express_items(skeletons, methods, samples, block)
+    if scale:
+        from ..scale import run
+
+        report = run(evaluate_block, items, settings={"seed": seed, "order": order}, **scale)
+        if not report.ok:
+            raise PosableError(f"{len(report.failures)} blocks failed; the first: {report.failures[0].error}")
+        done: list[Mapping[str, Any]] = list(report.results)
+    else:
+        done = [evaluate_block(item, seed=seed, order=order) for item in items]
+    return express_rows(done)
+
+
+def express_items(
+    skeletons: Sequence[str],
+    methods: Sequence[str],
+    samples: int,
+    block: int = 2000,
+    sweep: tuple[int, int] | None = None,
+) -> list[dict[str, Any]]:
+    """The blocks of an evaluation: of so many samples each, or with `sweep` of all pairs at (values, angles)."""
+    for method in methods:
+        if method not in METHODS:
+            raise UnknownNameError("method", method, METHODS)
+    items: list[dict[str, Any]] = []
+    for name in skeletons:
+        total = samples if sweep is None else sweep_size(name, *sweep)
+        grid = {} if sweep is None else {"values": sweep[0], "angles": sweep[1]}
+        for method in methods:
+            items += [
+                {"skeleton": name, "method": method, "first": first, "end": min(first + block, total), **grid}
+                for first in range(0, total, block)
+            ]
+    return items
+
+
+def express_rows(blocks: Sequence[Mapping[str, Any]]) -> list[ExpressRow]:
+    """Blocks of any skeletons and methods put together."""
+    pairs = dict.fromkeys((one["skeleton"], one["method"]) for one in blocks)
+    return [gathered([one for one in blocks if (one["skeleton"], one["method"]) == pair]) for pair in pairs]
+
+
+def row_facts(row: ExpressRow) -> dict[str, Any]:
+    """A row as people read it, with the paper's own numbers where it has them."""
+    told = f"{PAPER_ITERATIONS[row.skeleton]} iterations" if row.method == "erik" else ""
+    if row.skeleton == "C" and row.method in PAPER_C:
+        told = ", ".join(filter(None, (told, f"error {PAPER_C[row.method][0]:.4f}")))
+    return {
+        "skeleton": row.skeleton,
+        "method": row.method,
+        "samples": row.samples,
+        "error (SD)": f"{row.mean[0]:.4f} ({row.deviation[0]:.4f})",
+        "orientation": f"{row.mean[1]:.4f}",
+        "posture": f"{row.mean[2]:.4f}",
+        "within 0.04": f"{100 * row.reached:.1f} %",
+        "iterations": f"{row.iterations:.2f}",
+        "the paper's": told,
+        "µs": f"{row.microseconds:.0f}",
+    }
+
+
+def express_table(rows: Sequence[ExpressRow]) -> str:
+    """The rows as a table in Markdown."""
+    facts = [row_facts(row) for row in rows]
+    names = list(facts[0]) if facts else []
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    return "\n".join(lines + [f"| {' | '.join(str(value) for value in row.values())} |" for row in facts])
+
+
+def evaluate_tracks(
+    skeleton: str, method: str, tracks: int = 100, *, frames: int = 90, seed: int = 0, jump: float = math.radians(10.0)
+) -> dict[str, float]:
+    """Targets that turn by a degree a frame about an axis of their own, each with one posture.
+
+    Returns:
+        "jumps": the share of frames in which a joint moves by more than `jump` [rad]; "error": its mean.
+    """
+    chain, postures, starts = drawn(skeleton, seed, 0, tracks)
+    axes = np.stack([np.random.default_rng([seed, i, 1]).normal(size=3) for i in range(tracks)])
+    axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+    turns = pm.axis_angle(axes[:, None], np.radians(np.arange(frames)))
+    answer = ERIK(chain, method).track(postures[:, None], pm.multiply(turns, starts[:, None]), fps=60.0)
+    moved = np.abs(np.diff(answer.angles, axis=-2)) > jump
+    return {"jumps": float(moved.any(axis=-1).mean()), "error": float(answer.error.mean())}

@@ -1,0 +1,364 @@
+"""`Chain`: one-axis joints of a skeleton, from a base to a tip that points somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import math as pm
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import ArrayLike, Floats, Ints
+from ..skeleton import Pose, Skeleton
+from .model import Packed, pack
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+SHORT = 1e-9  # [m]: joints nearer than this share a place
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One turn or slide on the way from base to tip: value = multiplier * the chain's value `dof` + offset."""
+
+    joint: int
+    """Of the skeleton."""
+    axis: Floats
+    """(3,) unit, in the joint's own frame."""
+    slides: bool
+    dof: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ChainFrames:
+    """Where the joints of a chain and its tip are, for one set of angles or a batch."""
+
+    positions: Floats
+    """(..., N + 1, 3) [m] in the world: each joint, then the tip."""
+    orientations: Floats
+    """(..., N + 1, 4): the frame of each joint, turned by it; then the tip's."""
+    pointing: Floats
+    """(..., 3) unit: where the tip points, in the world."""
+
+
+class Chain:
+    """A view of a skeleton: the one-axis joints from a base to a tip, root first, with limits. Immutable.
+
+    Make one with `from_axes`, `from_urdf`, `from_body` or `from_skeleton`. Joints of the skeleton that are not part of
+    it stay at rest. A ball is three turns after each other, two across its bone and one about it.
+
+    Args:
+        skeleton: whose joints they are.
+        links: the turns and slides, root first; several may share one of the chain's values (mimicking joints).
+        limits: (N, 2) [rad, or m for slides]; infinite for a joint without ends.
+        tip: the joint that carries the tip.
+        tip_offset: (3,) [m] the tip in that joint's frame.
+        pointing: (3,) where the tip points, in that joint's frame.
+        names: (N,) of the values.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        links: Sequence[Link],
+        limits: ArrayLike,
+        *,
+        tip: int | str,
+        tip_offset: ArrayLike = (0.0, 0.0, 0.0),
+        pointing: ArrayLike,
+        names: Sequence[str],
+    ) -> None:
+        self.skeleton, self.links, self.names = skeleton, tuple(links), tuple(names)
+        given = np.array(limits, dtype=np.float64)
+        count = len(self.names)
+        if not self.links:
+            raise PosableError("a chain needs at least one joint that moves")
+        if given.shape != (count, 2):
+            raise ShapeError(f"limits have shape {given.shape}; expected ({count}, 2)")
+        if np.isnan(given).any() or (given[:, 0] > given[:, 1]).any() or (given[:, 0] == np.inf).any():
+            raise PosableError(f"limits are {given.tolist()}; expected low <= high in every row")
+        self.lower, self.upper = given.T.copy()
+        self.tip = skeleton.index(tip)
+        self.tip_offset = _vector("tip_offset", tip_offset)
+        self.pointing = _unit("pointing", pointing)
+
+    @classmethod
+    def from_axes(
+        cls,
+        axes: str | ArrayLike,
+        lengths: ArrayLike | None = None,
+        limits: ArrayLike = (-np.pi / 2, np.pi / 2),
+    ) -> Chain:
+        """A chain whose segments stand on each other along +Y at rest, as in the paper.
+
+        Args:
+            axes: "YXXZY", root first, or (N, 3) axes.
+            lengths: (N,) [m] of the segments, above 0; 0.1 m each when not given.
+            limits: (low, high) for all, or (N, 2) [rad].
+        """
+        turned = _axes(axes)
+        count = len(turned)
+        if count == 0:
+            raise PosableError("a chain needs at least one joint that moves")
+        long = np.full(count, 0.1) if lengths is None else np.array(lengths, dtype=np.float64)
+        if long.shape != (count,) or not (np.isfinite(long) & (long > 0)).all():
+            raise PosableError(f"lengths are {np.asarray(lengths).tolist()}; expected {count} numbers above 0")
+        rows = np.array(limits, dtype=np.float64)
+        rows = np.tile(rows, (count, 1)) if rows.shape == (2,) else rows
+        names = [f"joint{k + 1}" for k in range(count)]
+        offsets = np.zeros((count, 3))
+        offsets[1:, 1] = long[:-1]
+        end = [[0.0, long[-1], 0.0]]
+        skeleton = Skeleton(
+            names,
+            np.arange(count) - 1,
+            offsets,
+            kinds=["hinge"] * count,
+            axes=turned,
+            end_parents=[count - 1],
+            end_offsets=end,
+        )
+        links = [Link(k, turned[k], False, k) for k in range(count)]
+        return cls(skeleton, links, rows, tip=count - 1, tip_offset=end[0], pointing=AXES["Y"], names=names)
+
+    @classmethod
+    def from_urdf(
+        cls,
+        path: str | PathLike[str],
+        base: str | None = None,
+        tip: str | None = None,
+        *,
+        pointing: ArrayLike | None = None,
+        up: str = "y",
+    ) -> Chain:
+        """A serial path of a robot.
+
+        Args:
+            path: the `.urdf` file.
+            base: the link that stands still; the root link when not given.
+            tip: the link that points; when not given, one as many motors away from the base as can be.
+            pointing: (3,) where the tip points, in its link's frame; away from the last joint when not given.
+            up: "y" turns the robot into our axes (y up, z forward); "z" keeps its own.
+        """
+        from .robots import chain_of_robot
+
+        return chain_of_robot(cls, path, base, tip, pointing, up)
+
+    @classmethod
+    def from_body(
+        cls, body: Humanoid, part: str, limits: ArrayLike | None = None, pointing: ArrayLike | None = None
+    ) -> Chain:
+        """A limb ("left_arm") or the "spine" of a body, each of its joints as turns after each other.
+
+        Args:
+            body: whose.
+            part: "left_arm", "right_arm", "left_leg", "right_leg" or "spine".
+            limits: (low, high) for every turn, or (N, 2) [rad]; what people's joints do when not given.
+            pointing: (3,) where the end points, in canonical axes in the neutral pose; when not given along the hanging
+                hand, ahead of the foot, ahead of the face.
+        """
+        from .limbs import chain_of_body
+
+        return chain_of_body(cls, body, part, limits, pointing)
+
+    @classmethod
+    def from_skeleton(
+        cls,
+        skeleton: Skeleton,
+        base: int | str,
+        tip: int | str,
+        limits: ArrayLike | Mapping[str, tuple[float, float]] = (-np.pi / 2, np.pi / 2),
+        *,
+        tip_offset: ArrayLike | None = None,
+        pointing: ArrayLike | None = None,
+    ) -> Chain:
+        """The joints of a skeleton from `base`, which moves, to `tip`.
+
+        Args:
+            skeleton: any.
+            base: the first joint of the chain.
+            tip: the last.
+            limits: (low, high) for every value, or (N, 2), or a dictionary by the names of the values.
+            tip_offset: (3,) [m] in the tip's frame; its end site when not given.
+            pointing: (3,) in the tip's frame; towards the tip when not given.
+        """
+        from .limbs import chain_of_path
+
+        return chain_of_path(cls, skeleton, base, tip, limits, tip_offset, pointing)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        first, last = self.skeleton.names[self.links[0].joint], self.skeleton.names[self.tip]
+        return f"Chain({len(self)} joints, {first!r} to {last!r})"
+
+    def read(self, pose: Pose) -> Floats:
+        """(..., N): the values of a pose of the skeleton; what its joints do besides is left out.
+
+        A turn that is not about a joint's axes is read as the nearest that is, for joints with one or two.
+        """
+        values = np.zeros((*pose.shape, len(self)))
+        for joint in dict.fromkeys(link.joint for link in self.links):
+            links = [link for link in self.links if link.joint == joint]
+            if links[0].slides:
+                rest, offsets = self.skeleton.offsets[joint], pose.offsets
+                along = np.asarray(pm.rotate(self.skeleton.rest_rotations[joint], links[0].axis))
+                found = [np.zeros(pose.shape) if offsets is None else (offsets[..., joint, :] - rest) @ along]
+            else:
+                turned = pm.multiply(pm.conjugate(self.skeleton.rest_rotations[joint]), pose.rotations[..., joint, :])
+                found = turns_about(np.asarray(turned), [link.axis for link in links])
+            for link, value in zip(links, found, strict=True):
+                values[..., link.dof] = (value - link.offset) / link.multiplier
+        return values
+
+    @property
+    def limits(self) -> Floats:
+        """(N, 2) [rad or m]."""
+        return np.stack([self.lower, self.upper], axis=-1)
+
+    @property
+    def zero(self) -> Floats:
+        """(N,): the values nearest to rest inside the limits."""
+        return np.clip(np.zeros(len(self)), self.lower, self.upper)
+
+    def pose(self, angles: ArrayLike, start: Pose | None = None) -> Pose:
+        """The skeleton's pose with these values (..., N); other joints as in `start`, or at rest."""
+        values = self._checked("angles", angles)
+        shape = values.shape[:-1]
+        rest = self.skeleton.rest if start is None else start
+        rotations = np.broadcast_to(rest.rotations, (*shape, len(self.skeleton), 4)).copy()
+        first: set[int] = set()
+        slides = [link for link in self.links if link.slides]
+        offsets = None
+        if slides or rest.offsets is not None:
+            moved = self.skeleton.offsets if rest.offsets is None else rest.offsets
+            offsets = np.broadcast_to(moved, (*shape, len(self.skeleton), 3)).copy()
+        for link in self.links:
+            value = link.multiplier * values[..., link.dof] + link.offset
+            if link.joint not in first:
+                rotations[..., link.joint, :] = self.skeleton.rest_rotations[link.joint]
+                first.add(link.joint)
+            if link.slides and offsets is not None:
+                # Along the axis in the joint's own frame, which its rest rotation turns from the parent's.
+                along = np.asarray(pm.rotate(self.skeleton.rest_rotations[link.joint], link.axis))
+                offsets[..., link.joint, :] = self.skeleton.offsets[link.joint] + value[..., None] * along
+            else:
+                turn = pm.axis_angle(link.axis, value)
+                rotations[..., link.joint, :] = pm.multiply(rotations[..., link.joint, :], turn)
+        return Pose(np.broadcast_to(rest.translation, (*shape, 3)), rotations, offsets)
+
+    def forward(self, angles: ArrayLike) -> ChainFrames:
+        """Where the joints and the tip are with these values (..., N)."""
+        frames = self.skeleton.forward(self.pose(angles))
+        order = [next(link.joint for link in self.links if link.dof == d) for d in range(len(self))] + [self.tip]
+        positions = frames.positions[..., order, :].copy()
+        orientations = frames.orientations[..., order, :]
+        positions[..., -1, :] += pm.rotate(orientations[..., -1, :], self.tip_offset)
+        return ChainFrames(positions, orientations, np.asarray(pm.rotate(orientations[..., -1, :], self.pointing)))
+
+    @cached_property
+    def turning(self) -> Ints:
+        """Indices of the links that turn: what the kernels solve for."""
+        return np.array([k for k, link in enumerate(self.links) if not link.slides], dtype=np.int64)
+
+    @cached_property
+    def held(self) -> Ints:
+        """Indices into `turning` of joints that share their motor with another: they keep the posture's."""
+        uses = [self.links[k].dof for k in self.turning]
+        return np.array([m for m, dof in enumerate(uses) if uses.count(dof) > 1], dtype=np.int64)
+
+    def packed(self, aggravation: float = 1.5, *, roll_free: bool = False) -> Packed:
+        """The chain as kernels read it; `roll_free` adds a turn about the pointing axis that nothing limits."""
+        frames = self.skeleton.forward(self.skeleton.rest)
+        turns, segments, tip = self._geometry(frames.positions, frames.orientations)
+        links = [self.links[k] for k in self.turning]
+        scale = np.array([link.multiplier for link in links])
+        ends = np.stack([self.lower, self.upper])[:, [link.dof for link in links]]
+        ends = ends * scale + np.array([link.offset for link in links])
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        axes = np.array([link.axis for link in links])
+        # The kernels complete three joints at a time: a shorter chain gets turns of nothing at its tip.
+        extras = [(0.0, 0.0)] * max(0, 3 - len(links) - roll_free) + [(-np.inf, np.inf)] * roll_free
+        for ends_of in extras:
+            axes, segments = np.concatenate([axes, [self.pointing]]), np.concatenate([segments, [self.pointing]])
+            turns, tip = np.concatenate([turns, [tip]]), np.array([1.0, 0.0, 0.0, 0.0])
+            low, high = np.append(low, ends_of[0]), np.append(high, ends_of[1])
+        return pack(axes, turns, segments, low, high, tip, aggravation)
+
+    def _geometry(self, places: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
+        """(turns between the links, directions of their segments, turn from the last to the tip), all at rest."""
+        links = [self.links[k] for k in self.turning]
+        joints = [link.joint for link in links]
+        tip = places[self.tip] + np.asarray(pm.rotate(turned[self.tip], self.tip_offset))
+        stations = np.concatenate([places[joints], tip[None]])
+        points_to = np.asarray(pm.rotate(turned[self.tip], self.pointing))
+        count = len(links)
+        turns, segments = np.empty((count, 4)), np.empty((count, 3))
+        world = np.array([1.0, 0.0, 0.0, 0.0])
+        for k, joint in enumerate(joints):
+            before = world if k == 0 else turned[joints[k - 1]]
+            turns[k] = pm.multiply(pm.conjugate(before), turned[joint])
+            away = next(
+                (s - stations[k] for s in stations[k + 1 :] if np.linalg.norm(s - stations[k]) > SHORT), points_to
+            )
+            if k == count - 1:
+                away = points_to  # the last segment is what points, wherever the tip itself is
+            segments[k] = pm.rotate(pm.conjugate(turned[joint]), away / np.linalg.norm(away))
+        return turns, segments, np.asarray(pm.multiply(pm.conjugate(turned[joints[-1]]), turned[self.tip]))
+
+    def _checked(self, name: str, values: ArrayLike) -> Floats:
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim == 0 or array.shape[-1] != len(self):
+            raise ShapeError(f"{name} have shape {array.shape}; the last axis must be {len(self)}, one a joint")
+        return array
+
+
+def turns_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
+    """Angles [rad] about one, two or three axes across each other whose turns, after each other, give rotations."""
+    if len(axes) == 1:
+        sine = rotations[..., 1:] @ axes[0]
+        return [2.0 * np.arctan2(np.where(rotations[..., 0] < 0, -sine, sine), np.abs(rotations[..., 0]))]
+    third = np.cross(axes[0], axes[1])
+    basis = np.stack([axes[0], axes[1], third], axis=-1)
+    m = np.asarray(basis.T @ pm.to_matrix(rotations) @ basis)  # X(a) Y(b) Z(c)
+    b = np.arctan2(m[..., 0, 2], np.hypot(m[..., 0, 0], m[..., 0, 1]))
+    a, c = np.arctan2(-m[..., 1, 2], m[..., 2, 2]), np.arctan2(-m[..., 0, 1], m[..., 0, 0])
+    if len(axes) == 2:
+        return [a, b]
+    return [a, b, c if axes[2] @ third > 0.0 else -c]
+
+
+def _axes(axes: str | ArrayLike) -> Floats:
+    if isinstance(axes, str):
+        for letter in axes:
+            if letter.upper() not in AXES:
+                raise UnknownNameError("axis", letter, AXES)
+        return np.array([AXES[letter.upper()] for letter in axes]).reshape(-1, 3)
+    given = np.array(axes, dtype=np.float64)
+    if given.ndim != 2 or given.shape[1] != 3:
+        raise ShapeError(f"axes have shape {given.shape}; expected letters or (N, 3)")
+    return np.array([_unit("an axis", axis) for axis in given]).reshape(-1, 3)
+
+
+def _vector(name: str, value: ArrayLike) -> Floats:
+    array = np.array(value, dtype=np.float64)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise PosableError(f"{name} is {np.asarray(value).tolist()}; expected three finite numbers")
+    return array
+
+
+def _unit(name: str, value: ArrayLike) -> Floats:
+    array = _vector(name, value)
+    length = float(np.linalg.norm(array))
+    if length < 1e-9:
+        raise PosableError(f"{name} is {array.tolist()}; expected a direction")
+    return array / length

@@ -1,0 +1,169 @@
+"""Rows of solves: one target after the other, on one core or many, or on a GPU; each track continues from its past."""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import Status, batch, kernel, prange
+from ..compute.types import Floats, Ints, Quat, Records
+from ..math.quaternion import mul, unit_quat
+from .best import limits_into, search
+from .kernels import (
+    ONE_TURN,
+    clamped,
+    cosine,
+    forward,
+    orientation_error,
+    posture_error,
+    product,
+    quat_in,
+    relative,
+    wrapped,
+)
+from .model import CCD, ERIK, HIGH, KEPT, LOW, POSTURE, SHAPE, TWISTER
+from .phases import solve_erik
+
+REACHED, UNREACHABLE, LIMITS = int(Status.REACHED), int(Status.UNREACHABLE), int(Status.LIMITS)
+INVALID = int(Status.INVALID)
+
+
+@kernel
+def judge(
+    joints: Records, settings: Records, target: Quat, angles: Floats, frames: Floats, work: Floats
+) -> tuple[float, float, float]:
+    """(error, orientation error, posture error) of angles, from their forward kinematics."""
+    off = orientation_error(settings, target, forward(joints, angles, frames, 0))
+    shape = posture_error(joints, settings, work[POSTURE], work[SHAPE], angles)
+    return off + settings[0]["posture"] * shape, off, shape
+
+
+@kernel
+def set_free_roll(joints: Records, target: Quat, work: Floats) -> None:
+    """Where the last joint twists without ends (a roll that is free), its best angle, whatever the method left."""
+    k = joints.shape[0] - 1
+    if joints[k]["kind"] == TWISTER and math.isinf(work[LOW, k]) and math.isinf(work[HIGH, k]):
+        off = relative(product(joints, work[KEPT], 0, k + 1), target)
+        if off[0] != 0.0 or off[2] != 0.0:
+            a = work[KEPT, k] + joints[k]["ay"] * 2.0 * math.atan2(off[2], off[0])
+            work[KEPT, k] = wrapped(-math.inf, math.inf, a)
+
+
+@kernel
+def is_valid(targets: Floats, postures: Floats, i: int, count: int) -> bool:
+    """Whether row i is a target at all."""
+    length = 0.0
+    for c in range(4):
+        if not math.isfinite(targets[i, c]):
+            return False
+        length = max(length, abs(targets[i, c]))
+    for k in range(count):
+        if not math.isfinite(postures[i, k]):
+            return False
+    return length > 0.0
+
+
+@kernel
+def nearest_turn(low: float, high: float, a: float, before: float) -> float:
+    """The same angle whole turns nearer to the one before, inside the limits."""
+    b = a + ONE_TURN * round((before - a) / ONE_TURN)
+    return b if low <= b <= high else a
+
+
+@kernel
+def status_of(joints: Records, settings: Records, error: float, off: float, angles: Floats, work: Floats) -> int:
+    """REACHED within the threshold; LIMITS where the orientation is off and a joint stands at a limit."""
+    if error <= settings[0]["threshold"]:
+        return REACHED
+    if off > settings[0]["threshold"]:
+        for k in range(joints.shape[0]):
+            if angles[k] <= work[LOW, k] or angles[k] >= work[HIGH, k]:
+                return LIMITS
+    return UNREACHABLE
+
+
+@kernel
+def solve_row(
+    i: int,
+    joints: Records,
+    settings: Records,
+    triples: Ints,
+    mirrors: Ints,
+    ends: Floats,
+    leap: float,
+    postures: Floats,
+    targets: Floats,
+    before: Floats,
+    box: Floats,
+    angles: Floats,
+    report: Records,
+    frames: Floats,
+    work: Floats,
+) -> None:
+    """Row i, after the angles `before` (NaN: none)."""
+    count = joints.shape[0]
+    limits_into(joints, box, i, work)
+    past = not math.isnan(before[0])
+    if not is_valid(targets, postures, i, count):
+        for k in range(count):
+            angles[i, k] = before[k] if past else clamped(work[LOW, k], work[HIGH, k], 0.0)
+        report[i]["error"] = report[i]["orientation"] = report[i]["posture"] = math.inf
+        report[i]["iterations"], report[i]["status"] = 0, INVALID
+        return
+    target = unit_quat(mul(mul(quat_in(ends, 0), unit_quat(quat_in(targets, i))), quat_in(ends, 1)))
+    for k in range(count):
+        work[POSTURE, k] = wrapped(-math.inf, math.inf, postures[i, k])
+        work[SHAPE, k] = cosine(joints, k, work[POSTURE, k])
+    if settings[0]["method"] in (ERIK, CCD):
+        tried = solve_erik(joints, settings, target, frames, work)
+    else:
+        tried = search(i, joints, settings, target, triples, mirrors, leap, before, box, frames, work)
+    set_free_roll(joints, target, work)
+    for k in range(count):
+        a = work[KEPT, k]
+        angles[i, k] = nearest_turn(work[LOW, k], work[HIGH, k], a, before[k]) if past else a
+    error, off, shape = judge(joints, settings, target, angles[i], frames, work)
+    report[i]["error"], report[i]["orientation"], report[i]["posture"] = error, off, shape
+    report[i]["iterations"] = tried
+    report[i]["status"] = status_of(joints, settings, error, off, angles[i], work)
+
+
+@batch(rows=64)
+def solve_rows(
+    n: int,
+    length: int,
+    joints: Records,
+    settings: Records,
+    triples: Ints,
+    mirrors: Ints,
+    ends: Floats,
+    leap: float,
+    postures: Floats,
+    targets: Floats,
+    before: Floats,
+    box: Floats,
+    angles: Floats,
+    report: Records,
+    frames: Floats,
+    work: Floats,
+) -> None:
+    """n tracks of `length` rows each: every row continues from the one before it, the first from `before` (n, M)."""
+    for i in prange(n):
+        for row in range(i * length, (i + 1) * length):
+            past = before[i] if row == i * length else angles[row - 1]
+            solve_row(
+                row,
+                joints,
+                settings,
+                triples,
+                mirrors,
+                ends,
+                leap,
+                postures,
+                targets,
+                past,
+                box,
+                angles,
+                report,
+                frames[i],
+                work[i],
+            )
