@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import convert, data, evaluate, info, reach, reconstruct, view
+from . import convert, data, evaluate, express, info, reach, reconstruct, view
 from . import range as limb_range
 
 app = typer.Typer(
@@ -35,6 +35,9 @@ app.command("reach", epilog="Example: posable reach grasp.bvh --to -0.3,1.2,0.5 
 )
 app.command("reconstruct", epilog="Example: posable reconstruct tracked.csv dance.glb --body knight.glb --units cm")(
     reconstruct.reconstruct
+)
+app.command("express", epilog="Example: posable express C targets.csv angles.csv --posture 0,0.6,-0.9,0.3,0")(
+    express.express
 )
 app.add_typer(evaluate.app, name="evaluate")
 app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..compute import PosableError
 from .output import JsonOption, counting, say, show_table, write_json
 from .range import listed
 from .reconstruct import EngineOption, WorkersOption, three_weights
@@ -137,3 +138,68 @@ def _by_joint(found: Evaluation, measure: str) -> list[dict[str, Any]]:
 
 def _short(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 10.0 else f"{value:.1f}"
+
+
+@app.command(
+    "express", epilog="Example: posable evaluate express --skeleton C --method best --method erik --samples 8000"
+)
+def evaluate_express(
+    skeleton: Annotated[list[str] | None, typer.Option(help="A to G; once or more, all when not given.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="best, erik, simple, ccd, dls100, dls200, dls400 or all; once or more."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Pairs of a posture and an orientation, of each.")] = 8000,
+    sweep: Annotated[
+        str | None, typer.Option(metavar="VALUES,ANGLES", help="All pairs at this resolution instead of samples.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
+    order: Annotated[str, typer.Option(help="How a target's angles are composed: YXY or YXZ.")] = "YXY",
+    store: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
+    ] = None,
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Hold postures while aiming, by several methods, and tell their errors (paper 001, Tables 8 and 9).
+
+    Errors are the paper's: orientation, posture times 0.2, and their sum. Times are of one core, and honest when
+    nothing else runs: use --workers 1 for them. The same seed gives the same numbers whatever the number of workers.
+    """
+    from dataclasses import asdict
+
+    from ..evaluate.express import METHODS, VALUES, evaluate_block, express_items, express_rows, row_facts
+    from ..scale import run
+
+    methods = [name for one in method or ["best", "erik"] for name in (METHODS if one == "all" else (one,))]
+    items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=_pair(sweep))
+    with counting("solving") as shown:
+        report = run(
+            evaluate_block,
+            items,
+            settings={"seed": seed, "order": order},
+            store=store,
+            engine=engine,
+            workers=workers,
+            progress=shown,
+        )
+    rows = express_rows([one for one in report.results if one is not None])
+    failures = [{"block": str(one.item), "error": one.error} for one in report.failures]
+    if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
+        show_table("", [row_facts(row) for row in rows])
+        if failures:
+            say("failed")
+            show_table("", failures)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _pair(text: str | None) -> tuple[int, int] | None:
+    """Two numbers of values: a joint's and a target's angle's."""
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise PosableError(f"--sweep is {text!r}; expected two whole numbers above 0, as 15,19")
+    return int(parts[0]), int(parts[1])
