@@ -8,13 +8,13 @@ import pytest
 
 from posable.body import MARKERS
 from posable.compute import PosableError, Status
-from posable.evaluate import evaluate_clip
+from posable.evaluate import evaluate_clip, find_method, method_names
 from posable.formats import load
 from posable.reconstruct import SequentialIK
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
 from posable.studio.tabs import rebuild
-from posable.studio.tabs.rebuild import BESIDE, NONE, OVER, RebuildTab
+from posable.studio.tabs.rebuild import BESIDE, NONE, OURS, OVER, RebuildTab
 
 from ..window import by, wait
 from .conftest import FREE
@@ -36,7 +36,7 @@ def test_the_motion_is_rebuilt_as_the_solver_rebuilds_it(tab: RebuildTab, sessio
     tab.show(OVER)
     found = rebuilt(tab, session)
     body, motion = session.body, session.motion
-    wanted = SequentialIK(body, weights=(1.0, 1.0, 0.0)).track(body.markers(motion.pose), fps=motion.fps)
+    wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).track(body.markers(motion.pose), fps=motion.fps)
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     assert np.array_equal(found.status, wanted.status) and found.motion.fps == motion.fps
     told = evaluate_clip(motion, ["sik"], weights=(1.0, 1.0, 0.0))["methods"]["sik"]
@@ -69,6 +69,19 @@ def test_methods_are_switched_and_compared(tab: RebuildTab, session: Session):
     tab.choose("sik")
     tab.update(session.time)
     assert tab.result is first, "what was rebuilt is kept"
+    tab.choose(OURS)
+    third = rebuilt(tab, session)
+    points = session.body.markers(session.motion.pose)
+    wanted = SequentialIK(session.body, (1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
+    assert np.array_equal(third.motion.pose.rotations, wanted.motion.pose.rotations)
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_every_method_rebuilds_the_walk(tab: RebuildTab, session: Session, method: str):
+    tab.choose(method)
+    tab.show(OVER)
+    found = rebuilt(tab, session)
+    assert found.motion.pose.is_finite() and found.overall < 0.2
 
 
 def test_of_many_questions_the_last_is_answered(tab: RebuildTab, session: Session):
@@ -77,7 +90,7 @@ def test_of_many_questions_the_last_is_answered(tab: RebuildTab, session: Sessio
         tab._weights[2].value = 0.05 * k
         tab.update(session.time)
     found = rebuilt(tab, session)
-    wanted = SequentialIK(session.body, weights=(1.0, 1.0, 0.55)).track(session.body.markers(session.motion.pose))
+    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.55)).track(session.body.markers(session.motion.pose))
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     tab._weights[2].value = 0.0
     tab.update(session.time)
@@ -92,7 +105,7 @@ def test_lost_points_are_no_numbers_for_as_long_as_they_are_lost(tab: RebuildTab
     assert [MARKERS[k] for k in np.flatnonzero(lost.any(axis=0))] == ["head", "left_hand"]
     tab.show(OVER)
     found = rebuilt(tab, session)
-    wanted = SequentialIK(session.body, weights=(1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
+    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     assert found.motion.pose.is_finite() and np.isfinite(found.errors).all()
     session.clock.seek(20 / session.motion.fps)
@@ -114,7 +127,7 @@ def test_a_dragged_point_is_followed_and_each_drag_is_a_step(tab: RebuildTab, se
         tab.update(session.time)
     points = body.markers(session.pose)
     points[2] += by(0.05, 0.15, 0.05)
-    wanted = SequentialIK(body, weights=(1.0, 1.0, 0.0)).solve(points)
+    wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).solve(points)
     assert np.allclose(tab.guest.held.rotations, wanted.pose.rotations, atol=1e-9)
     assert np.allclose(body.markers(tab.guest.held)[2], points[2], atol=1e-6) == bool(wanted.ok)
     assert session.history.undoable == "Drag a point"

@@ -20,6 +20,7 @@ from ...compute.types import Floats
 from ...evaluate import find_method, method_names
 from ...evaluate.measures import scored_joints
 from ...limb.model import ROLES
+from ...reconstruct import SequentialIK
 from ...skeleton import Motion, Pose
 from ..controls import assign
 from ..rebuild_files import RebuildFiles
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 NONE, OVER, BESIDE = "(none)", "over the original", "beside the original"
 SHOWS = (NONE, OVER, BESIDE)
+OURS = "SequentialIK"
+"""The method with everything that Posable adds to it."""
 ROOM = 0.25
 """Metres between the original and a rebuilt body beside it."""
 KEPT = 24
@@ -65,7 +68,9 @@ class RebuildTab:
         again = session.guarded(lambda _: session.changed("pose"))
         self._show = gui.add_dropdown("Rebuild", SHOWS, hint="Where the body stands that is rebuilt from six points")
         self._show.on_update(session.guarded(lambda _: self.show(str(self._show.value))))
-        self._method = gui.add_dropdown("Method", method_names(), hint="What rebuilds it")
+        self._method = gui.add_dropdown(
+            "Method", (OURS, *method_names()), hint=f"{OURS}: as Posable has it; sik: as published"
+        )
         self._method.on_update(again)
         self._told_now = gui.add_markdown("")
         self._progress = gui.add_progress_bar(0.0, visible=False, animated=True)
@@ -144,7 +149,7 @@ class RebuildTab:
             self._session.changed("pose")
 
     def choose(self, method: str) -> None:
-        """Rebuild by another method, one of `posable.evaluate.method_names()`."""
+        """Rebuild by another method: `OURS`, or one of `posable.evaluate.method_names()`."""
         with self._session.lock:
             assign(self._method, method)
             self._session.changed("pose")
@@ -177,7 +182,8 @@ class RebuildTab:
 
     def _maker(self, body: Humanoid) -> Callable[[], Any]:
         method, weights, _ = self._question
-        return lambda: find_method(method)(body, weights if any(weights) else (1.0, 1.0, 0.0))
+        make = SequentialIK if method == OURS else find_method(method)
+        return lambda: make(body, weights if any(weights) else (1.0, 1.0, 0.0))
 
     def _ask(self, track: Track, body: Humanoid) -> None:
         """Have the whole motion rebuilt, where it is not and nobody was asked yet."""
