@@ -27,7 +27,7 @@ _HOMES = {
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
     "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
-    "reconstruct": ["SequentialIK"],
+    "reconstruct": ["Calibration", "SequentialIK"],
     "express": ["ERIK", "Chain", "MotionFilter"],
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
     from .reach import Behaviour, Posture, Reach, ReachAnswer, Reacher
-    from .reconstruct import SequentialIK
+    from .reconstruct import Calibration, SequentialIK
     from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
 
 
