@@ -66,7 +66,7 @@ def test_points_of_a_csv_become_a_motion_of_a_figure_of_their_size(posable, walk
     told, motion = json.loads(out), ps.load(tmp_path / "out.npz")
     assert motion.fps == pytest.approx(60) and len(motion) == len(walk)
     assert ps.Humanoid(motion.skeleton).height == pytest.approx(ps.figure(height=1.6).height, rel=0.05)
-    assert told["points_lost"] == told["frames_invalid"] == 0
+    assert told["points_lost"] == told["frames_with_lost_points"] == 0
     assert np.linalg.norm(markers(motion) - points, axis=-1).mean() < 0.02
     exact = tmp_path / "exact.npz"
     assert posable("reconstruct", csv, exact, "--height", 1.6, "--no-fit")[0] == 0
@@ -101,6 +101,70 @@ def test_lost_points_are_told_and_the_motion_stays_finite(posable, walk: ps.Moti
     assert told["points_lost"] == 7
     motion = ps.load(tmp_path / "a.npz")
     assert len(motion) == len(walk) and motion.pose.is_finite()
+
+
+def test_points_more_or_fewer_than_six_are_taken_as_the_columns_say(posable, walk: ps.Motion, tmp_path: Path):
+    body = ps.Humanoid(walk.skeleton)
+    places = walk.skeleton.forward(walk.pose).positions
+    for names in (("head", "left_hand", "right_hand"), (*ps.MARKERS, "left_lower_arm", "right_lower_leg", "chest")):
+        points = places[:, [body.index(name) for name in names]]
+        csv = written(points, tmp_path / "a.csv", names=names)
+        code, out, err = posable("reconstruct", csv, tmp_path / "a.npz", "--height", 1.6, "--no-fit", "--json", "-")
+        assert code == 0 and json.loads(out)["points"] == list(names), err
+        expected = ps.SequentialIK(ps.figure(height=1.6), markers=names).track(points, fps=60).motion
+        np.testing.assert_allclose(ps.load(tmp_path / "a.npz").pose.rotations, expected.pose.rotations, atol=1e-9)
+        ps.save(walk, tmp_path / "walk.npz")
+        options = ("--markers", ",".join(names))
+        assert posable("reconstruct", tmp_path / "walk.npz", tmp_path / "b.npz", *options)[0] == 0
+        np.testing.assert_allclose(ps.load(tmp_path / "b.npz").pose.rotations, expected.pose.rotations, atol=1e-9)
+    assert posable("reconstruct", csv, tmp_path / "c.npz")[0] == 0
+    tall = ps.Humanoid(ps.load(tmp_path / "c.npz").skeleton).height
+    assert tall == pytest.approx(ps.figure(height=1.6).height, rel=0.05)
+
+
+def test_orientations_are_taken_from_columns_and_from_a_motion(posable, walk: ps.Motion, tmp_path: Path):
+    body = ps.Humanoid(walk.skeleton)
+    frames = walk.skeleton.forward(walk.pose)
+    turns = {role: body.canonical_orientation(frames, body.index(role)) for role in ("head", "left_hand")}
+    expected = ps.SequentialIK(body).track(markers(walk), walk.fps, orientations=turns).motion
+    ps.save(walk, tmp_path / "walk.npz")
+    options = ("--orientations", "head,left_hand")
+    assert posable("reconstruct", tmp_path / "walk.npz", tmp_path / "a.npz", *options)[0] == 0
+    np.testing.assert_allclose(ps.load(tmp_path / "a.npz").pose.rotations, expected.pose.rotations, atol=1e-9)
+    flat = {"y": markers(walk), "z": markers(walk)[..., [0, 2, 1]] * (1, -1, 1)}
+    for up, points in flat.items():
+        # In a world with Z up the axes of a turn change, not its angle; who stands neutrally is turned by nothing.
+        given = {role: q if up == "y" else q[:, [0, 1, 3, 2]] * (1, 1, -1, 1) for role, q in turns.items()}
+        lines = written(points, tmp_path / "a.csv").read_text().splitlines()
+        lines[0] += "".join(f",{role}_q{part}" for role in given for part in "wxyz")
+        for k in range(len(walk)):
+            lines[k + 1] += "".join(f",{value!r}" for q in given.values() for value in q[k].tolist())
+        (tmp_path / "a.csv").write_text("\n".join(lines))
+        options = ("--height", 1.6, "--no-fit", "--up", up)
+        assert posable("reconstruct", tmp_path / "a.csv", tmp_path / "b.npz", *options)[0] == 0
+        np.testing.assert_allclose(ps.load(tmp_path / "b.npz").pose.rotations, expected.pose.rotations, atol=1e-7)
+
+
+def test_the_solvers_options_are_handed_on(posable, walk: ps.Motion, tmp_path: Path):
+    ps.save(walk, tmp_path / "walk.npz")
+    body = ps.Humanoid(walk.skeleton)
+    ps.Scene().box("step", (0.4, 0.2, 0.4), (0.0, 0.1, 0.6)).save(tmp_path / "room.json")
+    room = ps.Scene.load(tmp_path / "room.json").plane("floor", (0.0, 0.05, 0.0))
+    calm = ps.SequentialIK(body)
+    for options, expected in (
+        (("--smoothing", 0.1), calm.track(markers(walk), walk.fps, smoothing=0.1)),
+        (("--lock-feet",), calm.track(markers(walk), walk.fps, lock_feet=True)),
+        (("--weights", "0,1,0.5"), ps.SequentialIK(body, (0, 1, 0.5)).track(markers(walk), walk.fps)),
+        (
+            ("--floor", 0.05, "--scene", tmp_path / "room.json"),
+            ps.SequentialIK(body, scene=room).track(markers(walk), walk.fps),
+        ),
+        (("--method", "sik"), ps.evaluate.find_method("sik")(body, (1, 1, 0)).track(markers(walk), walk.fps)),
+    ):
+        code, _, err = posable("reconstruct", tmp_path / "walk.npz", tmp_path / "a.npz", *options)
+        assert code == 0, err
+        found = ps.load(tmp_path / "a.npz").pose.rotations
+        np.testing.assert_allclose(found, expected.motion.pose.rotations, atol=1e-9)
 
 
 def test_a_character_is_posed_and_points_are_scaled_to_it(posable, walk: ps.Motion, data_dir: Path, tmp_path: Path):
@@ -172,7 +236,7 @@ def test_a_folder_interrupted_by_a_kill_ends_with_the_same_files(posable, tmp_pa
     for k in range(6):
         ps.save(ps.samples.walk(ps.figure(height=1.5 + 0.02 * k), duration=2.0), source / f"{k:02d}.npz")
     target = tmp_path / "out"
-    command = [sys.executable, "-m", "tests.cli.driver", "reconstruct", source, target, "--to", "npz", "--workers", "2"]
+    command = [sys.executable, "-m", "tests.cli.driver", "reconstruct", source, target, "--to", "npz", "--workers", "1"]
     driver = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     while not list(target.glob("[!.]*.npz")) and driver.poll() is None:
         time.sleep(0.005)
@@ -236,6 +300,8 @@ def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, walk: ps.
         "jump": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n2,{ROW}\n1e9,{ROW}\n",
         "still": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n",
         "unseen": f"time,{HEAD}\n0,{',' * 17}\n1,{',' * 17}\n",
+        "turned": f"{HEAD},head_qw,head_qx,head_qy\n",
+        "elbow": f"{HEAD},left_lower_arm_qw\n",
         "binary": "\udcff\udcfe",
     }
     for name, text in files.items():
@@ -250,7 +316,7 @@ def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, walk: ps.
         ("column.csv", (), "nose_x"),
         ("twice.csv", (), "head_x twice"),
         ("lacks.csv", (), "lacks head_z"),
-        ("none.csv", (), "head_x"),
+        ("none.csv", (), "no frames"),
         ("empty.csv", (), "no frames"),
         ("nothing.csv", (), "lacks"),
         ("rate.csv", (), "give --fps"),
@@ -260,8 +326,17 @@ def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, walk: ps.
         ("rate.csv", ("--fps", 60, "--first-frame", 5), "no frames"),
         ("back.csv", (), "line 3"),
         ("jump.csv", (), "line 5"),
-        ("still.csv", (), "one place"),
-        ("unseen.csv", (), "never seen"),
+        ("still.csv", (), "how large"),
+        ("unseen.csv", (), "how large"),
+        ("turned.csv", (), "lacks head_qz"),
+        ("elbow.csv", (), "lower_arm_qw"),
+        ("walk.npz", ("--markers", "left_hand"), "hips or the head"),
+        ("walk.npz", ("--markers", "hips,nose"), "nose"),
+        ("walk.npz", ("--orientations", "left_lower_arm"), "left_lower_arm"),
+        ("walk.npz", ("--smoothing", -1), "-1"),
+        ("walk.npz", ("--floor", 0, "--method", "sik"), "--floor is not for --method sik"),
+        ("walk.npz", ("--lock-feet", "--method", "sik"), "--lock-feet is not for --method sik"),
+        ("walk.npz", ("--scene", tmp_path / "no.json"), "no.json"),
         ("binary.csv", (), "not text"),
         ("nowhere.csv", (), "no such file"),
         ("walk.npz", ("--weights", "1,2"), "expected three numbers"),

@@ -1,8 +1,9 @@
 """Moving points as they are written down for `posable reconstruct`: CSV with named columns.
 
-A line of names, then a line a frame. `hips_x, hips_y, hips_z, head_x, ...` are places; the points are those of
-`posable.MARKERS` and other parts of a body by their role. `time` [s] says when, or the rate is given from outside;
-`frame` is passed over. A cell that is empty or `nan` is a lost point. Separators are commas, semicolons or tabs.
+A line of names, then a line a frame. `hips_x, hips_y, hips_z, head_x, ...` are places of what `SequentialIK` can track;
+`head_qw, head_qx, head_qy, head_qz` say how it is turned (canonical: the identity when the body stands neutrally).
+`time` [s] says when, or the rate is given from outside; `frame` is passed over. A cell that is empty or `nan` is lost.
+Separators are commas, semicolons or tabs.
 """
 
 from __future__ import annotations
@@ -11,19 +12,23 @@ import csv
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from ..body import MARKERS, ROLES
+from ..body import MARKERS
 from ..compute import FormatError, PosableError, UnknownNameError
 from ..compute.types import Floats
+from ..math import multiply
+from ..reconstruct.sik import TRACKABLE
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 TURNS = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])}
 """From a world with this axis up to ours. Where Z is up, x stays, and who faces -y there faces +Z here."""
-AXES = ("x", "y", "z")
+UPRIGHT = {"y": (1.0, 0.0, 0.0, 0.0), "z": (math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0)}
+"""The same as quaternions."""
+AXES, QUATERNION = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
 ALIASES = {
     "pelvis": "hips",
     "root": "hips",
@@ -45,7 +50,13 @@ class Points:
     names: tuple[str, ...]
     places: Floats
     fps: float
+    turns: dict[str, Floats] = field(default_factory=dict)
+    """Orientations (F, 4) of some of the points, NaN where they are not known."""
     notes: tuple[str, ...] = ()
+
+    def replaced(self, places: Floats) -> Points:
+        """The same with the points elsewhere."""
+        return replace(self, places=places)
 
     def of(self, names: Sequence[str]) -> Floats:
         """The places of some points, (F, n, 3)."""
@@ -61,22 +72,33 @@ def read_points(path: Path, fps: float | None = None, units: str = "m", up: str 
     if fps is not None and not (math.isfinite(fps) and fps > 0.0):
         raise PosableError(f"fps is {fps}; expected above 0")
     names, rows, lines = _numbers(path)
-    points = tuple(dict.fromkeys(name for name, _ in names if name not in {"time", "frame"}))
-    places = np.empty((len(rows), len(points), 3))
-    for k, point in enumerate(points):
-        for axis in range(3):
-            places[:, k, axis] = rows[:, names.index((point, AXES[axis]))]
-    places[np.isnan(places).any(axis=-1)] = np.nan  # a point without one of its coordinates is nowhere
+    points = tuple(dict.fromkeys(name for name, part in names if part in AXES))
+    turned = tuple(dict.fromkeys(name for name, part in names if part in QUATERNION))
+    columns = [names.index((name, part)) for name in points for part in AXES]
+    columns += [names.index((name, part)) for name in turned for part in QUATERNION]
+    values = rows[:, columns]
     notes: tuple[str, ...] = ()
+    _lose_halves(values, 3 * len(points))
     if fps is None:
         if ("time", "") not in names:
             raise FormatError(path, "has no column 'time'; give --fps")
-        times = rows[:, names.index(("time", ""))]
-        places, fps, notes = _even(path, times, lines, places)
-    places = (places @ TURNS[up].T * UNITS[units])[first_frame:]
-    if not len(places):
+        values, fps, notes = _even(path, rows[:, names.index(("time", ""))], lines, values)
+    values = values[first_frame:]
+    if not len(values):
         raise FormatError(path, "has no frames" + (f" from {first_frame} on" if first_frame else ""))
-    return Points(points, places, fps, notes)
+    places = values[:, : 3 * len(points)].reshape(len(values), len(points), 3) @ TURNS[up].T * UNITS[units]
+    quaternions = values[:, 3 * len(points) :].reshape(len(values), len(turned), 4)
+    there, back = np.array(UPRIGHT[up]), np.array(UPRIGHT[up]) * (1.0, -1.0, -1.0, -1.0)
+    turns = {name: multiply(multiply(there, quaternions[:, k]), back) for k, name in enumerate(turned)}
+    return Points(points, places, fps, turns, notes)
+
+
+def _lose_halves(values: Floats, places: int) -> None:
+    """A point without one of its coordinates is nowhere, and an orientation without one of its numbers none."""
+    for first, end, size in ((0, places, 3), (places, values.shape[1], 4)):
+        whole = values[:, first:end].reshape(len(values), -1, size)
+        whole[np.isnan(whole).any(axis=-1)] = np.nan
+        values[:, first:end] = whole.reshape(len(values), -1)
 
 
 def _numbers(path: Path) -> tuple[list[tuple[str, str]], Floats, list[int]]:
@@ -113,9 +135,13 @@ def _columns(path: Path, cells: Sequence[str]) -> list[tuple[str, str]]:
     for name in names:
         if names.count(name) > 1:
             raise FormatError(path, f"has {'_'.join(name).strip('_')} twice", "line 1")
-    points = dict.fromkeys(name for name, axis in names if axis)
-    missing = [f"{point}_{axis}" for point in points for axis in AXES if (point, axis) not in names]
-    missing += [f"{point}_x" for point in MARKERS if point not in points]
+    missing = [f"{point}_{part}" for point in dict.fromkeys(name for name, part in names if part) for part in AXES]
+    missing += [
+        f"{name}_{part}" for name in dict.fromkeys(n for n, p in names if p in QUATERNION) for part in QUATERNION
+    ]
+    missing = [column for column in missing if tuple(column.rsplit("_", 1)) not in names]
+    if not any(part for _, part in names):
+        missing = [f"{role}_{part}" for role in MARKERS for part in AXES]
     if missing:
         raise FormatError(path, f"lacks {', '.join(missing)}", "line 1")
     return names
@@ -128,8 +154,8 @@ def _column(path: Path, cell: str) -> tuple[str, str]:
     point, _, axis = told.rpartition("_")
     side = next((side for side in ("left_", "right_") if point.startswith(side)), "")
     point = side + ALIASES.get(point.removeprefix(side), point.removeprefix(side))
-    if axis not in AXES or point not in ROLES:
-        expected = ("time", "frame", *(f"{role}_{axis}" for role in MARKERS for axis in AXES))
+    if axis not in (*AXES, *QUATERNION) or point not in (TRACKABLE if axis in AXES else MARKERS):
+        expected = ("time", "frame", *(f"{role}_{axis}" for role in TRACKABLE for axis in AXES))
         raise FormatError(path, str(UnknownNameError("column", cell, expected)), "line 1")
     return point, axis
 
@@ -148,8 +174,8 @@ def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
     return number
 
 
-def _even(path: Path, times: Floats, lines: list[int], places: Floats) -> tuple[Floats, float, tuple[str, ...]]:
-    """(places at an even rate, that rate, notes): as they are where times are even, else in between them."""
+def _even(path: Path, times: Floats, lines: list[int], values: Floats) -> tuple[Floats, float, tuple[str, ...]]:
+    """(values (F, N) at an even rate, that rate, notes): as they are where times are even, else in between them."""
     steps = np.diff(times)
     if len(times) < 2:
         raise FormatError(path, "has one frame, which makes no rate; give --fps")
@@ -158,7 +184,7 @@ def _even(path: Path, times: Floats, lines: list[int], places: Floats) -> tuple[
         raise FormatError(path, f"time is {times[k]:g} after {times[k - 1]:g}; it must grow", f"line {lines[k]}")
     mean = (len(times) - 1) / float(times[-1] - times[0])
     if np.abs((times - times[0]) * mean - np.arange(len(times))).max() < STEADY:
-        return places, mean, ()
+        return values, mean, ()
     rate = 1.0 / float(np.median(steps))
     count = (times[-1] - times[0]) * rate + 1.0
     if count > MOST_FRAMES * len(times):
@@ -166,10 +192,10 @@ def _even(path: Path, times: Floats, lines: list[int], places: Floats) -> tuple[
         raise FormatError(path, f"time jumps from {times[k - 1]:g} to {times[k]:g} s", f"line {lines[k]}")
     wanted = times[0] + np.arange(math.floor(count + STEADY)) / rate
     after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
-    share = np.clip((wanted - times[after - 1]) / steps[after - 1], 0.0, 1.0)[:, None, None]
-    between = (1.0 - share) * places[after - 1] + share * places[after]
+    share = np.clip((wanted - times[after - 1]) / steps[after - 1], 0.0, 1.0)[:, None]
+    between = (1.0 - share) * values[after - 1] + share * values[after]
     # On a line, its own places, also where the neighbour's are lost.
-    between = np.where(share == 0.0, places[after - 1], np.where(share == 1.0, places[after], between))
-    on_a_line = np.minimum(share, 1.0 - share)[:, 0, 0] < STEADY
+    between = np.where(share == 0.0, values[after - 1], np.where(share == 1.0, values[after], between))
+    on_a_line = np.minimum(share, 1.0 - share)[:, 0] < STEADY
     between[(steps[after - 1] * rate > GAP) & ~on_a_line] = np.nan
     return between, rate, (f"times are uneven; taken at {rate:.6g} frames a second",)

@@ -33,10 +33,28 @@ def reconstruct(
         float | None, typer.Option(help="Stature of the built-in figure in metres; else as the points say.")
     ] = None,
     fit: Annotated[bool, typer.Option(help="Scale the points to the size of --body or --height.")] = True,
-    method: Annotated[str, typer.Option(help="sik, another by name, or package.module:Class.")] = "sik",
+    method: Annotated[
+        str | None, typer.Option(help="Another method by name (sik: as published), or package.module:Class.")
+    ] = None,
     weights: Annotated[
         str, typer.Option(metavar="A,B,C", help="What wrists, ankles and the frame before say of the pelvis.")
     ] = "1,1,0",
+    smoothing: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="What is faster is smoothed away, without lag.")
+    ] = None,
+    lock_feet: Annotated[bool, typer.Option("--lock-feet", help="Hold feet where they stand.")] = False,
+    floor: Annotated[
+        float | None, typer.Option(metavar="HEIGHT", help="Keep hands and feet above a floor this high, in metres.")
+    ] = None,
+    scene: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Things, in JSON, that arms and legs keep out of.")
+    ] = None,
+    markers: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Which points of a motion count, as in head,left_hand,...")
+    ] = None,
+    orientations: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Parts of a motion whose orientations count too.")
+    ] = None,
     to: Annotated[str, typer.Option(metavar="SUFFIX", help="The format that a folder is written in.")] = "bvh",
     units: Annotated[str, typer.Option(help="Of a CSV: m, cm, mm, in or ft.")] = "m",
     up: Annotated[str, typer.Option(help="The axis that is up in a CSV: y or z.")] = "y",
@@ -49,7 +67,7 @@ def reconstruct(
     workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Rebuild a whole body from six points: pelvis, head, wrists and ankles.
+    """Rebuild a whole body from six points, or more or fewer: pelvis, head, wrists and ankles.
 
     A CSV has a line of names (hips_x, hips_y, hips_z, head_x, ..., left_hand_x, ..., right_foot_z, and time in
     seconds or --fps) and a line a frame; an empty cell is a lost point. A folder is done on all cores; a second call
@@ -64,32 +82,59 @@ def reconstruct(
         "weights": three_weights(weights),
         "height": height,
         "fit": fit,
+        "floor": floor,
+        "markers": _parts(markers),
+        "orientations": _parts(orientations) or [],
+        "tracking": {"smoothing": smoothing, "lock_feet": True} if lock_feet else {"smoothing": smoothing},
         "reading": _reading(units=units, up=up, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
         | ({} if animation is None else {"animation": int(animation) if animation.isdigit() else animation}),
     }
-    _check(source, output, settings)
+    _check(source, output, scene, settings)
     if source.is_dir():
-        _folder(source.absolute(), output.absolute(), to, body, settings, engine, workers, json)
+        _folder(source.absolute(), output.absolute(), to, body, scene, settings, engine, workers, json)
         return
     with busy(f"rebuilding {source.name}"):
-        facts = rebuild_file({"file": source, "output": str(output), "body": body}, **settings)
+        facts = rebuild_file({"file": source, "output": str(output), "body": body, "scene": scene}, **settings)
     if not write_json(json, facts):
         show_facts(output.name, facts)
 
 
-def _check(source: Path, output: Path, settings: dict[str, Any]) -> None:
-    """What can be known to be wrong before any file is read; compiles, once for all workers, what is not yet."""
-    from ..body import figure
+def _check(source: Path, output: Path, scene: Path | None, settings: dict[str, Any]) -> None:
+    """What can be known to be wrong before any file is read."""
     from ..compute import FormatError, PosableError
-    from ..evaluate.methods import find_method
 
     if not source.exists():
         raise FormatError(source, "no such file or folder")
     if source.resolve() == output.resolve():
         raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten")
+    if settings["method"] is not None:
+        given = {name: settings[name] for name in ("floor", "markers", "orientations")} | settings["tracking"]
+        for name, value in [*given.items(), ("scene", scene)]:
+            if value or (name == "floor" and value is not None):
+                raise PosableError(f"--{name.replace('_', '-')} is not for --method {settings['method']}")
+
+
+def _try_out(scene: Path | None, settings: dict[str, Any]) -> None:
+    """Rebuild one pose: a mistake in the options is told once, not for every file, and kernels are compiled once."""
+    import numpy as np
+
+    from ..body import MARKERS, figure
+    from .points import Points
+    from .rebuilding import scene_of, tracked
+
     person = figure(settings["height"] or 1.75)
-    points = person.markers(person.neutral_pose)
-    find_method(settings["method"])(person, settings["weights"]).track(points[None], fps=60.0)
+    markers = tuple(settings["markers"] or MARKERS)
+    still = person.skeleton.forward(person.neutral_pose).positions[None, [person.index(role) for role in markers]]
+    turns = {role: np.array([[1.0, 0.0, 0.0, 0.0]]) for role in settings["orientations"]}
+    around = scene_of(scene, settings["floor"])
+    tracked(
+        Points(markers, still, 60.0, turns),
+        person,
+        settings["weights"],
+        settings["method"],
+        around,
+        settings["tracking"],
+    )
 
 
 def _folder(
@@ -97,6 +142,7 @@ def _folder(
     target: Path,
     to: str,
     body: Path | None,
+    scene: Path | None,
     settings: dict[str, Any],
     engine: str | None,
     workers: int | None,
@@ -113,9 +159,12 @@ def _folder(
         raise PosableError(f"--to {to}: expected one of {', '.join(known[1:] for known in written)}")
     if target.is_file():
         raise PosableError(f"OUTPUT {str(target)!r} is a file; {str(source)!r} is a folder and needs one")
-    files = Folder(source, target, suffix, None if body is None else body.absolute())
+    body, scene = (None if path is None else path.absolute() for path in (body, scene))
+    files = Folder(source, target, suffix, body, scene)
     if not len(files):
         raise PosableError(f"no files in {str(source)!r} that end in {', '.join((CSV, *MOTIONS))}")
+    with busy("getting ready"):
+        _try_out(scene, settings)
     target.mkdir(parents=True, exist_ok=True)
     with counting("rebuilding") as shown:
         report = run(
@@ -176,6 +225,10 @@ def _below(folder: Path, file: str) -> str:
 
 def _reading(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _parts(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",")]
 
 
 def three_weights(text: str) -> list[float]:
