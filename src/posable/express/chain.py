@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import math as pm
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Pose, Skeleton
+from .axes import AXES, axes_of, turns_about, unit_of, vector_of
 from .model import Packed, pack
 
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 SHORT = 1e-9  # [m]: joints nearer than this share a place
 
 
@@ -87,8 +87,8 @@ class Chain:
             raise PosableError(f"limits are {given.tolist()}; expected low <= high in every row")
         self.lower, self.upper = given.T.copy()
         self.tip = skeleton.index(tip)
-        self.tip_offset = _vector("tip_offset", tip_offset)
-        self.pointing = _unit("pointing", pointing)
+        self.tip_offset = vector_of("tip_offset", tip_offset)
+        self.pointing = unit_of("pointing", pointing)
 
     @classmethod
     def from_axes(
@@ -104,7 +104,7 @@ class Chain:
             lengths: (N,) [m] of the segments, above 0; 0.1 m each when not given.
             limits: (low, high) for all, or (N, 2) [rad].
         """
-        turned = _axes(axes)
+        turned = axes_of(axes)
         count = len(turned)
         if count == 0:
             raise PosableError("a chain needs at least one joint that moves")
@@ -233,6 +233,11 @@ class Chain:
     def pose(self, angles: ArrayLike, start: Pose | None = None) -> Pose:
         """The skeleton's pose with these values (..., N); other joints as in `start`, or at rest."""
         values = self._checked("angles", angles)
+        if start is None and self._columns is not None:
+            full = np.zeros((*values.shape[:-1], len(self.skeleton.dofs)))
+            dofs, factors, shifts = self._drives
+            full[..., self._columns] = values[..., dofs] * factors + shifts
+            return self.skeleton.from_values(full)
         shape = values.shape[:-1]
         rest = self.skeleton.rest if start is None else start
         rotations = np.broadcast_to(rest.rotations, (*shape, len(self.skeleton), 4)).copy()
@@ -259,11 +264,33 @@ class Chain:
     def forward(self, angles: ArrayLike) -> ChainFrames:
         """Where the joints and the tip are with these values (..., N)."""
         frames = self.skeleton.forward(self.pose(angles))
-        order = [next(link.joint for link in self.links if link.dof == d) for d in range(len(self))] + [self.tip]
-        positions = frames.positions[..., order, :].copy()
-        orientations = frames.orientations[..., order, :]
+        positions, orientations = frames.positions[..., self._order, :], frames.orientations[..., self._order, :]
         positions[..., -1, :] += pm.rotate(orientations[..., -1, :], self.tip_offset)
         return ChainFrames(positions, orientations, np.asarray(pm.rotate(orientations[..., -1, :], self.pointing)))
+
+    @cached_property
+    def _columns(self) -> Ints | None:
+        """The skeleton's own DoF that the links are, where each is one: hinges and slides."""
+        skeleton, columns = self.skeleton, []
+        for link in self.links:
+            own = skeleton.dofs.of(link.joint)
+            kind = "slide" if link.slides else "hinge"
+            if skeleton.kinds[link.joint] != kind or not np.array_equal(skeleton.dofs.axis[own.start], link.axis):
+                return None
+            columns.append(own.start)
+        return np.array(columns, dtype=np.int64)
+
+    @cached_property
+    def _drives(self) -> tuple[Ints, Floats, Floats]:
+        """(value, factor, offset) of each link."""
+        dofs = np.array([link.dof for link in self.links], dtype=np.int64)
+        return dofs, np.array([one.multiplier for one in self.links]), np.array([one.offset for one in self.links])
+
+    @cached_property
+    def _order(self) -> Ints:
+        """The skeleton's joints of the chain's values, and the tip's."""
+        firsts = [next(link.joint for link in self.links if link.dof == d) for d in range(len(self))]
+        return np.array([*firsts, self.tip], dtype=np.int64)
 
     @cached_property
     def turning(self) -> Ints:
@@ -320,45 +347,3 @@ class Chain:
         if array.ndim == 0 or array.shape[-1] != len(self):
             raise ShapeError(f"{name} have shape {array.shape}; the last axis must be {len(self)}, one a joint")
         return array
-
-
-def turns_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
-    """Angles [rad] about one, two or three axes across each other whose turns, after each other, give rotations."""
-    if len(axes) == 1:
-        sine = rotations[..., 1:] @ axes[0]
-        return [2.0 * np.arctan2(np.where(rotations[..., 0] < 0, -sine, sine), np.abs(rotations[..., 0]))]
-    third = np.cross(axes[0], axes[1])
-    basis = np.stack([axes[0], axes[1], third], axis=-1)
-    m = np.asarray(basis.T @ pm.to_matrix(rotations) @ basis)  # X(a) Y(b) Z(c)
-    b = np.arctan2(m[..., 0, 2], np.hypot(m[..., 0, 0], m[..., 0, 1]))
-    a, c = np.arctan2(-m[..., 1, 2], m[..., 2, 2]), np.arctan2(-m[..., 0, 1], m[..., 0, 0])
-    if len(axes) == 2:
-        return [a, b]
-    return [a, b, c if axes[2] @ third > 0.0 else -c]
-
-
-def _axes(axes: str | ArrayLike) -> Floats:
-    if isinstance(axes, str):
-        for letter in axes:
-            if letter.upper() not in AXES:
-                raise UnknownNameError("axis", letter, AXES)
-        return np.array([AXES[letter.upper()] for letter in axes]).reshape(-1, 3)
-    given = np.array(axes, dtype=np.float64)
-    if given.ndim != 2 or given.shape[1] != 3:
-        raise ShapeError(f"axes have shape {given.shape}; expected letters or (N, 3)")
-    return np.array([_unit("an axis", axis) for axis in given]).reshape(-1, 3)
-
-
-def _vector(name: str, value: ArrayLike) -> Floats:
-    array = np.array(value, dtype=np.float64)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise PosableError(f"{name} is {np.asarray(value).tolist()}; expected three finite numbers")
-    return array
-
-
-def _unit(name: str, value: ArrayLike) -> Floats:
-    array = _vector(name, value)
-    length = float(np.linalg.norm(array))
-    if length < 1e-9:
-        raise PosableError(f"{name} is {array.tolist()}; expected a direction")
-    return array / length

@@ -9,10 +9,11 @@ import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
+from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..skeleton import Motion, Pose
-from .answers import ErikAnswer, ErikTrack, shaped, statuses
+from .answers import ErikAnswer, ErikTrack
 from .chain import Chain
+from .inputs import one_of, reported, rows_of, unit_rows
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
 
@@ -112,7 +113,7 @@ class ERIK:
             look_at: (..., 3) [m] a point to look at from the tip, whatever its roll.
         """
         wanted = self._postures(posture)
-        kind, goals = _one_of(orientation, direction, look_at)
+        kind, goals = one_of(orientation, direction, look_at)
         if kind == "look_at":
             return self._look(wanted, goals)
         if kind == "direction":
@@ -142,7 +143,7 @@ class ERIK:
         if not (math.isfinite(fps) and fps > 0):
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         wanted = self._postures(postures.pose if isinstance(postures, Motion) else postures)
-        kind, goals = _one_of(orientations, directions, look_at)
+        kind, goals = one_of(orientations, directions, look_at)
         if kind == "look_at":
             return self._follow(wanted, goals, fps, start)
         if kind == "direction":
@@ -166,10 +167,10 @@ class ERIK:
         leap: float | None = None,
     ) -> ErikAnswer:
         shape = np.broadcast_shapes(wanted.shape[:-1], goals.shape[:-1])
-        rows = _rows(wanted, shape), _rows(goals, shape)
-        before = None if past is None else _rows(past, shape)
+        rows = rows_of(wanted, shape), rows_of(goals, shape)
+        before = None if past is None else rows_of(past, shape)
         angles, report = self._run(*rows, len(rows[0]), 1, free, before, LEAP if leap is None else leap, box)
-        return ErikAnswer(self.chain, angles.reshape(*shape, len(self.chain)), **_reported(report, shape))
+        return ErikAnswer(self.chain, angles.reshape(*shape, len(self.chain)), **reported(report, shape))
 
     def _track(self, wanted: Floats, goals: Floats, free: bool, fps: float, start: ArrayLike | None) -> ErikTrack:
         shape = np.broadcast_shapes(wanted.shape[:-1], goals.shape[:-1])
@@ -177,12 +178,12 @@ class ERIK:
             raise ShapeError("a track needs a frame axis: postures (F, N) or orientations (F, 4)")
         length, count = shape[-1], len(self.chain)
         tracks = math.prod(shape[:-1])
-        before = None if start is None else _rows(self.chain._checked("start", start), shape[:-1])
+        before = None if start is None else rows_of(self.chain._checked("start", start), shape[:-1])
         angles, report = self._run(
-            _rows(wanted, shape), _rows(goals, shape), tracks, length, free, before, self.speed / fps, None
+            rows_of(wanted, shape), rows_of(goals, shape), tracks, length, free, before, self.speed / fps, None
         )
         angles = angles.reshape(*shape, count)
-        return ErikTrack(self.chain, angles, **_reported(report, shape), fps=fps, jumped=self._jumped(angles, fps))
+        return ErikTrack(self.chain, angles, **reported(report, shape), fps=fps, jumped=self._jumped(angles, fps))
 
     def _run(
         self,
@@ -299,7 +300,7 @@ class ERIK:
             past = answer.angles
             ahead = points - chain.forward(past).positions[..., -1, :]
             with np.errstate(invalid="ignore"):
-                change = np.linalg.norm(_unit_rows(ahead) - _unit_rows(directions), axis=-1)
+                change = np.linalg.norm(unit_rows(ahead) - unit_rows(directions), axis=-1)
             if not (change > LOOKED).any():
                 break
             directions = ahead
@@ -330,44 +331,3 @@ class ERIK:
         jumped = np.zeros(angles.shape[:-1], dtype=np.bool_)
         jumped[..., 1:] = (np.abs(np.diff(angles, axis=-2)) > self.speed / fps + 1e-9).any(axis=-1)
         return jumped
-
-
-def _unit_rows(vectors: Floats) -> Floats:
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0.0, length, 1.0))
-
-
-def _rows(values: Floats, shape: tuple[int, ...]) -> Floats:
-    """Values broadcast to the batch's shape, as contiguous rows."""
-    last = values.shape[-1]
-    if values.shape[:-1] != shape:
-        values = np.broadcast_to(values, (*shape, last)).copy()  # kernels are compiled for arrays one may write to
-    values = np.ascontiguousarray(values).reshape(-1, last)
-    return values if values.flags.writeable else values.copy()
-
-
-def _reported(report: Records, shape: tuple[int, ...]) -> dict[str, Any]:
-    """The fields of an answer that are told by the kernels."""
-    status: Ints = report["status"]
-    return {
-        "error": shaped(report["error"], shape),
-        "orientation_error": shaped(report["orientation"], shape),
-        "posture_error": shaped(report["posture"], shape),
-        "iterations": shaped(report["iterations"], shape),
-        "status": statuses(status, shape),
-    }
-
-
-def _one_of(
-    orientation: ArrayLike | None, direction: ArrayLike | None, look_at: ArrayLike | None
-) -> tuple[str, Floats]:
-    given = {"orientation": orientation, "direction": direction, "look_at": look_at}
-    named = {name: value for name, value in given.items() if value is not None}
-    if len(named) != 1:
-        raise PosableError(f"expected one of orientation, direction or look_at; got {', '.join(named) or 'none'}")
-    kind, value = next(iter(named.items()))
-    array = np.asarray(value, dtype=np.float64)
-    size = 4 if kind == "orientation" else 3
-    if array.ndim == 0 or array.shape[-1] != size:
-        raise ShapeError(f"{kind} has shape {array.shape}; expected (..., {size})")
-    return kind, array

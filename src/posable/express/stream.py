@@ -10,7 +10,8 @@ import numpy as np
 from ..compute import PosableError, Status
 from ..compute.types import ArrayLike, Floats
 from .answers import ErikAnswer
-from .erik import ERIK, _one_of
+from .erik import ERIK
+from .inputs import one_of
 
 
 class ErikStream:
@@ -40,7 +41,7 @@ class ErikStream:
         seconds = 1.0 / self.fps if dt is None else float(dt)
         if not (math.isfinite(seconds) and seconds > 0):
             raise PosableError(f"dt is {dt}; expected seconds above 0")
-        kind, goal = _one_of(orientation, direction, look_at)
+        kind, goal = one_of(orientation, direction, look_at)
         options: dict[str, Any] = {
             {"orientation": "orientations", "direction": "directions"}.get(kind, kind): goal[None]
         }
