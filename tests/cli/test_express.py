@@ -63,8 +63,11 @@ def test_the_paper_s_evaluation_runs_and_may_be_continued(posable, tmp_path):
     assert code == 0, err
     rows = json.loads(out)["rows"]
     assert len(rows) == 14
-    code, again, err = posable("evaluate", "express", *options, "--store", tmp_path / "kept")
+    code, again, err = posable(
+        "evaluate", "express", *options, "--store", tmp_path / "kept", "--plots", tmp_path / "plots"
+    )
     assert code == 0, err
+    assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["A.png", "C.png"]
     for row in rows:
         assert f"{row['mean'][0]:.4f}" in again
     code, out, err = posable("evaluate", "express", "--skeleton", "A", "--sweep", "3,4", "--workers", 1)

@@ -155,6 +155,9 @@ def evaluate_express(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
     order: Annotated[str, typer.Option(help="How a target's angles are composed: YXY or YXZ.")] = "YXY",
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw histograms and normal curves, a file a skeleton.")
+    ] = None,
     store: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
     ] = None,
@@ -185,6 +188,12 @@ def evaluate_express(
             progress=shown,
         )
     rows = express_rows([one for one in report.results if one is not None])
+    if plots is not None:
+        from ..evaluate.express_plots import plot_errors
+
+        plots.mkdir(parents=True, exist_ok=True)
+        for name in dict.fromkeys(row.skeleton for row in rows):
+            plot_errors([row for row in rows if row.skeleton == name], plots / f"{name}.png")
     failures = [{"block": str(one.item), "error": one.error} for one in report.failures]
     if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
         show_table("", [row_facts(row) for row in rows])

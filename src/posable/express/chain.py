@@ -63,6 +63,7 @@ class Chain:
         tip_offset: (3,) [m] the tip in that joint's frame.
         pointing: (3,) where the tip points, in that joint's frame.
         names: (N,) of the values.
+        up: (3,) in the world: the posture's first bend is measured from it.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Chain:
         tip_offset: ArrayLike = (0.0, 0.0, 0.0),
         pointing: ArrayLike,
         names: Sequence[str],
+        up: ArrayLike = (0.0, 1.0, 0.0),
     ) -> None:
         self.skeleton, self.links, self.names = skeleton, tuple(links), tuple(names)
         given = np.array(limits, dtype=np.float64)
@@ -89,6 +91,7 @@ class Chain:
         self.tip = skeleton.index(tip)
         self.tip_offset = vector_of("tip_offset", tip_offset)
         self.pointing = unit_of("pointing", pointing)
+        self.up = unit_of("up", up)
 
     @classmethod
     def from_axes(
@@ -319,7 +322,7 @@ class Chain:
             axes, segments = np.concatenate([axes, [self.pointing]]), np.concatenate([segments, [self.pointing]])
             turns, tip = np.concatenate([turns, [tip]]), np.array([1.0, 0.0, 0.0, 0.0])
             low, high = np.append(low, ends_of[0]), np.append(high, ends_of[1])
-        return pack(axes, turns, segments, low, high, tip, aggravation)
+        return pack(axes, turns, segments, low, high, tip, self.up, aggravation)
 
     def _geometry(self, places: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
         """(turns between the links, directions of their segments, turn from the last to the tip), all at rest."""

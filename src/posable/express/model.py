@@ -58,6 +58,7 @@ STARTS = 6  # how many of the best candidates are refined: rows TOP to TOP + STA
 SCRATCH = TOP + STARTS
 WIDTH = 2 * STARTS  # a row is at least so wide
 
+STRAIGHT = 1e-4  # sines and cosines below are zero: files write pi with five digits
 MOST_MIRRORS = 6  # at most 2^6 patterns of mirrored bends are tried
 MOST_TRIPLES = 12
 
@@ -77,7 +78,14 @@ class Packed:
 
 
 def pack(
-    axes: Floats, turns: Floats, segments: Floats, low: Floats, high: Floats, tip: Floats, aggravation: float
+    axes: Floats,
+    turns: Floats,
+    segments: Floats,
+    low: Floats,
+    high: Floats,
+    tip: Floats,
+    up: Floats,
+    aggravation: float,
 ) -> Packed:
     """A chain from its geometry.
 
@@ -88,6 +96,7 @@ def pack(
         low: (M,) [rad].
         high: (M,) [rad].
         tip: (4,) from the frame of the last joint to that of the tip.
+        up: (3,) unit, in the world.
         aggravation: how much more each bend counts than the one before it.
     """
     count = len(axes)
@@ -95,11 +104,13 @@ def pack(
     fits = np.asarray(pm.between(np.broadcast_to(y, (count, 3)), segments)).reshape(count, 4)
     before = np.concatenate([[[1.0, 0.0, 0.0, 0.0]], fits[:-1]])
     rests = pm.multiply(pm.multiply(pm.conjugate(before), turns), fits)
-    # The first joint's parent points as its own segment does at rest, as in the paper: the base has no segment.
+    # The base has no segment: the first joint's parent points up, as the paper's does (a pan costs no shape then).
+    first = np.asarray(pm.rotate(pm.conjugate(rests[0]), up))
     ends = np.stack([pm.conjugate(rests[0]), pm.multiply(pm.conjugate(tip), fits[-1])])
     rests[0] = [1.0, 0.0, 0.0, 0.0]
     turned = pm.rotate(pm.conjugate(fits), axes)
     parents = np.asarray(pm.rotate(pm.conjugate(rests), y))
+    parents[0] = first
     joints = np.zeros(count, JOINT)
     for k in range(count):
         _fill(joints, k, np.asarray(turned)[k], parents[k])
@@ -122,7 +133,7 @@ def _fill(joints: Records, k: int, axis: Floats, parent: Floats) -> None:
     k1, k2 = float(parent[1]) - k0, float(parent @ np.cross(axis, y))
     amp = float(np.hypot(k1, k2))
     side = float(np.linalg.norm(np.cross(axis, y)))
-    joints[k]["kind"] = TWISTER if side < 1e-6 else BEND if amp > 1e-6 else OFFSET
+    joints[k]["kind"] = TWISTER if side < STRAIGHT else BEND if amp > STRAIGHT else OFFSET
     if np.linalg.norm(across) < 1e-6:  # hemispheres do not matter then, something across the axis does
         across = np.cross(axis, [1.0, 0.0, 0.0] if abs(axis[0]) < 0.9 else [0.0, 0.0, 1.0])
     across = across / np.linalg.norm(across)
@@ -130,7 +141,7 @@ def _fill(joints: Records, k: int, axis: Floats, parent: Floats) -> None:
         for c, letter in enumerate("xyz"):
             joints[k][name + letter] = vector[c]
     joints[k]["k0"], joints[k]["amp"] = k0, amp
-    joints[k]["phi"] = float(np.arctan2(k2, k1)) if amp > 1e-6 else 0.0
+    joints[k]["phi"] = float(np.arctan2(k2, k1)) if amp > STRAIGHT else 0.0
     joints[k]["side"] = side
 
 

@@ -45,7 +45,8 @@ def chain_of_robot(
     limits = np.array([_limits(model, links, motor, d) for d, motor in enumerate(motors)])
     names = [model.skeleton.names[model.skeleton.dofs.joint[motor]] for motor in motors]
     points = _pointing(model, links, last) if pointing is None else pointing
-    return cls(model.skeleton, links, limits, tip=last, pointing=points, names=names)
+    above = (0.0, 1.0, 0.0) if up == "y" else (0.0, 0.0, 1.0)
+    return cls(model.skeleton, links, limits, tip=last, pointing=points, names=names, up=above)
 
 
 def _link(model: UrdfModel, name: str) -> int:
