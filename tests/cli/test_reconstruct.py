@@ -145,6 +145,29 @@ def test_orientations_are_taken_from_columns_and_from_a_motion(posable, walk: ps
         np.testing.assert_allclose(ps.load(tmp_path / "b.npz").pose.rotations, expected.pose.rotations, atol=1e-7)
 
 
+def test_trackers_that_are_not_on_the_joints_are_calibrated(posable, walk: ps.Motion, tmp_path: Path):
+    body = ps.Humanoid(walk.skeleton)
+    frames = walk.skeleton.forward(walk.pose)
+    turns = {role: body.canonical_orientation(frames, body.index(role)) for role in ps.MARKERS}
+    offsets = np.random.default_rng([3, 1]).uniform(-0.08, 0.08, (6, 3))
+    worn = ps.Calibration(ps.MARKERS, offsets, np.tile([1.0, 0.0, 0.0, 0.0], (6, 1)))
+    worn.save(tmp_path / "me.json")
+    points, turned = worn.trackers(markers(walk), turns)
+    lines = written(points, tmp_path / "a.csv").read_text().splitlines()
+    lines[0] += "".join(f",{role}_q{part}" for role in turned for part in "wxyz")
+    for k in range(len(walk)):
+        lines[k + 1] += "".join(f",{value!r}" for q in turned.values() for value in q[k].tolist())
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    options = ("--height", 1.6, "--no-fit", "--calibration", tmp_path / "me.json")
+    code, _, err = posable("reconstruct", tmp_path / "a.csv", tmp_path / "a.npz", *options)
+    assert code == 0, err
+    expected = ps.SequentialIK(body).track(markers(walk), walk.fps, orientations=turns).motion
+    np.testing.assert_allclose(markers(ps.load(tmp_path / "a.npz")), markers(expected), atol=1e-6)
+    assert posable("reconstruct", tmp_path / "a.csv", tmp_path / "b.npz", *options[3:])[0] == 0
+    tall = ps.Humanoid(ps.load(tmp_path / "b.npz").skeleton).height
+    assert tall == pytest.approx(ps.figure(height=1.75).height), "the figure that calibrations are made with"
+
+
 def test_the_solvers_options_are_handed_on(posable, walk: ps.Motion, tmp_path: Path):
     ps.save(walk, tmp_path / "walk.npz")
     body = ps.Humanoid(walk.skeleton)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +16,21 @@ from ..compute.types import Floats
 from ..formats import load
 from .points import Points
 
+if TYPE_CHECKING:
+    from ..reconstruct import Calibration
+
 STATURE = 1.75  # of the figure whose proportions fill in what points do not say [m]
 TALL = 95.0  # percentile of how far points are apart that counts as the body's own length
 LOWER = ("hips", "left_foot", "right_foot", "left_lower_leg", "right_lower_leg")
 
 
 def body_for(
-    points: Points, own: Humanoid | None, character: Any, height: float | None, fit: bool
+    points: Points,
+    own: Humanoid | None,
+    character: Any,
+    height: float | None,
+    fit: bool,
+    calibration: Calibration | None = None,
 ) -> tuple[Humanoid, tuple[float, float]]:
     """(who is rebuilt, by how much the points above the hips and those of the legs grow to fit them)."""
     if character is not None:
@@ -31,12 +40,33 @@ def body_for(
         body = figure(height)
     elif own is not None:
         return own, (1.0, 1.0)
+    elif calibration is not None:
+        return calibration.scaled(figure(STATURE)), (1.0, 1.0)
     else:
         return figure(STATURE * sum(_sizes(points)) / sum(_own_sizes(figure(STATURE)))), (1.0, 1.0)
     if not fit:
         return body, (1.0, 1.0)
     theirs, ours = _sizes(points) if own is None else _own_sizes(own), _own_sizes(body)
     return body, (ours[0] / theirs[0], ours[1] / theirs[1])
+
+
+def calibration_of(path: Any) -> Calibration | None:
+    """A calibration from its file, where there is one."""
+    from ..reconstruct import Calibration
+
+    return None if path is None else Calibration.load(path)
+
+
+def calibrated(points: Points, calibration: Calibration) -> Points:
+    """Points of joints from those of trackers; what the calibration does not know stays."""
+    lacking = [role for role in calibration.markers if role not in points.names]
+    if lacking:
+        raise PosableError(f"there is no {', '.join(lacking)}, which the calibration is for")
+    turns = {role: turn for role, turn in points.turns.items() if role in calibration.markers}
+    moved, turned = calibration.apply(points.of(calibration.markers), turns)
+    places = points.places.copy()
+    places[:, [points.names.index(role) for role in calibration.markers]] = moved
+    return replace(points, places=places, turns=points.turns | turned)
 
 
 def fitted(points: Points, upper: float, legs: float) -> Points:
@@ -51,7 +81,7 @@ def fitted(points: Points, upper: float, legs: float) -> Points:
         above = [k for k, name in enumerate(points.names) if name not in LOWER]
         hips = points.of(["hips"])
         grown[:, above] = legs * hips + upper * (points.places[:, above] - hips)
-    return points.replaced(grown)
+    return replace(points, places=grown)
 
 
 @lru_cache(maxsize=1)

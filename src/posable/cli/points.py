@@ -12,7 +12,7 @@ import csv
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +53,6 @@ class Points:
     turns: dict[str, Floats] = field(default_factory=dict)
     """Orientations (F, 4) of some of the points, NaN where they are not known."""
     notes: tuple[str, ...] = ()
-
-    def replaced(self, places: Floats) -> Points:
-        """The same with the points elsewhere."""
-        return replace(self, places=places)
 
     def of(self, names: Sequence[str]) -> Floats:
         """The places of some points, (F, n, 3)."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..body import MARKERS, Humanoid
 from ..compute import PosableError, Status
 from ..formats import load, save
-from .fitting import body_for, fitted
+from .fitting import body_for, calibrated, calibration_of, fitted
 from .points import Points, read_points
 
 if TYPE_CHECKING:
@@ -34,13 +34,15 @@ class Folder:
     suffix: str
     body: Path | None
     scene: Path | None
+    calibration: Path | None
 
     def __len__(self) -> int:
         return sum(1 for _ in self._files())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        shared = {"body": self.body, "scene": self.scene, "calibration": self.calibration}
         for file, name in self._files():
-            yield {"file": file, "output": str(self.target / name), "body": self.body, "scene": self.scene}
+            yield {"file": file, "output": str(self.target / name), **shared}
 
     def _files(self) -> Iterator[tuple[Path, str]]:
         """(file, where its motion goes below the target), in the order of names."""
@@ -72,7 +74,8 @@ def rebuild_file(
     """Read points or a motion, rebuild the body, write the motion; facts about it.
 
     Args:
-        job: "file", "output", and, each None where there is none, "body": the file of a character, "scene": of things.
+        job: "file", "output", and, each None where there is none, "body": the file of a character, "scene": of things,
+            "calibration": of how trackers sit on the person.
         method: as `posable.evaluate.find_method` knows it; None: `SequentialIK` with all that it can do.
         weights: of wrists, ankles and the frame before, for the pelvis.
         height: of the built-in figure [m], where there is no other body; None: as the points say.
@@ -86,7 +89,10 @@ def rebuild_file(
     output = Path(job["output"])
     output.parent.mkdir(parents=True, exist_ok=True)
     points, own = points_of(Path(job["file"]), dict(reading or {}), tuple(markers or MARKERS), orientations)
-    body, scales = body_for(points, own, job.get("body"), height, fit)
+    calibration = calibration_of(job.get("calibration"))
+    if calibration is not None:
+        points = calibrated(points, calibration)
+    body, scales = body_for(points, own, job.get("body"), height, fit, calibration)
     scene = scene_of(job.get("scene"), floor)
     answer = tracked(fitted(points, *scales), body, weights, method, scene, tracking or {})
     save(answer.motion, output)

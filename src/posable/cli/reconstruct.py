@@ -49,6 +49,9 @@ def reconstruct(
     scene: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Things, in JSON, that arms and legs keep out of.")
     ] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="How trackers sit on the person: what Calibration.save wrote.")
+    ] = None,
     markers: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Which points of a motion count, as in head,left_hand,...")
     ] = None,
@@ -90,11 +93,12 @@ def reconstruct(
         | ({} if animation is None else {"animation": int(animation) if animation.isdigit() else animation}),
     }
     _check(source, output, scene, settings)
+    files = {"body": body, "scene": scene, "calibration": calibration}
     if source.is_dir():
-        _folder(source.absolute(), output.absolute(), to, body, scene, settings, engine, workers, json)
+        _folder(source.absolute(), output.absolute(), to, files, settings, engine, workers, json)
         return
     with busy(f"rebuilding {source.name}"):
-        facts = rebuild_file({"file": source, "output": str(output), "body": body, "scene": scene}, **settings)
+        facts = rebuild_file({"file": source, "output": str(output), **files}, **settings)
     if not write_json(json, facts):
         show_facts(output.name, facts)
 
@@ -141,8 +145,7 @@ def _folder(
     source: Path,
     target: Path,
     to: str,
-    body: Path | None,
-    scene: Path | None,
+    shared: dict[str, Path | None],
     settings: dict[str, Any],
     engine: str | None,
     workers: int | None,
@@ -159,12 +162,11 @@ def _folder(
         raise PosableError(f"--to {to}: expected one of {', '.join(known[1:] for known in written)}")
     if target.is_file():
         raise PosableError(f"OUTPUT {str(target)!r} is a file; {str(source)!r} is a folder and needs one")
-    body, scene = (None if path is None else path.absolute() for path in (body, scene))
-    files = Folder(source, target, suffix, body, scene)
+    files = Folder(source, target, suffix, **{name: path and path.absolute() for name, path in shared.items()})
     if not len(files):
         raise PosableError(f"no files in {str(source)!r} that end in {', '.join((CSV, *MOTIONS))}")
     with busy("getting ready"):
-        _try_out(scene, settings)
+        _try_out(shared["scene"], settings)
     target.mkdir(parents=True, exist_ok=True)
     with counting("rebuilding") as shown:
         report = run(
