@@ -101,3 +101,21 @@ def test_unknown_links_and_paths_that_do_not_exist_are_named(data_dir):
         robot(data_dir, "pepper", "torso", "Haed")
     with pytest.raises(PosableError, match="does not hang on"):
         robot(data_dir, "pepper", "Head", "torso")
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_every_link_of_a_robot_may_be_a_tip(name, data_dir):
+    from posable.formats.urdf import read_urdf
+
+    rng = np.random.default_rng(3)
+    for link in read_urdf(data_dir / "robots" / f"{name}.urdf").links[1:]:
+        try:
+            chain = robot(data_dir, name, None, link)
+        except PosableError as error:
+            assert "turns" in str(error)  # nothing but slides or fixed joints on the way
+            continue
+        low, high = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+        postures = rng.uniform(low, high, (3, len(chain)))
+        answer = ERIK(chain, symmetric=False, early=True).solve(postures, chain.forward(postures).orientations[:, -1])
+        assert (answer.angles >= chain.lower).all() and (answer.angles <= chain.upper).all()
+        assert answer.error.max() < 0.04  # each holds still

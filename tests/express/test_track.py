@@ -84,10 +84,10 @@ def test_a_joint_without_ends_turns_on():
 
 def test_a_moving_point_is_followed():
     chain = Chain.from_axes("YXXZY", [0.1, 0.3, 0.3, 0.2, 0.2], (-2.5, 2.5))
-    time = np.linspace(0, 2 * np.pi, 100)
+    time = np.linspace(-1.5, 1.5, 100)  # past the front: behind it, a limit of the pan is in the way
     points = np.stack([2 * np.sin(time), 1 + 0.3 * np.cos(2 * time), 2 * np.cos(time)], axis=-1)
     answer = ERIK(chain).track(np.array([0, 0.5, -0.7, 0.3, 0]), look_at=points)
     frames = chain.forward(answer.angles)
     away = points - frames.positions[:, -1]
     cosine = (away * frames.pointing).sum(-1) / np.linalg.norm(away, axis=-1)
-    assert cosine.min() > 0.999
+    assert cosine.min() > 0.999 and not answer.jumped.any()

@@ -18,7 +18,7 @@ from ..compute import kernel
 from ..compute.types import Floats, Ints, Quat, Records
 from .completion import refine, try_three
 from .kernels import clamped, copy, forward, orientation_error, wrapped
-from .model import HIGH, KEPT, LOW, NOTES, POSTURE, PROBE, SIMPLE, STARTS, TOP, TRACED, TRIAL
+from .model import HIGH, KEPT, LOW, NOTES, POSTURE, PROBE, SIMPLE, STARTS, TOP, TRACED, TRIAL, TWISTER
 from .phases import solve_simple
 
 PERFECT = 1e-7  # nothing to gain below
@@ -184,9 +184,12 @@ def settle(
 
 @kernel
 def box_around(joints: Records, before: Floats, leap: float, work: Floats) -> None:
-    """Narrow the limits to what a frame may change."""
-    for k in range(joints.shape[0]):
+    """Narrow the limits to what a frame may change; but a roll that is free is what the other joints make it."""
+    count = joints.shape[0]
+    for k in range(count):
         low, high = work[LOW, k], work[HIGH, k]
+        if k == count - 1 and joints[k]["kind"] == TWISTER and math.isinf(low) and math.isinf(high):
+            continue
         work[LOW, k] = min(high, max(low, before[k] - leap))
         work[HIGH, k] = max(low, min(high, before[k] + leap))
 

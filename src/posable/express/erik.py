@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .chain import Chain
 from .inputs import one_of, reported, rows_of, unit_rows
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
+
+if TYPE_CHECKING:
+    from .stream import ErikStream
 
 BLOCK = 16384  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
@@ -150,7 +153,7 @@ class ERIK:
             return self._track(wanted, self._roll_free(goals), True, fps, start)
         return self._track(wanted, goals, False, fps, start)
 
-    def stream(self, fps: float = 60.0) -> Any:
+    def stream(self, fps: float = 60.0) -> ErikStream:
         """The solver with a memory: `step(posture, orientation, dt)` continues from the step before."""
         from .stream import ErikStream
 

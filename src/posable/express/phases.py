@@ -247,16 +247,16 @@ def to_zero(joints: Records, angles: Floats, work: Floats) -> None:
 @kernel
 def solve_erik(joints: Records, settings: Records, target: Quat, frames: Floats, work: Floats) -> int:
     """ERIK as specified (or CCD alone): the best angles it met into KEPT; how many iterations it took."""
-    angles, best, i = work[ANGLES], math.inf, 0
+    angles, best, i, attempts = work[ANGLES], math.inf, 0, 0
+    aim, since, last, older, tried = target, 0, math.inf, math.inf, settings[0]["offset"] == 0
     if settings[0]["method"] == CCD:
         for k in range(joints.shape[0]):
             angles[k] = clamped(work[LOW, k], work[HIGH, k], work[POSTURE, k])
-        last_resort(joints, settings, target, target, best, 1, frames, work)
-        return 1
-    warp(joints, settings, target, settings[0]["disturbance"], frames, work)
-    to_zero(joints, angles, work)
-    aim, since, last, older, tried = target, 0, math.inf, math.inf, settings[0]["offset"] == 0
-    while i < settings[0]["iterations"]:
+        attempts = 1
+    else:
+        warp(joints, settings, target, settings[0]["disturbance"], frames, work)
+        to_zero(joints, angles, work)
+    while attempts == 0 and i < settings[0]["iterations"]:
         i += 1
         for part in range(2):
             if part == 0:
@@ -271,14 +271,15 @@ def solve_erik(joints: Records, settings: Records, target: Quat, frames: Floats,
         since += 1
         if since >= PATIENCE and (abs(error - last) < STALL or abs(error - older) < STALL):
             if tried:
+                attempts = 2
                 break
             aim, tried, since = disturbed(joints, settings, aim, frames, work), True, 0
             last, older = math.inf, math.inf
         else:
             last, older = error, last
-    if i < settings[0]["iterations"] and settings[0]["descent"]:
-        last_resort(joints, settings, target, aim, best, 2, frames, work)
-    return i
+    if attempts == 1 or (attempts == 2 and settings[0]["descent"]):
+        last_resort(joints, settings, target, aim, best, attempts, frames, work)
+    return max(i, 1)
 
 
 @kernel
