@@ -180,6 +180,17 @@ def use_express() -> None:
     ps.MotionFilter(3, 20, 200).run(rng.uniform(-1, 1, (ROWS, 2)))
 
 
+def use_edit() -> None:
+    import posable as ps
+    from posable.edit import relative_motion
+
+    body = ps.figure()
+    editor = ps.MotionEditor(ps.samples.walk(body)[:ROWS], body, limits=("clip", "body"))
+    editor.report, editor.drag(frame=1, part="left_hand", displacement=(0.0, 0.02, 0.0))
+    editor.retarget(body)
+    relative_motion(np.ones((ROWS, 3)), np.eye(3)[0], np.eye(3)[1])
+
+
 USES = [
     use_formats,
     use_math,
@@ -192,6 +203,7 @@ USES = [
     use_reach,
     use_reconstruct,
     use_express,
+    use_edit,
 ]
 
 

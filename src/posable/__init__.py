@@ -29,6 +29,7 @@ _HOMES = {
     "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
     "reconstruct": ["Calibration", "SequentialIK"],
     "express": ["ERIK", "Chain", "MotionFilter"],
+    "edit": ["MotionEditor", "retarget"],
 }
 _HOME = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure, samples
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
+    from .edit import MotionEditor, retarget
     from .express import ERIK, Chain, MotionFilter
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target

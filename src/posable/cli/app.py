@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import convert, data, evaluate, express, info, reach, reconstruct, view
+from . import convert, data, edit, evaluate, express, info, reach, reconstruct, view
 from . import range as limb_range
 
 app = typer.Typer(
@@ -40,6 +40,12 @@ app.command("express", epilog="Example: posable express C targets.csv angles.csv
     express.express
 )
 app.add_typer(evaluate.app, name="evaluate")
+app.command("edit", epilog="Example: posable edit pitch.bvh out.bvh --frame 60 --part left_hand --by 0,0.2,0.1")(
+    edit.edit
+)
+app.command("retarget", epilog="Example: posable retarget boxing.bvh knight_boxes.glb --body knight.glb --repair cmu")(
+    edit.retarget
+)
 app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
 
 

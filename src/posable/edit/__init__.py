@@ -1,0 +1,51 @@
+"""Motions edited by dragging: weights and velocities from motion data, dragging, warping, retargeting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .answers import DragAnswer
+    from .contacts import Contact, find_contacts
+    from .editor import MotionEditor
+    from .edits import DragEdit, Edit, StretchEdit, WarpEdit
+    from .parts import EFFECTORS
+    from .retargeting import Retargeted, retarget
+    from .transforms import relative_motion
+    from .weights import FitReport
+
+_HOMES = {
+    "answers": ["DragAnswer"],
+    "contacts": ["Contact", "find_contacts"],
+    "editor": ["MotionEditor"],
+    "edits": ["DragEdit", "Edit", "StretchEdit", "WarpEdit"],
+    "parts": ["EFFECTORS"],
+    "retargeting": ["Retargeted", "retarget"],
+    "transforms": ["relative_motion"],
+    "weights": ["FitReport"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "EFFECTORS",
+    "Contact",
+    "DragAnswer",
+    "DragEdit",
+    "Edit",
+    "FitReport",
+    "MotionEditor",
+    "Retargeted",
+    "StretchEdit",
+    "WarpEdit",
+    "find_contacts",
+    "relative_motion",
+    "retarget",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _HOME:
+        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

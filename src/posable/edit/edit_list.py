@@ -1,0 +1,169 @@
+"""A list of edits in a JSON file, so that the same edits can be made again, by people and by programs.
+
+```json
+{"posable": "edits", "version": 1, "edits": [
+    {"frame": 60, "part": "left_hand", "displacement": [0, 0.2, 0.1], "spread": 0.5},
+    {"frame": 90, "part": "head", "target": [0.1, 1.6, 0.3], "ease": "smooth", "pins": ["right_hand"]},
+    {"warp": [{"frame": 40, "part": "right_hand", "target": [0, 1.1, 0.4]}], "spread": 0.3},
+    {"stretch": {"left_lower_arm": 1.2}, "frame": 60}
+]}
+```
+
+Names and meanings are those of `MotionEditor.edit`, `warp` and `stretch`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compute import FormatError, PosableError, UnknownNameError, atomic_write
+
+if TYPE_CHECKING:
+    from .editor import MotionEditor
+    from .edits import Edit
+
+MOST_BYTES = 16_000_000
+MOST_EDITS = 10_000
+EDIT = (
+    "frame",
+    "part",
+    "target",
+    "displacement",
+    "orientation",
+    "spread",
+    "ease",
+    "frames",
+    "pins",
+    "contacts",
+    "mode",
+)
+WARP = ("warp", "spread", "contacts")
+STRETCH = ("stretch", "frame", "spread", "ease", "frames", "contacts")
+
+
+def save_edits(edits: Sequence[Edit], path: str | os.PathLike[str]) -> None:
+    """Write edits as a list that `load_edits` reads."""
+    import msgspec
+
+    rows = [_row(edit) for edit in edits]
+    text = msgspec.json.format(msgspec.json.encode({"posable": "edits", "version": 1, "edits": rows}), indent=1)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(text + b"\n")
+
+
+def load_edits(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The edits of a file, checked as far as that goes without a motion; `make_edits` makes them."""
+    import msgspec
+
+    source = Path(path)
+    try:
+        if source.stat().st_size > MOST_BYTES:
+            raise FormatError(path, f"has {source.stat().st_size} bytes; lists of edits have at most {MOST_BYTES}")
+        told = msgspec.json.decode(source.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise FormatError(path, error.strerror or "cannot be read") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(path, f"is no list of edits: {error}") from None
+    rows = told.get("edits")
+    if told.get("posable") != "edits" or told.get("version") != 1 or not isinstance(rows, list):
+        raise FormatError(
+            path, 'is no list of edits; it begins with {"posable": "edits", "version": 1, "edits": [...]}'
+        )
+    if not 1 <= len(rows) <= MOST_EDITS:
+        raise FormatError(path, f"has {len(rows)} edits; expected 1 to {MOST_EDITS}", "edits")
+    for k, row in enumerate(rows):
+        try:
+            _check(row)
+        except PosableError as error:
+            raise FormatError(path, str(error), f"edits[{k}]") from None
+    return rows
+
+
+def make_edits(editor: MotionEditor, rows: Sequence[dict[str, Any]]) -> list[Edit]:
+    """Make edits, in order; an error names the one it is about."""
+    made: list[Edit] = []
+    for k, row in enumerate(rows):
+        try:
+            made.append(_made(editor, row))
+        except PosableError as error:
+            raise PosableError(f"edit {k}: {error}") from None
+    return made
+
+
+def _made(editor: MotionEditor, row: dict[str, Any]) -> Edit:
+    options = {name: value for name, value in row.items() if name not in ("warp", "stretch") and value is not None}
+    if isinstance(options.get("frames"), list):
+        options["frames"] = tuple(options["frames"])
+    if "warp" in row:
+        return editor.warp([(one["frame"], one["part"], one["target"]) for one in row["warp"]], **options)
+    if "stretch" in row:
+        return editor.stretch(row["stretch"], **options)
+    return editor.edit(**options)
+
+
+def _check(row: Any) -> None:
+    """A row's names and the kinds of its values."""
+    if not isinstance(row, dict):
+        raise PosableError(f"is {row!r}; expected an object")
+    names = WARP if "warp" in row else STRETCH if "stretch" in row else EDIT
+    for name in row:
+        if name not in names:
+            raise UnknownNameError("name in an edit", name, names)
+    if "warp" in row:
+        if not isinstance(row["warp"], list) or not all(isinstance(one, dict) for one in row["warp"]):
+            raise PosableError("its warp is no list of objects with frame, part and target")
+        for one in row["warp"]:
+            if set(one) != {"frame", "part", "target"}:
+                raise PosableError(f"a place of its warp has {sorted(one)}; expected frame, part and target")
+            _check_values(one)
+    elif "stretch" in row:
+        bones = row["stretch"]
+        if not isinstance(bones, dict) or not all(isinstance(f, int | float) for f in bones.values()):
+            raise PosableError("its stretch is no object of parts and factors")
+    missing = {"frame", "part"} - set(row) if names is EDIT else {"frame"} - set(row) if names is STRETCH else set()
+    if missing:
+        raise PosableError(f"lacks {', '.join(sorted(missing))}")
+    _check_values(row)
+
+
+def _check_values(row: dict[str, Any]) -> None:
+    """Numbers where numbers belong, text where text does."""
+    for name, length in (("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2)):
+        value = row.get(name)
+        numbers = isinstance(value, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+        if value is not None and not (numbers and len(value) == length and np.isfinite(np.array(value, float)).all()):
+            raise PosableError(f"{name} is {value!r}; expected {length} numbers")
+    kinds: dict[str, tuple[type, ...]] = {
+        "frame": (int,), "part": (str,), "spread": (int, float), "ease": (str,), "mode": (str,), "contacts": (bool,),
+        "pins": (list,),
+    }  # fmt: skip
+    for name, types in kinds.items():
+        value = row.get(name)
+        fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+        if value is not None and not fits:
+            raise PosableError(f"{name} is {value!r}; expected {' or '.join(t.__name__ for t in types)}")
+    if not all(isinstance(pin, str) for pin in row.get("pins") or ()):
+        raise PosableError(f"pins are {row['pins']!r}; expected names of parts")
+
+
+def _row(edit: Edit) -> dict[str, Any]:
+    """An edit as it is written."""
+    row = {name: _plain(value) for name, value in edit.settings.items() if value is not None}
+    if "constraints" in row:
+        row["warp"] = [dict(zip(("frame", "part", "target"), one, strict=True)) for one in row.pop("constraints")]
+    if "bones" in row:
+        row["stretch"] = row.pop("bones")
+    return row
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value

@@ -1,0 +1,377 @@
+"""`MotionEditor`: a motion edited by dragging parts of the body (Komura et al. 2004).
+
+```python
+editor = ps.MotionEditor(motion, body)
+answer = editor.drag(frame=60, part="left_hand", displacement=(0, .2, .1))      # one pose, nothing kept
+edit = editor.edit(frame=60, part="left_hand", target=(...), spread=0.5)        # kept, fades over half a second
+editor.motion                                                                    # with all edits
+```
+
+What the clip says about how its person moves (weights, relative velocities, contacts, ranges) is worked out once, when
+first needed. Edits are applied in order, each to the motion with those before it; changing or removing one works out
+the ones after it anew.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..body import Humanoid
+from ..compute import PosableError, ShapeError
+from ..compute.types import ArrayLike, Floats, Ints
+from ..skeleton import Motion, Pose
+from .answers import DragAnswer
+from .bounds import Bound, make_bounds
+from .clip import Clip, read_clip
+from .contacts import Contact
+from .dragging import Dragged, Dragger, Settings, one, world_turn
+from .edits import DragEdit, Edit, StretchEdit, WarpEdit
+from .parts import EFFECTORS, joint_of
+from .ranged import inside_ranges
+from .weights import FitReport, Progress, exact_weights, fit_report, fit_weights, load_weights, save_weights
+
+if TYPE_CHECKING:
+    from .retargeting import Retargeted
+
+
+class MotionEditor:
+    """Edits a motion the way its person moves.
+
+    Args:
+        motion: what is edited; it stays as it is.
+        body: whose motion it is; found by the joints' names when not given.
+        weights: "window" (default), "frame" (the paper's), "clip" or "identity"; see `fit_weights`.
+        parts: the parts whose motion the weights explain: hands, feet and head.
+        limits: "clip" (default): what the clip itself does, 0.2 rad more; "body": the body's limits; `Limits`, a
+            `LimbRange`, None, or several of them.
+        similar: other motions of bodies with the same joints; the weights then explain them too.
+        contacts: as found by `find_contacts` when not given; give an empty one to keep none.
+        cache: a file to keep the weights in; read instead of fitted where it belongs to this motion.
+        progress: called while weights are fitted with the share done, 0 to 1.
+    """
+
+    def __init__(
+        self,
+        motion: Motion,
+        body: Humanoid | None = None,
+        *,
+        weights: str = "window",
+        parts: Sequence[str] = EFFECTORS,
+        limits: Bound | Iterable[Bound] = "clip",
+        similar: Iterable[Motion] = (),
+        contacts: Sequence[Contact] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.original = motion
+        self.body = Humanoid(motion.skeleton) if body is None else body
+        self.clip: Clip = read_clip(motion, self.body, parts)
+        self._kind, self._similar, self._cache, self._progress = weights, tuple(similar), cache, progress
+        self._limits, self._contacts = limits, contacts
+        self._dragged: weakref.WeakKeyDictionary[Pose, Dragged] = weakref.WeakKeyDictionary()
+        self._edits: list[Edit] = []
+        self._motions: list[Motion] = [motion]
+        make_bounds(self.clip, limits)  # says at once what is wrong with them
+
+    def __repr__(self) -> str:
+        return f"MotionEditor({len(self.clip)} frames, {len(self.clip.parts.dofs)} DoF, {len(self._edits)} edits)"
+
+    # What the clip says
+
+    @cached_property
+    def logs(self) -> Floats:
+        """(F, n): logarithms of the inverse weights of each frame; fitted when first needed."""
+        others = [read_clip(other, Humanoid(other.skeleton), self.clip.parts.effectors) for other in self._similar]
+        settings = " ".join([self._kind, *(other.digest for other in others)])
+        if self._cache is not None and Path(self._cache).exists():
+            found = load_weights(self._cache, self.clip, settings)
+            if found is not None:
+                return found
+        logs = fit_weights(self.clip, self._kind, similar=others, progress=self._progress)
+        if self._cache is not None:
+            save_weights(self._cache, self.clip, logs, settings)
+        return logs
+
+    @property
+    def weights(self) -> Floats:
+        """(F, n): the weights W of the edited DoF `dof_names`, mean 1; infinite where a DoF is locked."""
+        with np.errstate(over="ignore"):
+            w = np.exp(-self.logs)
+        free = self.clip.parts.free
+        return np.asarray(w / w[:, free].mean(axis=1, keepdims=True))
+
+    @property
+    def dof_names(self) -> tuple[str, ...]:
+        """(n,): what the columns of `weights` are."""
+        return self.clip.parts.names()
+
+    @cached_property
+    def report(self) -> FitReport:
+        """How well the weights explain the motion, frame by frame."""
+        return fit_report(self.clip, self.logs)
+
+    def exact_weights(self, frame: int) -> float:
+        """The spread of weights that explain a frame exactly, infinite where there are none; see `exact_weights`."""
+        return exact_weights(self.clip, self._frame(frame))
+
+    @cached_property
+    def dragger(self) -> Dragger:
+        """Weights, bounds and contacts together, as drags use them."""
+        made = Dragger(self.clip, self.logs, make_bounds(self.clip, self._limits))
+        if self._contacts is not None:
+            made.contacts = tuple(self._contacts)
+        return made
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """What touches when: feet the ground, hands the body or each other."""
+        return self.dragger.contacts
+
+    # Dragging
+
+    def drag(
+        self,
+        *,
+        frame: ArrayLike,
+        part: str | int,
+        displacement: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        pose: Pose | None = None,
+        pins: Iterable[str | int] = (),
+        contacts: bool = True,
+        mode: str = "frozen",
+        step: float = 0.01,
+        softness: tuple[float, float] | None = None,
+        cap: float | None = None,
+    ) -> DragAnswer:
+        """A part of one frame's pose dragged somewhere; nothing is kept. Frames and displacements broadcast.
+
+        Args:
+            frame: which frame, or an array of them (...).
+            part: any part: a role, or a joint's name or index.
+            displacement: (..., 3) [m] in the world.
+            target: (..., 3) [m] in the world, instead of a displacement.
+            orientation: (..., 4) that the part shall have in the end, in the world.
+            pose: a pose to go on from, instead of the frame's. One that this editor has dragged by the same part is
+                    understood as that drag going on: dragged back, it returns to exactly the pose it began in.
+            pins: parts that stay where they are, with their orientation.
+            contacts: whether feet that are on the ground in this frame are pinned too.
+            mode: "frozen": weights and velocities of the frame (the paper's); "phase": of the phase the drag leads to.
+            step: the longest step of the part [m].
+            softness: of the others' places and turns; smaller follows the clip more closely.
+            cap: how much further than the dragged part another may go.
+        """
+        settings = Settings(mode, float(step), softness, cap)
+        held = tuple(pins)
+        frames, way, turn, start, shape = self._asked(frame, part, displacement, target, orientation, pose)
+        known = None if pose is None else self._dragged.get(pose)
+        going_on = known is not None and known.continues(frames, joint_of(self.body, part), turn, mode)
+        phases = frames.astype(np.float64)
+        if known is not None and going_on and mode == "phase":
+            phases = known.phases
+        elif known is not None and going_on:
+            way, start = known.joined(way, self.body), known.start
+        answer = self.dragger.drag(start, phases, part, way, turn, held, 0.0 if contacts else None, settings)
+        answer = inside_ranges(self.dragger, start, answer, part, start_target(self.body, start, part, way))
+        if shape == ():
+            answer = one(answer)
+        elif shape != (len(frames),):
+            answer = _shaped(answer, shape)
+        self._dragged[answer.pose] = Dragged(
+            frames, joint_of(self.body, part), mode, way, turn, start, np.reshape(answer.frame, -1),
+            np.reshape(np.asarray(answer.ok), -1), _rows(answer.pose, shape),
+        )  # fmt: skip
+        return answer
+
+    def _asked(
+        self, frame: ArrayLike, part: str | int, displacement: ArrayLike | None, target: ArrayLike | None,
+        orientation: ArrayLike | None, pose: Pose | None,
+    ) -> tuple[Ints, Floats, Floats | None, Pose, tuple[int, ...]]:  # fmt: skip
+        """Frames (N,), ways (N, 3), turns (N, 3) or None, poses to start from (N,), and the shape of the answer."""
+        if (displacement is None) == (target is None) and (displacement is not None or orientation is None):
+            raise PosableError("give a displacement or a target (or an orientation alone), not both")
+        joint = joint_of(self.body, part)
+        given = np.asarray(frame)
+        if given.dtype.kind not in "iu":
+            raise PosableError(f"frame is {frame!r}; expected whole numbers from 0 to {len(self.clip) - 1}")
+        where = displacement if displacement is not None else target
+        place = None if where is None else _vectors("displacement" if target is None else "target", where, 3)
+        quats = None if orientation is None else _vectors("orientation", orientation, 4)
+        shapes = [given.shape] + [a.shape[:-1] for a in (place, quats) if a is not None]
+        shape = np.broadcast_shapes(*shapes, () if pose is None else pose.shape)
+        n = int(np.prod(shape, dtype=np.int64))
+        frames = np.array([self._frame(f) for f in np.broadcast_to(given, shape).reshape(n)], dtype=np.int64)
+        start = self.motion.pose[frames] if pose is None else _rows(pose, shape)
+        here = self.body.skeleton.forward(start)
+        way = np.zeros((n, 3)) if place is None else np.broadcast_to(place, (*shape, 3)).reshape(n, 3).copy()
+        if target is not None:
+            way -= here.positions[:, joint]
+        turn = None
+        if quats is not None:
+            turn = world_turn(here.orientations[:, joint], np.broadcast_to(quats, (*shape, 4)).reshape(n, 4))
+        return frames, way, turn, start, shape
+
+    # Editing
+
+    @property
+    def motion(self) -> Motion:
+        """The motion with all edits."""
+        return self._motions[-1]
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What was edited, in order."""
+        return tuple(self._edits)
+
+    def edit(
+        self,
+        *,
+        frame: int,
+        part: str | int,
+        target: ArrayLike | None = None,
+        spread: float = 0.5,
+        displacement: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        ease: str = "cosine",
+        frames: tuple[int, int] | None = None,
+        pins: Iterable[str | int] = (),
+        contacts: bool = True,
+        mode: str = "frozen",
+    ) -> DragEdit:
+        """Drag a part at one frame and let the change fade over the frames around; kept until removed.
+
+        Args:
+            frame: where the part shall be at its target.
+            part: any part: a role, or a joint's name or index.
+            target: (3,) [m] in the world.
+            spread: half-width of the change [s].
+            displacement: (3,) [m], instead of a target.
+            orientation: (4,) that the part shall have there.
+            ease: how it fades: "cosine", "smooth" or "linear".
+            frames: first and last frame that may change, instead of a spread.
+            pins: parts that stay where they are at that frame.
+            contacts: whether contacts are kept, over all frames that change.
+            mode: as for `drag`.
+        """
+        made = DragEdit(
+            self, frame=self._frame(frame), part=part, target=target, spread=spread, displacement=displacement,
+            orientation=orientation, ease=ease, frames=frames, pins=tuple(pins), contacts=contacts, mode=mode,
+        )  # fmt: skip
+        self._add(made)
+        return made
+
+    def warp(
+        self, constraints: Iterable[tuple[int, str | int, ArrayLike]], *, spread: float = 0.5, contacts: bool = True
+    ) -> WarpEdit:
+        """Several parts at several frames must be at given places; the changes are joined smoothly in time.
+
+        Args:
+            constraints: (frame, part, target (3,) [m] in the world), any number of them.
+            spread: how long the change takes to fade before, after, and between constraints that are far apart [s].
+            contacts: whether contacts are kept.
+        """
+        asked = tuple((self._frame(f), part, _vectors("target", t, 3)) for f, part, t in constraints)
+        made = WarpEdit(self, constraints=asked, spread=spread, contacts=contacts)
+        self._add(made)
+        return made
+
+    def stretch(
+        self, bones: dict[str | int, float], *, frame: int, spread: float = 0.5, ease: str = "cosine",
+        frames: tuple[int, int] | None = None, contacts: bool = True,
+    ) -> StretchEdit:  # fmt: skip
+        """Bones that change their length during the motion, fading as edits do; contacts are kept.
+
+        Args:
+            bones: part to factor: the bone that ends in this part's joint is so many times as long at `frame`.
+            frame: where they have it.
+            spread: half-width of the change [s].
+            ease: how it fades.
+            frames: first and last frame that may change, instead of a spread.
+            contacts: whether contacts are kept.
+        """
+        made = StretchEdit(
+            self, bones=dict(bones), frame=self._frame(frame), spread=spread, ease=ease, frames=frames,
+            contacts=contacts,
+        )  # fmt: skip
+        self._add(made)
+        return made
+
+    def retarget(self, body: Humanoid, **options: Any) -> Retargeted:
+        """The edited motion on another body; see `retarget`."""
+        from .retargeting import retarget
+
+        return retarget(self.motion, self.body, body, **options)
+
+    def clear(self) -> None:
+        """Remove all edits."""
+        self._edits.clear()
+        self._motions = [self.original]
+
+    def _add(self, made: Edit) -> None:
+        pose = made.apply(self.motion.pose)  # raises before anything is kept
+        self._edits.append(made)
+        self._motions.append(self.motion.replace(pose=pose))
+
+    def _again(self, made: Edit) -> None:
+        """Work out an edit and those after it anew."""
+        first = self._edits.index(made)
+        motions = self._motions[: first + 1]
+        for edit in self._edits[first:]:
+            motions.append(motions[-1].replace(pose=edit.apply(motions[-1].pose)))
+        self._motions = motions
+
+    def _drop(self, made: Edit) -> None:
+        first = self._edits.index(made)
+        self._edits.remove(made)
+        self._motions = self._motions[: first + 1]
+        for edit in self._edits[first:]:
+            self._motions.append(self.motion.replace(pose=edit.apply(self.motion.pose)))
+
+    def _frame(self, frame: Any) -> int:
+        try:
+            at = int(frame)
+        except (TypeError, ValueError):
+            at = len(self.clip)
+        if at != frame or not -len(self.clip) <= at < len(self.clip):
+            raise PosableError(f"frame {frame!r} does not exist; there are frames 0 to {len(self.clip) - 1}")
+        return at % len(self.clip)
+
+
+def start_target(body: Humanoid, start: Pose, part: str | int, way: Floats) -> Floats:
+    """(N, 3) [m]: where a part shall be after a way from a pose."""
+    return np.asarray(body.skeleton.forward(start).positions[:, joint_of(body, part)] + way)
+
+
+def _vectors(name: str, value: ArrayLike, width: int) -> Floats:
+    array = np.asarray(value, dtype=np.float64)
+    if not array.shape or array.shape[-1] != width:
+        raise ShapeError(f"{name} has shape {array.shape}; expected (..., {width})")
+    return array
+
+
+def _rows(pose: Pose, shape: tuple[int, ...]) -> Pose:
+    """A pose spread over a batch and made flat."""
+    count = pose.joints
+    offsets = None
+    if pose.offsets is not None:
+        offsets = np.broadcast_to(pose.offsets, (*shape, count, 3)).reshape(-1, count, 3)
+    return Pose(
+        np.broadcast_to(pose.translation, (*shape, 3)).reshape(-1, 3),
+        np.broadcast_to(pose.rotations, (*shape, count, 4)).reshape(-1, count, 4),
+        offsets,
+    )
+
+
+def _shaped(answer: DragAnswer, shape: tuple[int, ...]) -> DragAnswer:
+    from dataclasses import fields, replace
+
+    flat = {f.name: getattr(answer, f.name).reshape(shape) for f in fields(answer) if f.name != "pose"}
+    return replace(answer, pose=answer.pose.reshape(*shape), **flat)

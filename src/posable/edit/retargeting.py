@@ -1,0 +1,178 @@
+"""A motion on another body: other proportions, or another rig altogether; contacts are kept.
+
+The posture goes over in canonical rotations (`Humanoid`), the hips in leg lengths. Then hands and feet are brought
+where they belong on the new body: feet where they were, times the ratio of the leg lengths, their soles as far above
+the floor; hands as far from their shoulder, times the ratio of the arm lengths; hands that rested on the body still do
+(`specs/edit.md`, section 5). Weights that change from frame to frame would make the offsets flicker (measured there:
+3.5 degrees a frame against 1.1), so all weights are the same, or one for the whole clip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..body import Humanoid
+from ..body.soles import sole_of
+from ..compute import Status, UnknownNameError
+from ..compute.types import Bools, Floats, Records
+from ..math import conjugate, rotate
+from ..skeleton import Frames, Motion, Pose
+from .answers import REACHED_WITHIN
+from .bounds import make_bounds
+from .clip import Clip, read_clip
+from .contacts import GROUND, Contact, find_contacts, hold_weights
+from .dragging import EXACT, Dragger, set_goals
+from .model import GOAL
+from .repair import pulled
+from .weights import fit_weights
+
+ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
+ITERATIONS = 4
+FOOT_TURN, HAND_TURN, HEAD_PLACE, HEAD_TURN = 0.05, 0.3, 0.5, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Retargeted:
+    """A motion on another body, and what could not be kept."""
+
+    motion: Motion
+    parts: tuple[str, ...]
+    """(E,) the hands and feet that were brought to their places."""
+    residual: Floats
+    """(F, E) [m]: how far each stayed from its place."""
+    contacts: tuple[Contact, ...]
+    """The contacts of the original."""
+    slid: Floats
+    """(F,) [m]: how far the worst foot on the ground is from where it should stand."""
+    dropped: tuple[str, ...]
+    """Parts of the first body that the second does not have."""
+    added: tuple[str, ...]
+    """Parts of the second body that the first does not have: they follow the part above them."""
+    ratio: float
+    """Leg length of the second body over that of the first."""
+
+    @property
+    def status(self) -> np.ndarray:
+        """int8 (F,): REACHED where all parts are within a millimetre of their places."""
+        met = self.residual.max(axis=1, initial=0.0) <= REACHED_WITHIN
+        return np.where(met, Status.REACHED, Status.UNREACHABLE).astype(np.int8)
+
+    @property
+    def ok(self) -> Bools:
+        """(F,): whether all was kept."""
+        return np.asarray(self.status == Status.REACHED)
+
+    def __str__(self) -> str:
+        worst = dict(zip(self.parts, self.residual.max(axis=0), strict=True))
+        told = [f"{int((~self.ok).sum())} of {len(self.ok)} frames keep not everything"]
+        told += [f"{part} up to {1000 * away:.1f} mm away" for part, away in worst.items() if away > REACHED_WITHIN]
+        told += [f"feet slide up to {1000 * float(self.slid.max(initial=0.0)):.2f} mm"]
+        told += [f"no such part on the new body: {', '.join(self.dropped)}"] if self.dropped else []
+        return "; ".join(told)
+
+
+def retarget(
+    motion: Motion,
+    source: Humanoid,
+    target: Humanoid,
+    *,
+    contacts: bool = True,
+    weights: str = "identity",
+    iterations: int = ITERATIONS,
+) -> Retargeted:
+    """A motion of one body on another.
+
+    Args:
+        motion: of the source.
+        source: whose motion it is.
+        target: who shall do it: other proportions, or another rig with roles.
+        contacts: whether hands that rest on the body are found and kept; feet always are.
+        weights: "identity", or "clip" for weights fitted to the whole motion.
+        iterations: of each frame.
+    """
+    if weights not in ("identity", "clip"):
+        raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
+    clip = read_clip(motion, source)
+    found = find_contacts(clip, hands=contacts)
+    begun = _transferred(motion, source, target)
+    made = read_clip(motion.replace(skeleton=target.skeleton, pose=begun), target)
+    dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, None))
+    parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
+    goals = _goals(clip, target, begun, parts, found)
+    pose, away = pulled(dragger, begun, goals, dragger.logs, iterations)
+    ends = [g for g, part in enumerate(parts) if part != "head"]
+    down = np.zeros(away.shape, np.bool_)
+    for contact in found:
+        if contact.on == GROUND and contact.part in parts:
+            down[contact.first : contact.last + 1, parts.index(contact.part)] = True
+    return Retargeted(
+        motion.replace(skeleton=target.skeleton, pose=pose),
+        tuple(parts[g] for g in ends),
+        away[:, ends],
+        found,
+        np.where(down, away, 0.0).max(axis=1, initial=0.0),
+        tuple(role for role in source.roles if role not in target.roles),
+        tuple(role for role in target.roles if role not in source.roles),
+        target.leg_length / source.leg_length,
+    )
+
+
+def _transferred(motion: Motion, source: Humanoid, target: Humanoid) -> Pose:
+    """The posture on the new body; its hips so high that its soles are as high above the floor."""
+    pose = target.pose(source.canonical(motion.pose))
+    lift = np.mean([_lift(source, target, side) for side in ("left", "right")])
+    return Pose(pose.translation + np.array([0.0, lift, 0.0]), pose.rotations, pose.offsets)
+
+
+def _lift(source: Humanoid, target: Humanoid, side: str) -> float:
+    """[m]: how much higher an ankle is than its scaled place, for its sole to be on the floor."""
+    ratio = target.leg_length / source.leg_length
+    return sole_of(target, side).depth - ratio * sole_of(source, side).depth
+
+
+def _goals(clip: Clip, target: Humanoid, begun: Pose, parts: tuple[str, ...], found: tuple[Contact, ...]) -> Records:
+    """(F, E): where hands, feet and head belong on the new body."""
+    source, frames = clip.body, len(clip)
+    old, new = source.skeleton.forward(clip.motion.pose), target.skeleton.forward(begun)
+    goals = np.zeros((frames, len(parts)), GOAL)
+    for g, part in enumerate(parts):
+        joint = target.roles[part]
+        goals["joint"][:, g] = joint
+        places = new.positions[:, joint]
+        side, _, kind = part.partition("_")
+        if kind == "foot":
+            places = old.positions[:, source.roles[part]] * (target.leg_length / source.leg_length)
+            places = places + np.array([0.0, _lift(source, target, side), 0.0])
+        elif kind == "hand":
+            places = _hand_places(source, target, old, new, side)
+            places = _rested(clip, target, old, new, part, places, found)
+        set_goals(goals[:, g], places, new.orientations[:, joint])
+        soft = {"foot": (EXACT, FOOT_TURN), "hand": (EXACT, HAND_TURN)}.get(kind, (HEAD_PLACE, HEAD_TURN))
+        goals["place"][:, g], goals["turn"][:, g] = soft
+    return goals
+
+
+def _hand_places(source: Humanoid, target: Humanoid, old: Frames, new: Frames, side: str) -> Floats:
+    """(F, 3): as far from the shoulder as before, in arm lengths."""
+    ratio = target.limb(f"{side}_arm").length / source.limb(f"{side}_arm").length
+    hand, shoulder = f"{side}_hand", f"{side}_upper_arm"
+    way = old.positions[:, source.roles[hand]] - old.positions[:, source.roles[shoulder]]
+    return np.asarray(new.positions[:, target.roles[shoulder]] + ratio * way)
+
+
+def _rested(
+    clip: Clip, target: Humanoid, old: Frames, new: Frames, part: str, places: Floats, found: tuple[Contact, ...]
+) -> Floats:
+    """Places (F, 3) of a hand, with those where it rests on a part as that part sees them, times the bodies' ratio."""
+    source = clip.body
+    ratio = target.height / source.height
+    for on in sorted({contact.on for contact in found if contact.part == part and contact.on in target.roles}):
+        weight = hold_weights(found, part, on, len(clip), clip.fps)[:, None]
+        o, n = source.roles[on], target.roles[on]
+        turned = source.canonical_orientation(old, o)
+        seen = rotate(conjugate(turned), old.positions[:, source.roles[part]] - old.positions[:, o])
+        there = new.positions[:, n] + rotate(target.canonical_orientation(new, n), ratio * seen)
+        places = places + weight * (there - places)
+    return np.asarray(places)

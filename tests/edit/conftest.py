@@ -1,0 +1,74 @@
+"""Parts of the clips that the specification names, as it measures them: 60 frames a second, bones put back."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+
+import posable as ps
+import posable.math as pm
+from posable.edit.clip import read_clip
+from posable.edit.rates import smoothed
+
+WINDOWS = {"124_01": (95, 195), "05_02": (280, 380), "09_01": (0, 74)}  # frames at 60 a second: they all move there
+DIRECTIONS = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+
+
+@dataclass
+class Case:
+    """A clip, its body, and its editors, made when first used."""
+
+    name: str
+    motion: ps.Motion
+
+    @cached_property
+    def body(self):
+        return ps.Humanoid(self.motion.skeleton)
+
+    @cached_property
+    def editor(self):
+        return ps.MotionEditor(self.motion, self.body)
+
+    @cached_property
+    def unlimited(self):
+        made = ps.MotionEditor(self.motion, self.body, limits=None, contacts=())
+        made.logs = self.editor.logs
+        return made
+
+    @cached_property
+    def smooth(self):
+        return self.motion.replace(pose=smoothed(self.motion))
+
+    @cached_property
+    def clip(self):
+        return read_clip(self.motion, self.body)
+
+    def places(self, part, motion=None):
+        motion = self.motion if motion is None else motion
+        return self.body.skeleton.forward(motion.pose).positions[:, self.body.roles[part]]
+
+
+@pytest.fixture(scope="session")
+def cases(cmu):
+    made = {}
+    for name, (first, last) in WINDOWS.items():
+        motion = ps.load(cmu / f"{name}.bvh", repair="cmu", first_frame=1)[::2]
+        made[name] = Case(name, motion[first:last])
+    return made
+
+
+@pytest.fixture(params=list(WINDOWS))
+def case(request, cases):
+    return cases[request.param]
+
+
+@pytest.fixture
+def pitch(cases):
+    return cases["124_01"]
+
+
+def degrees_apart(a, b):
+    """(..., J): angles between the rotations of two poses."""
+    turn = pm.log(pm.multiply(pm.conjugate(a.rotations), b.rotations))
+    return np.degrees(np.linalg.norm(turn, axis=-1))

@@ -1,0 +1,219 @@
+"""Edits over time: they fade, add up, can be changed and removed, and leave contacts and other frames alone."""
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable import Status
+from posable.edit.contacts import Contact, find_contacts, hold_weights
+from posable.edit.spreading import EASES, bell
+
+
+def fresh(case, **options):
+    made = ps.MotionEditor(case.motion, case.body, **options)
+    made.logs = case.editor.logs
+    return made
+
+
+def peak_acceleration(motion):
+    places = motion.skeleton.forward(motion.pose).positions
+    return np.linalg.norm(np.diff(places, 2, axis=0), axis=-1).max() * motion.fps**2
+
+
+@pytest.mark.parametrize("way", [(0.0, 0.12, 0.16), (0.2, 0.0, 0.0), (0.0, -0.2, 0.0)])
+def test_an_edit_reaches_its_target_keeps_contacts_and_does_not_jerk(case, way):
+    editor, frame = fresh(case), len(case.motion) // 2
+    target = case.places("left_hand")[frame] + way
+    edit = editor.edit(frame=frame, part="left_hand", target=target, spread=0.5)
+    assert edit.status is Status.REACHED and edit.ok and edit.residual <= 1e-3
+    np.testing.assert_allclose(case.places("left_hand", editor.motion)[frame], target, atol=1e-3)
+    assert edit.slid <= 5e-4
+    for contact in editor.contacts:
+        if contact.on == "ground":
+            down = slice(contact.first, contact.last + 1)
+            moved = case.places(contact.part, editor.motion)[down] - case.places(contact.part)[down]
+            assert np.linalg.norm(moved, axis=-1).max() <= 5e-4
+    assert peak_acceleration(editor.motion) <= 1.5 * peak_acceleration(case.motion)
+
+
+def test_frames_outside_the_window_keep_every_bit(case):
+    editor = fresh(case)
+    edit = editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.1, 0.1), spread=0.2)
+    outside = np.abs(np.arange(len(case.motion)) - 30) >= 0.2 * case.motion.fps
+    assert set(edit.rows) == set(np.flatnonzero(~outside))
+    np.testing.assert_array_equal(editor.motion.pose.rotations[outside], case.motion.pose.rotations[outside])
+    np.testing.assert_array_equal(editor.motion.pose.translation[outside], case.motion.pose.translation[outside])
+
+
+def test_an_edit_of_nothing_changes_no_bit(pitch):
+    editor = fresh(pitch)
+    edit = editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.0, 0.0))
+    np.testing.assert_array_equal(editor.motion.pose.rotations, pitch.motion.pose.rotations)
+    assert edit.ok and len(edit.rows) == 0
+
+
+def test_edits_add_up_and_are_changed_and_removed_one_by_one(pitch):
+    editor = fresh(pitch)
+    start = pitch.places("left_hand")[20]
+    first = editor.edit(frame=20, part="left_hand", target=start + np.array([0.0, 0.1, 0.0]), spread=0.3)
+    alone = editor.motion
+    second = editor.edit(frame=30, part="right_hand", displacement=(0.0, 0.0, 0.1), spread=0.3)
+    both = editor.motion
+    assert len(editor.edits) == 2 and first.ok and second.ok
+    second.remove()
+    np.testing.assert_array_equal(editor.motion.pose.rotations, alone.pose.rotations)
+    second = editor.edit(frame=30, part="right_hand", displacement=(0.0, 0.0, 0.1), spread=0.3)
+    np.testing.assert_array_equal(editor.motion.pose.rotations, both.pose.rotations)
+    first.change(target=start + np.array([0.0, 0.15, 0.0]))
+    assert first.ok and second.ok
+    first.change(frame=22, spread=0.2)
+    np.testing.assert_allclose(first.settings["frame"], 22)
+    first.remove()
+    only = fresh(pitch)
+    only.edit(frame=30, part="right_hand", displacement=(0.0, 0.0, 0.1), spread=0.3)
+    np.testing.assert_array_equal(editor.motion.pose.rotations, only.motion.pose.rotations)
+    with pytest.raises(ps.PosableError, match="was removed"):
+        first.change(spread=0.1)
+    editor.clear()
+    assert editor.motion is pitch.motion and editor.edits == ()
+
+
+def test_a_change_that_fails_leaves_the_edit_as_it_was(pitch):
+    editor = fresh(pitch)
+    edit = editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.05, 0.0))
+    before = editor.motion
+    for wrong in ({"frame": 1000}, {"spread": -1.0}, {"ease": "soft"}, {"colour": 1}, {"part": "tail"}):
+        with pytest.raises(ps.PosableError):
+            edit.change(**wrong)
+    assert editor.motion is before and edit.settings["part"] == "left_hand"
+    with pytest.raises(ps.PosableError, match="frames"):
+        editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.05, 0.0), frames=(40, 50))
+    assert editor.motion is before and len(editor.edits) == 1
+
+
+def test_a_frame_range_and_an_ease_say_how_an_edit_fades(pitch):
+    editor = fresh(pitch)
+    edit = editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.05, 0.0), frames=(20, 60), ease="smooth")
+    assert edit.rows.min() >= 20 and edit.rows.max() <= 60
+    for ease in EASES:
+        curve = bell(100, 60.0, 50, 0.5, ease)
+        assert curve[50] == 1.0 and curve[20] == curve[80] == 0.0
+        assert (np.diff(curve[20:51]) > 0).all() and (np.diff(curve[50:81]) < 0).all()
+        np.testing.assert_allclose(curve[20:51], curve[80:49:-1], atol=1e-12)
+    assert bell(9, 60.0, 3, 0.0).tolist() == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_a_dragged_foot_leaves_the_ground_and_the_other_stays(pitch):
+    editor = fresh(pitch)
+    contact = next(c for c in editor.contacts if c.part == "right_foot")
+    frame = (contact.first + contact.last) // 2
+    edit = editor.edit(frame=frame, part="right_foot", displacement=(0.0, 0.1, 0.0), spread=0.2)
+    rise = pitch.places("right_foot", editor.motion)[frame] - pitch.places("right_foot")[frame]
+    np.testing.assert_allclose(rise, (0.0, 0.1, 0.0), atol=2e-3)
+    assert edit.ok
+
+
+def test_feet_are_found_on_the_ground_of_a_walk_with_known_steps():
+    body = ps.figure()
+    walk = ps.samples.walk(body)
+    clip = ps.MotionEditor(walk, body).clip
+    found = find_contacts(clip, hands=False)
+    assert {c.part for c in found} == {"left_foot", "right_foot"}
+    heights = body.skeleton.forward(walk.pose).positions[:, :, 1]
+    for contact in found:
+        foot = heights[contact.first : contact.last + 1, body.roles[contact.part]]
+        assert foot.max() < heights[:, body.roles[contact.part]].min() + 0.12
+    down = np.zeros(len(walk), bool)
+    for contact in found:
+        down[contact.first : contact.last + 1] = True
+    assert down.mean() > 0.6  # somebody who walks has a foot on the ground
+
+
+def hands_together(body, frames=40):
+    """A still figure with its palms before its chest."""
+    pose = body.neutral_pose
+    for side, x in (("left", 0.045), ("right", -0.045)):
+        pose = body.place(pose, f"{side}_hand", ps.Target((x, 1.15, 0.32))).pose
+    sway = 0.02 * np.sin(np.linspace(0.0, 3.0, frames))
+    translation = pose.translation + np.stack([sway, 0 * sway, 0 * sway], axis=1)
+    return ps.Motion(body.skeleton, ps.Pose(translation, np.tile(pose.rotations, (frames, 1, 1))), 60.0)
+
+
+def test_a_hand_that_rests_on_the_other_follows_it():
+    body = ps.figure()
+    motion = hands_together(body)
+    held = Contact("right_hand", "left_hand", 0, len(motion) - 1)
+    editor = ps.MotionEditor(motion, body, limits=None, weights="identity", contacts=[held])
+    edit = editor.edit(frame=20, part="left_hand", displacement=(0.0, 0.08, 0.05), spread=0.2)
+    assert edit.ok
+
+    def seen(poses):
+        frames = body.skeleton.forward(poses)
+        left, right = (frames.positions[:, body.roles[f"{side}_hand"]] for side in ("left", "right"))
+        return np.linalg.norm(right - left, axis=-1)
+
+    np.testing.assert_allclose(seen(editor.motion.pose), seen(motion.pose), atol=2e-3)
+
+
+def test_hands_that_touch_are_found():
+    body = ps.figure()
+    clip = ps.MotionEditor(hands_together(body), body).clip
+    pairs = {frozenset((c.part, c.on)) for c in find_contacts(clip)}
+    assert frozenset(("left_hand", "right_hand")) in pairs
+
+
+def test_a_contacts_hold_grows_and_fades():
+    weights = hold_weights([Contact("left_foot", "ground", 10, 20)], "left_foot", "ground", 40, 60.0)
+    assert (weights[10:21] == 1.0).all() and weights[2] == weights[30] == 0.0
+    assert (np.diff(weights[3:11]) > 0.0).all() and (np.diff(weights[20:28]) < 0.0).all()
+
+
+def test_a_warp_puts_several_parts_at_several_frames(case):
+    editor = fresh(case)
+    ends = [(20, "left_hand", (0.0, 0.08, 0.0)), (20, "right_hand", (0.0, 0.0, 0.06)), (45, "left_hand", (0.06, 0, 0))]
+    asked = [(frame, part, case.places(part)[frame] + way) for frame, part, way in ends]
+    warp = editor.warp(asked, spread=0.3)
+    assert warp.ok and (warp.residual <= 1e-3).all() and warp.slid <= 5e-4
+    for frame, part, target in asked:
+        np.testing.assert_allclose(case.places(part, editor.motion)[frame], target, atol=1e-3)
+    untouched = np.setdiff1d(np.arange(len(case.motion)), warp.rows)
+    np.testing.assert_array_equal(editor.motion.pose.rotations[untouched], case.motion.pose.rotations[untouched])
+    warp.remove()
+    assert editor.motion is case.motion
+
+
+def test_a_warp_lets_go_between_keys_that_are_far_apart(pitch):
+    editor = fresh(pitch)
+    asked = [(f, "left_hand", pitch.places("left_hand")[f] + (0.0, 0.05, 0.0)) for f in (15, 80)]
+    warp = editor.warp(asked, spread=0.2)
+    assert warp.ok and 48 not in warp.rows
+    with pytest.raises(ps.PosableError, match="at least one"):
+        editor.warp([])
+
+
+def test_bones_can_change_their_length_for_a_while_and_feet_stay(pitch):
+    editor = fresh(pitch)
+    edit = editor.stretch({"left_lower_arm": 1.5, "left_hand": 1.5, "left_lower_leg": 1.1}, frame=40, spread=0.3)
+    frames = pitch.body.skeleton.forward(editor.motion.pose)
+    upper = (
+        frames.positions[:, pitch.body.roles["left_lower_arm"]]
+        - frames.positions[:, pitch.body.roles["left_upper_arm"]]
+    )
+    lengths = np.linalg.norm(upper, axis=1)
+    assert lengths[40] == pytest.approx(1.5 * lengths[0], rel=1e-9) and lengths.max() == lengths[40]
+    assert edit.slid <= 5e-4
+    outside = np.setdiff1d(np.arange(len(pitch.motion)), edit.rows)
+    np.testing.assert_array_equal(editor.motion.pose.rotations[outside], pitch.motion.pose.rotations[outside])
+    with pytest.raises(ps.PosableError, match=r"0\.1 to 10"):
+        editor.stretch({"left_hand": 0.0}, frame=40)
+
+
+def test_an_edited_motion_is_saved_and_read_back(pitch, tmp_path):
+    editor = fresh(pitch)
+    editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.1, 0.0))
+    for name in ("pitch.bvh", "pitch.glb"):
+        ps.save(editor.motion, tmp_path / name)
+        again = ps.load(tmp_path / name)
+        places = again.skeleton.forward(again.pose).positions[30]
+        hand = places[again.skeleton.index("LeftFingerBase")]
+        np.testing.assert_allclose(hand, pitch.places("left_hand", editor.motion)[30], atol=1e-4)
