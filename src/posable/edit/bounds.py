@@ -24,6 +24,7 @@ from ..limb import LimbRange
 from ..limits import Limits
 from ..limits.limits import ROW
 from ..math import conjugate, log, multiply, normalize
+from ..skeleton import Pose
 from .clip import Clip
 from .model import BOX, SHAPE
 from .parts import Parts
@@ -46,29 +47,43 @@ class Bounds:
     packed: Records
     curves: Floats
     ranges: tuple[LimbRange, ...] = ()
+    limits: Limits | None = None
+    roles: tuple[str, ...] = ()
+    """(S,) the part of each shape."""
 
-    def rows(self, n: int) -> tuple[Records, Records]:
-        """Boxes (n, B) and shapes (n, S) for n rows of a kernel, each with its own."""
-        return np.tile(self.boxes, (n, 1)), np.tile(self.shapes, (n, 1))
+    def box_rows(self, n: int) -> Records:
+        """(n, B) boxes for n rows of a kernel, each with its own."""
+        return np.tile(self.boxes, (n, 1))
+
+    def shape_rows(self, body: Humanoid, start: Pose) -> Records:
+        """(N, S) shapes for poses (N,), widened to hold them."""
+        rows = np.tile(self.shapes, (len(start), 1))
+        if self.limits is not None and self.roles:
+            posture = body.canonical(start)
+            turns = posture.rotations[:, [posture.index(role) for role in self.roles]]
+            slack = self.limits.slack(self.roles, turns)
+            rows["swing"], rows["below"], rows["above_twist"] = np.moveaxis(slack, -1, 0)
+        return rows
 
 
 def make_bounds(clip: Clip, given: Bound | Iterable[Bound]) -> Bounds:
     """Bounds from what a user says: "clip", "body", `Limits`, a `LimbRange`, None, or several of them."""
     several = [given] if given is None or isinstance(given, str | Limits | LimbRange) else list(given)
     boxes, shapes, limits = np.zeros(0, BOX), np.zeros(0, SHAPE), None
+    roles: tuple[str, ...] = ()
     ranges: list[LimbRange] = []
     for one in several:
         if one == "clip":
             boxes = clip_boxes(clip)
         elif one == "body" or isinstance(one, Limits):
             limits = one if isinstance(one, Limits) else clip.body.limits
-            shapes = limit_shapes(clip.body, clip.parts, limits)
+            shapes, roles = limit_shapes(clip.body, clip.parts, limits)
         elif isinstance(one, LimbRange):
             ranges.append(one)
         elif one is not None:
             raise PosableError(f"limits {one!r}: give 'clip', 'body', Limits, a LimbRange, None, or several of them")
     packed, curves = (NO_ROWS, NO_CURVES) if limits is None else (limits.packed, limits.curves)
-    return Bounds(boxes, shapes, packed, curves, tuple(ranges))
+    return Bounds(boxes, shapes, packed, curves, tuple(ranges), limits, roles)
 
 
 def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
@@ -93,10 +108,10 @@ def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
     return boxes
 
 
-def limit_shapes(body: Humanoid, parts: Parts, limits: Limits) -> Records:
-    """(S,) of `SHAPE`: the limits of the parts that an editor moves; balls only."""
+def limit_shapes(body: Humanoid, parts: Parts, limits: Limits) -> tuple[Records, tuple[str, ...]]:
+    """(S,) of `SHAPE`: the limits of the parts that an editor moves, balls only; and which parts they are."""
     edited = body.skeleton.dofs.joint[parts.dofs]
-    rows = []
+    rows, roles = [], []
     for role, joint in body.roles.items():
         above = parent_role(role, tuple(body.roles))
         if above is None or role not in limits or joint not in edited or body.skeleton.kinds[joint] != "ball":
@@ -108,4 +123,5 @@ def limit_shapes(body: Humanoid, parts: Parts, limits: Limits) -> Records:
             for name, value in zip("wxyz", turn, strict=True):
                 row[f"{letter}{name}"] = value
         rows.append(row)
-    return np.array(rows, SHAPE) if rows else np.zeros(0, SHAPE)
+        roles.append(role)
+    return np.array(rows, SHAPE) if rows else np.zeros(0, SHAPE), tuple(roles)

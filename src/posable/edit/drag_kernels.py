@@ -19,7 +19,7 @@ from ..compute.types import Floats, Records, Vec3
 from ..math.quaternion import exp, mul
 from ..math.vector import add, norm, scale, sub
 from ..skeleton.forward import quat_at, vec_at
-from .edge_kernels import hold_start, near_an_edge
+from .edge_kernels import hold_start, keep_in_shapes, near_an_edge
 from .model import Bodies, Rig, Scratch
 from .pull_kernels import goal_place, inverse_weights, lacking, missed, place_frames, pull, set_goal
 from .transforms import taken_along, turned_along, virtual_time
@@ -104,11 +104,20 @@ def _step(
     p, row = drag["dragged"], int(frame)
     inverse_weights(logs[row], logs[min(row + 1, logs.shape[0] - 1)], frame - row, work.vec[i, 2])
     h = _ask(i, drag, goals, rates, frame, way, turn, work)
-    count, limited = pull(i, rig, goals, boxes, shapes, LEAST, drag["iterations"], close, bodies, work)
     told["steps"] += 1
-    told["iterations"] += count
-    if limited:
-        told["limited"] = 1
+    # Shapes are looked at after each iteration, boxes inside the pull: without shapes one pull does it all.
+    rounds = drag["iterations"] if shapes.shape[0] > 0 else 1
+    for done in range(rounds):
+        if done >= LEAST and missed(i, goals, work) <= close:
+            break
+        least, most = (1, 1) if rounds > 1 else (LEAST, drag["iterations"])
+        count, limited = pull(i, rig, goals, boxes, least, most, close, bodies, work)
+        told["iterations"] += count
+        if rounds > 1 and keep_in_shapes(i, rig, shapes, bodies.rotations, work):
+            limited = True
+            place_frames(i, rig, bodies, work)
+        if limited:
+            told["limited"] = 1
     twisted = norm(lacking(i, goals[p], work)[1]) if drag["turned"] else 0.0
     return missed(i, goals, work) <= SLIPPED and twisted <= UNTURNED, h
 
@@ -130,7 +139,7 @@ def drag_row(
     """Drag row i in place. goals (G,): first the E parts of rates (F, E, 6), then other pins; logs (F, n)."""
     p = drag["dragged"]
     place_frames(i, rig, bodies, work)
-    hold_start(i, rig.joints, boxes, shapes, bodies.rotations, work)
+    hold_start(i, rig.joints, boxes, bodies.rotations)
     began, held = vec_at(work.positions, i, goals[p]["joint"]), quat_at(work.orientations, i, goals[p]["joint"])
     way, spin = (drag["dx"], drag["dy"], drag["dz"]), (drag["rx"], drag["ry"], drag["rz"])
     share = 1.0 / max(1.0, norm(way) / drag["step"], norm(spin) / MOST_STEP_TURN)

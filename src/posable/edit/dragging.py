@@ -197,7 +197,8 @@ class Dragger:
             moved = offsets if pose.offsets is None else offsets[go]
             drag_rows(
                 *(len(go), self.rig, self.logs, self.velocities(parts), drags[go], goals[go]),
-                *(*self.bounds.rows(len(go)), Bodies(place, turns, moved), report, work),
+                *(self.bounds.box_rows(len(go)), self.bounds.shape_rows(self.clip.body, pose[go])),
+                *(Bodies(place, turns, moved), report, work),
             )
             translation[go], rotations[go], told[go] = place, turns, report
         told["done"][still] = 1.0

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..compute import kernel
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
-from ..limits.kernels import clamp_from
+from ..limits.kernels import clamp_widened
 from ..math.quaternion import axis_angle, conj, exp, log, mul, unit_quat
 from ..math.vector import cross, dot, norm
 from ..skeleton.forward import axis_of, quat_at, set_quat
@@ -141,8 +141,8 @@ def keep_in_shapes(i: int, rig: Rig, shapes: Records, rotations: Floats, work: S
     for s in range(shapes.shape[0]):
         shape = shapes[s]
         q = _canonical(i, shape, work.orientations)
-        start = (shape["sw"], shape["sx"], shape["sy"], shape["sz"])
-        held = clamp_from(rig.packed[shape["row"]], rig.curves, start, q)
+        wider = (shape["swing"], shape["below"], shape["above_twist"])
+        held = clamp_widened(rig.packed[shape["row"]], rig.curves, q, wider)
         if held == q:
             continue
         any_left = True
@@ -158,16 +158,13 @@ def keep_in_shapes(i: int, rig: Rig, shapes: Records, rotations: Floats, work: S
 
 
 @kernel
-def hold_start(i: int, joints: Records, boxes: Records, shapes: Records, rotations: Floats, work: Scratch) -> None:
-    """Widen boxes just enough for the pose to be inside, and remember where shapes started."""
+def hold_start(i: int, joints: Records, boxes: Records, rotations: Floats) -> None:
+    """Widen boxes just enough for the pose to be inside."""
     for b in range(boxes.shape[0]):
         u = _box_turn(boxes[b], quat_at(rotations, i, boxes[b]["joint"]), axis_of(joints, boxes[b]["joint"]))
         boxes[b]["lx"], boxes[b]["hx"] = min(boxes[b]["lx"], u[0]), max(boxes[b]["hx"], u[0])
         boxes[b]["ly"], boxes[b]["hy"] = min(boxes[b]["ly"], u[1]), max(boxes[b]["hy"], u[1])
         boxes[b]["lz"], boxes[b]["hz"] = min(boxes[b]["lz"], u[2]), max(boxes[b]["hz"], u[2])
-    for s in range(shapes.shape[0]):
-        q = _canonical(i, shapes[s], work.orientations)
-        shapes[s]["sw"], shapes[s]["sx"], shapes[s]["sy"], shapes[s]["sz"] = q
 
 
 @kernel

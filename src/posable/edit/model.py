@@ -25,10 +25,11 @@ BOX = np.dtype(
 
 SHAPE = np.dtype(
     [("joint", "i8"), ("above", "i8"), ("first", "i8"), ("row", "i8")]
-    + [(f"{part}{axis}", "f8") for part in "abs" for axis in "wxyz"],
+    + [(f"{part}{axis}", "f8") for part in "ab" for axis in "wxyz"]
+    + [(name, "f8") for name in ("swing", "below", "above_twist")],
     align=True,
 )
-"""A joint's canonical rotation (a W_above^-1 W b^-1) stays in a row of `Limits`; s is where it started."""
+"""A joint's canonical rotation (a W_above^-1 W b^-1) stays in a row of `Limits`, widened by where it started [rad]."""
 
 DRAG = np.dtype(
     [("dragged", "i8"), ("phase", "i8"), ("turned", "i8"), ("most", "i8"), ("iterations", "i8")]

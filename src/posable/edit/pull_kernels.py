@@ -16,7 +16,7 @@ from ..math.quaternion import conj, log, mul
 from ..math.vector import norm
 from ..skeleton.forward import forward_row, integrate_row, jacobian_row, quat_at, vec_at
 from .dense import cholesky, solve_factored, weighted_gram
-from .edge_kernels import ease_to_edges, from_vectors, hold_start, keep_in_boxes, keep_in_shapes
+from .edge_kernels import ease_to_edges, from_vectors, hold_start, keep_in_boxes
 from .model import Bodies, Rig, Scratch
 
 MOST_TURN = 0.15  # [rad], [m] a DoF moves in one iteration
@@ -126,20 +126,18 @@ def pull(
     rig: Rig,
     goals: Records,
     boxes: Records,
-    shapes: Records,
     least: int,
     most: int,
     close: float,
     bodies: Bodies,
     work: Scratch,
 ) -> tuple[int, bool]:
-    """Bring row i to its goals (G,), from inverse weights in vec[2]; leaves its frames in `work`.
+    """Bring row i to its goals (G,), from inverse weights in vec[2]; `work` holds its frames, before and after.
 
     At least `least` and at most `most` iterations, until what must be kept is within `close` [m].
-    Returns the number of iterations and whether a limit held a joint back.
+    Returns the number of iterations and whether the edge of a box held a joint back.
     """
     limited = False
-    place_frames(i, rig, bodies, work)
     for count in range(most):
         if count >= least and missed(i, goals, work) <= close:
             return count, limited
@@ -148,9 +146,6 @@ def pull(
         if keep_in_boxes(i, rig.joints, boxes, bodies.rotations):
             limited = True
         place_frames(i, rig, bodies, work)
-        if shapes.shape[0] > 0 and keep_in_shapes(i, rig, shapes, bodies.rotations, work):
-            limited = True
-            place_frames(i, rig, bodies, work)
     return most, limited
 
 
@@ -176,7 +171,6 @@ def pull_rows(
     logs: Floats,
     goals: Records,
     boxes: Records,
-    shapes: Records,
     most: int,
     bodies: Bodies,
     away: Floats,
@@ -192,8 +186,8 @@ def pull_rows(
             asked = asked or goals[i, g]["place"] >= 0.0 or goals[i, g]["turn"] >= 0.0
         if asked:
             place_frames(i, rig, bodies, work)
-            hold_start(i, rig.joints, boxes[i], shapes[i], bodies.rotations, work)
+            hold_start(i, rig.joints, boxes[i], bodies.rotations)
             inverse_weights(logs[i], logs[i], 0.0, work.vec[i, 2])
-            pull(i, rig, goals[i], boxes[i], shapes[i], most, most, 0.0, bodies, work)
+            pull(i, rig, goals[i], boxes[i], most, most, 0.0, bodies, work)
         for g in range(goals.shape[1]):
             away[i, g] = norm(lacking(i, goals[i, g], work)[0]) if asked and goals[i, g]["place"] >= 0.0 else 0.0

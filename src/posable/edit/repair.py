@@ -92,7 +92,7 @@ def pulled(dragger: Dragger, pose: Pose, goals: Records, logs: Floats, iteration
         bodies = Bodies(translation[rows], rotations[rows], offsets)
         pull_rows(
             *(n, dragger.rig, np.ascontiguousarray(logs[rows]), goals[rows]),
-            *(*dragger.bounds.rows(n), iterations, bodies, away[rows], work),
+            *(dragger.bounds.box_rows(n), iterations, bodies, away[rows], work),
         )
     return Pose(translation, rotations, pose.offsets), away
 

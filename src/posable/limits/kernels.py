@@ -16,7 +16,7 @@ import math
 from typing import TypeAlias
 
 from ..compute import kernel
-from ..compute.types import Floats, Quat
+from ..compute.types import Floats, Quat, Vec3
 from ..math.quaternion import unit_quat
 from .nearest import (
     FREE,
@@ -79,11 +79,24 @@ def clamp_from(row: Row, curves: Floats, start: Quat, q: Quat) -> Quat:
 
     The swing may lie as far from the boundary as it did, the twist as far beyond the end it was beyond.
     """
+    wider, below, above = slack(row, curves, start)
+    return _held(row, curves, q, wider, below, above, False)
+
+
+@kernel
+def slack(row: Row, curves: Floats, start: Quat) -> Vec3:
+    """How far a start lies outside [rad]: its swing, its twist below its interval, its twist above it; else zeros."""
     if not _is_rotation(start):
-        return clamp(row, curves, q)
+        return (0.0, 0.0, 0.0)
     swing, twist = _split(_local(row, start))
     beyond = _twist_excess(row, swing, twist)
-    return _held(row, curves, q, _swing_excess(row, curves, swing), max(-beyond, 0.0), max(beyond, 0.0), False)
+    return (_swing_excess(row, curves, swing), max(-beyond, 0.0), max(beyond, 0.0))
+
+
+@kernel
+def clamp_widened(row: Row, curves: Floats, q: Quat, wider: Vec3) -> Quat:
+    """As `clamp_from`, with the start's `slack` found before: for a solver that asks often."""
+    return _held(row, curves, q, wider[0], wider[1], wider[2], False)
 
 
 @kernel

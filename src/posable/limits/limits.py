@@ -158,6 +158,13 @@ class Limits(Mapping[str, JointLimit]):
         _clamp_from_rows(len(flat), self.packed, self.curves, which, first, flat, out)
         return out.reshape(*lead, 4)
 
+    def slack(self, role: str | Sequence[str], start: ArrayLike) -> Floats:
+        """(..., 3) [rad]: how far starts lie outside: swing, twist below, twist above; what `clamp_from` widens by."""
+        which, flat, lead = self._rows(role, start)
+        out = np.empty((len(flat), 3))
+        _slack_rows(len(flat), self.packed, self.curves, which, flat, out)
+        return out.reshape(*lead, 3)
+
     @property
     def mirrored(self) -> Limits:
         """The limits of the mirror image of the body: left and right exchanged."""
@@ -296,3 +303,11 @@ def _clamp_from_rows(
         begin = (start[i, 0], start[i, 1], start[i, 2], start[i, 3])
         w, x, y, z = kernels.clamp_from(row, curves, begin, (q[i, 0], q[i, 1], q[i, 2], q[i, 3]))
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z
+
+
+@batch
+def _slack_rows(n: int, packed: Records, curves: Floats, which: Ints, start: Floats, out: Floats) -> None:
+    for i in prange(n):
+        row = packed[which[i % len(which)]]
+        q = (start[i, 0], start[i, 1], start[i, 2], start[i, 3])
+        out[i, 0], out[i, 1], out[i, 2] = kernels.slack(row, curves, q)
