@@ -14,6 +14,12 @@ def assign(control: Any, value: object) -> None:
     control.value = value
 
 
+def show(control: Any, what: str, value: object) -> None:
+    """Set something of a control, such as its "content", where it differs: only what differs is sent."""
+    if getattr(control, what) != value:
+        setattr(control, what, value)
+
+
 class Follower:
     """A control that shows a value of the program's and tells what a user makes of it.
 

@@ -13,7 +13,8 @@ import numpy as np
 from ..compute.types import Floats, Ints
 from ..evaluate.measures import position_errors, root_mean_square, scored_joints
 from ..skeleton import Motion
-from .session import Session, log
+from .bulletin import log
+from .session import Session
 from .tracks import Track
 
 if TYPE_CHECKING:

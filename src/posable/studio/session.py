@@ -7,8 +7,6 @@ seen in every window, and a mistake becomes one sentence in the page.
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from ..compute import PosableError
 from ..compute.types import Floats
 from ..skeleton import Frames, Motion, Pose
 from . import files
+from .bulletin import Bulletin
 from .clock import Clock
 from .history import Command, History
 from .stage import ARRANGEMENTS, LOOKS, Stage
@@ -28,8 +27,6 @@ from .tracks import Track, nearest_joint, track_of
 
 if TYPE_CHECKING:
     from ..body import Humanoid
-
-log = logging.getLogger("posable.studio")
 
 SAMPLES = ("walk", "run", "boxing", "reach", "dance", "throw")
 """Built-in motions, in the order of the menu."""
@@ -50,7 +47,7 @@ class Selection:
         return self.track.skeleton.names[self.joint]
 
 
-class Session:
+class Session(Bulletin):
     """The state of a studio.
 
     Args:
@@ -59,11 +56,10 @@ class Session:
     """
 
     def __init__(self, server: viser.ViserServer, *, paths: bool = True) -> None:
-        self.server = server
+        super().__init__(server)
         self.gui = server.gui
         self.scene = server.scene
         self.paths = paths
-        self.lock = threading.RLock()
         self.clock = Clock()
         self.history = History()
         self.stage = Stage(server)
@@ -74,11 +70,8 @@ class Session:
         self.clicks: list[Callable[[Floats, Floats], bool]] = []  # asked first about a click: see `_clicked`
         self.movers: set[str] = set()  # tabs that show something that moves by itself: every moment is then drawn
         self.guests: tuple[Track, ...] = ()  # bodies that a tab shows beside or over the motions
-        self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
         self._active: Track | None = None
-        self._listeners: list[Callable[[str], None]] = []
         self._drawn: tuple[float, int] | None = None
-        self._changes = 0
         server.scene.on_click()(self.guarded(self._clicked))
 
     # What is on the stage.
@@ -268,56 +261,6 @@ class Session:
             if gizmo := self.gizmos.pop(name, None):
                 gizmo.remove()
 
-    # Telling and being told.
-
-    def tell(self, text: str) -> None:
-        """Say something in the page, for example where a file was saved."""
-        self._say("note", text)
-
-    def fail(self, text: str) -> None:
-        """Show an error in the page: one clear sentence."""
-        self._say("error", text)
-
-    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Be called with a topic when something changes; call what is returned to be left alone.
-
-        Topics: "tracks" (which motions are on the stage, or which is active), "active", "pose", "selection", "look",
-        "history", "message".
-        """
-        self._listeners.append(listener)
-
-        def leave() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return leave
-
-    def changed(self, topic: str) -> None:
-        """Tell the listeners, and have the next moment drawn anew."""
-        with self.lock:  # never between the tabs' work on a moment and its drawing, which would take it for drawn
-            self._changes += 1
-            for listener in list(self._listeners):
-                listener(topic)
-
-    def guarded(self, action: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Wrap what a button or a slider calls: a mistake is told in the page and the studio goes on.
-
-        A value that the program itself assigned calls nothing.
-        """
-
-        def run(event: Any) -> None:
-            if getattr(event, "client", self) is None:
-                return
-            try:
-                action(event)
-            except PosableError as error:
-                self.fail(str(error))
-            except Exception as error:
-                log.exception("in the studio")
-                self.fail(f"Something in the studio went wrong ({type(error).__name__}: {error}). It goes on.")
-
-        return run
-
     # Drawing, called by the studio's loop.
 
     def stale(self, time: float) -> bool:
@@ -387,18 +330,6 @@ class Session:
         if self._active is None:
             raise PosableError("there is no motion on the stage to save; open one first")
         return self._active.motion
-
-    def _say(self, kind: str, text: str) -> None:
-        (log.warning if kind == "error" else log.info)(text)
-        self.message = (kind, text)
-        for client in self.server.get_clients().values():
-            client.add_notification(
-                "Error" if kind == "error" else "Done",
-                text,
-                color="red" if kind == "error" else "teal",
-                auto_close_seconds=None if kind == "error" else 4.0,
-            )
-        self.changed("message")
 
 
 def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:

@@ -146,13 +146,13 @@ def test_a_dragged_point_is_followed_and_each_drag_is_a_step(tab: RebuildTab, se
 
 def test_limits_and_volumes_of_the_rebuilt_body_are_shown(tab: RebuildTab, session: Session):
     tab.show(OVER)
-    tab._limb.value, tab._volumes.value = "right arm", True
+    tab.limits._limb.value, tab.limits._volumes.value = "right arm", True
     rebuilt(tab, session)
-    assert "limits of the right arm" in tab._swing._html.content and tab._swing._html.visible
-    assert tab.guest.plain and tab._touching.visible and "touch" in tab._touching.content
-    tab._limb.value, tab._volumes.value = NONE, False
+    assert "limits of the right arm" in tab.limits._swing._html.content and tab.limits._swing._html.visible
+    assert tab.guest.plain and tab.limits._touching.visible and "touch" in tab.limits._touching.content
+    tab.limits._limb.value, tab.limits._volumes.value = NONE, False
     tab.update(session.time)
-    assert not tab._swing._html.visible and not tab._touching.visible and not tab.guest.plain
+    assert not tab.limits._swing._html.visible and not tab.limits._touching.visible and not tab.guest.plain
 
 
 @pytest.mark.parametrize("suffix", ["bvh", "npz", "glb"])

@@ -1,7 +1,5 @@
 """Controls that the studio's loop and a user both write."""
 
-import asyncio
-
 import pytest
 from viser import _messages
 
@@ -13,7 +11,9 @@ from posable.studio.controls import Follower
 def sent(session: Session, control, value: object) -> None:
     """A page's message has come, and its callback has not run yet (nobody is there to call back for)."""
     message = _messages.GuiUpdateMessage(control._impl.uuid, {"value": value})
-    asyncio.run(session.gui._handle_gui_updates(12345, message))
+    handling = session.gui._handle_gui_updates(12345, message)
+    with pytest.raises(StopIteration):  # it never waits; and a browser of other tests has this thread's event loop
+        handling.send(None)
 
 
 @pytest.fixture

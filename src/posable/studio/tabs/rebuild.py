@@ -14,22 +14,20 @@ import numpy as np
 import viser
 
 from ...body import MARKERS
-from ...body.obstacles import self_collision
 from ...compute import PosableError, Status
 from ...compute.types import Floats
 from ...evaluate import find_method, method_names
 from ...evaluate.measures import scored_joints
-from ...limb.model import ROLES
 from ...reconstruct import SequentialIK
 from ...skeleton import Motion, Pose
-from ..controls import assign
+from ..controls import assign, show
 from ..rebuild_files import RebuildFiles
 from ..rebuild_job import Question, RebuildJob, Rebuilt
+from ..rebuild_limits import RebuildLimits
 from ..rebuild_plot import RebuildPlot
 from ..rebuild_points import RebuildPoints
-from ..rebuild_telling import now_facts, touching_facts, whole_facts
+from ..rebuild_telling import now_facts, whole_facts
 from ..session import Session
-from ..swing import SwingPlot
 from ..tracks import Track
 
 if TYPE_CHECKING:
@@ -87,16 +85,7 @@ class RebuildTab:
             ]
             for slider in self._weights:
                 slider.on_update(again)
-        with gui.add_folder("Limits and volumes", expand_by_default=False):
-            limbs = (NONE, *(limb.replace("_", " ") for limb in ROLES))
-            self._limb = gui.add_dropdown("Limits of", limbs, hint="The limits of its joints, and where these are")
-            self._volumes = gui.add_checkbox(
-                "Volumes", False, hint="Draw the rebuilt body's volumes; tell what touches"
-            )
-            for control in (self._limb, self._volumes):
-                control.on_update(again)
-            self._swing = SwingPlot(session)
-            self._touching = gui.add_markdown("", visible=False)
+        self.limits = RebuildLimits(session)
         self.files = RebuildFiles(session, self.keep, self._whole)
         self._job = RebuildJob(session, self._ready, self._done)
         self._leave = session.listen(self._told)
@@ -221,7 +210,7 @@ class RebuildTab:
         pose = self._solve(body, points, time)
         if pose is None:
             self._show_progress()
-            _set(self._told_now, "content", "Getting ready; on a new machine the kernels are compiled, once.")
+            show(self._told_now, "content", "Getting ready; on a new machine the kernels are compiled, once.")
             return
         guest = self._invite(track, body)
         guest.held = pose
@@ -253,26 +242,19 @@ class RebuildTab:
         lines = [now_facts(Status.INVALID if self.status is None else self.status, self.residual, error, body.height)]
         if (found := self.result) is not None:
             lines.append(whole_facts(found))
-        _set(self._told_now, "content", "  \n".join(lines))
+        show(self._told_now, "content", "  \n".join(lines))
         self._show_progress()
         _, *same = self._question
         self._plot.draw({key[0]: one for key, one in self.rebuilt.items() if list(key[1:]) == same}, time)
-        limb = str(self._limb.value).replace(" ", "_")
-        if limb in ROLES and all(role in body.roles for role in ROLES[limb]):
-            self._swing.draw(body, limb, pose)
-        else:
-            self._swing.hide()
-        _set(self._touching, "visible", bool(self._volumes.value))
-        if self._volumes.value:
-            _set(self._touching, "content", touching_facts(self_collision(body).touching(frames)))
+        self.limits.draw(body, pose, frames)
 
     def _show_progress(self) -> None:
-        _set(self._progress, "visible", self._job.running and self.result is None)
-        _set(self._progress, "value", round(100.0 * self._job.share))
+        show(self._progress, "visible", self._job.running and self.result is None)
+        show(self._progress, "value", round(100.0 * self._job.share))
 
     def _invite(self, track: Track, body: Humanoid) -> Track:
         """The rebuilt body on the stage; another one where it shall look otherwise."""
-        plain, ghost = bool(self._volumes.value), self.mode == OVER
+        plain, ghost = self.limits.volumes, self.mode == OVER
         if self.guest is not None and (self.guest.plain, self.guest.ghost) != (plain, ghost):
             self._send_off()
         if self.guest is None:
@@ -300,13 +282,12 @@ class RebuildTab:
         self._send_off()
         self.points.hide()
         self._plot.hide()
-        self._swing.hide()
-        _set(self._progress, "visible", False)
-        _set(self._touching, "visible", False)
+        self.limits.hide()
+        show(self._progress, "visible", False)
         body = self._session.body
         known = body is not None and _has_points(body)
         words = "Choose where the rebuilt body shall stand." if known else "Open a motion of a whole person first."
-        _set(self._told_now, "content", words)
+        show(self._told_now, "content", words)
 
     def _told(self, topic: str) -> None:
         if topic in ("tracks", "active"):
@@ -319,9 +300,3 @@ class RebuildTab:
 
 def _has_points(body: Humanoid) -> bool:
     return all(role in body.roles for role in MARKERS)
-
-
-def _set(control: Any, what: str, value: object) -> None:
-    """Set something of a control where it differs: only what differs is sent."""
-    if getattr(control, what) != value:
-        setattr(control, what, value)

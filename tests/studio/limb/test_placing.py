@@ -1,4 +1,4 @@
-"""The studio's limb tab: goals, orbit, obstacle and undo; `test_limb_controls` has it in a browser."""
+"""The limb tab: goals, orbit, obstacle and undo."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,8 @@ from posable.studio.obstacle import KINDS, NOTHING
 from posable.studio.orbit import SWIVELS
 from posable.studio.tabs.limb import NONE, LimbTab
 
-from .window import by
-
-PARTS = ("right_hand", "left_hand", "right_foot", "left_foot")
-
-
-def limb_tab(studio: Studio) -> LimbTab:
-    return next(tab for tab in studio.tabs if isinstance(tab, LimbTab))
+from ..window import by
+from .conftest import PARTS, limb_tab, shown
 
 
 @pytest.fixture
@@ -35,12 +30,6 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     tab.obstacle.choose(NOTHING)
     tab.learned.keep(False)
     tab.learned.show(False)
-
-
-def shown(tab: LimbTab, session: Session, part: str) -> np.ndarray:
-    """(3,) where the part is on the stage once this moment is prepared [m]."""
-    tab.update(session.time)
-    return session.active.frames(session.time).positions[session.body.index(part)]
 
 
 @pytest.mark.parametrize("part", PARTS)
