@@ -17,7 +17,7 @@ def walk(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["info"], ["view"], ["convert"], ["data", "list"], ["data", "fetch"], ["studio"]]
+    "command", [[], ["info"], ["view"], ["convert"], ["data", "list"], ["data", "fetch"], ["bench"], ["studio"]]
 )
 def test_every_command_has_help_with_an_example(posable, command: list[str]):
     code, out, _ = posable(*command, "--help")
@@ -135,3 +135,11 @@ def test_data_can_be_listed_and_fetched_from_the_mirror(posable, data_dir: Path,
     assert Path(path).read_bytes() == (data_dir / "cmu" / "09_01.bvh").read_bytes()
     code, _, err = posable("data", "fetch", "09_99", "--to", tmp_path)
     assert code == 1 and "09_99" in err and "09_01" in err
+
+
+def test_bench_tells_how_fast_this_machine_is(posable):
+    code, out, _ = posable("bench", "--seconds", 0.01, "--json", "-")
+    rows = json.loads(out)["calls"]
+    assert code == 0 and len({row["call"] for row in rows}) == 6
+    for row in rows:
+        assert row["poses_a_second"] == pytest.approx(1e6 / row["microseconds_a_pose"], rel=0.01)

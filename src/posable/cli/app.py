@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import convert, data, edit, evaluate, express, info, reach, reconstruct, view
+from . import bench, convert, data, edit, evaluate, express, info, reach, reconstruct, view
 from . import range as limb_range
 
 app = typer.Typer(
@@ -46,6 +46,7 @@ app.command("edit", epilog="Example: posable edit pitch.bvh out.bvh --frame 60 -
 app.command("retarget", epilog="Example: posable retarget boxing.bvh knight_boxes.glb --body knight.glb --repair cmu")(
     edit.retarget
 )
+app.command("bench", epilog="Example: posable bench --json speed.json")(bench.bench)
 app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
 
 
