@@ -100,5 +100,5 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/api .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf $(VENV) build dist docs/_build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 		.coverage* tests/node/node_modules benchmarks/results/*.tmp
