@@ -243,3 +243,16 @@ def test_wrong_times_say_what_is_wrong(solver, body):
         solver.stream(smoothing=-1.0)
     with pytest.raises(ps.ShapeError, match=r"\(6, 3\)"):
         solver.stream().step(points[:5])
+
+
+def test_a_pelvis_that_only_hands_speak_for_does_not_swing_with_them(body, walk):
+    points = points_of(body, walk.pose, HEAD_AND_HANDS)
+    truth = orientations_of(body, walk.pose, ("hips",))["hips"]
+
+    def off(solver, **options):
+        pose = solver.track(points, fps=walk.fps, **options).motion.pose
+        return pm.angle(orientations_of(body, pose, ("hips",))["hips"], truth)[60:].mean()
+
+    calm, wild = (SequentialIK(body, markers=HEAD_AND_HANDS, calm=c) for c in (True, False))
+    assert off(calm) < 0.6 * off(wild)
+    assert off(calm, orientations=orientations_of(body, walk.pose, ("head",))) < 0.3

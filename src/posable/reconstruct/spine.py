@@ -27,6 +27,8 @@ NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this says not
 MOST_CLAVICLE = 0.5  # [rad]
 BISECTIONS = 40
 STEPS, MOST_STEP, EXACT = 24, 0.4, 1e-12  # of the spine's search: how many, [rad] a joint, [m]
+SWUNG = 0.25  # how much wrists say beside a head whose orientation is known, where ankles are not
+SLOWLY = 9.0  # [rad]: of what the pelvis may turn, beyond which it follows wrists alone; 0.7 s of two turns a second
 SURE = 0.5  # of what wrists and ankles could say at most: below it, the pelvis turns more slowly
 
 
@@ -36,7 +38,7 @@ def pelvis_frame(i: int, rows: Rows, weights: Vec3, before: Vec3, most: float) -
 
     Wrists or ankles that are not known say nothing; the head does in place of ankles, if its orientation is known. From
     the frame before, the pelvis turns by `most` [rad] at most, and by less the less the points say: where wrists and
-    ankles contradict each other, it would flip.
+    ankles contradict each other, it would flip. Without ankles it follows slowly: arms swing.
     """
     hips = vec_at(rows.goals, i, HIPS)
     y = unit(sub(vec_at(rows.goals, i, HEAD), hips))
@@ -44,10 +46,11 @@ def pelvis_frame(i: int, rows: Rows, weights: Vec3, before: Vec3, most: float) -
         y = (0.0, 1.0, 0.0)
     a = unit(reject(across(i, rows, LEFT_HAND, RIGHT_HAND), y))
     b = unit(reject(across(i, rows, LEFT_FOOT, RIGHT_FOOT), y))
-    if knows(i, rows, HEAD) and b == (0.0, 0.0, 0.0):
-        b = unit(reject(rotate(quat_at(rows.held, i, HEAD), (1.0, 0.0, 0.0)), y))
     c = unit(reject(before, y))
     w1, w2, w3 = weights
+    swung = b == (0.0, 0.0, 0.0)  # no ankles to take the swing of the arms out
+    if swung and knows(i, rows, HEAD):
+        b, w1 = unit(reject(rotate(quat_at(rows.held, i, HEAD), (1.0, 0.0, 0.0)), y)), SWUNG * w1
     x = (
         w1 * a[0] + w2 * b[0] + w3 * c[0],
         w1 * a[1] + w2 * b[1] + w3 * c[1],
@@ -63,6 +66,8 @@ def pelvis_frame(i: int, rows: Rows, weights: Vec3, before: Vec3, most: float) -
     if norm(c) > 0.5 and math.isfinite(most):
         most *= min(1.0, sure)
         angle = math.atan2(dot(cross(c, x), y), dot(c, x))
+        if swung:
+            most = min(most, abs(angle) * most / SLOWLY)
         if abs(angle) > most:
             x = unit(rotate(axis_angle(y, math.copysign(most, angle)), c))
     return mul(between((0.0, 1.0, 0.0), y), about_y(x, y)), x, y
