@@ -12,7 +12,7 @@ WORKERS ?= 2
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
-KERNEL_ROOMS := math skeleton limits formats collision limb body reach reconstruct express edit evaluate
+KERNEL_ROOMS := math skeleton limits formats collision limb body reach reconstruct classic express edit evaluate
 KERNEL_TESTS = $(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py)))
 
 .PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench bench-peers \

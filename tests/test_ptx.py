@@ -171,6 +171,16 @@ def use_reconstruct() -> None:
     ps.SequentialIK(body, scene=scene).solve(points, {"head": [1.0, 0.0, 0.0, 0.0]})
 
 
+def use_classic() -> None:
+    import posable as ps
+    from posable.classic import FABRIK, METHODS, Effector
+
+    body = ps.figure()
+    points = body.markers(ps.samples.walk(body)[:2].pose)
+    METHODS["dls"](body).solve(points), METHODS["ccd"](body).solve(points)
+    FABRIK(body.skeleton, [Effector("l_wrist")]).solve(np.ones((2, 1, 3)))
+
+
 def use_express() -> None:
     import posable as ps
 
@@ -202,6 +212,7 @@ USES = [
     use_body,
     use_reach,
     use_reconstruct,
+    use_classic,
     use_express,
     use_edit,
 ]

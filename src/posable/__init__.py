@@ -28,6 +28,7 @@ _HOMES = {
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
     "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
     "reconstruct": ["Calibration", "SequentialIK"],
+    "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
     "edit": ["MotionEditor", "retarget"],
 }

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..classic import METHODS
 from ..compute import PosableError, UnknownNameError
 from ..reconstruct import SequentialIK
 
@@ -21,7 +22,7 @@ _SEQUENTIAL: dict[str, dict[str, Any]] = {"sik": {"elbows_out": False, "calm": F
 
 def method_names() -> tuple[str, ...]:
     """The methods that `find_method` knows by name."""
-    return tuple(_SEQUENTIAL)
+    return (*_SEQUENTIAL, *METHODS)
 
 
 def find_method(name: str) -> Maker:
@@ -29,6 +30,9 @@ def find_method(name: str) -> Maker:
     if name in _SEQUENTIAL:
         options = _SEQUENTIAL[name]
         return lambda body, weights: SequentialIK(body, weights, **options)
+    if name in METHODS:
+        classic = METHODS[name]
+        return lambda body, weights: classic(body, weights)
     if ":" not in name:
         raise UnknownNameError("method", name, (*method_names(), "package.module:Class"))
     made = _imported(name)

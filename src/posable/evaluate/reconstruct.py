@@ -62,10 +62,10 @@ def evaluate_clip(
         and under "methods" for each: position (of the height), orientation [rad], position_joints and
         orientation_joints (means), jitter [m/s^2], milliseconds (a frame), reached (share of frames), finite.
     """
-    motion, called = _motion_of(clip)
+    motion, called = motion_of(clip)
     called = name or called
     body = Humanoid(motion.skeleton)
-    chosen = _weights_of(called, weights)
+    chosen = weights_of(called, weights)
     points, scored = body.markers(motion.pose), scored_joints(body)
     frames = motion.skeleton.forward(motion.pose)
     places, turns = frames.positions[:, scored.joints], local_rotations(frames, scored)
@@ -169,7 +169,7 @@ def evaluate_reconstruct(
     return Evaluation(tuple(evaluate_clip(clip, methods, weights=weights, per_frame=per_frame) for clip in clips))
 
 
-def _motion_of(clip: str | os.PathLike[str] | Motion) -> tuple[Motion, str]:
+def motion_of(clip: str | os.PathLike[str] | Motion) -> tuple[Motion, str]:
     """The motion, mended if it is of the CMU conversion and still as delivered, and its name."""
     if isinstance(clip, Motion):
         return clip, "motion"
@@ -179,7 +179,8 @@ def _motion_of(clip: str | os.PathLike[str] | Motion) -> tuple[Motion, str]:
     return motion, Path(clip).stem
 
 
-def _weights_of(name: str, weights: Weights) -> tuple[float, float, float]:
+def weights_of(name: str, weights: Weights) -> tuple[float, float, float]:
+    """The pelvis' weights for a clip of that name."""
     if isinstance(weights, str):
         if weights != "paper":
             raise PosableError(f"weights are {weights!r}; expected 'paper' or three numbers")

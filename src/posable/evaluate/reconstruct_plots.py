@@ -1,11 +1,10 @@
 """Rebuilt motions to look at: errors over time, as Figures 14 to 18 of Unzueta et al. 2008, and frames of the original
-beside those of each method, as Figures 19 to 21.
-
-The paper picked its frames by hand and does not say which; here they are spread evenly over the clip.
+beside those of each method, as Figures 19 to 21. `PLOTS` and `PICTURES` say what the paper's own show.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,38 +12,70 @@ from typing import Any
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import PosableError, atomic_write, require
-from ..skeleton import Motion
+from ..compute import PosableError, UnknownNameError, atomic_write, require
+from ..math import rotate
+from ..skeleton import Motion, Pose
 from .methods import find_method
-from .picture import strip
-from .reconstruct import Weights, _motion_of, _weights_of
+from .picture import portrait, strip
+from .reconstruct import Weights, motion_of, weights_of
 
 MEASURES = {"position_frames": "position error, of the height", "orientation_frames": "orientation error [rad]"}
 FRAMES = 8  # in a row of a picture
 APART = 0.6  # of the height, between two figures
 
 
-def plot_errors(clip: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+TABLE_1 = ("kma", "ccd", "pseudoinverse", "dls", "dls_svd", "sdls", "pik", "sik", "tgbsik")
+"""The methods of Table 1, in its order."""
+
+PLOTS: dict[int, tuple[str, tuple[str, ...], tuple[int, int] | None]] = {
+    14: ("17_10", ("jacobian_transpose",), None),
+    15: ("17_10", ("ccd",), None),
+    16: ("17_10", TABLE_1, (1500, 2500)),
+    17: ("90_05", TABLE_1, (100, 500)),
+    18: ("01_03", TABLE_1, (1500, 2500)),
+}
+"""The paper's figures of errors over time: clip, methods, frames."""
+
+PICTURES: dict[int, tuple[str, int]] = {19: ("17_10", 2507), 20: ("90_05", 327), 21: ("01_03", 675)}
+"""The paper's figures of bodies: clip and frame (counted from 1)."""
+
+
+def plot_errors(
+    clip: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    *,
+    methods: Sequence[str] | None = None,
+    frames: tuple[int, int] | None = None,
+) -> None:
     """Draw the errors of every frame over time, a line a method.
 
     Args:
         clip: what `evaluate_clip` said with `per_frame=True`.
         path: of the picture; its suffix says the format.
+        methods: which of the clip's; all when not given.
+        frames: from which frame up to which; all when not given.
     """
+    shown = list(clip["methods"]) if methods is None else list(methods)
+    for name in shown:
+        if name not in clip["methods"]:
+            raise UnknownNameError("method of this clip", name, clip["methods"])
+    window = slice(0, clip["frames"]) if frames is None else slice(max(frames[0], 0), frames[1])
     figures = require("matplotlib.figure", "plots")
     sheet = figures.Figure(figsize=(9.0, 6.4), layout="constrained")
     axes = sheet.subplots(2, 1, sharex=True)
-    times = np.arange(clip["frames"]) / clip["fps"]
+    times = (np.arange(clip["frames"]) / clip["fps"])[window]
+    colours = require("matplotlib", "plots").colormaps["tab10" if len(shown) <= 10 else "tab20"].colors
     for axis, (measure, label) in zip(axes, MEASURES.items(), strict=True):
-        for name, facts in clip["methods"].items():
+        for name, colour in zip(shown, colours, strict=False):
+            facts = clip["methods"][name]
             if measure not in facts:
                 raise PosableError(f"{clip['clip']}: has no errors of every frame; evaluate with per_frame=True")
-            axis.plot(times, facts[measure], linewidth=1.0, label=name)
+            axis.plot(times, facts[measure][window], linewidth=1.0, color=colour, label=name)
         axis.set_ylabel(label)
         axis.set_ylim(bottom=0.0)
         axis.grid(alpha=0.3)
     axes[0].set_title(f"{clip['clip']}: {clip['frames']} frames from six points")
-    axes[0].legend(ncols=4, frameon=False)
+    sheet.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     axes[1].set_xlabel("seconds")
     _save(sheet, path)
 
@@ -67,9 +98,9 @@ def picture_frames(
         frames: how many, spread evenly over the clip.
     """
     figures = require("matplotlib.figure", "plots")
-    motion, name = _motion_of(clip)
+    motion, name = motion_of(clip)
     body = Humanoid(motion.skeleton)
-    points, chosen = body.markers(motion.pose), _weights_of(name, weights)
+    points, chosen = body.markers(motion.pose), weights_of(name, weights)
     rows = {name: motion}
     for method in methods:
         rows[method] = find_method(method)(body, chosen).track(points, fps=motion.fps).motion
@@ -83,6 +114,54 @@ def picture_frames(
         axis.set_title(label, loc="left", fontsize=9)
         axis.axis("off")
     _save(sheet, path)
+
+
+def picture_frame(
+    clip: str | os.PathLike[str] | Motion,
+    frame: int,
+    path: str | os.PathLike[str],
+    *,
+    methods: Sequence[str] = TABLE_1,
+    weights: Weights = "paper",
+) -> None:
+    """Draw the original and what each method made of one frame, side by side, seen from before the body.
+
+    Args:
+        clip: as `evaluate_clip` takes it.
+        frame: which, counted from 0; methods that remember go through all frames before it.
+        path: of the picture; its suffix says the format.
+        methods: which.
+        weights: as `evaluate_clip` takes them.
+    """
+    figures = require("matplotlib.figure", "plots")
+    motion, name = motion_of(clip)
+    if not 0 <= frame < len(motion):
+        raise PosableError(f"frame is {frame}; the clip has frames 0 to {len(motion) - 1}")
+    body = Humanoid(motion.skeleton)
+    poses = {"original": motion[frame]}
+    points = body.markers(motion.pose)[: frame + 1]
+    for method in methods:
+        solver = find_method(method)(body, weights_of(name, weights))
+        poses[method] = solver.track(points, fps=motion.fps).motion[frame]
+    columns = min(5, len(poses))
+    rows = math.ceil(len(poses) / columns)
+    sheet = figures.Figure(figsize=(2.4 * columns, 3.3 * rows), dpi=110, layout="constrained")
+    axes = np.ravel(sheet.subplots(rows, columns))
+    view = (_facing(body, motion[frame]) + 0.6, 0.12)
+    for axis in axes:
+        axis.axis("off")
+    for axis, (label, pose) in zip(axes, poses.items(), strict=False):
+        axis.imshow(portrait(body, pose, view=view, size=(330, 450), samples=2))
+        axis.set_title(label, fontsize=10)
+    sheet.suptitle(f"{name}, frame {frame + 1}", fontsize=11)
+    _save(sheet, path)
+
+
+def _facing(body: Humanoid, pose: Pose) -> float:
+    """The azimuth that looks at the pelvis from before it [rad]."""
+    turned = body.canonical_orientation(body.skeleton.forward(pose), body.roles["hips"])
+    ahead = rotate(turned, [0.0, 0.0, 1.0])
+    return math.atan2(float(ahead[0]), float(ahead[2]))
 
 
 def _save(sheet: Any, path: str | os.PathLike[str]) -> None:

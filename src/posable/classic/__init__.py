@@ -1,0 +1,63 @@
+"""What people compare with: the inverse kinematics of the last sixty years, on any skeleton and from six points."""
+
+from __future__ import annotations
+
+from .answers import Effector, IKAnswer, IKMotion, Stop
+from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
+from .limbs import KMA, TGBSIK, PIKFromSIK
+from .six_points import (
+    SixPointCCD,
+    SixPointDLS,
+    SixPointDLSSVD,
+    SixPointFABRIK,
+    SixPointIK,
+    SixPointPIK,
+    SixPointPseudoinverse,
+    SixPointSDLS,
+    SixPointTranspose,
+)
+from .solver import IterativeIK
+
+__all__ = [
+    "CCD",
+    "DLS",
+    "DLSSVD",
+    "FABRIK",
+    "KMA",
+    "METHODS",
+    "PIK",
+    "SDLS",
+    "TGBSIK",
+    "Effector",
+    "IKAnswer",
+    "IKMotion",
+    "IterativeIK",
+    "JacobianTranspose",
+    "PIKFromSIK",
+    "Pseudoinverse",
+    "SixPointCCD",
+    "SixPointDLS",
+    "SixPointDLSSVD",
+    "SixPointFABRIK",
+    "SixPointIK",
+    "SixPointPIK",
+    "SixPointPseudoinverse",
+    "SixPointSDLS",
+    "SixPointTranspose",
+    "Stop",
+]
+
+METHODS: dict[str, type[SixPointIK] | type[TGBSIK]] = {
+    "kma": KMA,
+    "ccd": SixPointCCD,
+    "jacobian_transpose": SixPointTranspose,
+    "pseudoinverse": SixPointPseudoinverse,
+    "dls": SixPointDLS,
+    "dls_svd": SixPointDLSSVD,
+    "sdls": SixPointSDLS,
+    "pik": SixPointPIK,
+    "tgbsik": TGBSIK,
+    "fabrik": SixPointFABRIK,
+    "pik_from_sik": PIKFromSIK,
+}
+"""Six-point methods by name: `METHODS["ccd"](body)` has the `solve` and `track` of `SequentialIK`."""

@@ -1,0 +1,266 @@
+"""One step of each method that inverts the Jacobian (Buss and Kim 2005 compare them; Unzueta et al. 2008, section 9).
+
+The Jacobian stacks three rows for each effector's place and three more, as long as `turn_length` [m], for its
+orientation; DoF are those of the skeleton's list, with body angular velocities for balls (specification reconstruct,
+erratum 21). An error counts at most `most_pull` [m] (Buss and Kim's clamp), so any target is finite here.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import kernel
+from ..math.linear import cholesky, cholesky_solve, svd_rows
+from ..math.vector import norm, scale, sub
+from ..skeleton.forward import jacobian_row, quat_at, vec_at
+from .model import DLS, DLS_SVD, PSEUDOINVERSE, SDLS, TRANSPOSE, Frames, Problem, State
+from .motion_kernels import effector_place, turn_to
+
+TINY = 1e-12  # singular values below this part of the largest are rounding
+POWER_STEPS = 8  # of the inverse iteration that estimates the smallest singular value
+
+
+@kernel
+def stack_rows(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """The Jacobian and the errors of all effectors."""
+    settings = problem.settings[0]
+    dofs = state.jacobian.shape[2]
+    for e in range(problem.effectors.shape[0]):
+        one = problem.effectors[e]
+        for k in range(6):
+            for d in range(dofs):
+                state.one[t, k, d] = 0.0
+        point = (one["px"], one["py"], one["pz"])
+        jacobian_row(t, problem.joints, state.rotations, state.positions, state.world, one["joint"], point, state.one)
+        row, weight = one["row"], one["weight"]
+        miss = sub(vec_at(frames.targets, i, e), effector_place(t, e, problem, state))
+        away = norm(miss)
+        if away > settings["most_pull"]:
+            miss = scale(scale(miss, 1.0 / away), settings["most_pull"])
+        for k in range(3):
+            state.error[t, row + k] = weight * miss[k]
+            for d in range(dofs):
+                state.jacobian[t, row + k, d] = weight * state.one[t, k, d] * problem.active[d]
+        if one["oriented"]:
+            turn = turn_to(quat_at(frames.turns, i, e), quat_at(state.world, t, one["joint"]))
+            length = weight * settings["turn_length"]
+            for k in range(3):
+                state.error[t, row + 3 + k] = length * turn[k]
+                for d in range(dofs):
+                    state.jacobian[t, row + 3 + k, d] = length * state.one[t, 3 + k, d] * problem.active[d]
+
+
+@kernel
+def jacobian_step(t: int, problem: Problem, state: State) -> None:
+    """Fill `steps` by the method of the settings, from the stacked rows; the largest step is `most_step`."""
+    method = problem.settings[0]["method"]
+    if method == TRANSPOSE:
+        transpose_step(t, problem, state)
+    elif method == DLS:
+        damped_step(t, problem, state)
+    else:
+        rows, dofs = problem.settings[0]["rows"], state.steps.shape[1]
+        for r in range(rows):
+            for d in range(dofs):
+                state.rows[t, r, d] = state.jacobian[t, r, d]
+        svd_rows(state.rows[t], rows, dofs, state.left[t], state.values[t])
+        if method == PSEUDOINVERSE:
+            inverse_step(t, problem, state, 0.0, problem.settings[0]["threshold"])
+        elif method == DLS_SVD:
+            inverse_step(t, problem, state, damping_of(t, problem, state), TINY)
+        elif method == SDLS:
+            selective_step(t, problem, state)
+    limit_steps(t, problem, state)
+
+
+@kernel
+def limit_steps(t: int, problem: Problem, state: State) -> None:
+    """Shorten all steps alike until the largest is at most `most_step` [rad]."""
+    largest, most = 0.0, problem.settings[0]["most_step"]
+    for d in range(state.steps.shape[1]):
+        largest = max(largest, abs(state.steps[t, d]))
+    if largest > most:
+        for d in range(state.steps.shape[1]):
+            state.steps[t, d] *= most / largest
+
+
+@kernel
+def transpose_step(t: int, problem: Problem, state: State) -> None:
+    """a J^T e, with a the best along the way: <e, J J^T e> / |J J^T e|^2 (Buss and Kim 2005, Eq. 7)."""
+    rows, dofs = problem.settings[0]["rows"], state.steps.shape[1]
+    for d in range(dofs):
+        state.steps[t, d] = 0.0
+        for r in range(rows):
+            state.steps[t, d] += state.jacobian[t, r, d] * state.error[t, r]
+    along, square = 0.0, 0.0
+    for r in range(rows):
+        moved = 0.0
+        for d in range(dofs):
+            moved += state.jacobian[t, r, d] * state.steps[t, d]
+        along += moved * state.error[t, r]
+        square += moved * moved
+    gain = along / square if square > 0.0 else 0.0
+    for d in range(dofs):
+        state.steps[t, d] *= gain
+
+
+@kernel
+def damped_step(t: int, problem: Problem, state: State) -> None:
+    """J^T (J J^T + damping^2 I)^-1 e (Wampler 1986; Nakamura and Hanafusa 1986), by Cholesky."""
+    rows, dofs = problem.settings[0]["rows"], state.steps.shape[1]
+    largest = 0.0
+    for r in range(rows):
+        for c in range(r + 1):
+            inner = 0.0
+            for d in range(dofs):
+                inner += state.jacobian[t, r, d] * state.jacobian[t, c, d]
+            state.rows[t, r, c] = inner
+            state.rows[t, c, r] = inner
+        largest = max(largest, state.rows[t, r, r])
+    square = problem.settings[0]["damping"] ** 2
+    if problem.settings[0]["adaptive"]:
+        smallest = smallest_singular_value(t, rows, largest, state)
+        square = maciejewski(smallest, error_length(t, rows, state) / problem.settings[0]["damping"]) ** 2
+    square = max(square, 1e-14 * largest)  # singular rows without damping: the least that can be solved
+    copy_square(t, rows, square, state)
+    for d in range(dofs):
+        state.steps[t, d] = 0.0
+    if not cholesky(state.left[t], rows):
+        return
+    for r in range(rows):
+        state.vector[t, r] = state.error[t, r]
+    cholesky_solve(state.left[t], rows, state.vector[t])
+    for d in range(dofs):
+        for r in range(rows):
+            state.steps[t, d] += state.jacobian[t, r, d] * state.vector[t, r]
+
+
+@kernel
+def copy_square(t: int, rows: int, square: float, state: State) -> None:
+    """J J^T, in `rows`, with `square` added to its diagonal, into `left`."""
+    for r in range(rows):
+        for c in range(rows):
+            state.left[t, r, c] = state.rows[t, r, c]
+        state.left[t, r, r] += square
+
+
+@kernel
+def smallest_singular_value(t: int, rows: int, largest: float, state: State) -> float:
+    """An estimate by inverse iteration on J J^T, as Maciejewski and Klein 1988 have it; J J^T is in `rows`."""
+    shift = max(1e-12 * largest, 1e-300)
+    copy_square(t, rows, shift, state)
+    if not cholesky(state.left[t], rows):
+        return 0.0
+    for r in range(rows):
+        state.vector[t, r] = 1.0 + 0.1 * r
+    square = 0.0
+    for _ in range(POWER_STEPS):
+        length = 0.0
+        for r in range(rows):
+            length += state.vector[t, r] ** 2
+        length = math.sqrt(length)
+        for r in range(rows):
+            state.vector[t, r] /= length
+        cholesky_solve(state.left[t], rows, state.vector[t])
+        grown = 0.0
+        for r in range(rows):
+            grown += state.vector[t, r] ** 2
+        square = 1.0 / math.sqrt(grown) - shift
+    return math.sqrt(max(square, 0.0))
+
+
+@kernel
+def error_length(t: int, rows: int, state: State) -> float:
+    """The length of the stacked errors."""
+    square = 0.0
+    for r in range(rows):
+        square += state.error[t, r] ** 2
+    return math.sqrt(square)
+
+
+@kernel
+def maciejewski(smallest: float, ratio: float) -> float:
+    """The least damping that keeps a step short (Maciejewski 1990): `ratio` is the error over the longest step."""
+    if smallest >= ratio:
+        return 0.0
+    if smallest >= 0.5 * ratio:
+        return math.sqrt(smallest * (ratio - smallest))
+    return 0.5 * ratio
+
+
+@kernel
+def damping_of(t: int, problem: Problem, state: State) -> float:
+    """The constant damping, or Maciejewski's from the smallest singular value."""
+    settings = problem.settings[0]
+    if not settings["adaptive"]:
+        return settings["damping"]  # type: ignore[no-any-return]
+    rows, largest, smallest = settings["rows"], 0.0, math.inf
+    for r in range(rows):
+        largest = max(largest, state.values[t, r])
+    for r in range(rows):
+        if state.values[t, r] > TINY * largest:
+            smallest = min(smallest, state.values[t, r])
+    return maciejewski(smallest, error_length(t, rows, state) / settings["damping"])
+
+
+@kernel
+def inverse_step(t: int, problem: Problem, state: State, damping: float, threshold: float) -> None:
+    """Sum of w_k s_k / (s_k^2 + damping^2) u_k.e over singular values above `threshold` of the largest."""
+    rows, dofs = problem.settings[0]["rows"], state.steps.shape[1]
+    largest = 0.0
+    for r in range(rows):
+        largest = max(largest, state.values[t, r])
+    for d in range(dofs):
+        state.steps[t, d] = 0.0
+    for k in range(rows):
+        s = state.values[t, k]
+        if s <= threshold * largest or s == 0.0:
+            continue
+        inner = 0.0
+        for r in range(rows):
+            inner += state.left[t, r, k] * state.error[t, r]
+        gain = inner / (s * s + damping * damping)
+        for d in range(dofs):
+            state.steps[t, d] += gain * state.rows[t, k, d]  # these rows carry the factor s_k
+
+
+@kernel
+def selective_step(t: int, problem: Problem, state: State) -> None:
+    """Selectively damped least squares (Buss and Kim 2005, section 4): each singular vector is limited by itself.
+
+    An effector with an orientation counts as two.
+    """
+    rows, dofs, most = problem.settings[0]["rows"], state.steps.shape[1], problem.settings[0]["most_step"]
+    largest = 0.0
+    for r in range(rows):
+        largest = max(largest, state.values[t, r])
+    for d in range(dofs):
+        state.steps[t, d] = 0.0
+    for k in range(rows):
+        s = state.values[t, k]
+        if s <= TINY * largest or s == 0.0:
+            continue
+        inner, sizes, moved = 0.0, 0.0, 0.0
+        for r in range(0, rows, 3):
+            part = 0.0
+            for c in range(r, r + 3):
+                inner += state.left[t, c, k] * state.error[t, c]
+                part += state.left[t, c, k] ** 2
+            sizes += math.sqrt(part)
+        for d in range(dofs):
+            reach = 0.0
+            for r in range(0, rows, 3):
+                part = 0.0
+                for c in range(r, r + 3):
+                    part += state.jacobian[t, c, d] ** 2
+                reach += math.sqrt(part)
+            moved += abs(state.rows[t, k, d]) / s * reach
+        moved /= s
+        allowed = most * min(1.0, sizes / moved) if moved > 0.0 else most
+        gain, top = inner / (s * s), 0.0
+        for d in range(dofs):
+            top = max(top, abs(gain * state.rows[t, k, d]))
+        if top > allowed:
+            gain *= allowed / top
+        for d in range(dofs):
+            state.steps[t, d] += gain * state.rows[t, k, d]

@@ -1,0 +1,254 @@
+"""The loop around the methods: steps until the effectors are on their targets, nothing improves, or enough is enough.
+
+Stop rules are those of Unzueta et al. 2008, section 9, by default: an error below 1 cm, one that no longer improves by
+1 mm, or 20 iterations. The best pose on the way is the answer.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import batch, kernel, prange
+from ..compute.types import Floats, Vec3
+from ..limb.solve import INVALID, LIMITS, REACHED, UNREACHABLE
+from ..math.quaternion import between, mul, unit_quat
+from ..math.vector import add, any_perpendicular, norm, reject, scale, sub, unit
+from ..reconstruct.figure import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND
+from ..reconstruct.spine import NO_DIRECTION, about_y
+from ..skeleton.forward import forward_row, integrate_row, quat_at, set_quat, vec_at
+from .chain_kernels import ask_places, ccd_sweep, pose_outwards
+from .jacobian_kernels import jacobian_step, stack_rows
+from .model import CCD, EXHAUSTED, FABRIK, PIK, STALLED, WITHIN, Frames, Problem, State
+from .motion_kernels import at_limits, better, forward, hold_limits, keep_best, measure, take_best
+from .priority_kernels import priority_step
+
+
+@kernel
+def valid_row(i: int, problem: Problem, frames: Frames) -> bool:
+    """Whether all that a frame is given is numbers, and orientations are rotations."""
+    for e in range(frames.targets.shape[1]):
+        for k in range(3):
+            if not math.isfinite(frames.targets[i, e, k]):
+                return False
+        if problem.effectors[e]["oriented"]:
+            square = 0.0
+            for k in range(4):
+                square += frames.turns[i, e, k] ** 2
+            if not 1e-200 < square < 1e200:
+                return False
+    if frames.roots.shape[0] > 0:
+        for k in range(7):
+            if not math.isfinite(frames.roots[i, k]):
+                return False
+    return True
+
+
+@kernel
+def restart(t: int, s: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Set a track's pose to row s of the starts."""
+    for k in range(3):
+        state.translation[t, k] = frames.places[s, k]
+    for j in range(problem.joints.shape[0]):
+        set_quat(state.rotations, t, j, unit_quat(quat_at(frames.starts, s, j)))
+        if state.offsets.shape[0] > 0:
+            for k in range(3):
+                state.offsets[t, j, k] = frames.shifts[s, j, k]
+
+
+@kernel
+def begin_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Put the root where the frame has it, and remember where the joints start from."""
+    if frames.roots.shape[0] > 0:
+        root = (frames.roots[i, 3], frames.roots[i, 4], frames.roots[i, 5], frames.roots[i, 6])
+        set_quat(state.rotations, t, 0, root)
+        for k in range(3):
+            state.translation[t, k] = frames.roots[i, k]
+    for j in range(problem.joints.shape[0]):
+        set_quat(state.begin, t, j, quat_at(state.rotations, t, j))
+    for e in range(problem.effectors.shape[0]):
+        if problem.effectors[e]["oriented"]:
+            set_quat(frames.turns, i, e, unit_quat(quat_at(frames.turns, i, e)))
+
+
+@kernel
+def descend(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Iterate one frame, all effectors together."""
+    settings = problem.settings[0]
+    forward(t, i, problem, state, frames)
+    error, level = measure(t, i, problem, state, frames)
+    keep_best(t, i, problem, state, frames)
+    stopped, done = EXHAUSTED, 0
+    draws = settings["method"] == PIK and settings["attraction"] > 0.0
+    for _ in range(settings["iterations"]):
+        if level == 0 and not draws:
+            stopped = WITHIN
+            break
+        done += 1
+        moved = step(t, i, problem, state, frames)
+        hold_limits(t, problem, state)
+        forward(t, i, problem, state, frames)
+        before, on = error, level
+        error, level = measure(t, i, problem, state, frames)
+        if better(t, i, problem, state, frames) or (draws and level == 0):
+            keep_best(t, i, problem, state, frames)
+        if draws and moved >= settings["settled"]:
+            continue
+        if level == 0:
+            stopped = WITHIN
+            break
+        if level == on and before - error < settings["improvement"]:
+            stopped = STALLED
+            break
+    take_best(t, problem, state)
+    frames.iterations[i], frames.stopped[i] = done, stopped
+
+
+@kernel
+def step(t: int, i: int, problem: Problem, state: State, frames: Frames) -> float:
+    """One step of a method that moves all joints; the largest DoF step [rad], 0 where it has none."""
+    method = problem.settings[0]["method"]
+    if method == FABRIK:
+        ask_places(t, i, problem, state, frames)
+        pose_outwards(t, i, problem, state, frames)
+        return 0.0
+    stack_rows(t, i, problem, state, frames)
+    if method == PIK:
+        priority_step(t, problem, state, problem.settings[0]["attraction"] > 0.0)
+    else:
+        jacobian_step(t, problem, state)
+    integrate_row(t, problem.joints, state.steps, state.translation, state.rotations, state.offsets)
+    largest = 0.0
+    for d in range(state.steps.shape[1]):
+        largest = max(largest, abs(state.steps[t, d]))
+    return largest
+
+
+@kernel
+def descend_chains(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """CCD: the effectors' chains one after the other, each until it stops."""
+    settings = problem.settings[0]
+    frames.iterations[i], frames.stopped[i] = 0, WITHIN
+    for e in range(problem.effectors.shape[0]):
+        forward(t, i, problem, state, frames)
+        measure(t, i, problem, state, frames)
+        keep_best(t, i, problem, state, frames)
+        error = frames.residual[i, e] + settings["turn_length"] * frames.turned[i, e]
+        best, stopped = error, EXHAUSTED
+        for done in range(settings["iterations"] + 1):
+            if frames.residual[i, e] <= settings["tolerance"] and frames.turned[i, e] <= settings["turn_tolerance"]:
+                stopped = WITHIN
+                break
+            if done == settings["iterations"]:
+                break
+            frames.iterations[i] += 1
+            ccd_sweep(t, i, e, problem, state, frames)
+            forward(t, i, problem, state, frames)
+            measure(t, i, problem, state, frames)
+            before, error = error, frames.residual[i, e] + settings["turn_length"] * frames.turned[i, e]
+            if error < best:
+                best = error
+                keep_best(t, i, problem, state, frames)
+            if before - error < settings["improvement"]:
+                stopped = STALLED
+                break
+        take_best(t, problem, state)
+        frames.stopped[i] = max(frames.stopped[i], stopped)
+
+
+@kernel
+def finish_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Measure the answer and write it out."""
+    forward_row(t, problem.joints, state.translation, state.rotations, state.offsets, state.positions, state.world)
+    _, level = measure(t, i, problem, state, frames)
+    frames.status[i] = REACHED
+    if level > 0:
+        frames.status[i] = LIMITS if at_limits(t, problem, state) else UNREACHABLE
+    write_frame(t, i, problem, state, frames)
+
+
+@kernel
+def write_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """The pose of a track into row i."""
+    for k in range(3):
+        frames.translation[i, k] = state.translation[t, k]
+    for j in range(problem.joints.shape[0]):
+        set_quat(frames.rotations, i, j, quat_at(state.rotations, t, j))
+        if frames.offsets.shape[0] > 0:
+            for k in range(3):
+                frames.offsets[i, j, k] = state.offsets[t, j, k]
+
+
+@kernel
+def refuse_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """A frame with something that is no number: the pose stays as it was, INVALID."""
+    write_frame(t, i, problem, state, frames)
+    for e in range(problem.effectors.shape[0]):
+        frames.residual[i, e], frames.turned[i, e] = math.inf, math.inf
+    frames.status[i], frames.iterations[i], frames.stopped[i] = INVALID, 0, STALLED
+
+
+@kernel
+def solve_row(t: int, i: int, first: bool, problem: Problem, state: State, frames: Frames) -> None:
+    """One frame of a track: from its start, or from the frame before."""
+    starts = frames.starts.shape[0]
+    s = 0 if starts == 1 else i if starts == frames.targets.shape[0] else t
+    if first or problem.settings[0]["fresh"] > 0:
+        restart(t, s, problem, state, frames)
+    if not valid_row(i, problem, frames):
+        refuse_frame(t, i, problem, state, frames)
+        return
+    begin_frame(t, i, problem, state, frames)
+    if problem.settings[0]["method"] == CCD:
+        descend_chains(t, i, problem, state, frames)
+    else:
+        descend(t, i, problem, state, frames)
+    finish_frame(t, i, problem, state, frames)
+
+
+@batch(rows=64)
+def solve_rows(n: int, problem: Problem, state: State, frames: Frames) -> None:
+    """n tracks of equal length, one after the other in the rows; poses alone are tracks of one frame."""
+    length = frames.targets.shape[0] // n
+    for t in prange(n):
+        for f in range(length):
+            solve_row(t, t * length + f, f == 0, problem, state, frames)
+
+
+@kernel
+def pelvis_row(i: int, weights: Floats, before: Vec3, points: Floats, out: Floats) -> Vec3:
+    """The pelvis as Sequential IK estimates it from six points alone, into row i; its X, which the next frame needs."""
+    for m in range(6):
+        for k in range(3):
+            if not math.isfinite(points[i, m, k]):
+                for q in range(4):
+                    out[i, q] = math.nan
+                return before
+    y = unit(sub(vec_at(points, i, HEAD), vec_at(points, i, HIPS)))
+    if norm(y) < 0.5:
+        y = (0.0, 1.0, 0.0)
+    a = unit(reject(sub(vec_at(points, i, LEFT_HAND), vec_at(points, i, RIGHT_HAND)), y))
+    b = unit(reject(sub(vec_at(points, i, LEFT_FOOT), vec_at(points, i, RIGHT_FOOT)), y))
+    c = unit(reject(before, y))
+    w = (weights[0], weights[1], weights[2])
+    if norm(before) < 0.5:
+        w = (1.0, 1.0, 0.0)  # the first frame has no frame before
+    x = reject(add(add(scale(a, w[0]), scale(b, w[1])), scale(c, w[2])), y)
+    if norm(x) < NO_DIRECTION:
+        x = c if norm(c) > 0.5 else reject((1.0, 0.0, 0.0), y)  # facing +Z
+        if norm(x) < NO_DIRECTION:
+            x = any_perpendicular(y)
+    x = unit(x)
+    turned = mul(between((0.0, 1.0, 0.0), y), about_y(x, y))
+    for k in range(4):
+        out[i, k] = turned[k]
+    return x
+
+
+@batch
+def pelvis_rows(n: int, weights: Floats, points: Floats, out: Floats) -> None:
+    """Orientations (N, 4) of the pelvis for n tracks of equal length of points (N, 6, 3); NaN where points are."""
+    length = points.shape[0] // n
+    for t in prange(n):
+        x = (0.0, 0.0, 0.0)
+        for f in range(length):
+            x = pelvis_row(t * length + f, weights, x, points, out)

@@ -1,0 +1,232 @@
+"""What all iterative methods share: effectors and their errors, joint limits, and keeping the best pose."""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import kernel
+from ..compute.types import Quat, Vec3
+from ..limits.kernels import allowed, clamp_from
+from ..math.quaternion import axis_angle, conj, log, mul, rotate
+from ..math.swing_twist import twist_angle
+from ..math.vector import dot, norm, scale, sub, unit
+from ..skeleton.dofs import BALL, FREE, HINGE, HINGE_TWIST
+from ..skeleton.forward import axis_of, forward_row, offset_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at
+from .model import PIK, Frames, Problem, State
+
+
+@kernel
+def effector_place(t: int, e: int, problem: Problem, state: State) -> Vec3:
+    """Where effector e is in the world [m]."""
+    one = problem.effectors[e]
+    arm = rotate(quat_at(state.world, t, one["joint"]), (one["px"], one["py"], one["pz"]))
+    place = vec_at(state.positions, t, one["joint"])
+    return (place[0] + arm[0], place[1] + arm[1], place[2] + arm[2])
+
+
+@kernel
+def turn_to(goal: Quat, current: Quat) -> Vec3:
+    """The rotation vector in the world that takes an orientation to its goal [rad]."""
+    return log(mul(goal, conj(current)))
+
+
+@kernel
+def measure(t: int, i: int, problem: Problem, state: State, frames: Frames) -> tuple[float, int]:
+    """(how far effectors are off [m], weighted; which level that is about); residuals into row i.
+
+    The level is the first one that is not within tolerance, 0 when all are; it is always 1 for methods without
+    priorities, and the error then that of all effectors.
+    """
+    settings = problem.settings[0]
+    for e in range(problem.effectors.shape[0]):
+        place = effector_place(t, e, problem, state)
+        frames.residual[i, e] = norm(sub(vec_at(frames.targets, i, e), place))
+        frames.turned[i, e] = 0.0
+        if problem.effectors[e]["oriented"]:
+            turned = quat_at(state.world, t, problem.effectors[e]["joint"])
+            frames.turned[i, e] = norm(turn_to(quat_at(frames.turns, i, e), turned))
+    levels = settings["levels"] if settings["method"] == PIK else 1
+    error = 0.0
+    for level in range(1, levels + 1):
+        error, within = 0.0, True
+        for e in range(problem.effectors.shape[0]):
+            if levels == 1 or problem.effectors[e]["level"] == level:
+                error += effector_error(i, e, problem, frames)
+                met = frames.residual[i, e] <= settings["tolerance"]
+                within = within and met and frames.turned[i, e] <= settings["turn_tolerance"]
+        if not within:
+            return error, level
+    return error, 0
+
+
+@kernel
+def effector_error(i: int, e: int, problem: Problem, frames: Frames) -> float:
+    """How far an effector is off [m], its orientation included, times its weight."""
+    off = frames.residual[i, e] + problem.settings[0]["turn_length"] * frames.turned[i, e]
+    return problem.effectors[e]["weight"] * off  # type: ignore[no-any-return]
+
+
+@kernel
+def better(t: int, i: int, problem: Problem, state: State, frames: Frames) -> bool:
+    """Whether the pose that was just measured is nearer than the best so far: by level, a higher one first.
+
+    Within the tolerance one pose of a higher level is as good as another.
+    """
+    settings = problem.settings[0]
+    levels = settings["levels"] if settings["method"] == PIK else 1
+    for level in range(1, levels + 1):
+        now, best = 0.0, 0.0
+        for e in range(problem.effectors.shape[0]):
+            if levels == 1 or problem.effectors[e]["level"] == level:
+                enough = 0.0 if level == levels else settings["tolerance"]
+                now += max(effector_error(i, e, problem, frames), enough)
+                best += max(state.best_errors[t, e], enough)
+        if now != best:
+            return now < best
+    return False
+
+
+@kernel
+def forward(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Places of all joints; the error of the balanced effector is shared with the root where that is asked for.
+
+    The root goes half of what is missing along the line from its own target (Unzueta et al. 2008, Algorithm 2, 17).
+    """
+    balance = problem.settings[0]["balance"]
+    shared = balance >= 0 and frames.roots.shape[0] > 0
+    if shared:
+        for k in range(3):
+            state.translation[t, k] = frames.roots[i, k]
+    forward_row(t, problem.joints, state.translation, state.rotations, state.offsets, state.positions, state.world)
+    if not shared:
+        return
+    goal = vec_at(frames.targets, i, balance)
+    chord = unit(sub(goal, (frames.roots[i, 0], frames.roots[i, 1], frames.roots[i, 2])))
+    half = 0.5 * dot(sub(goal, effector_place(t, balance, problem, state)), chord)
+    most = problem.settings[0]["most_pull"]
+    half = min(max(half, -most), most)
+    for k in range(3):
+        state.translation[t, k] += half * chord[k]
+        for j in range(problem.joints.shape[0]):
+            state.positions[t, j, k] += half * chord[k]
+
+
+@kernel
+def guarded(t: int, j: int, problem: Problem, state: State, q: Quat) -> Quat:
+    """The local rotation of joint j brought inside its limit; a joint that began outside may stay as far out."""
+    guard = problem.guards[j]
+    if guard["row"] < 0:
+        return q
+    before = (guard["bw"], guard["bx"], guard["by"], guard["bz"])
+    after = (guard["aw"], guard["ax"], guard["ay"], guard["az"])
+    seen = mul(mul(before, q), after)
+    row = problem.limits[guard["row"]]
+    if allowed(row, problem.curves, seen):
+        return q
+    start = mul(mul(before, quat_at(state.begin, t, j)), after)
+    return mul(mul(conj(before), clamp_from(row, problem.curves, start, seen)), conj(after))
+
+
+@kernel
+def hold_limits(t: int, problem: Problem, state: State) -> int:
+    """Bring every joint inside its limit; how many had to be."""
+    count = 0
+    for j in range(problem.joints.shape[0]):
+        if problem.guards[j]["row"] >= 0 and problem.turns[j]:
+            q = quat_at(state.rotations, t, j)
+            held = guarded(t, j, problem, state, q)
+            if held != q:
+                count += 1
+                set_quat(state.rotations, t, j, held)
+    return count
+
+
+@kernel
+def at_limits(t: int, problem: Problem, state: State) -> bool:
+    """Whether a joint that may turn lies on the boundary of its limit, within a thousandth of a radian."""
+    for j in range(problem.joints.shape[0]):
+        guard = problem.guards[j]
+        if guard["row"] >= 0 and problem.turns[j]:
+            before = (guard["bw"], guard["bx"], guard["by"], guard["bz"])
+            after = (guard["aw"], guard["ax"], guard["ay"], guard["az"])
+            row, q = problem.limits[guard["row"]], quat_at(state.rotations, t, j)
+            for k in range(6):
+                nudge = 1e-3 if k < 3 else -1e-3
+                turn = (1.0, nudge if k % 3 == 0 else 0.0, nudge if k % 3 == 1 else 0.0, nudge if k % 3 == 2 else 0.0)
+                if not allowed(row, problem.curves, mul(mul(before, mul(q, turn)), after)):
+                    return True
+    return False
+
+
+@kernel
+def steps_between(j: int, problem: Problem, start: Quat, goal: Quat) -> Vec3:
+    """The DoF steps that take joint j from one local rotation to another; unused ones are 0."""
+    joints = problem.joints
+    kind = joints[j]["kind"]
+    if kind in (BALL, FREE):
+        return log(mul(conj(start), goal))
+    rest = conj(rest_of(joints, j))
+    one, other = mul(rest, start), mul(rest, goal)
+    if kind == HINGE:
+        axis = axis_of(joints, j)
+        return (wrapped(twist_angle(other, axis) - twist_angle(one, axis)), 0.0, 0.0)
+    if kind == HINGE_TWIST:
+        axis, along = axis_of(joints, j), twist_axis_of(joints, j)
+        a, b = twist_angle(one, along), twist_angle(other, along)
+        flexed = twist_angle(mul(one, axis_angle(along, -a)), axis)
+        flexing = twist_angle(mul(other, axis_angle(along, -b)), axis)
+        return (wrapped(flexing - flexed), wrapped(b - a), 0.0)
+    return (0.0, 0.0, 0.0)
+
+
+@kernel
+def wrapped(angle: float) -> float:
+    """The same angle in [-pi, pi)."""
+    return angle - 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
+
+
+@kernel
+def keep_best(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Remember the pose as it is, just measured."""
+    for e in range(problem.effectors.shape[0]):
+        state.best_errors[t, e] = effector_error(i, e, problem, frames)
+    for k in range(3):
+        state.best_place[t, k] = state.translation[t, k]
+    for j in range(problem.joints.shape[0]):
+        set_quat(state.best, t, j, quat_at(state.rotations, t, j))
+        if state.offsets.shape[0] > 0:
+            for k in range(3):
+                state.best_offsets[t, j, k] = state.offsets[t, j, k]
+
+
+@kernel
+def take_best(t: int, problem: Problem, state: State) -> None:
+    """Go back to the best pose."""
+    for k in range(3):
+        state.translation[t, k] = state.best_place[t, k]
+    for j in range(problem.joints.shape[0]):
+        set_quat(state.rotations, t, j, quat_at(state.best, t, j))
+        if state.offsets.shape[0] > 0:
+            for k in range(3):
+                state.offsets[t, j, k] = state.best_offsets[t, j, k]
+
+
+@kernel
+def slide_joint(t: int, j: int, problem: Problem, state: State, by: float) -> Vec3:
+    """Move a sliding joint along its axis by so much [m]; the way it goes in the world."""
+    parent = problem.joints[j]["parent"]
+    local = rotate(quat_at(state.rotations, t, j), axis_of(problem.joints, j))
+    way = scale(local, by)
+    if parent < 0:
+        for k in range(3):
+            state.translation[t, k] += way[k]
+        return way
+    for k in range(3):
+        state.offsets[t, j, k] += way[k]
+    return rotate(quat_at(state.world, t, parent), way)
+
+
+@kernel
+def offset_now(t: int, j: int, problem: Problem, state: State) -> Vec3:
+    """Where joint j sits in its parent's frame [m]."""
+    return offset_of(problem.joints, state.offsets, t, j)

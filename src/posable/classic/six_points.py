@@ -1,0 +1,298 @@
+"""Six-point adapters: the iterative methods on a humanoid, called as `SequentialIK` is (Unzueta et al. 2008, 9).
+
+The pelvis is placed on its point and turned as Sequential IK estimates it (specification reconstruct, erratum 22). The
+spine's joints, clavicles, shoulders and hips are balls, elbows and knees hinges, everything else stays as in the
+neutral pose. Every frame starts from the one before it, the first from the relaxed pose (a straight limb is singular:
+no step of these methods shortens it). For the same reason elbows and knees bend one way only and stay a degree short of
+straight, whatever the body's limits let them do. Lengths of the paper (1 cm, 1 mm, a damping of 75) are those of a body
+of 1.84 m and scale with the body (erratum 15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..body import MARKERS
+from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute.types import ArrayLike, Floats, Records
+from ..limits.nearest import HINGE
+from ..math import axis_angle, conjugate, multiply, rotate
+from ..reconstruct import RebuildAnswer, RebuildMotion
+from ..skeleton import Motion, Pose, Skeleton
+from .answers import Effector, Stop
+from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
+from .model import GUARD
+from .packing import packed_limits, set_guard
+from .solver import BLOCK, IterativeIK
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..limits import Limits
+
+PAPER_HEIGHT = 1.84
+"""[m]: as tall as the paper's three bodies are on average by its own measure, which is `Humanoid.height`."""
+COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
+LEAST_BEND = 0.02  # [rad] of elbows and knees
+BALLS = ("shoulder", "upper_arm", "upper_leg")
+HINGES = {"lower_arm": (-1.0, 0.0, 0.0), "lower_leg": (1.0, 0.0, 0.0)}
+"""Canonical axes of flexion."""
+
+
+class SixPointIK:
+    """What the six-point methods share. Immutable.
+
+    Args:
+        body: whose body; the points are its joints.
+        weights: how much wrists, ankles and the frame before say about where the pelvis faces.
+        limits: "body": this body's; None: none; or other ones.
+    """
+
+    kind: ClassVar[type[IterativeIK]]
+    balanced: ClassVar[bool] = True
+    """Whether hips and head share what the spine cannot do."""
+
+    def __init__(
+        self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
+    ) -> None:
+        self.body, self._weights = body, checked_weights(weights)
+        self.limits = body_limits(body, limits)
+        self._scale = body.height / PAPER_HEIGHT
+        self._neutral = body.skeleton.forward(body.neutral_pose)
+        self.skeleton = working_skeleton(body)
+        """The body's skeleton with the joints that these methods move."""
+        self._solver = self._make()
+        rows, curves = packed_limits(self.limits)
+        _bend_one_way(rows)
+        guards = _body_guards(body, self.skeleton, self.limits)
+        self._solver._problem = self._solver._problem._replace(limits=rows, curves=curves, guards=guards)
+        if self.balanced:
+            self._solver._set(balance=0)
+
+    def _make(self) -> IterativeIK:
+        """The method, with the paper's settings."""
+        return self.kind(self.skeleton, self._effectors(), stop=self._stop())
+
+    def _stop(self) -> Stop:
+        return Stop(tolerance=0.01 * self._scale, improvement=0.001 * self._scale)
+
+    def _effectors(self) -> list[Effector]:
+        """Head, hands and feet, in the order of `MARKERS`; chains for CCD: the spine, clavicle and arm, the legs."""
+        roles, names = self.body.roles, self.skeleton.names
+        spine = [j for j in self.body.spine if self.skeleton.kinds[j] == "ball"]
+        bases = [spine[0] if spine else roles["head"]]
+        bases += [roles.get(f"{side}_shoulder", roles[f"{side}_upper_arm"]) for side in ("left", "right")]
+        bases += [roles[f"{side}_upper_leg"] for side in ("left", "right")]
+        return [Effector(names[roles[role]], base=base) for role, base in zip(MARKERS[1:], bases, strict=True)]
+
+    def solve(self, points: ArrayLike) -> RebuildAnswer:
+        """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
+        given = checked_points(points)
+        flat = given.reshape(-1, 6, 3)
+        parts = [
+            self._rebuilt(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
+            for first in range(0, max(len(flat), 1), BLOCK)
+        ]
+        translation, rotations, residual, status = (np.concatenate(column) for column in zip(*parts, strict=True))
+        shape, count = given.shape[:-2], len(self.body.skeleton)
+        pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
+        told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
+        return RebuildAnswer(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
+
+    def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
+        """A motion from points (F, 6, 3), each frame after the one before it."""
+        given = checked_points(points)
+        if given.ndim != 3:
+            raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
+        translation, rotations, residual, status = self._rebuilt(given, 1)
+        motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
+        return RebuildMotion(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
+
+    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+        """(translation, rotations, residual, status) of rows that are so many tracks of equal length."""
+        roots, starts = self._begin(points, tracks)
+        targets = np.ascontiguousarray(points[:, 1:])
+        frames = self._solver._run(targets, np.empty((0, 5, 4)), starts, tracks, roots)
+        hips = np.linalg.norm(frames.translation - roots[:, :3], axis=-1)
+        hips = np.where(frames.status == Status.INVALID, np.inf, hips)
+        status = np.where(
+            (frames.status == Status.REACHED) & (hips > self._solver.stop.tolerance), Status.UNREACHABLE, frames.status
+        )
+        return frames.translation, frames.rotations, np.concatenate([hips[:, None], frames.residual], axis=1), status
+
+    def _begin(self, points: Floats, tracks: int) -> tuple[Floats, Pose]:
+        """(roots (N, 7), starts): where roots go, and the poses that the first frames start from."""
+        return self._roots(points, tracks), Pose.stack([relaxed_pose(self.body, self.skeleton)])
+
+    def _roots(self, points: Floats, tracks: int) -> Floats:
+        """(N, 7): where the root goes and how it is turned, with the hips on their point; NaN where points are."""
+        turned = pelvis(points, self._weights, tracks)
+        hips = self._neutral.positions[self.body.roles["hips"]] - self._neutral.positions[0]
+        place = points[:, 0] - rotate(turned, hips)
+        return np.concatenate([place, multiply(turned, self._neutral.orientations[0])], axis=1)
+
+
+class SixPointCCD(SixPointIK):
+    """CCD: the spine, then each clavicle and arm together, and the legs."""
+
+    kind = CCD
+
+
+class SixPointFABRIK(SixPointIK):
+    """FABRIK, all points together."""
+
+    kind = FABRIK
+
+
+class SixPointTranspose(SixPointIK):
+    """The Jacobian transpose."""
+
+    kind = JacobianTranspose
+
+
+class SixPointPseudoinverse(SixPointIK):
+    """The pseudo-inverse."""
+
+    kind = Pseudoinverse
+
+
+class SixPointSDLS(SixPointIK):
+    """Selectively damped least squares."""
+
+    kind = SDLS
+
+
+class SixPointDLS(SixPointIK):
+    """Damped least squares with the paper's damping of 75, which is 0.75 m at 1.84 m (erratum 15)."""
+
+    kind = DLS
+
+    def _make(self) -> IterativeIK:
+        return self.kind(self.skeleton, self._effectors(), stop=self._stop(), damping=0.75 * self._scale)
+
+
+class SixPointDLSSVD(SixPointDLS):
+    """The same through singular values."""
+
+    kind = DLSSVD
+
+
+class SixPointPIK(SixPointIK):
+    """Prioritised IK: hips first (placed exactly), then ankles, wrists and the head; relaxed in what is left."""
+
+    kind = PIK
+    balanced = False
+    levels: ClassVar[tuple[int, ...]] = (3, 2, 2, 1, 1)
+    attraction: ClassVar[float] = 0.1
+
+    def _make(self) -> IterativeIK:
+        effectors = [
+            Effector(one.joint, level=level) for one, level in zip(self._effectors(), self.levels, strict=True)
+        ]
+        relaxed = relaxed_pose(self.body, self.skeleton)
+        return PIK(self.skeleton, effectors, stop=self._stop(), relaxed=relaxed, attraction=self.attraction)
+
+
+def checked_points(points: ArrayLike) -> Floats:
+    """Points as an array (..., 6, 3)."""
+    given = np.asarray(points, dtype=np.float64)
+    if given.ndim < 2 or given.shape[-2:] != (6, 3):
+        raise ShapeError(f"points have shape {given.shape}; expected (..., 6, 3) in the order of MARKERS")
+    return given
+
+
+def lost_points(points: Floats) -> Any:
+    """(..., 6) which points are no numbers."""
+    return ~np.isfinite(points).all(axis=-1)
+
+
+def checked_weights(weights: Sequence[float]) -> Floats:
+    """The pelvis' weights as an array (3,)."""
+    given = np.array(weights, dtype=np.float64)
+    if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
+        raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")
+    return given
+
+
+def body_limits(body: Humanoid, limits: Limits | str | None) -> Limits | None:
+    """The limits that are meant."""
+    if isinstance(limits, str):
+        if limits != "body":
+            raise UnknownNameError("limits", limits, ("body",))
+        return body.limits
+    return limits
+
+
+def pelvis(points: Floats, weights: Floats, tracks: int) -> Floats:
+    """(N, 4): Sequential IK's estimate of the pelvis, canonical in the world, for tracks of points (N, 6, 3)."""
+    from .kernels import pelvis_rows
+
+    out = np.empty((len(points), 4))
+    if len(points):
+        pelvis_rows(tracks, weights, np.ascontiguousarray(points), out)
+    return out
+
+
+def working_skeleton(body: Humanoid) -> Skeleton:
+    """The body's skeleton at rest in its neutral pose, with the joints that six points can move, and no others.
+
+    Of joints of the spine without a role only the last below an unmoved head bends: it moves what the head's limit is
+    about, as `Neck1` of the CMU rig does.
+    """
+    skeleton, roles = body.skeleton, body.roles
+    neutral = skeleton.forward(body.neutral_pose)
+    kinds, axes = ["fixed"] * len(skeleton), np.zeros((len(skeleton), 2, 3))
+    axes[:, 0, 0], axes[:, 1, 1] = 1.0, 1.0
+    hips = neutral.positions[body.spine[0]]
+    for k, joint in enumerate(body.spine[1:-1], start=1):
+        away = float(np.linalg.norm(neutral.positions[joint] - hips))
+        if away > COINCIDENT * body.height and (body._spine_roles[k] or k == len(body.spine) - 2):
+            kinds[joint] = "ball"
+    for side in ("left", "right"):
+        for part in BALLS:
+            if f"{side}_{part}" in roles:
+                kinds[roles[f"{side}_{part}"]] = "ball"
+        for part, axis in HINGES.items():
+            joint = roles[f"{side}_{part}"]
+            kinds[joint] = "hinge"
+            axes[joint, 0] = rotate(conjugate(neutral.orientations[joint]), axis)
+    return skeleton.replace(kinds=kinds, axes=axes, rest_rotations=body.neutral_pose.rotations)
+
+
+def relaxed_pose(body: Humanoid, skeleton: Skeleton) -> Pose:
+    """Standing with arms and legs slightly bent, elbows backwards and knees forward (section 9, PIK)."""
+    rotations = skeleton.rest_rotations.copy()
+    neutral = skeleton.forward(skeleton.rest).orientations
+    for side in ("left", "right"):
+        for part, angle in (("upper_arm", 0.2), ("lower_arm", -0.4), ("upper_leg", -0.2), ("lower_leg", 0.4)):
+            joint = body.roles[f"{side}_{part}"]
+            turn = axis_angle(rotate(conjugate(neutral[joint]), [1.0, 0.0, 0.0]), angle)
+            rotations[joint] = multiply(rotations[joint], turn)
+    return Pose(skeleton.rest.translation, rotations)
+
+
+def _bend_one_way(rows: Records) -> None:
+    """Raise the lower end of hinges to `LEAST_BEND`, in place."""
+    hinges = rows["kind"] == HINGE
+    high = rows["c1"] + rows["r1"]
+    low = np.minimum(np.maximum(rows["c1"] - rows["r1"], LEAST_BEND), high)
+    rows["c1"] = np.where(hinges, 0.5 * (low + high), rows["c1"])
+    rows["r1"] = np.where(hinges, 0.5 * (high - low), rows["r1"])
+
+
+def _body_guards(body: Humanoid, skeleton: Skeleton, limits: Limits | None) -> Records:
+    """(J,) the limits of the joints that move, in canonical rotations."""
+    guards = np.zeros(len(skeleton), GUARD)
+    guards["row"], guards["bw"], guards["aw"] = -1, 1.0, 1.0
+    if limits is None:
+        return guards
+    turned = body.skeleton.forward(body.neutral_pose).orientations
+    names = {joint: role for role, joint in body.roles.items()}
+    for joint in np.flatnonzero([kind != "fixed" for kind in skeleton.kinds]).tolist():
+        role = names.get(joint, "head")  # a joint of the spine without a role moves the head alone
+        if role in limits:
+            above = turned[skeleton.parents[joint]]
+            set_guard(guards, joint, limits.index(role), above, conjugate(turned[joint]))
+    return guards

@@ -1,0 +1,252 @@
+"""What the iterative methods share: any skeleton, any effectors, one kind of answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError, Status
+from ..compute.types import ArrayLike, Floats, Records
+from ..limits import Limits
+from ..skeleton import Motion, Pose, Skeleton
+from . import model
+from .answers import Effector, IKAnswer, IKMotion, Stop
+from .model import SETTINGS, Frames, Problem, State
+from .packing import (
+    active_dofs,
+    packed_effectors,
+    packed_limits,
+    rest_guards,
+    tree_above,
+    turning_joints,
+    usable_links,
+)
+
+BLOCK = 1024  # poses a call of the kernel: each has scratch space of its own
+
+
+class IterativeIK:
+    """What the iterative methods share. Immutable.
+
+    Args:
+        skeleton: any tree of joints; their kinds say how they move.
+        effectors: points with targets.
+        limits: what joints may do, by joint name, as rotations from rest; None does not limit.
+        moving: joints that may move; all when not given.
+        stop: when to stop.
+        turn_length: [m] that one radian of an orientation counts as much as.
+    """
+
+    method: ClassVar[int]
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        effectors: Iterable[Effector],
+        *,
+        limits: Limits | None = None,
+        moving: Iterable[str | int] | None = None,
+        stop: Stop | None = None,
+        turn_length: float = 0.3,
+    ) -> None:
+        self.skeleton, self.effectors, self.limits = skeleton, tuple(effectors), limits
+        self.stop = stop or Stop()
+        if not self.effectors:
+            raise PosableError("no effectors; give at least one Effector")
+        packed, chains = packed_effectors(skeleton, self.effectors)
+        active = active_dofs(skeleton, moving)
+        settings = self._settings(packed, turn_length)
+        turns = turning_joints(skeleton, active)
+        links = usable_links(chains, packed, turns)
+        self._problem = Problem(
+            skeleton.packed,
+            packed,
+            rest_guards(skeleton, limits),
+            *packed_limits(limits),
+            active,
+            turns,
+            tree_above(skeleton, packed, turns),
+            links,
+            np.empty((0, len(skeleton), 4)),
+            settings,
+        )
+
+    def _settings(self, effectors: Records, turn_length: float) -> Records:
+        settings, stop = np.zeros(1, SETTINGS), self.stop
+        for name in ("tolerance", "angle", "settled"):
+            if not getattr(stop, name) >= 0.0:
+                raise PosableError(f"{name} is {getattr(stop, name)}; expected 0 or more")
+        if not math.isfinite(stop.improvement):
+            raise PosableError(f"improvement is {stop.improvement}; expected a number of metres")
+        if not (stop.iterations >= 0 and turn_length > 0.0):
+            raise PosableError(f"iterations {stop.iterations}, turn_length {turn_length}: expected 0 or more, above 0")
+        reach = float(np.linalg.norm(self.skeleton.offsets[1:], axis=-1).sum()) if len(self.skeleton) > 1 else 0.0
+        values = {
+            "method": self.method,
+            "iterations": stop.iterations,
+            "rows": model.row_count(effectors),
+            "levels": int(effectors["level"].max()),
+            "balance": -1,
+            "tolerance": stop.tolerance,
+            "turn_tolerance": stop.angle,
+            "improvement": stop.improvement,
+            "settled": stop.settled,
+            "damping": 1.0,
+            "most_step": math.radians(45.0),
+            "most_pull": max(2.0 * reach, 1.0),
+            "turn_length": turn_length,
+        }
+        for name, value in values.items():
+            settings[name] = value
+        return settings
+
+    def _set(self, **values: float) -> None:
+        for name, value in values.items():
+            self._problem.settings[name] = value
+
+    def solve(self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None) -> IKAnswer:
+        """Poses for targets (..., E, 3) [m] and, where effectors are oriented, orientations (..., E, 4), one by one.
+
+        Args:
+            targets: in the world, in the order of the effectors.
+            orientations: in the world; rows of effectors that are not oriented are not read.
+            start: where to start from, one pose or one for each; the rest pose when not given.
+        """
+        places, turns = self._checked(targets, orientations)
+        shape = places.shape[:-2]
+        flat, turned = places.reshape(-1, *places.shape[-2:]), turns.reshape(-1, *turns.shape[-2:])
+        begin = self._start(start, shape)
+        parts = []
+        for first in range(0, max(len(flat), 1), BLOCK):
+            block = slice(first, first + BLOCK)
+            starts = begin if begin.shape[0] == 1 else begin[block]
+            parts.append(self._run(flat[block], turned[block], starts, len(flat[block])))
+        return self._answer(parts, shape)
+
+    def track(
+        self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None, fps: float = 60.0
+    ) -> IKMotion:
+        """A motion for moving targets (F, E, 3), each frame from the one before it."""
+        places, turns = self._checked(targets, orientations)
+        if places.ndim != 3:
+            raise ShapeError(f"targets have shape {places.shape}; expected (F, {len(self.effectors)}, 3)")
+        told = self._answer([self._run(places, turns, self._start(start, ()), 1)], places.shape[:1])
+        return IKMotion(
+            Motion(self.skeleton, told.pose, fps),
+            told.status,
+            told.residual,
+            told.orientation_residual,
+            told.iterations,
+            told.stalled,
+        )
+
+    def _run(self, places: Floats, turns: Floats, starts: Pose, tracks: int, roots: Floats | None = None) -> Frames:
+        """Solve rows, which are so many tracks of equal length."""
+        n, count, effectors = len(places), len(self.skeleton), len(self.effectors)
+        slides = self.skeleton._has_slides
+        shifts = np.empty((0, count, 3))
+        if slides:
+            own = np.broadcast_to(self.skeleton.offsets, (*starts.shape, count, 3))
+            shifts = np.ascontiguousarray(own if starts.offsets is None else starts.offsets)
+        frames = Frames(
+            np.ascontiguousarray(places),
+            np.array(turns) if len(turns) else np.empty((0, effectors, 4)),
+            np.empty((0, 7)) if roots is None else roots,
+            np.ascontiguousarray(starts.rotations),
+            np.ascontiguousarray(starts.translation),
+            shifts,
+            np.empty((n, 3)),
+            np.empty((n, count, 4)),
+            np.empty((n if slides else 0, count, 3)),
+            np.empty((n, effectors)),
+            np.empty((n, effectors)),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+        )
+        if n:
+            from .kernels import solve_rows
+
+            solve_rows(tracks, self._problem, self._scratch(tracks), frames)
+        return frames
+
+    def _scratch(self, n: int) -> State:
+        count, dofs, rows = len(self.skeleton), len(self.skeleton.dofs), int(self._problem.settings["rows"][0])
+        moved = n if self.skeleton._has_slides else 0
+        wide = n if self.method == model.PIK else 0
+        return State(
+            np.zeros((n, 3)),
+            np.zeros((n, count, 4)),
+            np.zeros((moved, count, 3)),
+            np.zeros((n, count, 3)),
+            np.zeros((n, count, 4)),
+            np.zeros((n, count, 4)),
+            np.zeros((n, count, 4)),
+            np.zeros((n, 3)),
+            np.zeros((n, len(self.effectors))),
+            np.zeros((moved, count, 3)),
+            np.zeros((n, 6, dofs)),
+            np.zeros((n, rows, dofs)),
+            np.zeros((n, rows)),
+            np.zeros((n, rows, max(dofs, rows))),
+            np.zeros((n, rows, rows)),
+            np.zeros((n, rows)),
+            np.zeros((n, rows)),
+            np.zeros((n, dofs)),
+            np.zeros((n, dofs)),
+            np.zeros((n, dofs), np.int64),
+            np.zeros((wide, dofs, dofs)),
+            np.zeros((n, count, 4)),
+        )
+
+    def _start(self, start: Pose | None, shape: tuple[int, ...]) -> Pose:
+        """Starts as a batch of one axis: one row, or a row a pose."""
+        pose = self.skeleton.rest if start is None else start
+        if pose.joints != len(self.skeleton):
+            raise ShapeError(f"start has {pose.joints} joints; the skeleton has {len(self.skeleton)}")
+        if pose.shape not in ((), shape):
+            raise ShapeError(f"start is a batch of shape {pose.shape}; expected one pose or {shape}")
+        if not (np.isfinite(pose.rotations).all() and np.isfinite(pose.translation).all()):
+            raise PosableError("start has numbers that are not finite")
+        return pose.reshape(-1) if pose.shape else Pose.stack([pose])
+
+    def _checked(self, targets: ArrayLike, orientations: ArrayLike | None) -> tuple[Floats, Floats]:
+        count = len(self.effectors)
+        places = np.asarray(targets, dtype=np.float64)
+        if places.ndim < 2 or places.shape[-2:] != (count, 3):
+            raise ShapeError(f"targets have shape {places.shape}; expected (..., {count}, 3), one an effector")
+        if not any(effector.oriented for effector in self.effectors):
+            return places, np.empty((0, count, 4))
+        if orientations is None:
+            raise PosableError("some effectors are oriented; give orientations (..., E, 4)")
+        turns = np.asarray(orientations, dtype=np.float64)
+        if turns.shape[-2:] != (count, 4):
+            raise ShapeError(f"orientations have shape {turns.shape}; expected (..., {count}, 4)")
+        try:
+            return places, np.broadcast_to(turns, (*places.shape[:-1], 4))
+        except ValueError:
+            raise ShapeError(f"orientations of shape {turns.shape} do not fit targets of {places.shape}") from None
+
+    def _answer(self, parts: list[Frames], shape: tuple[int, ...]) -> IKAnswer:
+        def joined(name: str) -> Any:
+            return (
+                np.concatenate([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
+            )
+
+        count = len(self.skeleton)
+        offsets = joined("offsets").reshape(*shape, count, 3) if self.skeleton._has_slides else None
+        pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, count, 4), offsets)
+        status = joined("status").reshape(shape)
+        stalled = (joined("stopped") == model.STALLED).reshape(shape)
+        effectors = len(self.effectors)
+        return IKAnswer(
+            pose,
+            status.astype(np.int8) if shape else Status(int(status)),
+            joined("residual").reshape(*shape, effectors),
+            joined("turned").reshape(*shape, effectors),
+            joined("iterations").reshape(shape) if shape else int(joined("iterations")[0]),
+            stalled if shape else bool(stalled),
+        )
