@@ -4,6 +4,9 @@ The paper says that contacts are naturally kept; they are only where a part's ve
 they are found and held. A foot is on the ground while it is slower than 0.25 m/s and lower than its 5th percentile plus
 0.06 m; gaps of up to three sixtieths of a second are closed (`specs/edit.md`, section 5). A hand is on another part
 while their volumes are within a centimetre and it hardly moves as that part sees it.
+
+`body.contacts` tells standing feet from what was so far, for streams; an editor knows the whole clip, so a contact here
+begins and ends where it does, with no delay.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from .model import DRAG, DRAGGED, GOAL, Bodies, Rig, scratch
 from .parts import joint_of
 
 MODES = {"frozen": (1.5, 0.3, 0.5), "phase": (4.0, 0.03, 0.1)}
-"""Cap of the scale, softness of places and of turns: `specs/edit.md`, section 4."""
+"""Cap of the scale and softness of places and turns, by mode (`specs/edit.md`, section 4)."""
 STEP = 0.01  # [m]
 EXACT = 1e-3  # softness of what must be met
 MOST_STEPS = 20_000
