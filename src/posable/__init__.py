@@ -27,7 +27,7 @@ _HOMES = {
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
     "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
-    "reconstruct": ["Calibration", "SequentialIK"],
+    "reconstruct": ["Calibration", "Prior", "SequentialIK"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
     "edit": ["MotionEditor", "retarget"],
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
     from .reach import Behaviour, Posture, Reach, ReachAnswer, Reacher
-    from .reconstruct import Calibration, SequentialIK
+    from .reconstruct import Calibration, Prior, SequentialIK
     from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
 
 

@@ -14,7 +14,7 @@ class Copycat:
     """A method that somebody else wrote: Sequential IK under another name."""
 
     def __init__(self, body):
-        self.inner = ps.SequentialIK(body, elbows_out=False, calm=False)
+        self.inner = ps.SequentialIK(body, prior=None, elbows_out=False, calm=False)
 
     def track(self, points, fps=60.0):
         return self.inner.track(points, fps)

@@ -155,7 +155,7 @@ def test_everything_known_and_turned_gives_the_same_body_turned(body, motion):
     pose = motion.pose[::11]
     points, turns = points_of(body, pose, markers), orientations_of(body, pose)
     q, shift = pm.normalize(np.array([0.4, 0.3, -0.7, 0.5])), np.array([3.0, -1.0, 2.0])
-    solver = SequentialIK(body, markers=markers)
+    solver = SequentialIK(body, prior=None, markers=markers)
     here = solver.solve(points, turns)
     there = solver.solve(turned(points, q, shift), {role: pm.multiply(q, turn) for role, turn in turns.items()})
     expected = turned(body.skeleton.forward(here.pose).positions, q, shift)
@@ -197,7 +197,7 @@ def test_arms_are_out_of_the_trunk_where_they_can_be(body, motion):
     points[:, 2:4] = points[:, :1] + rng.uniform([-0.3, 0.0, -0.1], [0.3, 0.45, 0.35], (600, 2, 3))
 
     def depth(elbows_out):
-        answer = SequentialIK(body, elbows_out=elbows_out).solve(points)
+        answer = SequentialIK(body, prior=None, elbows_out=elbows_out).solve(points)
         from posable.body.elbows import elbow_out
 
         return answer, [elbow_out(body, limb, answer.pose).changed for limb in ("left_arm", "right_arm")]

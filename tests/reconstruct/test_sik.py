@@ -23,7 +23,7 @@ def body():
 
 @pytest.fixture(scope="module")
 def solver(body):
-    return SequentialIK(body)
+    return SequentialIK(body, prior=None)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_the_papers_clips_are_rebuilt_as_well_as_it_says(clip, cmu):
     motion = ps.load(cmu / f"{clip}.bvh", repair="cmu", first_frame=1)
     body = ps.Humanoid(motion.skeleton)
     rebuilt = (
-        SequentialIK(body, CLIPS[clip], elbows_out=False, calm=False)
+        SequentialIK(body, CLIPS[clip], prior=None, elbows_out=False, calm=False)
         .track(body.markers(motion.pose), fps=motion.fps)
         .motion
     )
@@ -122,7 +122,7 @@ def test_mirrored_points_give_a_mirrored_body(body, solver, points):
 def test_it_works_on_other_bodies(name, body, data_dir):
     other = file_body(data_dir, name)
     points = other.markers(other.pose(body.canonical(ps.samples.dance(body).pose)))
-    answer = SequentialIK(other).solve(points)
+    answer = SequentialIK(other, prior=None).solve(points)
     assert np.isfinite(answer.pose.rotations).all()
     assert answer.ok.mean() > 0.8
     assert answer.residual.max() < 0.1 * other.height
@@ -133,8 +133,8 @@ def test_size_does_not_matter(height, points):
     small, usual = ps.figure(height), ps.figure(1.75)
     scale = height / 1.75
     some = points[::11]
-    one = SequentialIK(small).solve(some * scale)
-    other = SequentialIK(usual).solve(some)
+    one = SequentialIK(small, prior=None).solve(some * scale)
+    other = SequentialIK(usual, prior=None).solve(some)
     np.testing.assert_allclose(
         small.skeleton.forward(one.pose).positions / scale, usual.skeleton.forward(other.pose).positions, atol=1e-6
     )
@@ -151,7 +151,7 @@ def test_memory_makes_the_pelvis_calm(body, points):
     hips = body.index("hips")
 
     def jitter(weights):
-        turns = SequentialIK(body, weights).track(noisy).motion.pose.rotations[:, hips]
+        turns = SequentialIK(body, weights, prior=None).track(noisy).motion.pose.rotations[:, hips]
         left = pm.rotate(turns, [1.0, 0.0, 0.0])
         return np.linalg.norm(np.diff(left, axis=0), axis=-1).mean()
 

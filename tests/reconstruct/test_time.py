@@ -18,7 +18,7 @@ def body():
 
 @pytest.fixture(scope="module")
 def solver(body):
-    return SequentialIK(body)
+    return SequentialIK(body, prior=None)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_the_pelvis_does_not_flip_where_wrists_and_ankles_cancel(body, solver):
     hips = body.index("hips")
 
     def quickest(calm):
-        turns = SequentialIK(body, calm=calm).track(points, fps=FPS).motion.pose.rotations[:, hips]
+        turns = SequentialIK(body, prior=None, calm=calm).track(points, fps=FPS).motion.pose.rotations[:, hips]
         return pm.angle(turns[1:-1], turns[2:]).max()
 
     assert quickest(True) < 0.25 and quickest(False) > 1.0
@@ -143,7 +143,7 @@ def test_an_elbow_does_not_flip_while_its_hand_passes_overhead(body):
     points[:, 2] = shoulder + reach * np.stack([0.02 * np.cos(40 * angle), np.cos(angle), np.sin(angle)], axis=-1)
 
     def elbow(calm):
-        answer = SequentialIK(body, calm=calm, limits=None, elbows_out=False).track(points, fps=FPS)
+        answer = SequentialIK(body, prior=None, calm=calm, limits=None, elbows_out=False).track(points, fps=FPS)
         assert answer.residual[:, 2].max() < 1e-6
         places = points_of(body, answer.motion.pose, ("left_lower_arm",))[:, 0]
         return np.linalg.norm(np.diff(places, axis=0), axis=-1).max()

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, Ints
 from ..math import conjugate, multiply, slerp
 from .roles import ROLES, SPINE_ROLES, TRUNK, parent_role
 
@@ -182,26 +182,41 @@ def spine_orientations(posture: CanonicalPose, roles: Sequence[str], at: Floats,
     """
     source = _source_spine(posture, roles, at)
     orientations = _shape_orientations(posture, source)
-    same = len(source.at) == len(at) and source.chest == chest
-    if same and np.abs(source.at - at).max() < PAIRED_WITHIN:
-        return orientations
-    known = _middles(source.at)
-    wanted = np.array([middle for middle, _ in _middles(at)])
-    # The joint that carries the arms ends one section and begins the next: it is known at both its ends.
-    places = np.array([place for place, _ in known] + [1.0])
-    rows = np.array([row for _, row in known] + [source.chest])
-    order = np.argsort(places, kind="stable")
-    places, rows = places[order], rows[order]
-    upper = np.clip(np.searchsorted(places, wanted, side="right"), 1, len(places) - 1)
-    gap = places[upper] - places[upper - 1]
-    share = np.clip((wanted - places[upper - 1]) / np.where(gap > 1e-12, gap, 1.0), 0.0, 1.0)
-    sampled = slerp(orientations[..., rows[upper - 1], :], orientations[..., rows[upper], :], share)
-    exact = {0: 0, chest: source.chest, len(at) - 1: len(source.at) - 1}
+    low, high, share = spine_shares(source.at, source.chest, at, chest)
+    sampled = slerp(orientations[..., low, :], orientations[..., high, :], share)
+    exact = {row: int(low[row]) for row in range(len(at)) if low[row] == high[row]}
     if posture.spine is None and set(source.roles) == {role for role in roles if role}:
         exact |= {list(roles).index(role): row for row, role in enumerate(source.roles)}
     for row, origin in exact.items():
         sampled[..., row, :] = orientations[..., origin, :]
     return sampled
+
+
+def spine_shares(source_at: Floats, source_chest: int, at: Floats, chest: int) -> tuple[Ints, Ints, Floats]:
+    """(S,) each: between which two joints of a source spine a joint's orientation is found, and how far from the first.
+
+    Args:
+        source_at: places of the source's joints, as in `SpineShape.at`.
+        source_chest: which of them carries the arms.
+        at: (S,) the same of the spine to be posed.
+        chest: which of its joints carries the arms.
+    """
+    if len(source_at) == len(at) and source_chest == chest and np.abs(source_at - at).max() < PAIRED_WITHIN:
+        return np.arange(len(at)), np.arange(len(at)), np.zeros(len(at))
+    known = _middles(source_at)
+    wanted = np.array([middle for middle, _ in _middles(at)])
+    # The joint that carries the arms ends one section and begins the next: it is known at both its ends.
+    places = np.array([place for place, _ in known] + [1.0])
+    rows = np.array([row for _, row in known] + [source_chest])
+    order = np.argsort(places, kind="stable")
+    places, rows = places[order], rows[order]
+    upper = np.clip(np.searchsorted(places, wanted, side="right"), 1, len(places) - 1)
+    gap = places[upper] - places[upper - 1]
+    share = np.clip((wanted - places[upper - 1]) / np.where(gap > 1e-12, gap, 1.0), 0.0, 1.0)
+    low, high = rows[upper - 1], rows[upper]
+    for row, origin in ((0, 0), (chest, source_chest), (len(at) - 1, len(source_at) - 1)):
+        low[row], high[row], share[row] = origin, origin, 0.0
+    return low, high, share
 
 
 def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> SpineShape:

@@ -203,7 +203,7 @@ class PIKFromSIK(SixPointPIK):
 
 def plain_sequential(body: Humanoid, weights: Sequence[float], limits: Limits | str | None) -> SequentialIK:
     """Sequential IK as published."""
-    return SequentialIK(body, weights, limits, elbows_out=False, calm=False)
+    return SequentialIK(body, weights, None, limits, elbows_out=False, calm=False)
 
 
 def with_limbs(

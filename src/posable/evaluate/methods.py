@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
 Maker = Callable[["Humanoid", Sequence[float]], Any]
 
-_SEQUENTIAL: dict[str, dict[str, Any]] = {"sik": {"elbows_out": False, "calm": False}}
-"""Variants of `SequentialIK`: name to the options it is made with; "sik" is the method as published."""
+_PUBLISHED = {"elbows_out": False, "calm": False}
+_SEQUENTIAL: dict[str, dict[str, Any]] = {
+    "sik": {"prior": None, **_PUBLISHED},
+    "sik_literal": {"literal": True, **_PUBLISHED},
+    "sik_prior": {},
+}
+"""Variants of `SequentialIK`: name to the options it is made with; "sik" is the method as published, with the decisions
+of specification reconstruct, "sik_literal" the same with the paper's own spine, "sik_prior" ours as it comes."""
 
 
 def method_names() -> tuple[str, ...]:

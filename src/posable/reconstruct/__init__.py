@@ -2,7 +2,8 @@
 
 from .answers import RebuildAnswer, RebuildMotion
 from .calibration import Calibration
+from .prior import Prior
 from .sik import SequentialIK
 from .stream import RebuildStream
 
-__all__ = ["Calibration", "RebuildAnswer", "RebuildMotion", "RebuildStream", "SequentialIK"]
+__all__ = ["Calibration", "Prior", "RebuildAnswer", "RebuildMotion", "RebuildStream", "SequentialIK"]

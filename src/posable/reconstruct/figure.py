@@ -114,6 +114,10 @@ class Rows(NamedTuple):
     """(N,) scratch."""
     obstacles: Records
     """(N, O) of one limb, in its frame; scratch."""
+    guess: Floats
+    """(N, 4, 7) what a prior says: where elbows and knees are [m], how hands and feet are turned; or no rows."""
+    work: Floats
+    """(T, W) scratch of a prior, a row a track."""
 
 
 # What a track remembers of its last frame, a row of numbers each. Where each thing begins:
@@ -126,7 +130,9 @@ GAP = 95  # (11, 3) [m] by which a point was off when it returned
 SINCE = 128  # (11,) [s] since it returned; below 0: it is lost
 HELD, HELD_GAP, HELD_SINCE = 139, 163, 187  # (6, 4), (6, 4), (6,): the same of orientations
 TURNING = 193  # [rad/s] how fast the body turns about the vertical, evened out
-REMEMBERED = 194
+PAST, PAST_ROOM = 194, 68  # for a prior: clock [s], samples, newest; then (68, 19): time [s] and the six goals [m]
+LITERAL, MOST_JOINTS = PAST + 3 + 19 * PAST_ROOM, 64  # for the literal spine: pelvis, chord, normal; (64, 4) its bends
+REMEMBERED = LITERAL + 10 + 4 * MOST_JOINTS
 
 
 def memory_of(tracks: int) -> Floats:
@@ -141,8 +147,10 @@ def memory_of(tracks: int) -> Floats:
 NOTHING_REMEMBERED = memory_of(0)
 
 
-def rows_of(figure: Figure, trunk: Trunk, obstacles: int, points: Floats, turns: Floats) -> Rows:
-    """Rows for so many points, nothing in them yet; `obstacles` is the most that a limb has."""
+def rows_of(
+    figure: Figure, trunk: Trunk, obstacles: int, points: Floats, turns: Floats, work: tuple[int, int] = (0, 0)
+) -> Rows:
+    """Rows for so many points, nothing in them yet; `obstacles` is the most of a limb, `work` a prior's scratch."""
     n, joints, spine = len(points), len(figure.joints), len(trunk.offsets)
     return Rows(
         points,
@@ -164,6 +172,8 @@ def rows_of(figure: Figure, trunk: Trunk, obstacles: int, points: Floats, turns:
         np.empty((n, 3)),
         np.zeros(n, REPORT),
         np.empty((n, obstacles), OBSTACLE),
+        np.full((n if work[0] else 0, 4, 7), np.nan),
+        np.empty(work),
     )
 
 

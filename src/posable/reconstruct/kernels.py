@@ -15,11 +15,14 @@ from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, rotate
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
-from .figure import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Rows
+from .figure import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, PAST, SLOTS, Figure, Rows
 from .limbs import lift_goal, limb_residuals, pose_limb
+from .literal import pose_trunk_literally
 from .memory import heading_before, keep, take_inputs
 from .missing import estimate_ends, estimate_feet, hang_hand, set_vec
 from .model import Trunk
+from .prior_kernels import Network, keep_past
+from .prior_trunk import learned, predict_trunk, say_nothing
 from .spine import knows, pelvis_frame, pose_trunk
 
 MET = 1e-6  # [m]: a point nearer than this is met
@@ -27,7 +30,15 @@ MET = 1e-6  # [m]: a point nearer than this is met
 
 @kernel
 def rebuild_row(
-    i: int, t: int, weights: Floats, trunk: Trunk, figure: Figure, memory: Floats, dt: float, rows: Rows
+    i: int,
+    t: int,
+    weights: Floats,
+    trunk: Trunk,
+    figure: Figure,
+    net: Network,
+    memory: Floats,
+    dt: float,
+    rows: Rows,
 ) -> None:
     """Row i: a whole body from points (Algorithm 1), `dt` [s] after the frame that `memory` has of track t."""
     before = heading_before(t, memory)
@@ -36,6 +47,8 @@ def rebuild_row(
         refuse(i, figure, before, rows)
         return
     take_inputs(i, t, figure, rows, memory, dt)
+    if memory.shape[0] > 0:
+        memory[t, PAST] += dt
     if not estimate_ends(i, trunk, figure, rows, before):
         refuse(i, figure, before, rows)
         return
@@ -47,7 +60,14 @@ def rebuild_row(
         estimate = quat_at(rows.held, i, HIPS)
         x = rotate(estimate, (1.0, 0.0, 0.0))
     estimate_feet(i, t, figure, rows, x, memory, dt)
-    place = pose_trunk(i, trunk, rows, estimate, y)
+    if learned(net, i, rows):
+        place, x = predict_trunk(i, t, net, trunk, memory, before, x, y, rows)
+    else:
+        say_nothing(i, rows)
+        if trunk.numbers[3] > 0.0:
+            place = pose_trunk_literally(i, t, trunk, rows, memory, estimate, y)
+        else:
+            place = pose_trunk(i, trunk, rows, estimate, y)
     for k in range(3):
         rows.heading[i, k] = x[k]
     for k in range(trunk.slots.shape[0]):
@@ -63,6 +83,8 @@ def rebuild_row(
     rows.status[i] = INVALID if lost > 0 else status
     if memory.shape[0] > 0:
         keep(i, t, figure, rows, memory, dt)
+        if net.sizes.shape[0] > 0:
+            keep_past(i, t, memory, rows)
 
 
 @kernel
@@ -143,7 +165,9 @@ def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
 
 
 @batch(rows=64)
-def rebuild_rows(n: int, weights: Floats, trunk: Trunk, figure: Figure, memory: Floats, dt: float, rows: Rows) -> None:
+def rebuild_rows(
+    n: int, weights: Floats, trunk: Trunk, figure: Figure, net: Network, memory: Floats, dt: float, rows: Rows
+) -> None:
     """n tracks of equal length, one after the other in the rows, `dt` [s] from frame to frame.
 
     `memory` (n rows) goes on from what it has; without rows, poses are alone: tracks of one frame.
@@ -151,4 +175,4 @@ def rebuild_rows(n: int, weights: Floats, trunk: Trunk, figure: Figure, memory: 
     frames = rows.points.shape[0] // n
     for t in prange(n):
         for f in range(frames):
-            rebuild_row(t * frames + f, t, weights, trunk, figure, memory, dt, rows)
+            rebuild_row(t * frames + f, t, weights, trunk, figure, net, memory, dt, rows)

@@ -16,7 +16,10 @@ from ..body.place_kernels import CORRECTIONS, EXACT, end_of_chain
 from ..collision.surfaces import PLANE
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
+from ..limb.closest import END, MID
+from ..limb.kernels import canonical_inner, wrist_of
 from ..limb.solve import REACHED, SEARCH, solve_one
+from ..limits.kernels import allowed, clamp
 from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import offset_of, quat_at, vec_at
@@ -25,6 +28,7 @@ from .memory import STRAIGHT, calm_pole, remember
 from .missing import set_vec
 from .spine import knows, vec_at_row
 
+OWN_POLE = 0.02  # of the limb's length: how much Algorithm 5 says beside a prior about where an elbow or knee is
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is turned out of it
 
 
@@ -80,6 +84,9 @@ def reach_goal(
         back = (model["fw"], -model["fx"], -model["fy"], -model["fz"])  # the trunk's axes, seen from the limb's frame
         hanging, ahead = rotate(back, (0.0, -1.0, 0.0)), rotate(back, (0.0, 0.0, -1.0 if limb < 2 else 1.0))
         pole = rotate(between(hanging, aim), ahead)
+        if guesses(i, limb, rows):
+            guess = rotate_inverse(frame, sub(guessed_place(i, limb, rows), base))
+            pole = add(reject(guess, unit(aim)), scale(pole, OWN_POLE * (model["upper"] + model["lower"])))
         mid = (aim[0] + pole[0], aim[1] + pole[1], aim[2] + pole[2])
     swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
     hand = turn
@@ -133,7 +140,6 @@ def turn_limb(
     i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, turned: bool
 ) -> None:
     """Solve a limb for an aim in its frame, searching from a swivel [rad], and put it into the pose."""
-    straight = (1.0, 0.0, 0.0, 0.0)
     count = figure.splits[2, limb + 1] - figure.splits[2, limb] + figure.around.shape[0]
     values = solve_one(
         figure.limbs[limb],
@@ -147,7 +153,7 @@ def turn_limb(
             0.0,
         ),
         (aim, hand, turned),
-        (straight, straight),
+        guessed_wrist(i, limb, figure, rows),
         swivel,
         SEARCH,
         rows.report[i],
@@ -166,6 +172,47 @@ def turn_limb(
         rows.world,
         rows.rotations,
     )
+
+
+@kernel
+def guesses(i: int, limb: int, rows: Rows) -> bool:
+    """Whether a prior has something to say of this limb."""
+    return rows.guess.shape[0] > 0 and math.isfinite(rows.guess[i, limb, 0])
+
+
+@kernel
+def guessed_place(i: int, limb: int, rows: Rows) -> Vec3:
+    """Where a prior has an elbow or a knee [m]."""
+    return (rows.guess[i, limb, 0], rows.guess[i, limb, 1], rows.guess[i, limb, 2])
+
+
+@kernel
+def guessed_wrist(i: int, limb: int, figure: Figure, rows: Rows) -> tuple[Quat, Quat]:
+    """(twist of the lower bone, swing of the hand or foot) of an end whose orientation is not known, inside its limits:
+    as a prior has it, else straight.
+    """
+    straight = (1.0, 0.0, 0.0, 0.0)
+    if not guesses(i, limb, rows):
+        return straight, straight
+    model, limits = figure.limbs[limb], figure.limits[limb]
+    back = (model["bw"], model["bx"], model["by"], model["bz"])
+    said = (rows.guess[i, limb, 3], rows.guess[i, limb, 4], rows.guess[i, limb, 5], rows.guess[i, limb, 6])
+    twist, swing, _ = wrist_of(straight, mul(mul(back, said), conj(back)))
+    if not model["limited"]:
+        return twist, swing
+    local = canonical_inner(model, twist)
+    if not allowed(limits[MID], figure.curves, local):
+        held = clamp(limits[MID], figure.curves, local)
+        twist, _, _ = wrist_of(straight, mul(mul(back, held), conj(back)))
+        if not allowed(limits[MID], figure.curves, canonical_inner(model, twist)):
+            twist = straight
+    local = canonical_inner(model, swing)
+    if not allowed(limits[END], figure.curves, local):
+        held = clamp(limits[END], figure.curves, local)
+        _, swing, _ = wrist_of(straight, mul(mul(back, held), conj(back)))
+        if not allowed(limits[END], figure.curves, canonical_inner(model, swing)):
+            swing = straight
+    return twist, swing
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from ..compute.types import Floats, Ints, Records
 from ..limits import Limits
 from ..limits.limits import ROW
-from ..math import axis_angle, between, conjugate, multiply, slerp
+from ..math import axis_angle, between, conjugate, multiply, rotate, slerp
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -29,7 +29,8 @@ class Trunk(NamedTuple):
     bends: Ints
     """(S,) whether the joint bends: those between hips and head that do not coincide with the hips."""
     numbers: Floats
-    """(3,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1)."""
+    """(5,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1), 1 for `literal`, and
+    length of the chord at most stretch [m]."""
     chest: Ints
     """(2,) which joint carries the arms, and which is tracked as the chest."""
     shoulders: Floats
@@ -47,7 +48,7 @@ class Trunk(NamedTuple):
     """(K,) for every driven orientation of the body: which of our orientations it takes, see `_slots`."""
 
 
-def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "") -> Trunk:
+def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bool = False) -> Trunk:
     """The trunk of a body; limits bound how far its spine bends and stretches; `chest` is a role that is tracked."""
     frames = body.skeleton.forward(body.neutral_pose)
     places = frames.positions[list(body.spine)]
@@ -66,8 +67,8 @@ def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "") -> Trunk:
     clavicles, curves = np.zeros(0, ROW), np.zeros(0) if limits is None else np.array(limits.curves)
     if limits is not None and all(f"{side}_shoulder" in limits for side in ("left", "right")):
         clavicles = np.ascontiguousarray(limits.packed[[limits.index(f"{s}_shoulder") for s in ("left", "right")]])
-    bend, stretch = _room(body, limits, bends, offsets)
-    numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch])
+    bend, stretch, longest = _room(body, limits, bends, offsets)
+    numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch, float(literal), longest])
     tracked = list(body.spine).index(roles[chest]) if chest else carrier
     rows, above = _spine_limits(body, limits)
     chests = np.array([carrier, tracked])
@@ -88,8 +89,8 @@ def _spine_limits(body: Humanoid, limits: Limits | None) -> tuple[Records, Ints]
     return rows, above
 
 
-def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -> tuple[float, float]:
-    """How far the spine bends and stretches before a part of it leaves its limits."""
+def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -> tuple[float, float, float]:
+    """How far the spine bends and stretches before a part of it leaves its limits, and how long it is then [m]."""
     count = max(int(bends.sum()), 1)
     names = {joint: role for role, joint in body.roles.items()}
     whole = offsets.sum(axis=0)
@@ -120,7 +121,9 @@ def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -
             before = world[k]
         return True
 
-    return _largest(lambda x: fits(bent(x)), MOST_BEND), _largest(lambda x: fits(stretched(x)), 1.0)
+    stretch = _largest(lambda x: fits(stretched(x)), 1.0)
+    longest = rotate(stretched(stretch)[:-1], offsets[1:]).sum(axis=0)
+    return _largest(lambda x: fits(bent(x)), MOST_BEND), stretch, float(np.linalg.norm(longest))
 
 
 def _largest(fits: Callable[[float], bool], most: float) -> float:

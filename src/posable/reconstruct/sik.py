@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from ..compute import PosableError, ShapeError, Status, UnknownNameError
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion, Pose
 from .answers import RebuildAnswer, RebuildMotion
-from .figure import BETWEEN, CHESTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
+from .figure import BETWEEN, CHESTS, MOST_JOINTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
 from .kernels import rebuild_rows
 from .model import trunk_of
+from .prior import Prior, no_network, prior_of
 from .steadying import FootLock, checked_smoothing, smoothed, smoothed_turns
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from ..limits import Limits
     from .stream import RebuildStream
 
-BLOCK = 16384  # rows a call of the kernel
+BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior needs scratch for each
 TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
 """Parts that may be tracked."""
 
@@ -35,7 +37,11 @@ class SequentialIK:
 
     Args:
         body: whose body; the points are its joints.
-        weights: how much wrists, ankles and the frame before say about where the pelvis faces.
+        weights: how much wrists, ankles and the frame before say about where the pelvis faces; with a prior, only where
+            it begins.
+        prior: what was learned of how people move: "default" is ours, a path another one; None is the paper's method.
+            It says how pelvis and spine are turned, where elbows and knees are and how hands and feet are turned; the
+            points are met all the same. Where one of the six is not known, nor bridged or guessed, it is not asked.
         limits: "body": this body's; None: none.
         markers: which parts are tracked, in the order of the points: any of `MARKERS`, of elbows and knees
             ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. What
@@ -43,6 +49,8 @@ class SequentialIK:
         scene: what arms and legs keep out of. Hands and feet stay on their points, except that planes keep them above
             themselves. As it is now; it must have no meshes.
         elbows_out: whether arms are turned out of the trunk, hands staying where they are (the paper's section 8).
+        literal: the paper's spine to the letter, which goes on from the frame before by steps of 0.1 and 0.01 rad: to
+            compare with; without a prior.
         calm: whether pelvis, elbows and knees turn from frame to frame no faster than two turns a second, slower where
             wrists and ankles contradict each other; what is asked for faster than that is a pop, not a person.
     """
@@ -51,12 +59,14 @@ class SequentialIK:
         self,
         body: Humanoid,
         weights: Sequence[float] = (1.0, 1.0, 0.0),
+        prior: Prior | str | os.PathLike[str] | None = "default",
         limits: Limits | str | None = "body",
         *,
         markers: Sequence[str] = MARKERS,
         scene: Scene | None = None,
         elbows_out: bool = True,
         calm: bool = True,
+        literal: bool = False,
     ) -> None:
         given = np.array(weights, dtype=np.float64)
         if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
@@ -68,8 +78,13 @@ class SequentialIK:
         self.markers: tuple[str, ...] = _checked_markers(body, markers)
         """The parts that are tracked, in the order of the points."""
         chest = next((role for role in self.markers if role in CHESTS), "")
-        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits, chest)
+        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits, chest, literal)
+        if literal and len(body.spine) > MOST_JOINTS:
+            raise PosableError(f"the spine has {len(body.spine)} joints; literal takes {MOST_JOINTS} at most")
         self._figure = figure_of(body, limits, self.markers, scene, elbows_out, calm)
+        self.prior: Prior | None = None if literal else prior_of(prior)
+        """What was learned, or None."""
+        self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
         self._obstacles = int(np.diff(self._figure.splits[2]).max()) + len(self._figure.around)
 
     def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> RebuildAnswer:
@@ -86,8 +101,10 @@ class SequentialIK:
         flat = np.ascontiguousarray(given.reshape(-1, *given.shape[-2:]))
         turns = self._turns(orientations, shape)
         parts = []
-        for first in range(0, max(len(flat), 1), BLOCK):
-            rows = self._rows(flat[first : first + BLOCK], turns[first : first + BLOCK])
+        block = BLOCK if self.prior is None else BLOCK_WITH_PRIOR
+        for first in range(0, max(len(flat), 1), block):
+            some = flat[first : first + block]
+            rows = self._rows(some, turns[first : first + block], len(some))
             self._rebuild(len(rows.points), rows)
             parts.append(rows)
         return self._answer(parts, shape, orientations)
@@ -144,10 +161,11 @@ class SequentialIK:
     def _rebuild(self, tracks: int, rows: Rows, memory: Floats = NOTHING_REMEMBERED, dt: float = 0.0) -> None:
         """Fill the rows, which are so many tracks of equal length."""
         if len(rows.points):
-            rebuild_rows(tracks, self._weights, self._trunk, self._figure, memory, dt, rows)
+            rebuild_rows(tracks, self._weights, self._trunk, self._figure, self._net, memory, dt, rows)
 
-    def _rows(self, points: Floats, turns: Floats) -> Rows:
-        return rows_of(self._figure, self._trunk, self._obstacles, points, turns)
+    def _rows(self, points: Floats, turns: Floats, tracks: int = 1) -> Rows:
+        work = (0, 0) if self.prior is None else (tracks, self.prior.scratch)
+        return rows_of(self._figure, self._trunk, self._obstacles, points, turns, work)
 
     def _checked(self, points: ArrayLike) -> Floats:
         given = np.asarray(points, dtype=np.float64)

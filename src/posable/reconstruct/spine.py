@@ -173,20 +173,29 @@ def shape_spine(i: int, trunk: Trunk, length: float, out: Floats) -> Vec3:
 @kernel
 def pose_trunk(i: int, trunk: Trunk, rows: Rows, estimate: Quat, y: Vec3) -> Vec3:
     """Hips, spine and clavicles into `rows.trunk`, canonical in the world; where the hips go."""
-    goals, out = rows.goals, rows.trunk
-    count = trunk.offsets.shape[0]
-    hips = vec_at(goals, i, HIPS)
-    length = norm(sub(vec_at(goals, i, HEAD), hips))
-    chord = shape_spine(i, trunk, length, out)
+    length = norm(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS)))
+    return place_trunk(i, trunk, rows, estimate, y, shape_spine(i, trunk, length, rows.trunk))
+
+
+@kernel
+def place_trunk(i: int, trunk: Trunk, rows: Rows, estimate: Quat, y: Vec3, chord: Vec3) -> Vec3:
+    """A spine in the pelvis' frame, of this chord, into the world, then clavicles; where the hips go."""
+    out, hips = rows.trunk, vec_at(rows.goals, i, HIPS)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
-    rest = 0.5 * (length - norm(chord))
+    rest = 0.5 * (norm(sub(vec_at(rows.goals, i, HEAD), hips)) - norm(chord))
     place = (hips[0] + rest * y[0], hips[1] + rest * y[1], hips[2] + rest * y[2])
-    more = knows(i, rows, HIPS) or knows(i, rows, HEAD) or math.isfinite(goals[i, CHEST, 0])
     if knows(i, rows, HIPS):
         pelvis = quat_at(rows.held, i, HIPS)
-    for k in range(count):
+    for k in range(trunk.offsets.shape[0]):
         set_quat(out, i, k, mul(pelvis, quat_at(out, i, k)))
-    if more:
+    return finish_trunk(i, trunk, rows, place)
+
+
+@kernel
+def finish_trunk(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
+    """The spine with what is known besides hips and head, then the clavicles, into `rows.trunk`; where the hips go."""
+    goals, out, count = rows.goals, rows.trunk, trunk.offsets.shape[0]
+    if knows(i, rows, HIPS) or knows(i, rows, HEAD) or math.isfinite(goals[i, CHEST, 0]):
         place = turn_trunk(i, trunk, rows, place)
     chest = place
     for k in range(1, trunk.chest[0] + 1):

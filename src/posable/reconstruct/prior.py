@@ -1,0 +1,215 @@
+"""`Prior`: what was learned of how people move, for bodies from six points.
+
+A small network (`prior_kernels`) that says, from the six points and half a second of their past, how the pelvis and the
+spine are turned, where elbows and knees are and how hands and feet are turned. It knows no rig: places are counted in
+heights, rotations are canonical, and its spine of seven joints is handed to others by arc length. The file is made by
+`tools/fit_prior.py`, which says from what.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..body.canonical import spine_shares
+from ..compute import FormatError, PosableError
+from ..compute.archive import read_archive, write_archive
+from ..compute.types import Floats
+from .model import Trunk
+from .prior_kernels import HIDDEN, Network
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+MOST_BYTES = 8_000_000  # of a prior's file
+FEATURES, ANSWERS, PROPORTIONS = 127, 48, 9
+SPINE_AT = (0.0, 0.0, 0.5, 1.0, 1.36, 1.68, 2.0)
+"""Where the joints of the learned spine sit (`Humanoid.arc_length`): hips, three of the trunk, neck (2), head."""
+SPINE_CHEST = 3
+USUAL = 2.0  # standard deviations: proportions further off than this are taken as this far
+_POLAR, _AXIAL = (-1.0, 1.0, 1.0), (1.0, -1.0, -1.0)  # what a mirror across x = 0 does to vectors and rotations
+_MEMBERS = {"sizes": ("<i8", 1), "weights": ("<f4", 1), "mean": ("<f8", 1), "deviation": ("<f8", 1), "origin": ("U", 0)}
+
+
+class Prior:
+    """A learned prior for `SequentialIK`. Immutable.
+
+    Args:
+        sizes: of the network, as `Network.sizes` has them.
+        weights: (W,) as `Network.weights` has them.
+        mean: (127,) of what a mirror keeps of the features, then of what it turns round (zero).
+        deviation: (127,) of the same.
+        origin: where it comes from: data, its hash, seed, script.
+    """
+
+    def __init__(
+        self, sizes: Any, weights: Any, mean: Any, deviation: Any, origin: dict[str, str] | None = None
+    ) -> None:
+        self._sizes = np.array(sizes, dtype=np.int64)
+        self._weights: NDArray[np.float32] = np.array(weights, dtype=np.float32)
+        self._mean, self._deviation = np.array(mean, dtype=np.float64), np.array(deviation, dtype=np.float64)
+        self.origin = dict(origin or {})
+        """What it was learned from: data, sha256, seed, script."""
+        inputs, outputs = mirror_table(*feature_mirror()), mirror_table(*answer_mirror())
+        kept = [int((table[:, 3] > 0.0).sum()) for table in (inputs, outputs)]
+        expected = [kept[0], FEATURES - kept[0], kept[1], ANSWERS - kept[1]]
+        shape = self._sizes.tolist()
+        if len(shape) < 5 or shape[:2] + shape[-2:] != expected or min(shape) < 1:
+            raise PosableError(f"sizes of a prior are {shape}; expected {expected[:2]}, hidden layers, {expected[2:]}")
+        if len(self._weights) != weight_count(shape):
+            raise PosableError(f"a prior of sizes {shape} has {len(self._weights)} weights, not {weight_count(shape)}")
+        if len(self._mean) != FEATURES or len(self._deviation) != FEATURES or (self._deviation <= 0.0).any():
+            raise PosableError(f"mean and deviation of a prior must be {FEATURES} numbers, deviations above 0")
+        self._inputs = np.column_stack([inputs[:, :3], self._mean, self._deviation])
+        self._outputs = np.ascontiguousarray(outputs[:, :3])
+
+    def __repr__(self) -> str:
+        return f"Prior({len(self._weights)} weights, from {self.origin.get('data', 'unknown data')})"
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def builtin() -> Prior:
+        """The one that comes with the package."""
+        with resources.as_file(resources.files("posable") / "assets" / "prior.npz") as path:
+            return Prior.load(path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Prior:
+        """Read a file that `save` wrote."""
+        found = read_archive(path, _MEMBERS, MOST_BYTES)
+        for name in _MEMBERS:
+            if name not in found:
+                raise FormatError(path, "is missing", name)
+        try:
+            origin = json.loads(str(found["origin"]))
+            if not isinstance(origin, dict) or not all(isinstance(v, str) for v in origin.values()):
+                raise FormatError(path, "is no table of texts", "origin")
+            return Prior(found["sizes"], found["weights"], found["mean"], found["deviation"], origin)
+        except (ValueError, PosableError) as error:
+            raise FormatError(path, str(error)) from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file."""
+        write_archive(
+            path,
+            {
+                "sizes": self._sizes,
+                "weights": self._weights,
+                "mean": self._mean,
+                "deviation": self._deviation,
+                "origin": np.array(json.dumps(self.origin)),
+            },
+        )
+
+    def network(self, body: Humanoid, trunk: Trunk) -> Network:
+        """The prior on a body."""
+        low, high, share = spine_shares(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body._chest)
+        usual, deviation = self._mean, self._deviation
+        rows = np.flatnonzero(self._inputs[:, 0] >= FEATURES - PROPORTIONS)
+        order = rows[np.argsort(self._inputs[rows, 0])]
+        sizes = proportions(body, trunk)
+        sizes = np.clip(sizes, usual[order] - USUAL * deviation[order], usual[order] + USUAL * deviation[order])
+        return Network(
+            self._sizes,
+            self._weights,
+            self._inputs,
+            self._outputs,
+            np.array([body.height, trunk.numbers[0], *sizes]),
+            np.column_stack([low, high, share]).astype(np.float64),
+        )
+
+    @property
+    def scratch(self) -> int:
+        """How many numbers of scratch a track needs."""
+        return HIDDEN + 2 * int(self._sizes[2:-2].sum())
+
+
+def no_network() -> Network:
+    """None."""
+    empty = np.zeros((0, 5))
+    return Network(np.zeros(0, np.int64), np.zeros(0, np.float32), empty, empty[:, :3], np.zeros(2), empty[:, :3])
+
+
+def prior_of(given: Prior | str | os.PathLike[str] | None) -> Prior | None:
+    """A prior as `SequentialIK` takes it: "default", a path, one at hand, or None."""
+    if given is None or isinstance(given, Prior):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return Prior.builtin() if given == "default" else Prior.load(given)
+    raise PosableError(f"prior is {given!r}; expected 'default', a path, a Prior or None")
+
+
+def proportions(body: Humanoid, trunk: Trunk) -> Floats:
+    """(9,) of the height, when neutral: upper arm, forearm, thigh, calf, chord from hips to head, spine up to the
+    joint that carries the arms, widths of shoulders and hips, and how high shoulders are over the base of the neck.
+    """
+    places = body.skeleton.forward(body.neutral_pose).positions
+    measures, roles = body.measures, body.roles
+    shoulders = places[[roles["left_upper_arm"], roles["right_upper_arm"]]]
+    neck = places[roles.get("neck", roles["head"])]
+    spine = np.linalg.norm(trunk.offsets[1 : body._chest + 1], axis=-1).sum()
+    lengths = [measures[name] for name in ("upper_arm", "forearm", "thigh", "calf")]
+    widths = [measures["torso_width"], measures["pelvis_width"]]
+    return np.array([*lengths, trunk.numbers[0], spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.height
+
+
+def weight_count(sizes: list[int]) -> int:
+    """How many weights a network of these sizes has."""
+    s, a, count = sizes[0], sizes[1], 0
+    for n in sizes[2:-2]:
+        count, s, a = count + n * (1 + s + a), n, n
+    kept, turned = sizes[-2:]
+    return count + kept * (1 + s + sizes[0]) + turned * (a + sizes[1])
+
+
+def feature_mirror() -> tuple[list[int], list[float]]:
+    """(which feature each one becomes in a mirror, its sign), as `prior_kernels.tell_features` has them."""
+    to: list[int] = []
+    sign: list[float] = []
+
+    def add(order: tuple[int, ...], signs: tuple[float, ...]) -> None:
+        first, n = len(to), len(signs)
+        for other in order:
+            to.extend(first + n * other + c for c in range(n))
+            sign.extend(signs)
+
+    add((1, 0, 3, 2), _POLAR)  # hands and feet now
+    for _ in range(5):
+        add((0, 1, 3, 2, 5, 4), _POLAR)  # the six, at each lag
+    add((0,), _POLAR)  # up
+    for _ in range(6):
+        add((0,), (1.0, -1.0))  # x and z from right to left
+    add(tuple(range(1 + PROPORTIONS)), (1.0,))
+    return to, sign
+
+
+def answer_mirror() -> tuple[list[int], list[float]]:
+    """The same for what the network says."""
+    to: list[int] = []
+    sign: list[float] = []
+
+    def add(order: tuple[int, ...], signs: tuple[float, ...]) -> None:
+        first = len(to)
+        for other in order:
+            to.extend(first + 3 * other + c for c in range(3))
+            sign.extend(signs)
+
+    add((0,), _AXIAL)  # X of the pelvis: left stays left
+    add((0,), _POLAR)  # Y
+    add((1, 0, 3, 2), _POLAR)  # elbows and knees
+    add(tuple(range(6)), _AXIAL)  # the spine's joints
+    add((1, 0, 3, 2), _AXIAL)  # hands and feet
+    return to, sign
+
+
+def mirror_table(to: list[int], sign: list[float]) -> Floats:
+    """(N, 4) rows of (one, other, sign of the other, 1 or -1): what a mirror keeps, then what it turns round."""
+    kept = [(i, j, s, 1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s > 0.0)]
+    turned = [(i, j, -s, -1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s < 0.0)]
+    return np.array(kept + turned)

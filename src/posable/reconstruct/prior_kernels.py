@@ -1,0 +1,218 @@
+"""The learned prior in compiled code: from six points and their past to a trunk, elbows, knees, wrists and ankles.
+
+The frame: Y from hips to head, X the pelvis' X of the last frame made perpendicular to Y (specification reconstruct,
+7.1). In it a mirror exchanges left and right and turns x round, and the network is built so that a mirrored input gives
+the mirrored output to the last bit: what a mirror keeps (s) and what it turns round (a) go through matrices of their
+own, and a hidden unit and its mirror twin are f(s + a) and f(s - a). That halves the multiplications, too.
+
+What it says is only where a limb or the spine bends to: the analytic parts follow, so reachable points are met.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compute import kernel
+from ..compute.types import Floats, Ints, Vec3
+from ..math.vector import cross, norm, sub
+from ..skeleton.forward import vec_at
+from .figure import HIPS, PAST, PAST_ROOM, Rows
+
+LAGS = (0.0, 1.0 / 30.0, 2.0 / 30.0, 4.0 / 30.0, 8.0 / 30.0, 16.0 / 30.0)  # [s]
+ACROSS_AT = (0, 3, 5)  # lags at which the network is told where wrists and ankles point
+SAMPLED = 1.0 / 120.0  # [s]: the past is kept this finely
+MOST_AWAY = 5.0  # standard deviations: what is further from what was learned counts as this far
+SHARE = 0.7071  # of a unit and of its twin in their sum and difference
+
+# Where things begin in a row of scratch:
+WINDOW, LOCAL, FEATURES, SIDES, OUT, SAID, CHAIN, HIDDEN = 0, 108, 216, 348, 480, 540, 600, 640
+
+Weights: TypeAlias = NDArray[np.float32]
+
+
+class Network(NamedTuple):
+    """A prior on a body; no sizes: none."""
+
+    sizes: Ints
+    """Of s and a, of the hidden layers (pairs), of s and a of the output."""
+    weights: Weights
+    """For each layer its bias, the matrix of s (in, out) and that of a; at the end those from input to output."""
+    inputs: Floats
+    """(s + a, 5): two features, the sign of the second, mean and standard deviation."""
+    outputs: Floats
+    """(s + a, 3): two numbers, the sign of the second."""
+    body: Floats
+    """(11,) height [m], neutral chord [m], proportions."""
+    spine: Floats
+    """(S, 3): for each joint of the spine, two of the joints that the network knows and where between them it is."""
+
+
+@kernel
+def recall_past(i: int, t: int, memory: Floats, rows: Rows, work: Floats) -> None:
+    """The six points now and at each lag before, by linear interpolation, (6, 6, 3) [m] from the hips now; the first
+    point of a track was always there.
+    """
+    hips = vec_at(rows.goals, i, HIPS)
+    for k in range(6):
+        p = sub(vec_at(rows.goals, i, k), hips)
+        for lag in range(6):
+            for c in range(3):
+                work[WINDOW + 18 * lag + 3 * k + c] = p[c]
+    if memory.shape[0] == 0 or memory[t, PAST + 1] < 1.0:
+        return
+    clock, count, newest = memory[t, PAST], int(memory[t, PAST + 1]), int(memory[t, PAST + 2])
+    older, younger = 0, -1  # how many samples back; -1 is now
+    for lag in range(1, 6):
+        wanted = clock - LAGS[lag]
+        while older + 1 < count and memory[t, _sample(newest, older)] > wanted:
+            younger, older = older, older + 1
+        at = _sample(newest, older)
+        late = clock if younger < 0 else memory[t, _sample(newest, younger)]
+        gap = late - memory[t, at]
+        share = 0.0 if gap <= 0.0 else min(max((wanted - memory[t, at]) / gap, 0.0), 1.0)
+        for k in range(18):
+            young = rows.goals[i, k // 3, k % 3] if younger < 0 else memory[t, _sample(newest, younger) + 1 + k]
+            old = memory[t, at + 1 + k]
+            work[WINDOW + 18 * lag + k] = old + share * (young - old) - hips[k % 3]
+
+
+@kernel
+def _sample(newest: int, back: int) -> int:
+    """Where in a track's memory the sample begins that is so many before the newest."""
+    return PAST + 3 + 19 * ((newest - back + PAST_ROOM) % PAST_ROOM)
+
+
+@kernel
+def keep_past(i: int, t: int, memory: Floats, rows: Rows) -> None:
+    """Remember the six points of row i, unless the last sample is hardly older."""
+    for k in range(18):
+        if not math.isfinite(rows.goals[i, k // 3, k % 3]):
+            return
+    clock, count, newest = memory[t, PAST], int(memory[t, PAST + 1]), int(memory[t, PAST + 2])
+    if count > 0:
+        if clock - memory[t, _sample(newest, 0)] < 0.999 * SAMPLED:
+            return
+        newest = (newest + 1) % PAST_ROOM
+    memory[t, PAST + 1], memory[t, PAST + 2] = float(min(count + 1, PAST_ROOM)), float(newest)
+    at = _sample(newest, 0)
+    memory[t, at] = clock
+    for k in range(18):
+        memory[t, at + 1 + k] = rows.goals[i, k // 3, k % 3]
+
+
+@kernel
+def tell_features(net: Network, x: Vec3, y: Vec3, work: Floats) -> None:
+    """What the network sees, of the window in the frame (x, y): places now, ways from there, up, directions, sizes."""
+    z = cross(x, y)
+    size = 1.0 / net.body[0]
+    length = norm((work[WINDOW + 3], work[WINDOW + 4], work[WINDOW + 5]))
+    for k in range(36):
+        at, to = WINDOW + 3 * k, LOCAL + 3 * k
+        a, b, c = work[at] * size, work[at + 1] * size, work[at + 2] * size
+        work[to] = a * x[0] + b * x[1] + c * x[2]
+        work[to + 1] = a * y[0] + b * y[1] + c * y[2]
+        work[to + 2] = a * z[0] + b * z[1] + c * z[2]
+    for k in range(12):
+        work[FEATURES + k] = work[LOCAL + 6 + k]
+    for k in range(90):
+        work[FEATURES + 12 + k] = work[LOCAL + 18 + k] - work[LOCAL + k % 18]
+    at = FEATURES + 102
+    work[at], work[at + 1], work[at + 2] = x[1], y[1], z[1]
+    at += 3
+    for n in range(3):
+        for pair in range(2):
+            left = LOCAL + 18 * ACROSS_AT[n] + 6 + 6 * pair
+            a, c = work[left] - work[left + 3], work[left + 2] - work[left + 5]
+            unit_of = 1.0 / math.sqrt(a * a + c * c + 1e-4)
+            work[at], work[at + 1] = a * unit_of, c * unit_of
+            at += 2
+    work[at] = 10.0 * length / net.body[1]
+    for k in range(net.body.shape[0] - 2):
+        work[at + 1 + k] = net.body[2 + k]
+
+
+@kernel
+def evaluate(net: Network, work: Floats) -> None:
+    """The network: from the features to what it says, through s and a."""
+    ds, da = net.sizes[0], net.sizes[1]
+    for k in range(ds + da):
+        row = net.inputs[k]
+        a, b = int(row[0]), int(row[1])
+        value = work[FEATURES + a] if a == b else math.sqrt(0.5) * (work[FEATURES + a] + row[2] * work[FEATURES + b])
+        work[SIDES + k] = min(max((value - row[3]) / row[4], -MOST_AWAY), MOST_AWAY)
+    s, a, at, here = SIDES, SIDES + ds, 0, HIDDEN
+    ins, ina = ds, da
+    for layer in range(2, net.sizes.shape[0] - 2):
+        n = net.sizes[layer]
+        at = _layer(net.weights, at, work, s, ins, a, ina, here, n, n)
+        twins(work[here : here + n], work[here + n : here + 2 * n])
+        s, a, ins, ina, here = here, here + n, n, n, here + 2 * n
+    os, oa = net.sizes[net.sizes.shape[0] - 2], net.sizes[net.sizes.shape[0] - 1]
+    at = _layer(net.weights, at, work, s, ins, a, ina, OUT, os, oa)
+    add_product(net.weights[at : at + ds * os], work[SIDES : SIDES + ds], work[OUT : OUT + os])
+    at += ds * os
+    add_product(net.weights[at : at + da * oa], work[SIDES + ds : SIDES + ds + da], work[OUT + os : OUT + os + oa])
+    for k in range(os + oa):
+        work[SAID + k] = 0.0
+    for k in range(os + oa):
+        row, value = net.outputs[k], work[OUT + k]
+        a, b = int(row[0]), int(row[1])
+        if a == b:
+            work[SAID + a] += value
+        else:
+            work[SAID + a] += math.sqrt(0.5) * value
+            work[SAID + b] += math.sqrt(0.5) * row[2] * value
+
+
+@kernel
+def _layer(
+    weights: Weights, at: int, work: Floats, s: int, ins: int, a: int, ina: int, out: int, ns: int, na: int
+) -> int:
+    """s and a of the next layer to `out`, before the units bend them; where the next weights begin."""
+    for k in range(ns):
+        work[out + k] = weights[at + k]
+    for k in range(na):
+        work[out + ns + k] = 0.0
+    at += ns
+    add_product(weights[at : at + ins * ns], work[s : s + ins], work[out : out + ns])
+    at += ins * ns
+    add_product(weights[at : at + ina * na], work[a : a + ina], work[out + ns : out + ns + na])
+    return at + ina * na
+
+
+@kernel
+def add_product(matrix: Weights, x: Floats, out: Floats) -> None:
+    """out += x matrix, (in, out) row by row: four rows at once, in loops that compilers turn into vectors."""
+    n = out.shape[0]
+    whole = x.shape[0] // 4
+    for q in range(whole):
+        a, b, c, d = x[4 * q], x[4 * q + 1], x[4 * q + 2], x[4 * q + 3]
+        at = 4 * q * n
+        w0, w1 = matrix[at : at + n], matrix[at + n : at + 2 * n]
+        w2, w3 = matrix[at + 2 * n : at + 3 * n], matrix[at + 3 * n : at + 4 * n]
+        for k in range(n):
+            out[k] += (w0[k] * a + w1[k] * b) + (w2[k] * c + w3[k] * d)
+    for j in range(4 * whole, x.shape[0]):
+        a, w0 = x[j], matrix[j * n : j * n + n]
+        for k in range(n):
+            out[k] += w0[k] * a
+
+
+@kernel
+def twins(s: Floats, a: Floats) -> None:
+    """Units and their mirror twins, f(s + a) and f(s - a), as sum and difference; f bends smoothly, as x sigmoid(x)."""
+    for k in range(s.shape[0]):
+        p, m = s[k] + a[k], s[k] - a[k]
+        p = 0.5 * p * (1.0 + p / math.sqrt(1.0 + p * p))
+        m = 0.5 * m * (1.0 + m / math.sqrt(1.0 + m * m))
+        s[k], a[k] = SHARE * (p + m), SHARE * (p - m)
+
+
+@kernel
+def said(work: Floats, at: int) -> Vec3:
+    """Three of the numbers that the network says."""
+    return (work[SAID + at], work[SAID + at + 1], work[SAID + at + 2])

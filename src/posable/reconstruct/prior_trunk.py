@@ -1,0 +1,219 @@
+"""The trunk as a learned prior has it, in compiled code, and what it says of the limbs.
+
+The spine is turned as the network says, then its segments towards their chord or away from it until hips and head are
+as far apart as their points, then the whole by the smallest rotation (specification reconstruct, 7.1). Limits, what is
+known besides and the clavicles follow as without a prior.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import kernel
+from ..compute.types import Floats, Quat, Vec3
+from ..math.quaternion import between, exp, log, mul, rotate, slerp
+from ..math.vector import add, cross, norm, reject, scale, sub, unit
+from ..skeleton.forward import quat_at, set_quat, vec_at
+from .figure import HEAD, HIPS, LEFT_HAND, Rows
+from .missing import set_vec
+from .model import Trunk
+from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, tell_features
+from .spine import about_y, bend_to, finish_trunk, hold_spine, knows, place_spine, stretched_chord, vec_at_row
+
+SETTLE = 4  # passes in a frame that has none before it
+SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
+NEARLY_TAUT = 0.998  # of the longest chord
+AXES, MIDS, BENDS, ENDS = 0, 6, 18, 36  # in what the network says
+TURNED = 6  # joints of the spine above the hips that it knows
+
+
+@kernel
+def learned(net: Network, i: int, rows: Rows) -> bool:
+    """Whether the network can be asked: there is one, and six points are given, bridged or estimated."""
+    if net.sizes.shape[0] == 0:
+        return False
+    known = 0
+    for k in range(LEFT_HAND + 4):
+        known += int(math.isfinite(rows.goals[i, k, 0]))
+    return known == LEFT_HAND + 4
+
+
+@kernel
+def say_nothing(i: int, rows: Rows) -> None:
+    """Row i has no guesses."""
+    for limb in range(4 if rows.guess.shape[0] > 0 else 0):
+        rows.guess[i, limb, 0] = math.nan
+
+
+@kernel
+def predict_trunk(
+    i: int, t: int, net: Network, trunk: Trunk, memory: Floats, before: Vec3, x: Vec3, y: Vec3, rows: Rows
+) -> tuple[Vec3, Vec3]:
+    """(where the hips go, X of the pelvis): trunk into `rows.trunk`, the rest into `rows.guess`.
+
+    `x` and `y` are what plain Sequential IK says of the pelvis; a frame that has none before it starts from there.
+    """
+    work = rows.work[t]
+    recall_past(i, t, memory, rows, work)
+    passes = SETTLE
+    if norm(before) > 0.5 and norm(reject(before, y)) > 1e-6:
+        x, passes = unit(reject(before, y)), 1
+    if knows(i, rows, HIPS):
+        x, passes = rotate(quat_at(rows.held, i, HIPS), (1.0, 0.0, 0.0)), 1
+    for k in range(passes):
+        x = unit(reject(x, y))
+        tell_features(net, x, y, work)
+        evaluate(net, work)
+        orient_trunk(i, net, trunk, rows, x, y, work)
+        if k + 1 == passes:
+            guess_limbs(i, net, rows, x, y, work)
+        x = rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
+    return settle_trunk(i, trunk, rows)
+
+
+@kernel
+def in_frame(x: Vec3, y: Vec3, v: Vec3) -> Vec3:
+    """A vector of the frame (x, y), in the world."""
+    z = cross(x, y)
+    return (
+        x[0] * v[0] + y[0] * v[1] + z[0] * v[2],
+        x[1] * v[0] + y[1] * v[1] + z[1] * v[2],
+        x[2] * v[0] + y[2] * v[1] + z[2] * v[2],
+    )
+
+
+@kernel
+def orient_trunk(i: int, net: Network, trunk: Trunk, rows: Rows, x: Vec3, y: Vec3, work: Floats) -> None:
+    """Pelvis and spine as the network says, turned by the smallest rotation so that the head lies where it should.
+
+    The nearer hips and head are to as far apart as they can be, the more the spine is as stretched as it can be.
+    """
+    out, count = rows.trunk, trunk.offsets.shape[0]
+    side = unit(said(work, AXES))
+    up = unit(reject(said(work, AXES + 3), side))
+    if norm(side) < 0.5 or norm(up) < 0.5:
+        side, up = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    left, upwards = in_frame(x, y, side), in_frame(x, y, up)
+    estimate = mul(between((0.0, 1.0, 0.0), upwards), about_y(left, upwards))
+    chain_bends(work)
+    length = min(norm(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS))), trunk.numbers[4])
+    nearly = NEARLY_TAUT * trunk.numbers[4]
+    straight = (length - nearly) / (trunk.numbers[4] - nearly)
+    if straight > 0.0:
+        stretched_chord(trunk, trunk.numbers[2], i, out)
+    for k in range(count):
+        low, high = int(net.spine[k, 0]), int(net.spine[k, 1])
+        below = bend_of(work, low)
+        if high != low:
+            below = slerp(below, bend_of(work, high), net.spine[k, 2])
+        if straight > 0.0:
+            below = slerp(below, quat_at(out, i, k), straight)
+        set_quat(out, i, k, below)
+    chord = fit_length(i, trunk, rows, length)
+    pelvis = mul(between(rotate(estimate, chord), y), estimate)
+    if knows(i, rows, HIPS):
+        pelvis = quat_at(rows.held, i, HIPS)
+    for k in range(count):
+        set_quat(out, i, k, mul(pelvis, quat_at(out, i, k)))
+
+
+@kernel
+def fit_length(i: int, trunk: Trunk, rows: Rows, length: float) -> Vec3:
+    """The chord of a spine in the pelvis' frame once it is as long as asked for: its segments turned towards its chord,
+    or away from it, each by the same share s of its angle, -1 to 1.
+
+    The length falls nearly evenly with (1 - s)^2, so false position in that finds it within a few steps.
+    """
+    out, last = rows.trunk, trunk.offsets.shape[0] - 1
+    chord = chord_when(i, trunk, rows, 0.0)
+    for k in range(1, last):
+        way = log(between(rotate(quat_at(out, i, k), vec_at_row(trunk.offsets, k + 1)), chord))
+        set_vec(rows.spine, i, k, way)
+    low, high, u = 0.0, 4.0, 1.0
+    over, under, value = (
+        norm(chord_when(i, trunk, rows, 1.0)) - length,
+        norm(chord_when(i, trunk, rows, -1.0)) - length,
+        norm(chord) - length,
+    )
+    if over <= 0.0:
+        u = 0.0
+    elif under >= 0.0:
+        u = 4.0
+    else:
+        for n in range(SEARCHES):
+            if abs(value) < EXACT:
+                break
+            if value > 0.0:
+                low, over = u, value
+            else:
+                high, under = u, value
+            u = 0.5 * (low + high) if n % 4 == 3 else low + (high - low) * over / (over - under)
+            value = norm(chord_when(i, trunk, rows, 1.0 - math.sqrt(u))) - length
+    share, turn = 1.0 - math.sqrt(u), (1.0, 0.0, 0.0, 0.0)
+    chord = chord_when(i, trunk, rows, share)
+    for k in range(1, last + 1):
+        if k < last:
+            turn = exp(scale(vec_at(rows.spine, i, k), share))
+        set_quat(out, i, k, mul(turn, quat_at(out, i, k)))
+    return chord
+
+
+@kernel
+def chord_when(i: int, trunk: Trunk, rows: Rows, share: float) -> Vec3:
+    """From hips to head when the segments above the first are turned by a share of the ways in `rows.spine`."""
+    chord = (0.0, 0.0, 0.0)
+    for k in range(trunk.offsets.shape[0] - 1):
+        step = rotate(quat_at(rows.trunk, i, k), vec_at_row(trunk.offsets, k + 1))
+        if k > 0 and share != 0.0:
+            step = rotate(exp(scale(vec_at(rows.spine, i, k), share)), step)
+        chord = add(chord, step)
+    return chord
+
+
+@kernel
+def chain_bends(work: Floats) -> None:
+    """How the joints of the network's spine are turned in the pelvis' frame, from the hips up."""
+    q = (1.0, 0.0, 0.0, 0.0)
+    for k in range(TURNED + 1):
+        if k > 0:
+            q = mul(q, exp(said(work, BENDS + 3 * (k - 1))))
+        for c in range(4):
+            work[CHAIN + 4 * k + c] = q[c]
+
+
+@kernel
+def bend_of(work: Floats, joint: int) -> Quat:
+    """One of them; 0 is the hips."""
+    at = CHAIN + 4 * joint
+    return (work[at], work[at + 1], work[at + 2], work[at + 3])
+
+
+@kernel
+def settle_trunk(i: int, trunk: Trunk, rows: Rows) -> tuple[Vec3, Vec3]:
+    """(where the hips go, X of the pelvis): the trunk inside its limits, head and hips on their points, what is known
+    of pelvis, chest and head besides, clavicles.
+
+    Where limits have bent the spine, it is bent to the head again, unless that is too far: what is missing is shared.
+    """
+    place, head, last = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), trunk.offsets.shape[0] - 1
+    hold_spine(i, trunk, rows)
+    if not knows(i, rows, HIPS):
+        miss = norm(sub(head, place_spine(i, trunk, rows, place)))
+        if miss > MET and norm(sub(head, place)) < trunk.numbers[4]:
+            bend_to(i, trunk, rows, place, 0, last, True, head)
+        place = add(place, scale(sub(head, vec_at(rows.spine, i, last)), 0.5))
+    place = finish_trunk(i, trunk, rows, place)
+    return place, rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
+
+
+@kernel
+def guess_limbs(i: int, net: Network, rows: Rows, x: Vec3, y: Vec3, work: Floats) -> None:
+    """Where elbows and knees should be, and how hands and feet are turned, into `rows.guess`."""
+    hips = vec_at(rows.goals, i, HIPS)
+    for limb in range(4):
+        mid = add(hips, scale(in_frame(x, y, said(work, MIDS + 3 * limb)), net.body[0]))
+        turn = exp(said(work, ENDS + 3 * limb))
+        for c in range(3):
+            rows.guess[i, limb, c] = mid[c]
+        for c in range(4):
+            rows.guess[i, limb, 3 + c] = turn[c]
