@@ -35,6 +35,12 @@ from posable.compute import cuda  # noqa: E402
 
 CAPABILITY = (9, 0)
 ROWS = 5
+LARGE = {
+    "posable.classic.kernels.solve_rows",
+    "posable.reach.kernels.bend_rows",
+    "posable.reconstruct.kernels.rebuild_rows",
+}
+"""Whole solvers, whose optimised PTX takes minutes to compile and to assemble: done in the soak."""
 
 
 def use_math() -> None:
@@ -338,15 +344,31 @@ def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers(recorded):
                 assert dtype.isalignedstruct, f"{name}: give {dtype} align=True, or each number is read byte by byte"
 
 
-@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize("name", sorted(BATCHES.keys() - LARGE))
 def test_a_batch_compiles_to_ptx_that_assembles(name, recorded, ptxas, tmp_path):
+    check_assembles(name, recorded, ptxas, tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(LARGE))
+def test_a_large_batch_compiles_to_ptx(name, recorded):
+    arguments, _ = recorded[BATCHES[name]]
+    assert ".visible .entry" in cuda.ptx(BATCHES[name], *arguments, capability=CAPABILITY, optimised=False)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", sorted(LARGE))
+def test_a_large_batch_compiles_to_ptx_that_assembles(name, recorded, ptxas, tmp_path):
+    check_assembles(name, recorded, ptxas, tmp_path)
+
+
+def check_assembles(name: str, recorded, ptxas: Path | None, folder: Path) -> None:
     assert BATCHES[name] in recorded, "no call in USES reaches it"
     arguments, _ = recorded[BATCHES[name]]
     code = cuda.ptx(BATCHES[name], *arguments, capability=CAPABILITY)
     assert ".visible .entry" in code
     assert ".target sm_90" in code
     if ptxas is not None:
-        assembles(ptxas, code, tmp_path)
+        assembles(ptxas, code, folder)
 
 
 @pytest.mark.parametrize("name", TUPLE_KERNELS)
