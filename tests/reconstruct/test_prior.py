@@ -222,6 +222,13 @@ def test_without_a_prior_nothing_of_it_is_left(body, points):
     assert rows.guess.size == 0 and rows.work.size == 0
 
 
+def test_where_not_all_six_points_are_tracked_it_is_not_asked(body, points):
+    markers = ps.MARKERS[:4]
+    solver = SequentialIK(body, markers=markers)
+    plain = SequentialIK(body, prior=None, markers=markers).track(points[:40, :4])
+    np.testing.assert_array_equal(solver.track(points[:40, :4]).motion.pose.rotations, plain.motion.pose.rotations)
+
+
 def test_another_prior_is_read_from_a_file(body, points, tmp_path):
     prior = Prior.builtin()
     prior.save(tmp_path / "mine.npz")

@@ -41,7 +41,7 @@ class SequentialIK:
             it begins.
         prior: what was learned of how people move: "default" is ours, a path another one; None is the paper's method.
             It says how pelvis and spine are turned, where elbows and knees are and how hands and feet are turned; the
-            points are met all the same. Where one of the six is not known, nor bridged or guessed, it is not asked.
+            points are met all the same. It was learned from six points: where not all six are tracked, it is not asked.
         limits: "body": this body's; None: none.
         markers: which parts are tracked, in the order of the points: any of `MARKERS`, of elbows and knees
             ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. What
@@ -82,8 +82,9 @@ class SequentialIK:
         if literal and len(body.spine) > MOST_JOINTS:
             raise PosableError(f"the spine has {len(body.spine)} joints; literal takes {MOST_JOINTS} at most")
         self._figure = figure_of(body, limits, self.markers, scene, elbows_out, calm)
-        self.prior: Prior | None = None if literal else prior_of(prior)
-        """What was learned, or None."""
+        known = prior_of(prior)
+        self.prior: Prior | None = None if literal or not set(MARKERS) <= set(self.markers) else known
+        """What was learned; None also where not all six points are tracked."""
         self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
         self._obstacles = int(np.diff(self._figure.splits[2]).max()) + len(self._figure.around)
 
