@@ -184,6 +184,15 @@ def test_a_point_is_looked_at_from_where_the_tip_is():
     assert np.median(np.arccos(np.clip(cosine, -1, 1))) < 1e-4
 
 
+@pytest.mark.parametrize("method", ["best", "erik"])
+def test_a_point_so_near_that_the_tip_s_own_way_turns_the_direction_is_looked_at(method: str):
+    chain, point = SKELETONS["C"], np.array([0.5, 0.9, 0.8])
+    answer = ERIK(chain, method).solve([0.0, 0.375, 0.375, 0.0, 0.0], look_at=point)
+    frames = chain.forward(answer.angles)
+    away = point - frames.positions[-1]
+    assert answer.ok and frames.pointing @ away / np.linalg.norm(away) > 1 - 1e-9
+
+
 def test_the_spine_of_a_body_looks_at_a_point():
     body = ps.figure()
     chain = Chain.from_body(body, "spine")

@@ -24,6 +24,7 @@ BLOCK = 16384  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
 LEAP = math.radians(10.0)  # a round of looking at a point stays within this of the one before
 LOOKS = 20  # how often the direction to a point is taken anew from where the tip has come to
+SHRINKS = 0.7  # a round that brings the change to no less than this share of the one before goes too far
 LOOKED = 1e-6  # [rad]: until it changes by no more
 
 
@@ -292,21 +293,24 @@ class ERIK:
     ) -> ErikAnswer:
         """Look at points: solve for the direction from where the tip has come to, until that no longer changes.
 
-        Each round continues from the one before, so that it stays on one branch.
+        Each round continues from the one before, so that it stays on one branch. Where the tip's own way changes the
+        direction as much as the direction moved the tip, as with a point nearby, rounds go a part of the way only.
         """
         chain = self.chain
         shape = np.broadcast_shapes(wanted.shape[:-1], points.shape[:-1])
         here = np.clip(np.nan_to_num(wanted), chain.lower, chain.upper) if past is None else past
-        directions = np.broadcast_to(points - chain.forward(here).positions[..., -1, :], (*shape, 3))
+        directions = unit_rows(np.broadcast_to(points - chain.forward(here).positions[..., -1, :], (*shape, 3)))
+        share, before = np.ones(shape), np.full(shape, np.inf)
         for _ in range(LOOKS):
             answer = self._solve(wanted, self._roll_free(directions), True, past=past, leap=leap)
             past = answer.angles
-            ahead = points - chain.forward(past).positions[..., -1, :]
             with np.errstate(invalid="ignore"):
-                change = np.linalg.norm(unit_rows(ahead) - unit_rows(directions), axis=-1)
-            if not (change > LOOKED).any():
-                break
-            directions = ahead
+                ahead = unit_rows(points - chain.forward(past).positions[..., -1, :])
+                change = np.linalg.norm(ahead - directions, axis=-1)
+                if not (change > LOOKED).any():
+                    break
+                share, before = np.where(change > SHRINKS * before, 0.5 * share, share), change
+                directions = unit_rows(directions + share[..., None] * (ahead - directions))
         return answer
 
     def _follow(self, wanted: Floats, points: Floats, fps: float, start: ArrayLike | None) -> ErikTrack:

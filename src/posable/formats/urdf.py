@@ -2,7 +2,8 @@
 
 `yourdfpy` was tried and not taken: it takes 0.7 to 2.5 s to import, expands the entities of a document type (so a small
 file can fill memory), and its errors name no place. Kinematics need a dozen attributes, read here with the standard
-library's expat: any document type is refused, sizes are bounded, and no other file is touched (meshes are passed over).
+library's expat: any document type is refused, sizes are bounded, and no other file is touched (of what is seen of a
+robot, boxes, cylinders and spheres are read; meshes are passed over).
 
 A joint of ours is a URDF joint with the frame of its child link, in any order of the file; the root is the root link.
 URDF has z up and x forward: the root turns that into our y up and z forward, unless `up="z"` keeps it.
@@ -19,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from .. import math as pm
-from ..compute import UnknownNameError
+from ..compute import FormatError, UnknownNameError
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Motion, Pose, Skeleton
 from .xml_tree import Element, read_xml
 
 KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": "fixed"}
 UP = {"y": (0.5, -0.5, -0.5, -0.5), "z": (1.0, 0.0, 0.0, 0.0)}  # x, y, z become z, x, y
+SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
 FPS = 30.0
 
 
@@ -37,6 +39,24 @@ class Mimic:
     leader: int
     multiplier: float
     offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A box, a cylinder or a sphere that is seen of a link."""
+
+    joint: int
+    """Of the skeleton: the shape moves with it."""
+    kind: str
+    """"box", "cylinder" or "sphere"."""
+    size: Floats
+    """Edges (3,) of a box, radius and length along z (2,) of a cylinder, radius (1,) of a sphere [m]."""
+    position: Floats
+    """(3,) its centre in the joint's frame [m]."""
+    orientation: Floats
+    """(4,) in the joint's frame."""
+    colour: tuple[int, int, int] | None
+    """0 to 255, where the file says one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +76,8 @@ class UrdfModel:
     mimics: tuple[Mimic, ...]
     """The joints that follow others, leaders before followers."""
     notes: tuple[str, ...] = ()
+    shapes: tuple[Shape, ...] = ()
+    """What is seen of it, where that is no mesh."""
 
     @property
     def independent(self) -> Ints:
@@ -116,7 +138,8 @@ def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> Ur
         names = ", ".join(skeleton.names[skeleton.dofs.joint[mimic.dof]] for mimic in mimics[:3])
         notes.append(f"{len(mimics)} joints follow others ({names}{', ...' if len(mimics) > 3 else ''})")
     name = robot.attributes.get("name", "")
-    return UrdfModel(name, skeleton, tuple(index), lower, upper, velocity, mimics, tuple(notes))
+    shapes = _shapes(robot, index)
+    return UrdfModel(name, skeleton, tuple(index), lower, upper, velocity, mimics, tuple(notes), shapes)
 
 
 def _links(robot: Element) -> list[str]:
@@ -243,3 +266,45 @@ def _mimics(skeleton: Skeleton, joints: list[Element]) -> tuple[Mimic, ...]:
             next(iter(waiting.values()))[1].fail("joints follow each other in a circle")
         ordered += [waiting.pop(dof)[0] for dof in ready]
     return tuple(ordered)
+
+
+def _shapes(robot: Element, index: Mapping[str, int]) -> tuple[Shape, ...]:
+    """The visuals that are boxes, cylinders and spheres; a broken one is left out and keeps no robot from moving."""
+    colours = {material.attributes.get("name", ""): _colour(material) for material in robot.all("material")}
+    shapes = []
+    for link in robot.all("link"):
+        for visual in link.all("visual"):
+            try:
+                shape = _shape(visual, index[link.text("name")], colours)
+            except FormatError:
+                continue
+            if shape is not None:
+                shapes.append(shape)
+    return tuple(shapes)
+
+
+def _shape(visual: Element, joint: int, colours: Mapping[str, tuple[int, int, int] | None]) -> Shape | None:
+    geometry, origin, material = (visual.first(tag) for tag in ("geometry", "origin", "material"))
+    kind = next((kind for kind in SHAPES if geometry is not None and geometry.first(kind) is not None), None)
+    if geometry is None or kind is None or (found := geometry.first(kind)) is None:
+        return None
+    if kind == "box":
+        size = found.numbers("size", (0.0, 0.0, 0.0))
+    else:
+        size = np.array([found.number(name, 0.0) for name in SHAPES[kind]])
+    if not (size > 0.0).all():
+        return None
+    colour = None if material is None else _colour(material) or colours.get(material.attributes.get("name", ""))
+    return Shape(joint, kind, size, _vector(origin, "xyz"), _turn(origin), colour)
+
+
+def _colour(material: Element) -> tuple[int, int, int] | None:
+    told = material.first("color")
+    try:
+        rgba = None if told is None or "rgba" not in told.attributes else told.numbers("rgba", (0.0,) * 4)
+    except FormatError:
+        rgba = None
+    if rgba is None:
+        return None
+    red, green, blue = (round(255 * min(max(float(c), 0.0), 1.0)) for c in rgba[:3])
+    return red, green, blue

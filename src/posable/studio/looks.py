@@ -108,7 +108,7 @@ def character_look(scene: viser.SceneApi, name: str, character: Character, start
         given = mesh.colours[mesh.faces][..., :3].astype(np.float64).mean(axis=1) if len(mesh.colours) else plain
         colours.append(np.broadcast_to(np.asarray(given, dtype=np.float64), (len(mesh.faces), 3)))
         first += len(mesh.vertices)
-    groups = _colour_groups(np.concatenate(faces), np.concatenate(colours))
+    groups = colour_groups(np.concatenate(faces), np.concatenate(colours))
     return MeshLook(scene, name, Skin.of_meshes(meshes), groups, start)
 
 
@@ -239,7 +239,7 @@ class Skin:
         return posed.astype(np.float32)
 
 
-def _colour_groups(faces: Ints, colours: Floats) -> list[tuple[Rgb, Ints]]:
+def colour_groups(faces: Ints, colours: Floats) -> list[tuple[Rgb, Ints]]:
     """Faces (T, 3) by their colours (T, 3), 0 to 255; colours that are many are gathered into a few."""
     if not len(faces):
         return []

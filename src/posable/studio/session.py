@@ -191,6 +191,14 @@ class Session(Bulletin):
             self.stage.frame(self.shown)
             self.changed("look")
 
+    def show_alone(self, box: Floats | None) -> None:
+        """Have the bodies step aside for what a tab shows in a box (2, 3) [m]; None brings them back."""
+        with self.lock:
+            self.stage.alone = box
+            self.stage.apply_look(self.shown)
+            self.stage.frame(self.shown)
+            self.changed("look")
+
     def undo(self) -> str | None:
         """Take the last step back; what it was, or None."""
         with self.lock:

@@ -43,6 +43,7 @@ class Stage:
         self.arrangement = "beside"
         self.following = True
         self.seen_through: Track | None = None  # a body behind and inside which a tab draws something
+        self.alone: Floats | None = None  # (2, 3) the box of what a tab shows in place of the bodies [m]
         self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
         self._sun = _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
@@ -71,9 +72,9 @@ class Stage:
             covered = track.ghost or (place > 0 and self.arrangement == "over" and not track.guest)
             opacity = GHOST if covered or self.look == "both" or track is self.seen_through else 1.0
             for look in body:
-                look.show(self.look != "bones", opacity)
+                look.show(self.look != "bones" and self.alone is None, opacity)
             for look in bones:
-                look.show(self.look != "body" or not body, 1.0)
+                look.show((self.look != "body" or not body) and self.alone is None, 1.0)
 
     def update(self, poses: dict[Track, Frames], ground: Floats, mark: tuple[Floats, str] | None) -> None:
         """Draw one moment.
@@ -83,7 +84,9 @@ class Stage:
             ground: (2,) x and z of what is followed [m].
             mark: place (3,) and name of the joint that is marked, or None.
         """
-        wanted = np.array([-ground[0], 0.0, -ground[1]]) if self.following else np.zeros(3)
+        here = self.following and self.alone is None
+        wanted = np.array([-ground[0], 0.0, -ground[1]]) if here else np.zeros(3)
+        poses, mark = (poses, mark) if self.alone is None else ({}, None)
         with self._server.atomic():
             if not np.array_equal(wanted, self.offset):
                 self.offset = wanted
@@ -175,7 +178,9 @@ class Stage:
 
     def _viewpoint(self, tracks: tuple[Track, ...]) -> tuple[Floats, Floats]:
         """A point to look at and one to look from, (3,) each [m]."""
-        if not tracks:
+        if self.alone is not None:
+            low, high = self.alone
+        elif not tracks:
             low, high = np.array([-0.5, 0.0, -0.5]), np.array([0.5, 1.8, 0.5])
         else:
             leader = tracks[0].ground(0.0) if self.following else np.zeros(2)

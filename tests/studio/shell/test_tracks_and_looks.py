@@ -9,7 +9,7 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
 from posable.studio import Session
-from posable.studio.looks import MOST_COLOURS, Skin, _colour_groups, _corners, volume_look
+from posable.studio.looks import MOST_COLOURS, Skin, _corners, colour_groups, volume_look
 from posable.studio.tracks import Track, nearest_joint, track_of
 
 from .conftest import chain_motion
@@ -116,10 +116,10 @@ class TestLooks:
     def test_many_colours_become_few_and_no_face_is_lost(self):
         rng = np.random.default_rng(1)
         faces = np.arange(3000).reshape(1000, 3)
-        groups = _colour_groups(faces, rng.uniform(0, 255, size=(1000, 3)))
+        groups = colour_groups(faces, rng.uniform(0, 255, size=(1000, 3)))
         assert 1 < len(groups) <= MOST_COLOURS
         assert sorted(np.concatenate([part for _, part in groups])[:, 0]) == list(range(0, 3000, 3))
-        assert _colour_groups(faces[:0], np.zeros((0, 3))) == []
+        assert colour_groups(faces[:0], np.zeros((0, 3))) == []
 
     def test_bones_reach_from_joint_to_child_also_where_a_file_moves_joints(self, session: Session):
         motion = chain_motion()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..session import Session
+from .express import ExpressTab
 from .limb import LimbTab
 from .play import PlayTab
 from .plot import PlotTab
@@ -31,7 +32,7 @@ class Tab(Protocol):
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, RebuildTab, PlotTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, RebuildTab, ExpressTab, PlotTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "RebuildTab", "Tab"]
+__all__ = ["TABS", "ExpressTab", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "RebuildTab", "Tab"]

@@ -1,0 +1,41 @@
+"""The express tab, without a page and in one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from posable.studio import Studio
+from posable.studio.express_target import POINT
+from posable.studio.tabs.express import BOTH, NONE, ExpressTab
+
+from ..window import Window
+
+
+@pytest.fixture
+def tab(studio: Studio) -> Iterator[ExpressTab]:
+    """The tab with skeleton C on the stage, both methods, and everything else as it begins."""
+    tab = next(tab for tab in studio.tabs if isinstance(tab, ExpressTab))
+    tab.choose("C")
+    tab._getting_ready.join()  # compiles, where nobody has yet
+    yield tab
+    with studio.session.lock:
+        tab._orbits.value, tab._filtered.value, tab._aim.value = False, False, POINT
+        tab.solve_by(BOTH)
+        tab.postures.kept = []
+        tab.choose(NONE)
+        studio.session.history.clear()
+
+
+@pytest.fixture(scope="module")
+def opened(browser, studio: Studio) -> Iterator[Window]:
+    window = Window(browser, studio)
+    window.page.get_by_role("tab", name="Express").click()
+    yield window
+    window.context.close()
+
+
+@pytest.fixture
+def window(opened: Window, tab: ExpressTab) -> Iterator[Window]:
+    opened.dismiss()
+    yield opened
+    assert opened.errors == []
