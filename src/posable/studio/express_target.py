@@ -148,7 +148,8 @@ class AimTarget:
     def _dragged(self, event: Any) -> None:
         with self._session.lock:
             handle, place = event.target, np.array(event.target.position) - self._origin
-            turned = np.array(handle.wxyz) if handle is self._gizmos.get(TURN) else self.orientation
+            turns = bool(handle is self._gizmos.get(TURN))
+            turned = np.array(event.target.wxyz) if turns else self.orientation
             if np.abs(place - self.position).max() > 1e-6 or pm.angle(turned, self.orientation) > 1e-5:
                 self._before = self._before or (self.position, self.orientation)
                 self.put(place, turned)

@@ -71,11 +71,11 @@ def test_methods_motors_and_postures_are_used_on_the_page(
     window.field("Through a filter").first.click()
     wait(lambda: len(tab._motor_plot.lines) > 5, "the motor's plot")
     wait(lambda: page.locator(".uplot canvas").count() == 2, "both plots")
-    if RENEW:
-        renew_picture(window, session)
     page.get_by_text("Motors", exact=True).click()
     window.field("Target orbits").first.click()
     at_rest(tab, session)
+    if RENEW:
+        renew_picture(window, session)
 
 
 def test_a_robot_is_loaded_on_the_page(window: Window, tab: ExpressTab, session: Session, tmp_path: Path):
@@ -98,6 +98,7 @@ def renew_picture(window: Window, session: Session) -> None:
     session.stage.shadows = True
     window.page.set_viewport_size({"width": 1280, "height": 800})
     session.stage.frame(session.shown)
+    window.page.get_by_role("tab", name="Express").scroll_into_view_if_needed()
     window.page.mouse.move(500, 30)
     window.dismiss()
     window.page.wait_for_timeout(6000)
