@@ -84,6 +84,12 @@ def chain_size(chain: Chain) -> float:
     return max(float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum()), 0.05)
 
 
+def chain_room(chain: Chain) -> float:
+    """How far from one to the next they stand [m]: whole robots are wider than their chain is long."""
+    across = chain.skeleton.forward(chain.pose(chain.zero)).positions[:, 0]
+    return max(chain_size(chain), 1.15 * float(np.ptp(across)))
+
+
 def chain_lift(chain: Chain) -> float:
     """How far it must be lifted to stand on the ground [m]: robots whose origin is their hips."""
     heights = chain.skeleton.forward(chain.pose(chain.zero)).positions[:, 1]
@@ -94,8 +100,11 @@ def _generated(chain: Chain, size: float, shaped: set[int], tones: tuple[Rgb, ..
     """Links between joints, a drum on each axis of the chain, a head at its tip, a foot where it stands."""
     skeleton = chain.skeleton
     parts: list[Part] = []
+    # Fixed links at whose end nothing moves are sensors and frames: a robot is not drawn as a hedgehog of them.
+    moving = [joint for joint in range(len(skeleton)) if skeleton.kinds[joint] != "fixed"]
+    carrying = {joint for end in (*moving, chain.tip) for joint in skeleton.path(end)}
     for joint in range(len(skeleton)):
-        ends = [skeleton.offsets[child] for child in skeleton.children(joint)]
+        ends = [skeleton.offsets[child] for child in skeleton.children(joint) if child in carrying]
         if joint == chain.tip:
             ends.append(chain.tip_offset)
         for end in ends:

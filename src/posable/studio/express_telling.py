@@ -11,7 +11,7 @@ from .telling import coloured
 
 ANGLE, SPEED, ACCELERATION = "angle", "speed", "acceleration"
 QUANTITIES = (ANGLE, SPEED, ACCELERATION)
-WORDS = {"best": "starts", "erik": "iterations", "simple": "iterations", "ccd": "iterations"}
+WORDS = {"best": "start", "erik": "iteration", "simple": "iteration", "ccd": "iteration"}
 
 
 def answer_facts(runner: Runner) -> str:
@@ -20,11 +20,12 @@ def answer_facts(runner: Runner) -> str:
     if answer is None:
         return f"**{runner.method}**"
     status = Status(int(answer.status))
+    plural = "" if answer.iterations == 1 else "s"
     left = math.degrees(float(answer.angle_left))
     return (
         f"**{runner.method}** {coloured(COLOURS[status], f'**{status.name}**')} · error **{answer.error:.4f}**  \n"
         f"orientation {answer.orientation_error:.4f} ({left:.1f}°) · posture {answer.posture_error:.4f}  \n"
-        f"{answer.iterations} {WORDS[runner.method]} · {1000.0 * runner.seconds:.1f} ms"
+        f"{answer.iterations} {WORDS[runner.method]}{plural} · {1000.0 * runner.seconds:.1f} ms"
     )
 
 

@@ -19,7 +19,7 @@ from ...express.filter import KINDS
 from ...formats.urdf import Shape
 from .. import theme
 from ..controls import assign, show
-from ..express_chain import ChainLook, chain_lift, chain_size
+from ..express_chain import ChainLook, chain_lift, chain_room, chain_size
 from ..express_plot import LivePlot
 from ..express_robot import RobotFolder
 from ..express_runner import Motors, Runner
@@ -35,8 +35,6 @@ BOTH = "best and erik"
 METHODS = (BOTH, "best", "erik", "simple", "ccd")
 FIRST = "sad"
 """The posture that a chain begins with."""
-ROOM = 1.0
-"""From one chain to the next, as a share of their size."""
 SHORTEST, LONGEST = 1.0 / 240.0, 0.1
 """Seconds of a moment: a studio that was busy goes on where it was."""
 COMPILING = "Getting ready; on a new machine the kernels are compiled, once."
@@ -232,7 +230,7 @@ class ExpressTab:
             self._looks[name] = ChainLook(self._session, node, chain, shapes, theme.tones(k - 1 if k else 0))
         self._looks["posture"].show(True, 0.4)
         size, lift = chain_size(chain), chain_lift(chain)
-        wide = ROOM * size * (len(methods) / 2 + 0.35)
+        wide = chain_room(chain) * (len(methods) / 2 + 0.35)
         box = np.array([[-wide, 0.0, -0.3 * size], [wide, 1.0 * size + lift, 1.0 * size]])
         self._session.show_alone(box)
 
@@ -241,7 +239,7 @@ class ExpressTab:
         chain, count = self.chain, len(self.runners)
         if chain is None:
             return np.zeros(3)
-        return np.array([ROOM * chain_size(chain) * (k - 0.5 * count), chain_lift(chain), 0.0])
+        return np.array([chain_room(chain) * (k - 0.5 * count), chain_lift(chain), 0.0])
 
     def _draw(self) -> None:
         chain = self.chain
