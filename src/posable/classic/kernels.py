@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Vec3
 from ..limb.solve import INVALID, LIMITS, REACHED, UNREACHABLE
@@ -210,8 +212,9 @@ def solve_rows(n: int, problem: Problem, state: State, frames: Frames) -> None:
     """n tracks of equal length, one after the other in the rows; poses alone are tracks of one frame."""
     length = frames.targets.shape[0] // n
     for t in prange(n):
+        track = np.int64(t)  # a parallel loop counts without a sign
         for f in range(length):
-            solve_row(t, t * length + f, f == 0, problem, state, frames)
+            solve_row(track, track * length + f, f == 0, problem, state, frames)
 
 
 @kernel

@@ -142,9 +142,16 @@ def valid(i: int, options: Records, rows: Rows) -> bool:
     return math.isfinite(total)
 
 
+@kernel
+def bend_named(i: int, options: Records, figure: Arrays, legs: Arrays, styles: Arrays, rows: Arrays) -> None:
+    """`bend_row` of plain tuples: what they hold is named here (`model`). A parallel loop cannot carry what was named
+    outside of it.
+    """
+    bend_row(i, options, Figure(*figure), Legs(*legs), Styles(*styles), Rows(*rows))
+
+
 @batch(rows=16)
 def bend_rows(n: int, options: Records, figure: Arrays, legs: Arrays, styles: Arrays, rows: Arrays) -> None:
-    """`bend_row` over a batch; what its tuples hold is named here (`model`)."""
-    body, limbs, behaviours, bodies = Figure(*figure), Legs(*legs), Styles(*styles), Rows(*rows)
+    """`bend_row` over a batch."""
     for i in prange(n):
-        bend_row(i, options, body, limbs, behaviours, bodies)
+        bend_named(i, options, figure, legs, styles, rows)
