@@ -78,6 +78,22 @@ def test_edits_add_up_and_are_changed_and_removed_one_by_one(pitch):
     assert editor.motion is pitch.motion and editor.edits == ()
 
 
+def test_edits_that_were_kept_come_back_to_the_last_bit(pitch):
+    editor = fresh(pitch)
+    first = editor.edit(frame=40, part="left_hand", displacement=(0.0, 0.05, 0.0), spread=0.2)
+    second = editor.edit(frame=60, part="head", displacement=(0.02, 0.0, 0.0), spread=0.2)
+    kept, motion, rows = editor.kept, editor.motion, first.rows
+    first.change(frame=45, spread=0.1)
+    second.remove()
+    editor.restore(kept)
+    assert editor.edits == (first, second) and editor.motion is motion
+    assert first.settings["frame"] == 40 and np.array_equal(first.rows, rows)
+    second.remove()
+    assert editor.edits == (first,), "what came back belongs to its editor again"
+    with pytest.raises(ps.PosableError, match="another motion"):
+        ps.MotionEditor(pitch.motion[:30], pitch.body).restore(kept)
+
+
 def test_a_change_that_fails_leaves_the_edit_as_it_was(pitch):
     editor = fresh(pitch)
     edit = editor.edit(frame=30, part="left_hand", displacement=(0.0, 0.05, 0.0))

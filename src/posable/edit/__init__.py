@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .answers import DragAnswer
     from .contacts import Contact, find_contacts
-    from .editor import MotionEditor
+    from .editor import Kept, MotionEditor
     from .edits import DragEdit, Edit, StretchEdit, WarpEdit
     from .parts import EFFECTORS
     from .retargeting import Retargeted, retarget
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "answers": ["DragAnswer"],
     "contacts": ["Contact", "find_contacts"],
-    "editor": ["MotionEditor"],
+    "editor": ["Kept", "MotionEditor"],
     "edits": ["DragEdit", "Edit", "StretchEdit", "WarpEdit"],
     "parts": ["EFFECTORS"],
     "retargeting": ["Retargeted", "retarget"],
@@ -33,6 +33,7 @@ __all__ = [
     "DragEdit",
     "Edit",
     "FitReport",
+    "Kept",
     "MotionEditor",
     "Retargeted",
     "StretchEdit",

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,16 @@ from .weights import FitReport, Progress, exact_weights, fit_report, fit_weights
 
 if TYPE_CHECKING:
     from .retargeting import Retargeted
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The edits of an editor at some moment, from `MotionEditor.kept`."""
+
+    edits: tuple[tuple[Edit, dict[str, Any]], ...]
+    """Each edit and what it consisted of."""
+    motions: tuple[Motion, ...]
+    """The original, and the motion after each edit."""
 
 
 class MotionEditor:
@@ -309,6 +320,20 @@ class MotionEditor:
         from .retargeting import retarget
 
         return retarget(self.motion, self.body, body, **options)
+
+    @property
+    def kept(self) -> Kept:
+        """All edits as they are now, to go back to with `restore`."""
+        return Kept(tuple((edit, dict(vars(edit))) for edit in self._edits), tuple(self._motions))
+
+    def restore(self, kept: Kept) -> None:
+        """Have the edits as they were when `kept` was taken of this editor, to the last bit; nothing is worked out."""
+        if not kept.motions or kept.motions[0] is not self.original:
+            raise PosableError("these edits are of another motion; restore what was taken of this editor")
+        for edit, was in kept.edits:
+            vars(edit).clear()
+            vars(edit).update(was)
+        self._edits, self._motions = [edit for edit, _ in kept.edits], list(kept.motions)
 
     def clear(self) -> None:
         """Remove all edits."""

@@ -138,14 +138,17 @@ class Session(Bulletin):
                 self._swap(f"Close {track.name}", left, left[-1] if left else None)
 
     def replace(self, motion: Motion, label: str) -> None:
-        """Exchange the active track's motion, as an edit does; the label is for the undo menu. Can be undone."""
+        """Exchange the active track's motion, as an edit does; the label is for the undo menu. Can be undone.
+
+        The same body stays as it is seen, and windows keep their cameras.
+        """
         with self.lock:
             old = self._active
             if old is None:
                 raise PosableError("there is no motion on the stage to replace")
             body = old.body if motion.skeleton is old.skeleton else None
             new = track_of(motion, body, old.name)
-            self._swap(label, tuple(new if track is old else track for track in self.tracks), new)
+            self._swap(label, tuple(new if track is old else track for track in self.tracks), new, old)
 
     def activate(self, track: Track) -> None:
         """Make a track the one that tabs work on."""
@@ -295,15 +298,18 @@ class Session(Bulletin):
             self.stage.clear()
             self.tracks, self.guests, self._active, self.selection = (), (), None, None
 
-    def _swap(self, label: str, tracks: tuple[Track, ...], active: Track | None) -> None:
+    def _swap(self, label: str, tracks: tuple[Track, ...], active: Track | None, replaced: Track | None = None) -> None:
         before, before_active = self.tracks, self._active
+        same = replaced is not None and active is not None and replaced.skeleton is active.skeleton
 
         def put(which: tuple[Track, ...], on: Track | None) -> None:
+            if same and replaced is not None and active is not None:
+                self.stage.hand_over(*((replaced, active) if on is active else (active, replaced)))
             self.tracks, self._active = which, on
             if self.selection is not None and self.selection.track not in which:
                 self.selection = None
             self.stage.show(self.shown)
-            if which:
+            if which and not same:
                 self.stage.frame(self.shown)
             self.clock.duration = max((track.motion.duration for track in which), default=0.0)
             self.changed("tracks")

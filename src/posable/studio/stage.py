@@ -65,6 +65,12 @@ class Stage:
                 self._looks[track] = self._make(track)
         self.apply_look(tracks)
 
+    def hand_over(self, old: Track, new: Track) -> None:
+        """Have a track wear what another wore: the same body with another motion."""
+        alike = old.skeleton is new.skeleton and old.body is new.body
+        if old in self._looks and alike and moves_joints(old.motion.pose) == moves_joints(new.motion.pose):
+            self._looks[new] = self._looks.pop(old)
+
     def apply_look(self, tracks: tuple[Track, ...]) -> None:
         """Show the bodies, the bones or both; one body over another is seen through."""
         for place, track in enumerate(tracks):

@@ -4,8 +4,7 @@ A point of the plane is a swing: a direction from the shoulder. The middle is st
 lies as on a figure seen from before: up is up, and the body's left is to the right, so that a right arm has what is
 behind it at the left edge, what is ahead of it in the right half, and the other side of the body at the right edge.
 
-The drawing is SVG in the panel. viser tells nothing of clicks on it, so the drawing writes what the pointer does into a
-text field beside it, which is hidden; each message is complete in itself, because a browser may leave some out.
+The drawing is SVG in the panel; `pointer` says how it tells what the pointer does.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compute.types import ArrayLike, Floats, Ints
 from .orbit import COLOURS
+from .pointer import Pointed, PointerField, handlers, hidden, read_pointed
 from .session import Session
 from .swing import AREA, EDGE, FAINT, TEXT
 from .swings import in_space, swing_of_key
@@ -31,25 +31,8 @@ LEFT, RIGHT, TOP, BOTTOM = 24.0, 8.0, 8.0, 16.0  # room around the outer keys fo
 CHOSEN, FREE, TARGET = "#d6703e", "#8aa9ba", "#222831"
 """Colours of the key that is edited, of keys that follow the field, and of the target."""
 
-# The text field is found by its value, which always begins with MARK.
-_SEND = (
-    "(function(e,s,phase){const p=new DOMPoint(e.clientX,e.clientY).matrixTransform(s.getScreenCTM().inverse());"
-    "const n=v=>v.toFixed(2);"
-    "if(phase==='down')window.posablePlane={id:Math.floor(Math.random()*1e9),key:e.target.dataset.key||'-',x:p.x,y:p.y};"
-    "const g=window.posablePlane;if(!g)return;"
-    f"const i=document.querySelector('input[value^=\\'{MARK}\\']');if(!i)return;"
-    "const words=[g.id,Math.round(performance.now()*10),phase,g.key,n(g.x),n(g.y),n(p.x),n(p.y)];"
-    "Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set.call"
-    f"(i,'{MARK}'+words.join(' '));i.dispatchEvent(new Event('input',{{bubbles:true}}));"
-    "if(phase==='up')window.posablePlane=null;})"
-)
-_HANDLERS = (
-    f"onpointerdown=\"this.setPointerCapture(event.pointerId);{_SEND}(event,this,'down')\" "
-    f"onpointermove=\"if(event.buttons){_SEND}(event,this,'move')\" "
-    f"onpointerup=\"{_SEND}(event,this,'up')\""
-)
 _INSIDE = f'fill="{AREA}" fill-opacity="0.75" stroke="{EDGE}" stroke-width="1.2"'
-_HIDDEN = f'<style>.mantine-Flex-root:has(> * input[value^="{MARK}"]){{display:none}}</style>'
+_HIDDEN = hidden(MARK)
 
 
 @dataclass(frozen=True)
@@ -76,16 +59,18 @@ class Stroke:
 
 def read_stroke(text: str) -> Stroke | None:
     """A stroke from what the drawing wrote; None for anything else."""
-    words = text.removeprefix(MARK).split()
-    if not text.startswith(MARK) or len(words) != 8:
-        return None
+    found = read_pointed(MARK, text)
+    return None if found is None else stroke_of(found)
+
+
+def stroke_of(pointed: Pointed) -> Stroke | None:
+    """A stroke from what a pointer did; None where it was pressed on something that is no key."""
+    (x0, y0), (x, y) = ((math.radians(x), math.radians(y)) for x, y in (pointed.start, pointed.now))
     try:
-        x0, y0, x, y = (math.radians(float(word)) for word in words[4:])
-        key = None if words[3] == "-" else int(words[3])
-        stroke = Stroke(int(words[0]), int(words[1]), words[2] == "up", key, (y0, x0), (y, x))
+        key = None if pointed.key is None else int(pointed.key)
     except ValueError:
         return None
-    return stroke if all(map(math.isfinite, (x0, y0, x, y))) else None
+    return Stroke(pointed.id, pointed.stamp, pointed.ended, key, (y0, x0), (y, x))
 
 
 class SwingPlane:
@@ -97,9 +82,8 @@ class SwingPlane:
     """
 
     def __init__(self, session: Session, act: Callable[[Stroke], None]) -> None:
-        self._act, self._last = act, (-1, -1)
-        self._text = session.gui.add_text("plane", MARK)
-        self._text.on_update(session.guarded(self._received))
+        self._act = act
+        self._field = PointerField(session, MARK, self._pointed)
         self._html = session.gui.add_html(_HIDDEN)
 
     def draw(
@@ -129,13 +113,10 @@ class SwingPlane:
         if self._html.content != _HIDDEN:
             self._html.content = _HIDDEN
 
-    def _received(self, event: Any) -> None:
-        stroke = read_stroke(str(event.target.value))
-        # Messages are handled on several threads and may overtake each other.
-        if stroke is None or (stroke.id == self._last[0] and stroke.stamp <= self._last[1]):
-            return
-        self._last = (stroke.id, stroke.stamp)
-        self._act(stroke)
+    def _pointed(self, pointed: Pointed) -> None:
+        stroke = stroke_of(pointed)
+        if stroke is not None:
+            self._act(stroke)
 
 
 def plane_drawing(
@@ -167,7 +148,7 @@ def plane_drawing(
         f'<svg class="swing-plane" data-limb="{behaviour.limb}" role="img" aria-label="swing plane of the {title}" '
         f'viewBox="{" ".join(f"{side:.1f}" for side in box)}" font-size="7.5" fill="{TEXT}" '
         'style="width: 100%; max-height: 310px; display: block; touch-action: none; user-select: none; '
-        f'cursor: crosshair" {_HANDLERS}>{"".join(parts)}</svg>'
+        f'cursor: crosshair" {handlers(MARK)}>{"".join(parts)}</svg>'
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..session import Session
+from .edit import EditTab
 from .express import ExpressTab
 from .limb import LimbTab
 from .play import PlayTab
@@ -32,7 +33,7 @@ class Tab(Protocol):
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, RebuildTab, ExpressTab, PlotTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, RebuildTab, ExpressTab, EditTab, PlotTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "ExpressTab", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "RebuildTab", "Tab"]
+__all__ = ["TABS", "EditTab", "ExpressTab", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "RebuildTab", "Tab"]

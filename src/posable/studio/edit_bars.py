@@ -1,0 +1,146 @@
+"""The timeline of the edits: a bar for each over the frames that it changes, contacts below, and where it is now.
+
+Bars are moved by their middle and stretched by their ends. The page draws them under way by itself, so that the drawing
+stays the same one while the pointer is on it; what they shall be is told when they are let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..edit import Contact, Edit
+from ..skeleton import Motion
+from .lines import CURSOR_A_SECOND
+from .pointer import Pointed, PointerField, handlers, hidden
+from .session import Session
+from .theme import LINES, plain
+
+WIDTH, ROW, THIN = 300.0, 13.0, 5.0
+"""Of the drawing, of an edit's bar and of a contact's [pixels of the panel]."""
+CONTACT, RAIL = "#168c34", "#e3e7ea"
+MOST = 12
+"""Bars that are drawn at most, the last ones."""
+NARROWEST, WIDEST = 0.05, 3.0
+"""Half-widths of an edit [s]."""
+MARK = "bars:"
+# A bar follows the pointer: shifted by its middle, stretched about its frame by an end.
+_FOLLOW = (
+    "const b=s.querySelector('[data-bar=\\''+g.key.split(':')[0]+'\\']');"
+    "if(b){const c=+b.dataset.centre,k=Math.abs(p.x-c)/Math.max(Math.abs(g.x-c),1);"
+    "b.setAttribute('transform',g.key.endsWith('m')?'translate('+(p.x-g.x)+' 0)'"
+    ":'translate('+c+' 0) scale('+k+' 1) translate('+(-c)+' 0)');"
+    "if(phase==='up')b.removeAttribute('transform');}"
+)
+
+
+class EditBars:
+    """The drawing in the panel.
+
+    Args:
+        session: whose panel.
+        change: called with an edit's index, its new frame and half-width [s], when its bar was moved or stretched.
+        choose: called with the index of an edit that was clicked.
+    """
+
+    def __init__(
+        self, session: Session, change: Callable[[int, int, float], None], choose: Callable[[int], None]
+    ) -> None:
+        self._session, self._change, self._choose = session, change, choose
+        self._edits: tuple[Edit, ...] = ()
+        self._motion: Motion | None = None
+        self._field = PointerField(session, MARK, self._pointed)
+        self._html = session.gui.add_html(hidden(MARK))
+        self._shown: tuple[str, float] = ("", -1.0)
+
+    def draw(
+        self, edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], motion: Motion, time: float
+    ) -> None:
+        """Draw edits and contacts of a motion, and the cursor at a time [s]."""
+        self._edits, self._motion = tuple(edits), motion
+        bars, high = _bars(edits, chosen, contacts, len(motion))
+        before, at = self._shown
+        playing = self._session.clock.playing
+        if bars == before and (time == at or (playing and abs(time - at) < 1.0 / CURSOR_A_SECOND)):
+            return
+        self._shown = (bars, time)
+        x = WIDTH * min(time / max(motion.duration, 1e-6), 1.0)
+        now = f'<line class="now" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{high}" stroke="#222831" pointer-events="none"/>'
+        self._html.content = hidden(MARK) + (
+            f'<svg class="edits" role="img" aria-label="edits over time" viewBox="-2 -2 {WIDTH + 4} {high + 4}" '
+            f'font-size="9" style="width: 100%; display: block; touch-action: none; user-select: none" '
+            f"{handlers(MARK, _FOLLOW)}>{bars}{now}</svg>"
+        )
+
+    def hide(self) -> None:
+        """Draw nothing."""
+        if self._html.content != hidden(MARK):
+            self._html.content, self._shown = hidden(MARK), ("", -1.0)
+        self._edits, self._motion = (), None
+
+    def _pointed(self, pointed: Pointed) -> None:
+        """A bar was pressed; when it is let go it is changed."""
+        with self._session.lock:
+            which, _, grip = (pointed.key or "").partition(":")
+            motion = self._motion
+            if not pointed.ended or motion is None or not which.isdecimal() or int(which) >= len(self._edits):
+                return
+            index = int(which)
+            way = pointed.now[0] - pointed.start[0]
+            if abs(way) < 2.0:
+                self._choose(index)
+                return
+            frame, spread = moved_bar(self._edits[index], grip, way * max(len(motion) - 1, 1) / WIDTH, motion)
+            self._choose(index)
+            self._change(index, frame, spread)
+
+
+def moved_bar(edit: Edit, grip: str, way: float, motion: Motion) -> tuple[int, float]:
+    """The frame and the half-width [s] of an edit whose bar was dragged.
+
+    Args:
+        edit: as it is.
+        grip: where it was taken: "m" in the middle, "a" at its beginning, "b" at its end.
+        way: how far it was dragged [frames].
+        motion: of which it is an edit.
+    """
+    frame, spread = int(edit.settings["frame"]), float(edit.settings["spread"])
+    if grip == "m":
+        return int(np.clip(round(frame + way), 0, len(motion) - 1)), spread
+    wider = -way if grip == "a" else way
+    return frame, float(np.clip(spread + wider / motion.fps, NARROWEST, WIDEST))
+
+
+def _bars(edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], frames: int) -> tuple[str, float]:
+    """The bars as SVG, and how high they are together."""
+    scale, parts, y = WIDTH / max(frames - 1, 1), [], 0.0
+    for k in list(range(len(edits)))[-MOST:]:
+        edit, colour = edits[k], LINES[k % len(LINES)]
+        parts.append(f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>')
+        if len(edit.rows):
+            x, wide = scale * edit.rows[0], max(scale * (edit.rows[-1] - edit.rows[0]), 2.0)
+            edge = ' stroke="#222831" stroke-width="1.2"' if k == chosen else ""
+            centre = scale * int(edit.settings["frame"])
+            shape = f'y="{y}" height="{ROW - 2}"'
+            parts.append(
+                f'<g data-bar="{k}" data-centre="{centre:.1f}"><rect class="edit" data-key="{k}:m" x="{x:.1f}" {shape} '
+                f'width="{wide:.1f}" rx="2" fill="{colour}"{edge} style="cursor: grab"/>'
+                f'<rect data-key="{k}:a" x="{x - 2:.1f}" {shape} width="6" fill-opacity="0" style="cursor: ew-resize"/>'
+                f'<rect data-key="{k}:b" x="{x + wide - 4:.1f}" {shape} width="6" fill-opacity="0" '
+                f'style="cursor: ew-resize"/></g>'
+            )
+        name = plain(f"{k + 1} {edit.settings.get('part', '')}".replace("_", " "), 40)
+        parts.append(f'<text x="3" y="{y + ROW - 4.5}" fill="#222831" pointer-events="none">{name}</text>')
+        y += ROW
+    for part, on in sorted({(contact.part, contact.on) for contact in contacts}):
+        parts.append(f'<rect x="0" y="{y + 1}" width="{WIDTH}" height="{THIN - 2}" fill="{RAIL}"/>')
+        for contact in contacts:
+            if (contact.part, contact.on) == (part, on):
+                x, wide = scale * contact.first, max(scale * (contact.last - contact.first), 1.0)
+                parts.append(
+                    f'<rect class="contact" x="{x:.1f}" y="{y + 1}" width="{wide:.1f}" height="{THIN - 2}" '
+                    f'fill="{CONTACT}"><title>{plain(f"{part} on {on}".replace("_", " "), 60)}</title></rect>'
+                )
+        y += THIN
+    return "".join(parts), max(y, 4.0)

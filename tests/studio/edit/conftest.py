@@ -1,0 +1,62 @@
+"""The edit tab on a short walk, without a page and in one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from posable.body import figure, samples
+from posable.edit import MotionEditor
+from posable.studio import Studio
+from posable.studio.tabs.edit import EDITED, NONE, EditTab
+
+from ..window import Window, wait
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    body = figure()
+    editor = MotionEditor(samples.walk(body)[:30], body)
+    editor.edit(frame=10, part="left_hand", displacement=(0.0, 0.02, 0.0))  # compiles here, where nobody waits for it
+    editor.drag(frame=10, part="left_hand", displacement=(0.0, 0.02, 0.0))
+    with Studio(port=0, open_browser=False) as running:
+        running.session.clock.pause()
+        running.session.stage.shadows = False
+        yield running
+
+
+@pytest.fixture
+def tab(studio: Studio) -> Iterator[EditTab]:
+    """The tab on sixty frames of a walk that stand at frame 30, with the left hand in its handle."""
+    session = studio.session
+    tab = next(tab for tab in studio.tabs if isinstance(tab, EditTab))
+    session.open_sample("walk", keep=False)
+    session.replace(session.motion[:60], "Cut")
+    session.clock.pause()
+    session.clock.seek(30 / session.motion.fps)
+    tab.choose("left_hand")
+    tab.update(session.time)
+    wait(lambda: tab.editor is not None, "the weights to be fitted")
+    tab.update(session.time)
+    session.history.clear()
+    yield tab
+    with session.lock:
+        tab._onion.value, tab._weights.value, tab.pins.by_click.value = False, False, False
+        tab._shown.value, tab._contacts.value, tab._spread.value = EDITED, True, 0.5
+        tab.pins.clear()
+        tab.choose(NONE)
+        tab.update(session.time)
+
+
+@pytest.fixture(scope="module")
+def opened(browser, studio: Studio) -> Iterator[Window]:
+    window = Window(browser, studio)
+    window.page.get_by_role("tab", name="Edit").click()
+    yield window
+    window.context.close()
+
+
+@pytest.fixture
+def window(opened: Window, tab: EditTab) -> Iterator[Window]:
+    opened.dismiss()
+    yield opened
+    assert opened.errors == []

@@ -1,0 +1,209 @@
+"""The edit tab without a page: what is dragged is what the engine answers, and every step can be taken back."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from posable.compute import PosableError
+from posable.edit import MotionEditor
+from posable.formats import load
+from posable.skeleton import Motion, Pose, Skeleton
+from posable.studio import Session
+from posable.studio.pointer import Pointed
+from posable.studio.tabs.edit import NONE, ORIGINAL, EditTab
+
+from ..window import by, wait
+
+WAY = by(0.02, 0.1, 0.05)
+
+
+def hand(session: Session, motion: Motion, frame: int = 30) -> np.ndarray:
+    return session.body.skeleton.forward(motion[frame]).positions[session.body.index("left_hand")]
+
+
+def pull(tab: EditTab, session: Session, way: np.ndarray = WAY) -> None:
+    """Drag the handle in three messages, as a page sends them."""
+    start = np.array(session.gizmos["edit"].position)
+    for share, phase in ((0.4, "start"), (0.8, "update"), (1.0, "end")):
+        target = SimpleNamespace(position=start + share * way)
+        tab.handle._dragged(SimpleNamespace(target=target, phase=phase))
+        tab.update(session.time)
+
+
+def same(one: Motion, other: Motion) -> bool:
+    pairs = ((one.pose.rotations, other.pose.rotations), (one.pose.translation, other.pose.translation))
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def test_a_pulled_hand_becomes_an_edit_of_the_motion_that_can_be_undone_and_redone(tab: EditTab, session: Session):
+    before = session.motion
+    assert np.allclose(session.gizmos["edit"].position, hand(session, before) + session.active.place)
+    pull(tab, session)
+    assert session.history.undoable == "Pull the left hand" and len(tab.editor.edits) == 1
+    wanted = MotionEditor(before, session.body)
+    edit = wanted.edit(frame=30, part="left_hand", displacement=WAY, spread=0.5)
+    assert np.abs(session.motion.pose.rotations - wanted.motion.pose.rotations).max() < 1e-9
+    assert np.linalg.norm(hand(session, session.motion) - hand(session, before) - WAY) < edit.residual + 1e-6
+    after = session.motion
+    session.undo()
+    tab.update(session.time)
+    assert session.motion is before and tab.editor.edits == () and tab.editor.motion is before
+    session.redo()
+    tab.update(session.time)
+    assert session.motion is after and len(tab.editor.edits) == 1 and same(tab.editor.motion, after)
+
+
+def test_the_body_follows_while_the_handle_is_on_its_way(tab: EditTab, session: Session):
+    before = session.motion
+    tab.drag(np.array(session.gizmos["edit"].position) + WAY)
+    tab.update(session.time)
+    held = session.active.held
+    assert held is not None and session.motion is before and session.history.undoable is None
+    answer = tab.editor.drag(frame=30, part="left_hand", displacement=WAY)
+    assert np.allclose(held.rotations, answer.pose.rotations, atol=1e-9)
+    assert answer.status.name in tab._told_now.content
+    tab.drop()
+    tab.update(session.time)
+    assert session.active.held is None
+
+
+def test_a_click_on_the_handle_changes_nothing(tab: EditTab, session: Session):
+    before = session.motion
+    pull(tab, session, np.zeros(3))
+    assert session.motion is before and session.history.undoable is None
+
+
+def test_edits_are_moved_stretched_and_removed_one_by_one(tab: EditTab, session: Session):
+    original = session.motion
+    pull(tab, session)
+    pull(tab, session, by(0.0, 0.0, 0.05))
+    assert [edit.settings["frame"] for edit in tab.editor.edits] == [30, 30]
+    tab.list.choose(0)
+    tab.update(session.time)
+    tab.list._frame.value, tab.list._spread.value = 20, 0.2
+    tab.list.apply()
+    tab.update(session.time)
+    edit = tab.editor.edits[0]
+    assert (edit.settings["frame"], edit.settings["spread"]) == (20, 0.2) and edit.rows.max() <= 32
+    assert session.history.undoable == "Change edit 1" and same(session.motion, tab.editor.motion)
+    tab.remove(1)
+    tab.update(session.time)
+    assert len(tab.editor.edits) == 1 and np.array_equal(
+        session.motion.pose.rotations[40:], original.pose.rotations[40:]
+    )
+    for _ in range(2):
+        session.undo()
+    tab.update(session.time)
+    assert [e.settings["frame"] for e in tab.editor.edits] == [30, 30]
+    assert tab.bars._html.content.count('class="edit"') == 2
+    tab.editor.edits[0].remove()  # an edit that came back belongs to its editor again
+    assert len(tab.editor.edits) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "way", "wanted"), [("0:m", 100.0, (50, 0.5)), ("0:b", -50.0, None), ("0:m", 1.0, (30, 0.5))]
+)
+def test_a_bar_is_moved_by_its_middle_and_stretched_by_its_ends(tab: EditTab, session: Session, key, way, wanted):
+    pull(tab, session)
+    start = (150.0, 5.0)
+    tab.bars._pointed(Pointed(1, 1, False, key, start, (start[0] + way / 2, 5.0)))
+    assert session.history.undoable == "Pull the left hand", "nothing is changed before it is let go"
+    tab.bars._pointed(Pointed(1, 2, True, key, start, (start[0] + way, 5.0)))
+    settings = tab.editor.edits[0].settings
+    narrower = (30, 0.5 - 50.0 * 59 / 300 / session.motion.fps)
+    assert np.allclose((settings["frame"], settings["spread"]), wanted or narrower)
+    assert tab.list.index == 0
+    tab.bars._pointed(Pointed(2, 1, True, "7:m", start, (0.0, 0.0)))
+    tab.bars._pointed(Pointed(3, 1, True, None, start, (0.0, 0.0)))
+    assert np.allclose((settings["frame"], settings["spread"]), wanted or narrower)
+
+
+def test_pinned_parts_stay_and_are_toggled_by_clicks_on_the_body(tab: EditTab, session: Session):
+    body = session.body
+    tab.pins.by_click.value = True
+    head = session.active.frames(session.time).positions[body.index("head")]
+    assert tab.pins.clicked(head + by(0.0, 0.05, 3.0), by(0.0, 0.0, -1.0)) and tab.pins.parts == ("head",)
+    tab.update(session.time)
+    assert "head" in tab.pins.told.content
+    pull(tab, session, by(0.0, 0.04, 0.02))
+    answer = tab.editor.edits[0].answer
+    assert tab.editor.edits[0].settings["pins"] == ("head",) and float(answer.slid) < 1e-3
+    assert tab.pins.clicked(head + by(0.0, 0.05, 3.0), by(0.0, 0.0, -1.0)) and tab.pins.parts == ()
+
+
+def test_the_original_is_seen_through_or_instead(tab: EditTab, session: Session):
+    original = session.motion
+    pull(tab, session)
+    tab._onion.value = True
+    tab.update(session.time)
+    assert tab.skin in session.guests and tab.skin.ghost and tab.skin.motion is original
+    tab._shown.value = ORIGINAL
+    tab.update(session.time)
+    assert np.array_equal(session.pose.rotations, original.at(session.time).rotations)
+    assert not session.gizmos["edit"].visible
+    tab._onion.value, tab._shown.value = False, "edited"
+    tab.update(session.time)
+    assert session.guests == () and session.active.held is None and session.gizmos["edit"].visible
+
+
+def test_weights_and_contacts_are_marked_on_the_body(tab: EditTab, session: Session):
+    tab._weights.value = True
+    tab.update(session.time)
+    assert tab.marks._clouds["weights"].visible and session.stage.seen_through is session.active
+    ease = tab.marks.ease(tab.editor, 30)
+    assert np.nanmin(ease) == 0.0 and np.nanmax(ease) == 1.0
+    contact = tab.editor.contacts[0]
+    session.clock.seek(contact.first / session.motion.fps)
+    tab.update(session.time)
+    assert tab.marks._clouds["holds"].visible and 'class="contact"' in tab.bars._html.content
+    tab._weights.value = False
+    tab.update(session.time)
+    assert not tab.marks._clouds["weights"].visible and session.stage.seen_through is None
+
+
+def test_any_part_is_chosen_by_a_click(tab: EditTab, session: Session):
+    session.select(session.active, session.body.index("head"))
+    assert tab.part == "head"
+    with pytest.raises(PosableError, match="no part 'tail'"):
+        tab.choose("tail")
+
+
+@pytest.mark.parametrize("suffix", ["bvh", "npz", "glb"])
+def test_the_edited_motion_is_saved_and_comes_back(tab: EditTab, session: Session, tmp_path: Path, suffix: str):
+    pull(tab, session)
+    tab.files.save(str(tmp_path / f"edited.{suffix}"))
+    back = load(tmp_path / f"edited.{suffix}")
+    there = session.body.skeleton.forward(session.motion.pose).positions
+    here = back.skeleton.forward(back.pose).positions[:, [back.skeleton.index(n) for n in session.body.skeleton.names]]
+    assert np.abs(here - there).max() < 1e-4
+
+
+def test_an_edit_keeps_the_body_that_is_seen_and_the_camera(tab: EditTab, session: Session, monkeypatch):
+    monkeypatch.setattr(session.stage, "frame", lambda *_: pytest.fail("the camera was moved"))
+    looks = session.stage._looks[session.active]
+    pull(tab, session)
+    assert session.stage._looks[session.active] is looks
+    session.undo()
+    assert session.stage._looks[session.active] is looks and len(session.stage._looks) == 1
+
+
+def test_without_a_person_there_is_nothing_to_pull(tab: EditTab, session: Session):
+    chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
+    session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
+    tab.update(session.time)
+    assert tab.part is None and "person" in tab._told_now.content and not session.gizmos["edit"].visible
+    session.undo()
+
+
+def test_a_motion_that_cannot_be_edited_is_told_and_the_studio_goes_on(tab: EditTab, session: Session, monkeypatch):
+    def broken(*_, **__):
+        raise PosableError("this body has three heads")
+
+    monkeypatch.setattr("posable.studio.edit_job.MotionEditor", broken)
+    session.replace(session.motion[:50], "Cut")
+    tab.choose("left_hand")
+    tab.update(session.time)
+    wait(lambda: session.message is not None and "three heads" in session.message[1], "the error")
+    assert tab.part is None and str(tab._part.value) == NONE

@@ -1,0 +1,94 @@
+"""The edit tab in a page: a drag, an undo, a save, and the file read back."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from posable.formats import load
+from posable.studio import Session
+from posable.studio.tabs.edit import EditTab
+
+from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, settled, wait
+
+PICTURE = PICTURES / "studio-edit.png"
+
+
+def test_a_hand_is_pulled_undone_redone_and_saved_on_the_page(
+    window: Window, tab: EditTab, session: Session, tmp_path: Path
+):
+    page, body, before = window.page, session.body, session.motion
+    choose(window, "Pull", "right hand")
+    wait(lambda: tab.part == "right_hand", "the part")
+    wait(lambda: not session.stale(session.time) and "/world/gizmo/edit" in window.nodes(), "the handle")
+    settled(window)
+    start = np.array(session.gizmos["edit"].position)
+    drag_arrow(window, start + session.stage.offset, 0.12 * body.height)
+    wait(lambda: session.history.undoable == "Pull the right hand", "the drag to end")
+    joint, edited = body.index("right_hand"), session.motion
+    there, here = (body.skeleton.forward(motion[30]).positions[joint] for motion in (before, edited))
+    assert here[1] > there[1] + 0.02
+    page.locator("svg.edits rect.edit").wait_for()
+    if RENEW:
+        renew_picture(window, tab, session)
+    window.press("Undo")
+    wait(lambda: session.motion is before and tab.editor.edits == (), "the motion as it was")
+    page.locator("svg.edits rect.edit").wait_for(state="detached")
+    window.press("Redo")
+    wait(lambda: session.motion is edited, "the edit again")
+    page.get_by_text("Edited motion to a file").click()
+    field = window.field("Edited file").first
+    field.fill(str(tmp_path / "edited.npz"))
+    field.blur()
+    window.press("Save the edited motion")
+    wait((tmp_path / "edited.npz").exists, "the file")
+    back = load(tmp_path / "edited.npz")
+    assert np.allclose(back.pose.rotations, edited.pose.rotations, atol=1e-7)
+    page.get_by_text("Edited motion to a file").click()
+
+
+def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: EditTab, session: Session):
+    tab._spread.value = 0.2
+    tab.drag(np.array(session.gizmos["edit"].position) + by(0.0, 0.1, 0.0))
+    tab.drop()
+    bar = window.page.locator("svg.edits rect.edit")
+    bar.wait_for()
+    drag_bar(window, bar, 0.5, -0.25)
+    wait(lambda: session.history.undoable == "Change edit 1", "the bar to be moved")
+    frame, moved = tab.editor.edits[0].settings["frame"], session.motion
+    assert frame < 28 and tab.editor.edits[0].settings["spread"] == 0.2
+    wait(lambda: not session.stale(session.time), "the bar to be drawn")
+    window.page.wait_for_timeout(500)
+    drag_bar(window, bar, 1.0, 0.25)
+    wait(lambda: session.motion is not moved, "the bar to be stretched")
+    assert tab.editor.edits[0].settings["spread"] > 0.22 and tab.editor.edits[0].settings["frame"] == frame
+    window.press("Undo")
+    wait(lambda: tab.editor.edits[0].settings["spread"] == 0.2, "the bar as it was")
+
+
+def drag_bar(window: Window, bar, grip: float, way: float) -> None:
+    """Take a bar at a share of its length and drag it by a share of its length."""
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    y = box["y"] + box["height"] / 2
+    window.page.mouse.move(box["x"] + grip * box["width"], y)
+    window.page.mouse.down()
+    window.page.mouse.move(box["x"] + (grip + way) * box["width"], y, steps=4)
+    window.page.wait_for_timeout(300)
+    window.page.mouse.up()
+
+
+def renew_picture(window: Window, tab: EditTab, session: Session) -> None:
+    """The picture of docs/studio.md: a pulled hand, the original seen through, contacts and bars."""
+    from PIL import Image
+
+    tab._onion.value = True
+    session.changed("pose")
+    window.page.set_viewport_size({"width": 1280, "height": 800})
+    window.page.mouse.move(500, 30)
+    wait(lambda: tab.skin is not None and not session.stale(session.time), "the onion skin")
+    window.page.wait_for_timeout(5000)
+    Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
+    window.page.set_viewport_size(SIZE)
+    tab._onion.value = False
+    session.changed("pose")
