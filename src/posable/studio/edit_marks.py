@@ -76,13 +76,13 @@ class EditMarks:
         ease = self.ease(editor, frame) if weights else np.full(len(places), np.nan)
         known = np.flatnonzero(np.isfinite(ease))
         colours = np.outer(1.0 - ease[known], STIFF) + np.outer(ease[known], READY)
-        self._put("weights", places[known], colours, 0.05 * editor.body.height)
+        self._put("weights", places[known], colours, 0.03 * editor.body.height)
         held = {joint_of(editor.body, pin): PINNED for pin in pins}
         if contacts:
             for contact in editor.contacts:
                 if contact.first <= frame <= contact.last:
                     held.setdefault(joint_of(editor.body, contact.part), TOUCHES)
-        self._put("holds", places[list(held)], np.array(list(held.values())), 0.055 * editor.body.height)
+        self._put("holds", places[list(held)], np.array(list(held.values())), 0.034 * editor.body.height)
 
     def hide(self) -> None:
         """Show nothing."""
