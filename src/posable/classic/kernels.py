@@ -212,7 +212,7 @@ def solve_rows(n: int, problem: Problem, state: State, frames: Frames) -> None:
     """n tracks of equal length, one after the other in the rows; poses alone are tracks of one frame."""
     length = frames.targets.shape[0] // n
     for t in prange(n):
-        track = np.int64(t)  # a parallel loop counts without a sign
+        track = int(np.int64(t))  # a parallel loop counts without a sign
         for f in range(length):
             solve_row(track, track * length + f, f == 0, problem, state, frames)
 
