@@ -140,9 +140,17 @@ def by(x: float, y: float, z: float) -> np.ndarray:
 
 
 def choose(window: Window, label: str, option: str) -> None:
-    """Choose an option of the list beside a label."""
-    window.field(label).first.click()
-    window.page.get_by_role("option", name=option, exact=True).click()
+    """Choose an option of the list beside a label; a list that closes as its panel is drawn anew is opened again."""
+    from playwright.sync_api import TimeoutError as PageTimeout
+
+    for _ in range(6):
+        window.field(label).first.click()
+        try:
+            window.page.get_by_role("option", name=option, exact=True).click(timeout=10_000)
+            return
+        except PageTimeout:
+            window.page.keyboard.press("Escape")
+    pytest.fail(f"waited in vain for {option} of {label}")
 
 
 def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:

@@ -16,7 +16,11 @@ PICTURE = PICTURES / "studio-express.png"
 
 
 def at_rest(tab: ExpressTab, session: Session) -> None:
-    wait(lambda: "express" not in session.movers and tab.runners[0].answer is not None, "the chains to stand still")
+    def still() -> bool:
+        runners = tab.runners  # none while kernels compile
+        return "express" not in session.movers and bool(runners) and runners[0].answer is not None
+
+    wait(still, "the chains to stand still")
 
 
 def test_a_chain_is_chosen_posed_and_follows_the_dragged_target(window: Window, tab: ExpressTab, session: Session):
