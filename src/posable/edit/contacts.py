@@ -77,7 +77,8 @@ def _hand_contacts(clip: Clip) -> list[Contact]:
     pairs: dict[tuple[str, str], Bools] = {}
     for k, (a, b) in enumerate(looked_at.pairs):
         for hand, other in ((carriers[a], carriers[b]), (carriers[b], carriers[a])):
-            if hand in hands and other != hand and touching[:, k].any() and (other, hand) not in pairs:
+            wrist = (hand, hand.replace("hand", "lower_arm"))  # next to each other always, and no contact
+            if hand in hands and other not in wrist and touching[:, k].any() and (other, hand) not in pairs:
                 pairs[hand, other] = pairs.get((hand, other), np.zeros(len(clip), np.bool_)) | touching[:, k]
                 break
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
     from .editor import MotionEditor
 
 MOST_FACTOR = 10.0
-NEAR_CONTACT = (
-    0.2  # [s]: a foot on the ground so soon before or after a frame stays there too, or it would be torn away
-)
+NEAR_CONTACT = 0.2
+"""[s]: a foot on the ground so soon before or after a frame stays there too, or it would be torn away."""
 
 
-class Edit:
+class Edit(ABC):
     """Something done to a motion. `status` and `residual` tell how it went, `slid` how well contacts were kept."""
 
     status: Any = Status.REACHED
@@ -79,9 +79,9 @@ class Edit:
         self._mine()._drop(self)
         self._editor = None
 
+    @abstractmethod
     def apply(self, pose: Pose) -> Pose:
         """All frames with this edit on top."""
-        raise NotImplementedError
 
     def _check(self, settings: dict[str, Any]) -> None:
         check_spread(settings["spread"])

@@ -19,12 +19,12 @@ from ...edit import DragAnswer, Kept, MotionEditor
 from ...edit.parts import joint_of
 from ..controls import assign, show
 from ..edit_bars import EditBars
-from ..edit_files import EditFiles
 from ..edit_handle import EditHandle
 from ..edit_job import EditorJob
 from ..edit_list import EditList
 from ..edit_marks import EditMarks
 from ..edit_pins import EditPins, part_of, words
+from ..motion_file import MotionFile
 from ..session import Session
 from ..theme import plain
 from ..tracks import Track
@@ -92,7 +92,7 @@ class EditTab:
         for control in (self._shown, self._onion, self._weights, self._touching):
             control.on_update(again)
         self.pins = EditPins(session, lambda: self.part)
-        self.files = EditFiles(session)
+        self.files = MotionFile(session, "edited", lambda: session.motion)
         self.marks = EditMarks(session)
         self.handle = EditHandle(session, self.drag, self.drop)
         self._job = EditorJob(session, self._done)

@@ -21,7 +21,7 @@ from ...evaluate.measures import scored_joints
 from ...reconstruct import SequentialIK
 from ...skeleton import Motion, Pose
 from ..controls import assign, show
-from ..rebuild_files import RebuildFiles
+from ..motion_file import MotionFile
 from ..rebuild_job import Question, RebuildJob, Rebuilt
 from ..rebuild_limits import RebuildLimits
 from ..rebuild_plot import RebuildPlot
@@ -86,7 +86,10 @@ class RebuildTab:
             for slider in self._weights:
                 slider.on_update(again)
         self.limits = RebuildLimits(session)
-        self.files = RebuildFiles(session, self.keep, self._whole)
+        hint = "As a motion of the stage, beside the others"
+        kept = gui.add_button("Keep the rebuilt motion", icon=viser.Icon.MOVIE, hint=hint)
+        kept.on_click(session.guarded(lambda _: self.keep()))
+        self.files = MotionFile(session, "rebuilt", self._whole)
         self._job = RebuildJob(session, self._ready, self._done)
         self._leave = session.listen(self._told)
         self._track = session.active

@@ -1,4 +1,4 @@
-"""The rebuilt motion kept on the stage or in a file."""
+"""What a tab made of a motion, to a file."""
 
 from __future__ import annotations
 
@@ -13,28 +13,25 @@ from ..skeleton import Motion
 from .session import Session
 
 
-class RebuildFiles:
-    """Buttons of the panel, here.
+class MotionFile:
+    """Buttons of the panel, here, that save a motion by path or download it.
 
     Args:
-        session: whose panel and stage.
-        keep: puts the rebuilt motion on the stage.
-        motion: the rebuilt motion; raises while there is none.
+        session: whose panel.
+        made: what became of the motion, as the buttons say it: "edited".
+        motion: the motion to save, None for the session's active one; may raise while there is none.
     """
 
-    def __init__(self, session: Session, keep: Callable[[], None], motion: Callable[[], Motion]) -> None:
+    def __init__(self, session: Session, made: str, motion: Callable[[], Motion | None]) -> None:
         self._session, self._motion = session, motion
         gui = session.gui
-        hint = "As a motion of the stage, beside the others"
-        kept = gui.add_button("Keep the rebuilt motion", icon=viser.Icon.MOVIE, hint=hint)
-        kept.on_click(session.guarded(lambda _: keep()))
-        with gui.add_folder("Rebuilt motion to a file", expand_by_default=False):
+        with gui.add_folder(f"{made.capitalize()} motion to a file", expand_by_default=False):
             hint = f"The suffix says the format: {', '.join(suffixes(written=True))}"
-            self._file = gui.add_text("Rebuilt file", "rebuilt.bvh", hint=hint)
+            self._file = gui.add_text(f"{made.capitalize()} file", f"{made}.bvh", hint=hint)
             if session.paths:
-                save = gui.add_button("Save the rebuilt motion", icon=viser.Icon.DEVICE_FLOPPY)
+                save = gui.add_button(f"Save the {made} motion", icon=viser.Icon.DEVICE_FLOPPY)
                 save.on_click(session.guarded(lambda _: self.save(str(self._file.value))))
-            download = gui.add_button("Download the rebuilt motion", icon=viser.Icon.DOWNLOAD)
+            download = gui.add_button(f"Download the {made} motion", icon=viser.Icon.DOWNLOAD)
             download.on_click(session.guarded(self._download))
 
     def save(self, path: str) -> None:
