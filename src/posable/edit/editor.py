@@ -27,6 +27,8 @@ import numpy as np
 from ..body import Humanoid
 from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats, Ints
+from ..limb import LimbRange
+from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .answers import DragAnswer
 from .bounds import Bound, make_bounds
@@ -139,6 +141,22 @@ class MotionEditor:
         if self._contacts is not None:
             made.contacts = tuple(self._contacts)
         return made
+
+    @property
+    def limits(self) -> Bound | Iterable[Bound]:
+        """What joints may do, as for the constructor. Others hold for whatever is worked out from then on."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, limits: Bound | Iterable[Bound]) -> None:
+        known = limits if limits is None or isinstance(limits, str | Limits | LimbRange) else tuple(limits)
+        bounds = make_bounds(self.clip, known)
+        if "dragger" in vars(self):
+            contacts = self.dragger.contacts
+            self.dragger = self.dragger.bounded(bounds)
+            self.dragger.contacts = contacts
+        self._limits = known
+        self._dragged.clear()  # a drag under other limits does not go on
 
     @property
     def contacts(self) -> tuple[Contact, ...]:

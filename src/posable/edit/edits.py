@@ -12,7 +12,7 @@ import numpy as np
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.types import Floats, Ints
 from ..skeleton import Pose
-from .answers import REACHED_WITHIN, DragAnswer
+from .answers import REACHED_WITHIN, TURNED_WITHIN, DragAnswer
 from .dragging import Settings, one, world_turn
 from .parts import joint_of
 from .ranged import inside_ranges
@@ -115,6 +115,8 @@ class DragEdit(Edit):
 
     answer: DragAnswer
     """The drag at its frame, before contacts of the frames around were put right."""
+    turn_residual: float = 0.0
+    """[rad]: how far the part is from its orientation, where one was asked."""
 
     def _check(self, settings: dict[str, Any]) -> None:
         super()._check(settings)
@@ -150,10 +152,15 @@ class DragEdit(Edit):
             rows = rows[:0]
         changed = change.added(pose[rows], shares[rows])
         moved = self._repaired(pose, changed, rows, [part])
-        end = editor.body.skeleton.forward(moved[frame]).positions[joint]
-        away = np.linalg.norm(target[0] - end)
+        end = editor.body.skeleton.forward(moved[frame])
+        away = np.linalg.norm(target[0] - end.positions[joint])
         self.residual = float(away) if np.isfinite(away) else float(self.answer.residual)
-        judged = Status(int(self._judge(np.asarray(self.residual), int(self.answer.status))))
+        self.turn_residual = 0.0
+        if asked["orientation"] is not None:
+            left = world_turn(end.orientations[joint], asked["orientation"])
+            self.turn_residual = float(np.linalg.norm(left)) if np.isfinite(left).all() else np.inf
+        met = self.residual if self.turn_residual <= TURNED_WITHIN else np.inf  # a turn that is missed is a miss
+        judged = Status(int(self._judge(np.asarray(met), int(self.answer.status))))
         self.status = self.answer.status if self.answer.status is Status.INVALID else judged
         return moved
 

@@ -12,14 +12,17 @@ import numpy as np
 
 from ..edit import Contact, Edit
 from ..skeleton import Motion
+from .edit_changes import frame_of, frames_of, name_of
 from .lines import CURSOR_A_SECOND
 from .pointer import Pointed, PointerField, handlers, hidden
 from .session import Session
-from .theme import LINES, plain
+from .theme import plain
 
 WIDTH, ROW, THIN = 300.0, 13.0, 5.0
 """Of the drawing, of an edit's bar and of a contact's [pixels of the panel]."""
-CONTACT, RAIL = "#168c34", "#e3e7ea"
+CONTACT, RAIL, MARKED, INK = "#168c34", "#e3e7ea", "#7a3fb0", "#222831"
+BARS = ("#e7b48f", "#9fc3d4", "#bfd397", "#d2aecb", "#e0cc92", "#b3bbe0")
+"""Light enough that a dark name can be read on them."""
 MOST = 12
 """Bars that are drawn at most, the last ones."""
 NARROWEST, WIDEST = 0.05, 3.0
@@ -55,18 +58,24 @@ class EditBars:
         self._shown: tuple[str, float] = ("", -1.0)
 
     def draw(
-        self, edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], motion: Motion, time: float
+        self,
+        edits: Sequence[Edit],
+        chosen: int | None,
+        contacts: Sequence[Contact],
+        marks: Sequence[int],
+        motion: Motion,
+        time: float,
     ) -> None:
-        """Draw edits and contacts of a motion, and the cursor at a time [s]."""
+        """Draw edits and contacts of a motion, the frames of marks, and the cursor at a time [s]."""
         self._edits, self._motion = tuple(edits), motion
-        bars, high = _bars(edits, chosen, contacts, len(motion))
+        bars, high = _bars(edits, chosen, contacts, marks, len(motion))
         before, at = self._shown
         playing = self._session.clock.playing
         if bars == before and (time == at or (playing and abs(time - at) < 1.0 / CURSOR_A_SECOND)):
             return
         self._shown = (bars, time)
         x = WIDTH * min(time / max(motion.duration, 1e-6), 1.0)
-        now = f'<line class="now" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{high}" stroke="#222831" pointer-events="none"/>'
+        now = f'<line class="now" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{high}" stroke="{INK}" pointer-events="none"/>'
         self._html.content = hidden(MARK) + (
             f'<svg class="edits" role="img" aria-label="edits over time" viewBox="-2 -2 {WIDTH + 4} {high + 4}" '
             f'font-size="9" style="width: 100%; display: block; touch-action: none; user-select: none" '
@@ -105,33 +114,29 @@ def moved_bar(edit: Edit, grip: str, way: float, motion: Motion) -> tuple[int, f
         way: how far it was dragged [frames].
         motion: of which it is an edit.
     """
-    frame, spread = int(edit.settings["frame"]), float(edit.settings["spread"])
+    frame, spread = frame_of(edit), float(edit.settings["spread"])
     if grip == "m":
         return int(np.clip(round(frame + way), 0, len(motion) - 1)), spread
     wider = -way if grip == "a" else way
     return frame, float(np.clip(spread + wider / motion.fps, NARROWEST, WIDEST))
 
 
-def _bars(edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], frames: int) -> tuple[str, float]:
+def _bars(
+    edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], marks: Sequence[int], frames: int
+) -> tuple[str, float]:
     """The bars as SVG, and how high they are together."""
     scale, parts, y = WIDTH / max(frames - 1, 1), [], 0.0
     for k in list(range(len(edits)))[-MOST:]:
-        edit, colour = edits[k], LINES[k % len(LINES)]
+        parts.append(_bar(k, edits[k], y, scale, k == chosen))
+        y += ROW
+    if marks:
         parts.append(f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>')
-        if len(edit.rows):
-            x, wide = scale * edit.rows[0], max(scale * (edit.rows[-1] - edit.rows[0]), 2.0)
-            edge = ' stroke="#222831" stroke-width="1.2"' if k == chosen else ""
-            centre = scale * int(edit.settings["frame"])
-            shape = f'y="{y}" height="{ROW - 2}"'
+        for frame in marks:
+            x, middle = scale * frame, y + (ROW - 2) / 2
             parts.append(
-                f'<g data-bar="{k}" data-centre="{centre:.1f}"><rect class="edit" data-key="{k}:m" x="{x:.1f}" {shape} '
-                f'width="{wide:.1f}" rx="2" fill="{colour}"{edge} style="cursor: grab"/>'
-                f'<rect data-key="{k}:a" x="{x - 2:.1f}" {shape} width="6" fill-opacity="0" style="cursor: ew-resize"/>'
-                f'<rect data-key="{k}:b" x="{x + wide - 4:.1f}" {shape} width="6" fill-opacity="0" '
-                f'style="cursor: ew-resize"/></g>'
+                f'<path class="mark" d="M{x:.1f} {middle - 4.5}l4.5 4.5l-4.5 4.5l-4.5 -4.5z" fill="{MARKED}"/>'
             )
-        name = plain(f"{k + 1} {edit.settings.get('part', '')}".replace("_", " "), 40)
-        parts.append(f'<text x="3" y="{y + ROW - 4.5}" fill="#222831" pointer-events="none">{name}</text>')
+        parts.append(f'<text x="7" y="{y + ROW - 4.5}" fill="{INK}" pointer-events="none">marks to warp through</text>')
         y += ROW
     for part, on in sorted({(contact.part, contact.on) for contact in contacts}):
         parts.append(f'<rect x="0" y="{y + 1}" width="{WIDTH}" height="{THIN - 2}" fill="{RAIL}"/>')
@@ -144,3 +149,28 @@ def _bars(edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact]
                 )
         y += THIN
     return "".join(parts), max(y, 4.0)
+
+
+def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool) -> str:
+    """The bar of one edit: over the frames that it changes, with a notch where something was asked, and its name."""
+    parts = [f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>']
+    if len(edit.rows):
+        x, wide = scale * edit.rows[0], max(scale * (edit.rows[-1] - edit.rows[0]), 2.0)
+        edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else ""
+        asked = [scale * frame for frame in frames_of(edit)]
+        shape = f'y="{y}" height="{ROW - 2}"'
+        notches = "".join(
+            f'<rect x="{at - 0.7:.1f}" {shape} width="1.4" fill="#ffffff" fill-opacity="0.8"/>' for at in asked
+        )
+        parts.append(
+            f'<g data-bar="{k}" data-centre="{(min(asked) + max(asked)) / 2:.1f}">'
+            f'<rect class="edit" data-key="{k}:m" x="{x:.1f}" {shape} width="{wide:.1f}" rx="2" '
+            f'fill="{BARS[k % len(BARS)]}"{edge} style="cursor: grab"/>'
+            f'<g pointer-events="none">{notches}</g>'
+            f'<rect data-key="{k}:a" x="{x - 2:.1f}" {shape} width="6" fill-opacity="0" style="cursor: ew-resize"/>'
+            f'<rect data-key="{k}:b" x="{x + wide - 4:.1f}" {shape} width="6" fill-opacity="0" '
+            f'style="cursor: ew-resize"/></g>'
+        )
+    name = plain(f"{k + 1} {name_of(edit)}", 60)
+    parts.append(f'<text x="7" y="{y + ROW - 4.5}" fill="{INK}" pointer-events="none">{name}</text>')
+    return "".join(parts)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import viser
-
 from ..compute import PosableError
 from ..edit import Edit
+from ..edit.spreading import EASES
 from .controls import assign, show
 from .edit_bars import NARROWEST, WIDEST
+from .edit_changes import frame_of, name_of
 from .session import Session
 
 NOBODY = "(none)"
+CHANGE, REMOVE = "Change it", "Remove it"
 
 
 class EditList:
@@ -20,7 +21,7 @@ class EditList:
 
     Args:
         session: whose panel.
-        change: called with the edit's index, its new frame and half-width [s].
+        change: called with the edit's index, its new frame, half-width [s] and ease, None where it has none.
         remove: called with the edit's index.
         chosen: called when another one is chosen, by the user or since it went.
     """
@@ -28,13 +29,14 @@ class EditList:
     def __init__(
         self,
         session: Session,
-        change: Callable[[int, int, float], None],
+        change: Callable[[int, int, float, str | None], None],
         remove: Callable[[int], None],
         chosen: Callable[[], None],
     ) -> None:
         self._session, self._change, self._remove, self._chosen = session, change, remove, chosen
         self._names: tuple[str, ...] = ()
-        self._filled: tuple[int, int, float] | None = None  # what the sliders show, as the edit has it
+        self._eases = False  # whether the chosen one has an ease
+        self._filled: tuple[int, int, float, str] | None = None  # what the sliders show, as the edit has it
         gui = session.gui
         self._list = gui.add_dropdown("Edit", (NOBODY,), hint="Each can be moved, stretched and removed by itself")
         self._list.on_update(session.guarded(lambda _: chosen()))
@@ -42,11 +44,10 @@ class EditList:
         self._spread = gui.add_slider(
             "Half-width [s]", min=NARROWEST, max=WIDEST, step=0.05, initial_value=0.5, visible=False
         )
-        hint = "Moves and stretches the edit as the sliders say; the edits after it are worked out anew"
-        self._apply = gui.add_button("Change this edit", icon=viser.Icon.ARROWS_HORIZONTAL, hint=hint, visible=False)
-        self._apply.on_click(session.guarded(lambda _: self.apply()))
-        self._away = gui.add_button("Remove this edit", icon=viser.Icon.TRASH, visible=False)
-        self._away.on_click(session.guarded(lambda _: remove(self._sure())))
+        self._ease = gui.add_dropdown("Fades as", EASES, visible=False)
+        hint = "Moves and stretches the edit as the controls say; the edits after it are worked out anew"
+        self._buttons = gui.add_button_group("This edit", (CHANGE, REMOVE), hint=hint, visible=False)
+        self._buttons.on_click(session.guarded(lambda event: self.press(str(event.target.value))))
 
     @property
     def index(self) -> int | None:
@@ -62,10 +63,14 @@ class EditList:
             assign(self._list, self._names[index])
             self._chosen()
 
-    def apply(self) -> None:
-        """Change the chosen edit as the sliders say."""
+    def press(self, button: str) -> None:
+        """Do what a button says: `CHANGE` the chosen edit as the controls say, or `REMOVE` it."""
         with self._session.lock:
-            self._change(self._sure(), int(self._frame.value), float(self._spread.value))
+            if button == REMOVE:
+                self._remove(self._sure())
+                return
+            ease = str(self._ease.value) if self._eases else None
+            self._change(self._sure(), int(self._frame.value), float(self._spread.value), ease)
 
     def draw(self, edits: Sequence[Edit], frames: int) -> None:
         """Show the edits of a motion of so many frames."""
@@ -77,18 +82,22 @@ class EditList:
             kept = len(names) - 1 if len(names) > count else min(count if was is None else was, len(names) - 1)
             assign(self._list, names[kept] if names and (was is not None or len(names) > count) else NOBODY)
         index = self.index
-        for control in (self._frame, self._spread, self._apply, self._away):
+        self._eases = index is not None and "ease" in edits[index].settings
+        for control in (self._frame, self._spread, self._buttons):
             show(control, "visible", index is not None)
+        show(self._ease, "visible", self._eases)
         if index is None:
             self._filled = None
             return
         show(self._frame, "max", max(frames - 1, 1))
         settings = edits[index].settings
-        filled = (index, int(settings["frame"]), float(settings["spread"]))
+        filled = (index, frame_of(edits[index]), float(settings["spread"]), str(settings.get("ease", "")))
         if filled != self._filled:  # only then: the user's hand may be on the sliders
             self._filled = filled
             assign(self._frame, filled[1])
             assign(self._spread, min(max(filled[2], NARROWEST), WIDEST))
+            if self._eases:
+                assign(self._ease, filled[3])
 
     def _sure(self) -> int:
         if self.index is None:
@@ -97,5 +106,4 @@ class EditList:
 
 
 def _name(k: int, edit: Edit) -> str:
-    part = str(edit.settings.get("part", "")).replace("_", " ")
-    return f"{k + 1}: {part}, frame {edit.settings.get('frame')}"
+    return f"{k + 1}: {name_of(edit)}, frame {frame_of(edit)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import viser
@@ -11,12 +10,11 @@ import viser
 from ..compute import PosableError
 from ..compute.types import Floats
 from .controls import show
+from .edit_changes import words
+from .edit_parts import part_of
 from .session import CLICK_REACH, Session
 from .theme import plain
 from .tracks import nearest_joint
-
-if TYPE_CHECKING:
-    from ..body import Humanoid
 
 
 class EditPins:
@@ -83,13 +81,3 @@ class EditPins:
         if part is None:
             raise PosableError("no part is chosen; choose one under Pull")
         self.toggle(part)
-
-
-def part_of(body: Humanoid, joint: int) -> str:
-    """What a joint is called: its role, else its name."""
-    return next((role for role, known in body.roles.items() if known == joint), body.skeleton.names[joint])
-
-
-def words(part: str) -> str:
-    """A part's name for people."""
-    return part.replace("_", " ")

@@ -15,8 +15,9 @@ from ..compute.types import ArrayLike, Floats, Ints
 from ..express import Chain
 from ..formats.urdf import Shape
 from ..skeleton import Frames
-from .looks import MeshLook, Skin, colour_groups
+from .looks import MeshLook, colour_groups
 from .session import Session
+from .skin import Skin
 from .theme import Rgb
 
 AROUND = 20

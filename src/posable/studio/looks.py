@@ -11,17 +11,19 @@ some 60 µs however small it is, so a body is few nodes:
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import viser
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from .. import math as pm
 from ..collision import Volumes
 from ..compute.types import Floats, Ints
-from ..skeleton import Character, Frames, Pose, SkinnedMesh
+from ..skeleton import Character, Frames, Pose
+from .paint import Paint, PaintedMesh
+from .skin import Skin, inset
 from .theme import Rgb
 
 MOST_COLOURS = 10
@@ -37,6 +39,9 @@ class Look(Protocol):
     def show(self, visible: bool, opacity: float) -> None:
         """Show or hide; below 1 it is seen through."""
 
+    def paint(self, paint: Paint | None) -> None:
+        """Have the colours of a paint, or its own again."""
+
     def remove(self) -> None:
         """Take it off the stage."""
 
@@ -50,12 +55,24 @@ class MeshLook:
         skin: how the vertices follow.
         groups: a colour and the faces (T, 3) that have it, for each colour.
         start: where the joints are at first.
+        shadow: whether they cast one.
     """
 
-    def __init__(self, scene: viser.SceneApi, name: str, skin: Skin, groups: list[tuple[Rgb, Ints]], start: Frames):
-        self._skin = skin
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        name: str,
+        skin: Skin,
+        groups: list[tuple[Rgb, Ints]],
+        start: Frames,
+        shadow: bool = True,
+    ) -> None:
+        self._scene, self._name, self._skin = scene, name, skin
+        self._faces = np.concatenate([np.zeros((0, 3), np.int64), *(faces for _, faces in groups)])
         self._parts: list[tuple[viser.MeshHandle, Ints]] = []
-        posed = skin.posed(start)
+        self._painted: PaintedMesh | None = None
+        self._shown = (True, 1.0)
+        self._posed = posed = skin.posed(start)
         for k, (colour, faces) in enumerate(groups):
             kept = np.unique(faces)
             handle = scene.add_mesh_simple(
@@ -64,44 +81,82 @@ class MeshLook:
                 faces=np.searchsorted(kept, faces),
                 color=colour,
                 side=skin.side,
+                cast_shadow=shadow,
             )
             self._parts.append((handle, kept))
 
     def update(self, frames: Frames) -> None:
         """Pose the vertices and send them."""
-        posed = self._skin.posed(frames)
+        self._posed = posed = self._skin.posed(frames)
+        if self._painted is not None:
+            self._painted.update(posed)
+            return
         for handle, kept in self._parts:
             handle.vertices = posed[kept]
 
     def show(self, visible: bool, opacity: float) -> None:
         """Show or hide."""
+        self._shown = (visible, opacity)
         for handle, _ in self._parts:
-            handle.visible = visible
+            handle.visible = visible and self._painted is None
             handle.opacity = None if opacity >= 1.0 else opacity
+        if self._painted is not None:
+            self._painted.show(visible, opacity)
+
+    def paint(self, paint: Paint | None) -> None:
+        """Wear the colours of a paint: triangles by the joints that carry them."""
+        if paint is not None and self._painted is None:
+            shares, name = self._skin.shares(len(paint.carriers)), self._name
+            self._painted = PaintedMesh(
+                self._scene, name, shares, self._faces, self._posed, paint.carriers, self._skin.side
+            )
+            self.show(*self._shown)
+        elif paint is None and self._painted is not None:
+            self._painted.remove()
+            self._painted = None
+            for handle, kept in self._parts:
+                handle.vertices = self._posed[kept]
+            self.show(*self._shown)
+        if paint is not None and self._painted is not None:
+            self._painted.colour(paint)
 
     def remove(self) -> None:
         """Take the meshes away."""
         for handle, _ in self._parts:
             handle.remove()
+        if self._painted is not None:
+            self._painted.remove()
 
 
-def volume_look(scene: viser.SceneApi, name: str, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...]) -> MeshLook:
-    """The volumes of a body, each rigid with its joint, in the colours of their tones."""
+def volume_look(
+    scene: viser.SceneApi, name: str, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...], depth: float = 0.0
+) -> MeshLook:
+    """The volumes of a body, carried by their joints, in the colours of their tones; a ghost is `depth` [m] thinner."""
     meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
+    if depth:  # but no finger turned inside out
+        thin = np.minimum(depth, 0.4 * volumes.radii[:, :2].min(axis=1))
+        meshes = [(inset(vertices, faces, float(d)), faces) for (vertices, faces), d in zip(meshes, thin)]
     counts = np.array([len(vertices) for vertices, _ in meshes])
     first = np.cumsum(counts) - counts
-    joints = np.repeat(volumes.joints, counts)[:, None]
-    skin = Skin(np.concatenate([v for v, _ in meshes]), joints, np.ones(joints.shape), len(start.skeleton))
+    skin = Skin.of_volumes(np.concatenate([v for v, _ in meshes]), np.repeat(volumes.joints, counts), start.skeleton)
     groups = []
     for tone in np.unique(volumes.tones):
         faces = [meshes[k][1] + first[k] for k in np.flatnonzero(volumes.tones == tone)]
         groups.append((tones[min(int(tone), len(tones) - 1)], np.concatenate(faces)))
-    return MeshLook(scene, name, skin, groups, start)
+    return MeshLook(scene, name, skin, groups, start, shadow=not depth)
 
 
-def character_look(scene: viser.SceneApi, name: str, character: Character, start: Frames, plain: Rgb) -> MeshLook:
-    """The skinned meshes of a character in its own colours, gathered into a few; `plain` where it has none."""
+def character_look(
+    scene: viser.SceneApi, name: str, character: Character, start: Frames, plain: Rgb, depth: float = 0.0
+) -> MeshLook:
+    """The skinned meshes of a character in its own colours, gathered into a few; `plain` where it has none.
+
+    With a `depth` [m] it is a ghost: so much thinner, and all of it plain.
+    """
     meshes = character.meshes
+    if depth:
+        thin = [inset(mesh.vertices, np.asarray(mesh.faces, dtype=np.int64), depth) for mesh in meshes]
+        meshes = tuple(replace(mesh, vertices=v, colours=mesh.colours[:0]) for mesh, v in zip(meshes, thin))
     faces, colours, first = [], [], 0
     for mesh in meshes:
         faces.append(np.asarray(mesh.faces, dtype=np.int64) + first)
@@ -109,7 +164,7 @@ def character_look(scene: viser.SceneApi, name: str, character: Character, start
         colours.append(np.broadcast_to(np.asarray(given, dtype=np.float64), (len(mesh.faces), 3)))
         first += len(mesh.vertices)
     groups = colour_groups(np.concatenate(faces), np.concatenate(colours))
-    return MeshLook(scene, name, Skin.of_meshes(meshes), groups, start)
+    return MeshLook(scene, name, Skin.of_meshes(meshes), groups, start, shadow=not depth)
 
 
 class BoneLook:
@@ -117,6 +172,7 @@ class BoneLook:
 
     def __init__(self, scene: viser.SceneApi, name: str, start: Frames, moves: bool, tones: tuple[Rgb, ...]):
         skeleton = start.skeleton
+        self._tones = tones
         self._moves = moves  # a file that moves joints changes the bones' lengths
         self._tip = np.flatnonzero(skeleton.parents >= 0)
         self._tail = np.concatenate([skeleton.parents[self._tip], skeleton.end_parents])
@@ -155,6 +211,15 @@ class BoneLook:
         """Show or hide; bones are never seen through."""
         self._bones.visible = self._balls.visible = visible
 
+    def paint(self, paint: Paint | None) -> None:
+        """Wear the colours of a paint: a bone that of the joint which turns it."""
+        joints = None if paint is None else paint.of_joints
+        bones = np.array(self._tones[2], np.uint8) if joints is None else joints[self._tail]
+        balls = np.array(self._tones[1], np.uint8) if joints is None else joints
+        for handle, colours in ((self._bones, bones), (self._balls, balls)):
+            if not np.array_equal(handle.batched_colors, colours):
+                handle.batched_colors = colours
+
     def remove(self) -> None:
         """Take them away."""
         self._bones.remove()
@@ -182,61 +247,6 @@ def volumes_of(body: object) -> Volumes | None:
 def moves_joints(pose: Pose) -> bool:
     """Whether a motion changes the lengths of bones."""
     return pose.offsets is not None and bool(np.ptp(pose.offsets[:, 1:], axis=0).max(initial=0.0) > 1e-6)
-
-
-class Skin:
-    """Linear blend skinning as one sparse product.
-
-    A vertex is the sum over its joints of `weight * (R v + t)`, which is linear in the joints' matrices: a sparse
-    matrix with rows `weight * (v, 1)`, made once, times the matrices stacked on each other.
-
-    Args:
-        vertices: (V, 3) [m], in the frames of their joints.
-        joints: (V, K) columns of the stacked matrices; K joints a vertex.
-        weights: (V, K) their shares.
-        count: how many matrices are stacked.
-    """
-
-    side: Literal["front", "double"] = "front"
-
-    def __init__(self, vertices: Floats, joints: Ints, weights: Floats, count: int) -> None:
-        total = len(joints)
-        spread = np.concatenate([vertices, np.ones((total, 1))], axis=1)
-        values = weights[:, :, None] * spread[:, None, :]
-        columns = 4 * joints[:, :, None].astype(np.int64) + np.arange(4)
-        rows = np.broadcast_to(np.arange(total)[:, None, None], columns.shape)
-        self._blend = csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(total, 4 * count))
-        self._blend.eliminate_zeros()
-        self._binds: list[tuple[Floats, Floats]] = []
-
-    @classmethod
-    def of_meshes(cls, meshes: tuple[SkinnedMesh, ...]) -> Skin:
-        """All meshes of a character as one; meshes that were bound in one pose share its matrices."""
-        binds: list[tuple[Floats, Floats]] = []
-        joints, widest = [], max(mesh.joints.shape[1] for mesh in meshes)
-        for mesh in meshes:
-            bind = (mesh.bind_positions, mesh.bind_orientations)
-            alike = [k for k, known in enumerate(binds) if all(np.array_equal(a, b) for a, b in zip(known, bind))]
-            if not alike:
-                binds.append(bind)
-            at = (alike or [len(binds) - 1])[0] * len(bind[0])
-            joints.append(np.pad(mesh.joints + at, ((0, 0), (0, widest - mesh.joints.shape[1]))))
-        weights = [np.pad(mesh.weights, ((0, 0), (0, widest - mesh.weights.shape[1]))) for mesh in meshes]
-        vertices = np.concatenate([mesh.vertices for mesh in meshes])
-        skin = cls(vertices, np.concatenate(joints), np.concatenate(weights), sum(len(bind[0]) for bind in binds))
-        skin._binds = binds
-        skin.side = "double"  # files are careless about which side of a face is outside
-        return skin
-
-    def posed(self, frames: Frames) -> NDArray[np.float32]:
-        """(V, 3) [m]: the vertices where the joints of one pose carry them."""
-        stacked = []
-        for place, turned in self._binds or [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]:
-            turn = pm.multiply(frames.orientations, pm.conjugate(turned))
-            shift = frames.positions - pm.rotate(turn, place)
-            stacked.append(np.concatenate([pm.to_matrix(turn).swapaxes(-1, -2), shift[:, None]], axis=1))
-        posed: Floats = self._blend @ np.concatenate(stacked).reshape(-1, 3)
-        return posed.astype(np.float32)
 
 
 def colour_groups(faces: Ints, colours: Floats) -> list[tuple[Rgb, Ints]]:

@@ -15,6 +15,7 @@ from ..compute.types import Floats
 from ..skeleton import Frames
 from . import theme
 from .looks import BoneLook, Look, character_look, moves_joints, volume_look, volumes_of
+from .paint import Paint
 from .tracks import Track
 
 LOOKS = ("body", "bones", "both")
@@ -29,6 +30,8 @@ TILE = 2.0
 """After so many metres the ground repeats."""
 GHOST = 0.45
 """Opacity of a body that is seen through: with its bones, or over another body."""
+THINNER = 0.0025
+"""So much of its height a ghost is thinner all around: where a body stands in its place, it is inside and not seen."""
 
 
 class Stage:
@@ -38,6 +41,7 @@ class Stage:
         self._server = server
         self._scene = server.scene
         self._looks: dict[Track, tuple[list[Look], list[Look]]] = {}  # body, bones
+        self._paints: dict[Track, Paint] = {}
         self._names = 0
         self.look = "body"
         self.arrangement = "beside"
@@ -54,29 +58,43 @@ class Stage:
     def show(self, tracks: tuple[Track, ...]) -> None:
         """Put these tracks on the stage, in this order, and take the others off."""
         for gone in [track for track in self._looks if track not in tracks]:
+            self._paints.pop(gone, None)
             body, bones = self._looks.pop(gone)
             for look in (*body, *bones):
                 look.remove()
-        for place, track in enumerate(tracks):
-            track.hue = place
+        solid = [track for track in tracks if not track.ghost]
+        for track in tracks:  # ghosts are alike
+            track.hue = len(solid) if track.ghost else solid.index(track)
         self._arrange(tracks)
         for track in tracks:
             if track not in self._looks:
                 self._looks[track] = self._make(track)
         self.apply_look(tracks)
 
+    def paint(self, track: Track, paint: Paint | None) -> None:
+        """Have a track on the stage wear the colours of a paint, or its own again."""
+        if track in self._looks and (paint is not None or track in self._paints):
+            for look in (*self._looks[track][0], *self._looks[track][1]):
+                look.paint(paint)
+            if paint is None:
+                self._paints.pop(track, None)
+            else:
+                self._paints[track] = paint
+
     def hand_over(self, old: Track, new: Track) -> None:
         """Have a track wear what another wore: the same body with another motion."""
         alike = old.skeleton is new.skeleton and old.body is new.body
         if old in self._looks and alike and moves_joints(old.motion.pose) == moves_joints(new.motion.pose):
             self._looks[new] = self._looks.pop(old)
+            if old in self._paints:
+                self._paints[new] = self._paints.pop(old)
 
     def apply_look(self, tracks: tuple[Track, ...]) -> None:
         """Show the bodies, the bones or both; one body over another is seen through."""
         for place, track in enumerate(tracks):
             body, bones = self._looks[track]
             covered = track.ghost or (place > 0 and self.arrangement == "over" and not track.guest)
-            opacity = GHOST if covered or self.look == "both" or track is self.seen_through else 1.0
+            opacity = GHOST * track.faint if covered or self.look == "both" or track is self.seen_through else 1.0
             for look in body:
                 look.show(self.look != "bones" and self.alone is None, opacity)
             for look in bones:
@@ -155,12 +173,13 @@ class Stage:
         self._names += 1
         name = f"/body{self._names}"
         start, tones = track.frames(0.0), theme.tones(track.hue)
+        depth = THINNER * float(np.ptp(track.box[:, 1])) if track.ghost else 0.0
         body: list[Look] = []
         character, volumes = track.skeleton.character, volumes_of(track.body)
         if character is not None and character.meshes and not (track.plain and volumes is not None):
-            body.append(character_look(self._scene, name, character, start, tones[0]))
+            body.append(character_look(self._scene, name, character, start, tones[0], depth))
         elif volumes is not None:
-            body.append(volume_look(self._scene, name, volumes, start, tones))
+            body.append(volume_look(self._scene, name, volumes, start, tones, depth))
         return body, [BoneLook(self._scene, name, start, moves_joints(track.motion.pose), tones)]
 
     def _arrange(self, tracks: tuple[Track, ...]) -> None:

@@ -32,6 +32,7 @@ class Track:
         held: a pose that a tab shows in place of the motion's, or None.
         guest: whether it is a tab's own, which says itself where it stands.
         ghost: whether it is seen through, wherever it stands.
+        faint: how much of a body that is seen through is seen, 1 as usual.
         plain: whether it is drawn as its volumes, also where it has meshes.
     """
 
@@ -43,6 +44,7 @@ class Track:
     held: Pose | None = None
     guest: bool = False
     ghost: bool = False
+    faint: float = 1.0
     plain: bool = False
 
     @property

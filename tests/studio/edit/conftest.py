@@ -7,7 +7,9 @@ import pytest
 from posable.body import figure, samples
 from posable.edit import MotionEditor
 from posable.studio import Studio
-from posable.studio.tabs.edit import EDITED, NONE, EditTab
+from posable.studio.edit_options import OF_CLIP
+from posable.studio.edit_view import EDITED
+from posable.studio.tabs.edit import NONE, EditTab
 
 from ..window import Window, wait
 
@@ -40,8 +42,11 @@ def tab(studio: Studio) -> Iterator[EditTab]:
     session.history.clear()
     yield tab
     with session.lock:
-        tab._onion.value, tab._weights.value, tab.pins.by_click.value = False, False, False
-        tab._shown.value, tab._contacts.value, tab._spread.value = EDITED, True, 0.5
+        view, options = tab.view, tab.options
+        view.shown.value, view.onion.value, view.weights.value, view.around.value = EDITED, False, False, 0
+        options.turn.value, options.contacts.value, options.spread.value = False, True, 0.5
+        options.limits.value, options.mode.value, options.ease.value = OF_CLIP, "frozen", "cosine"
+        tab.warp.marking.value, tab.pins.by_click.value = False, False
         tab.pins.clear()
         tab.choose(NONE)
         tab.update(session.time)

@@ -11,8 +11,10 @@ from posable.edit import MotionEditor
 from posable.formats import load
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
+from posable.studio.edit_list import CHANGE
+from posable.studio.edit_view import ORIGINAL
 from posable.studio.pointer import Pointed
-from posable.studio.tabs.edit import NONE, ORIGINAL, EditTab
+from posable.studio.tabs.edit import NONE, EditTab
 
 from ..window import by, wait
 
@@ -27,7 +29,7 @@ def pull(tab: EditTab, session: Session, way: np.ndarray = WAY) -> None:
     """Drag the handle in three messages, as a page sends them."""
     start = np.array(session.gizmos["edit"].position)
     for share, phase in ((0.4, "start"), (0.8, "update"), (1.0, "end")):
-        target = SimpleNamespace(position=start + share * way)
+        target = SimpleNamespace(position=start + share * way, wxyz=(1.0, 0.0, 0.0, 0.0), disable_rotations=True)
         tab.handle._dragged(SimpleNamespace(target=target, phase=phase))
         tab.update(session.time)
 
@@ -83,7 +85,7 @@ def test_edits_are_moved_stretched_and_removed_one_by_one(tab: EditTab, session:
     tab.list.choose(0)
     tab.update(session.time)
     tab.list._frame.value, tab.list._spread.value = 20, 0.2
-    tab.list.apply()
+    tab.list.press(CHANGE)
     tab.update(session.time)
     edit = tab.editor.edits[0]
     assert (edit.settings["frame"], edit.settings["spread"]) == (20, 0.2) and edit.rows.max() <= 32
@@ -136,31 +138,17 @@ def test_pinned_parts_stay_and_are_toggled_by_clicks_on_the_body(tab: EditTab, s
 def test_the_original_is_seen_through_or_instead(tab: EditTab, session: Session):
     original = session.motion
     pull(tab, session)
-    tab._onion.value = True
+    tab.view.onion.value = True
     tab.update(session.time)
-    assert tab.skin in session.guests and tab.skin.ghost and tab.skin.motion is original
-    tab._shown.value = ORIGINAL
+    assert tab.view.ghosts.skins[0] in session.guests and tab.view.ghosts.skins[0].ghost
+    assert tab.view.ghosts.skins[0].motion is original
+    tab.view.shown.value = ORIGINAL
     tab.update(session.time)
     assert np.array_equal(session.pose.rotations, original.at(session.time).rotations)
     assert not session.gizmos["edit"].visible
-    tab._onion.value, tab._shown.value = False, "edited"
+    tab.view.onion.value, tab.view.shown.value = False, "edited"
     tab.update(session.time)
     assert session.guests == () and session.active.held is None and session.gizmos["edit"].visible
-
-
-def test_weights_and_contacts_are_marked_on_the_body(tab: EditTab, session: Session):
-    tab._weights.value = True
-    tab.update(session.time)
-    assert tab.marks._clouds["weights"].visible and session.stage.seen_through is session.active
-    ease = tab.marks.ease(tab.editor, 30)
-    assert np.nanmin(ease) == 0.0 and np.nanmax(ease) == 1.0
-    contact = tab.editor.contacts[0]
-    session.clock.seek(contact.first / session.motion.fps)
-    tab.update(session.time)
-    assert tab.marks._clouds["holds"].visible and 'class="contact"' in tab.bars._html.content
-    tab._weights.value = False
-    tab.update(session.time)
-    assert not tab.marks._clouds["weights"].visible and session.stage.seen_through is None
 
 
 def test_any_part_is_chosen_by_a_click(tab: EditTab, session: Session):
@@ -206,4 +194,4 @@ def test_a_motion_that_cannot_be_edited_is_told_and_the_studio_goes_on(tab: Edit
     tab.choose("left_hand")
     tab.update(session.time)
     wait(lambda: session.message is not None and "three heads" in session.message[1], "the error")
-    assert tab.part is None and str(tab._part.value) == NONE
+    assert tab.part is None and str(tab.parts.list.value) == NONE

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+import posable.math as pm
 from posable.formats import load
 from posable.studio import Session
 from posable.studio.tabs.edit import EditTab
 
-from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, settled, wait
+from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, drag_ring, settled, wait
 
 PICTURE = PICTURES / "studio-edit.png"
 
@@ -47,8 +48,42 @@ def test_a_hand_is_pulled_undone_redone_and_saved_on_the_page(
     page.get_by_text("Edited motion to a file").click()
 
 
+def test_a_hand_is_turned_by_a_ring_and_warped_through_marks_on_the_page(
+    window: Window, tab: EditTab, session: Session
+):
+    body, before = session.body, session.motion
+    window.field("Turn it too").check()
+    wait(lambda: not session.gizmos["edit"].disable_rotations and not session.stale(session.time), "the rings")
+    settled(window)
+    at = np.array(session.gizmos["edit"].position) + session.stage.offset
+    drag_ring(window, at, np.array([1.0, 0.0, 0.0, 0.0]), 0.16 * body.height, 2)
+    wait(lambda: session.history.undoable == "Pull and turn the left hand", "the turn to end")
+    joint = body.index("left_hand")
+    was, now = (body.skeleton.forward(motion[30]) for motion in (before, session.motion))
+    assert pm.angle(was.orientations[joint], now.orientations[joint]) > 0.1
+    assert np.linalg.norm(was.positions[joint] - now.positions[joint]) < 2e-3
+    turned = session.motion
+    window.page.get_by_text("Warp through several places").click()
+    window.field("Pulls leave marks").check()
+    for frame in (20, 40):
+        session.clock.seek(frame / turned.fps)
+        wait(lambda: not session.stale(session.time), "the frame")
+        settled(window)
+        at = np.array(session.gizmos["edit"].position) + session.stage.offset
+        drag_arrow(window, at, 0.12 * body.height)
+        wait(lambda frame=frame: tab.warp.parts_at(frame) == ("left_hand",), "the mark")
+    assert session.motion is turned
+    window.press("Warp through the marks")
+    wait(lambda: session.history.undoable == "Warp through 2 places", "the warp")
+    for mark_frame in (20, 40):
+        was, now = (body.skeleton.forward(motion[mark_frame]).positions[joint] for motion in (turned, session.motion))
+        assert now[1] > was[1] + 0.02
+    window.page.locator("svg.edits rect.edit").nth(1).wait_for()
+    window.page.get_by_text("Warp through several places").click()
+
+
 def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: EditTab, session: Session):
-    tab._spread.value = 0.2
+    tab.options.spread.value = 0.2
     tab.drag(np.array(session.gizmos["edit"].position) + by(0.0, 0.1, 0.0))
     tab.drop()
     bar = window.page.locator("svg.edits rect.edit")
@@ -82,13 +117,13 @@ def renew_picture(window: Window, tab: EditTab, session: Session) -> None:
     """The picture of docs/studio.md: a pulled hand, the original seen through, contacts and bars."""
     from PIL import Image
 
-    tab._onion.value = True
+    tab.view.onion.value = True
     session.changed("pose")
     window.page.set_viewport_size({"width": 1280, "height": 800})
     window.page.mouse.move(500, 30)
-    wait(lambda: tab.skin is not None and not session.stale(session.time), "the onion skin")
+    wait(lambda: tab.view.ghosts.skins and not session.stale(session.time), "the onion skin")
     window.page.wait_for_timeout(5000)
     Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
     window.page.set_viewport_size(SIZE)
-    tab._onion.value = False
+    tab.view.onion.value = False
     session.changed("pose")

@@ -9,7 +9,8 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
 from posable.studio import Session
-from posable.studio.looks import MOST_COLOURS, Skin, _corners, colour_groups, volume_look
+from posable.studio.looks import MOST_COLOURS, _corners, colour_groups, volume_look
+from posable.studio.skin import Skin
 from posable.studio.tracks import Track, nearest_joint, track_of
 
 from .conftest import chain_motion

@@ -1,0 +1,81 @@
+"""The editor of each motion, and the edits that each track on the stage has.
+
+Each state of a motion is a track: undo and redo put one on the stage again, and its edits with it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..compute import PosableError
+from ..edit import Kept, MotionEditor
+from .edit_job import EditorJob
+from .session import Session
+from .tracks import Track
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+
+
+class EditStates:
+    """Makes editors in the background, once a motion.
+
+    Args:
+        session: whose active track is edited.
+        failed: called with a sentence where a motion cannot be edited.
+    """
+
+    def __init__(self, session: Session, failed: Callable[[str], None]) -> None:
+        self._session, self._failed = session, failed
+        self._states: weakref.WeakKeyDictionary[Track, tuple[MotionEditor, Kept]] = weakref.WeakKeyDictionary()
+        self._asked: Track | None = None
+        self.job = EditorJob(session, self._done)
+
+    @property
+    def editor(self) -> MotionEditor | None:
+        """The editor of the active motion; None until it is ready."""
+        track = self._session.active
+        found = None if track is None else self._states.get(track)
+        return None if found is None else found[0]
+
+    def sure(self) -> MotionEditor:
+        """The editor; raises while there is none."""
+        editor = self.editor
+        if editor is None:
+            raise PosableError("there are no edits yet; choose a part and drag its handle")
+        return editor
+
+    def ask(self, track: Track, body: Humanoid) -> None:
+        """Have an editor made, where it was not asked for yet."""
+        if self._asked is not track:
+            self._asked = track
+            self.job.ask(track, body)
+
+    def keep(self, label: str) -> None:
+        """Have the editor's motion on the stage, as a step that can be undone."""
+        editor = self.sure()
+        self._session.replace(editor.motion, label)
+        track = self._session.active
+        if track is not None:
+            self._states[track] = (editor, editor.kept)
+
+    def recall(self, track: Track | None) -> None:
+        """Have the edits that a track had when it was last on the stage."""
+        if track is not None and (found := self._states.get(track)) is not None:
+            found[0].restore(found[1])
+
+    def close(self) -> None:
+        """Wait for what is under way."""
+        self.job.close()
+
+    def _done(self, track: Track, answer: MotionEditor | Exception) -> None:
+        """Called by the worker."""
+        with self._session.lock:
+            if isinstance(answer, Exception):
+                self._asked = None
+                self._failed(f"This motion cannot be edited: {answer}")
+                return
+            self._states[track] = (answer, answer.kept)
+            self._session.changed("pose")

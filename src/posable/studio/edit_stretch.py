@@ -1,0 +1,60 @@
+"""A bone that is longer or shorter for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import viser
+
+from ..compute import PosableError
+from .controls import assign, show
+from .edit_changes import words
+from .edit_states import EditStates
+from .session import Session
+from .theme import plain
+
+
+class EditStretch:
+    """A folder of the panel, here.
+
+    Args:
+        session: whose panel.
+        states: the editors of the motions.
+        here: the part that is chosen and the frame that is shown; None while there is nothing to stretch.
+        settings: how the edit fades, as `MotionEditor.stretch` takes it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        states: EditStates,
+        here: Callable[[], tuple[str, int] | None],
+        settings: Callable[[], dict[str, object]],
+    ) -> None:
+        self._session, self._states, self._here, self._settings = session, states, here, settings
+        gui = session.gui
+        with gui.add_folder("Stretch a bone", expand_by_default=False):
+            self._told = gui.add_markdown("")
+            hint = "So many times as long at this frame, fading before and after"
+            self.factor = gui.add_slider("Times as long", min=0.5, max=2.0, step=0.05, initial_value=1.2, hint=hint)
+            hint = "An edit that can be moved, stretched in time and removed like the others"
+            button = gui.add_button("Stretch this bone", icon=viser.Icon.ARROWS_DIAGONAL, hint=hint)
+            button.on_click(session.guarded(lambda _: self.stretch()))
+
+    def stretch(self, factor: float | None = None) -> None:
+        """Have the bone that ends in the chosen part so many times as long at this frame. Can be undone."""
+        with self._session.lock:
+            here, editor = self._here(), self._states.sure()
+            if here is None:
+                raise PosableError("no part is chosen; choose one under Pull")
+            if factor is not None:
+                assign(self.factor, factor)
+            part, frame = here
+            editor.stretch({part: float(self.factor.value)}, frame=frame, **self._settings())  # type: ignore[arg-type]
+            self._states.keep(f"Stretch the bone to the {words(part)}")
+
+    def draw(self) -> None:
+        """Tell which bone it is."""
+        here = self._here()
+        told = "Choose a part above." if here is None else f"The bone that ends in the {plain(words(here[0]), 60)}."
+        show(self._told, "content", told)

@@ -1,0 +1,184 @@
+"""What the edit tab shows: the weights as colours of the body, ghosts of the original, rings around what touches."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from posable.body import figure
+from posable.skeleton import Pose
+from posable.studio import Session
+from posable.studio.edit_marks import SCALE, carriers
+from posable.studio.edit_view import BESIDE, EDITED, ORIGINAL
+from posable.studio.looks import BoneLook
+from posable.studio.paint import STEPS, Paint, carried_groups
+from posable.studio.skin import Skin, inset
+from posable.studio.tabs.edit import EditTab
+
+from ..window import by
+
+
+def pull(tab: EditTab, session: Session) -> None:
+    tab.drag(np.array(session.gizmos["edit"].position) + by(0.02, 0.1, 0.05))
+    tab.drop()
+    tab.update(session.time)
+
+
+def test_the_body_wears_the_colours_of_its_weights_and_takes_them_off(tab: EditTab, session: Session):
+    look = session.stage._looks[session.active][0][0]
+    tab.view.weights.value = True
+    tab.update(session.time)
+    ease = tab.view.ease(tab.editor, 30)
+    assert np.nanmin(ease) == 0.0 and np.nanmax(ease) == 1.0
+    colours = {handle.color for handle, _, _ in look._painted._groups}
+    assert SCALE[0] in colours and SCALE[-1] in colours, "the stiffest and the readiest joint have the scale's ends"
+    assert not any(handle.visible for handle, _ in look._parts) and tab.view._legend.visible
+    session.clock.seek(10 / session.motion.fps)
+    tab.update(session.time)
+    assert {handle.color for handle, _, _ in look._painted._groups} != colours, "they follow the moment"
+    pull(tab, session)
+    assert session.stage._looks[session.active][0][0] is look and look._painted is not None, "an edit keeps them"
+    tab.view.weights.value = False
+    tab.update(session.time)
+    assert look._painted is None and all(handle.visible for handle, _ in look._parts)
+    assert not tab.view._legend.visible and session.stage._paints == {}
+
+
+def test_bones_are_painted_as_the_joints_that_turn_them(tab: EditTab, session: Session):
+    session.set_look("bones")
+    bones: BoneLook = session.stage._looks[session.active][1][0]
+    own = np.array(bones._bones.batched_colors)
+    tab.view.weights.value = True
+    tab.update(session.time)
+    paint = session.stage._paints[session.active]
+    assert np.array_equal(bones._bones.batched_colors, paint.of_joints[bones._tail])
+    assert np.array_equal(bones._balls.batched_colors, paint.of_joints)
+    tab.view.weights.value = False
+    tab.update(session.time)
+    assert np.array_equal(bones._bones.batched_colors, own)
+    session.set_look("body")
+
+
+def test_what_an_edit_leaves_alone_has_the_colour_of_what_carries_it():
+    assert carriers(np.array([-1, 0, 1, 2, 0]), np.array([True, True, False, False, False])).tolist() == [0, 1, 1, 1, 0]
+    assert carriers(np.array([-1, 0, 1]), np.array([False, True, True])).tolist() == [1, 1, 2]
+
+
+def test_skin_between_two_joints_has_a_colour_between_theirs():
+    shares = csr_array(np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]))
+    faces = np.array([[0, 1, 2], [2, 3, 2], [3, 4, 5], [4, 5, 4]])
+    groups = carried_groups(shares, faces, np.array([0, 1]))
+    assert sum(len(own) for _, own in groups) == len(faces)
+    by_face = {tuple(face): tuple(blend) for blend, own in groups for face in own.tolist()}
+    assert by_face[4, 5, 4] == (1, 1, 0) and by_face[2, 3, 2] == (0, 1, STEPS // 2)
+    assert 0 < by_face[0, 1, 2][2] < STEPS // 2 < by_face[3, 4, 5][2] < STEPS
+    together = carried_groups(shares, faces, np.array([0, 0]))
+    assert len(together) == 1 and together[0][0].tolist() == [0, 0, 0]
+    paint = Paint(np.array([0, 0]), np.array([[10.0, 20.0, 30.0], [np.nan] * 3]))
+    assert paint.of_joints.tolist() == [[10, 20, 30]] * 2
+
+
+def test_a_ghost_is_thinner_whichever_way_its_faces_are_wound():
+    volumes = figure().volumes
+    vertices, faces = volumes.mesh(0, 12)
+    centre = vertices.mean(axis=0)
+    for wound in (faces, faces[:, ::-1]):
+        thin = inset(vertices, wound, 0.004)
+        closer = np.linalg.norm(vertices - centre, axis=-1) - np.linalg.norm(thin - centre, axis=-1)
+        assert (closer > 0.0).all() and np.allclose(np.linalg.norm(thin - vertices, axis=-1), 0.004)
+
+
+def test_volumes_along_a_bone_become_as_long_as_the_bone():
+    body = figure()
+    skeleton, volumes = body.skeleton, body.volumes
+    elbow, wrist = body.index("left_lower_arm"), body.index("left_hand")
+    meshes = [volumes.mesh(k, 8)[0] for k in range(len(volumes))]
+    joints = np.repeat(volumes.joints, [len(vertices) for vertices in meshes])
+    skin = Skin.of_volumes(np.concatenate(meshes), joints, skeleton)
+    rest = skeleton.forward(skeleton.rest)
+    rigid = Skin(np.concatenate(meshes), joints[:, None], np.ones((len(joints), 1)), len(skeleton))
+    assert np.abs(skin.posed(rest) - rigid.posed(rest)).max() < 1e-6, "at rest nothing is other than it was"
+    offsets = skeleton.offsets.copy()
+    offsets[wrist] *= 1.5
+    longer = skeleton.forward(Pose(skeleton.rest.translation, skeleton.rest.rotations, offsets))
+    bone = longer.positions[wrist] - longer.positions[elbow]
+    reach = [
+        (posed - longer.positions[elbow])[joints == elbow] @ bone for posed in (skin.posed(longer), rigid.posed(longer))
+    ]
+    assert reach[0].max() > 0.95 * bone @ bone > 1.2 * reach[1].max()
+    others = (joints != elbow) & ~np.isin(joints, [j for j in range(len(skeleton)) if wrist in skeleton.path(j)])
+    assert np.abs(skin.posed(longer) - skin.posed(rest))[others].max() < 1e-6
+
+
+def test_ghosts_of_the_original_stand_before_and_after_this_moment(tab: EditTab, session: Session):
+    original, fps = session.motion, session.motion.fps
+    pull(tab, session)
+    tab.view.onion.value, tab.view.around.value, tab.view.apart.value = True, 2, 5
+    tab.update(session.time)
+    skins = tab.view.ghosts.skins
+    assert sorted(skins) == [-10, -5, 0, 5, 10] and set(skins.values()) == set(session.guests)
+    for later, skin in skins.items():
+        assert skin.ghost and skin.motion is original
+        assert np.allclose(skin.pose(session.time).rotations, original.at(session.time + later / fps).rotations)
+    assert skins[10].faint < skins[5].faint < skins[0].faint == 1.0
+    assert len({skin.hue for skin in skins.values()}) == 1
+    session.clock.seek(0.0)
+    tab.update(0.0)
+    assert np.allclose(skins[-10].pose(0.0).rotations, original[0].rotations), "none is before the beginning"
+    tab.view.onion.value, tab.view.around.value = False, 0
+    tab.update(session.time)
+    assert session.guests == ()
+
+
+def test_the_original_is_compared_in_its_place_or_beside_it(tab: EditTab, session: Session):
+    original = session.motion
+    pull(tab, session)
+    tab.view.toggle()
+    tab.update(session.time)
+    assert tab.view.shown.value == ORIGINAL
+    assert np.array_equal(session.pose.rotations, original.at(session.time).rotations)
+    tab.view.toggle()
+    tab.update(session.time)
+    assert tab.view.shown.value == EDITED and session.active.held is None
+    tab.view.shown.value = BESIDE
+    tab.update(session.time)
+    twin = tab.view.ghosts.twin
+    assert session.guests == (twin,) and twin.motion is original and not twin.ghost
+    apart = twin.frames(session.time).positions[:, 0].min() - session.active.frames(session.time).positions[:, 0].max()
+    assert apart > 0.0, "they do not stand in each other"
+    tab.view.shown.value = EDITED
+    tab.update(session.time)
+    assert session.guests == ()
+
+
+def test_a_foot_on_the_ground_is_ringed_there_and_a_pin_around_its_part(tab: EditTab, session: Session):
+    contact = tab.editor.contacts[0]
+    session.clock.seek(contact.first / session.motion.fps)
+    tab.pins.toggle("head")
+    tab.update(session.time)
+    assert tab.marks._rings.visible and 'class="contact"' in tab.bars._html.content
+    frames, body = session.active.frames(session.time), session.body
+    rings = tab.marks._rings.points[:, 0].reshape(-1, 40, 3)
+    head, foot = rings[0], rings[1]
+    assert np.linalg.norm(head.mean(axis=0) - frames.positions[body.index("head")]) < 1e-3
+    toes = [j for j in range(len(body.skeleton)) if body.roles[contact.part] in body.skeleton.path(j)]
+    inside = frames.positions[toes][:, [0, 2]]
+    assert (inside > foot[:, [0, 2]].min(axis=0)).all() and (inside < foot[:, [0, 2]].max(axis=0)).all()
+    assert np.ptp(foot[:, 1]) < 1e-6 and 0.0 < foot[0, 1] < 0.02, "it lies on the ground"
+    tab.pins.clear()
+    tab.view.contacts.value = False
+    tab.update(session.time)
+    assert not tab.marks._rings.visible
+    tab.view.contacts.value = True
+
+
+@pytest.mark.parametrize("kind", ["throw", "dance"])
+def test_every_moment_of_other_motions_can_be_drawn(tab: EditTab, session: Session, kind: str):
+    from posable.edit import MotionEditor
+
+    session.open_sample(kind, keep=False)
+    session.replace(session.motion[:40], "Cut")
+    editor = MotionEditor(session.motion, session.body)
+    for frame in range(0, 40, 5):
+        tab.marks.draw(editor, session.active.frames(frame / 60), frame, ("hips", "left_foot"), True, (), by(0, 0, 0))
+        assert np.isfinite(tab.marks._rings.points).all()
+    tab.marks.hide()
