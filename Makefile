@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .cache/peers
 WORKERS ?= 2
+# A room's tests share a worker, in the order of tests/conftest.py: two workers would compile the same kernels.
+IN_ROOMS = -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
@@ -40,13 +42,13 @@ check-types: $(VENV)/.dev
 	$(BIN)/mypy
 
 check-tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest $(IN_ROOMS)
 
 # One thread, so that an error is raised where it happens; a cache of its own, since Numba's does not tell checked
 # code from unchecked.
 check-bounds: $(VENV)/.dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_NUM_THREADS=1 POSABLE_CACHE=$(CURDIR)/.cache/bounds \
-		$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(KERNEL_TESTS)
+		$(BIN)/python -m pytest $(IN_ROOMS) $(KERNEL_TESTS)
 
 check-examples: $(VENV)/.dev
 	@set -e; for example in $(sort $(wildcard examples/*.py)); do \
@@ -75,7 +77,7 @@ $(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
 
 # Compiled code is invisible to a coverage tool, so here the kernels run as plain Python.
 coverage: $(VENV)/.dev node
-	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=coverage $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=coverage $(BIN)/python -m pytest $(IN_ROOMS) \
 		--cov=posable --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 format: $(VENV)/.dev

@@ -15,6 +15,13 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 NODE_DIR = ROOT / "tests" / "node"
 
+# The order in which rooms are tested: what others are built of first, then by length, and last what finds all kernels
+# compiled by then. With `--dist loadgroup` a room's tests share one worker, so that each kernel is compiled once.
+ROOMS = (
+    *("math", "skeleton", "limits", "formats", "collision", "limb", "express", "body"),
+    *("reconstruct", "classic", "reach", "edit", "evaluate", "cli", "test_ptx"),
+)
+
 # Time is never asserted, so no deadline; the same cases every time in make test, fresh ones in make soak.
 settings.register_profile("test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
@@ -89,3 +96,17 @@ def node() -> Path:
     if not (NODE_DIR / "node_modules").is_dir():
         require_or_skip("node", f"no node_modules in {NODE_DIR}: run make node")
     return NODE_DIR
+
+
+def room_of(item: pytest.Item) -> str:
+    """The room whose tests this one belongs to: its folder (a tab's, in the studio), or its file."""
+    parts = item.path.relative_to(ROOT / "tests").with_suffix("").parts
+    return "/".join(parts[:2] if parts[0] == "studio" else parts[:1])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put tests in the order of `ROOMS`, the others after them, and each room's in a group of its own."""
+    items.sort(key=lambda item: ROOMS.index(room_of(item)) if room_of(item) in ROOMS else len(ROOMS))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(room_of(item)))

@@ -10,6 +10,9 @@ Kernels are scalar Python on tuples and flat arrays, compiled by Numba. Three la
 
 Numba's own cache does not notice when a helper in another file changes (its callers keep the old code), so
 ours lies in a folder named by a hash of every kernel source, the Numba version and the Python version.
+
+Around every function Numba makes code that takes its arguments from Python. For solvers, whose parts pass dozens of
+arrays to each other, that was a third of the time to compile: other kernels call a twin that has none of it.
 """
 
 from __future__ import annotations
@@ -40,22 +43,50 @@ KEPT_DAYS = 30  # compiled code of versions nobody used for this long is removed
 __all__ = ["Batch", "batch", "kernel", "prange"]
 
 
-def kernel(function: Callable[P, R], *, parallel: bool = False) -> Callable[P, R]:
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function with Numba on its first call, cached on disk; its signature stays visible to type checkers.
 
     `error_model="numpy"` makes a division by zero give infinity instead of raising, as on a GPU. Kernels allocate
     nothing and keep nothing, so they count no references to their arrays (`_nrt=False`; it took 40 atomic operations a
-    limb), and one that does allocate fails to compile. The parallel loop around them needs its own.
+    limb), and one that does allocate fails to compile.
     """
-    ours = str(_compiled_code_dir())
+    compiled = _compiled(function)
+
+    @lru_cache(maxsize=1)
+    def twin() -> Any:
+        return _compiled(_renamed(function, "inner"), no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+    if compiled is not function:  # the JIT is on: this is what Numba asks of a kernel that another one calls
+        compiled.get_call_template = lambda args, kws: twin().get_call_template(args, kws)
+        compiled.get_overload = lambda signature: twin().get_overload(signature)
+    return cast("Callable[P, R]", compiled)
+
+
+def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: bool) -> Any:
+    """The function as Numba's dispatcher. Only the parallel loop around kernels counts references: it needs them."""
     config: Any = numba.config  # Numba fills this module at run time
-    options: Any = {"error_model": "numpy", "nogil": True, "cache": True, "parallel": parallel, "_nrt": parallel}
-    previous, config.CACHE_DIR = config.CACHE_DIR, ours  # read by Numba while it decorates, and only then
+    options: Any = {
+        "error_model": "numpy",
+        "nogil": True,
+        "cache": True,
+        "parallel": parallel,
+        "_nrt": parallel,
+        **more,
+    }
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(_compiled_code_dir())  # read while it decorates, and only then
     try:
-        compiled = numba.njit(**options)(function)
+        return numba.njit(**options)(function)
     finally:
         config.CACHE_DIR = previous
-    return cast("Callable[P, R]", compiled)
+
+
+def _renamed(function: Callable[..., Any], suffix: str) -> types.FunctionType:
+    """A copy under a name of its own: Numba's cache tells functions apart by name and line, not by options."""
+    source = cast("types.FunctionType", function)
+    name = f"{source.__name__}_{suffix}"
+    copy = types.FunctionType(source.__code__, source.__globals__, name, source.__defaults__, source.__closure__)
+    copy.__qualname__ = copy.__name__
+    return copy
 
 
 class Batch:
@@ -71,8 +102,8 @@ class Batch:
         self.rows = rows
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
-        self.serial = kernel(function)
-        self._parallel: Callable[..., None] | None = None
+        self.serial = _compiled(function)
+        self._parallel: Any = None
 
     def __call__(self, n: int, *arrays: Any) -> None:
         """Run rows 0 to n - 1."""
@@ -83,15 +114,10 @@ class Batch:
             self.parallel(n, *arrays)
 
     @property
-    def parallel(self) -> Callable[..., None]:
+    def parallel(self) -> Any:
         """The loop compiled for all cores, made when first needed: it costs a second to compile."""
         if self._parallel is None:
-            # Numba's cache tells functions apart by name and line, not by options: the twin needs a name of its own.
-            twin = types.FunctionType(
-                self.function.__code__, self.function.__globals__, f"{self.function.__name__}_parallel"
-            )
-            twin.__qualname__ = twin.__name__
-            self._parallel = kernel(twin, parallel=True)
+            self._parallel = _compiled(_renamed(self.function, "parallel"), parallel=True)
         return self._parallel
 
 
