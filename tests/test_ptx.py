@@ -5,10 +5,9 @@ Batches are found by looking through the package. What they are called with is r
 annotations; row kernels are compiled as part of the batches that call them.
 """
 
-import importlib.util
+import importlib
 import inspect
 import os
-import pkgutil
 import subprocess
 import sys
 import typing
@@ -226,11 +225,11 @@ USES = [
 
 def modules():
     """The modules that compile something."""
-    for info in pkgutil.walk_packages(posable.__path__, "posable."):
-        origin = importlib.util.find_spec(info.name).origin
-        source = Path(origin).read_text(encoding="utf-8")
+    package = Path(posable.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
         if "@kernel" in source or "@batch" in source:
-            yield importlib.import_module(info.name)
+            yield importlib.import_module(".".join(("posable", *path.relative_to(package).with_suffix("").parts)))
 
 
 def owned(kind: type) -> dict[str, object]:
@@ -387,18 +386,18 @@ def test_every_kernel_on_arrays_is_part_of_a_batch():
     assert not missing, f"no GPU test sees {', '.join(missing)}: call them from a batch"
 
 
-def test_a_gpu_gives_the_answers_of_the_cpu(recorded):
+@pytest.mark.parametrize("name", sorted(BATCHES))
+def test_a_gpu_gives_the_answers_of_the_cpu(name, recorded):
     if not cuda.available():
         pytest.skip("no GPU")
-    for name, loop in BATCHES.items():
-        arguments, expected = recorded[loop]
-        arguments = copied(arguments)
-        cuda.launch(loop, *arguments)
-        for got, want in zip(leaves(arguments), leaves(expected), strict=True):
-            if isinstance(want, np.ndarray) and want.dtype == np.float64:
-                np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12, err_msg=name)
-            else:
-                np.testing.assert_array_equal(got, want, err_msg=name)
+    arguments, expected = recorded[BATCHES[name]]
+    arguments = copied(arguments)
+    cuda.launch(BATCHES[name], *arguments)
+    for got, want in zip(leaves(arguments), leaves(expected), strict=True):
+        if isinstance(want, np.ndarray) and want.dtype == np.float64:
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(got, want)
 
 
 def test_without_a_gpu_a_launch_says_so():
