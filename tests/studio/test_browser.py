@@ -14,7 +14,7 @@ import pytest
 
 from posable.formats import load, save
 from posable.skeleton import Motion
-from posable.studio import Session, Studio
+from posable.studio import TABS, Session, Studio
 
 from .window import PICTURES, RENEW, ROOT, SIZE, Window, differing, settled, wait
 
@@ -53,6 +53,11 @@ def test_the_page_loads_without_an_error_and_without_the_internet(opened: Window
     elsewhere = [url for url in opened.requests if not url.startswith((studio.url, "data:", "blob:"))]
     assert elsewhere == []
     assert opened.page.get_by_text("viser").filter(visible=True).count() == 0
+
+
+def test_the_tabs_stand_in_one_row_of_the_panel(opened: Window, studio: Studio):
+    places = [opened.page.get_by_role("tab", name=tab.title, exact=True).bounding_box() for tab in studio.tabs]
+    assert len(places) == len(TABS) and len({place["y"] for place in places}) == 1
 
 
 def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, session: Session):

@@ -18,7 +18,7 @@ from .files import LARGEST_UPLOAD, open_path
 from .network import Web, is_loopback
 from .session import Session
 from .tabs import TABS, Tab
-from .theme import ERROR, plain
+from .theme import ERROR, TAB_ROW, plain
 from .timeline import Timeline
 
 log = logging.getLogger("posable.studio")
@@ -157,6 +157,7 @@ class Studio:
         self._timeline = Timeline(session)
         steps = gui.add_button_group("History", ("Undo", "Redo"))
         steps.on_click(session.guarded(lambda event: self._step(event.target.value)))
+        gui.add_html(TAB_ROW)
         undo = gui.add_command("Undo", hotkey="Z", modifier="cmd/ctrl", icon=viser.Icon.ARROW_BACK_UP)
         undo.on_trigger(session.guarded(lambda _: self._step("Undo")))
         redo = gui.add_command("Redo", hotkey="Z", modifier="cmd/ctrl+shift", icon=viser.Icon.ARROW_FORWARD_UP)

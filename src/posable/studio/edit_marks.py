@@ -8,34 +8,26 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import math as pm
 from ..compute.types import Floats, Ints
 from ..edit import MotionEditor
 from ..edit.contacts import GROUND
 from ..edit.parts import joint_of
 from ..skeleton import Frames
+from .edit_rings import AROUND, Rings
 from .edit_warp import Mark
-from .looks import volumes_of
 from .paint import Paint
 from .session import Session
-from .theme import Rgb
-
-if TYPE_CHECKING:
-    from ..body import Humanoid
+from .theme import Rgb, linear
 
 MOST = 48
 """Rings, and balls, at most; those that are not needed lie on the first."""
-AROUND = 40
-"""Corners of a ring."""
 SCALE: tuple[Rgb, ...] = ((44, 38, 92), (42, 92, 142), (48, 152, 146), (150, 200, 112), (252, 230, 150))
 """Colours of joints from the one that moves least to the one that moves most."""
-TOUCHES: Rgb = (2, 86, 14)
-PINNED: Rgb = (150, 3, 40)
-"""Of lines, whose colours viser takes for linear light: they are seen lighter."""
+TOUCHES: Rgb = (18, 150, 62)
+PINNED: Rgb = (200, 30, 110)
 MARKED: Rgb = (122, 63, 176)
 OTHERS: Rgb = (176, 146, 204)
 """Marks of other frames."""
@@ -46,6 +38,7 @@ class EditMarks:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._around = Rings()
         self._rings = session.scene.add_line_segments(
             "/world/edit/holds",
             np.zeros((MOST * AROUND, 2, 3), dtype=np.float32),
@@ -86,12 +79,12 @@ class EditMarks:
             place: (3,) of the track on the stage [m].
         """
         body = editor.body
-        rings = [(_bracelet(body, frames, joint_of(body, pin)), PINNED) for pin in pins]
+        rings = [(self._around.bracelet(body, frames, joint_of(body, pin)), PINNED) for pin in pins]
         for contact in editor.contacts if contacts else ():
             if contact.first <= frame <= contact.last:
                 joint = joint_of(body, contact.part)
-                ground = contact.on == GROUND
-                rings.append(((_footprint if ground else _bracelet)(body, frames, joint), TOUCHES))
+                around = self._around.footprint if contact.on == GROUND else self._around.bracelet
+                rings.append((around(body, frames, joint), TOUCHES))
         self._put_rings(rings[:MOST])
         places = [(mark.target + place, MARKED if mark.frame == frame else OTHERS) for mark in marks]
         self._put_balls(places[:MOST], 0.028 * body.height)
@@ -114,7 +107,7 @@ class EditMarks:
             rows = np.minimum(np.arange(MOST), len(rings) - 1)
             corners = np.stack([ring for ring, _ in rings])
             segments = np.stack([corners, np.roll(corners, 1, axis=1)], axis=2)[rows]
-            colours = np.array([colour for _, colour in rings], dtype=np.uint8)[rows]
+            colours = linear([colour for _, colour in rings])[rows]
             with self._session.server.atomic():
                 self._rings.points = segments.reshape(-1, 2, 3).astype(np.float32)
                 self._rings.colors = np.repeat(colours, 2 * AROUND, axis=0).reshape(-1, 2, 3)
@@ -184,37 +177,3 @@ def legend() -> str:
         '<div style="display: flex; justify-content: space-between"><span>dark: hardly moves</span>'
         "<span>light: moves readily</span></div></div>"
     )
-
-
-def _bracelet(body: Humanoid, frames: Frames, joint: int) -> Floats:
-    """(A, 3): a ring around a joint, across the bone that leads to it."""
-    parent = int(body.skeleton.parents[joint])
-    way = frames.positions[joint] - frames.positions[parent] if parent >= 0 else np.array([0.0, 1.0, 0.0])
-    length = float(np.linalg.norm(way))
-    along = way / length if length > 1e-6 else np.array([0.0, 1.0, 0.0])
-    turn = pm.between(np.array([0.0, 1.0, 0.0]), along)
-    volumes, wide = volumes_of(body), 0.032 * body.height
-    if volumes is not None and (volumes.joints == joint).any():
-        wide = max(wide, 1.25 * float(volumes.radii[volumes.joints == joint].max(initial=0.0)))
-    angles = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)
-    ring = np.stack([np.cos(angles), np.zeros(AROUND), np.sin(angles)], axis=-1)
-    circle: Floats = frames.positions[joint] + min(wide, 0.14 * body.height) * pm.rotate(turn, ring)
-    return circle
-
-
-def _footprint(body: Humanoid, frames: Frames, joint: int) -> Floats:
-    """(A, 3): a ring on the ground around a foot."""
-    skeleton = body.skeleton
-    below = [j for j in range(len(skeleton)) if joint in skeleton.path(j)]
-    points = np.concatenate([frames.positions[below], frames.ends[np.isin(skeleton.end_parents, below)]])
-    flat, low = points[:, [0, 2]], float(points[:, 1].min())
-    middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
-    ahead = flat[int(np.argmax(np.linalg.norm(flat - flat[0], axis=-1)))] - flat[0]
-    length = float(np.linalg.norm(ahead))
-    ahead = ahead / length if length > 1e-6 else np.array([0.0, 1.0])
-    angles = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)
-    long, wide = 0.5 * length + 0.055 * body.height, 0.05 * body.height
-    across = np.array([-ahead[1], ahead[0]])
-    ring = middle + np.outer(long * np.cos(angles), ahead) + np.outer(wide * np.sin(angles), across)
-    height = 0.004 * body.height if abs(low) < 0.15 * body.height else low
-    return np.stack([ring[:, 0], np.full(AROUND, height), ring[:, 1]], axis=-1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..compute import PosableError
 from ..edit import Kept, MotionEditor
 from .edit_job import EditorJob
+from .edit_options import EditOptions
 from .session import Session
 from .tracks import Track
 
@@ -24,11 +25,12 @@ class EditStates:
 
     Args:
         session: whose active track is edited.
+        options: which limits editors keep to.
         failed: called with a sentence where a motion cannot be edited.
     """
 
-    def __init__(self, session: Session, failed: Callable[[str], None]) -> None:
-        self._session, self._failed = session, failed
+    def __init__(self, session: Session, options: EditOptions, failed: Callable[[str], None]) -> None:
+        self._session, self._options, self._failed = session, options, failed
         self._states: weakref.WeakKeyDictionary[Track, tuple[MotionEditor, Kept]] = weakref.WeakKeyDictionary()
         self._asked: Track | None = None
         self.job = EditorJob(session, self._done)
@@ -41,10 +43,11 @@ class EditStates:
         return None if found is None else found[0]
 
     def sure(self) -> MotionEditor:
-        """The editor; raises while there is none."""
+        """The editor, with the limits that are chosen now; raises while there is none."""
         editor = self.editor
         if editor is None:
             raise PosableError("there are no edits yet; choose a part and drag its handle")
+        self._options.limit(editor)
         return editor
 
     def ask(self, track: Track, body: Humanoid) -> None:

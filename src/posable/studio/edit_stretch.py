@@ -9,6 +9,7 @@ import viser
 from ..compute import PosableError
 from .controls import assign, show
 from .edit_changes import words
+from .edit_options import EditOptions
 from .edit_states import EditStates
 from .session import Session
 from .theme import plain
@@ -20,18 +21,18 @@ class EditStretch:
     Args:
         session: whose panel.
         states: the editors of the motions.
+        options: how the edit fades, and whether it keeps contacts.
         here: the part that is chosen and the frame that is shown; None while there is nothing to stretch.
-        settings: how the edit fades, as `MotionEditor.stretch` takes it.
     """
 
     def __init__(
         self,
         session: Session,
         states: EditStates,
+        options: EditOptions,
         here: Callable[[], tuple[str, int] | None],
-        settings: Callable[[], dict[str, object]],
     ) -> None:
-        self._session, self._states, self._here, self._settings = session, states, here, settings
+        self._session, self._states, self._options, self._here = session, states, options, here
         gui = session.gui
         with gui.add_folder("Stretch a bone", expand_by_default=False):
             self._told = gui.add_markdown("")
@@ -50,7 +51,8 @@ class EditStretch:
             if factor is not None:
                 assign(self.factor, factor)
             part, frame = here
-            editor.stretch({part: float(self.factor.value)}, frame=frame, **self._settings())  # type: ignore[arg-type]
+            contacts, bones = bool(self._options.contacts.value), {part: float(self.factor.value)}
+            editor.stretch(bones, frame=frame, contacts=contacts, **self._options.of_fade())  # type: ignore[arg-type]
             self._states.keep(f"Stretch the bone to the {words(part)}")
 
     def draw(self) -> None:

@@ -15,6 +15,7 @@ from ..edit.parts import joint_of
 from ..skeleton import Pose
 from .controls import show
 from .edit_changes import words
+from .edit_options import EditOptions
 from .edit_states import EditStates
 from .session import Session
 from .theme import plain
@@ -40,18 +41,18 @@ class EditWarp:
     Args:
         session: whose panel.
         states: the editors of the motions.
+        options: how long a warp takes to fade, and whether it keeps contacts.
         here: the part that is chosen and the frame that is shown; None while nothing can be marked.
-        settings: width [s] and contacts of a warp, as `MotionEditor.warp` takes them.
     """
 
     def __init__(
         self,
         session: Session,
         states: EditStates,
+        options: EditOptions,
         here: Callable[[], tuple[str, int] | None],
-        settings: Callable[[], dict[str, object]],
     ) -> None:
-        self._session, self._states, self._here, self._settings = session, states, here, settings
+        self._session, self._states, self._options, self._here = session, states, options, here
         self._marks: weakref.WeakKeyDictionary[Track, tuple[Mark, ...]] = weakref.WeakKeyDictionary()
         self._seen: tuple[Track, int, Pose] | None = None  # a frame with its marks met
         gui = session.gui
@@ -123,7 +124,8 @@ class EditWarp:
             if not marks:
                 raise PosableError("there are no marks; tick 'Pulls leave marks' and pull parts at some frames")
             constraints = [(mark.frame, mark.part, mark.target) for mark in marks]
-            editor.warp(constraints, **self._settings())  # type: ignore[arg-type]
+            spread, contacts = float(self._options.spread.value), bool(self._options.contacts.value)
+            editor.warp(constraints, spread=spread, contacts=contacts)
             self._states.keep(f"Warp through {len(marks)} places")
 
     def carry(self, old: Track | None, new: Track | None) -> None:

@@ -24,7 +24,7 @@ from ..compute.types import Floats, Ints
 from ..skeleton import Character, Frames, Pose
 from .paint import Paint, PaintedMesh
 from .skin import Skin, inset
-from .theme import Rgb
+from .theme import Rgb, linear
 
 MOST_COLOURS = 10
 """A character is drawn in at most so many colours: each is a mesh of its own."""
@@ -213,7 +213,7 @@ class BoneLook:
 
     def paint(self, paint: Paint | None) -> None:
         """Wear the colours of a paint: a bone that of the joint which turns it."""
-        joints = None if paint is None else paint.of_joints
+        joints = None if paint is None else linear(paint.of_joints)
         bones = np.array(self._tones[2], np.uint8) if joints is None else joints[self._tail]
         balls = np.array(self._tones[1], np.uint8) if joints is None else joints
         for handle, colours in ((self._bones, bones), (self._balls, balls)):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compute.types import ArrayLike
+
 Rgb: TypeAlias = tuple[int, int, int]
 
 TITLE = "Posable studio"
@@ -30,11 +35,22 @@ FLOOR: Rgb = (238, 240, 241)
 GRID: Rgb = (205, 211, 215)
 GRID_STRONG: Rgb = (172, 181, 188)
 MARK: Rgb = (224, 102, 60)
+TAB_ROW = (
+    "<style>[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
+    "{padding: 0 4px !important; font-size: 12px !important; flex: 1 1 auto; justify-content: center}</style>"
+)
+"""Has the jobs' tabs in one row of the panel; viser gives each so much room that they take two."""
 
 
 def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
     """Main colour, accent and darker shade of a body."""
     return PALETTE[hue % len(PALETTE)]
+
+
+def linear(colours: ArrayLike) -> NDArray[np.uint8]:
+    """Colours (..., 3) from 0 to 255 for lines and batches: viser takes those for linear light and shows them paler."""
+    share = np.asarray(colours, dtype=np.float64) / 255.0
+    return np.asarray(np.rint(255.0 * share**2.2), dtype=np.uint8)
 
 
 def plain(text: object, most: int = 400) -> str:

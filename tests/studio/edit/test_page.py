@@ -12,7 +12,7 @@ from posable.studio.tabs.edit import EditTab
 
 from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, drag_ring, settled, wait
 
-PICTURE = PICTURES / "studio-edit.png"
+PICTURE, WEIGHTS = PICTURES / "studio-edit.png", PICTURES / "studio-edit-weights.png"
 
 
 def test_a_hand_is_pulled_undone_redone_and_saved_on_the_page(
@@ -31,7 +31,7 @@ def test_a_hand_is_pulled_undone_redone_and_saved_on_the_page(
     assert here[1] > there[1] + 0.02
     page.locator("svg.edits rect.edit").wait_for()
     if RENEW:
-        renew_picture(window, tab, session)
+        renew_pictures(window, tab, session)
     window.press("Undo")
     wait(lambda: session.motion is before and tab.editor.edits == (), "the motion as it was")
     page.locator("svg.edits rect.edit").wait_for(state="detached")
@@ -113,17 +113,38 @@ def drag_bar(window: Window, bar, grip: float, way: float) -> None:
     window.page.mouse.up()
 
 
-def renew_picture(window: Window, tab: EditTab, session: Session) -> None:
-    """The picture of docs/studio.md: a pulled hand, the original seen through, contacts and bars."""
+def renew_pictures(window: Window, tab: EditTab, session: Session) -> None:
+    """The pictures of docs/studio.md: a pulled hand, the original seen through, contacts and bars; and the weights."""
+    page, view = window.page, tab.view
+    session.stage.shadows = True
+    tab.options.spread.value = 0.25
+    session.clock.seek(20 / session.motion.fps)
+    tab.choose("left_hand")
+    tab.update(session.time)
+    tab.drag(np.array(session.gizmos["edit"].position) + by(0.12, 0.3, 0.2))
+    tab.drop()
+    view.onion.value, tab.options.turn.value = True, True
+    session.changed("pose")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.mouse.move(500, 30)
+    take(window, PICTURE, lambda: view.ghosts.skins)
+    view.onion.value, view.weights.value, tab.options.turn.value = False, True, False
+    session.changed("pose")
+    page.get_by_text("What is seen").click()
+    take(window, WEIGHTS, lambda: session.stage._paints)
+    page.get_by_text("What is seen").click()
+    page.set_viewport_size(SIZE)
+    session.stage.shadows, view.weights.value = False, False
+    tab.choose("right_hand")
+    session.undo()
+    session.clock.seek(30 / session.motion.fps)
+
+
+def take(window: Window, path: Path, there) -> None:
+    """A picture of the page, once something is there and stands still."""
     from PIL import Image
 
-    tab.view.onion.value = True
-    session.changed("pose")
-    window.page.set_viewport_size({"width": 1280, "height": 800})
-    window.page.mouse.move(500, 30)
-    wait(lambda: tab.view.ghosts.skins and not session.stale(session.time), "the onion skin")
-    window.page.wait_for_timeout(5000)
-    Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
-    window.page.set_viewport_size(SIZE)
-    tab.view.onion.value = False
-    session.changed("pose")
+    wait(lambda: there() and not window.session.stale(window.session.time), "what is to be seen")
+    settled(window)
+    window.page.wait_for_timeout(3000)
+    Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(path, optimize=True)

@@ -1,18 +1,23 @@
 """What the edit tab shows: the weights as colours of the body, ghosts of the original, rings around what touches."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from posable.body import figure
+from posable.body import Humanoid, figure
+from posable.formats import load
 from posable.skeleton import Pose
 from posable.studio import Session
 from posable.studio.edit_marks import SCALE, carriers
+from posable.studio.edit_rings import AROUND, Rings
 from posable.studio.edit_view import BESIDE, EDITED, ORIGINAL
 from posable.studio.looks import BoneLook
 from posable.studio.paint import STEPS, Paint, carried_groups
 from posable.studio.skin import Skin, inset
 from posable.studio.tabs.edit import EditTab
+from posable.studio.theme import linear
 
 from ..window import by
 
@@ -50,8 +55,8 @@ def test_bones_are_painted_as_the_joints_that_turn_them(tab: EditTab, session: S
     tab.view.weights.value = True
     tab.update(session.time)
     paint = session.stage._paints[session.active]
-    assert np.array_equal(bones._bones.batched_colors, paint.of_joints[bones._tail])
-    assert np.array_equal(bones._balls.batched_colors, paint.of_joints)
+    assert np.array_equal(bones._bones.batched_colors, linear(paint.of_joints[bones._tail]))
+    assert np.array_equal(bones._balls.batched_colors, linear(paint.of_joints))
     tab.view.weights.value = False
     tab.update(session.time)
     assert np.array_equal(bones._bones.batched_colors, own)
@@ -157,7 +162,7 @@ def test_a_foot_on_the_ground_is_ringed_there_and_a_pin_around_its_part(tab: Edi
     tab.update(session.time)
     assert tab.marks._rings.visible and 'class="contact"' in tab.bars._html.content
     frames, body = session.active.frames(session.time), session.body
-    rings = tab.marks._rings.points[:, 0].reshape(-1, 40, 3)
+    rings = tab.marks._rings.points[:, 0].reshape(-1, AROUND, 3)
     head, foot = rings[0], rings[1]
     assert np.linalg.norm(head.mean(axis=0) - frames.positions[body.index("head")]) < 1e-3
     toes = [j for j in range(len(body.skeleton)) if body.roles[contact.part] in body.skeleton.path(j)]
@@ -169,6 +174,25 @@ def test_a_foot_on_the_ground_is_ringed_there_and_a_pin_around_its_part(tab: Edi
     tab.update(session.time)
     assert not tab.marks._rings.visible
     tab.view.contacts.value = True
+
+
+def test_rings_go_around_whatever_a_body_wears(data_dir: Path):
+    motion = load(data_dir / "characters" / "KayKit_Knight.glb")
+    body, skeleton = Humanoid(motion.skeleton), motion.skeleton
+    frames, joint = skeleton.forward(motion[10]), body.index("left_foot")
+    below = [j for j in range(len(skeleton)) if joint in skeleton.path(j)]
+    shoe = []
+    for mesh in skeleton.character.meshes:
+        most = mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)]
+        shoe.append(mesh.posed(frames)[np.isin(most, below)][:, [0, 2]])
+    ring = Rings().footprint(body, frames, joint)[:, [0, 2]]
+    assert min(len(part) for part in shoe) == 0 < len(np.concatenate(shoe)), "some of its meshes are no shoes"
+    middle = ring.mean(axis=0)
+    edges = np.roll(ring, -1, axis=0) - ring
+    inwards = np.stack([-edges[:, 1], edges[:, 0]], axis=-1)
+    inwards *= np.sign(np.einsum("ai,ai->a", middle - ring, inwards))[:, None]
+    inside = np.einsum("pai,ai->pa", np.concatenate(shoe)[:, None] - ring, inwards) > 0.0
+    assert inside.all(axis=1).mean() > 0.99
 
 
 @pytest.mark.parametrize("kind", ["throw", "dance"])

@@ -60,13 +60,13 @@ class EditTab:
         self.parts = EditParts(session, self._part_chosen)
         self._told_now = gui.add_markdown("")
         self._progress = gui.add_progress_bar(0.0, visible=False, animated=True)
-        self.states = EditStates(session, self._failed)
         self.options = EditOptions(session)
+        self.states = EditStates(session, self.options, self._failed)
         self.bars = EditBars(session, self.change, lambda index: self.list.choose(index))
         self.list = EditList(session, self.change, self.remove, lambda: session.changed("pose"))
         self.view = EditView(session)
-        self.warp = EditWarp(session, self.states, lambda: self._here, self._of_warp)
-        self.stretch = EditStretch(session, self.states, lambda: self._here, self._of_stretch)
+        self.warp = EditWarp(session, self.states, self.options, lambda: self._here)
+        self.stretch = EditStretch(session, self.states, self.options, lambda: self._here)
         self.pins = EditPins(session, lambda: self.part)
         self.files = MotionFile(session, "edited", lambda: session.motion)
         self.marks = EditMarks(session)
@@ -132,9 +132,10 @@ class EditTab:
         """
         session = self._session
         with session.lock:
-            track, editor, part = session.active, self.editor, self.part
-            if track is None or editor is None or part is None:
+            track, part = session.active, self.part
+            if track is None or self.editor is None or part is None:
                 return
+            editor = self.states.sure()
             target = np.array(position, dtype=np.float64) - track.place
             turned = None if turn is None else np.array(turn, dtype=np.float64)
             if self._pull is None:
@@ -144,7 +145,6 @@ class EditTab:
                     return
                 session.clock.pause()
                 session.clock.seek(frame / track.motion.fps)
-                self.options.limit(editor)
                 self._pull = begun
             self._pull.target, self._pull.turn = target, turned
             self._pull.solve(editor, self._held_beside(self._pull), self.options.of_drag())
@@ -177,7 +177,7 @@ class EditTab:
     def change(self, index: int, frame: int, spread: float, ease: str | None = None) -> None:
         """Have an edit at another frame, with another half-width [s], fading otherwise. Can be undone."""
         with self._session.lock:
-            editor = self._limited_editor()
+            editor = self.states.sure()
             edit = editor.edits[index]
             settings: dict[str, Any] = {**moved(editor, edit, frame), "spread": spread}
             edit.change(**settings, **({} if ease is None else {"ease": ease}))
@@ -186,7 +186,7 @@ class EditTab:
     def remove(self, index: int) -> None:
         """Take an edit away. Can be undone."""
         with self._session.lock:
-            self._limited_editor().edits[index].remove()
+            self.states.sure().edits[index].remove()
             self._keep(f"Remove edit {index + 1}")
 
     # What follows from it.
@@ -194,19 +194,6 @@ class EditTab:
     @property
     def _here(self) -> tuple[str, int] | None:
         return None if self.part is None or self.editor is None else (self.part, self.frame)
-
-    def _of_warp(self) -> dict[str, object]:
-        self._limited_editor()
-        return {"spread": self.options.of_fade()["spread"], "contacts": self.options.of_drag()["contacts"]}
-
-    def _of_stretch(self) -> dict[str, object]:
-        self._limited_editor()
-        return {**self.options.of_fade(), "contacts": self.options.of_drag()["contacts"]}
-
-    def _limited_editor(self) -> MotionEditor:
-        editor = self.states.sure()
-        self.options.limit(editor)
-        return editor
 
     def _held_beside(self, pull: Pull) -> tuple[str, ...]:
         """What stays where it is during a pull: pins, and parts that have marks at this frame already."""
