@@ -1,6 +1,9 @@
 """The command line as a person and a script meet it: output, files, exit codes."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +97,16 @@ def test_a_picture_can_be_drawn_without_a_screen(posable, walk: Path, tmp_path: 
     [
         (["info", "nowhere.bvh"], 1, "no such file"),
         (["info", "notes.txt"], 1, "unknown suffix '.txt'"),
-        (["convert", "WALK", "out.xyz"], 1, "known: .bvh"),
+        (["info", "."], 1, "is a folder"),
+        (["info", "empty.glb"], 1, "is empty"),
+        (["convert", "WALK", "out.xyz"], 1, "known: .bvh, .npz, .glb, .gltf, .vrm"),
+        (["convert", "WALK", "WALK"], 1, "OUTPUT is INPUT"),
+        (["convert", "WALK", "out.glb", "--scale", "1e300"], 1, "scale=1e+300"),
+        (["convert", "WALK", "out.glb", "--resample", "1e300"], 1, "expected at most 100000"),
+        (["convert", "WALK", "out.bvh", "--character", "a.glb"], 1, "character='a.glb' is not for saving BVH"),
+        (["view", "WALK", "--picture", "no/where.png"], 1, "does not exist"),
+        (["view", "WALK", "--picture", "walk.jpg"], 1, "walk.jpg"),
+        (["studio", "nowhere.bvh"], 1, "no such file"),
         (["convert", "WALK", "out.amc"], 1, "read only"),
         (["convert", "WALK", "no/where/out.bvh"], 1, "does not exist"),
         (["info", "WALK", "--repair", "cmu"], 1, "cmu"),
@@ -108,12 +120,51 @@ def test_a_picture_can_be_drawn_without_a_screen(posable, walk: Path, tmp_path: 
 def test_a_failure_is_one_line_and_an_exit_code(posable, walk: Path, tmp_path, monkeypatch, args, code, says):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "empty.glb").touch()
     ended, _, err = posable(*(str(walk) if arg == "WALK" else arg for arg in args))
     assert ended == code
     assert says in err
     assert "Traceback" not in err
     if code == 1:
         assert err.startswith("posable: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        ["reach", "OUT", "--to", "-0.3,1.2,0.4"],
+        ["edit", "WALK", "OUT", "--frame", "3", "--by", "0,0.1,0"],
+        ["retarget", "WALK", "OUT"],
+        ["range", "correct", "right_arm", "WALK", "OUT"],
+        ["reconstruct", "WALK", "OUT"],
+        ["express", "C", "targets.csv", "OUT"],
+    ],
+)
+@pytest.mark.parametrize("out", ["no/where/out.bvh", "out.xyz", ".", "WALK"])
+def test_a_long_job_refuses_its_output_before_it_reads_anything(posable, walk, tmp_path, monkeypatch, job, out):
+    if out == "WALK" and "WALK" not in job:
+        pytest.skip("it reads no such file")
+    before = walk.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("posable.formats.bvh.read", lambda *_: pytest.fail("it was read"))
+    code, _, err = posable(*({"WALK": walk, "OUT": walk if out == "WALK" else out}.get(arg, arg) for arg in job))
+    assert code == 1 and err.startswith("posable: ") and err.count("\n") == 1
+    assert walk.read_bytes() == before
+
+
+def test_what_is_piped_is_not_broken_into_lines(walk: Path, tmp_path: Path):
+    deep = tmp_path / ("folder " * 20) / "walk.bvh"
+    deep.parent.mkdir()
+    deep.write_bytes(walk.read_bytes())
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cli.driver", "info", deep],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=Path(__file__).parents[2],
+    )
+    assert str(deep) in done.stdout
 
 
 def test_a_broken_file_is_told_with_its_place(posable, walk: Path):
@@ -143,3 +194,11 @@ def test_bench_tells_how_fast_this_machine_is(posable):
     assert code == 0 and len({row["call"] for row in rows}) == 6
     for row in rows:
         assert row["poses_a_second"] == pytest.approx(1e6 / row["microseconds_a_pose"], rel=0.01)
+
+
+def test_a_reader_that_stops_early_is_no_failure(walk: Path):
+    command = [sys.executable, "-m", "tests.cli.driver", "info", str(walk), "--joints"]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2])
+    job.stdout.close()  # as `| true` does
+    assert b"Traceback" not in job.stderr.read()
+    assert job.wait() == 0

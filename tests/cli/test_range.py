@@ -113,9 +113,17 @@ def out_of_limits(motion: ps.Motion) -> np.ndarray:
     return bad
 
 
+def test_a_motion_that_is_inside_everywhere_is_written_as_it_was(posable, tmp_path: Path):
+    source, output = tmp_path / "walk.npz", tmp_path / "inside.npz"
+    ps.save(ps.samples.walk(duration=0.5), source)
+    code, out, _ = posable("range", "correct", "right_arm", source, output, "--json", "-")
+    assert code == 0 and json.loads(out)["frames_changed"] == 0
+    np.testing.assert_array_equal(ps.load(output).pose.rotations, ps.load(source).pose.rotations)
+
+
 def test_mistakes_are_told_in_one_line(posable, tmp_path: Path):
     for args, says in (
-        (["show", "right_hand"], "no such file"),
+        (["show", "right_hand"], "did you mean 'right_arm'"),
         (["fit", tmp_path, tmp_path / "x.npz"], "no motions"),
         (["check", "right_arm", tmp_path / "nowhere.bvh"], "no such file"),
     ):

@@ -110,7 +110,8 @@ class BodyLimb(Limb):
         rotations = pose.rotations.reshape(n, count, 4).copy()
         turned = frames.orientations.reshape(n, count, 4).copy()
         rows = np.ascontiguousarray(np.broadcast_to(given, (*shape, 7))).reshape(n, 7)
-        rest = np.broadcast_to(reading.remainders, (*shape, len(self._driven), 4)).reshape(n, -1, 4)
+        driven = len(self._driven)
+        rest = np.broadcast_to(reading.remainders, (*shape, driven, 4)).reshape(n, driven, 4)
         pose_rows(
             n,
             skeleton.packed,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import JsonOption, busy, say, write_json
+from .output import JsonOption, busy, check_output, counted, say, write_json
 from .reading import AnimationOption, FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, read
 
 
@@ -26,6 +26,7 @@ def convert(
     """Write a motion in another format."""
     from ..formats import save
 
+    check_output(output, file, character)
     motion = read(file, scale, fps, first_frame, repair, animation)
     if resample is not None:
         motion = motion.resampled(resample)
@@ -47,4 +48,4 @@ def convert(
         return
     for note in motion.notes:
         say(f"note: {note}")
-    say(f"{output}: {len(motion)} frames at {motion.fps:g} a second, {len(motion.skeleton)} joints")
+    say(f"{output}: {counted(len(motion), 'frame')} at {motion.fps:g} a second, {len(motion.skeleton)} joints")

@@ -24,7 +24,7 @@ def list_data(json: JsonOption = None) -> None:
 
 @app.command("fetch", epilog="Example: posable data fetch 17_10 90_05 --to clips")
 def fetch_data(
-    names: Annotated[list[str], typer.Argument(metavar="CLIP...", help="Names as `posable data list` shows them.")],
+    names: Annotated[list[str], typer.Argument(metavar="CLIP", help="Names as `posable data list` shows them.")],
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where to put them; the cache when not given.")
     ] = None,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..compute import PosableError, Status
-from .output import JsonOption, busy, progress, show_facts, show_table, write_json
+from ..compute import PosableError, Status, UnknownNameError
+from ..compute.files import check_writable
+from .output import JsonOption, busy, check_output, progress, show_facts, show_table, write_json
 from .reading import FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, read
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 OutputArgument = Annotated[
     Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")
 ]
+
+LIMITS = ("clip", "body", "none")
 
 
 def edit(
@@ -55,6 +58,9 @@ def edit(
     from ..edit.edit_list import save_edits as write_edits
     from ..formats import save
 
+    check_output(output, file)
+    if save_edits is not None:
+        check_writable(save_edits)
     rows = [] if edits is None else load_edits(edits)
     if frame is not None:
         told = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
@@ -95,6 +101,7 @@ def retarget(
     from ..edit import retarget as onto
     from ..formats import save
 
+    check_output(output, file, body)
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
     target = figure(height=height) if body is None else Humanoid(read(body).skeleton)
     with busy("retargeting"):
@@ -131,6 +138,8 @@ def _place(by: str | None, to: str | None) -> dict[str, list[float]]:
 def _editor(motion: Motion, limits: str, weights: str, contacts: bool, cache: Path | None) -> MotionEditor:
     from ..edit import MotionEditor
 
+    if limits not in LIMITS:
+        raise UnknownNameError("--limits", limits, LIMITS)
     bounds = None if limits == "none" else limits
     with progress("reading how the clip moves") as share:
         editor = MotionEditor(

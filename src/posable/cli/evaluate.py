@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..compute import PosableError
+from ..compute import PosableError, UnknownNameError
 from .output import JsonOption, counting, say, show_table, write_json
 from .range import listed
 from .reconstruct import EngineOption, WorkersOption, three_weights
@@ -25,7 +25,7 @@ app = typer.Typer(help="How good methods are, by the papers' own measures.", no_
     epilog="Example: posable evaluate reconstruct 17_10.bvh 90_05.bvh 01_03.bvh --method all --plots plots/",
 )
 def evaluate_reconstruct(
-    clips: Annotated[list[Path], typer.Argument(metavar="CLIP...", help="Motions of people, or folders of them.")],
+    clips: Annotated[list[Path], typer.Argument(metavar="CLIP", help="Motions of people, or folders of them.")],
     method: Annotated[
         list[str] | None,
         typer.Option(help="sik, another by name, all, or package.module:Class of your own; once or more."),
@@ -172,9 +172,11 @@ def evaluate_express(
     """
     from dataclasses import asdict
 
-    from ..evaluate.express import METHODS, VALUES, evaluate_block, express_items, express_rows, row_facts
+    from ..evaluate.express import METHODS, ORDERS, VALUES, evaluate_block, express_items, express_rows, row_facts
     from ..scale import run
 
+    if order not in ORDERS:
+        raise UnknownNameError("--order", order, ORDERS)
     methods = [name for one in method or ["best", "erik"] for name in (METHODS if one == "all" else (one,))]
     items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=_pair(sweep))
     with counting("solving") as shown:

@@ -11,8 +11,9 @@ import numpy as np
 import typer
 
 from ..compute import FormatError, PosableError, atomic_write
+from ..compute.files import check_writable
 from ..compute.types import Floats
-from .output import JsonOption, say, show_facts, write_json
+from .output import JsonOption, check_output, say, show_facts, write_json
 
 if TYPE_CHECKING:
     from ..express import Chain, ErikTrack
@@ -30,9 +31,14 @@ def express(
     chain: Annotated[str, typer.Argument(metavar="CHAIN", help="A to G of the paper, axes as YXXZY, or a URDF file.")],
     targets: Annotated[
         Path,
-        typer.Argument(help="CSV, a line a frame: qw,qx,qy,qz (orientation), dx,dy,dz (direction) or x,y,z (look at)."),
+        typer.Argument(
+            metavar="TARGETS",
+            help="CSV, a line a frame: qw,qx,qy,qz (orientation), dx,dy,dz (direction) or x,y,z (look at).",
+        ),
     ],
-    output: Annotated[Path, typer.Argument(help="Angles as .csv or .json, or a motion: .bvh, .glb, .npz.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="Angles as .csv or .json, or a motion: .bvh, .glb, .npz.")
+    ],
     posture: Annotated[
         str | None, typer.Option(metavar="A,B,...|FILE", help="Radians, one a joint; or a CSV, a line a frame.")
     ] = None,
@@ -42,13 +48,20 @@ def express(
     method: Annotated[str, typer.Option(help="best, erik, simple or ccd.")] = "best",
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 60.0,
     smooth: Annotated[
-        str | None, typer.Option(metavar="V,A,J", help="Limits on speed, acceleration and jerk of the result.")
+        str | None,
+        typer.Option(
+            metavar="V,A,J", help="Limits on speed [rad/s], acceleration [rad/s²] and jerk [rad/s³] of the result."
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> None:
     """Hold a posture while aiming: joint angles for a path of targets, each frame continuing from the one before."""
     from ..express import ERIK, MotionFilter
 
+    if output.suffix.lower() in {".csv", ".json"}:
+        check_writable(output)
+    else:
+        check_output(output, targets)
     made = chain_of(chain, base, tip, limits)
     kind, goals = read_targets(targets)
     held = made.zero if posture is None else _posture(posture, made, len(goals))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,17 +16,35 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..compute import atomic_write
+from ..compute import PosableError, atomic_write
 
 if TYPE_CHECKING:
     from ..scale import Progress
 
+WIDE = 500  # columns, where nobody looks: what reads a pipe wants one line a row
 JsonOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.")
 ]
 
-_out = Console(highlight=False)
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:  # `posable info ... | head`: the reader has seen enough; rich would exit with 1
+        raise BrokenPipeError
+
+
+_watched = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
+_out = _Output(highlight=False, width=None if _watched else WIDE)
 _err = Console(stderr=True, highlight=False)
+
+
+def check_output(output: Path, *inputs: Path | None) -> None:
+    """Refuse what could not be written, or would overwrite what is read, before any work is done for it."""
+    from ..formats import check_output as check
+
+    for source in inputs:
+        if source is not None and source.exists() and output.exists() and source.samefile(output):
+            raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten; give another name")
+    check(output)
 
 
 def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -122,7 +142,12 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
 
 def say(text: str) -> None:
     """Print a line for the person."""
-    _out.print(text, markup=False)
+    _out.print(text, markup=False, soft_wrap=True)
+
+
+def counted(count: int, what: str) -> str:
+    """Such as "1 frame", "2 frames"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _shown(value: Any) -> str:

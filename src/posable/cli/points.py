@@ -40,6 +40,7 @@ ALIASES = {
 LOST = {"", "nan", "na", "null", "none"}
 STEADY = 0.1  # of a frame: times this close to an even rate are one
 GAP = 2.5  # frames between two lines beyond which the points are lost between them, not on a straight way
+LARGEST = 1e9  # of a coordinate, in any unit
 MOST_FRAMES = 100  # of an even rate for each line of the file
 
 
@@ -163,9 +164,9 @@ def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
         number = float(cell)
     except ValueError:
         number = math.inf
-    if not math.isfinite(number) and name != ("frame", ""):
+    if not abs(number) < (LARGEST if name[1] else math.inf) and name != ("frame", ""):
         told = "_".join(name).strip("_")
-        expected = "a number, or nothing for a lost point" if name[1] else "a number"
+        expected = f"a number below {LARGEST:g}, or nothing for a lost point" if name[1] else "a number"
         raise FormatError(path, f"{told} is {cell.strip()[:40]!r}; expected {expected}", f"line {line}")
     return number
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import JsonOption, busy, progress, show_facts, show_table, write_json
+from ..compute import UnknownNameError
+from ..compute.files import check_writable
+from .output import JsonOption, busy, check_output, progress, show_facts, show_table, write_json
 from .reading import FirstOption, FpsOption, RepairOption, ScaleOption, read
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ app = typer.Typer(help="What an arm or a leg does, learned from motions.", no_ar
 RangeArgument = Annotated[
     str, typer.Argument(metavar="RANGE", help="A file, or a limb for the built-in one: right_arm, left_leg, ...")
 ]
-FilesArgument = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Motions, or folders of them.")]
+FilesArgument = Annotated[list[Path], typer.Argument(metavar="FILE", help="Motions, or folders of them.")]
 MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".npz")
 LimbOption = Annotated[str, typer.Option(help="right_arm, left_arm, right_leg or left_leg.")]
 
@@ -31,7 +33,7 @@ def fit_range(
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, .npz.")],
     limb: LimbOption = "right_arm",
     samples: Annotated[int, typer.Option(help="Directions of the table.")] = 1000,
-    radius: Annotated[float, typer.Option(help="How far an example counts [degrees].")] = 10.0,
+    radius: Annotated[float, typer.Option(help="How far an example counts in degrees.")] = 10.0,
     min_count: Annotated[int, typer.Option(help="Examples a direction needs.")] = 5,
     trim: Annotated[float, typer.Option(help="Share of examples left out at each end.")] = 0.005,
     fill_holes: Annotated[bool, typer.Option(help="Let holes belong to the range.")] = True,
@@ -48,6 +50,7 @@ def fit_range(
     from ..body import Humanoid
     from ..limb import LimbRange
 
+    check_writable(output)
     motions = [read(path, scale, fps, first_frame, repair) for path in listed(files)]
     with progress(f"learning the {limb.replace('_', ' ')}") as share:
         found = LimbRange.fit(
@@ -81,8 +84,10 @@ def show_range(
     found = _range(range_)
     facts = {"range": range_, **_facts(found)}
     if picture is not None:
+        from ..evaluate.picture import check_picture
         from ..evaluate.range_picture import save_range_picture
 
+        check_picture(picture)
         with busy("drawing"):
             save_range_picture(found, picture)
         facts["picture"] = str(picture)
@@ -112,7 +117,7 @@ def correct_motion(
     range_: RangeArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A motion.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")],
-    margin: Annotated[float, typer.Option(help="How far inside to stay [degrees].")] = 0.0,
+    margin: Annotated[float, typer.Option(help="How far inside to stay in degrees.")] = 0.0,
     smooth: Annotated[bool, typer.Option("--smooth", help="Never jump, also where the far side changes.")] = False,
     limits: Annotated[bool, typer.Option("--limits", help="Keep the limb's joints inside their limits too.")] = False,
     scale: ScaleOption = None,
@@ -129,6 +134,7 @@ def correct_motion(
     """
     from ..formats import save
 
+    check_output(output, file)
     found = _range(range_)
     motion = read(file, scale, fps, first_frame, repair)
     pose, told = _corrected(found, motion, math.radians(margin), smooth, limits)
@@ -175,9 +181,12 @@ def _corrected(
 def listed(paths: list[Path]) -> list[Path]:
     """Files, and what lies in folders that can be read as a motion."""
     from ..compute import PosableError
+    from ..formats import check_input
 
     found: list[Path] = []
     for path in paths:
+        if not path.is_dir():
+            check_input(path)
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
         found += [file for file in inside if not path.is_dir() or file.suffix.lower() in MOTIONS]
     if not found:
@@ -190,7 +199,11 @@ def listed(paths: list[Path]) -> list[Path]:
 def _range(name: str) -> LimbRange:
     from ..limb import LIMBS, LimbRange
 
-    return LimbRange.builtin(name) if name in LIMBS else LimbRange.load(name)
+    if name in LIMBS:
+        return LimbRange.builtin(name)
+    if not Path(name).suffix and not Path(name).exists():
+        raise UnknownNameError("range", name, LIMBS)
+    return LimbRange.load(name)
 
 
 def _facts(found: LimbRange) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import JsonOption, busy, progress, show_facts, show_table, write_json
+from .output import JsonOption, busy, check_output, progress, show_facts, show_table, write_json
 from .reading import RepairOption, ScaleOption, read
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def reach(
     from ..formats import save
     from .targets import read_goals, written_goal
 
+    check_output(output, body, start)
     goals = [written_goal(text, hand, hold) for text in to or ()]
     goals += [] if targets is None else read_goals(targets, hand, hold)
     given = None if body is None else read(body, scale=scale, repair=repair)
@@ -108,11 +109,14 @@ def _reacher(person: Humanoid, behaviour: str, hands: set[str], options: dict[st
 
 
 def _behaviour(name: str, limb: str, person: Humanoid) -> Behaviour:
+    from ..compute import UnknownNameError
     from ..reach import Behaviour
     from ..reach.examples import EXAMPLES
 
     if name in EXAMPLES:
         return Behaviour.example(name, limb, person)
+    if not Path(name).suffix and not Path(name).exists():
+        raise UnknownNameError("behaviour", name, EXAMPLES)
     found = Behaviour.load(name)
     return found if found.limb == limb else found.mirrored()
 

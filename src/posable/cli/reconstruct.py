@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import JsonOption, busy, counting, say, show_facts, show_table, write_json
+from .output import JsonOption, busy, check_output, counting, say, show_facts, show_table, write_json
 from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def _check(source: Path, output: Path, scene: Path | None, settings: dict[str, A
     if not source.exists():
         raise FormatError(source, "no such file or folder")
     if source.resolve() == output.resolve():
-        raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten")
+        raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten; give another name")
+    if source.is_file():
+        check_output(output)
     if settings["method"] is not None:
         given = {name: settings[name] for name in ("floor", "markers", "orientations")} | settings["tracking"]
         for name, value in [*given.items(), ("scene", scene)]:

@@ -40,7 +40,7 @@ def written_goal(text: str, hand: str, hold: float) -> Goal:
         numbers = ()
     if len(numbers) not in (3, 7) or not all(map(math.isfinite, numbers)):
         raise PosableError(f"--to {text}: expected x,y,z or x,y,z,qw,qx,qy,qz")
-    return Goal(_hand(hand), numbers[:3], numbers[3:] or None, hold)
+    return Goal(_hand(hand), numbers[:3], _turn(numbers[3:]), hold)
 
 
 def read_goals(path: Path, hand: str, hold: float) -> list[Goal]:
@@ -104,9 +104,15 @@ def _goal(row: dict[str, Any], hand: str, hold: float) -> Goal:
     return Goal(
         _hand(str(row.get("hand", hand))),
         tuple(numbers[name] for name in "xyz"),
-        tuple(numbers[name] for name in turn) or None,
+        _turn(tuple(numbers[name] for name in turn)),
         numbers.get("hold", hold),
     )
+
+
+def _turn(numbers: tuple[float, ...]) -> tuple[float, ...] | None:
+    if numbers and not 0.0 < math.hypot(*numbers) < math.inf:
+        raise PosableError(f"the orientation qw, qx, qy, qz is {numbers}; expected a quaternion, which is not all 0")
+    return numbers or None
 
 
 def _number(name: str, value: Any) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .output import busy, say
+from .output import busy, counted, say
 from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption, read
 
 HostOption = Annotated[str, typer.Option(help="Address to listen on; the default is this machine alone.")]
@@ -16,7 +16,7 @@ BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Ope
 
 
 def view(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One motion, or several to see together.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One motion, or several to see together.")],
     picture: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw a strip of frames to a file instead of opening the studio.")
     ] = None,
@@ -32,6 +32,12 @@ def view(
     browser: BrowserOption = True,
 ) -> None:
     """Show motions in the studio, or as a picture."""
+    if picture is not None:
+        if len(files) > 1:
+            raise typer.BadParameter("a picture shows one file", param_hint="FILE")
+        from ..evaluate.picture import check_picture
+
+        check_picture(picture)
     motions = [read(file, scale, fps, first_frame, repair, animation) for file in files]
     if picture is None:
         from ..studio import launch
@@ -40,20 +46,21 @@ def view(
         return
     from ..evaluate.picture import save_picture, strip
 
-    if len(motions) > 1:
-        raise typer.BadParameter("a picture shows one file", param_hint="FILE")
     with busy("drawing"):
         save_picture(strip(motions[0], frames=frames, view=angle), picture)
-    say(f"{picture}: {frames} frames of {files[0].name}")
+    say(f"{picture}: {counted(frames, 'frame')} of {files[0].name}")
 
 
 def studio(
-    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files to open at once.")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Files to open at once.")] = None,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8080,
     browser: BrowserOption = True,
 ) -> None:
     """Open the studio: a figure, a timeline, and a tab for each job."""
+    from ..formats import check_input
     from ..studio import launch
 
+    for file in files or ():
+        check_input(file)
     launch(list(files or []), host=host, port=port, open_browser=browser)

@@ -31,6 +31,8 @@ def read_document(path: str | PathLike[str], kind: type[T], form: str, largest: 
         size = where.stat().st_size
         if size > largest:
             raise FormatError(where, f"has {size} bytes; at most {largest} are read")
+        if size == 0:
+            raise FormatError(where, "is empty")
         content = msgspec.json.decode(where.read_bytes(), type=kind)
     except OSError as error:
         raise FormatError(where, error.strerror or "cannot be read") from None

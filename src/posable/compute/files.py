@@ -20,10 +20,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     An existing file keeps its permissions.
     """
     target = Path(path)
-    if target.is_dir():
-        raise PosableError(f"cannot write {str(target)!r}: it is a folder; give a file name in it")
-    if not target.parent.is_dir():
-        raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
+    check_writable(target)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
     except OSError as error:
@@ -37,6 +34,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise where a file could never be written to `path`: for jobs that should not work for minutes first."""
+    target = Path(path)
+    if target.is_dir():
+        raise PosableError(f"cannot write {str(target)!r}: it is a folder; give a file name in it")
+    if not target.parent.is_dir():
+        raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
+    if not os.access(target.parent, os.W_OK):
+        raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} may not be written to")
 
 
 def inside_folder(folder: Path, name: str) -> Path | None:

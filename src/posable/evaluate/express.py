@@ -254,6 +254,7 @@ def express_items(
             raise UnknownNameError("method", method, METHODS)
     items: list[dict[str, Any]] = []
     for name in skeletons:
+        _known(name)  # told before any work
         total = samples if sweep is None else sweep_size(name, *sweep)
         grid = {} if sweep is None else {"values": sweep[0], "angles": sweep[1]}
         for method in methods:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import numpy as np
 
 from ..compute import PosableError, ShapeError, atomic_write
+from ..compute.files import check_writable
 from ..compute.types import Floats, Ints
 from ..skeleton import Motion, Pose, Skeleton
 from .look import Look, look_of
@@ -117,10 +118,16 @@ def save_picture(image: Pixels, path: str | os.PathLike[str]) -> None:
     array = np.asarray(image)
     if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or array.size == 0:
         raise ShapeError(f"a picture is a (H, W, 3) array of uint8, got {array.dtype} of shape {array.shape}")
-    if not os.fspath(path).lower().endswith(".png"):
-        raise PosableError(f"pictures are written as .png, got {os.fspath(path)!r}")
+    check_picture(path)
     with atomic_write(path) as temporary:
         temporary.write_bytes(_png(array))
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Raise where `save_picture` would refuse a path: drawing takes seconds."""
+    if not os.fspath(path).lower().endswith(".png"):
+        raise PosableError(f"pictures are written as .png, got {os.fspath(path)!r}")
+    check_writable(path)
 
 
 def _resolve(

@@ -19,11 +19,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..compute import FormatError, PosableError
+from ..compute.files import check_writable
 
 if TYPE_CHECKING:
     from ..skeleton import Motion
 
-__all__ = ["FORMATS", "Format", "load", "save", "suffixes"]
+__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "save", "suffixes"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
+MOST = {"scale": 1e6, "fps": 1e6}
+"""Beyond which a number is a mistake: metres in a file's unit, frames a second."""
+
+
 def load(
     path: str | os.PathLike[str],
     *,
@@ -71,8 +76,7 @@ def load(
     options belong to a format (`asf=` for AMC). What was assumed or changed is told in `motion.notes`.
     """
     source = Path(path)
-    kind = _format_of(source)
-    _check_readable(source)
+    kind = check_input(source)
     given = {"scale": scale, "repair": repair, **options}
     chosen = _checked_options(kind, given, kind.load_options, "loading")
     if scale is not None:
@@ -91,11 +95,7 @@ def load(
 def save(motion: Motion, path: str | os.PathLike[str], **options: Any) -> None:
     """Write a motion; the format is chosen by the suffix. The file appears whole or not at all."""
     target = Path(path)
-    kind = _format_of(target)
-    if not kind.writes:
-        raise PosableError(
-            f"cannot write {str(target)!r}: {kind.name} is read only; write one of {_listed(written=True)}"
-        )
+    kind = _written_format_of(target)
     chosen = _checked_options(kind, options, kind.save_options, "saving")
     try:
         _module(kind).write(motion, target, chosen)
@@ -103,18 +103,50 @@ def save(motion: Motion, path: str | os.PathLike[str], **options: Any) -> None:
         raise PosableError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
 
 
+def check_input(path: str | os.PathLike[str]) -> Format:
+    """The format of a file that is there; raises where there is nothing that `load` would read."""
+    source = Path(path)
+    if source.is_dir():
+        raise FormatError(source, "is a folder; give a file in it")
+    kind = _format_of(source)
+    if not source.exists():
+        near = sorted(p.name for p in source.parent.glob(f"*{source.suffix}"))[:5] if source.parent.is_dir() else []
+        hint = f"; the folder has {', '.join(near)}" if near else ""
+        raise FormatError(source, f"no such file{hint}")
+    if not source.is_file():
+        raise FormatError(source, "is not a regular file")
+    if source.stat().st_size == 0:
+        raise FormatError(source, "is empty")
+    return kind
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise where `save` would refuse a path, whatever the motion: a long job asks before it starts."""
+    _written_format_of(Path(path))
+    check_writable(path)
+
+
 def suffixes(*, written: bool = False) -> tuple[str, ...]:
     """The known suffixes, with their dot; `written=True` leaves out formats that are only read."""
     return tuple(suffix for kind in FORMATS if kind.writes or not written for suffix in kind.suffixes)
 
 
-def _format_of(path: Path) -> Format:
+def _format_of(path: Path, *, written: bool = False) -> Format:
     suffix = path.suffix.lower()
     for kind in FORMATS:
         if suffix in kind.suffixes:
             return kind
     found = f"unknown suffix {path.suffix!r}" if path.suffix else "no suffix"
-    raise FormatError(path, f"{found}; known: {_listed()}")
+    raise FormatError(path, f"{found}; known: {_listed(written=written)}")
+
+
+def _written_format_of(path: Path) -> Format:
+    kind = _format_of(path, written=True)
+    if not kind.writes:
+        raise PosableError(
+            f"cannot write {str(path)!r}: {kind.name} is read only; write one of {_listed(written=True)}"
+        )
+    return kind
 
 
 def _listed(*, written: bool = False) -> str:
@@ -125,26 +157,19 @@ def _module(kind: Format) -> ModuleType:
     return importlib.import_module(f"posable.formats.{kind.module}")
 
 
-def _check_readable(path: Path) -> None:
-    if path.is_dir():
-        raise FormatError(path, "is a folder; give a file in it")
-    if not path.exists():
-        near = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))[:5] if path.parent.is_dir() else []
-        hint = f"; the folder has {', '.join(near)}" if near else ""
-        raise FormatError(path, f"no such file{hint}")
-    if not path.is_file():
-        raise FormatError(path, "is not a regular file")
-
-
 def _checked_options(kind: Format, given: Mapping[str, Any], accepted: frozenset[str], doing: str) -> dict[str, Any]:
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in chosen:
         if name not in accepted:
             known = ", ".join(sorted(accepted)) or "none of its own"
             raise PosableError(
-                f"option {name}={chosen[name]!r} is not for {doing} {kind.name} files; they take: {known}"
+                f"option {name}={_shown(chosen[name])} is not for {doing} {kind.name} files; they take: {known}"
             )
     return chosen
+
+
+def _shown(value: Any) -> str:
+    return repr(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def _from_frame(motion: Motion, first_frame: Any) -> Motion:
@@ -162,6 +187,6 @@ def _positive(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise PosableError(f"{name}={value!r}: give a finite number above zero")
+    if not 0.0 < number < MOST[name]:
+        raise PosableError(f"{name}={value!r}: give a number above 0 and below {MOST[name]:g}")
     return number

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 HANDS = ("right_hand", "left_hand")
 LONGEST = 3600.0  # [s] of a step: what is longer is a mistake of units
+MOST_FRAMES = 1_000_000  # of a step: more is a mistake of units, or of the rate
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,12 @@ def animate(
     for number, step in enumerate(steps):
         stream.depart()
         way = _Way.of(body, stream.pose, step, held)
-        count = max(1, round(fps * _seconds(usual if step.duration is None else step.duration, way.distance)))
+        seconds = _seconds(usual if step.duration is None else step.duration, way.distance)
+        if not fps * (seconds + step.hold) <= MOST_FRAMES:
+            raise PosableError(
+                f"a step of {seconds + step.hold:g} s at {fps:g} frames a second; expected at most {MOST_FRAMES} frames"
+            )
+        count = max(1, round(fps * seconds))
         for k, share in enumerate(minimum_jerk(np.arange(1, count + 1) / count).tolist()):
             targets = way.ends if k + 1 == count else way.at(share)  # the last one to the last bit
             due = Shares(*(share if before is None else 1.0 for before in held))
@@ -212,7 +218,7 @@ class _Way:
         longest = 0.0
         for begin, end in zip(self.begins, self.ends, strict=True):
             if begin is not None and end is not None:
-                longest = float(np.fmax(longest, np.linalg.norm(np.asarray(end.position) - begin.position)))
+                longest = float(np.fmax(longest, math.hypot(*(np.asarray(end.position) - begin.position))))
         return longest if math.isfinite(longest) else 0.0
 
     def at(self, share: float) -> Targets:

@@ -88,7 +88,10 @@ class Motion:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         if len(self) == 0:
             return replace(self, fps=fps)
-        count = int(np.floor(self.duration * fps + 1e-6)) + 1
+        count = int(min(np.floor(self.duration * fps + 1e-6), 1e15)) + 1
+        most = max(100 * len(self), 100_000)
+        if count > most:
+            raise PosableError(f"at {fps:g} frames a second this motion has {count} frames; expected at most {most}")
         return replace(self, pose=self.at(np.arange(count) / fps), fps=fps)
 
     def replace(self, **changes: Any) -> Motion:
