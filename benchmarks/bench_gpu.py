@@ -1,11 +1,16 @@
-"""Forward kinematics of a million 31-joint bodies on a GPU beside the CPU; nothing where there is no GPU."""
+"""A million 31-joint bodies posed, and arms solved with their search, on a GPU beside the CPU."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import posable as ps
-from posable.compute import cuda
+from posable.compute import Batch, cuda
+from posable.limb.solve import solve_rows
 from posable.skeleton.forward import forward_rows
 
 from .harness import Contender, Table, compare
@@ -19,7 +24,7 @@ def run() -> list[Table]:
     if not cuda.available():
         print("no GPU here")
         return []
-    return [_forward()]
+    return [_forward(), _arm()]
 
 
 def _forward() -> Table:
@@ -47,12 +52,70 @@ def _forward() -> Table:
     frames = skeleton.forward(some)
     assert np.allclose(positions[:CPU_ROWS].copy_to_host(), frames.positions, atol=1e-12)
     assert np.allclose(orientations[:CPU_ROWS].copy_to_host(), frames.orientations, atol=1e-12)
-    name = gpu.get_current_device().name
     return compare(
         f"{JOINTS}-joint body: {GPU_ROWS:,} poses, each",
         [
             Contender("CPU, all cores", lambda: skeleton.forward(some), CPU_ROWS),
-            Contender(name.decode() if isinstance(name, bytes) else str(name), on_gpu, GPU_ROWS, "arrays on the GPU"),
+            Contender(_name(), on_gpu, GPU_ROWS, "arrays on the GPU"),
         ],
         unit="ns",
     )
+
+
+def _arm() -> Table:
+    """Hands anywhere in reach, so that most arms search for a swivel inside the limits."""
+    from numba import cuda as gpu
+
+    arm = ps.figure().limb("right_arm")
+    rng = np.random.default_rng(1)
+    directions = rng.normal(size=(GPU_ROWS, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    hands = directions * rng.uniform(0.15, 0.5, (GPU_ROWS, 1))
+    turns = rng.normal(size=(GPU_ROWS, 4))
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    some = (hands[:CPU_ROWS], turns[:CPU_ROWS])
+    want = arm.solve(*some)
+    n, *arrays = _arguments_of(solve_rows, lambda: arm.solve(hands, turns))
+    placed = [gpu.to_device(array) if isinstance(array, np.ndarray) else array for array in arrays]
+
+    def on_gpu() -> None:
+        cuda.launch(solve_rows, n, *placed)
+        gpu.synchronize()
+
+    on_gpu()
+    same = [
+        np.allclose(got.copy_to_host()[:CPU_ROWS], want.values, atol=1e-9)
+        for got in placed
+        if getattr(got, "shape", None) == (GPU_ROWS, want.values.shape[-1])
+    ]
+    assert any(same), "no array of the GPU holds the answers of the CPU"
+    return compare(
+        f"An arm and its search: {GPU_ROWS:,} targets, each",
+        [
+            Contender("CPU, all cores", lambda: arm.solve(*some), CPU_ROWS),
+            Contender(_name(), on_gpu, GPU_ROWS, "arrays on the GPU"),
+        ],
+        unit="ns",
+    )
+
+
+def _arguments_of(batch: Batch, call: Callable[[], object]) -> tuple[Any, ...]:
+    """What a public call gives to a batch."""
+    given: list[tuple[Any, ...]] = []
+    run = Batch.__call__
+
+    def recorded(self: Batch, *arguments: Any) -> None:
+        if self is batch:
+            given.append(arguments)
+        run(self, *arguments)
+
+    with mock.patch.object(Batch, "__call__", recorded):
+        call()
+    return given[0]
+
+
+def _name() -> str:
+    from numba import cuda as gpu
+
+    name = gpu.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
