@@ -47,6 +47,7 @@ class EditOptions:
                 "ranges of arms and legs learned from many people, or anywhere. Holds for what is pulled from now on"
             )
             self.limits = gui.add_dropdown("Joint limits", LIMITS, hint=hint)
+            self.limits.on_update(again)
             hint = "Feet on the ground, hands on the body: they stay there"
             self.contacts = gui.add_checkbox("Keep contacts", True, hint=hint)
         self._limited: weakref.WeakKeyDictionary[MotionEditor, str] = weakref.WeakKeyDictionary()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ..compute import PosableError
 from ..edit import Kept, MotionEditor
-from .edit_job import EditorJob
-from .edit_options import EditOptions
+from .edit_job import EditorJob, Wanted
+from .edit_options import FREE, EditOptions
 from .session import Session
 from .tracks import Track
 
@@ -32,15 +32,16 @@ class EditStates:
     def __init__(self, session: Session, options: EditOptions, failed: Callable[[str], None]) -> None:
         self._session, self._options, self._failed = session, options, failed
         self._states: weakref.WeakKeyDictionary[Track, tuple[MotionEditor, Kept]] = weakref.WeakKeyDictionary()
-        self._asked: Track | None = None
+        self._asked: tuple[Track, str] | None = None
+        self._rehearsed = {FREE}  # limits under which edits are at once, however new the machine is
         self.job = EditorJob(session, self._done)
 
     @property
     def editor(self) -> MotionEditor | None:
-        """The editor of the active motion; None until it is ready."""
+        """The editor of the active motion; None until it is ready, with the limits that are chosen."""
         track = self._session.active
         found = None if track is None else self._states.get(track)
-        return None if found is None else found[0]
+        return None if found is None or str(self._options.limits.value) not in self._rehearsed else found[0]
 
     def sure(self) -> MotionEditor:
         """The editor, with the limits that are chosen now; raises while there is none."""
@@ -52,9 +53,10 @@ class EditStates:
 
     def ask(self, track: Track, body: Humanoid) -> None:
         """Have an editor made, where it was not asked for yet."""
-        if self._asked is not track:
-            self._asked = track
-            self.job.ask(track, body)
+        limits, known = str(self._options.limits.value), self._states.get(track)
+        if self._asked != (track, limits):
+            self._asked = (track, limits)
+            self.job.ask(Wanted(track, body, limits, None if known is None else known[0]))
 
     def keep(self, label: str) -> None:
         """Have the editor's motion on the stage, as a step that can be undone."""
@@ -73,12 +75,14 @@ class EditStates:
         """Wait for what is under way."""
         self.job.close()
 
-    def _done(self, track: Track, answer: MotionEditor | Exception) -> None:
+    def _done(self, wanted: Wanted, answer: MotionEditor | Exception) -> None:
         """Called by the worker."""
         with self._session.lock:
             if isinstance(answer, Exception):
                 self._asked = None
                 self._failed(f"This motion cannot be edited: {answer}")
                 return
-            self._states[track] = (answer, answer.kept)
+            self._rehearsed |= {wanted.limits}
+            if wanted.editor is None:
+                self._states[wanted.track] = (answer, answer.kept)
             self._session.changed("pose")

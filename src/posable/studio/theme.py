@@ -36,10 +36,11 @@ GRID: Rgb = (205, 211, 215)
 GRID_STRONG: Rgb = (172, 181, 188)
 MARK: Rgb = (224, 102, 60)
 TAB_ROW = (
-    "<style>[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
+    "<style>[role=tablist]:has([role=tab]:nth-child(4)) {padding-right: 9px}"
+    "[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
     "{padding: 0 4px !important; font-size: 12px !important; flex: 1 1 auto; justify-content: center}</style>"
 )
-"""Has the jobs' tabs in one row of the panel; viser gives each so much room that they take two."""
+"""Has the jobs' tabs in one row of the panel, beside its scroll bar; viser gives each so much room that they take two."""
 
 
 def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:

@@ -15,7 +15,7 @@ from posable.studio.edit_options import FREE, LEARNED, LIMITS, OF_BODY, OF_CLIP,
 from posable.studio.pointer import Pointed
 from posable.studio.tabs.edit import EditTab
 
-from ..window import by
+from ..window import by, wait
 
 TURN = pm.axis_angle(np.array([0.0, 1.0, 0.0]), 0.4)
 
@@ -87,6 +87,9 @@ def test_a_turn_moved_to_other_frames_turns_the_part_as_much_there(tab: EditTab,
 def test_every_choice_of_limits_is_one_that_an_editor_takes(tab: EditTab, session: Session, choice: str):
     before, body = session.motion, session.body
     tab.options.limits.value = choice
+    tab.update(session.time)
+    wait(lambda: tab.editor is not None, "edits under these limits to be ready")
+    tab.update(session.time)
     grip(tab, session, by(0.0, 0.35, 0.3))
     wanted = MotionEditor(before, body, limits=limits_of(choice, body))
     wanted.__dict__["logs"] = tab.editor.logs  # fitted already

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from posable.studio import Session
+from posable.studio.express_chain import chain_size
 from posable.studio.express_target import PLACE
 from posable.studio.tabs.express import BOTH, NONE, ExpressTab
 
@@ -79,7 +80,7 @@ def test_methods_motors_and_postures_are_used_on_the_page(
     window.field("Target orbits").first.click()
     at_rest(tab, session)
     if RENEW:
-        renew_picture(window, session)
+        renew_picture(window, tab, session)
 
 
 def test_a_robot_is_loaded_on_the_page(window: Window, tab: ExpressTab, session: Session, tmp_path: Path):
@@ -95,10 +96,14 @@ def test_a_robot_is_loaded_on_the_page(window: Window, tab: ExpressTab, session:
     window.page.get_by_text("Robot from a file").click()
 
 
-def renew_picture(window: Window, session: Session) -> None:
+def renew_picture(window: Window, tab: ExpressTab, session: Session) -> None:
     """The picture of docs/studio.md: a posture and both methods, with the plots."""
     from PIL import Image
 
+    with session.lock:  # wherever the target was when its orbit ended
+        tab.target.put(chain_size(tab.chain) * np.array([0.1, 1.15, 0.35]))
+        session.movers.add("express")
+    at_rest(tab, session)
     session.stage.shadows = True
     window.page.set_viewport_size({"width": 1280, "height": 800})
     session.stage.frame(session.shown)
