@@ -40,7 +40,7 @@ TAB_ROW = (
     "[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
     "{padding: 0 4px !important; font-size: 12px !important; flex: 1 1 auto; justify-content: center}</style>"
 )
-"""Has the jobs' tabs in one row of the panel, beside its scroll bar; viser gives each so much room that they take two."""
+"""Has the tabs of the jobs in one row, clear of the scroll bar; viser gives each so much room that they take two."""
 
 
 def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
