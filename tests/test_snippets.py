@@ -1,0 +1,64 @@
+"""The programs of the documentation and the commands of the README run, in the order in which a reader types them."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from posable.cli.app import run
+
+ROOT = Path(__file__).resolve().parents[1]
+NOT_RUN = {
+    "kernels.md": "a kernel is compiled from a file of its own",
+    "scale.md": "a job for workers lives in a module of its own; examples/rebuild_folder.py is run",
+    "studio.md": "a studio runs until it is closed; tests/studio opens it",
+}
+FILES = {
+    "bodies.md": {"boxing.bvh": "cmu/17_10.bvh", "KayKit_Knight.glb": "characters/KayKit_Knight.glb"},
+    "files.md": {
+        "Fox.glb": "characters/Fox.glb",
+        "KayKit_Knight.glb": "characters/KayKit_Knight.glb",
+        "panda.urdf": "robots/panda.urdf",
+    },
+}
+"""What a page says that its reader has, and where ours is."""
+
+
+def blocks(page: Path, kind: str) -> list[tuple[int, str]]:
+    """(line, text) of the fenced blocks of a kind."""
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(r"^```([^\n]*)\n(.*?)^```", text, re.S | re.M)
+    return [(text[: one.start(2)].count("\n"), one[2]) for one in found if one[1] == kind]
+
+
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if blocks(page, "python")]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in NOT_RUN], ids=lambda page: page.name)
+def test_the_programs_of_a_page_run(page: Path, tmp_path: Path, monkeypatch, request):
+    for name, source in FILES.get(page.name, {}).items():
+        shutil.copy(request.getfixturevalue("data_dir") / source, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "snippet"}
+    for line, text in blocks(page, "python"):
+        exec(compile("\n" * line + text, str(page), "exec"), names)
+
+
+def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = [
+        shlex.split(line, comments=True)
+        for _, text in blocks(ROOT / "README.md", "")
+        for line in text.splitlines()
+        if line.startswith("posable ")
+    ]
+    assert len(commands) > 8
+    for command in commands:
+        if command[1] in {"view", "studio"}:  # these stay open
+            continue
+        monkeypatch.setattr("sys.argv", command)
+        with pytest.raises(SystemExit) as stop:
+            run()
+        assert not stop.value.code, f"{' '.join(command)}: {capsys.readouterr().err}"
