@@ -1,4 +1,7 @@
-"""Parts of the clips that the specification names, as it measures them: 60 frames a second, bones put back."""
+"""The clips that the specification names, as it measures them: 60 frames a second, bones put back.
+
+What is measured on a clip (residuals, ratios, drift) is measured on the whole of it; the rest on a part that moves.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +13,7 @@ import posable as ps
 import posable.math as pm
 from posable.edit.clip import read_clip
 from posable.edit.rates import smoothed
+from posable.limits import Cone
 
 WINDOWS = {"124_01": (95, 195), "05_02": (280, 380), "09_01": (0, 74)}  # frames at 60 a second: they all move there
 DIRECTIONS = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
@@ -50,12 +54,19 @@ class Case:
 
 
 @pytest.fixture(scope="session")
-def cases(cmu):
-    made = {}
-    for name, (first, last) in WINDOWS.items():
-        motion = ps.load(cmu / f"{name}.bvh", repair="cmu", first_frame=1)[::2]
-        made[name] = Case(name, motion[first:last])
-    return made
+def wholes(cmu):
+    clips = {name: ps.load(cmu / f"{name}.bvh", repair="cmu", first_frame=1) for name in WINDOWS}
+    return {name: Case(name, motion[::2]) for name, motion in clips.items()}
+
+
+@pytest.fixture(params=list(WINDOWS))
+def whole(request, wholes):
+    return wholes[request.param]
+
+
+@pytest.fixture(scope="session")
+def cases(wholes):
+    return {name: Case(name, wholes[name].motion[slice(*part)]) for name, part in WINDOWS.items()}
 
 
 @pytest.fixture(params=list(WINDOWS))
@@ -66,6 +77,20 @@ def case(request, cases):
 @pytest.fixture
 def pitch(cases):
     return cases["124_01"]
+
+
+def excess(body, limits, pose, left_out=("hips",)):
+    """(..., K) [rad]: how far each part with limits is outside of them."""
+    posture = body.canonical(pose)
+    roles = [role for role in posture.roles if role in limits and role not in left_out]
+    return limits.excess(roles, posture.rotations[..., [posture.roles.index(role) for role in roles], :])
+
+
+def stiffer(limits):
+    """The limits of somebody whose elbows, knees, wrists, ankles and spine hardly bend."""
+    return limits.replace(
+        **{role: limit.scaled(0.01) for role, limit in limits.items() if not isinstance(limit.swing, Cone)}
+    )
 
 
 def degrees_apart(a, b):

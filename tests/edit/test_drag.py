@@ -11,7 +11,7 @@ from posable.edit.dragging import EXACT, set_goals
 from posable.edit.model import GOAL
 from posable.edit.repair import pulled
 
-from .conftest import DIRECTIONS, degrees_apart
+from .conftest import DIRECTIONS, degrees_apart, excess
 
 FRAMES = np.repeat([8, 24, 40, 56], 6)
 WAYS = np.tile(0.3 * DIRECTIONS, (4, 1))
@@ -57,14 +57,22 @@ def test_out_and_back_returns_to_the_pose_it_began_in(case):
     assert np.median(apart.max(axis=1)) <= 2.0 and apart.max() <= 10.0
 
 
-@pytest.mark.parametrize("name", ["124_01", "09_01"])  # what `specs/edit.md`, section 7, measures it on
-def test_without_limits_even_a_drag_with_no_memory_comes_back(name, cases):
-    case = cases[name]
-    out = case.unlimited.drag(frame=FRAMES, part="left_hand", displacement=WAYS)
+def test_without_limits_even_a_drag_with_no_memory_comes_back_wherever_it_is(whole):
+    frames = np.repeat(np.arange(3, len(whole.motion) - 3, 14), 6)  # every 14th frame, from a rest to a leap
+    ways = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
+    out = whole.unlimited.drag(frame=frames, part="left_hand", displacement=ways)
     unknown = ps.Pose(out.pose.translation, out.pose.rotations)
-    back = case.unlimited.drag(frame=FRAMES, part="left_hand", displacement=-WAYS, pose=unknown)
-    apart = degrees_apart(back.pose, case.motion.pose[FRAMES])
+    back = whole.unlimited.drag(frame=frames, part="left_hand", displacement=-ways, pose=unknown)
+    apart = degrees_apart(back.pose, whole.motion.pose[frames])
     assert np.median(apart.max(axis=1)) <= 2.0 and apart.max() <= 10.0
+    large = whole.unlimited.drag(frame=frames, part="left_hand", displacement=ways, step=0.02)
+    assert degrees_apart(large.pose, out.pose).max() <= 10.0
+
+
+def test_the_length_of_steps_is_free_however_small(pitch):
+    ask = {"frame": 30, "part": "left_hand", "displacement": (0.0, 0.02, 0.01)}
+    tiny, usual = (pitch.unlimited.drag(step=step, **ask) for step in (1e-4, 0.01))
+    assert tiny.ok and tiny.steps > 200 and degrees_apart(tiny.pose, usual.pose).max() < 0.05
 
 
 def test_the_clips_range_is_never_left(case):
@@ -79,12 +87,8 @@ def test_the_clips_range_is_never_left(case):
 def test_the_bodys_limits_are_never_left_further_than_at_the_start(pitch):
     editor = ps.MotionEditor(pitch.motion, pitch.body, limits="body", weights="clip")
     answer = editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * WAYS)
-    limits = pitch.body.limits
-    before, after = pitch.body.canonical(pitch.motion.pose[FRAMES]), pitch.body.canonical(answer.pose)
-    moved = [r for r in before.roles if r in limits and "shoulder" not in r and "toes" not in r and r != "hips"]
-    rows = [before.roles.index(role) for role in moved]
-    start = limits.excess(moved, before.rotations[..., rows, :])
-    assert (limits.excess(moved, after.rotations[..., rows, :]) <= start + 1e-6).all()
+    start, end = (excess(pitch.body, pitch.body.limits, p) for p in (pitch.motion.pose[FRAMES], answer.pose))
+    assert (end <= start + 1e-6).all()
 
 
 def test_what_cannot_be_reached_is_told_and_nearly_reached(pitch):
@@ -141,19 +145,13 @@ def edited_error(case, pose, truth, start):
     return np.linalg.norm(missing, axis=1) / np.linalg.norm(np.radians(degrees_apart(start, truth))[:, joints], axis=1)
 
 
-def moving_frames(case, hand, ahead):
-    """Frames whose hand does not rest: twice as fast as what counts as rest (`specs/edit.md`: phase fails there)."""
-    speed = np.linalg.norm(np.gradient(hand, axis=0), axis=1) * case.motion.fps
-    slowest = np.array([speed[f : f + ahead + 1].min() for f in range(len(hand) - ahead)])
-    return np.flatnonzero(slowest > 0.1)[3:-3:3]
-
-
-def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(case):
-    smooth = case.smooth
+def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(whole):
+    case, smooth = whole, whole.smooth
     hand, editor = case.places("left_hand", smooth), ps.MotionEditor(smooth, case.body, limits=None, contacts=())
+    editor.logs = case.editor.logs
     plain = ps.MotionEditor(smooth, case.body, limits=None, contacts=(), weights="identity")
-    frames = moving_frames(case, hand, 12)
-    one = {"displacement": hand[frames + 1] - hand[frames], "softness": (0.03, 0.1), "cap": 4.0}
+    frames = np.arange(4, len(smooth) - 13, 3)  # all over the clip, also where the hand rests or turns round
+    one = {"displacement": hand[frames + 1] - hand[frames], "mode": "phase"}  # whose settings K8 asks for
     start, truth = smooth.pose[frames], smooth.pose[frames + 1]
     ours = np.median(edited_error(case, editor.drag(frame=frames, part="left_hand", **one).pose, truth, start))
     theirs = np.median(edited_error(case, plain.drag(frame=frames, part="left_hand", **one).pose, truth, start))
@@ -164,7 +162,7 @@ def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(case):
         answer = editor.drag(frame=frames, part="left_hand", target=hand[frames + ahead], mode="phase", **going_on)
         pose = answer.pose
     assert np.median(edited_error(case, pose, smooth.pose[frames + 12], start)) <= 0.35
-    assert np.median(np.abs(answer.frame - frames - 12)) < 1.0
+    assert np.median(np.abs(answer.frame - frames - 12)) < 0.27  # what `specs/edit.md`, section 7, measures
 
 
 def test_batches_are_single_drags_bit_for_bit(pitch):
@@ -196,20 +194,20 @@ def test_weights_times_a_number_give_the_same_pose(pitch):
     np.testing.assert_allclose(one.pose.rotations, other.pose.rotations, atol=1e-9)
 
 
-def test_a_learned_range_of_the_arm_holds(pitch):
-    known = ps.LimbRange.builtin("left_arm")
-    editor = ps.MotionEditor(pitch.motion, pitch.body, limits=("clip", known), weights="clip")
-    answer = editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * WAYS, contacts=False)
-    arm = pitch.body.limb("left_arm", limits=None)
-    began, ended = arm.read(pitch.motion.pose[FRAMES]), arm.read(answer.pose)
-    inside = known.contains(began.position, began.swivel)
-    assert inside.any()
-    shorter = 1.0 - 1e-6  # a place on the edge, read back from joints, may lie a rounding beyond it
-    held = known.contains(ended.position * shorter, ended.swivel) | known.contains(ended.position, ended.swivel)
-    assert held[inside].mean() > 0.9
-    place = pitch.body.skeleton.forward(answer.pose).positions[:, pitch.body.roles["left_hand"]]
-    away = np.linalg.norm(place - (pitch.places("left_hand")[FRAMES] + 2.0 * WAYS), axis=-1)
-    assert (answer.status[away > 1e-3] != Status.REACHED).all()
+@pytest.mark.parametrize(("name", "part"), [("left_arm", "left_hand"), ("right_leg", "right_foot")])
+def test_a_learned_range_of_a_limb_is_never_left(whole, name, part):
+    limb = whole.body.limb(name, limits=None)
+    known = ps.LimbRange.builtin(name)  # for other bones than these: ranges are counted in limb lengths
+    editor = ps.MotionEditor(whole.motion, whole.body, limits=known, weights="identity")
+    frames = np.repeat(np.arange(3, len(whole.motion) - 3, 20), 6)
+    ways = np.tile(0.6 * DIRECTIONS, (len(frames) // 6, 1))
+    answer = editor.drag(frame=frames, part=part, displacement=ways, contacts=False)
+    began, ended, fitting = limb.read(whole.motion.pose[frames]), limb.read(answer.pose), known.for_limb(limb)
+    inside = fitting.contains(began.position, began.swivel)
+    assert inside.mean() > 0.9 and fitting.contains(ended.position, ended.swivel)[inside].all()
+    place = whole.body.skeleton.forward(answer.pose).positions[:, whole.body.roles[part]]
+    away = np.linalg.norm(place - (whole.places(part)[frames] + ways), axis=-1)
+    assert (answer.status[away > 1e-3] != Status.REACHED).all() and answer.ok.mean() > 0.5
 
 
 def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
@@ -222,7 +220,7 @@ def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
     goals["joint"], goals["place"], goals["turn"] = joints, [EXACT, 0.3], [-1.0, 0.5]
     wanted = frames.positions[:, joints] + 0.01
     set_goals(goals, wanted, frames.orientations[:, joints])
-    found, _ = pulled(dragger, pose, goals, dragger.logs[[frame]], 1)
+    found = pulled(dragger, pose, goals, dragger.logs[[frame]], 1).pose
     dofs = dragger.clip.parts.dofs
     v = np.where(dragger.logs[frame] < -100.0, 0.0, np.exp(np.maximum(dragger.logs[frame], -100.0)))
     v /= v[v > 0].mean()

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 import posable as ps
+import posable.math as pm
 from posable import Status
+from posable.edit.bounds import clip_boxes
 from posable.edit.contacts import Contact, find_contacts, hold_weights
 from posable.edit.spreading import EASES, bell
+
+from .conftest import excess, stiffer
 
 
 def fresh(case, **options):
@@ -34,6 +38,42 @@ def test_an_edit_reaches_its_target_keeps_contacts_and_does_not_jerk(case, way):
             moved = case.places(contact.part, editor.motion)[down] - case.places(contact.part)[down]
             assert np.linalg.norm(moved, axis=-1).max() <= 5e-4
     assert peak_acceleration(editor.motion) <= 1.5 * peak_acceleration(case.motion)
+
+
+@pytest.mark.parametrize("limits", ["clip", "body", ("clip", "body")])
+def test_frames_around_an_edit_stay_inside_the_limits_too(case, limits):
+    editor = fresh(case, limits=limits)
+    edit = editor.edit(frame=len(case.motion) // 2, part="left_hand", displacement=(0.25, 0.25, 0.0), spread=0.5)
+    assert edit.ok and edit.slid <= 5e-4 and np.isin(edit.limited, edit.rows).all()
+    assert peak_acceleration(editor.motion) <= 1.5 * peak_acceleration(case.motion)
+    if "body" in limits:
+        before, after = (excess(case.body, case.body.limits, m.pose) for m in (case.motion, editor.motion))
+        assert (after <= before + 1e-6).all()
+    if "clip" in limits:
+        for box in clip_boxes(case.clip):
+            middle = np.array([box["rw"], box["rx"], box["ry"], box["rz"]])
+            vectors = pm.log(pm.multiply(pm.conjugate(middle), editor.motion.pose.rotations[:, box["joint"]]))
+            low, high = [box["lx"], box["ly"], box["lz"]], [box["hx"], box["hy"], box["hz"]]
+            assert (vectors >= np.array(low) - 1e-6).all() and (vectors <= np.array(high) + 1e-6).all()
+
+
+def test_contacts_that_limits_do_not_allow_are_told(pitch):
+    stiff = stiffer(pitch.body.limits)  # legs so much longer must bend more for their feet to stay
+    editor = fresh(pitch, limits=stiff)
+    bones = {f"{side}_{part}": 1.3 for side in ("left", "right") for part in ("lower_leg", "foot")}
+    edit = editor.stretch(bones, frame=40, spread=0.3)
+    before, after = (excess(pitch.body, stiff, m.pose) for m in (pitch.motion, editor.motion))
+    assert (after <= before + 1e-6).all() and len(edit.limited)
+
+
+def test_frames_around_an_edit_stay_in_a_learned_range(case):
+    known = ps.LimbRange.builtin("left_arm")
+    editor = fresh(case, limits=("clip", known))
+    editor.edit(frame=len(case.motion) // 2, part="left_hand", displacement=(0.25, 0.25, 0.0), spread=0.5)
+    arm = case.body.limb("left_arm", limits=None)
+    (began, ended), fitting = (arm.read(m.pose) for m in (case.motion, editor.motion)), known.for_limb(arm)
+    inside = fitting.contains(began.position, began.swivel)
+    assert inside.any() and fitting.contains(ended.position, ended.swivel)[inside].all()
 
 
 def test_frames_outside_the_window_keep_every_bit(case):

@@ -6,6 +6,8 @@ import pytest
 import posable as ps
 from posable.body.soles import sole_of
 
+from .conftest import excess, stiffer
+
 
 def longer(motion, legs, arms):
     """The same rig with other proportions."""
@@ -46,6 +48,30 @@ def test_another_rig_does_the_motion_by_roles_and_says_what_it_lacks(case):
     assert told.slid.max() <= 1e-3
     assert set(told.dropped) == set(case.body.roles) - set(figure.roles)
     assert "frames" in str(told)
+
+
+@pytest.mark.parametrize("height", [1.6, 1.9])
+def test_the_other_body_keeps_its_limits_where_the_motion_does(case, height):
+    figure = ps.figure(height)
+    told = ps.retarget(case.motion, case.body, figure)
+    begun = figure.pose(case.body.canonical(case.motion.pose))
+    before, after = (excess(figure, figure.limits, pose) for pose in (begun, told.motion.pose))
+    assert (after <= before + 1e-6).all() and told.ok.all()
+    free = ps.retarget(case.motion, case.body, figure, limits=None)
+    assert not free.limited.any()
+
+
+def test_what_limits_take_from_a_motion_is_told(pitch):
+    body = longer(pitch.motion, 0.7, 1.3)
+    stiff = stiffer(body.limits)
+    told = ps.retarget(pitch.motion, pitch.body, body, limits=stiff)
+    before, after = (
+        excess(body, stiff, pose) for pose in (body.pose(pitch.body.canonical(pitch.motion.pose)), told.motion.pose)
+    )
+    assert (after <= before + 1e-6).all()
+    missed = told.residual.max(axis=1) > 1e-3
+    assert missed.any() and (told.status[missed & told.limited] == ps.Status.LIMITS).all()
+    assert "limits of joints" in str(told)
 
 
 def test_an_offset_does_not_flicker_from_frame_to_frame(pitch):

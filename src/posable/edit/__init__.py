@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .answers import DragAnswer
     from .contacts import Contact, find_contacts
-    from .editor import Kept, MotionEditor
+    from .editor import MotionEditor
     from .edits import DragEdit, Edit, StretchEdit, WarpEdit
+    from .history import Kept
     from .parts import EFFECTORS
     from .retargeting import Retargeted, retarget
     from .transforms import relative_motion
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "answers": ["DragAnswer"],
     "contacts": ["Contact", "find_contacts"],
-    "editor": ["Kept", "MotionEditor"],
+    "editor": ["MotionEditor"],
     "edits": ["DragEdit", "Edit", "StretchEdit", "WarpEdit"],
+    "history": ["Kept"],
     "parts": ["EFFECTORS"],
     "retargeting": ["Retargeted", "retarget"],
     "transforms": ["relative_motion"],

@@ -51,6 +51,11 @@ class Bounds:
     roles: tuple[str, ...] = ()
     """(S,) the part of each shape."""
 
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(len(self.boxes) or len(self.shapes) or self.ranges)
+
     def box_rows(self, n: int) -> Records:
         """(n, B) boxes for n rows of a kernel, each with its own."""
         return np.tile(self.boxes, (n, 1))
@@ -79,7 +84,7 @@ def make_bounds(clip: Clip, given: Bound | Iterable[Bound]) -> Bounds:
             limits = one if isinstance(one, Limits) else clip.body.limits
             shapes, roles = limit_shapes(clip.body, clip.parts, limits)
         elif isinstance(one, LimbRange):
-            ranges.append(one)
+            ranges.append(one.for_limb(clip.body.limb(one.name, limits=None)))
         elif one is not None:
             raise PosableError(f"limits {one!r}: give 'clip', 'body', Limits, a LimbRange, None, or several of them")
     packed, curves = (NO_ROWS, NO_CURVES) if limits is None else (limits.packed, limits.curves)

@@ -8,20 +8,38 @@ drag that stops early is a valid pose a little before what cannot be reached.
 
 In mode "phase" the time that each step stands for also moves the frame whose weights and velocities are used: then
 dragging along the motion replays it. The paper's mode keeps both frozen.
+
+Decided here: a step during which the way of a joint bends much is undone too and tried at half its length, as solvers
+of differential equations do, and steps grow again afterwards. A drag follows a field of directions, so it goes back the
+way it came if its steps are small where that field is stiff (an arm that stretches); with steps of one length a dancer
+came back with a hand 93 degrees from where it was (`specs/edit.md`, section 7, calls it a fold-over).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Records, Vec3
 from ..math.quaternion import exp, mul
 from ..math.vector import add, norm, scale, sub
-from ..skeleton.forward import quat_at, vec_at
-from .edge_kernels import hold_start, keep_in_shapes, near_an_edge
+from ..skeleton.forward import integrate_row, quat_at, vec_at
+from .edge_kernels import hold_start, near_an_edge
 from .model import Bodies, Rig, Scratch
-from .pull_kernels import goal_place, inverse_weights, lacking, missed, place_frames, pull, set_goal
+from .pull_kernels import (
+    MOST_TURN,
+    goal_place,
+    inverse_weights,
+    keep_inside,
+    lacking,
+    missed,
+    place_frames,
+    pull,
+    set_goal,
+    stack,
+    weigh,
+)
 from .transforms import taken_along, turned_along, virtual_time
 
 ARRIVED = 1e-4  # [m]: a step is over when what must be kept is this near
@@ -31,7 +49,9 @@ LAST = 1e-6  # [m]: how near the last step shall come
 SHORTEST = 4e-4  # [m], [rad]: the drag ends when steps become shorter
 MOST_STEP_TURN = 0.1  # [rad] in one step
 NEAR_EDGES = 5e-3  # [m]: the longest step while a joint is near the edge of its box
-LEAST = 3  # iterations of a step: the others follow a little more with each
+BEND = 0.02  # [rad], [m]: how much a DoF's way may bend in a step
+SHORT = 1e-3  # [m], [rad]: a step as short is not made shorter for that
+SWEEPS = 3  # of a step: the others follow a little more with each
 
 
 @kernel
@@ -51,23 +71,24 @@ def _ask(i: int, drag: Any, goals: Records, rates: Floats, frame: float, way: Ve
     """Set the goals of all parts but pins for a step of the dragged one; the time that it stands for [s]."""
     row = int(frame)
     share = frame - row
-    p = drag["dragged"]
+    p, rest = drag["dragged"], drag["rest"]
     place_rate, turn_rate = _velocity(rates, row, share, p, 0), _velocity(rates, row, share, p, 1)
-    h = virtual_time(place_rate, way)
+    h = virtual_time(place_rate, rest, drag["most_time"], way)
     for e in range(rates.shape[1]):
         if e == p or goals[e]["kept"]:
             continue
         place = vec_at(work.positions, i, goals[e]["joint"])
         spin = _velocity(rates, row, share, e, 1)
-        moved = taken_along(place_rate, _velocity(rates, row, share, e, 0), drag["cap"], way)
-        turned = taken_along(turn_rate, spin, drag["cap"], turn)
+        moved = taken_along(place_rate, _velocity(rates, row, share, e, 0), rest, drag["cap"], way)
+        turned = taken_along(turn_rate, spin, rest, drag["cap"], turn)
         if not drag["turned"]:
-            turned = turned_along(spin, h, drag["cap"], way)
+            turned = turned_along(spin, h, drag["turn_cap"], way)
         q = mul(exp(turned), quat_at(work.orientations, i, goals[e]["joint"]))
         set_goal(goals[e], add(place, moved), q)
         goals[e]["place"], goals[e]["turn"] = drag["place"], drag["turn"]
     if not drag["turned"]:
-        q = mul(exp(turned_along(turn_rate, h, drag["cap"], way)), quat_at(work.orientations, i, goals[p]["joint"]))
+        turned = turned_along(turn_rate, h, drag["turn_cap"], way)
+        q = mul(exp(turned), quat_at(work.orientations, i, goals[p]["joint"]))
         set_goal(goals[p], goal_place(goals[p]), q)
         goals[p]["turn"] = drag["turn"]
     return h
@@ -80,6 +101,51 @@ def _copy_pose(i: int, place: Floats, turns: Floats, to_place: Floats, to_turns:
     for j in range(turns.shape[1]):
         for k in range(4):
             to_turns[i, j, k] = turns[i, j, k]
+
+
+@kernel
+def _lean(
+    i: int, rig: Rig, goals: Records, boxes: Records, shapes: Records, bodies: Bodies, work: Scratch
+) -> tuple[bool, float]:
+    """Move towards all goals at once by the midpoint rule; whether limits held a joint back, and the bend [rad].
+
+    What the joints would do from here is done half, and what they do from there for the same lack is done from here.
+    The bend is how much both differ: what is left of it grows with the square of the step, and not with the step.
+    """
+    rows = stack(i, rig, goals, bodies.rotations, work)
+    for a in range(rows):
+        work.vec[i, 5, a] = work.vec[i, 0, a]
+    large = weigh(i, rows, SWEEPS, rig, boxes, bodies.rotations, work)
+    for d in range(rig.dofs.shape[0]):
+        work.first[i, d] = work.steps[i, rig.dofs[d]]
+        work.steps[i, rig.dofs[d]] *= 0.5
+    integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
+    place_frames(i, rig, bodies, work)
+    stack(i, rig, goals, bodies.rotations, work)
+    for a in range(rows):
+        work.vec[i, 0, a] = work.vec[i, 5, a]
+    large = max(large, weigh(i, rows, SWEEPS, rig, boxes, bodies.rotations, work))
+    _copy_pose(i, work.saved_place, work.saved_turns, bodies.translation, bodies.rotations)
+    integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
+    bend = 0.0 if large <= MOST_TURN else math.inf
+    for d in range(rig.dofs.shape[0]):
+        bend = max(bend, abs(work.steps[i, rig.dofs[d]] - work.first[i, d]))
+    return keep_inside(i, rig, boxes, shapes, bodies, work), bend
+
+
+@kernel
+def _middle(i: int, drag: Any, rates: Floats, frame: float, way: Vec3) -> float:
+    """The frame half-way through a step: velocities there fit the whole of it better than those at its beginning."""
+    if not drag["phase"]:
+        return frame
+    last = float(rates.shape[0] - 1)
+    middle = frame
+    for _ in range(2):
+        row = int(middle)
+        velocity = _velocity(rates, row, middle - row, drag["dragged"], 0)
+        h = virtual_time(velocity, drag["rest"], drag["most_time"], way)
+        middle = min(max(frame + 0.5 * h * drag["fps"], 0.0), last)
+    return middle
 
 
 @kernel
@@ -99,27 +165,25 @@ def _step(
     bodies: Bodies,
     told: Any,
     work: Scratch,
-) -> tuple[bool, float]:
-    """One step towards the goal of the dragged part: whether it arrived, and the time it stands for [s]."""
+) -> tuple[bool, float, float]:
+    """One step towards the goal of the dragged part: whether it arrived, the time it stands for [s], its bend [rad]."""
     p, row = drag["dragged"], int(frame)
     inverse_weights(logs[row], logs[min(row + 1, logs.shape[0] - 1)], frame - row, work.vec[i, 2])
     h = _ask(i, drag, goals, rates, frame, way, turn, work)
     told["steps"] += 1
-    # Shapes are looked at after each iteration, boxes inside the pull: without shapes one pull does it all.
-    rounds = drag["iterations"] if shapes.shape[0] > 0 else 1
-    for done in range(rounds):
-        if done >= LEAST and missed(i, goals, work) <= close:
-            break
-        least, most = (1, 1) if rounds > 1 else (LEAST, drag["iterations"])
-        count, limited = pull(i, rig, goals, boxes, least, most, close, bodies, work)
-        told["iterations"] += count
-        if rounds > 1 and keep_in_shapes(i, rig, shapes, bodies.rotations, work):
-            limited = True
-            place_frames(i, rig, bodies, work)
-        if limited:
-            told["limited"] = 1
+    limited, bend = _lean(i, rig, goals, boxes, shapes, bodies, work)
+    for e in range(rates.shape[1]):  # what is still missing is made good, the others staying where they are now
+        if not goals[e]["kept"]:
+            joint = goals[e]["joint"]
+            set_goal(goals[e], vec_at(work.positions, i, joint), quat_at(work.orientations, i, joint))
+    if not drag["turned"]:
+        set_goal(goals[p], goal_place(goals[p]), quat_at(work.orientations, i, goals[p]["joint"]))
+    count, held = pull(i, rig, goals, boxes, shapes, 0, drag["iterations"], close, bodies, work)
+    told["iterations"] += 2 + count
+    if limited or held:
+        told["limited"] = 1
     twisted = norm(lacking(i, goals[p], work)[1]) if drag["turned"] else 0.0
-    return missed(i, goals, work) <= SLIPPED and twisted <= UNTURNED, h
+    return missed(i, goals, work) <= SLIPPED and twisted <= UNTURNED, h, bend
 
 
 @kernel
@@ -142,13 +206,14 @@ def drag_row(
     hold_start(i, rig.joints, boxes, bodies.rotations)
     began, held = vec_at(work.positions, i, goals[p]["joint"]), quat_at(work.orientations, i, goals[p]["joint"])
     way, spin = (drag["dx"], drag["dy"], drag["dz"]), (drag["rx"], drag["ry"], drag["rz"])
-    share = 1.0 / max(1.0, norm(way) / drag["step"], norm(spin) / MOST_STEP_TURN)
-    shortest = SHORTEST / max(SHORTEST, norm(way), norm(spin))
+    longest = 1.0 / max(1.0, norm(way) / drag["step"], norm(spin) / MOST_STEP_TURN)
+    share, shortest = longest, min(0.5 * longest, SHORTEST / max(SHORTEST, norm(way), norm(spin)))
+    short = SHORT / max(SHORT, norm(way), norm(spin))
     careful = NEAR_EDGES / max(NEAR_EDGES, norm(way))
     done, frame = 0.0, drag["frame"]
     goals[p]["kept"], goals[p]["place"] = 1, 1e-3
     for _ in range(drag["most"]):
-        if done >= 1.0 or share < shortest:
+        if done >= 1.0 or longest < shortest:
             break
         ahead = min(share, careful) if near_an_edge(boxes) else share
         here = done + ahead if done + ahead < 1.0 - 1e-9 else 1.0
@@ -157,17 +222,22 @@ def drag_row(
         step = sub(aim, vec_at(work.positions, i, goals[p]["joint"]))
         set_goal(goals[p], aim, mul(exp(scale(spin, here)), held))
         turn, close = scale(spin, here - done), LAST if here == 1.0 else ARRIVED
-        arrived, h = _step(
-            i, rig, logs, rates, drag, frame, step, turn, goals, boxes, shapes, close, bodies, told, work
+        middle = _middle(i, drag, rates, frame, step)
+        arrived, h, bend = _step(
+            i, rig, logs, rates, drag, middle, step, turn, goals, boxes, shapes, close, bodies, told, work
         )
-        if arrived:
+        if arrived and (bend <= BEND or ahead <= short):
             done = here
+            if bend < 0.2 * BEND:
+                share = min(longest, 2.0 * share)
             if drag["phase"]:
                 frame = min(max(frame + h * drag["fps"], 0.0), float(logs.shape[0] - 1))
             continue
         _copy_pose(i, work.saved_place, work.saved_turns, bodies.translation, bodies.rotations)
         place_frames(i, rig, bodies, work)
         share = 0.5 * ahead
+        if not arrived:
+            longest = share  # what cannot be reached in such a step will not be in the next one either
     told["done"], told["frame"] = done, frame
     if done >= 1.0:
         told["limited"] = 0  # a limit may have been touched on the way, but it held nothing back

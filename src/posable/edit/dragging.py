@@ -20,9 +20,13 @@ from .clip import Clip
 from .contacts import GROUND, Contact, find_contacts
 from .model import DRAG, DRAGGED, GOAL, Bodies, Rig, scratch
 from .parts import joint_of
+from .transforms import EPSILON
 
 MODES = {"frozen": (1.5, 0.3, 0.5), "phase": (4.0, 0.03, 0.1)}
 """Cap of the scale and softness of places and turns, by mode (`specs/edit.md`, section 4)."""
+REST = {"frozen": EPSILON, "phase": 0.2 * EPSILON}
+"""[m/s]: slower is rest. In mode "phase" a hand that slows down must still tell the time, or the clip stops there."""
+MOST_TIME = 0.1  # [s] that one step may go ahead in mode "phase"
 STEP = 0.01  # [m]
 EXACT = 1e-3  # softness of what must be met
 MOST_STEPS = 20_000
@@ -178,6 +182,10 @@ class Dragger:
             drags[f"d{axis}"] = way[:, k]
             drags[f"r{axis}"] = 0.0 if turn is None else turn[:, k]
         drags["step"], drags["cap"], drags["place"], drags["turn"] = settings.step, cap, place, soft_turn
+        # Along the clip's own time parts turn as far as they do in the clip; frozen velocities must not spin them. A
+        # limit of time for each step, as the specification has it, would make the result depend on their length.
+        drags["turn_cap"], drags["most_time"] = (np.inf, MOST_TIME) if settings.mode == "phase" else (cap, np.inf)
+        drags["rest"] = REST[settings.mode]
         return drags
 
     def _run(self, pose: Pose, drags: Records, goals: Records, parts: Sequence[int]) -> DragAnswer:

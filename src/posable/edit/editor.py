@@ -17,41 +17,32 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import PosableError, ShapeError
-from ..compute.types import ArrayLike, Floats, Ints
+from ..compute import Status
+from ..compute.types import ArrayLike, Floats
 from ..limb import LimbRange
 from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .answers import DragAnswer
+from .asking import frame_of, read_drag, vectors
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contacts import Contact
-from .dragging import Dragged, Dragger, Settings, one, world_turn
+from .dragging import Dragged, Dragger, Settings
 from .edits import DragEdit, Edit, StretchEdit, WarpEdit
-from .parts import EFFECTORS, joint_of
+from .history import History, Kept
+from .parts import EFFECTORS
 from .ranged import inside_ranges
-from .weights import FitReport, Progress, exact_weights, fit_report, fit_weights, load_weights, save_weights
+from .weights import FitReport, Progress, exact_weights, fit_report
+from .weights_file import cached_weights
 
 if TYPE_CHECKING:
     from .retargeting import Retargeted
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """The edits of an editor at some moment, from `MotionEditor.kept`."""
-
-    edits: tuple[tuple[Edit, dict[str, Any]], ...]
-    """Each edit and what it consisted of."""
-    motions: tuple[Motion, ...]
-    """The original, and the motion after each edit."""
 
 
 class MotionEditor:
@@ -89,12 +80,11 @@ class MotionEditor:
         self._kind, self._similar, self._cache, self._progress = weights, tuple(similar), cache, progress
         self._limits, self._contacts = limits, contacts
         self._dragged: weakref.WeakKeyDictionary[Pose, Dragged] = weakref.WeakKeyDictionary()
-        self._edits: list[Edit] = []
-        self._motions: list[Motion] = [motion]
+        self._history = History(motion)
         make_bounds(self.clip, limits)  # says at once what is wrong with them
 
     def __repr__(self) -> str:
-        return f"MotionEditor({len(self.clip)} frames, {len(self.clip.parts.dofs)} DoF, {len(self._edits)} edits)"
+        return f"MotionEditor({len(self.clip)} frames, {len(self.clip.parts.dofs)} DoF, {len(self.edits)} edits)"
 
     # What the clip says
 
@@ -102,15 +92,7 @@ class MotionEditor:
     def logs(self) -> Floats:
         """(F, n): logarithms of the inverse weights of each frame; fitted when first needed."""
         others = [read_clip(other, Humanoid(other.skeleton), self.clip.parts.effectors) for other in self._similar]
-        settings = " ".join([self._kind, *(other.digest for other in others)])
-        if self._cache is not None and Path(self._cache).exists():
-            found = load_weights(self._cache, self.clip, settings)
-            if found is not None:
-                return found
-        logs = fit_weights(self.clip, self._kind, similar=others, progress=self._progress)
-        if self._cache is not None:
-            save_weights(self._cache, self.clip, logs, settings)
-        return logs
+        return cached_weights(self._cache, self.clip, self._kind, others, self._progress)
 
     @property
     def weights(self) -> Floats:
@@ -132,7 +114,7 @@ class MotionEditor:
 
     def exact_weights(self, frame: int) -> float:
         """The spread of weights that explain a frame exactly, infinite where there are none; see `exact_weights`."""
-        return exact_weights(self.clip, self._frame(frame))
+        return exact_weights(self.clip, frame_of(frame, len(self.clip)))
 
     @cached_property
     def dragger(self) -> Dragger:
@@ -200,65 +182,42 @@ class MotionEditor:
         """
         settings = Settings(mode, float(step), softness, cap)
         held = tuple(pins)
-        frames, way, turn, start, shape = self._asked(frame, part, displacement, target, orientation, pose)
+        asked = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
+        way, start, phases = asked.way, asked.start, asked.frames.astype(np.float64)
         known = None if pose is None else self._dragged.get(pose)
-        going_on = known is not None and known.continues(frames, joint_of(self.body, part), turn, mode)
-        phases = frames.astype(np.float64)
-        if known is not None and going_on and mode == "phase":
-            phases = known.phases
-        elif known is not None and going_on:
-            way, start = known.joined(way, self.body), known.start
-        answer = self.dragger.drag(start, phases, part, way, turn, held, 0.0 if contacts else None, settings)
-        answer = inside_ranges(self.dragger, start, answer, part, start_target(self.body, start, part, way))
-        if shape == ():
-            answer = one(answer)
-        elif shape != (len(frames),):
-            answer = _shaped(answer, shape)
+        if known is not None and known.continues(asked.frames, asked.joint, asked.turn, mode):
+            if mode == "phase":
+                phases = known.phases
+            else:
+                way, start = known.joined(way, self.body), known.start
+        answer = self.dragger.drag(start, phases, part, way, asked.turn, held, 0.0 if contacts else None, settings)
+        aim = self.body.skeleton.forward(start).positions[:, asked.joint] + way
+        told = inside_ranges(self.dragger, start, answer, part, aim)
+        answer = asked.shaped(told)
         self._dragged[answer.pose] = Dragged(
-            frames, joint_of(self.body, part), mode, way, turn, start, np.reshape(answer.frame, -1),
-            np.reshape(np.asarray(answer.ok), -1), _rows(answer.pose, shape),
-        )  # fmt: skip
+            asked.frames,
+            asked.joint,
+            mode,
+            way,
+            asked.turn,
+            start,
+            told.frame,
+            told.status == Status.REACHED,
+            told.pose,
+        )
         return answer
-
-    def _asked(
-        self, frame: ArrayLike, part: str | int, displacement: ArrayLike | None, target: ArrayLike | None,
-        orientation: ArrayLike | None, pose: Pose | None,
-    ) -> tuple[Ints, Floats, Floats | None, Pose, tuple[int, ...]]:  # fmt: skip
-        """Frames (N,), ways (N, 3), turns (N, 3) or None, poses to start from (N,), and the shape of the answer."""
-        if (displacement is None) == (target is None) and (displacement is not None or orientation is None):
-            raise PosableError("give a displacement or a target (or an orientation alone), not both")
-        joint = joint_of(self.body, part)
-        given = np.asarray(frame)
-        if given.dtype.kind not in "iu":
-            raise PosableError(f"frame is {frame!r}; expected whole numbers from 0 to {len(self.clip) - 1}")
-        where = displacement if displacement is not None else target
-        place = None if where is None else _vectors("displacement" if target is None else "target", where, 3)
-        quats = None if orientation is None else _vectors("orientation", orientation, 4)
-        shapes = [given.shape] + [a.shape[:-1] for a in (place, quats) if a is not None]
-        shape = np.broadcast_shapes(*shapes, () if pose is None else pose.shape)
-        n = int(np.prod(shape, dtype=np.int64))
-        frames = np.array([self._frame(f) for f in np.broadcast_to(given, shape).reshape(n)], dtype=np.int64)
-        start = self.motion.pose[frames] if pose is None else _rows(pose, shape)
-        here = self.body.skeleton.forward(start)
-        way = np.zeros((n, 3)) if place is None else np.broadcast_to(place, (*shape, 3)).reshape(n, 3).copy()
-        if target is not None:
-            way -= here.positions[:, joint]
-        turn = None
-        if quats is not None:
-            turn = world_turn(here.orientations[:, joint], np.broadcast_to(quats, (*shape, 4)).reshape(n, 4))
-        return frames, way, turn, start, shape
 
     # Editing
 
     @property
     def motion(self) -> Motion:
         """The motion with all edits."""
-        return self._motions[-1]
+        return self._history.motion
 
     @property
     def edits(self) -> tuple[Edit, ...]:
         """What was edited, in order."""
-        return tuple(self._edits)
+        return tuple(self._history.edits)
 
     def edit(
         self,
@@ -291,10 +250,11 @@ class MotionEditor:
             mode: as for `drag`.
         """
         made = DragEdit(
-            self, frame=self._frame(frame), part=part, target=target, spread=spread, displacement=displacement,
-            orientation=orientation, ease=ease, frames=frames, pins=tuple(pins), contacts=contacts, mode=mode,
+            self, frame=frame_of(frame, len(self.clip)), part=part, target=target, spread=spread,
+            displacement=displacement, orientation=orientation, ease=ease, frames=frames, pins=tuple(pins),
+            contacts=contacts, mode=mode,
         )  # fmt: skip
-        self._add(made)
+        self._history.add(made)
         return made
 
     def warp(
@@ -307,9 +267,9 @@ class MotionEditor:
             spread: how long the change takes to fade before, after, and between constraints that are far apart [s].
             contacts: whether contacts are kept.
         """
-        asked = tuple((self._frame(f), part, _vectors("target", t, 3)) for f, part, t in constraints)
+        asked = tuple((frame_of(f, len(self.clip)), part, vectors("target", t, 3)) for f, part, t in constraints)
         made = WarpEdit(self, constraints=asked, spread=spread, contacts=contacts)
-        self._add(made)
+        self._history.add(made)
         return made
 
     def stretch(
@@ -327,10 +287,10 @@ class MotionEditor:
             contacts: whether contacts are kept.
         """
         made = StretchEdit(
-            self, bones=dict(bones), frame=self._frame(frame), spread=spread, ease=ease, frames=frames,
+            self, bones=dict(bones), frame=frame_of(frame, len(self.clip)), spread=spread, ease=ease, frames=frames,
             contacts=contacts,
         )  # fmt: skip
-        self._add(made)
+        self._history.add(made)
         return made
 
     def retarget(self, body: Humanoid, **options: Any) -> Retargeted:
@@ -342,79 +302,12 @@ class MotionEditor:
     @property
     def kept(self) -> Kept:
         """All edits as they are now, to go back to with `restore`."""
-        return Kept(tuple((edit, dict(vars(edit))) for edit in self._edits), tuple(self._motions))
+        return self._history.kept
 
     def restore(self, kept: Kept) -> None:
         """Have the edits as they were when `kept` was taken of this editor, to the last bit; nothing is worked out."""
-        if not kept.motions or kept.motions[0] is not self.original:
-            raise PosableError("these edits are of another motion; restore what was taken of this editor")
-        for edit, was in kept.edits:
-            vars(edit).clear()
-            vars(edit).update(was)
-        self._edits, self._motions = [edit for edit, _ in kept.edits], list(kept.motions)
+        self._history.restore(kept)
 
     def clear(self) -> None:
         """Remove all edits."""
-        self._edits.clear()
-        self._motions = [self.original]
-
-    def _add(self, made: Edit) -> None:
-        pose = made.apply(self.motion.pose)  # raises before anything is kept
-        self._edits.append(made)
-        self._motions.append(self.motion.replace(pose=pose))
-
-    def _again(self, made: Edit) -> None:
-        """Work out an edit and those after it anew."""
-        first = self._edits.index(made)
-        motions = self._motions[: first + 1]
-        for edit in self._edits[first:]:
-            motions.append(motions[-1].replace(pose=edit.apply(motions[-1].pose)))
-        self._motions = motions
-
-    def _drop(self, made: Edit) -> None:
-        first = self._edits.index(made)
-        self._edits.remove(made)
-        self._motions = self._motions[: first + 1]
-        for edit in self._edits[first:]:
-            self._motions.append(self.motion.replace(pose=edit.apply(self.motion.pose)))
-
-    def _frame(self, frame: Any) -> int:
-        try:
-            at = int(frame)
-        except (TypeError, ValueError):
-            at = len(self.clip)
-        if at != frame or not -len(self.clip) <= at < len(self.clip):
-            raise PosableError(f"frame {frame!r} does not exist; there are frames 0 to {len(self.clip) - 1}")
-        return at % len(self.clip)
-
-
-def start_target(body: Humanoid, start: Pose, part: str | int, way: Floats) -> Floats:
-    """(N, 3) [m]: where a part shall be after a way from a pose."""
-    return np.asarray(body.skeleton.forward(start).positions[:, joint_of(body, part)] + way)
-
-
-def _vectors(name: str, value: ArrayLike, width: int) -> Floats:
-    array = np.asarray(value, dtype=np.float64)
-    if not array.shape or array.shape[-1] != width:
-        raise ShapeError(f"{name} has shape {array.shape}; expected (..., {width})")
-    return array
-
-
-def _rows(pose: Pose, shape: tuple[int, ...]) -> Pose:
-    """A pose spread over a batch and made flat."""
-    count = pose.joints
-    offsets = None
-    if pose.offsets is not None:
-        offsets = np.broadcast_to(pose.offsets, (*shape, count, 3)).reshape(-1, count, 3)
-    return Pose(
-        np.broadcast_to(pose.translation, (*shape, 3)).reshape(-1, 3),
-        np.broadcast_to(pose.rotations, (*shape, count, 4)).reshape(-1, count, 4),
-        offsets,
-    )
-
-
-def _shaped(answer: DragAnswer, shape: tuple[int, ...]) -> DragAnswer:
-    from dataclasses import fields, replace
-
-    flat = {f.name: getattr(answer, f.name).reshape(shape) for f in fields(answer) if f.name != "pose"}
-    return replace(answer, pose=answer.pose.reshape(*shape), **flat)
+        self._history.clear()

@@ -13,6 +13,7 @@ from ..compute import PosableError, Status, UnknownNameError
 from ..compute.types import Floats, Ints
 from ..skeleton import Pose
 from .answers import REACHED_WITHIN, TURNED_WITHIN, DragAnswer
+from .asking import frame_of
 from .dragging import Settings, one, world_turn
 from .parts import joint_of
 from .ranged import inside_ranges
@@ -37,6 +38,8 @@ class Edit(ABC):
     """[m]: how far the worst contact of all its frames moved."""
     rows: Ints = np.zeros(0, np.int64)
     """(K,): the frames that it changed."""
+    limited: Ints = np.zeros(0, np.int64)
+    """The frames among them where joints were held back by their limits."""
 
     def __init__(self, editor: MotionEditor, **settings: Any) -> None:
         self._editor: MotionEditor | None = editor
@@ -65,18 +68,18 @@ class Edit(ABC):
         if settings.get("target") is not None and "displacement" not in settings:
             after["displacement"] = None
         if "frame" in settings:
-            after["frame"] = editor._frame(settings["frame"])
+            after["frame"] = frame_of(settings["frame"], len(editor.clip))
         self._check(after)
         self.settings = after
         try:
-            editor._again(self)
+            editor._history.again(self)
         except Exception:
             self.settings = before
             raise
 
     def remove(self) -> None:
         """Take it away; the edits after it are worked out anew."""
-        self._mine()._drop(self)
+        self._mine()._history.drop(self)
         self._editor = None
 
     @abstractmethod
@@ -92,17 +95,13 @@ class Edit(ABC):
         return self._editor
 
     def _repaired(self, before: Pose, changed: Pose, rows: Ints, released: Iterable[str | int]) -> Pose:
-        """Changed frames with their contacts kept, in place among all frames."""
+        """Changed frames with their contacts kept and joints in their limits, in place among all frames."""
         editor = self._mine()
-        pose = changed
-        if self.settings["contacts"]:
-            led = [joint_of(editor.body, part) for part in released]
-            fixed = keep_contacts(
-                editor.dragger, before, changed, rows, editor.contacts, [str(part) for part in released], led
-            )
-            pose, self.slid = fixed.pose, float(fixed.slid.max(initial=0.0))
-        self.rows = rows
-        return put(before, rows, pose)
+        led = [joint_of(editor.body, part) for part in released]
+        held = editor.contacts if self.settings["contacts"] else ()
+        fixed = keep_contacts(editor.dragger, before, changed, rows, held, [str(part) for part in released], led)
+        self.slid, self.rows, self.limited = float(fixed.slid.max(initial=0.0)), rows, rows[fixed.limited]
+        return put(before, rows, fixed.pose)
 
     def _judge(self, away: Floats, dragged: Any) -> Any:
         """Statuses: reached where the part is at its target now, whatever the drag alone said; else the drag's."""

@@ -13,7 +13,7 @@ import math
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Ints
-from .dense import cholesky, solve_factored, solve_rows, weighted_gram
+from .dense import add_gram, cholesky, solve_factored, solve_rows, weighted_gram
 
 MU = 1e-9  # of the mean of the diagonal: keeps what is nearly singular solvable
 WIDEST = math.log(1e3)  # |x| at most: weights further apart are noise
@@ -98,9 +98,10 @@ def _cost(
 
 @kernel
 def _add_curvature(jac: Floats, rates: Floats, v: Floats, tall: Floats, c: Floats, h: Floats, vec: Floats) -> None:
-    """Add one sample's gradient to vec[3] and its curvature D N^T N D to the upper triangle of h.
+    """Add one sample's gradient to vec[3] and its curvature D N^T N D to h (n, n).
 
-    vec[0] holds f and `tall` (R, n) holds U^-T J: then J^T A^-1 J = Y^T Y, and N = I - V Y^T Y.
+    vec[0] holds f and `tall` holds Y = U^-T J: then J^T A^-1 J = Y^T Y, and N = I - V Y^T Y. The rows of `tall` and of
+    c (.., n) are multiples of eight, zero beyond those of J and n.
     """
     rows, n = tall.shape[0], tall.shape[1]
     whole = 0.0
@@ -110,28 +111,15 @@ def _add_curvature(jac: Floats, rates: Floats, v: Floats, tall: Floats, c: Float
             c[a, b] = 0.0
     if whole <= STILL:
         return
-    for r in range(rows):
+    add_gram(rows, n, tall, c)
+    size = 1.0 / math.sqrt(whole)
+    for k in range(n):  # c becomes N D, relative to the rates' size
+        g = size * (rates[k] - vec[0, k])
+        c[k, k] -= 1.0 / v[k]
         for a in range(n):
-            s = tall[r, a]
-            if s != 0.0:
-                for b in range(a, n):
-                    c[a, b] += s * tall[r, b]
-    for a in range(n):
-        for b in range(a + 1, n):
-            c[b, a] = c[a, b]
-    for a in range(n):  # c becomes N
-        for b in range(n):
-            c[a, b] *= -v[a]
-        c[a, a] += 1.0
-        for b in range(n):
-            c[a, b] *= vec[0, b]
-    for k in range(n):
-        g = rates[k] - vec[0, k]
-        for a in range(n):
-            s = c[k, a] / whole
-            vec[3, a] -= s * g
-            for b in range(a, n):
-                h[a, b] += s * c[k, b]
+            c[k, a] *= -size * v[k] * vec[0, a]
+            vec[3, a] -= c[k, a] * g
+    add_gram(c.shape[0], n, c, h)
 
 
 @kernel
@@ -160,16 +148,16 @@ def _fit_window(
         for a in range(n):
             vec[2, a] = math.exp(x[a])
             vec[3, a] = reg * reg * x[a] + prior * prior * (x[a] - vec[4, a])
-            for b in range(a, n):
+            for b in range(n):
                 h[a, b] = 0.0
         for s in range(samples.shape[0]):
             if samples[s] >= 0:
                 one = jac[samples[s]]
                 explained(one, rates[samples[s]], vec[2], MU, small, wide, vec)
-                for a in range(tall.shape[0]):
+                for a in range(one.shape[0]):
                     for b in range(n):
                         tall[a, b] = one[a, b]
-                solve_rows(tall.shape[0], n, small, tall)
+                solve_rows(one.shape[0], n, small, tall)
                 _add_curvature(one, rates[samples[s]], vec[2], tall, c, h, vec)
         tried = math.inf
         for _ in range(TRIES):

@@ -34,10 +34,12 @@ SHAPE = np.dtype(
 DRAG = np.dtype(
     [("dragged", "i8"), ("phase", "i8"), ("turned", "i8"), ("most", "i8"), ("iterations", "i8")]
     + [(name, "f8") for name in ("frame", "fps", "dx", "dy", "dz", "rx", "ry", "rz")]
-    + [(name, "f8") for name in ("step", "cap", "place", "turn")],
+    + [(name, "f8") for name in ("step", "cap", "turn_cap", "rest", "most_time", "place", "turn")],
     align=True,
 )
-"""One drag: which goal is dragged, from which frame, how far [m], how turned [rad], and the settings."""
+"""One drag: which goal is dragged, from which frame, how far [m], how turned [rad], and the settings: caps of the
+others' ways and turns, the speed that is rest [m/s], the time a step may stand for [s], softness of places and turns.
+"""
 
 DRAGGED = np.dtype(
     [(name, "i8") for name in ("steps", "iterations", "limited")]
@@ -80,6 +82,7 @@ class Scratch(NamedTuple):
     steps: Floats
     saved_place: Floats
     saved_turns: Floats
+    first: Floats
 
 
 def scratch(n: int, joints: int, dofs: int, edited: int, goals: int) -> Scratch:
@@ -91,8 +94,9 @@ def scratch(n: int, joints: int, dofs: int, edited: int, goals: int) -> Scratch:
         np.zeros((n, 6, dofs)),
         np.empty((n, edited, rows)),
         np.empty((n, rows, rows)),
-        np.empty((n, 4, max(edited, rows))),
+        np.empty((n, 6, max(edited, rows))),
         np.zeros((n, dofs)),
         np.empty((n, 3)),
         np.empty((n, joints, 4)),
+        np.empty((n, edited)),
     )

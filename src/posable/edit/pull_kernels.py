@@ -11,12 +11,12 @@ import math
 from typing import Any
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Quat, Records, Vec3
+from ..compute.types import Floats, Ints, Quat, Records, Vec3
 from ..math.quaternion import conj, log, mul
 from ..math.vector import norm
 from ..skeleton.forward import forward_row, integrate_row, jacobian_row, quat_at, vec_at
 from .dense import cholesky, solve_factored, weighted_gram
-from .edge_kernels import ease_to_edges, from_vectors, hold_start, keep_in_boxes
+from .edge_kernels import ease_to_edges, from_vectors, hold_start, keep_in_boxes, keep_in_shapes
 from .model import Bodies, Rig, Scratch
 
 MOST_TURN = 0.15  # [rad], [m] a DoF moves in one iteration
@@ -51,7 +51,7 @@ def lacking(i: int, goal: Any, work: Scratch) -> tuple[Vec3, Vec3]:
 
 
 @kernel
-def _stack(i: int, rig: Rig, goals: Records, rotations: Floats, work: Scratch) -> int:
+def stack(i: int, rig: Rig, goals: Records, rotations: Floats, work: Scratch) -> int:
     """Fill J^T into `wide`, what lacks into vec[0], the softness into vec[1]; the number of rows."""
     rows = 0
     for g in range(goals.shape[0]):
@@ -84,30 +84,39 @@ def place_frames(i: int, rig: Rig, bodies: Bodies, work: Scratch) -> None:
 
 
 @kernel
-def _move(i: int, rows: int, rig: Rig, boxes: Records, bodies: Bodies, work: Scratch) -> None:
-    """One weighted, damped step of the pose; vec[2] holds the inverse weights."""
+def weigh(i: int, rows: int, sweeps: int, rig: Rig, boxes: Records, rotations: Floats, work: Scratch) -> float:
+    """Fill `steps` with the weighted, damped change of the DoF for what lacks; vec[2] holds the inverse weights.
+
+    Returns the largest change [rad], [m]; more than `MOST_TURN` is scaled down to it. Each further sweep asks again for
+    what damping has left of it: with y = (J V J^T + Lambda)^-1 r that is Lambda y.
+    """
     n = rig.dofs.shape[0]
     for d in range(n):
         work.vec[i, 3, d] = work.vec[i, 2, d]
-    ease_to_edges(i, rows, rig.joints, boxes, bodies.rotations, work)
+    ease_to_edges(i, rows, rig.joints, boxes, rotations, work)
     weighted_gram(rows, n, work.wide[i], work.vec[i, 3], work.small[i])
     for a in range(rows):
         work.small[i, a, a] += work.vec[i, 1, a]
+        work.vec[i, 4, a] = 0.0
     cholesky(rows, work.small[i])
-    solve_factored(rows, work.small[i], work.vec[i, 0])
+    for _ in range(sweeps):
+        solve_factored(rows, work.small[i], work.vec[i, 0])
+        for a in range(rows):
+            work.vec[i, 4, a] += work.vec[i, 0, a]
+            work.vec[i, 0, a] *= work.vec[i, 1, a]
     largest = 0.0
     for d in range(n):
         s = 0.0
         for a in range(rows):
-            s += work.wide[i, d, a] * work.vec[i, 0, a]
+            s += work.wide[i, d, a] * work.vec[i, 4, a]
         s *= work.vec[i, 3, d]
         work.steps[i, rig.dofs[d]] = s
         largest = max(largest, abs(s))
     if largest > MOST_TURN:
         for d in range(n):
             work.steps[i, rig.dofs[d]] *= MOST_TURN / largest
-    from_vectors(i, rig.dofs, boxes, bodies.rotations, work)
-    integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
+    from_vectors(i, rig.dofs, boxes, rotations, work)
+    return largest
 
 
 @kernel
@@ -121,11 +130,23 @@ def missed(i: int, goals: Records, work: Scratch) -> float:
 
 
 @kernel
+def keep_inside(i: int, rig: Rig, boxes: Records, shapes: Records, bodies: Bodies, work: Scratch) -> bool:
+    """Put joints of row i that left their box or shape back on its edge, and place its frames; whether any had left."""
+    any_left = keep_in_boxes(i, rig.joints, boxes, bodies.rotations)
+    place_frames(i, rig, bodies, work)
+    if keep_in_shapes(i, rig, shapes, bodies.rotations, work):
+        place_frames(i, rig, bodies, work)
+        any_left = True
+    return any_left
+
+
+@kernel
 def pull(
     i: int,
     rig: Rig,
     goals: Records,
     boxes: Records,
+    shapes: Records,
     least: int,
     most: int,
     close: float,
@@ -135,17 +156,17 @@ def pull(
     """Bring row i to its goals (G,), from inverse weights in vec[2]; `work` holds its frames, before and after.
 
     At least `least` and at most `most` iterations, until what must be kept is within `close` [m].
-    Returns the number of iterations and whether the edge of a box held a joint back.
+    Returns the number of iterations and whether the edge of a box or a shape held a joint back.
     """
     limited = False
     for count in range(most):
         if count >= least and missed(i, goals, work) <= close:
             return count, limited
-        rows = _stack(i, rig, goals, bodies.rotations, work)
-        _move(i, rows, rig, boxes, bodies, work)
-        if keep_in_boxes(i, rig.joints, boxes, bodies.rotations):
+        rows = stack(i, rig, goals, bodies.rotations, work)
+        weigh(i, rows, 1, rig, boxes, bodies.rotations, work)
+        integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
+        if keep_inside(i, rig, boxes, shapes, bodies, work):
             limited = True
-        place_frames(i, rig, bodies, work)
     return most, limited
 
 
@@ -171,23 +192,31 @@ def pull_rows(
     logs: Floats,
     goals: Records,
     boxes: Records,
+    shapes: Records,
     most: int,
+    source: Floats,
     bodies: Bodies,
     away: Floats,
+    limited: Ints,
     work: Scratch,
 ) -> None:
     """Bring each of n poses to its goals (N, G) in place; logs (N, n) are their weights, away (N, G) what is left [m].
 
-    A row none of whose goals asks for anything keeps its pose, bit for bit.
+    Boxes (N, B) are widened to hold the rotations `source` (N, J, 4), shapes (N, S) must be already; a pose that lies
+    outside of them is brought inside first. A row that is inside and none of whose goals asks for anything keeps its
+    pose, bit for bit. limited (N,) is 1 where limits held a joint back in the last iteration.
     """
     for i in prange(n):
         asked = False
         for g in range(goals.shape[1]):
             asked = asked or goals[i, g]["place"] >= 0.0 or goals[i, g]["turn"] >= 0.0
+        hold_start(i, rig.joints, boxes[i], source)
+        inverse_weights(logs[i], logs[i], 0.0, work.vec[i, 2])
+        limited[i] = 1 if keep_inside(i, rig, boxes[i], shapes[i], bodies, work) else 0
         if asked:
-            place_frames(i, rig, bodies, work)
-            hold_start(i, rig.joints, boxes[i], bodies.rotations)
             inverse_weights(logs[i], logs[i], 0.0, work.vec[i, 2])
-            pull(i, rig, goals[i], boxes[i], most, most, 0.0, bodies, work)
+            pull(i, rig, goals[i], boxes[i], shapes[i], most - 1, most - 1, 0.0, bodies, work)
+            last = pull(i, rig, goals[i], boxes[i], shapes[i], 1, 1, 0.0, bodies, work)
+            limited[i] = 1 if last[1] else 0
         for g in range(goals.shape[1]):
             away[i, g] = norm(lacking(i, goals[i, g], work)[0]) if asked and goals[i, g]["place"] >= 0.0 else 0.0

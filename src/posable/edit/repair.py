@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compute.types import Floats, Ints, Records
+from ..compute.types import Bools, Floats, Ints, Records
 from ..math import conjugate, multiply, rotate, slerp
 from ..skeleton import Frames, Pose
 from .contacts import GROUND, Contact, hold_weights
@@ -33,6 +33,19 @@ class Repaired:
     pose: Pose
     slid: Floats
     """(K,) [m]: how far the worst contact of each frame is from where it was."""
+    limited: Bools
+    """(K,): where limits held a joint back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pulled:
+    """Poses (K,) brought to goals (K, G)."""
+
+    pose: Pose
+    away: Floats
+    """(K, G) [m]: how far each part stayed from its goal."""
+    limited: Bools
+    """(K,): where limits held a joint back."""
 
 
 def keep_contacts(
@@ -44,7 +57,9 @@ def keep_contacts(
     released: Sequence[str] = (),
     led: Sequence[int] = (),
 ) -> Repaired:
-    """Bring contacts of changed frames back.
+    """Bring contacts of changed frames back, and joints into their limits.
+
+    A joint that is inside its limits in a frame before is inside after; one that was outside goes no further out.
 
     Args:
         dragger: weights and bounds.
@@ -59,11 +74,13 @@ def keep_contacts(
     kept = sorted({(c.part, c.on) for c in contacts if c.part not in released})
     weights = {key: hold_weights(contacts, *key, len(clip), clip.fps)[rows] for key in kept}
     kept = [key for key in kept if weights[key].any()]
-    if not kept:
-        return Repaired(changed, np.zeros(len(rows)))
-    old, new = body.skeleton.forward(before[rows]), body.skeleton.forward(changed)
-    touched = np.max([weights[key] for key in kept], axis=0) > 0.0
-    pose, slid = changed, np.zeros(len(rows))
+    none = np.zeros(len(rows))
+    if not (kept or dragger.bounds.any):
+        return Repaired(changed, none, none > 0.0)
+    source = before[rows]
+    old, new = body.skeleton.forward(source), body.skeleton.forward(changed)
+    touched = np.max([none, *(weights[key] for key in kept)], axis=0) > 0.0
+    pose = changed
     logs = np.broadcast_to(dragger.logs.mean(axis=0), (len(rows), dragger.logs.shape[1]))
     for _ in range(2 if any(on != GROUND for _, on in kept) else 1):
         goals = np.zeros((len(rows), len(kept) + len(led) + len(clip.parts.joints)), GOAL)
@@ -71,19 +88,26 @@ def keep_contacts(
         for g, key in enumerate(kept):
             _contact_goal(goals[:, g], body.roles, key, old, new, body.skeleton.forward(pose), weights[key])
         _led_goals(goals[:, len(kept) :], [*led], clip.parts.joints.tolist(), kept, body.roles, new, touched)
-        pose, away = pulled(dragger, changed, goals, logs, ITERATIONS)
-        held = np.stack([np.where(weights[key] >= 1.0, away[:, g], 0.0) for g, key in enumerate(kept)])
-        slid = held.max(axis=0)
-    return Repaired(pose, slid)
+        found = pulled(dragger, changed, goals, logs, ITERATIONS, source)
+        pose = found.pose
+    held = [np.where(weights[key] >= 1.0, found.away[:, g], 0.0) for g, key in enumerate(kept)]
+    return Repaired(pose, np.max([none, *held], axis=0), found.limited)
 
 
-def pulled(dragger: Dragger, pose: Pose, goals: Records, logs: Floats, iterations: int) -> tuple[Pose, Floats]:
-    """Poses (K,) brought to goals (K, G) with weights (K, n), and how far each part stayed away (K, G) [m]."""
+def pulled(
+    dragger: Dragger, pose: Pose, goals: Records, logs: Floats, iterations: int, source: Pose | None = None
+) -> Pulled:
+    """Poses (K,) brought to goals (K, G) with weights (K, n), inside the limits as far as `source` (K,) is, or `pose`.
+
+    Limbs are kept in their ranges (`LimbRange`) in the end, and what that takes from a part counts as away.
+    """
     from .pull_kernels import pull_rows
+    from .ranged import kept_in_ranges
 
-    skeleton, clip = dragger.clip.body.skeleton, dragger.clip
+    skeleton, clip, bounds = dragger.clip.body.skeleton, dragger.clip, dragger.bounds
     translation, rotations = pose.translation.copy(), pose.rotations.copy()
-    away = np.zeros(goals.shape)
+    began = pose if source is None else source
+    away, limited = np.zeros(goals.shape), np.zeros(len(goals), np.int64)
     for first in range(0, len(goals), BLOCK):
         rows = slice(first, first + BLOCK)
         n = len(goals[rows])
@@ -92,9 +116,16 @@ def pulled(dragger: Dragger, pose: Pose, goals: Records, logs: Floats, iteration
         bodies = Bodies(translation[rows], rotations[rows], offsets)
         pull_rows(
             *(n, dragger.rig, np.ascontiguousarray(logs[rows]), goals[rows]),
-            *(dragger.bounds.box_rows(n), iterations, bodies, away[rows], work),
+            *(bounds.box_rows(n), bounds.shape_rows(clip.body, began[rows]), iterations),
+            *(np.ascontiguousarray(began.rotations[rows]), bodies, away[rows], limited[rows], work),
         )
-    return Pose(translation, rotations, pose.offsets), away
+    found = Pose(translation, rotations, pose.offsets)
+    inside, moved = kept_in_ranges(clip.body, bounds.ranges, began, found)
+    if moved.any():
+        places = skeleton.forward(inside).positions[np.arange(len(goals))[:, None], goals["joint"]]
+        lack = np.linalg.norm(np.stack([goals[name] for name in "xyz"], axis=-1) - places, axis=-1)
+        away = np.where(moved[:, None] & (goals["place"] >= 0.0), lack, away)
+    return Pulled(inside, away, (limited > 0) | moved)
 
 
 def _contact_goal(

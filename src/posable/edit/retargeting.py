@@ -9,6 +9,7 @@ the floor; hands as far from their shoulder, times the ratio of the arm lengths;
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..compute.types import Bools, Floats, Records
 from ..math import conjugate, rotate
 from ..skeleton import Frames, Motion, Pose
 from .answers import REACHED_WITHIN
-from .bounds import make_bounds
+from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contacts import GROUND, Contact, find_contacts, hold_weights
 from .dragging import EXACT, Dragger, set_goals
@@ -46,6 +47,8 @@ class Retargeted:
     """The contacts of the original."""
     slid: Floats
     """(F,) [m]: how far the worst foot on the ground is from where it should stand."""
+    limited: Bools
+    """(F,): where the second body's limits held a joint back."""
     dropped: tuple[str, ...]
     """Parts of the first body that the second does not have."""
     added: tuple[str, ...]
@@ -55,9 +58,10 @@ class Retargeted:
 
     @property
     def status(self) -> np.ndarray:
-        """int8 (F,): REACHED where all parts are within a millimetre of their places."""
+        """int8 (F,): REACHED where all parts are within a millimetre of their places, else LIMITS or UNREACHABLE."""
         met = self.residual.max(axis=1, initial=0.0) <= REACHED_WITHIN
-        return np.where(met, Status.REACHED, Status.UNREACHABLE).astype(np.int8)
+        missed = np.where(self.limited, Status.LIMITS, Status.UNREACHABLE)
+        return np.where(met, Status.REACHED, missed).astype(np.int8)
 
     @property
     def ok(self) -> Bools:
@@ -69,6 +73,8 @@ class Retargeted:
         told = [f"{int((~self.ok).sum())} of {len(self.ok)} frames keep not everything"]
         told += [f"{part} up to {1000 * away:.1f} mm away" for part, away in worst.items() if away > REACHED_WITHIN]
         told += [f"feet slide up to {1000 * float(self.slid.max(initial=0.0)):.2f} mm"]
+        stopped = int((self.status == Status.LIMITS).sum())
+        told += [f"limits of joints held parts back in {stopped} frames"] if stopped else []
         told += [f"no such part on the new body: {', '.join(self.dropped)}"] if self.dropped else []
         return "; ".join(told)
 
@@ -80,6 +86,7 @@ def retarget(
     *,
     contacts: bool = True,
     weights: str = "identity",
+    limits: Bound | Iterable[Bound] = "body",
     iterations: int = ITERATIONS,
 ) -> Retargeted:
     """A motion of one body on another.
@@ -90,6 +97,8 @@ def retarget(
         target: who shall do it: other proportions, or another rig with roles.
         contacts: whether hands that rest on the body are found and kept; feet always are.
         weights: "identity", or "clip" for weights fitted to the whole motion.
+        limits: of the target, as for `MotionEditor`; by default its own. A joint that is outside of them in the motion
+            stays so, but goes no further out.
         iterations: of each frame.
     """
     if weights not in ("identity", "clip"):
@@ -98,21 +107,23 @@ def retarget(
     found = find_contacts(clip, hands=contacts)
     begun = _transferred(motion, source, target)
     made = read_clip(motion.replace(skeleton=target.skeleton, pose=begun), target)
-    dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, None))
+    dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, limits))
     parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
     goals = _goals(clip, target, begun, parts, found)
-    pose, away = pulled(dragger, begun, goals, dragger.logs, iterations)
+    brought = pulled(dragger, begun, goals, dragger.logs, iterations)
+    away = brought.away
     ends = [g for g, part in enumerate(parts) if part != "head"]
     down = np.zeros(away.shape, np.bool_)
     for contact in found:
         if contact.on == GROUND and contact.part in parts:
             down[contact.first : contact.last + 1, parts.index(contact.part)] = True
     return Retargeted(
-        motion.replace(skeleton=target.skeleton, pose=pose),
+        motion.replace(skeleton=target.skeleton, pose=brought.pose),
         tuple(parts[g] for g in ends),
         away[:, ends],
         found,
         np.where(down, away, 0.0).max(axis=1, initial=0.0),
+        brought.limited,
         tuple(role for role in source.roles if role not in target.roles),
         tuple(role for role in target.roles if role not in source.roles),
         target.leg_length / source.leg_length,

@@ -38,25 +38,25 @@ def velocity_turn(p: Vec3, e: Vec3) -> Quat:
 
 
 @kernel
-def velocity_scale(p: Vec3, e: Vec3, cap: float) -> float:
-    """How much further than p the part e goes, at most `cap`; 0 where either rests."""
+def velocity_scale(p: Vec3, e: Vec3, rest: float, cap: float) -> float:
+    """How much further than p the part e goes, at most `cap`; 0 where either rests, slower than `rest`."""
     slow, fast = norm(p), norm(e)
-    return min(cap, fast * slow / (slow * slow + EPSILON * EPSILON))
+    return min(cap, fast * slow / (slow * slow + rest * rest))
 
 
 @kernel
-def taken_along(p: Vec3, e: Vec3, cap: float, drag: Vec3) -> Vec3:
+def taken_along(p: Vec3, e: Vec3, rest: float, cap: float, drag: Vec3) -> Vec3:
     """T(p -> e) drag: where the part with velocity e goes when the one with velocity p is dragged."""
-    s = velocity_scale(p, e, cap)
+    s = velocity_scale(p, e, rest, cap)
     if s == 0.0:
         return (0.0, 0.0, 0.0)
     return scale(rotate(velocity_turn(p, e), drag), s)
 
 
 @kernel
-def virtual_time(p: Vec3, drag: Vec3) -> float:
-    """How much of the clip's time a drag along p stands for [s], at most 0.1 either way."""
-    return max(-0.1, min(0.1, dot(drag, p) / (dot(p, p) + EPSILON * EPSILON)))
+def virtual_time(p: Vec3, rest: float, most: float, drag: Vec3) -> float:
+    """How much of the clip's time a drag along p stands for [s], at most `most` either way."""
+    return max(-most, min(most, dot(drag, p) / (dot(p, p) + rest * rest)))
 
 
 @kernel
@@ -91,6 +91,10 @@ def relative_rows(n: int, p: Floats, e: Floats, drag: Floats, cap: float, out: F
     """`taken_along` over a batch."""
     for i in prange(n):
         x, y, z = taken_along(
-            (p[i, 0], p[i, 1], p[i, 2]), (e[i, 0], e[i, 1], e[i, 2]), cap, (drag[i, 0], drag[i, 1], drag[i, 2])
+            (p[i, 0], p[i, 1], p[i, 2]),
+            (e[i, 0], e[i, 1], e[i, 2]),
+            EPSILON,
+            cap,
+            (drag[i, 0], drag[i, 1], drag[i, 2]),
         )
         out[i, 0], out[i, 1], out[i, 2] = x, y, z

@@ -8,14 +8,12 @@ motions together (the paper's future work) take, for each window, also the frame
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..compute import FormatError, PosableError, UnknownNameError
-from ..compute.archive import read_archive, write_archive
+from ..compute import PosableError, UnknownNameError
 from ..compute.types import ArrayLike, Floats, Ints
 from .clip import Clip
 
@@ -29,7 +27,6 @@ IN_A_ROW = 8  # windows that start from the one before; the same on any number o
 BLOCK = 12  # rows of windows at once: bounds the memory for Jacobians
 CLIP_SAMPLES = 48
 LOCKED_LOG = -1e9  # a logarithm that says: never moves
-MOST_FILE = 1 << 30  # bytes of a file of weights
 
 Progress = Callable[[float], None]
 
@@ -147,30 +144,6 @@ def exact_weights(clip: Clip, frame: int) -> float:
     return float(found.fun) if found.status == 0 else float("inf")
 
 
-def save_weights(path: str | os.PathLike[str], clip: Clip, logs: Floats, settings: str) -> None:
-    """Keep weights in a file, with the name of the motion they belong to."""
-    free = np.ascontiguousarray(logs[:, clip.parts.free], dtype=np.float32)
-    write_archive(path, {"format": np.array("posable weights 1"), "key": np.array(_key(clip, settings)), "logs": free})
-
-
-def load_weights(path: str | os.PathLike[str], clip: Clip, settings: str) -> Floats | None:
-    """Weights from a file, or None where it belongs to another motion or other settings; raises for a broken file."""
-    found = read_archive(path, {"format": ("U", 0), "key": ("U", 0), "logs": ("<f4", 2)}, MOST_FILE)
-    if set(found) != {"format", "key", "logs"} or str(found["format"]) != "posable weights 1":
-        raise FormatError(path, "is no file of weights as we write them")
-    if str(found["key"]) != _key(clip, settings):
-        return None
-    if found["logs"].shape != (len(clip), int(clip.parts.free.sum())) or np.abs(found["logs"]).max(initial=0.0) > 50.0:
-        raise FormatError(path, "its weights do not fit the motion they name", "member 'logs'")
-    logs = np.full((len(clip), len(clip.parts.dofs)), LOCKED_LOG)
-    logs[:, clip.parts.free] = found["logs"]
-    return logs
-
-
-def _key(clip: Clip, settings: str) -> str:
-    return f"{clip.digest} {settings}"
-
-
 def _windows(clip: Clip, centres: Ints, kind: str) -> Ints:
     """(W, S): the frames that count for each window, -1 for none."""
     if kind == "frame":
@@ -236,6 +209,7 @@ def _pool(clip: Clip, frames: Ints, others: Sequence[tuple[Clip, Ints]]) -> tupl
 
 def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, prior: float) -> Floats:
     """(W, m): fit windows whose samples are rows of the pool."""
+    from .dense import in_step
     from .fit_kernels import fit_rows
 
     jacobians, rates = (np.ascontiguousarray(array) for array in pool)
@@ -247,8 +221,8 @@ def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, 
     room = (
         np.empty((count, rows, rows)),
         np.empty((count, n, rows)),
-        np.empty((count, rows, n)),
-        np.empty((count, 3, n, n)),
+        np.zeros((count, in_step(rows), n)),
+        np.zeros((count, 3, in_step(n), n)),
         np.empty((count, 7, wide)),
     )
     kept = np.ascontiguousarray(samples, dtype=np.int64)
