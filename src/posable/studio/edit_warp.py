@@ -58,7 +58,7 @@ class EditWarp:
         gui = session.gui
         with gui.add_folder("Warp through several places", expand_by_default=False):
             hint = "A part that is let go leaves a mark at this frame, and no edit"
-            self.marking = gui.add_checkbox("Pulls leave marks", False, hint=hint)
+            self.marking = gui.add_checkbox("Leave marks", False, hint=hint)
             self.marking.on_update(session.guarded(lambda _: session.changed("pose")))
             hint = "The part must be at this frame where it is: a mark without a pull"
             here_too = gui.add_button("Mark where it is", icon=viser.Icon.MAP_PIN, hint=hint)
@@ -122,7 +122,7 @@ class EditWarp:
         with self._session.lock:
             editor, marks = self._states.sure(), self.marks
             if not marks:
-                raise PosableError("there are no marks; tick 'Pulls leave marks' and pull parts at some frames")
+                raise PosableError("there are no marks; tick 'Leave marks' and pull parts at some frames")
             constraints = [(mark.frame, mark.part, mark.target) for mark in marks]
             spread, contacts = float(self._options.spread.value), bool(self._options.contacts.value)
             editor.warp(constraints, spread=spread, contacts=contacts)

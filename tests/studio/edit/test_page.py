@@ -64,7 +64,7 @@ def test_a_hand_is_turned_by_a_ring_and_warped_through_marks_on_the_page(
     assert np.linalg.norm(was.positions[joint] - now.positions[joint]) < 2e-3
     turned = session.motion
     window.page.get_by_text("Warp through several places").click()
-    window.field("Pulls leave marks").check()
+    window.field("Leave marks").check()
     for frame in (20, 40):
         session.clock.seek(frame / turned.fps)
         wait(lambda: not session.stale(session.time), "the frame")
