@@ -16,6 +16,11 @@ from .tracks import Track
 if TYPE_CHECKING:
     from ..body import Humanoid
 
+FEW, MANY = 3, 64
+"""Frames either way that a rehearsal changes."""
+LITTLE = (0.0, 0.001, 0.0)
+"""[m]: how far it drags a part."""
+
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
@@ -99,9 +104,14 @@ class EditorJob:
 
 
 def rehearse(editor: MotionEditor) -> None:
-    """Drag and edit a little, at a frame with a contact: what the first of them compiles is compiled here."""
+    """Drag and edit a little, at a frame with a contact: what the first of them compiles is compiled here.
+
+    Few frames and many are worked out by loops that are compiled each by itself.
+    """
     part = next((role for role in EFFECTORS if role in editor.body.roles), "hips")
     others = [contact for contact in editor.contacts if contact.part != part]
     frame = max(others, key=lambda contact: contact.last - contact.first).first if others else 0
-    editor.drag(frame=frame, part=part, displacement=(0.0, 0.001, 0.0))
-    editor.edit(frame=frame, part=part, displacement=(0.0, 0.001, 0.0), spread=0.1)
+    editor.drag(frame=frame, part=part, displacement=LITTLE)
+    for near in (FEW, MANY):
+        frames = (max(frame - near, 0), min(frame + near, len(editor.original) - 1))
+        editor.edit(frame=frame, part=part, displacement=LITTLE, frames=frames).remove()
