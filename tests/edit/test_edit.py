@@ -273,3 +273,39 @@ def test_an_edited_motion_is_saved_and_read_back(pitch, tmp_path):
         places = again.skeleton.forward(again.pose).positions[30]
         hand = places[again.skeleton.index("LeftFingerBase")]
         np.testing.assert_allclose(hand, pitch.places("left_hand", editor.motion)[30], atol=1e-4)
+
+
+def test_a_turned_edit_is_reached_where_place_and_orientation_are_and_nowhere_else(case):
+    editor, frame, joint = fresh(case), len(case.motion) // 2, case.body.roles["left_hand"]
+    here = case.body.skeleton.forward(case.motion[frame]).orientations[joint]
+    reached = []
+    for turn in (0.05, 1.5, 3.0):
+        for axis in np.eye(3):
+            wanted = pm.multiply(pm.axis_angle(axis, turn), here)
+            edit = editor.edit(
+                frame=frame, part="left_hand", displacement=(0.0, 0.0, 0.0), orientation=wanted, pins=("hips", "head")
+            )
+            turned = case.body.skeleton.forward(editor.motion[frame]).orientations[joint]
+            assert edit.turn_residual == pytest.approx(float(pm.angle(turned, wanted)), abs=1e-7)
+            assert edit.ok == (edit.turn_residual <= 5e-3 and edit.residual <= 1e-3)
+            reached.append(edit.ok)
+            edit.remove()
+    assert any(reached[:3]) and not all(reached), "a hand on a held body turns a little, and not anyhow"
+
+
+def test_limits_of_an_editor_are_exchanged_for_what_is_worked_out_from_then_on(case):
+    editor, frame = fresh(case), len(case.motion) // 2
+    contacts, far = editor.contacts, {"frame": frame, "part": "left_hand", "displacement": (0.3, 0.4, 0.3)}
+    clip = editor.drag(**far)
+    editor.limits = None
+    free = editor.drag(**far)
+    assert editor.limits is None and editor.contacts is contacts
+    unlimited = fresh(case, limits=None).drag(**far)
+    assert np.array_equal(free.pose.rotations, unlimited.pose.rotations)
+    editor.limits = iter(["clip", "body"])
+    assert editor.limits == ("clip", "body")
+    with pytest.raises(ps.PosableError, match="nowhere"):
+        editor.limits = "nowhere"
+    assert editor.limits == ("clip", "body")
+    editor.limits = "clip"
+    assert np.array_equal(editor.drag(**far).pose.rotations, clip.pose.rotations)
