@@ -7,6 +7,8 @@ import pytest
 from posable.studio.app import Studio
 from posable.studio.session import Session
 
+from .window import Window
+
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
@@ -20,3 +22,20 @@ def studio() -> Iterator[Studio]:
 @pytest.fixture
 def session(studio: Studio) -> Session:
     return studio.session
+
+
+@pytest.fixture(scope="module")
+def opened(browser, studio: Studio, request: pytest.FixtureRequest) -> Iterator[Window]:
+    """A page on the tab that the folder of the test is named after."""
+    window = Window(browser, studio)
+    window.page.get_by_role("tab", name=request.path.parent.name.capitalize()).click()
+    yield window
+    window.context.close()
+
+
+@pytest.fixture
+def window(opened: Window, tab: object) -> Iterator[Window]:
+    """The page with the tab as the folder's `tab` has it; whatever it logs as an error fails the test."""
+    opened.dismiss()
+    yield opened
+    assert opened.errors == []

@@ -21,7 +21,7 @@ from ..skeleton.forward import forward_row, integrate_row, quat_at, set_quat, ve
 from .chain_kernels import ask_places, ccd_sweep, pose_outwards
 from .jacobian_kernels import jacobian_step, stack_rows
 from .model import CCD, EXHAUSTED, FABRIK, PIK, STALLED, WITHIN, Frames, Problem, State
-from .motion_kernels import at_limits, better, forward, hold_limits, keep_best, measure, take_best
+from .motion_kernels import at_limits, better, copy_pose, forward, hold_limits, keep_best, measure, take_best
 from .priority_kernels import priority_step
 
 
@@ -171,13 +171,18 @@ def finish_frame(t: int, i: int, problem: Problem, state: State, frames: Frames)
 @kernel
 def write_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
     """The pose of a track into row i."""
-    for k in range(3):
-        frames.translation[i, k] = state.translation[t, k]
-    for j in range(problem.joints.shape[0]):
-        set_quat(frames.rotations, i, j, quat_at(state.rotations, t, j))
-        if frames.offsets.shape[0] > 0:
-            for k in range(3):
-                frames.offsets[i, j, k] = state.offsets[t, j, k]
+    count = problem.joints.shape[0]
+    copy_pose(
+        count,
+        t,
+        state.translation,
+        state.rotations,
+        state.offsets,
+        i,
+        frames.translation,
+        frames.rotations,
+        frames.offsets,
+    )
 
 
 @kernel

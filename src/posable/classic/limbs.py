@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..body import MARKERS
-from ..compute import PosableError, ShapeError, Status
-from ..compute.types import ArrayLike, Floats
+from ..compute import PosableError, Status
+from ..compute.types import Floats
 from ..limb import Target
 from ..math import between, conjugate, from_matrix, multiply, rotate, swing_twist
-from ..reconstruct import RebuildAnswer, RebuildMotion, SequentialIK
-from ..skeleton import Motion, Pose
+from ..reconstruct import SequentialIK
+from ..skeleton import Pose
 from .iterative import CCD
-from .six_points import SixPointIK, SixPointPIK, checked_points, lost_points
+from .six_points import SixPointIK, SixPointMethod, SixPointPIK
 from .solver import IterativeIK
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
 """In the order of their markers."""
 MET = 1e-6  # [m]: as of Sequential IK
 ALIGNED = 1e-3  # sine of the angle at which a reference is too near to the limb's line
-ROUND, FINE = (
-    31,
-    10,
-)  # steps of the swivel's search in half a turn and in one of those: 0.1 and 0.01 rad, as the spine's
+ROUND, FINE = 31, 10
+"""Steps of the swivel's search in half a turn and in one of those: 0.1 and 0.01 rad, as the spine's."""
 
 
 class KMA(SixPointIK):
@@ -82,7 +80,7 @@ class KMA(SixPointIK):
         return place + np.where(across > ALIGNED, first, second)
 
 
-class TGBSIK:
+class TGBSIK(SixPointMethod):
     """Tolani, Goswami and Badler's limbs on Sequential IK's trunk.
 
     The swivel is that of the least swing^2 + weight twist^2 of shoulder or hip from the neutral pose, searched through
@@ -108,26 +106,8 @@ class TGBSIK:
         self._trunk = plain_sequential(body, weights, limits)
         self._limbs = {limb: body.limb(limb, limits=limits) for limb in LIMBS}
 
-    def solve(self, points: ArrayLike) -> RebuildAnswer:
-        """As `SequentialIK.solve`."""
-        given = checked_points(points)
-        flat = given.reshape(-1, 6, 3)
-        translation, rotations, residual, status = self._posed(self._trunk.solve(flat).pose, flat)
-        shape, count = given.shape[:-2], len(self.body.skeleton)
-        pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
-        told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
-        return RebuildAnswer(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
-
-    def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
-        """As `SequentialIK.track`."""
-        given = checked_points(points)
-        if given.ndim != 3:
-            raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
-        translation, rotations, residual, status = self._posed(self._trunk.track(given, fps=fps).motion.pose, given)
-        motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
-        return RebuildMotion(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
-
-    def _posed(self, pose: Pose, points: Floats) -> tuple[Floats, Floats, Floats, Any]:
+    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+        pose = trunk_pose(self._trunk, points, tracks)
         poles = {limb: self._best_elbows(limb, pose, points) for limb in LIMBS}
         return with_limbs(self.body, self._limbs, pose, points, poles, MET)
 
@@ -192,10 +172,7 @@ class PIKFromSIK(SixPointPIK):
         return solver
 
     def _begin(self, points: Floats, tracks: int) -> tuple[Floats, Pose]:
-        if tracks == len(points):
-            pose = self._sequential.solve(points).pose
-        else:
-            pose = self._sequential.track(points).motion.pose
+        pose = trunk_pose(self._sequential, points, tracks)
         roots = np.concatenate([pose.translation, pose.rotations[:, 0]], axis=1)
         roots[~np.isfinite(points).all(axis=(1, 2))] = np.nan
         return roots, pose
@@ -204,6 +181,11 @@ class PIKFromSIK(SixPointPIK):
 def plain_sequential(body: Humanoid, weights: Sequence[float], limits: Limits | str | None) -> SequentialIK:
     """Sequential IK as published."""
     return SequentialIK(body, weights, None, limits, elbows_out=False, calm=False)
+
+
+def trunk_pose(sequential: SequentialIK, points: Floats, tracks: int) -> Pose:
+    """Sequential IK's poses of rows that are poses alone, or one track."""
+    return sequential.solve(points).pose if tracks == len(points) else sequential.track(points).motion.pose
 
 
 def with_limbs(

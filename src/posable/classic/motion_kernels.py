@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..compute import kernel
-from ..compute.types import Quat, Vec3
+from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import allowed, clamp_from
 from ..math.quaternion import axis_angle, conj, log, mul, rotate
 from ..math.swing_twist import twist_angle
@@ -186,29 +186,45 @@ def wrapped(angle: float) -> float:
 
 
 @kernel
+def copy_pose(
+    count: int,
+    i: int,
+    place: Floats,
+    turns: Floats,
+    offsets: Floats,
+    k: int,
+    new_place: Floats,
+    new_turns: Floats,
+    new_offsets: Floats,
+) -> None:
+    """Row i of a pose of so many joints to row k of another; offsets where both have any."""
+    for c in range(3):
+        new_place[k, c] = place[i, c]
+    for j in range(count):
+        set_quat(new_turns, k, j, quat_at(turns, i, j))
+        if offsets.shape[0] > 0 and new_offsets.shape[0] > 0:
+            for c in range(3):
+                new_offsets[k, j, c] = offsets[i, j, c]
+
+
+@kernel
 def keep_best(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
     """Remember the pose as it is, just measured."""
     for e in range(problem.effectors.shape[0]):
         state.best_errors[t, e] = effector_error(i, e, problem, frames)
-    for k in range(3):
-        state.best_place[t, k] = state.translation[t, k]
-    for j in range(problem.joints.shape[0]):
-        set_quat(state.best, t, j, quat_at(state.rotations, t, j))
-        if state.offsets.shape[0] > 0:
-            for k in range(3):
-                state.best_offsets[t, j, k] = state.offsets[t, j, k]
+    count = problem.joints.shape[0]
+    copy_pose(
+        count, t, state.translation, state.rotations, state.offsets, t, state.best_place, state.best, state.best_offsets
+    )
 
 
 @kernel
 def take_best(t: int, problem: Problem, state: State) -> None:
     """Go back to the best pose."""
-    for k in range(3):
-        state.translation[t, k] = state.best_place[t, k]
-    for j in range(problem.joints.shape[0]):
-        set_quat(state.rotations, t, j, quat_at(state.best, t, j))
-        if state.offsets.shape[0] > 0:
-            for k in range(3):
-                state.offsets[t, j, k] = state.best_offsets[t, j, k]
+    count = problem.joints.shape[0]
+    copy_pose(
+        count, t, state.best_place, state.best, state.best_offsets, t, state.translation, state.rotations, state.offsets
+    )
 
 
 @kernel

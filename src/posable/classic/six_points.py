@@ -10,6 +10,7 @@ of 1.84 m and scale with the body (erratum 15).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,8 +42,41 @@ HINGES = {"lower_arm": (-1.0, 0.0, 0.0), "lower_leg": (1.0, 0.0, 0.0)}
 """Canonical axes of flexion."""
 
 
-class SixPointIK:
-    """What the six-point methods share. Immutable.
+class SixPointMethod(ABC):
+    """Bodies from six points, whatever the method."""
+
+    body: Humanoid
+
+    def solve(self, points: ArrayLike) -> RebuildAnswer:
+        """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
+        given = checked_points(points)
+        flat = given.reshape(-1, 6, 3)
+        parts = [
+            self._rebuilt(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
+            for first in range(0, max(len(flat), 1), BLOCK)
+        ]
+        translation, rotations, residual, status = (np.concatenate(column) for column in zip(*parts, strict=True))
+        shape, count = given.shape[:-2], len(self.body.skeleton)
+        pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
+        told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
+        return RebuildAnswer(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
+
+    def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
+        """A motion from points (F, 6, 3), each frame after the one before it."""
+        given = checked_points(points)
+        if given.ndim != 3:
+            raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
+        translation, rotations, residual, status = self._rebuilt(given, 1)
+        motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
+        return RebuildMotion(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
+
+    @abstractmethod
+    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+        """(translation, rotations, residual, status) of rows that are so many tracks of equal length."""
+
+
+class SixPointIK(SixPointMethod):
+    """What the iterative methods share. Immutable.
 
     Args:
         body: whose body; the points are its joints.
@@ -87,31 +121,7 @@ class SixPointIK:
         bases += [roles[f"{side}_upper_leg"] for side in ("left", "right")]
         return [Effector(names[roles[role]], base=base) for role, base in zip(MARKERS[1:], bases, strict=True)]
 
-    def solve(self, points: ArrayLike) -> RebuildAnswer:
-        """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
-        given = checked_points(points)
-        flat = given.reshape(-1, 6, 3)
-        parts = [
-            self._rebuilt(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
-            for first in range(0, max(len(flat), 1), BLOCK)
-        ]
-        translation, rotations, residual, status = (np.concatenate(column) for column in zip(*parts, strict=True))
-        shape, count = given.shape[:-2], len(self.body.skeleton)
-        pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
-        told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
-        return RebuildAnswer(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
-
-    def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
-        """A motion from points (F, 6, 3), each frame after the one before it."""
-        given = checked_points(points)
-        if given.ndim != 3:
-            raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
-        translation, rotations, residual, status = self._rebuilt(given, 1)
-        motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
-        return RebuildMotion(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
-
     def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
-        """(translation, rotations, residual, status) of rows that are so many tracks of equal length."""
         roots, starts = self._begin(points, tracks)
         targets = np.ascontiguousarray(points[:, 1:])
         frames = self._solver._run(targets, np.empty((0, 5, 4)), starts, tracks, roots)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ import numpy as np
 from ..compute.types import Floats, Ints
 from ..evaluate.measures import position_errors, root_mean_square, scored_joints
 from ..skeleton import Motion
-from .bulletin import log
 from .session import Session
 from .tracks import Track
+from .worker import Worker
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -54,8 +53,8 @@ class Rebuilt:
     """That `track` took."""
 
 
-class RebuildJob:
-    """Answers one question at a time, on a thread of its own; a newer one waits for its turn and older ones go.
+class RebuildJob(Worker[Question, Rebuilt]):
+    """Rebuilds motions from their points.
 
     Args:
         session: told when there is an answer, and kept drawing while there is none.
@@ -69,16 +68,9 @@ class RebuildJob:
         ready: Callable[[Question, Any], None],
         done: Callable[[Question, Rebuilt | Exception], None],
     ) -> None:
-        self._session, self._ready, self._done = session, ready, done
-        self._lock = threading.Lock()
-        self._wanted: Question | None = None
-        self._thread: threading.Thread | None = None
+        super().__init__(session, "rebuild")
+        self._ready, self._done = ready, done
         self._began: tuple[float, float] | None = None  # when, and how many seconds it will take
-
-    @property
-    def running(self) -> bool:
-        """Whether something is being rebuilt."""
-        return self._thread is not None
 
     @property
     def share(self) -> float:
@@ -88,43 +80,9 @@ class RebuildJob:
         since, lasts = self._began
         return min((time.monotonic() - since) / max(lasts, 1e-6), 0.99)
 
-    def ask(self, question: Question) -> None:
-        """Have a motion rebuilt, instead of any that still waits for its turn."""
-        with self._lock:
-            self._wanted = question
-            if self._thread is None:
-                self._session.movers.add("rebuild")
-                self._thread = threading.Thread(target=self._work, name="posable-rebuild", daemon=True)
-                self._thread.start()
-
-    def close(self) -> None:
-        """Forget what waits, and wait for what is under way."""
-        with self._lock:
-            self._wanted, thread = None, self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
-
-    def _next(self) -> Question | None:
-        with self._lock:
-            wanted, self._wanted = self._wanted, None
-            if wanted is None:
-                self._thread = None
-            self._began = None
-            if wanted is None:
-                self._session.movers.discard("rebuild")
-            return wanted
-
-    def _work(self) -> None:
-        while (question := self._next()) is not None:
-            try:
-                answer: Rebuilt | Exception = self._answer(question)
-            except Exception as error:
-                log.debug("rebuilding", exc_info=True)
-                answer = error
-            self._done(question, answer)
-        self._session.changed("pose")
-
-    def _answer(self, question: Question) -> Rebuilt:
+    def answer(self, question: Question) -> Rebuilt:
+        """The motion, rebuilt and compared with the original."""
+        self._began = None
         solver, points, fps = question.make(), question.points, question.track.motion.fps
         solver.solve(points[0])
         for _ in range(2):
@@ -132,13 +90,18 @@ class RebuildJob:
             solver.track(points[:PROBE], fps=fps)
             each = (time.monotonic() - began) / max(len(points[:PROBE]), 1)
         self._ready(question, solver)
-        self._began = (time.monotonic(), each * len(points))
+        began = time.monotonic()
+        self._began = (began, each * len(points))
         answer = solver.track(points, fps=fps)
-        seconds = time.monotonic() - self._began[0]
+        seconds = time.monotonic() - began
         errors = joint_errors(question.body, question.track.motion, answer.motion)
         return Rebuilt(
             answer.motion, np.asarray(answer.status), errors.mean(axis=-1), root_mean_square(errors), seconds
         )
+
+    def tell(self, question: Question, answer: Rebuilt | Exception) -> None:
+        """Hand it over."""
+        self._done(question, answer)
 
 
 def joint_errors(body: Humanoid, original: Motion, rebuilt: Motion) -> Floats:

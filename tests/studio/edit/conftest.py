@@ -11,7 +11,7 @@ from posable.studio.edit_options import OF_CLIP
 from posable.studio.edit_view import EDITED
 from posable.studio.tabs.edit import NONE, EditTab
 
-from ..window import Window, wait
+from ..window import wait
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +50,3 @@ def tab(studio: Studio) -> Iterator[EditTab]:
         tab.pins.clear()
         tab.choose(NONE)
         tab.update(session.time)
-
-
-@pytest.fixture(scope="module")
-def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
-    window.page.get_by_role("tab", name="Edit").click()
-    yield window
-    window.context.close()
-
-
-@pytest.fixture
-def window(opened: Window, tab: EditTab) -> Iterator[Window]:
-    opened.dismiss()
-    yield opened
-    assert opened.errors == []

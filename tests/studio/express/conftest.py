@@ -8,8 +8,6 @@ from posable.studio import Studio
 from posable.studio.express_target import POINT
 from posable.studio.tabs.express import BOTH, NONE, ExpressTab
 
-from ..window import Window
-
 
 @pytest.fixture
 def tab(studio: Studio) -> Iterator[ExpressTab]:
@@ -24,18 +22,3 @@ def tab(studio: Studio) -> Iterator[ExpressTab]:
         tab.postures.kept = []
         tab.choose(NONE)
         studio.session.history.clear()
-
-
-@pytest.fixture(scope="module")
-def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
-    window.page.get_by_role("tab", name="Express").click()
-    yield window
-    window.context.close()
-
-
-@pytest.fixture
-def window(opened: Window, tab: ExpressTab) -> Iterator[Window]:
-    opened.dismiss()
-    yield opened
-    assert opened.errors == []

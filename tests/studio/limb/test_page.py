@@ -1,15 +1,13 @@
 """The limb tab in a page, as a user has it."""
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import posable.math as pm
 from posable.formats import load
-from posable.studio import Session, Studio
+from posable.studio import Session
 from posable.studio.obstacle import KINDS, NAME, NOTHING
 from posable.studio.tabs.limb import NONE, LimbTab
 
@@ -17,21 +15,6 @@ from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, on_s
 from .conftest import UNUSUAL_PLACE
 
 PICTURE = PICTURES / "studio-limb.png"
-
-
-@pytest.fixture(scope="module")
-def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
-    window.page.get_by_role("tab", name="Limb").click()
-    yield window
-    window.context.close()
-
-
-@pytest.fixture
-def window(opened: Window, tab: LimbTab) -> Iterator[Window]:
-    """The page with the tab as `tab` has it."""
-    yield opened
-    assert opened.errors == []
 
 
 def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: LimbTab, session: Session):

@@ -11,8 +11,6 @@ from posable.skeleton import Pose
 from posable.studio import Session, Studio
 from posable.studio.tabs.reach import NONE, ReachTab
 
-from ..window import Window
-
 LOW = (np.radians(55.0), np.radians(40.0))
 """A swing of the right arm: low, ahead of the side."""
 
@@ -36,20 +34,6 @@ def tab(studio: Studio) -> Iterator[ReachTab]:
     tab.choose(NONE)
     tab.options.obstacle.choose("(none)")
     tab.view.show(map=False, outer=False)
-
-
-@pytest.fixture(scope="module")
-def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
-    window.page.get_by_role("tab", name="Reach").click()
-    yield window
-    window.context.close()
-
-
-@pytest.fixture
-def window(opened: Window, tab: ReachTab) -> Iterator[Window]:
-    yield opened
-    assert opened.errors == []
 
 
 def written(tab: ReachTab, folder: Path) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from posable.studio import Studio
 from posable.studio.tabs import rebuild
 from posable.studio.tabs.rebuild import NONE, RebuildTab
 
-from ..window import Window, wait
+from ..window import wait
 
 FREE = f"{__name__}:WithoutLimits"
 
@@ -51,18 +51,3 @@ def tab(studio: Studio) -> Iterator[RebuildTab]:
     tab.points.lose(between=(0.4, 0.6))
     tab.update(session.time)
     wait(lambda: not tab._job.running, "the worker to rest")
-
-
-@pytest.fixture(scope="module")
-def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
-    window.page.get_by_role("tab", name="Rebuild").click()
-    yield window
-    window.context.close()
-
-
-@pytest.fixture
-def window(opened: Window, tab: RebuildTab) -> Iterator[Window]:
-    opened.dismiss()
-    yield opened
-    assert opened.errors == []
