@@ -64,9 +64,10 @@ soak: $(VENV)/.dev node
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-# Other solvers of arms, in an environment of their own: placo asks for an older pinocchio, and that for an older NumPy.
+# Other solvers of arms and bodies, in an environment of their own: placo asks for an older pinocchio, and that for an
+# older NumPy.
 bench-peers: $(PEERS)/.installed
-	$(PEERS)/bin/python -m benchmarks limb_peers
+	$(PEERS)/bin/python -m benchmarks limb_peers edit_peers
 
 $(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Posable needs Python 3.11 or later; set PYTHON to one"; exit 1; }

@@ -1,11 +1,14 @@
 """Editing by dragging: the fit of a clip's weights a frame, a step of a drag, a retargeted frame; beside SciPy's SLSQP.
 
+All on one core. pink and mink take the same step in `bench_edit_peers` (`make bench-peers`).
+
 SLSQP is what the paper used (sequential quadratic programming). For the fit it gets the same cost and our analytic
 gradient; for the step, the same weighted least change of the joints with the hand's and the pins' places as equalities.
 """
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 import posable as ps
@@ -31,7 +34,12 @@ def run() -> list[Table]:
         }
     clips = {kind: read_clip(motion, ps.Humanoid(motion.skeleton)) for kind, motion in motions.items()}
     first = next(iter(clips.values()))
-    return [_explained(clips), _fit(clips), _slsqp_fit(first), _step(first), _retarget(first)]
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        return [_explained(clips), _fit(clips), _slsqp_fit(first), _step(first), _retarget(first)]
+    finally:
+        numba.set_num_threads(threads)
 
 
 def _explained(clips: dict[str, Clip]) -> Table:
@@ -53,7 +61,7 @@ def _fit(clips: dict[str, Clip]) -> Table:
     ]
     first = next(iter(clips.values()))
     contenders.append(Contender("one a frame, as the paper", lambda: fit_weights(first, "frame"), len(first)))
-    return compare("Fitting weights, a frame of the clip at 60 a second", contenders, unit="ms", rounds=5)
+    return compare("Fitting weights on one core, a frame of the clip at 60 a second", contenders, unit="ms", rounds=5)
 
 
 def _slsqp_fit(clip: Clip) -> Table:

@@ -31,7 +31,6 @@ from .pull_kernels import (
     MOST_TURN,
     goal_place,
     inverse_weights,
-    keep_inside,
     lacking,
     missed,
     place_frames,
@@ -104,33 +103,32 @@ def _copy_pose(i: int, place: Floats, turns: Floats, to_place: Floats, to_turns:
 
 
 @kernel
-def _lean(
-    i: int, rig: Rig, goals: Records, boxes: Records, shapes: Records, bodies: Bodies, work: Scratch
-) -> tuple[bool, float]:
-    """Move towards all goals at once by the midpoint rule; whether limits held a joint back, and the bend [rad].
+def _lean(i: int, rig: Rig, goals: Records, boxes: Records, bodies: Bodies, work: Scratch) -> float:
+    """Move towards all goals at once by the midpoint rule; the bend [rad] of the way.
 
     What the joints would do from here is done half, and what they do from there for the same lack is done from here.
     The bend is how much both differ: what is left of it grows with the square of the step, and not with the step.
     """
-    rows = stack(i, rig, goals, bodies.rotations, work)
-    for a in range(rows):
-        work.vec[i, 5, a] = work.vec[i, 0, a]
-    large = weigh(i, rows, SWEEPS, rig, boxes, bodies.rotations, work)
-    for d in range(rig.dofs.shape[0]):
-        work.first[i, d] = work.steps[i, rig.dofs[d]]
-        work.steps[i, rig.dofs[d]] *= 0.5
-    integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
-    place_frames(i, rig, bodies, work)
-    stack(i, rig, goals, bodies.rotations, work)
-    for a in range(rows):
-        work.vec[i, 0, a] = work.vec[i, 5, a]
-    large = max(large, weigh(i, rows, SWEEPS, rig, boxes, bodies.rotations, work))
-    _copy_pose(i, work.saved_place, work.saved_turns, bodies.translation, bodies.rotations)
-    integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
-    bend = 0.0 if large <= MOST_TURN else math.inf
-    for d in range(rig.dofs.shape[0]):
-        bend = max(bend, abs(work.steps[i, rig.dofs[d]] - work.first[i, d]))
-    return keep_inside(i, rig, boxes, shapes, bodies, work), bend
+    bend = 0.0
+    for half in range(2):
+        rows = stack(i, rig, goals, bodies.rotations, work)
+        here, there = (5, 0) if half == 0 else (0, 5)
+        for a in range(rows):
+            work.vec[i, here, a] = work.vec[i, there, a]
+        if weigh(i, rows, SWEEPS, rig, boxes, bodies.rotations, work) > MOST_TURN:
+            bend = math.inf
+        for d in range(rig.dofs.shape[0]):
+            k = rig.dofs[d]
+            if half == 0:
+                work.first[i, d] = work.steps[i, k]
+                work.steps[i, k] *= 0.5
+            else:
+                bend = max(bend, abs(work.steps[i, k] - work.first[i, d]))
+        if half == 1:
+            _copy_pose(i, work.saved_place, work.saved_turns, bodies.translation, bodies.rotations)
+        integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
+        place_frames(i, rig, bodies, work)
+    return bend
 
 
 @kernel
@@ -171,16 +169,16 @@ def _step(
     inverse_weights(logs[row], logs[min(row + 1, logs.shape[0] - 1)], frame - row, work.vec[i, 2])
     h = _ask(i, drag, goals, rates, frame, way, turn, work)
     told["steps"] += 1
-    limited, bend = _lean(i, rig, goals, boxes, shapes, bodies, work)
+    bend = _lean(i, rig, goals, boxes, bodies, work)
     for e in range(rates.shape[1]):  # what is still missing is made good, the others staying where they are now
         if not goals[e]["kept"]:
             joint = goals[e]["joint"]
             set_goal(goals[e], vec_at(work.positions, i, joint), quat_at(work.orientations, i, joint))
     if not drag["turned"]:
         set_goal(goals[p], goal_place(goals[p]), quat_at(work.orientations, i, goals[p]["joint"]))
-    count, held = pull(i, rig, goals, boxes, shapes, 0, drag["iterations"], close, bodies, work)
+    count, held, _ = pull(i, rig, goals, boxes, shapes, 0, drag["iterations"], close, bodies, work)
     told["iterations"] += 2 + count
-    if limited or held:
+    if held:
         told["limited"] = 1
     twisted = norm(lacking(i, goals[p], work)[1]) if drag["turned"] else 0.0
     return missed(i, goals, work) <= SLIPPED and twisted <= UNTURNED, h, bend

@@ -152,22 +152,22 @@ def pull(
     close: float,
     bodies: Bodies,
     work: Scratch,
-) -> tuple[int, bool]:
-    """Bring row i to its goals (G,), from inverse weights in vec[2]; `work` holds its frames, before and after.
+) -> tuple[int, bool, bool]:
+    """Bring row i into its limits and to its goals (G,), from inverse weights in vec[2]; leaves its frames in `work`.
 
-    At least `least` and at most `most` iterations, until what must be kept is within `close` [m].
-    Returns the number of iterations and whether the edge of a box or a shape held a joint back.
+    At least `least` and at most `most` iterations, until what must be kept is within `close` [m]. Returns the number of
+    iterations, and whether the edge of a box or a shape held a joint back at any time, and in the end.
     """
-    limited = False
-    for count in range(most):
-        if count >= least and missed(i, goals, work) <= close:
-            return count, limited
+    ever, count = False, 0
+    while True:  # each kernel is called from one place only: the compiler copies it to every place
+        held = keep_inside(i, rig, boxes, shapes, bodies, work)
+        ever = ever or held
+        if count >= most or (count >= least and missed(i, goals, work) <= close):
+            return count, ever, held
         rows = stack(i, rig, goals, bodies.rotations, work)
         weigh(i, rows, 1, rig, boxes, bodies.rotations, work)
         integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
-        if keep_inside(i, rig, boxes, shapes, bodies, work):
-            limited = True
-    return most, limited
+        count += 1
 
 
 @kernel
@@ -212,11 +212,8 @@ def pull_rows(
             asked = asked or goals[i, g]["place"] >= 0.0 or goals[i, g]["turn"] >= 0.0
         hold_start(i, rig.joints, boxes[i], source)
         inverse_weights(logs[i], logs[i], 0.0, work.vec[i, 2])
-        limited[i] = 1 if keep_inside(i, rig, boxes[i], shapes[i], bodies, work) else 0
-        if asked:
-            inverse_weights(logs[i], logs[i], 0.0, work.vec[i, 2])
-            pull(i, rig, goals[i], boxes[i], shapes[i], most - 1, most - 1, 0.0, bodies, work)
-            last = pull(i, rig, goals[i], boxes[i], shapes[i], 1, 1, 0.0, bodies, work)
-            limited[i] = 1 if last[1] else 0
+        count = most if asked else 0
+        told = pull(i, rig, goals[i], boxes[i], shapes[i], count, count, 0.0, bodies, work)
+        limited[i] = 1 if told[2] else 0
         for g in range(goals.shape[1]):
             away[i, g] = norm(lacking(i, goals[i, g], work)[0]) if asked and goals[i, g]["place"] >= 0.0 else 0.0

@@ -1,0 +1,107 @@
+"""How well editing does what it promises, on the whole of three CMU clips at 60 frames a second: pitch, dance, run.
+
+python tools/measure_edits.py
+"""
+
+import numpy as np
+
+import posable as ps
+import posable.math as pm
+from benchmarks.harness import data_dir
+from posable.edit.rates import smoothed
+from posable.edit.weights import explain
+
+CLIPS = {"124_01": "pitch", "05_02": "dance", "09_01": "run"}
+WAYS = 0.3 * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+HAND = "left_hand"
+
+
+def degrees_apart(a: ps.Pose, b: ps.Pose) -> np.ndarray:
+    """(..., J): angles between the joints of two poses."""
+    turns = pm.log(pm.multiply(pm.conjugate(a.rotations), b.rotations))
+    return np.degrees(np.linalg.norm(turns, axis=-1))
+
+
+def residuals(editor: ps.MotionEditor) -> dict[str, str]:
+    """What weights leave unexplained at their own frame and six frames away."""
+    clip, inner = editor.clip, np.arange(12, len(editor.clip) - 12, 3)
+    v = np.exp(editor.logs[:, clip.parts.fitted])
+    away = [np.median(explain(clip, inner + d, v[inner])[1]) for d in (-6, 6)]
+    return {
+        "rates left unexplained, all weights the same": f"{np.median(editor.report.identity):.2f}",
+        "rates left unexplained, at the frame": f"{np.median(editor.report.residual):.2f}",
+        "rates left unexplained, six frames away": f"{max(away):.2f}",
+    }
+
+
+def replayed(editor: ps.MotionEditor) -> dict[str, str]:
+    """The hand dragged along its recorded way in mode "phase", from every third frame: error over change of joints."""
+    body, motion = editor.body, editor.original.replace(pose=smoothed(editor.original))
+    free = ps.MotionEditor(motion, body, limits=None, contacts=())
+    free.logs = editor.logs
+    hand = body.skeleton.forward(motion.pose).positions[:, body.roles[HAND]]
+    joints = np.unique(body.skeleton.dofs.joint[editor.clip.parts.dofs])
+    told = {}
+    for ahead, name in ((1, "a frame"), (6, "0.1 s"), (12, "0.2 s"), (24, "0.4 s")):
+        frames = np.arange(4, len(motion) - ahead - 1, 3)
+        pose = None
+        for k in range(1, ahead + 1):
+            going_on = {} if pose is None else {"pose": pose}
+            pose = free.drag(frame=frames, part=HAND, target=hand[frames + k], mode="phase", **going_on).pose
+        end, start = motion.pose[frames + ahead], motion.pose[frames]
+        missing = np.linalg.norm(degrees_apart(pose, end)[:, joints], axis=1)
+        ratio = missing / np.linalg.norm(degrees_apart(start, end)[:, joints], axis=1)
+        told[f"{name} replayed: median, 90 % (0: as recorded, 1: not moved)"] = (
+            f"{np.median(ratio):.2f}, {np.percentile(ratio, 90):.2f}"
+        )
+    return told
+
+
+def drift(editor: ps.MotionEditor, name: str, every: int = 7) -> dict[str, str]:
+    """The hand dragged 0.3 m in six directions from every seventh frame, and back by somebody who knows of nothing."""
+    motion = editor.original
+    frames = np.repeat(np.arange(3, len(motion) - 3, every), 6)
+    ways = np.tile(WAYS, (len(frames) // 6, 1))
+    out = editor.drag(frame=frames, part=HAND, displacement=ways)
+    small, large = (editor.drag(frame=frames, part=HAND, displacement=ways, step=s) for s in (0.005, 0.02))
+    back = editor.drag(
+        frame=frames, part=HAND, displacement=-ways, pose=ps.Pose(out.pose.translation, out.pose.rotations)
+    )
+    told = {
+        f"{name}: reached": f"{100 * out.ok.mean():.1f} % of {len(frames)}",
+        f"{name}: pins slide at most": f"{1000 * out.slid.max():.2f} mm",
+    }
+    both = small.ok & large.ok
+    for what, apart in (
+        ("5 mm and 20 mm steps apart", degrees_apart(small.pose, large.pose)[both]),
+        ("out and back", degrees_apart(back.pose, motion.pose[frames])[out.ok & back.ok]),
+    ):
+        worst = apart.max(axis=1)
+        told[f"{name}: {what}, worst joint: median, most"] = f"{np.median(worst):.2f}°, {worst.max():.2f}°"
+    return told
+
+
+def main() -> None:
+    folder = data_dir()
+    if folder is None:
+        raise SystemExit("no data at hand: set POSABLE_DATA")
+    columns = {}
+    for clip, kind in CLIPS.items():
+        motion = ps.load(folder / "cmu" / f"{clip}.bvh", repair="cmu", first_frame=1)[::2]
+        editor = ps.MotionEditor(motion)
+        free = ps.MotionEditor(motion, editor.body, limits=None, contacts=())
+        free.logs = editor.logs
+        columns[kind] = {
+            "frames": str(len(motion)),
+            **residuals(editor),
+            **replayed(editor),
+            **drift(free, "no limits"),
+            **drift(editor, "limits of the clip, feet pinned"),
+        }
+    print("| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
+    for row in next(iter(columns.values())):
+        print(f"| {row} | " + " | ".join(told[row] for told in columns.values()) + " |")
+
+
+if __name__ == "__main__":
+    main()
