@@ -41,6 +41,12 @@ class Case:
         return made
 
     @cached_property
+    def bodily(self):
+        made = ps.MotionEditor(self.motion, self.body, limits="body")
+        made.logs = self.editor.logs
+        return made
+
+    @cached_property
     def smooth(self):
         return self.motion.replace(pose=smoothed(self.motion))
 

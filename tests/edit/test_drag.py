@@ -69,6 +69,16 @@ def test_without_limits_even_a_drag_with_no_memory_comes_back_wherever_it_is(who
     assert degrees_apart(large.pose, out.pose).max() <= 10.0
 
 
+def test_with_limits_most_drags_with_no_memory_come_back_too(whole):
+    frames = np.repeat(np.arange(3, len(whole.motion) - 3, 20), 6)
+    ways = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
+    out = whole.editor.drag(frame=frames, part="left_hand", displacement=ways)
+    unknown = ps.Pose(out.pose.translation, out.pose.rotations)
+    back = whole.editor.drag(frame=frames, part="left_hand", displacement=-ways, pose=unknown)
+    apart = degrees_apart(back.pose, whole.motion.pose[frames])[out.ok & back.ok].max(axis=1)
+    assert np.median(apart) <= 2.0 and np.percentile(apart, 90) <= 10.0
+
+
 def test_the_length_of_steps_is_free_however_small(pitch):
     ask = {"frame": 30, "part": "left_hand", "displacement": (0.0, 0.02, 0.01)}
     tiny, usual = (pitch.unlimited.drag(step=step, **ask) for step in (1e-4, 0.01))
@@ -136,6 +146,28 @@ def test_all_parts_of_the_body_answer_a_drag(pitch):
     for part in ("right_hand", "head", "hips"):
         joint = pitch.body.roles[part]
         assert np.linalg.norm(after[joint] - before[joint]) > 2e-3
+
+
+def test_a_foot_dragged_forward_and_up_from_a_run_makes_a_jump_of_it(wholes):
+    case, frame = wholes["09_01"], 61  # Komura et al. 2004, Figure 8
+    body, places = case.body, case.places("hips")
+    ahead = (places[frame + 5] - places[frame - 5]) * [1.0, 0.0, 1.0]
+    way = 0.45 * ahead / np.linalg.norm(ahead) + [0.0, 0.6, 0.0]
+    plain = ps.MotionEditor(case.motion, body, limits=None, weights="identity")
+    ask = {"frame": frame, "part": "right_foot", "displacement": way, "contacts": False}
+    ours = case.bodily.drag(softness=(0.1, 0.3), **ask)
+    theirs = plain.drag(softness=(1e4, 1e4), **ask)
+    before, jump, statue = (body.skeleton.forward(p).positions for p in (case.motion[frame], ours.pose, theirs.pose))
+    parts = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
+    rise = {part: (jump - before)[body.roles[part], 1] for part in parts}
+    assert ours.ok and all(up > 0.05 for up in rise.values()), "the whole body rises"
+    assert min(rise["left_foot"], rise["left_hand"], rise["right_hand"]) > 0.25, "both feet leave, arms are thrown up"
+
+    def bent(pose):
+        return degrees_apart(pose, case.motion[frame])
+
+    assert (bent(ours.pose) > 15.0).sum() >= 2 * (bent(theirs.pose) > 15.0).sum(), "a statue only floats"
+    assert statue[body.roles["hips"], 1] > before[body.roles["hips"], 1] + 0.2
 
 
 def edited_error(case, pose, truth, start):

@@ -1,9 +1,11 @@
 """Kernels that keep joints in their boxes and shapes.
 
 Decided here, where the specification clamps and then punishes (`specs/edit.md`, section 4): a joint becomes heavier
-the nearer its rotation vector is to the edge of its box, a thousand times at the edge, and others take over. As that
-depends on the pose alone, joints go back the way they came, which one that was clamped and released does not. What
-crosses an edge all the same is put back on it. Joints that leave a shape (`Limits`) are put back to its edge and get
+the nearer its rotation vector is to the edge of its box, with the square of the distance, and others take over. As that
+depends on the pose alone, and a joint comes near its edge but not to it, joints go back the way they came, which one
+that was clamped and released does not. (With a thousandth of its freedom left at the edge a joint arrives there and is
+clamped: then one drag of ten came back more than 10 degrees off, and one of a hundred with less.) What crosses an edge
+all the same is put back on it. Joints that leave a shape (`Limits`) are put back to its edge and get
 heavier for the rest of the pull.
 """
 
@@ -20,7 +22,7 @@ from ..math.vector import cross, dot, norm
 from ..skeleton.forward import axis_of, quat_at, set_quat
 from .model import Rig, Scratch
 
-HEAVY = 1e-3  # of its freedom: a DoF at the edge of its box
+HEAVY = 1e-8  # of its freedom: a DoF at the edge of its box
 BAND = 0.2  # [rad] from an edge: where a DoF begins to become heavier
 HEAVY_SHAPE = 0.05  # the three DoF of a joint that left a shape: it may still slide along the edge
 
