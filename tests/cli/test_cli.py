@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
+from rich.text import Text
 
 import posable as ps
+from posable.cli.app import app
 
 
 @pytest.fixture
@@ -28,6 +31,22 @@ def test_every_command_has_help_with_an_example(posable, command: list[str]):
     assert "Usage" in out
     if command:
         assert "Example: posable" in out
+
+
+def test_no_help_loses_words_in_brackets():
+    """`rich` reads "[degrees]" as a style and shows nothing of it."""
+    commands = [typer.main.get_command(app)]
+    texts = []
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+        texts += [
+            command.help or "",
+            command.epilog or "",
+            *(getattr(one, "help", None) or "" for one in command.params),
+        ]
+    assert len(texts) > 100
+    for text in texts:
+        assert Text.from_markup(text).plain == text
 
 
 def test_the_version_is_told(posable):

@@ -126,6 +126,9 @@ class CanonicalPose:
     def turned(self, **rotations: ArrayLike) -> CanonicalPose:
         """The same posture with some parts' canonical rotations exchanged, by role: (..., 4) each."""
         given = {self.index(role): np.asarray(q, dtype=np.float64) for role, q in rotations.items()}
+        for role, q in rotations.items():
+            if np.shape(q)[-1:] != (4,):
+                raise ShapeError(f"the rotation of {role} has shape {np.shape(q)}; expected (..., 4)")
         batch = np.broadcast_shapes(self.shape, *(q.shape[:-1] for q in given.values()))
         changed = np.broadcast_to(self.rotations, (*batch, *self.rotations.shape[-2:])).copy()
         for row, q in given.items():

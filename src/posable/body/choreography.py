@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..compute import PosableError
+from ..compute import PosableError, expect, number
 from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, from_matrix, log, multiply, rotate
 from ..skeleton import Motion, Pose
@@ -27,6 +27,7 @@ from .soles import Sole, sole_of
 
 LEG, ARM = 0.859, 0.581  # of the built-in figure [m]: thigh and calf, upper arm and forearm
 SIDES = (("left", 1.0), ("right", -1.0))
+MOST_FRAMES = 1_000_000  # of a motion: more is a mistake of units, or of the rate
 MOST_REACH = 0.998  # of a leg that stands: its knee is bent by 7 degrees
 
 
@@ -220,10 +221,12 @@ def puppet_for(body: Humanoid | None, whole: float, duration: float | None, fps:
         from .hanim import figure
 
         body = figure()
-    seconds = whole if duration is None else duration
-    if not (np.isfinite(seconds) and seconds >= 0.0 and np.isfinite(fps) and fps > 0.0):
+    expect(Humanoid, body, "body")
+    seconds = whole if duration is None else number(duration)
+    if not (seconds >= 0.0 and number(fps) > 0.0 and seconds * number(fps) <= MOST_FRAMES):
         raise PosableError(
-            f"duration is {duration} s at {fps} frames a second; expected seconds from 0 on, fps above 0"
+            f"duration is {duration} s at {fps} frames a second; expected seconds from 0 on, fps above 0, and at most "
+            f"{MOST_FRAMES} frames"
         )
     frames = max(1, round(seconds * fps) + (0 if closed and duration is None else 1))
     return Puppet(body, np.arange(frames) / fps)

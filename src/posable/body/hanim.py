@@ -13,9 +13,11 @@ shoulder breadth (.259) is measured outside; the joints of the shoulders lie .21
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..compute import PosableError, UnknownNameError
+from ..compute import PosableError, UnknownNameError, number
 from ..compute.types import Floats
 from ..skeleton import Skeleton
 from .humanoid import Humanoid
@@ -83,12 +85,12 @@ def figure(height: float = 1.75, **measures: float) -> Humanoid:
 
 def body_lengths(height: float, measures: dict[str, float]) -> dict[str, float]:
     """All lengths of a figure [m]: the eleven measures, `ankle` (height of the joint) and `head` (above its joint)."""
-    if not (np.isfinite(height) and height > 0.0):
+    if not 0.0 < number(height) < math.inf:
         raise PosableError(f"height is {height}; expected metres above 0")
     for name, value in measures.items():
         if name not in MEASURES:
             raise UnknownNameError("body measure", name, MEASURES)
-        if not (np.isfinite(value) and value > 0.0):
+        if not 0.0 < number(value) < math.inf:
             raise PosableError(f"{name} is {value}; expected metres above 0")
     shares = MEASURES | {"ankle": _ANKLE_HEIGHT, "head": _HEAD}
     lengths = {name: share * height for name, share in shares.items()} | measures

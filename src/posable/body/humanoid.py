@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, expect
 from ..compute.types import ArrayLike, Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
@@ -54,6 +54,9 @@ class Humanoid:
         *,
         standing: Pose | None = None,
     ) -> None:
+        expect(Skeleton, skeleton, "skeleton", "; that of a motion is motion.skeleton")
+        if standing is not None:
+            expect(Pose, standing, "standing")
         if standing is not None and standing.shape:
             raise ShapeError(f"standing is a batch of shape {standing.shape}; expected one pose")
         self.skeleton = skeleton
@@ -127,6 +130,7 @@ class Humanoid:
     def neutral_pose(self) -> Pose:
         """Standing, arms hanging, palms in, facing +Z; the hips where they are at rest, turned with the body."""
         posture = CanonicalPose.neutral(self._role_names)
+        expect(CanonicalPose, posture, "posture", "; body.canonical(pose) is one")
         return self._posed(posture, self.skeleton.rest, rotate(self._upright, self._rest_hips))
 
     def neutral_orientation(self, role: str) -> Floats:
@@ -163,6 +167,7 @@ class Humanoid:
             posture: as `canonical` gives it, or made by hand; a batch gives a batch.
             base: what joints without a role do, and offsets where a file moves joints; broadcasts with the posture.
         """
+        expect(CanonicalPose, posture, "posture", "; body.canonical(pose) is one")
         return self._posed(posture, self.skeleton.rest if base is None else base, posture.hips * self.leg_length)
 
     def mirrored(self, pose: Pose) -> Pose:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import ShapeError, Status, UnknownNameError
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
 from ..limb.limb import Collides, common_shape
@@ -102,7 +102,9 @@ class BodyLimb(Limb):
         """
         skeleton = self.body.skeleton
         given = np.asarray(values, dtype=np.float64)
-        shape = np.broadcast_shapes(pose.shape, given.shape[:-1])
+        if not given.shape or given.shape[-1] != 7:
+            raise ShapeError(f"the values have shape {given.shape}; expected (..., 7)")
+        shape = common_shape(pose.shape, given.shape[:-1])
         pose = _spread(pose, shape)
         frames = skeleton.forward(pose)
         reading = self.read(pose, frames) if reading is None else reading
@@ -123,6 +125,9 @@ class BodyLimb(Limb):
             turned,
             rotations,
         )
+        bad = ~np.isfinite(rows).all(axis=-1)
+        if bad.any():  # as everywhere: what is no number leaves the pose as it was
+            rotations[bad] = pose.rotations.reshape(n, count, 4)[bad]
         return pose.replace(rotations=rotations.reshape(pose.rotations.shape))
 
     def obstacles(
@@ -244,7 +249,11 @@ class BodyLimb(Limb):
 
     def _aim(self, pose: Pose, target: Target) -> _Aim:
         """What the solver is asked: everything that a target in the world says in the limb's frame."""
+        expect(Target, target, "the target", ": Target(position, orientation)")
+        expect(Pose, pose, "the pose")
         asked = [_asked(name, getattr(target, name), columns) for name, columns in ASKED]
+        if asked[0] is None:
+            raise PosableError("the target has no position; expected (..., 3) [m]")
         shape = pose.shape
         if any(array is not None and array.shape[:-1] != shape for array in asked):
             shape = common_shape(shape, *(array.shape[:-1] for array in asked if array is not None))

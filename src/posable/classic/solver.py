@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, Status
+from ..compute import PosableError, ShapeError, Status, expect, number
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
 from ..skeleton import Motion, Pose, Skeleton
@@ -52,6 +52,7 @@ class IterativeIK:
         stop: Stop | None = None,
         turn_length: float = 0.3,
     ) -> None:
+        expect(Skeleton, skeleton, "skeleton", "; that of a body is body.skeleton")
         self.skeleton, self.effectors, self.limits = skeleton, tuple(effectors), limits
         self.stop = stop or Stop()
         if not self.effectors:
@@ -77,11 +78,11 @@ class IterativeIK:
     def _settings(self, effectors: Records, turn_length: float) -> Records:
         settings, stop = np.zeros(1, SETTINGS), self.stop
         for name in ("tolerance", "angle", "settled"):
-            if not getattr(stop, name) >= 0.0:
+            if not number(getattr(stop, name)) >= 0.0:
                 raise PosableError(f"{name} is {getattr(stop, name)}; expected 0 or more")
         if not math.isfinite(stop.improvement):
             raise PosableError(f"improvement is {stop.improvement}; expected a number of metres")
-        if not (stop.iterations >= 0 and turn_length > 0.0):
+        if not (0 <= number(stop.iterations) < 2**31 and 0.0 < number(turn_length) < math.inf):
             raise PosableError(f"iterations {stop.iterations}, turn_length {turn_length}: expected 0 or more, above 0")
         reach = float(np.linalg.norm(self.skeleton.offsets[1:], axis=-1).sum()) if len(self.skeleton) > 1 else 0.0
         values = {

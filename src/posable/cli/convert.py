@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .output import JsonOption, busy, check_output, counted, say, write_json
-from .reading import AnimationOption, FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, read
+from .reading import AnimationOption, FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, notes_of, read
 
 
 def convert(
@@ -42,10 +42,10 @@ def convert(
         "fps": motion.fps,
         "joints": len(motion.skeleton),
         "bytes": output.stat().st_size,
-        "notes": list(motion.notes),
+        "notes": notes_of(motion),
     }
     if write_json(json, facts):
         return
-    for note in motion.notes:
+    for note in notes_of(motion):
         say(f"note: {note}")
     say(f"{output}: {counted(len(motion), 'frame')} at {motion.fps:g} a second, {len(motion.skeleton)} joints")

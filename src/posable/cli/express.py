@@ -50,7 +50,7 @@ def express(
     smooth: Annotated[
         str | None,
         typer.Option(
-            metavar="V,A,J", help="Limits on speed [rad/s], acceleration [rad/s²] and jerk [rad/s³] of the result."
+            metavar="V,A,J", help="Limits of the result: speed in rad/s, acceleration in rad/s², jerk in rad/s³."
         ),
     ] = None,
     json: JsonOption = None,

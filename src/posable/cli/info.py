@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .output import JsonOption, show_facts, show_table, write_json
-from .reading import AnimationOption, FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, read
+from .reading import AnimationOption, FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, notes_of, read
 
 if TYPE_CHECKING:
     from ..skeleton import Motion
@@ -55,7 +55,7 @@ def facts_of(motion: Motion) -> dict[str, Any]:
     if skeleton.character is not None:
         meshes = skeleton.character.meshes
         facts["meshes"] = [f"{mesh.name}: {len(mesh.vertices)} vertices, {len(mesh.faces)} faces" for mesh in meshes]
-    facts["notes"] = list(motion.notes)
+    facts["notes"] = notes_of(motion)
     return facts
 
 
@@ -84,4 +84,4 @@ def _body_facts(motion: Motion) -> dict[str, Any]:
     except PosableError as error:
         return {"body": f"not a person as far as names tell: {error}"}
     names = motion.skeleton.names
-    return {"height_m": float(body.height), "body": {role: names[j] for role, j in body.roles.items()}}
+    return {"ankle_to_head_m": float(body.height), "body": {role: names[j] for role, j in body.roles.items()}}

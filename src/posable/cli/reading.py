@@ -20,6 +20,12 @@ RepairOption = Annotated[str | None, typer.Option(help='"cmu": put back what the
 AnimationOption = Annotated[str | None, typer.Option(help="Which animation of a glTF file, by name or number.")]
 
 
+def notes_of(motion: Motion) -> list[str]:
+    """What a reader assumed or changed, with the options as they are written at a terminal."""
+    told = (note.replace("repair='cmu'", "--repair cmu") for note in motion.notes)
+    return [note.replace("fps= overrides", "--fps overrides") for note in told]
+
+
 def read(
     path: Path,
     scale: float | None = None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import FormatError, MissingExtraError, PosableError, ShapeError, UnknownNameError, require
+from .errors import FormatError, MissingExtraError, PosableError, ShapeError, UnknownNameError, expect, number, require
 from .files import atomic_write, cache_dir
 from .status import Status
 
@@ -25,7 +25,9 @@ __all__ = [
     "atomic_write",
     "batch",
     "cache_dir",
+    "expect",
     "kernel",
+    "number",
     "prange",
     "require",
 ]

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 from collections.abc import Iterable
 from os import PathLike
 from types import ModuleType
 
+LONGEST = 4000  # characters of a message: a value of a million numbers is named by its beginning
+
 
 class PosableError(ValueError):
     """The base of every error Posable raises on purpose."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= LONGEST else f"{message[: LONGEST - 600]} ... {message[-500:]}")
 
 
 class ShapeError(PosableError):
@@ -62,6 +68,22 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(
             f"this needs the package {module.split('.')[0]!r}; install it with: pip install 'posable[{extra}]'"
         ) from error
+
+
+def expect(kind: type, value: object, name: str, hint: str = "") -> None:
+    """Raise where a caller handed over another kind of thing, such as a motion where its poses were wanted."""
+    if not isinstance(value, kind):
+        raise PosableError(f"{name} is a {type(value).__name__}; expected a {kind.__name__}{hint}")
+
+
+def number(value: object) -> float:
+    """A setting as a float; NaN where it is no number, so that the check which follows refuses and names it."""
+    if isinstance(value, str | bytes):
+        return math.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _listed(names: tuple[str, ...], most: int = 12) -> str:

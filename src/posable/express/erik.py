@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import math as pm
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..skeleton import Motion, Pose
 from .answers import ErikAnswer, ErikTrack
@@ -71,17 +71,18 @@ class ERIK:
         offset_trick: bool = True,
         ccd_trick: bool = True,
     ) -> None:
+        expect(Chain, chain, "chain")
         if method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
         numbers = {"aggravation": aggravation, "speed": speed, "precision": precision}
         numbers |= {"iterations": iterations, "sweeps": sweeps}
         for name, value in numbers.items():
-            if not (math.isfinite(value) and value > 0):
+            if not 0.0 < number(value) < math.inf:
                 raise PosableError(f"{name} is {value}; expected a number above 0")
         for name, value in {"threshold": threshold, "posture_weight": posture_weight, "gain": gain}.items():
-            if not (math.isfinite(value) and value >= 0):
+            if not 0.0 <= number(value) < math.inf:
                 raise PosableError(f"{name} is {value}; expected 0 or more")
-        if not 0 <= disturbance < 0.5:
+        if not 0.0 <= number(disturbance) < 0.5:
             raise PosableError(f"disturbance is {disturbance}; expected 0 to 0.5 rad")
         self.chain, self.method, self.speed = chain, method, float(speed)
         self.aggravation, self.threshold = float(aggravation), float(threshold)

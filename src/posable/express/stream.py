@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import PosableError, Status
+from ..compute import PosableError, ShapeError, Status
 from ..compute.types import ArrayLike, Floats
 from .answers import ErikAnswer
 from .erik import ERIK
@@ -42,6 +42,8 @@ class ErikStream:
         if not (math.isfinite(seconds) and seconds > 0):
             raise PosableError(f"dt is {dt}; expected seconds above 0")
         kind, goal = one_of(orientation, direction, look_at)
+        if np.ndim(goal) != 1:
+            raise ShapeError(f"the {kind} has shape {np.shape(goal)}; a stream takes one target a step")
         options: dict[str, Any] = {
             {"orientation": "orientations", "direction": "directions"}.get(kind, kind): goal[None]
         }

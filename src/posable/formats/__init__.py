@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..compute import FormatError, PosableError
+from ..compute import FormatError, PosableError, expect
 from ..compute.files import check_writable
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ def load(
 
 def save(motion: Motion, path: str | os.PathLike[str], **options: Any) -> None:
     """Write a motion; the format is chosen by the suffix. The file appears whole or not at all."""
+    from ..skeleton import Motion as Saved
+
+    expect(Saved, motion, "what is saved", ": Motion(skeleton, pose, fps)")
     target = Path(path)
     kind = _written_format_of(target)
     chosen = _checked_options(kind, options, kind.save_options, "saving")

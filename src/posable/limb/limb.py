@@ -11,7 +11,7 @@ import numpy as np
 
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
-from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, number
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
 from .answers import LimbAnswer, LimbFrames
@@ -111,7 +111,7 @@ class Limb:
         if reference not in ("transport", "paper"):
             raise UnknownNameError("swivel reference", reference, ("transport", "paper"))
         for what, length in (("upper", upper), ("lower", lower)):
-            if not (np.isfinite(length) and 1e-6 < length < 1e6):
+            if not 1e-6 < number(length) < 1e6:
                 raise PosableError(f"the {what} bone is {length} m long; expected between 1e-6 and 1e6")
         self.name, self.upper, self.lower = name, float(upper), float(lower)
         self.limits, self.reference = limits, reference
@@ -178,6 +178,8 @@ class Limb:
         if scene is not None:
             obstacles, collides = self._among(scene, obstacles, collides, orientation is not None)
         goal = places
+        if not 0.0 <= number(soft) < math.inf:
+            raise PosableError(f"soft is {soft}; expected metres, 0 or more")
         if soft > 0.0:
             places = _softened(places, self.length, soft)
         if limb_range is not None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import PosableError, Status
+from ..compute import PosableError, ShapeError, Status, number
 from ..compute.types import ArrayLike, Bools, Floats
 from .answers import LimbAnswer
 
@@ -80,7 +80,7 @@ class LimbStream:
 
     def __init__(self, limb: Limb, fps: float, speed: float) -> None:
         for name, value in (("fps", fps), ("speed", speed)):
-            if not (math.isfinite(value) and value > 0.0):
+            if not 0.0 < number(value) < math.inf:
                 raise PosableError(f"{name} is {value}; expected a number above 0")
         self.limb, self.fps, self.speed = limb, fps, speed
         self._last: float | None = None
@@ -149,6 +149,8 @@ class LimbStream:
     def track(self, positions: ArrayLike, orientations: ArrayLike | None = None, **options: Any) -> TrackAnswer:
         """Postures for a path of targets (F, 3), one a frame; orientations (4,) or (F, 4)."""
         places = np.asarray(positions, dtype=np.float64)
+        if places.ndim != 2 or places.shape[1] != 3:
+            raise ShapeError(f"the positions have shape {places.shape}; expected (F, 3)")
         turns = None if orientations is None else np.broadcast_to(np.asarray(orientations), (len(places), 4))
         told = [self.step(p, None if turns is None else turns[k], **options) for k, p in enumerate(places)]
         return TrackAnswer(

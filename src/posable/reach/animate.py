@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..body.curves import minimum_jerk
-from ..compute import PosableError, ShapeError, Status
+from ..compute import PosableError, ShapeError, Status, expect, number
 from ..compute.types import Bools, Floats, Ints
 from ..limb import Target
 from ..math import slerp
@@ -132,7 +132,7 @@ def animate(
     told = [_Frame(stream.start, Status.REACHED, 0.0, 0.0, False)]
     held: Targets = (None, None)
     arrivals = []
-    for number, step in enumerate(steps):
+    for order, step in enumerate(steps):
         stream.depart()
         way = _Way.of(body, stream.pose, step, held)
         seconds = _seconds(usual if step.duration is None else step.duration, way.distance)
@@ -146,7 +146,7 @@ def animate(
             due = Shares(*(share if before is None else 1.0 for before in held))
             told.append(_Frame.of(stream.advance(targets, 1.0 / fps, due, Shares(share, share))))
             if progress is not None:
-                progress((number + (k + 1) / count) / len(steps))
+                progress((order + (k + 1) / count) / len(steps))
         held = way.ends
         arrivals.append(len(told) - 1)
         for _ in range(round(fps * step.hold)):
@@ -156,7 +156,7 @@ def animate(
 
 def _seconds(duration: Duration, distance: float) -> float:
     seconds = duration(distance) if callable(duration) else duration
-    if not (math.isfinite(seconds) and 0.0 < seconds <= LONGEST):
+    if not 0.0 < number(seconds) <= LONGEST:
         raise PosableError(f"a reach takes {seconds} s; expected above 0 and at most {LONGEST:g}")
     return float(seconds)
 
@@ -166,6 +166,9 @@ def _checked(target: Target | None, hand: str) -> Target | None:
     if target is None:
         return None
     columns = {"position": 3, "orientation": 4, "pole": 3}
+    expect(Target, target, f"the target for the {hand}", ": Target(position, orientation)")
+    if target.position is None:
+        raise PosableError(f"the target for the {hand} has no position; expected (3,) [m]")
     given = {name: getattr(target, name) for name in columns}
     arrays = {name: None if v is None else np.array(v, dtype=np.float64) for name, v in given.items()}
     for name, array in arrays.items():

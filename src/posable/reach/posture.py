@@ -86,6 +86,8 @@ class Posture:
         """The same posture with some parts' rotations exchanged, by role."""
         changed = self.rotations.copy()
         for part, q in rotations.items():
+            if np.shape(q)[-1:] != (4,):
+                raise ShapeError(f"the rotation of {part} has shape {np.shape(q)}; expected (..., 4)")
             changed[..., self._index(part), :] = q
         return Posture(self.parts, changed, self.hips)
 

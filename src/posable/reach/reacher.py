@@ -12,7 +12,7 @@ from ..body.clearance import clearance
 from ..body.limb_answers import Placement
 from ..body.limb_kernels import READING
 from ..body.obstacles import self_collision
-from ..compute import PosableError, ShapeError
+from ..compute import PosableError, ShapeError, expect, number
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
 from ..limb.model import LIMB
@@ -321,18 +321,21 @@ class Reacher:
     @staticmethod
     def _check(right: Behaviour | None, left: Behaviour | None, gaze: float, handedness: float, margin: float) -> None:
         for side, behaviour in (("right", right), ("left", left)):
+            if behaviour is not None:
+                expect(Behaviour, behaviour, f"{side}=")
             if behaviour is not None and behaviour.limb != f"{side}_arm":
                 raise PosableError(f"{side}= is a behaviour of the {behaviour.limb}; `mirrored()` makes the other one")
         if right is None and left is None:
             raise PosableError("a reacher needs a behaviour: right=, left= or both")
         for name, value in (("gaze", gaze), ("handedness", handedness)):
-            if not 0.0 <= value <= 1.0:
+            if not 0.0 <= number(value) <= 1.0:
                 raise PosableError(f"{name} is {value}; expected from 0 to 1")
-        if not (math.isfinite(margin) and margin >= 0.0):
+        if not 0.0 <= number(margin) < math.inf:
             raise PosableError(f"margin is {margin} m; expected 0 or more")
 
     def check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
         """Raise a `PosableError` where a call cannot be meant."""
+        expect(Pose, start, "start", "; that of a motion is motion[frame]")
         if start.joints != len(self.body.skeleton):
             raise ShapeError(f"start has {start.joints} joints; this body has {len(self.body.skeleton)}")
         if right is None and left is None:
@@ -349,6 +352,8 @@ def _joined(arrays: list[Floats]) -> Floats:
 def _shapes(target: Target | None) -> list[tuple[int, ...]]:
     """The batch shapes of a target's parts."""
     shapes = []
+    if target is not None:
+        expect(Target, target, "the target", ": Target(position, orientation)")
     for name, columns in (("position", 3), ("orientation", 4), ("pole", 3)):
         value = None if target is None else getattr(target, name)
         if value is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..body.roles import MARKERS
-from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion, Pose
 from .answers import RebuildAnswer, RebuildMotion
@@ -68,6 +69,9 @@ class SequentialIK:
         calm: bool = True,
         literal: bool = False,
     ) -> None:
+        from ..body import Humanoid
+
+        expect(Humanoid, body, "body", ": Humanoid(motion.skeleton)")
         given = np.array(weights, dtype=np.float64)
         if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
             raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")
@@ -131,7 +135,7 @@ class SequentialIK:
         given = self._checked(points)
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, {len(self.markers)}, 3)")
-        if not (np.isfinite(fps) and fps > 0.0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected a number above 0")
         asked, turns = np.ascontiguousarray(given), self._turns(orientations, given.shape[:1])
         seconds = checked_smoothing(smoothing)

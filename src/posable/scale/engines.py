@@ -10,6 +10,7 @@ rule 10). joblib's own processes and dask's are started afresh. Each runs compil
 
 from __future__ import annotations
 
+import math
 import threading
 import traceback
 from collections import deque
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..compute import PosableError, require
+from ..compute import PosableError, number, require
 from .plain import packed
 
 ENGINES = ("local", "dask://HOST:PORT", "ray://HOST:PORT")
@@ -169,7 +170,7 @@ class _Handing:
 def crew_of(engine: str | None, workers: int | None) -> Iterator[Crew]:
     """The crew of an engine, for the length of a block."""
     require("joblib", "scale")
-    if workers is not None and workers < 1:
+    if workers is not None and not 1 <= number(workers) < math.inf:
         raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
     with _opened(engine, workers) as crew:
         try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError
+from ..compute import PosableError, ShapeError, expect, number
 from ..compute.types import ArrayLike, Floats
 from ..math import slerp
 from .pose import Pose
@@ -28,11 +29,12 @@ class Motion:
     """What a reader or an editor did to it that the user should know."""
 
     def __post_init__(self) -> None:
+        expect(Pose, self.pose, "pose")
         if len(self.pose.shape) != 1:
             raise ShapeError(f"a motion needs poses of shape (F,); got {self.pose.shape}")
         if self.pose.joints != len(self.skeleton):
             raise ShapeError(f"the poses have {self.pose.joints} joints, the skeleton {len(self.skeleton)}")
-        if not (np.isfinite(self.fps) and self.fps > 0):
+        if not 0.0 < number(self.fps) < math.inf:
             raise PosableError(f"fps is {self.fps}; expected frames a second above 0")
 
     def __len__(self) -> int:
@@ -67,7 +69,10 @@ class Motion:
         """
         if len(self) == 0:
             raise PosableError("an empty motion has no pose at any time")
-        place = np.clip(np.asarray(time, dtype=np.float64) * self.fps, 0.0, len(self) - 1.0)
+        seconds = np.asarray(time, dtype=np.float64)
+        if np.isnan(seconds).any():
+            raise PosableError(f"time is {time!r}; expected seconds")
+        place = np.clip(np.clip(seconds, 0.0, self.duration) * self.fps, 0.0, len(self) - 1.0)
         # A time that is a frame's within rounding is that frame: k / fps * fps is not always k.
         place = np.where(np.abs(place - np.rint(place)) < 1e-9 * max(1, len(self)), np.rint(place), place)
         before = np.minimum(np.floor(place).astype(np.int64), max(0, len(self) - 2))
@@ -84,7 +89,7 @@ class Motion:
 
     def resampled(self, fps: float) -> Motion:
         """The same motion at another rate, from its first frame to the last sample that fits."""
-        if not (np.isfinite(fps) and fps > 0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         if len(self) == 0:
             return replace(self, fps=fps)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import SupportsIndex
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, expect
 from ..compute.types import ArrayLike, Floats, Ints, Records
 from ..math import normalize, rotate
 from .character import Character
@@ -74,7 +75,12 @@ class Skeleton:
     ) -> None:
         self.names = tuple(names)
         count = len(self.names)
-        self.parents: Ints = np.array(parents, dtype=np.int64).reshape(-1)
+        try:
+            self.parents: Ints = np.array(parents, dtype=np.int64).reshape(-1)
+        except (TypeError, ValueError, OverflowError):
+            raise PosableError(
+                f"parents are {parents!r}; expected the index of each joint's parent, -1 for the root"
+            ) from None
         self.offsets = _table("offsets", offsets, count, 3)
         rest = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)) if rest_rotations is None else rest_rotations
         self.rest_rotations = normalize(_table("rest_rotations", rest, count, 4))
@@ -120,7 +126,7 @@ class Skeleton:
                 return self._index[joint]
             except KeyError:
                 raise UnknownNameError("joint", joint, self.names) from None
-        if not -len(self) <= joint < len(self):
+        if not (isinstance(joint, SupportsIndex) and -len(self) <= int(joint) < len(self)):
             raise PosableError(f"joint {joint} does not exist; there are joints 0 to {len(self) - 1}")
         return int(joint) % len(self)
 
@@ -228,6 +234,7 @@ class Skeleton:
     def _flat(self, pose: Pose, offsets: bool = False) -> tuple[Floats, Floats, Floats]:
         """A pose as the kernels read it; with `offsets`, the skeleton's own are filled in where it has none."""
         count = len(self)
+        expect(Pose, pose, "the pose", "; those of a motion are motion.pose")
         if pose.rotations.shape[-2] != count:
             raise ShapeError(f"the pose has {pose.joints} joints, the skeleton {count}")
         rotations = pose.rotations.reshape(-1, count, 4)

@@ -31,6 +31,7 @@ from ..posture_sliders import PostureSliders
 from ..session import Session
 
 NONE = "(none)"
+WELCOME = "A chain of motors holds a posture while it looks at the ball. Choose a chain, or load a robot below."
 BOTH = "best and erik"
 METHODS = (BOTH, "best", "erik", "simple", "ccd")
 FIRST = "sad"
@@ -69,7 +70,7 @@ class ExpressTab:
         hint = "best: the least error; erik: the paper's algorithm; simple and ccd: parts of it"
         self._method = gui.add_dropdown("Solved by", METHODS, hint=hint)
         self._method.on_update(session.guarded(lambda _: self.solve_by(str(self._method.value))))
-        self._told_now = gui.add_markdown("Choose a chain, or load a robot below.")
+        self._told_now = gui.add_markdown(WELCOME)
         hint = "Look at the ball; point towards it from the base; or turn the tip as the handle is turned"
         self._aim = gui.add_dropdown("Aim at", AIMS, hint=hint)
         self._aim.on_update(again)
@@ -140,7 +141,7 @@ class ExpressTab:
             assign(self._choice, name)
             self._put_away()
             if name == NONE:
-                show(self._told_now, "content", "Choose a chain, or load a robot below.")
+                show(self._told_now, "content", WELCOME)
                 self._session.show_alone(None)
                 return
             chain, shapes = self._robots.get(name) or (SKELETONS[name], ())

@@ -31,6 +31,7 @@ from ..swings import in_space
 from ..tracks import Track
 
 NONE = "(none)"
+WELCOME = "The whole body goes along with a hand, in a style of key postures. Choose a hand to begin."
 HANDS = (NONE, "right hand", "left hand", "both hands")
 
 
@@ -219,7 +220,7 @@ class ReachTab:
         self.view.hide()
         self.editor.show()
         self.joint.hide()
-        self._say("Choose a hand to begin." if self._session.body is not None else "Open a motion of a person first.")
+        self._say(WELCOME if self._session.body is not None else "Open a motion of a person first.")
 
     def _target_moved(self, side: str) -> None:
         self.keys.chosen = None if side == self.side else self.keys.chosen

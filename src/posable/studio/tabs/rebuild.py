@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ...body import Humanoid
 
 NONE, OVER, BESIDE = "(none)", "over the original", "beside the original"
+WELCOME = "The body is rebuilt from six of its points: hips, head, wrists, ankles. Choose where it shall stand."
 SHOWS = (NONE, OVER, BESIDE)
 OURS = "SequentialIK"
 """The method with everything that Posable adds to it."""
@@ -289,7 +290,7 @@ class RebuildTab:
         show(self._progress, "visible", False)
         body = self._session.body
         known = body is not None and _has_points(body)
-        words = "Choose where the rebuilt body shall stand." if known else "Open a motion of a whole person first."
+        words = WELCOME if known else "Open a motion of a whole person first."
         show(self._told_now, "content", words)
 
     def _told(self, topic: str) -> None:

@@ -1,0 +1,108 @@
+"""What callers hand over by mistake is told in one sentence that names it; what is no number leaves poses finite."""
+
+import math
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.classic import DLS, Effector, Stop
+from posable.compute import number
+
+
+@pytest.fixture(scope="module")
+def body() -> ps.Humanoid:
+    return ps.figure()
+
+
+@pytest.fixture(scope="module")
+def walk(body: ps.Humanoid) -> ps.Motion:
+    return ps.samples.walk(body, duration=0.2)
+
+
+KINDS = {
+    "a motion where a pose is wanted": (lambda b, w: b.skeleton.forward(w), "motion.pose"),
+    "a motion where markers want a pose": (lambda b, w: b.markers(w), "motion.pose"),
+    "a motion where a skeleton is wanted": (lambda b, w: ps.Humanoid(w), "motion.skeleton"),
+    "a place where a target is wanted": (lambda b, w: b.place(w[0], "left_hand", [0.3, 1.0, 0.3]), "Target"),
+    "a motion where a body starts": (lambda b, w: b.place(w, "left_hand", ps.Target([0.3, 1.0, 0.3])), "Pose"),
+    "a pose where a posture is wanted": (lambda b, w: b.pose(w[0]), "canonical"),
+    "a pose that is saved": (lambda b, w: ps.save(w[0], "x.bvh"), "Motion"),
+    "a skeleton where a body is wanted": (lambda b, w: ps.SequentialIK(b.skeleton), "Humanoid"),
+    "a body where a skeleton is wanted": (lambda b, w: DLS(b, [Effector("l_wrist")]), "body.skeleton"),
+    "a skeleton where a chain is wanted": (lambda b, w: ps.ERIK(b.skeleton), "Chain"),
+    "a name where a behaviour is wanted": (lambda b, w: ps.Reacher(b, right="normal"), "Behaviour"),
+    "a name where a body walks": (lambda b, w: ps.samples.walk("me"), "Humanoid"),
+}
+
+
+@pytest.mark.parametrize(("mistake", "hint"), KINDS.values(), ids=KINDS)
+def test_another_kind_of_thing_is_told_with_what_was_expected(body, walk, mistake, hint):
+    with pytest.raises(ps.PosableError, match=hint):
+        mistake(body, walk)
+
+
+SETTINGS = {
+    "fps of a motion": lambda b, w, v: w.replace(fps=v),
+    "fps to resample to": lambda b, w, v: w.resampled(v),
+    "height": lambda b, w, v: ps.figure(v),
+    "a measure": lambda b, w, v: ps.figure(1.75, thigh=v),
+    "duration": lambda b, w, v: ps.samples.walk(b, duration=v),
+    "bone": lambda b, w, v: ps.Limb("right_arm", v, 0.3),
+    "soft": lambda b, w, v: b.limb("right_arm").solve([0.3, 0.1, 0.1], soft=v),
+    "fps of a stream": lambda b, w, v: b.limb("right_arm").stream(fps=v),
+    "fps of points": lambda b, w, v: ps.SequentialIK(b).track(b.markers(w.pose), fps=v),
+    "threshold": lambda b, w, v: ps.ERIK(ps.Chain.from_axes("YX"), threshold=v),
+    "iterations": lambda b, w, v: DLS(b.skeleton, [Effector("l_wrist")], stop=Stop(iterations=v)),
+}
+
+
+@pytest.mark.parametrize("value", ["sixty", [1.0, 2.0], math.nan, math.inf, -1.0, {}], ids=repr)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_a_setting_that_is_no_sensible_number_is_refused_by_its_value(body, walk, setting, value):
+    with pytest.raises(ps.PosableError, match="expected"):
+        setting(body, walk, value)
+
+
+def test_what_is_no_number_counts_as_none():
+    assert all(math.isnan(number(value)) for value in (None, "1", b"1", [1.0, 2.0], {}, np.zeros(3)))
+    assert number(np.float32(2)) == 2.0 and number(True) == 1.0
+
+
+def test_rotations_and_values_of_another_shape_are_refused(body, walk):
+    for call in (
+        lambda: body.pose_limb(walk[0], "right_arm", np.zeros(3)),
+        lambda: ps.CanonicalPose.neutral().turned(head=np.zeros(3)),
+        lambda: ps.Posture(["hips"], [[1, 0, 0, 0]]).turned(hips=np.zeros(3)),
+        lambda: body.limb("right_arm").track(0.3, fps=60),
+        lambda: ps.ERIK(ps.Chain.from_axes("YX")).stream(fps=60).step(np.zeros(2), np.zeros((0, 4))),
+    ):
+        with pytest.raises(ps.ShapeError, match="shape"):
+            call()
+
+
+def test_limb_values_that_are_no_numbers_leave_their_pose_as_it_was_and_its_neighbours_alone(body, walk):
+    values = body.limb("right_arm").read(walk.pose).values.copy()
+    values[3] = np.nan
+    posed = body.pose_limb(walk.pose, "right_arm", values)
+    np.testing.assert_array_equal(posed.rotations[3], walk.pose.rotations[3])
+    np.testing.assert_allclose(posed.rotations, walk.pose.rotations, atol=1e-9)
+
+
+def test_no_poses_at_all_are_an_answer_of_no_poses(body, walk):
+    none = walk[:0].pose
+    assert body.pose_limb(none, "right_arm", np.zeros((0, 7))).shape == (0,)
+    assert body.place(none, "left_hand", ps.Target(np.zeros((0, 3)))).pose.shape == (0,)
+
+
+def test_times_outside_a_motion_are_its_ends_and_no_time_is_an_error(walk):
+    ends = walk.at([-math.inf, -1e300, 1e300, math.inf])
+    np.testing.assert_allclose(ends.rotations, walk.pose[np.array([0, 0, -1, -1])].rotations, atol=1e-12)
+    with pytest.raises(ps.PosableError, match="nan"):
+        walk.at(math.nan)
+
+
+def test_a_value_of_a_million_numbers_is_named_by_its_beginning(body):
+    with pytest.raises(ps.PosableError) as told:
+        ps.Chain.from_axes("YX", lengths=np.zeros((300, 300)).tolist())
+    assert len(str(told.value)) <= 4000
