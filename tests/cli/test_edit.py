@@ -103,5 +103,7 @@ def test_a_motion_is_put_on_another_body(posable, walk, tmp_path):
     told = json.loads(out)
     assert told["leg_ratio"] == pytest.approx(2.0 / 1.75, rel=1e-3) and told["feet_slide_mm"] < 1.0
     assert len(ps.load(file)) == 60 and {row["part"] for row in told["parts"]} >= {"left_foot", "right_hand"}
-    code, out, _ = posable("retarget", walk, tmp_path / "same.npz")
-    assert code == 0 and "leg ratio" in out
+    code, out, _ = posable("retarget", walk, tmp_path / "same.npz", "--limits", "none")
+    assert code == 0 and "leg ratio" in out and "held by limits" in out
+    code, _, err = posable("retarget", walk, tmp_path / "other.npz", "--limits", "soft")
+    assert code == 1 and "clip" in err and not (tmp_path / "other.npz").exists()

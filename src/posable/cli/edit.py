@@ -89,6 +89,9 @@ def retarget(
         Path | None, typer.Option(metavar="FILE", help="Who shall do the motion; the built-in figure when not given.")
     ] = None,
     height: Annotated[float, typer.Option(help="Of the built-in figure, in metres.")] = 1.75,
+    limits: Annotated[
+        str, typer.Option(help="body: those of the new body; clip: what the motion does; none.")
+    ] = "body",
     contacts: Annotated[bool, typer.Option(help="Whether hands that rest on the body are kept there.")] = True,
     scale: ScaleOption = None,
     fps: FpsOption = None,
@@ -102,10 +105,11 @@ def retarget(
     from ..formats import save
 
     check_output(output, file, body)
+    bounds = _limits(limits)
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
     target = figure(height=height) if body is None else Humanoid(read(body).skeleton)
     with busy("retargeting"):
-        told = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts)
+        told = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts, limits=bounds)
     with busy(f"writing {output.name}"):
         save(told.motion, output)
     table = _kept(told)
@@ -113,6 +117,7 @@ def retarget(
         **_written(output, told.motion),
         "leg_ratio": round(told.ratio, 4),
         "frames_that_keep_not_everything": int((~told.ok).sum()),
+        "frames_held_by_limits": int(told.limited.sum()),
         "feet_slide_mm": round(1000.0 * float(told.slid.max(initial=0.0)), 3),
         "parts_dropped": list(told.dropped),
         "parts_added": list(told.added),
@@ -135,12 +140,17 @@ def _place(by: str | None, to: str | None) -> dict[str, list[float]]:
     return {name: numbers}
 
 
+def _limits(limits: str) -> str | None:
+    """What `--limits` says, as the engine takes it."""
+    if limits not in LIMITS:
+        raise UnknownNameError("--limits", limits, LIMITS)
+    return None if limits == "none" else limits
+
+
 def _editor(motion: Motion, limits: str, weights: str, contacts: bool, cache: Path | None) -> MotionEditor:
     from ..edit import MotionEditor
 
-    if limits not in LIMITS:
-        raise UnknownNameError("--limits", limits, LIMITS)
-    bounds = None if limits == "none" else limits
+    bounds = _limits(limits)
     with progress("reading how the clip moves") as share:
         editor = MotionEditor(
             motion, weights=weights, limits=bounds, contacts=None if contacts else (), cache=cache, progress=share
@@ -182,6 +192,7 @@ def _told(one: Edit, fps: float) -> dict[str, Any]:
         "status": ", ".join(sorted(statuses)),
         "away_mm": round(1000.0 * float(np.max(one.residual)), 4),
         "contacts_moved_mm": round(1000.0 * one.slid, 4),
+        "frames_held_by_limits": len(one.limited),
         "frames_changed": changed,
         "seconds_changed": round(len(one.rows) / fps, 3),
     }
