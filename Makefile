@@ -15,7 +15,10 @@ IN_ROOMS = -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
 KERNEL_ROOMS := math skeleton limits formats collision limb body reach reconstruct classic express edit evaluate
-KERNEL_TESTS = $(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py)))
+# Not among them are the readers and writers that run no kernel of their own.
+KERNEL_TESTS = $(filter-out tests/formats/test_gltf_% tests/formats/test_makehuman.py tests/formats/test_urdf.py \
+	tests/formats/test_npz.py tests/formats/test_registry.py tests/formats/test_datasets.py, \
+	$(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py))))
 
 .PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench bench-peers \
 	docs coverage node format clean

@@ -35,11 +35,14 @@ from posable.compute import cuda  # noqa: E402
 CAPABILITY = (9, 0)
 ROWS = 5
 LARGE = {
+    "posable.body.elbows.elbow_rows",
     "posable.classic.kernels.solve_rows",
+    "posable.express.rows.solve_rows",
+    "posable.limb.solve.solve_rows",
     "posable.reach.kernels.bend_rows",
     "posable.reconstruct.kernels.rebuild_rows",
 }
-"""Whole solvers, whose optimised PTX takes minutes to compile and to assemble: done in the soak."""
+"""Whole solvers, whose optimised PTX takes up to minutes to compile and to assemble: done in the soak."""
 
 
 def use_math() -> None:
