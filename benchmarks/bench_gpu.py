@@ -63,16 +63,16 @@ def _forward() -> Table:
 
 
 def _arm() -> Table:
-    """Hands anywhere in reach, so that most arms search for a swivel inside the limits."""
+    """Targets that an arm can reach inside its limits, as `bench_limb` draws them."""
     from numba import cuda as gpu
 
     arm = ps.figure().limb("right_arm")
-    rng = np.random.default_rng(1)
-    directions = rng.normal(size=(GPU_ROWS, 3))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    hands = directions * rng.uniform(0.15, 0.5, (GPU_ROWS, 1))
-    turns = rng.normal(size=(GPU_ROWS, 4))
-    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    rng = np.random.default_rng(0)
+    values = rng.uniform(-1.2, 1.2, (4 * CPU_ROWS, 7))
+    values[:, 3] = rng.uniform(0.2, 2.2, len(values))
+    frames = arm.forward(values)
+    reachable = np.resize(np.flatnonzero(arm.solve(frames.end, frames.orientation).ok), GPU_ROWS)
+    hands, turns = frames.end[reachable], frames.orientation[reachable]
     some = (hands[:CPU_ROWS], turns[:CPU_ROWS])
     want = arm.solve(*some)
     n, *arrays = _arguments_of(solve_rows, lambda: arm.solve(hands, turns))
@@ -90,7 +90,7 @@ def _arm() -> Table:
     ]
     assert any(same), "no array of the GPU holds the answers of the CPU"
     return compare(
-        f"An arm and its search: {GPU_ROWS:,} targets, each",
+        f"An arm and its search: {GPU_ROWS:,} reachable targets, each",
         [
             Contender("CPU, all cores", lambda: arm.solve(*some), CPU_ROWS),
             Contender(_name(), on_gpu, GPU_ROWS, "arrays on the GPU"),
