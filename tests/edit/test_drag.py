@@ -1,12 +1,13 @@
 """Dragging: the part arrives or says why not, the others follow the clip, pins and limits hold."""
 
+import numba
 import numpy as np
 import pytest
 
 import posable as ps
 import posable.math as pm
 from posable import Status
-from posable.edit.bounds import clip_boxes
+from posable.edit.bounds import clip_boxes, make_bounds
 from posable.edit.dragging import EXACT, set_goals
 from posable.edit.model import GOAL
 from posable.edit.repair import pulled
@@ -291,6 +292,12 @@ def test_wrong_questions_name_what_would_have_been_right(pitch, wrong, told):
 def test_wrong_limits_are_refused_at_once(pitch):
     with pytest.raises(ps.PosableError, match="clip"):
         ps.MotionEditor(pitch.motion, pitch.body, limits="clp")
+
+
+def test_other_limits_do_not_have_kernels_compiled_again(pitch):
+    free, bodily = (make_bounds(pitch.clip, limits) for limits in (None, "body"))
+    for one, other in ((free.packed, bodily.packed), (free.curves, bodily.curves), (free.boxes, bodily.boxes)):
+        assert numba.typeof(one) == numba.typeof(other)
 
 
 @pytest.mark.soak

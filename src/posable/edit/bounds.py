@@ -34,6 +34,10 @@ MARGIN = 0.2  # [rad]
 Bound: TypeAlias = "str | Limits | LimbRange | None"
 NO_ROWS = np.zeros(1, ROW)
 NO_CURVES = np.zeros(1)
+for _none in (NO_ROWS, NO_CURVES):
+    _none.setflags(
+        write=False
+    )  # as those of `Limits`: arrays that can be written would have kernels compiled once more
 
 
 @dataclass(frozen=True, eq=False)
