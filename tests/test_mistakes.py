@@ -106,3 +106,10 @@ def test_a_value_of_a_million_numbers_is_named_by_its_beginning(body):
     with pytest.raises(ps.PosableError) as told:
         ps.Chain.from_axes("YX", lengths=np.zeros((300, 300)).tolist())
     assert len(str(told.value)) <= 4000
+
+
+@pytest.mark.parametrize("fps", [1e-300, 1e300])
+def test_a_rate_whose_times_no_file_can_hold_is_refused_and_nothing_is_written(walk, tmp_path, fps):
+    with pytest.raises(ps.PosableError, match="frames a second"):
+        ps.save(walk.replace(fps=fps), tmp_path / "walk.glb")
+    assert not list(tmp_path.iterdir())

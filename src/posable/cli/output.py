@@ -108,7 +108,8 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     task = bar.add_task(what, total=1.0)
     timer = threading.Timer(1.0, bar.start)
     timer.daemon = True
-    timer.start()
+    if _err.is_terminal:  # elsewhere nobody looks, and a bar would leave an empty line
+        timer.start()
     try:
         yield lambda done: bar.update(task, completed=done)
     finally:
@@ -130,7 +131,7 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
     def show(now: Progress) -> None:
         told = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
         bar.update(task, completed=now.done, total=now.total, told=told)
-        if now.seconds > 1.0 and not bar.live.is_started:
+        if now.seconds > 1.0 and _err.is_terminal and not bar.live.is_started:
             bar.start()
 
     try:

@@ -20,8 +20,9 @@ class Tracks:
 
     def __init__(self, motion: Motion, packer: Packer) -> None:
         self.motion, self.packer = motion, packer
-        self.times = motion.times.astype(np.float32)
-        if len(motion) > 1 and (np.diff(self.times) <= 0).any():
+        with np.errstate(over="ignore"):  # refused below
+            self.times = motion.times.astype(np.float32)
+        if len(motion) > 1 and not (np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
             raise PosableError(
                 f"{motion.duration:g} s at {motion.fps:g} frames a second: glTF keeps times as float32, which cannot "
                 "tell such frames apart; save a part of the motion, or resample it"
