@@ -9,6 +9,7 @@ installed apart: `make bench-peers`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,7 +52,9 @@ def run() -> list[Table]:
             told += "" if name == "posable" else f", joints within {np.degrees(apart.max()):.2f}° of ours"
             contenders.append(Contender(name, solve, note=told))
         free = int(step.editor.clip.parts.free.sum())
-        return [compare(f"A step of 10 mm of a hand, both feet pinned, {free} DoF, one core", contenders)]
+        alone = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+        note = "" if alone else "BLAS ran on several threads, which slows pink and mink down: use make bench-peers."
+        return [compare(f"A step of 10 mm of a hand, both feet pinned, {free} DoF, one core", contenders, note=note)]
     finally:
         numba.set_num_threads(threads)
 
