@@ -8,6 +8,8 @@ from posable.body.soles import sole_of
 
 from .conftest import excess, stiffer
 
+HIPS = ("hips", "left_upper_leg")
+
 
 def longer(motion, legs, arms):
     """The same rig with other proportions."""
@@ -48,6 +50,16 @@ def test_another_rig_does_the_motion_by_roles_and_says_what_it_lacks(case):
     assert told.slid.max() <= 1e-3
     assert set(told.dropped) == set(case.body.roles) - set(figure.roles)
     assert "frames" in str(told)
+
+
+@pytest.mark.parametrize("name", ["KayKit_Knight.glb", "VRMC_materials_mtoon_UV_Animation_Test.vrm"])
+def test_feet_stay_on_the_floor_on_rigs_whose_hips_lie_below_the_legs(name, data_dir):
+    body = ps.figure()
+    character = ps.Humanoid(ps.load(data_dir / "characters" / name).skeleton)
+    hips, leg = (character.skeleton.forward(character.neutral_pose).positions[character.roles[r], 1] for r in HIPS)
+    assert hips < leg
+    told = ps.retarget(ps.samples.walk(body)[:60], body, character)
+    assert told.residual.max() <= 2e-3 and told.slid.max() <= 1e-3
 
 
 @pytest.mark.parametrize("height", [1.6, 1.9])

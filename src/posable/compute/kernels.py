@@ -17,6 +17,7 @@ arrays to each other, that was a third of the time to compile: other kernels cal
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import shutil
 import sys
@@ -158,12 +159,13 @@ def _compiled_code_dir() -> Path:
 
 
 class _CompileNotice(event.Listener):
-    """Says that kernels are being compiled, once it takes longer than a second, and how many are done."""
+    """Says once that kernels are being compiled, when it takes longer than a second; at the end, how many they were."""
 
     def __init__(self) -> None:
         self.depth = 0
         self.done = 0
         self.began = 0.0
+        self.seconds = 0.0
         self.shown = False
         self.timer: threading.Timer | None = None
 
@@ -171,10 +173,11 @@ class _CompileNotice(event.Listener):
         if not self._is_ours(event):
             return
         if self.depth == 0:
-            self.began, self.done, self.shown = time.monotonic(), 0, False
-            self.timer = threading.Timer(1.0, self._show)
-            self.timer.daemon = True
-            self.timer.start()
+            self.began = time.monotonic()
+            if not self.shown:
+                self.timer = threading.Timer(1.0, self._show)
+                self.timer.daemon = True
+                self.timer.start()
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -182,25 +185,20 @@ class _CompileNotice(event.Listener):
             return
         self.depth -= 1
         self.done += 1
-        if self.depth > 0:
-            if self.shown and sys.stderr.isatty():
-                self._show()
-            return
-        if self.timer is not None:
-            self.timer.cancel()
-        if self.shown:
-            seconds = time.monotonic() - self.began
-            end = "\r" if sys.stderr.isatty() else ""
-            print(
-                f"{end}posable: compiled {self.done} kernels in {seconds:.1f} s; kept for the next start",
-                file=sys.stderr,
-            )
+        if self.depth == 0:
+            self.seconds += time.monotonic() - self.began
+            if self.timer is not None:
+                self.timer.cancel()
 
     def _show(self) -> None:
         self.shown = True
-        tty = sys.stderr.isatty()
-        text = "posable: compiling kernels for this machine, once"
-        print(f"\r{text} ... {self.done}" if tty else text, end="" if tty else "\n", file=sys.stderr, flush=True)
+        atexit.register(self._sum_up)
+        print("posable: compiling kernels for this machine, once; a minute for a whole solver", file=sys.stderr)
+
+    def _sum_up(self) -> None:
+        print(
+            f"posable: compiled {self.done} kernels in {self.seconds:.0f} s, kept for the next start", file=sys.stderr
+        )
 
     @staticmethod
     def _is_ours(event: Any) -> bool:

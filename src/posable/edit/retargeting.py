@@ -70,7 +70,7 @@ class Retargeted:
 
     def __str__(self) -> str:
         worst = dict(zip(self.parts, self.residual.max(axis=0), strict=True))
-        told = [f"{int((~self.ok).sum())} of {len(self.ok)} frames keep not everything"]
+        told = [f"{int(self.ok.sum())} of {len(self.ok)} frames keep everything"]
         told += [f"{part} up to {1000 * away:.1f} mm away" for part, away in worst.items() if away > REACHED_WITHIN]
         told += [f"feet slide up to {1000 * float(self.slid.max(initial=0.0)):.2f} mm"]
         stopped = int((self.status == Status.LIMITS).sum())
@@ -131,10 +131,21 @@ def retarget(
 
 
 def _transferred(motion: Motion, source: Humanoid, target: Humanoid) -> Pose:
-    """The posture on the new body; its hips so high that its soles are as high above the floor."""
+    """The posture on the new body, between whose legs the place is as on the old one, times the ratio of leg lengths.
+
+    It is not the hips that are placed: on some rigs their joint lies below those of the legs, and feet would miss the
+    floor. Soles are as high above the floor.
+    """
     pose = target.pose(source.canonical(motion.pose))
     lift = np.mean([_lift(source, target, side) for side in ("left", "right")])
-    return Pose(pose.translation + np.array([0.0, lift, 0.0]), pose.rotations, pose.offsets)
+    there = target.leg_length / source.leg_length * _between_legs(source, motion.pose) + np.array([0.0, lift, 0.0])
+    return Pose(pose.translation + there - _between_legs(target, pose), pose.rotations, pose.offsets)
+
+
+def _between_legs(body: Humanoid, pose: Pose) -> Floats:
+    """(F, 3) [m]: halfway between the joints of the legs."""
+    legs = [body.roles[f"{side}_upper_leg"] for side in ("left", "right")]
+    return np.asarray(body.skeleton.forward(pose).positions[:, legs].mean(axis=1))
 
 
 def _lift(source: Humanoid, target: Humanoid, side: str) -> float:
