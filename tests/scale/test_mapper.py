@@ -14,6 +14,7 @@ import pytest
 
 import posable as ps
 from posable.scale import Progress, blocks, run
+from posable.scale.engines import Crew
 
 from . import jobs
 
@@ -164,6 +165,20 @@ def test_an_item_that_kills_its_process_every_time_is_told_and_the_others_are_do
     assert [one.item for one in told.failures] == [5, 7]
     assert "died" in told.failures[0].error and "enough" in told.failures[1].error
     assert list(told.results) == [None if k in (5, 7) else k for k in range(12)]
+
+
+def test_a_new_pool_that_breaks_along_with_the_old_one_blames_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    opened, breaks = Crew._parallel, iter([True])
+
+    def opened_too_early(crew: Crew, **options):
+        if options and next(breaks, False):
+            raise RuntimeError("the processes still end")
+        return opened(crew, **options)
+
+    monkeypatch.setattr(Crew, "_parallel", opened_too_early)
+    told = run(jobs.deadly, range(12), store=tmp_path, engine="local", workers=2)
+    assert next(breaks, None) is None, "no task was done by itself"
+    assert [one.item for one in told.failures] == [5, 7]
 
 
 def test_a_process_that_was_killed_once_costs_nothing(tmp_path: Path):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,8 @@ from .plain import packed
 ENGINES = ("local", "dask://HOST:PORT", "ray://HOST:PORT")
 WAIT = 20.0  # seconds for a cluster to answer
 TRACEBACK = 4000  # characters of it that are kept
+PAUSES = (0.0, 0.5, 2.0)
+"""[s] before each try of a task by itself."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +107,20 @@ class Crew:
                     yield self._alone(call(function, settings, task), task)
 
     def _alone(self, call: Any, task: Task) -> Outcome:
-        try:
-            (outcome,) = self._parallel(batch_size=1)([call])
-            return outcome  # type: ignore[no-any-return]
-        except Exception as error:
-            self.close()
-            self._check_there(error)
-            told = str(error).strip().splitlines() or [""]
-            return Outcome(task.index, None, f"its process died or could not answer: {type(error).__name__}: {told[0]}")
+        """A task by itself. It is blamed only when its process dies every time.
+
+        While the processes of a pool that broke still end, a new pool may break with them, whatever it works on.
+        """
+        for waited in PAUSES:
+            time.sleep(waited)
+            try:
+                (outcome,) = self._parallel(batch_size=1)([call])
+                return outcome  # type: ignore[no-any-return]
+            except Exception as error:
+                self.close()
+                self._check_there(error)
+                reason = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+        return Outcome(task.index, None, f"its process died or could not answer: {reason}")
 
     def _check_there(self, error: Exception) -> None:
         if not self._alive():
