@@ -10,14 +10,16 @@ BIN := $(VENV)/bin
 PEERS := .cache/peers
 WORKERS ?= 2
 # A room's tests share a worker, in the order of tests/conftest.py: two workers would compile the same kernels.
-IN_ROOMS = -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+IN_ROOMS = -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations=15
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
 KERNEL_ROOMS := math skeleton limits formats collision limb body reach reconstruct classic express edit evaluate
-# Not among them are the readers and writers that run no kernel of their own.
-KERNEL_TESTS = $(filter-out tests/formats/test_gltf_% tests/formats/test_makehuman.py tests/formats/test_urdf.py \
-	tests/formats/test_npz.py tests/formats/test_registry.py tests/formats/test_datasets.py, \
+# Not among them: readers and writers that run no kernel of their own, and what measures how good answers are.
+UNCHECKED := $(addprefix tests/,formats/test_gltf_%.py formats/test_makehuman.py formats/test_urdf.py formats/test_npz.py \
+	formats/test_registry.py formats/test_datasets.py body/test_samples.py reach/test_examples.py reach/test_learn.py \
+	reconstruct/test_prior.py limb/test_range_data.py evaluate/test_reconstruct%.py)
+KERNEL_TESTS = $(filter-out $(UNCHECKED), \
 	$(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py))))
 
 .PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench bench-peers \
@@ -50,7 +52,7 @@ check-tests: $(VENV)/.dev
 # One thread, so that an error is raised where it happens; a cache of its own, since Numba's does not tell checked
 # code from unchecked.
 check-bounds: $(VENV)/.dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_NUM_THREADS=1 POSABLE_CACHE=$(CURDIR)/.cache/bounds \
+	NUMBA_BOUNDSCHECK=1 NUMBA_NUM_THREADS=1 HYPOTHESIS_PROFILE=few POSABLE_CACHE=$(CURDIR)/.cache/bounds \
 		$(BIN)/python -m pytest $(IN_ROOMS) $(KERNEL_TESTS)
 
 check-examples: $(VENV)/.dev
@@ -81,7 +83,7 @@ $(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
 
 # Compiled code is invisible to a coverage tool, so here the kernels run as plain Python.
 coverage: $(VENV)/.dev node
-	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=coverage $(BIN)/python -m pytest $(IN_ROOMS) \
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(IN_ROOMS) \
 		--cov=posable --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 format: $(VENV)/.dev

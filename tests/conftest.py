@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NODE_DIR = ROOT / "tests" / "node"
 
 # The order in which rooms are tested: what others are built of first, then by length, and last what finds all kernels
-# compiled by then. With `--dist loadgroup` a room's tests share one worker, so that each kernel is compiled once.
+# compiled by then. With `--dist loadscope` a room's tests share one worker, so that each kernel is compiled once.
 ROOMS = (
     *("math", "skeleton", "limits", "formats", "collision", "limb", "express", "body"),
     *("reconstruct", "classic", "reach", "edit", "evaluate", "cli", "test_ptx"),
@@ -25,9 +25,9 @@ ROOMS = (
 # Time is never asserted, so no deadline; the same cases every time in make test, fresh ones in make soak.
 settings.register_profile("test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
-# With the compiler off everything is slow, and coverage wants every line once rather than every case.
+# Every line once rather than every case: for coverage, with the compiler off, and for the run with bounds checked.
 settings.register_profile(
-    "coverage", deadline=None, derandomize=True, max_examples=10, suppress_health_check=[HealthCheck.too_slow]
+    "few", deadline=None, derandomize=True, max_examples=10, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
@@ -98,15 +98,32 @@ def node() -> Path:
     return NODE_DIR
 
 
-def room_of(item: pytest.Item) -> str:
+def room_of(nodeid: str) -> str:
     """The room whose tests this one belongs to: its folder (a tab's, in the studio), or its file."""
-    parts = item.path.relative_to(ROOT / "tests").with_suffix("").parts
+    parts = Path(nodeid.partition("::")[0]).with_suffix("").parts[1:]
     return "/".join(parts[:2] if parts[0] == "studio" else parts[:1])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests in the order of `ROOMS`, the others after them, and each room's in a group of its own."""
-    items.sort(key=lambda item: ROOMS.index(room_of(item)) if room_of(item) in ROOMS else len(ROOMS))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(room_of(item)))
+    """Put tests in the order of `ROOMS`, the others after them."""
+
+    def place(item: pytest.Item) -> int:
+        room = room_of(item.nodeid)
+        return ROOMS.index(room) if room in ROOMS else len(ROOMS)
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """A scope is a room. (`--dist loadgroup` would do, but xdist 3.8 loses the groups under pytest 9.)"""
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByRoom(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return room_of(nodeid)
+
+    return ByRoom(config, log)

@@ -57,8 +57,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     def twin() -> Any:
         return _compiled(_renamed(function, "inner"), no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
+    def template(args: Any, kws: Any) -> Any:
+        # A parallel loop counts without a sign: its rows shall not have all they call compiled a second time.
+        return twin().get_call_template(tuple(signed.get(arg, arg) for arg in args), kws)
+
+    signed = {numba.uint64: numba.int64}
     if compiled is not function:  # the JIT is on: this is what Numba asks of a kernel that another one calls
-        compiled.get_call_template = lambda args, kws: twin().get_call_template(args, kws)
+        compiled.get_call_template = template
         compiled.get_overload = lambda signature: twin().get_overload(signature)
     return cast("Callable[P, R]", compiled)
 
