@@ -8,7 +8,6 @@ gradient; for the step, the same weighted least change of the joints with the ha
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 import posable as ps
@@ -16,7 +15,7 @@ from posable.edit.clip import Clip, read_clip
 from posable.edit.dragging import Settings
 from posable.edit.weights import explained_rates, fit_weights
 
-from .harness import Contender, Table, compare, data_dir, table
+from .harness import Contender, Table, compare, data_dir, one_core, table
 
 CLIPS = {"124_01": "pitch", "05_02": "dance", "09_01": "run"}
 STEPS = 30  # of 10 mm
@@ -34,12 +33,8 @@ def run() -> list[Table]:
         }
     clips = {kind: read_clip(motion, ps.Humanoid(motion.skeleton)) for kind, motion in motions.items()}
     first = next(iter(clips.values()))
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with one_core():
         return [_explained(clips), _fit(clips), _slsqp_fit(first), _step(first), _retarget(first)]
-    finally:
-        numba.set_num_threads(threads)
 
 
 def _explained(clips: dict[str, Clip]) -> Table:

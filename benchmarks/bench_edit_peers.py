@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 
-import numba
 import numpy as np
 
 import posable as ps
 from posable.edit import relative_motion
 from posable.edit.dragging import Settings
 
-from .harness import Contender, Table, compare, data_dir
+from .harness import Contender, Table, compare, data_dir, one_core
 
 PEERS = ("daqp", "mink", "pink", "pinocchio")
 FRAME, STEP = 60, np.array([0.0, 0.006, 0.008])
@@ -38,9 +37,7 @@ def run() -> list[Table]:
     if missing := [name for name in PEERS if find_spec(name) is None]:
         print(f"{', '.join(missing)} not installed: make bench-peers")
         return []
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with one_core():
         step = Step()
         solvers = {"posable": step.ours, "pink": pink_step(step), "mink": mink_step(step)}
         ours = step.ours()
@@ -55,8 +52,6 @@ def run() -> list[Table]:
         alone = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
         note = "" if alone else "BLAS ran on several threads, which slows pink and mink down: use make bench-peers."
         return [compare(f"A step of 10 mm of a hand, both feet pinned, {free} DoF, one core", contenders, note=note)]
-    finally:
-        numba.set_num_threads(threads)
 
 
 @dataclass

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 import posable as ps
 import posable.math as pm
 
-from .harness import Contender, Table, compare
+from .harness import Contender, Table, compare, one_core
 
 ROWS = 20_000
 
@@ -38,9 +37,7 @@ def run() -> list[Table]:
             Contender("a hand of the figure in the world", lambda: body.place(pose, "right_hand", target)),
         ],
     )
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with one_core():
         batch = compare(
             f"{len(place):,} reachable targets on one core, each",
             [
@@ -51,8 +48,6 @@ def run() -> list[Table]:
             ],
             note=f"The search tests {tests:.1f} swivels a target on average here, bisections included.",
         )
-    finally:
-        numba.set_num_threads(threads)
     return [single, batch]
 
 

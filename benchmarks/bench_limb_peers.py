@@ -18,12 +18,11 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import numba
 import numpy as np
 
 import posable as ps
 
-from .harness import Contender, Table, table
+from .harness import Contender, Table, one_core, table
 
 PEERS = ("eaik", "mink", "pink", "pinocchio", "placo", "roboticstoolbox")
 COUNT, ROUNDS, BATCH = 500, 5, 1_000
@@ -38,15 +37,10 @@ def run() -> list[Table]:
         return []
     from . import arm
 
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            one = arm.Arm(Path(folder))
-            targets = one.targets(COUNT)
-            return [_searched(one, targets), _given(one, targets), _batches(one)]
-    finally:
-        numba.set_num_threads(threads)
+    with one_core(), tempfile.TemporaryDirectory() as folder:
+        one = arm.Arm(Path(folder))
+        targets = one.targets(COUNT)
+        return [_searched(one, targets), _given(one, targets), _batches(one)]
 
 
 def _searched(arm, targets) -> Table:

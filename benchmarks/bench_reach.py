@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from time import perf_counter
 
-import numba
 import numpy as np
 
 import posable as ps
@@ -16,7 +15,7 @@ from posable.math import angle
 from posable.reach.examples import EXAMPLES
 
 from .bench_collision import twelve_thousand_triangles
-from .harness import Contender, Table, compare, table
+from .harness import Contender, Table, compare, one_core, table
 
 ROWS = 4000
 
@@ -41,9 +40,7 @@ def run() -> list[Table]:
             Contender("the whole body, out of itself", lambda: whole.solve(right=one)),
         ],
     )
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with one_core():
         many = ps.Target(goals)
         batch = compare(
             f"{len(goals):,} reachable targets on one core, each",
@@ -54,8 +51,6 @@ def run() -> list[Table]:
                 Contender("the whole body, out of itself", lambda: whole.solve(right=many), len(goals)),
             ],
         )
-    finally:
-        numba.set_num_threads(threads)
     return [single, batch, _among(body, behaviour, goals[:400]), *_examples(body)]
 
 

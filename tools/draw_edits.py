@@ -1,7 +1,7 @@
 """The figures of Komura et al. 2004 from clips of the same kinds, for the documentation: a frame, the drag, and the
 same drag by plain pseudo-inverse (all weights the same, nothing asked of the other parts).
 
-python tools/draw_edits.py docs/_static
+python -m tools.draw_edits docs/_static
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How well editing does what it promises, on the whole of three CMU clips at 60 frames a second: pitch, dance, run.
 
-python tools/measure_edits.py
+python -m tools.measure_edits
 """
 
 import numpy as np

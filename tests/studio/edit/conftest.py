@@ -15,15 +15,13 @@ from ..window import wait
 
 
 @pytest.fixture(scope="module")
-def studio() -> Iterator[Studio]:
+def studio(studio: Studio) -> Studio:
+    """With what the first edits compile compiled already, where nobody waits for it."""
     body = figure()
     editor = MotionEditor(samples.walk(body)[:30], body)
-    editor.edit(frame=10, part="left_hand", displacement=(0.0, 0.02, 0.0))  # compiles here, where nobody waits for it
+    editor.edit(frame=10, part="left_hand", displacement=(0.0, 0.02, 0.0))
     editor.drag(frame=10, part="left_hand", displacement=(0.0, 0.02, 0.0))
-    with Studio(port=0, open_browser=False) as running:
-        running.session.clock.pause()
-        running.session.stage.shadows = False
-        yield running
+    return studio
 
 
 @pytest.fixture
