@@ -39,9 +39,10 @@ class EditStates:
     @property
     def editor(self) -> MotionEditor | None:
         """The editor of the active motion; None until it is ready, with the limits that are chosen."""
-        track = self._session.active
-        found = None if track is None else self._states.get(track)
-        return None if found is None or str(self._options.limits.value) not in self._rehearsed else found[0]
+        with self._session.lock:  # `keep` puts a track on the stage before it has its edits
+            track = self._session.active
+            found = None if track is None else self._states.get(track)
+            return None if found is None or str(self._options.limits.value) not in self._rehearsed else found[0]
 
     def sure(self) -> MotionEditor:
         """The editor, with the limits that are chosen now; raises while there is none."""

@@ -1,5 +1,6 @@
 """The edit tab without a page: what is dragged is what the engine answers, and every step can be taken back."""
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,6 +56,16 @@ def test_a_pulled_hand_becomes_an_edit_of_the_motion_that_can_be_undone_and_redo
     session.redo()
     tab.update(session.time)
     assert session.motion is after and len(tab.editor.edits) == 1 and same(tab.editor.motion, after)
+
+
+def test_another_thread_never_sees_an_edited_motion_without_its_edits(tab: EditTab, session: Session):
+    seen: list[int | None] = []
+    look = threading.Thread(target=lambda: seen.append(None if tab.editor is None else len(tab.editor.edits)))
+    leave = session.listen(lambda topic: look.start() if topic == "tracks" and look.ident is None else None)
+    pull(tab, session)
+    leave()
+    look.join(30.0)
+    assert seen == [1]
 
 
 def test_the_body_follows_while_the_handle_is_on_its_way(tab: EditTab, session: Session):
