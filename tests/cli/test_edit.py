@@ -70,7 +70,7 @@ def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
         ('[{"warp": [{"frame": 1}]}]', "frame, part and target"),
         ('[{"stretch": 3, "frame": 1}]', "parts and factors"),
         ("[3]", "expected an object"),
-        ("[" * 2000, "no list of edits"),
+        ("[" * 2000, "nested too deeply; expected a list of edits"),
     ],
 )
 def test_a_wrong_list_is_refused_with_its_place(posable, walk, tmp_path, rows, told):
@@ -78,6 +78,13 @@ def test_a_wrong_list_is_refused_with_its_place(posable, walk, tmp_path, rows, t
     listed.write_text(f'{{"posable": "edits", "version": 1, "edits": {rows}}}')
     code, _, err = posable("edit", walk, tmp_path / "out.npz", "--edits", listed)
     assert code == 1 and told in err and "edits.json" in err and not (tmp_path / "out.npz").exists()
+
+
+def test_an_empty_list_is_told_in_plain_words(posable, walk, tmp_path):
+    listed = tmp_path / "edits.json"
+    listed.write_text("")
+    code, _, err = posable("edit", walk, tmp_path / "out.npz", "--edits", listed)
+    assert code == 1 and "edits.json: is empty; expected a list of edits" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

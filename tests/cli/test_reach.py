@@ -127,6 +127,7 @@ def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, tmp_path:
         "empty.csv": "x,y,z\n",
         "hand.json": '[{"x": 1, "y": 2, "z": 3, "hand": "both"}]',
         "broken.json": '[{"x": 1,',
+        "nothing.json": "\n",
         "nested.json": '[{"x": [1]}]',
         "targets.txt": "1 2 3",
     }
@@ -155,7 +156,8 @@ def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, tmp_path:
         (("--targets", tmp_path / "column.csv"), "speed"),
         (("--targets", tmp_path / "empty.csv"), "no targets"),
         (("--targets", tmp_path / "hand.json"), "both"),
-        (("--targets", tmp_path / "broken.json"), "broken.json"),
+        (("--targets", tmp_path / "broken.json"), "ends too early; expected a JSON list"),
+        (("--targets", tmp_path / "nothing.json"), "is empty; expected a JSON list of targets"),
         (("--targets", tmp_path / "nested.json"), "[0]"),
         (("--targets", tmp_path / "targets.txt"), ".csv"),
     ):

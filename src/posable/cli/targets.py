@@ -19,6 +19,7 @@ from ..compute import FormatError, PosableError, UnknownNameError
 HANDS = ("right", "left")
 NUMBERS = ("x", "y", "z", "qw", "qx", "qy", "qz", "hold")
 COLUMNS = (*NUMBERS, "hand")
+EXPECTED = 'a JSON list of targets, such as [{"x": 0.3, "y": 1.2, "z": 0.5}]'
 LARGEST = 64_000_000  # bytes: more than a day of targets
 
 
@@ -63,7 +64,7 @@ def read_goals(path: Path, hand: str, hold: float) -> list[Goal]:
         except PosableError as error:
             raise FormatError(path, str(error), place) from None
     if not goals:
-        raise FormatError(path, "has no targets")
+        raise FormatError(path, "has no targets; expected at least one")
     return goals
 
 
@@ -82,13 +83,9 @@ def _csv_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _json_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
-    import msgspec
+    from ..compute.documents import decode_json
 
-    try:
-        rows = msgspec.json.decode(text, type=list[dict[str, float | str | None]])
-    except (msgspec.DecodeError, RecursionError) as error:
-        message, _, place = str(error).partition(" - at `$")
-        raise FormatError(path, message, place.strip("`.") or None) from None
+    rows = decode_json(path, text.encode(), list[dict[str, float | str | None]], EXPECTED)
     return [(f"[{k}]", {name: v for name, v in row.items() if v is not None}) for k, row in enumerate(rows)]
 
 

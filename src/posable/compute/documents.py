@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from .errors import FormatError, PosableError
 from .files import atomic_write
 
 T = TypeVar("T")
+MALFORMED = "JSON is malformed: "
 
 
 def read_document(path: str | PathLike[str], kind: type[T], form: str, largest: int) -> T:
@@ -26,23 +28,49 @@ def read_document(path: str | PathLike[str], kind: type[T], form: str, largest: 
         form: what that field must say: "posable-scene/1".
         largest: files with more bytes are refused unread.
     """
+    content = read_json(path, kind, largest, f'a JSON object with "format": "{form}"')
+    said = getattr(content, "format", None)
+    if said != form:
+        raise FormatError(path, f"is {said!r}; expected {form!r}", "format")
+    return content
+
+
+def read_json(path: str | PathLike[str], kind: type[T], largest: int, expected: str) -> T:
+    """What is in a JSON file, as `kind` describes it.
+
+    Args:
+        path: of the file.
+        kind: any type that `msgspec` knows.
+        largest: files with more bytes are refused unread.
+        expected: what the file should have been, for people who gave another one: "a JSON list of targets".
+    """
     where = Path(path)
     try:
         size = where.stat().st_size
         if size > largest:
             raise FormatError(where, f"has {size} bytes; at most {largest} are read")
-        if size == 0:
-            raise FormatError(where, "is empty")
-        content = msgspec.json.decode(where.read_bytes(), type=kind)
+        content = where.read_bytes() if size else b""  # a device says 0 and never ends
     except OSError as error:
         raise FormatError(where, error.strerror or "cannot be read") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    return decode_json(where, content, kind, expected)
+
+
+def decode_json(path: str | PathLike[str], content: bytes, kind: type[T], expected: str) -> T:
+    """JSON as `kind` describes it; what is wrong is told of `path`, as by `read_json`."""
+    text = content.removeprefix(codecs.BOM_UTF8)  # which some editors of text put there
+    if not text.strip():
+        raise FormatError(path, f"is empty; expected {expected}")
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
-        raise FormatError(where, message, place.strip("`.") or None) from None
-    said = getattr(content, "format", None)
-    if said != form:
-        raise FormatError(where, f"is {said!r}; expected {form!r}", "format")
-    return content
+        why = message if place else f"{message}; expected {expected}"
+        raise FormatError(path, why, place.strip("`.") or None) from None
+    except RecursionError:
+        raise FormatError(path, f"is nested too deeply; expected {expected}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = "ends too early" if "truncated" in str(error) else f"is no JSON ({str(error).removeprefix(MALFORMED)})"
+        raise FormatError(path, f"{why}; expected {expected}") from None
 
 
 def write_document(path: str | PathLike[str], document: Mapping[str, Any], kind: type[Any]) -> None:

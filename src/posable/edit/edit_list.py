@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compute import FormatError, PosableError, UnknownNameError, atomic_write
+from .parts import part_of
 
 if TYPE_CHECKING:
     from .editor import MotionEditor
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16_000_000
 MOST_EDITS = 10_000
+EXPECTED = 'a list of edits as {"posable": "edits", "version": 1, "edits": [...]}'
 EDIT = (
     "frame",
     "part",
@@ -58,22 +59,12 @@ def save_edits(edits: Sequence[Edit], path: str | os.PathLike[str]) -> None:
 
 def load_edits(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The edits of a file, checked as far as that goes without a motion; `make_edits` makes them."""
-    import msgspec
+    from ..compute.documents import read_json
 
-    source = Path(path)
-    try:
-        if source.stat().st_size > MOST_BYTES:
-            raise FormatError(path, f"has {source.stat().st_size} bytes; lists of edits have at most {MOST_BYTES}")
-        told = msgspec.json.decode(source.read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise FormatError(path, error.strerror or "cannot be read") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(path, f"is no list of edits: {error}") from None
+    told = read_json(path, dict[str, Any], MOST_BYTES, EXPECTED)
     rows = told.get("edits")
     if told.get("posable") != "edits" or told.get("version") != 1 or not isinstance(rows, list):
-        raise FormatError(
-            path, 'is no list of edits; it begins with {"posable": "edits", "version": 1, "edits": [...]}'
-        )
+        raise FormatError(path, f"is no list of edits; expected {EXPECTED}")
     if not 1 <= len(rows) <= MOST_EDITS:
         raise FormatError(path, f"has {len(rows)} edits; expected 1 to {MOST_EDITS}", "edits")
     for k, row in enumerate(rows):
@@ -85,13 +76,21 @@ def load_edits(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def make_edits(editor: MotionEditor, rows: Sequence[dict[str, Any]]) -> list[Edit]:
-    """Make edits, in order; an error names the one it is about."""
+    """Make edits, in order, on top of those that the editor has: all of them, or on an error none.
+
+    The error says which one of the list it is about, counted from 1.
+    """
+    before = editor.kept
     made: list[Edit] = []
-    for k, row in enumerate(rows):
-        try:
+    try:
+        for row in rows:
             made.append(_made(editor, row))
-        except PosableError as error:
-            raise PosableError(f"edit {k}: {error}") from None
+    except PosableError as error:
+        editor.restore(before)
+        raise PosableError(f"edit {len(made) + 1} of the list: {error}") from None
+    except BaseException:
+        editor.restore(before)
+        raise
     return made
 
 
@@ -123,7 +122,7 @@ def _check(row: Any) -> None:
             _check_values(one)
     elif "stretch" in row:
         bones = row["stretch"]
-        if not isinstance(bones, dict) or not all(isinstance(f, int | float) for f in bones.values()):
+        if not isinstance(bones, dict) or not all(_is_number(factor) for factor in bones.values()):
             raise PosableError("its stretch is no object of parts and factors")
     missing = {"frame", "part"} - set(row) if names is EDIT else {"frame"} - set(row) if names is STRETCH else set()
     if missing:
@@ -135,7 +134,7 @@ def _check_values(row: dict[str, Any]) -> None:
     """Numbers where numbers belong, text where text does."""
     for name, length in (("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2)):
         value = row.get(name)
-        numbers = isinstance(value, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+        numbers = isinstance(value, list) and all(map(_is_number, value))
         if value is not None and not (numbers and len(value) == length and np.isfinite(np.array(value, float)).all()):
             raise PosableError(f"{name} is {value!r}; expected {length} numbers")
     kinds: dict[str, tuple[type, ...]] = {
@@ -151,14 +150,27 @@ def _check_values(row: dict[str, Any]) -> None:
         raise PosableError(f"pins are {row['pins']!r}; expected names of parts")
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _row(edit: Edit) -> dict[str, Any]:
-    """An edit as it is written."""
+    """An edit as it is written; parts by name, since a number means another joint on another rig."""
     row = {name: _plain(value) for name, value in edit.settings.items() if value is not None}
+    if "part" in row:
+        row["part"] = _part(edit, row["part"])
+    if "pins" in row:
+        row["pins"] = [_part(edit, pin) for pin in row["pins"]]
     if "constraints" in row:
-        row["warp"] = [dict(zip(("frame", "part", "target"), one, strict=True)) for one in row.pop("constraints")]
+        places = [(frame, _part(edit, part), target) for frame, part, target in row.pop("constraints")]
+        row["warp"] = [dict(zip(("frame", "part", "target"), place, strict=True)) for place in places]
     if "bones" in row:
-        row["stretch"] = row.pop("bones")
+        row["stretch"] = {_part(edit, part): factor for part, factor in row.pop("bones").items()}
     return row
+
+
+def _part(edit: Edit, part: str | int) -> str:
+    return part if isinstance(part, str) else part_of(edit._mine().body, part)
 
 
 def _plain(value: Any) -> Any:
@@ -166,4 +178,6 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {_plain(key): _plain(one) for key, one in value.items()}
     return value

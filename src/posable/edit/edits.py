@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from ..skeleton import Pose
 from .answers import REACHED_WITHIN, TURNED_WITHIN, DragAnswer
 from .asking import frame_of
 from .dragging import Settings, one, world_turn
-from .parts import joint_of
+from .parts import joint_of, part_of
 from .ranged import inside_ranges
 from .repair import keep_contacts
 from .spreading import Change, bell, check_spread, put
@@ -94,12 +94,12 @@ class Edit(ABC):
             raise PosableError("this edit was removed; make a new one with editor.edit")
         return self._editor
 
-    def _repaired(self, before: Pose, changed: Pose, rows: Ints, released: Iterable[str | int]) -> Pose:
-        """Changed frames with their contacts kept and joints in their limits, in place among all frames."""
+    def _repaired(self, before: Pose, changed: Pose, rows: Ints, led: Sequence[int]) -> Pose:
+        """Changed frames with their contacts kept, but those of joints that were led, and joints in their limits."""
         editor = self._mine()
-        led = [joint_of(editor.body, part) for part in released]
         held = editor.contacts if self.settings["contacts"] else ()
-        fixed = keep_contacts(editor.dragger, before, changed, rows, held, [str(part) for part in released], led)
+        released = [part_of(editor.body, joint) for joint in led]
+        fixed = keep_contacts(editor.dragger, before, changed, rows, held, released, led)
         self.slid, self.rows, self.limited = float(fixed.slid.max(initial=0.0)), rows, rows[fixed.limited]
         return put(before, rows, fixed.pose)
 
@@ -150,7 +150,7 @@ class DragEdit(Edit):
         if not (change.turns.any() or change.way.any()):
             rows = rows[:0]
         changed = change.added(pose[rows], shares[rows])
-        moved = self._repaired(pose, changed, rows, [part])
+        moved = self._repaired(pose, changed, rows, [joint])
         end = editor.body.skeleton.forward(moved[frame])
         away = np.linalg.norm(target[0] - end.positions[joint])
         self.residual = float(away) if np.isfinite(away) else float(self.answer.residual)
@@ -197,7 +197,7 @@ class WarpEdit(Edit):
         rows, shares = _joined(keys, len(pose), max(1.0, asked["spread"] * editor.clip.fps))
         changes = Change(np.einsum("fk,kjc->fjc", shares, turns), np.einsum("fk,kc->fc", shares, ways))
         changed = changes.added(pose[rows], np.ones(len(rows)))
-        moved = self._repaired(pose, changed, rows, sorted({part for _, part, _ in constraints}, key=str))
+        moved = self._repaired(pose, changed, rows, sorted({joint_of(editor.body, part) for _, part, _ in constraints}))
         frames = editor.body.skeleton.forward(moved)
         places = np.array([frames.positions[f, joint_of(editor.body, part)] for f, part, _ in constraints])
         self.residual = np.linalg.norm(places - np.array([t for _, _, t in constraints]), axis=-1)

@@ -61,6 +61,12 @@ def joint_of(body: Humanoid, part: str | int) -> int:
     return body.skeleton.index(part)
 
 
+def part_of(body: Humanoid, joint: int) -> str:
+    """What a joint is called: its role, else its name."""
+    joint = body.skeleton.index(joint)
+    return next((role for role, known in body.roles.items() if known == joint), body.skeleton.names[joint])
+
+
 def edited_dofs(body: Humanoid, effectors: Sequence[str] = EFFECTORS) -> Ints:
     """(n,): the DoF of the joints between the root and the effectors, without the clavicles'."""
     skeleton = body.skeleton

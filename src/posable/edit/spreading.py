@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compute import PosableError, UnknownNameError
+from ..compute.errors import number
 from ..compute.types import Bools, Floats, Ints
 from ..math import conjugate, exp, log, multiply
 from ..skeleton import Pose
 
 EASES = ("cosine", "smooth", "linear")
+LONGEST = 1e6
+"""[s]: the greatest half-width, some days."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +45,25 @@ class Change:
 
 def check_spread(spread: float) -> float:
     """A half-width [s]; raises for what is none."""
-    if not (np.isfinite(spread) and spread >= 0.0):
-        raise PosableError(f"spread is {spread}; expected seconds, 0 or more")
+    if not 0.0 <= number(spread) <= LONGEST:
+        raise PosableError(f"spread is {spread}; expected seconds, from 0 to {LONGEST:.0f}")
     return float(spread)
+
+
+def check_frames(frames: object, frame: int, count: int) -> tuple[int, int]:
+    """First and last frame of a range around a frame, of `count` frames; raises for what is none."""
+    try:
+        first, last = (int(one) for one in frames)  # type: ignore[attr-defined]
+        whole = (first, last) == tuple(frames)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        first = last = -1
+        whole = False
+    if not (whole and 0 <= first <= frame <= last < count):
+        raise PosableError(
+            f"frames are {frames}; expected the first and the last frame, "
+            f"two whole numbers from 0 to {count - 1} with frame {frame} between them"
+        )
+    return first, last
 
 
 def bell(
@@ -67,11 +86,7 @@ def bell(
         width = check_spread(spread) * fps
         before = after = max(width, 1e-9)
     else:
-        first, last = frames
-        if not (0 <= first <= frame <= last < count):
-            raise PosableError(
-                f"frames {frames}: give first and last of 0 to {count - 1} with frame {frame} among them"
-            )
+        first, last = check_frames(frames, frame, count)
         before, after = frame - first + 1.0, last - frame + 1.0
     away = np.where(at < frame, (frame - at) / before, (at - frame) / after)
     share = np.clip(1.0 - away, 0.0, 1.0)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..compute import PosableError
+from ..edit.parts import part_of
 from .controls import assign
 from .edit_changes import words
 from .session import Session
@@ -53,8 +54,3 @@ class EditParts:
         was = str(self.list.value)
         self.list.options = (NONE, *self._parts)
         assign(self.list, was if was in self._parts else NONE)
-
-
-def part_of(body: Humanoid, joint: int) -> str:
-    """What a joint is called: its role, else its name."""
-    return next((role for role, known in body.roles.items() if known == joint), body.skeleton.names[joint])

@@ -9,9 +9,9 @@ import viser
 
 from ..compute import PosableError
 from ..compute.types import Floats
+from ..edit.parts import part_of
 from .controls import show
 from .edit_changes import words
-from .edit_parts import part_of
 from .session import CLICK_REACH, Session
 from .theme import plain
 from .tracks import nearest_joint

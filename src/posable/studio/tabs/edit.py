@@ -13,7 +13,7 @@ import numpy as np
 
 from ...compute.types import ArrayLike
 from ...edit import MotionEditor
-from ...edit.parts import joint_of
+from ...edit.parts import joint_of, part_of
 from ..controls import show
 from ..edit_bars import EditBars
 from ..edit_changes import moved, told, words
@@ -21,7 +21,7 @@ from ..edit_handle import EditHandle
 from ..edit_list import EditList
 from ..edit_marks import EditMarks
 from ..edit_options import EditOptions
-from ..edit_parts import NONE, EditParts, part_of
+from ..edit_parts import NONE, EditParts
 from ..edit_pins import EditPins
 from ..edit_pull import Pull
 from ..edit_states import EditStates
