@@ -7,6 +7,7 @@ until what it expects is there.
 import io
 import os
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import posable.math as pm
-from posable.studio import Studio
+from posable.studio import Session, Studio
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "_static"
@@ -23,6 +24,8 @@ RENEW = os.environ.get("POSABLE_UPDATE_PICTURES") == "1"
 PATIENCE = float(os.environ.get("POSABLE_PATIENCE", "60"))
 """Seconds a test waits for something that must come."""
 SIZE = {"width": 960, "height": 600}
+SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
+"""Those that have windows."""
 
 
 class Window:
@@ -30,6 +33,7 @@ class Window:
 
     def __init__(self, browser, studio: Studio, size: dict[str, int] = SIZE) -> None:
         self.session = studio.session
+        SESSIONS.add(self.session)
         before = set(self.session.server.get_clients())
         self.context = browser.new_context(viewport=size, accept_downloads=True)
         self.context.set_default_timeout(PATIENCE * 1000)
@@ -108,12 +112,15 @@ class Window:
 
 
 def wait(condition: Callable[[], object], what: str) -> None:
-    """Wait until something is true."""
+    """Wait until something is true, and what made it true is done."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
             pytest.fail(f"waited in vain for {what}")
         time.sleep(0.1)
+    for session in tuple(SESSIONS):
+        with session.lock:  # whoever changes something holds it until all that belongs to the change is there
+            pass
 
 
 def settled(window: Window) -> np.ndarray:

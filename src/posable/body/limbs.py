@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
+from ..compute import ShapeError, Status, UnknownNameError
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
 from ..limb.limb import Collides, common_shape
@@ -19,44 +19,17 @@ from ..limb.stream import LimbStream
 from ..limits import Limits
 from ..math import conjugate, from_matrix, multiply
 from ..skeleton import Frames, Pose
+from .limb_aim import Aim, aim_at, spread
 from .limb_answers import LimbReading, Placement
 from .limb_kernels import READING, pose_rows, read_rows
 from .limb_rig import driven_by, place_of
-from .place_kernels import CORRECTIONS, EXACT, SHORTEST, aim_rows, put_rows
+from .place_kernels import CORRECTIONS, EXACT, SHORTEST
 
 if TYPE_CHECKING:
     from ..collision import Scene
     from .humanoid import Humanoid
 
 MISSED = 1e-9  # [m]: further from its target than this, a part has not reached it
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Aim:
-    """A target in the world, and the body it was given to, as the limb sees them: n rows of a batch."""
-
-    pose: Pose
-    offsets: Floats
-    """(n, J, 3), or no rows."""
-    positions: Floats
-    """(n, J, 3) [m]."""
-    orientations: Floats
-    """(n, J, 4)."""
-    model: Records
-    reading: Records
-    remainders: Floats
-    world: Floats
-    """(n, 7) place [m] and orientation of the limb's frame."""
-    goals: Floats
-    """(n, 3) [m] in the world."""
-    position: Floats
-    """(..., 3) in the batch's shape, as the next two."""
-    orientation: Floats | None
-    starts: Floats | None
-
-
-ASKED = (("position", 3), ("orientation", 4), ("pole", 3))
-NOTHING_ASKED = {columns: np.empty((0, columns)) for _, columns in ASKED}
 
 
 class BodyLimb(Limb):
@@ -105,7 +78,7 @@ class BodyLimb(Limb):
         if not given.shape or given.shape[-1] != 7:
             raise ShapeError(f"the values have shape {given.shape}; expected (..., 7)")
         shape = common_shape(pose.shape, given.shape[:-1])
-        pose = _spread(pose, shape)
+        pose = spread(pose, shape)
         frames = skeleton.forward(pose)
         reading = self.read(pose, frames) if reading is None else reading
         n, count = math.prod(shape), len(skeleton)
@@ -183,15 +156,15 @@ class BodyLimb(Limb):
             share: with a stream: as its `step` takes it.
             **options: for `solve`.
         """
-        aim = self._aim(pose, target)
+        aim = aim_at(self.body.skeleton, self.packed, self._place, self._driven, pose, target)
         if stream is not None and aim.pose.shape:
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         if searches is not None:
-            aim = replace(aim, model=_searching(aim.model, searches))
+            aim = aim.searching(searches)
             options.setdefault("preferred", searches[..., 0])
         touching = (touching,) if isinstance(touching, str) else touching
         if scene is not None or itself:
-            options["obstacles"] = self._around(self._frames(aim), scene, itself, margin, touching, leave_out)
+            options["obstacles"] = self._around(aim.frames, scene, itself, margin, touching, leave_out)
         if aim.starts is not None:
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
@@ -210,13 +183,13 @@ class BodyLimb(Limb):
         options.pop("preferred", None)
         return replace(self._corrected(aim, told.answer, options), jumped=told.jumped)
 
-    def _corrected(self, aim: _Aim, answer: LimbAnswer, options: dict[str, Any]) -> Placement:
+    def _corrected(self, aim: Aim, answer: LimbAnswer, options: dict[str, Any]) -> Placement:
         """The body as the answer has it, on its target even where the rig's bones are not straight lines.
 
         Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they share out its twist, the hand
         moves by millimetres. What it misses by is added to the aim, at the swivel found, until nothing is missed.
         """
-        report, (rotations, misses) = answer.report, self._put(aim, answer)
+        report, (rotations, misses) = answer.report, aim.put(answer)
         status = report["status"]
         if not misses.max(initial=0.0) <= EXACT:
             rotations, misses, report = self._on_target(aim, rotations, misses, report, options)
@@ -226,7 +199,7 @@ class BodyLimb(Limb):
         return Placement(Pose(aim.pose.translation, rotations, aim.pose.offsets), told, misses[..., 3], report)
 
     def _on_target(
-        self, aim: _Aim, rotations: Floats, misses: Floats, report: Records, options: dict[str, Any]
+        self, aim: Aim, rotations: Floats, misses: Floats, report: Records, options: dict[str, Any]
     ) -> tuple[Floats, Floats, Records]:
         """(rotations, what is missed, reports) after aiming again where the solver was right and the rig off."""
         position = aim.position
@@ -239,7 +212,7 @@ class BodyLimb(Limb):
             if options.get("swivel") is None:
                 options["preferred"] = report["swivel"]
             again = self.solve(position, aim.orientation, **options)
-            tried, missing = self._put(aim, again)
+            tried, missing = aim.put(again)
             better = missing[..., 3] < misses[..., 3]
             if not better.any():
                 break
@@ -247,58 +220,9 @@ class BodyLimb(Limb):
             misses, report = np.where(better[..., None], missing, misses), np.where(better, again.report, report)
         return rotations, misses, report
 
-    def _aim(self, pose: Pose, target: Target) -> _Aim:
-        """What the solver is asked: everything that a target in the world says in the limb's frame."""
-        expect(Target, target, "the target", ": Target(position, orientation)")
-        expect(Pose, pose, "the pose")
-        asked = [_asked(name, getattr(target, name), columns) for name, columns in ASKED]
-        if asked[0] is None:
-            raise PosableError("the target has no position; expected (..., 3) [m]")
-        shape = pose.shape
-        if any(array is not None and array.shape[:-1] != shape for array in asked):
-            shape = common_shape(shape, *(array.shape[:-1] for array in asked if array is not None))
-            pose = _spread(pose, shape)
-        skeleton, n = self.body.skeleton, math.prod(shape)
-        translation, rotations, offsets = skeleton._flat(pose)
-        goals, turns, poles = (
-            NOTHING_ASKED[columns] if array is None else _rows(array, shape)
-            for array, (_, columns) in zip(asked, ASKED, strict=True)
-        )
-        positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
-        reading, remainders = np.empty(n, READING), np.empty((n, len(self._driven), 4))
-        aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
-        world = np.empty((n, 7))
-        model = self.packed if pose.offsets is None else np.repeat(self.packed, n)
-        aim_rows(
-            *(n, skeleton.packed, model, self._place, self._driven, translation, rotations, offsets),
-            *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
-        )
-        return _Aim(
-            *(pose, offsets, positions, orientations, model, reading, remainders, world, goals),
-            aims.reshape(*shape, 3),
-            aimed.reshape(*shape, 4) if len(turns) else None,
-            starts.reshape(shape) if len(poles) else None,
-        )
-
-    def _frames(self, aim: _Aim) -> Frames:
-        """Where the joints are before the limb is solved."""
-        turned = aim.orientations.reshape(aim.pose.rotations.shape)
-        return Frames(self.body.skeleton, aim.positions.reshape(*turned.shape[:-1], 3), turned)
-
-    def _put(self, aim: _Aim, answer: LimbAnswer) -> tuple[Floats, Floats]:
-        """(rotations (..., J, 4) as the answer has them, the way (..., 4) [m] that is left to the goal: `put_row`)."""
-        n, shape = len(aim.goals), aim.pose.shape
-        rotations, misses = aim.pose.rotations.reshape(aim.orientations.shape).copy(), np.empty((n, 4))
-        put_rows(
-            *(n, self.body.skeleton.packed, aim.model, self._place, self._driven, answer.values.reshape(n, 7)),
-            *(aim.remainders, aim.offsets, aim.goals, aim.positions, aim.orientations, rotations),
-            *(answer.report.reshape(n), misses),
-        )
-        return rotations.reshape(aim.pose.rotations.shape), misses.reshape(*shape, 4)
-
     def _place_each(
         self,
-        aim: _Aim,
+        aim: Aim,
         target: Target,
         scene: Scene,
         itself: bool,
@@ -334,7 +258,6 @@ class BodyLimb(Limb):
             for at in np.ndindex(shape)
         ]
         poses = Pose.stack([one.pose for one in told]).reshape(*shape)
-
         status = np.array([one.status for one in told], np.int8).reshape(shape)
         away = np.array([one.residual for one in told], np.float64).reshape(shape)
         return Placement(poses, status, away, np.array([one.report for one in told], REPORT).reshape(shape))
@@ -398,43 +321,6 @@ class BodyLimb(Limb):
         carrier = multiply(frames.orientations[..., place["carrier"], :], conjugate(neutral))
         axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
         return multiply(carrier, axes), frames.positions[..., place["base"], :]
-
-
-def _searching(model: Records, searches: Floats) -> Records:
-    """The limb's rows with a search of its own for each target."""
-    flat = searches.reshape(-1, 5)
-    rows = np.repeat(model, len(flat)) if len(model) == 1 else model.copy()
-    rows["preferred"], rows["low"], rows["high"] = flat[:, 0], flat[:, 1], np.maximum(flat[:, 1], flat[:, 2])
-    rows["step"], rows["growth"] = np.maximum(flat[:, 3], 1e-3), np.maximum(flat[:, 4], 0.0)
-    return rows
-
-
-def _spread(pose: Pose, shape: tuple[int, ...]) -> Pose:
-    """The pose repeated to a batch's shape."""
-    if pose.shape == shape:
-        return pose
-    tail = pose.rotations.shape[-2:]
-    offsets = None if pose.offsets is None else np.broadcast_to(pose.offsets, (*shape, tail[0], 3))
-    return Pose(
-        np.broadcast_to(pose.translation, (*shape, 3)), np.broadcast_to(pose.rotations, (*shape, *tail)), offsets
-    )
-
-
-def _asked(name: str, value: ArrayLike | None, columns: int) -> Floats | None:
-    """What a target says, checked."""
-    if value is None:
-        return None
-    array = np.asarray(value, dtype=np.float64)
-    if not array.shape or array.shape[-1] != columns:
-        raise ShapeError(f"the target's {name} has shape {array.shape}; expected (..., {columns})")
-    return array
-
-
-def _rows(array: Floats, shape: tuple[int, ...]) -> Floats:
-    """What a target says, a row for each of a batch."""
-    if array.shape[:-1] != shape:
-        array = np.broadcast_to(array, (*shape, array.shape[-1]))
-    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
 
 
 def _reading(told: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:

@@ -10,16 +10,17 @@ is answered from one state of the scene, never from half a change. Writers wait 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.types import ArrayLike, Bools, Floats, Records
-from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE, all_gap_rows, all_overlap_rows
+from .kernels import all_gap_rows, all_overlap_rows
 from .placing import in_frame
+from .things import MESH, Snapshot, Thing, sizes_of, unit, vector
 
 if TYPE_CHECKING:
     from .meshes import Mesh
@@ -27,37 +28,6 @@ if TYPE_CHECKING:
 
 ORIGIN = (0.0, 0.0, 0.0)
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
-MESH = "mesh"
-
-
-@dataclass(frozen=True, eq=False)
-class Thing:
-    """One named obstacle: what it is in its own frame, and where that is."""
-
-    name: str
-    kind: str
-    """"box", "sphere", "capsule", "plane", "ellipsoid" or "mesh"."""
-    sizes: Floats
-    """(3,) half sizes, half-axes or radii [m]."""
-    length: float
-    """Of a capsule, centre to centre, along its own y axis [m]."""
-    position: Floats
-    """(3,) in the world [m]."""
-    orientation: Floats
-    """(4,) `wxyz`."""
-    mesh: Mesh | None = None
-
-    def row(self, spared: bool) -> Floats:
-        """(14,) of a mesh: `Mesh.row`, and 1 where hands and feet are spared."""
-        assert self.mesh is not None
-        return np.append(self.mesh.row(self.position, self.orientation), float(spared))
-
-
-@dataclass(frozen=True, eq=False)
-class _Snapshot:
-    things: dict[str, Thing]
-    packed: Records
-    meshes: tuple[Thing, ...]
 
 
 class Scene:
@@ -71,9 +41,8 @@ class Scene:
     """
 
     def __init__(self) -> None:
-        self._now: _Snapshot
         self._lock = threading.Lock()
-        self._set({})
+        self._now = Snapshot.of({})
 
     def __len__(self) -> int:
         return len(self._now.things)
@@ -112,11 +81,11 @@ class Scene:
 
     def box(self, name: str, size: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT) -> Scene:
         """A box with edges of `size` (3,) [m], its centre at `position`."""
-        return self._put(name, "box", 0.5 * _sizes(name, "size", size, 3), 0.0, position, orientation)
+        return self._put(name, "box", 0.5 * sizes_of(name, "size", size, 3), 0.0, position, orientation)
 
     def sphere(self, name: str, radius: float, position: ArrayLike = ORIGIN) -> Scene:
         """A ball [m]."""
-        return self._put(name, "sphere", _sizes(name, "radius", [radius], 1), 0.0, position, UPRIGHT)
+        return self._put(name, "sphere", sizes_of(name, "radius", [radius], 1), 0.0, position, UPRIGHT)
 
     def capsule(
         self,
@@ -132,7 +101,7 @@ class Scene:
 
         `end_radius`: of its +y end, if it tapers.
         """
-        radii = _sizes(name, "radius", [radius, radius if end_radius is None else end_radius], 2)
+        radii = sizes_of(name, "radius", [radius, radius if end_radius is None else end_radius], 2)
         if not (np.isfinite(length) and length >= 0.0):
             raise PosableError(f"capsule {name!r} has length {length}: expected 0 or more metres")
         return self._put(name, "capsule", radii, float(length), position, orientation)
@@ -141,13 +110,13 @@ class Scene:
         self, name: str, half_axes: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT
     ) -> Scene:
         """An ellipsoid with these half-axes (3,) [m]."""
-        return self._put(name, "ellipsoid", _sizes(name, "half_axes", half_axes, 3), 0.0, position, orientation)
+        return self._put(name, "ellipsoid", sizes_of(name, "half_axes", half_axes, 3), 0.0, position, orientation)
 
     def plane(self, name: str, position: ArrayLike = ORIGIN, normal: ArrayLike = (0.0, 1.0, 0.0)) -> Scene:
         """A half space: solid below the plane through `position` whose outward side is `normal`; a floor, a wall."""
         from ..math import between
 
-        up = _vector(name, "normal", normal, 3)
+        up = vector(name, "normal", normal, 3)
         if not np.linalg.norm(up) > 0.0:
             raise PosableError(f"plane {name!r} has normal {up.tolist()}: expected a direction")
         return self._put(name, "plane", np.zeros(0), 0.0, position, between((0.0, 1.0, 0.0), up))
@@ -174,17 +143,17 @@ class Scene:
             thing = _known(self._now.things, name)
             moved = replace(
                 thing,
-                position=thing.position if position is None else _vector(name, "position", position, 3),
-                orientation=thing.orientation if orientation is None else _unit(name, orientation),
+                position=thing.position if position is None else vector(name, "position", position, 3),
+                orientation=thing.orientation if orientation is None else unit(name, orientation),
             )
-            self._set({**self._now.things, name: moved})
+            self._now = Snapshot.of({**self._now.things, name: moved})
         return self
 
     def remove(self, name: str) -> Scene:
         """Takes an obstacle away."""
         with self._lock:
             _known(self._now.things, name)
-            self._set({key: thing for key, thing in self._now.things.items() if key != name})
+            self._now = Snapshot.of({key: thing for key, thing in self._now.things.items() if key != name})
         return self
 
     @property
@@ -291,29 +260,17 @@ class Scene:
         orientation: ArrayLike,
         mesh: Mesh | None = None,
     ) -> Scene:
-        place, turn = _vector(name, "position", position, 3), _unit(name, orientation)
+        place, turn = vector(name, "position", position, 3), unit(name, orientation)
         full = np.zeros(3)
         full[: len(sizes)] = sizes
         with self._lock:
             if name in self._now.things:
                 raise PosableError(f"the scene has a {name!r} already; move it, or remove it first")
-            self._set({**self._now.things, name: Thing(name, kind, full, length, place, turn, mesh)})
+            self._now = Snapshot.of({**self._now.things, name: Thing(name, kind, full, length, place, turn, mesh)})
         return self
 
-    def _set(self, things: dict[str, Thing]) -> None:
-        """Puts a new state in place; the lock is held."""
-        rows = np.zeros(sum(thing.kind != MESH for thing in things.values()), OBSTACLE)
-        k = 0
-        for source, thing in enumerate(things.values()):
-            if thing.kind != MESH:
-                _pack(rows[k], thing)
-                rows[k]["source"] = source
-                k += 1
-        rows.flags.writeable = False
-        self._now = _Snapshot(things, rows, tuple(thing for thing in things.values() if thing.kind == MESH))
 
-
-def _nearest_mesh(now: _Snapshot, volumes: Records, places: Floats, turns: Floats) -> tuple[float, int, str]:
+def _nearest_mesh(now: Snapshot, volumes: Records, places: Floats, turns: Floats) -> tuple[float, int, str]:
     """(distance [m], volume, name of the mesh); infinite, -1 and no name where there is none."""
     best: tuple[float, int, str] = (np.inf, -1, "")
     for thing in now.meshes:
@@ -351,58 +308,7 @@ def _joints(volumes: Records, positions: Floats, orientations: Floats) -> tuple[
     return places, turns
 
 
-def _pack(row: Any, thing: Thing) -> None:
-    from ..math import rotate
-
-    start = end = thing.position
-    row["kind"] = KINDS.index(thing.kind)
-    if row["kind"] == CAPSULE:
-        half = rotate(thing.orientation, np.array([0.0, 0.5 * thing.length, 0.0]))
-        start, end = thing.position - half, thing.position + half
-    elif row["kind"] == PLANE:
-        end = rotate(thing.orientation, np.array([0.0, 1.0, 0.0]))
-    sizes = thing.sizes.copy()
-    if row["kind"] == SPHERE:
-        sizes[1] = sizes[0]
-    for name, values in (("p", start), ("e", end), ("r", sizes)):
-        for axis, value in zip("xyz", values, strict=True):
-            row[name + axis] = value
-    for axis, value in zip("wxyz", thing.orientation, strict=True):
-        row["q" + axis] = value
-    if row["kind"] == BOX:
-        row["bound"] = np.linalg.norm(sizes)
-    else:
-        row["bound"] = 0.5 * thing.length + sizes.max()
-
-
 def _known(things: dict[str, Thing], name: str) -> Thing:
     if name not in things:
         raise UnknownNameError("obstacle", name, things)
     return things[name]
-
-
-def _vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
-    array = np.array(values, dtype=np.float64)
-    if array.shape != (count,):
-        raise ShapeError(f"{what} of {name!r} has shape {array.shape}; expected ({count},)")
-    if not np.isfinite(array).all():
-        raise PosableError(f"{what} of {name!r} is {array.tolist()}: not finite")
-    array.flags.writeable = False
-    return array
-
-
-def _sizes(name: str, what: str, values: ArrayLike, count: int) -> Floats:
-    array = _vector(name, what, values, count)
-    if not (array > 0.0).all():
-        raise PosableError(f"{what} of {name!r} is {array.tolist()}: expected metres above 0")
-    return array
-
-
-def _unit(name: str, values: ArrayLike) -> Floats:
-    q = _vector(name, "orientation", values, 4)
-    size = float(np.linalg.norm(q))
-    if not size > 1e-9:
-        raise PosableError(f"orientation of {name!r} is {q.tolist()}: expected a unit quaternion, wxyz")
-    turned = q / size
-    turned.flags.writeable = False
-    return turned

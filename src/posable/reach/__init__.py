@@ -2,7 +2,8 @@
 
 from .animate import Fitts, Pace, Reach, ReachMotion
 from .answers import HandAnswer, ReachAnswer
-from .behaviour import Behaviour, Key, Weight
+from .behaviour import Behaviour
+from .key import Key, Weight
 from .learn import LearnReport, MotionReport
 from .posture import Posture, drivable_parts
 from .reacher import Reacher

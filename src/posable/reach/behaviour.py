@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,11 @@ from ..compute.types import ArrayLike, Floats
 from ..limb.model import SEARCHES, Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
-from ..math import normalize
-from .field import AROUND, CONSTANT, EASED, FIELD, LINEAR, QUADRATIC, SMOOTH, Field, blend_rows, place_rows
+from .field import Field, blend_rows, place_rows
+from .key import Key, Weight
+from .key_field import BLENDS, NUMBERS, field_of, outer_corners
 from .posture import Posture, drivable_parts, ordered_parts
-from .spline import outer_keys, reach_of_keys, spline_of
-from .triangles import affine_rows, triangulate
+from .spline import outer_keys
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -36,55 +36,10 @@ if TYPE_CHECKING:
     from .learn import LearnReport
 
 ARMS = ("right_arm", "left_arm")
-BLENDS = {"linear": LINEAR, "smooth": SMOOTH, "around": AROUND}
-WEIGHTS = {"quadratic": QUADRATIC, "smooth": EASED, "constant": CONSTANT}
 ELLIPSE = Ellipse((math.radians(95), math.radians(80)), (math.radians(5), math.radians(35)))
 """The right arm's swings: from straight up to past hanging, and from behind to across the chest."""
-OUTER = 1.05  # the four outer keys stand on a rectangle this many times the ellipse's radii around its centre
-FURTHEST = 0.9 * math.pi  # [rad] of an outer key: the plane has no directions at pi
 CLOSEST = 1e-3  # [rad], or arm lengths: two keys nearer than this would be one
 MOST_KEYS = 512
-NUMBERS = ("preferred", "low", "high", "step", "growth")  # of a search, blended like postures
-
-
-@dataclass(frozen=True)
-class Weight:
-    """How much of the behaviour a reach takes, by the target's distance from the shoulder (paper: f_weight)."""
-
-    kind: str = "quadratic"
-    """"quadratic": k (d / arm length)^2, the paper's; "smooth": the same ends without its corner; "constant": k."""
-    k: float = 0.8
-    """From 0 to 1; weight 1 is reached at a distance of arm length / sqrt(k)."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in WEIGHTS:
-            raise UnknownNameError("kind of weight", self.kind, WEIGHTS)
-        if not 0.0 < self.k <= 1.0:
-            raise PosableError(f"weight k is {self.k}; expected above 0 and at most 1")
-
-    def __call__(self, d: ArrayLike) -> Floats:
-        """The weight at distances of d arm lengths."""
-        d = np.maximum(np.asarray(d, dtype=np.float64), 0.0)
-        if self.kind == "constant":
-            return np.full(d.shape, self.k)
-        x = np.minimum(1.0, d * math.sqrt(self.k))
-        return x * x if self.kind == "quadratic" else x * x * (3.0 - 2.0 * x)
-
-
-@dataclass(frozen=True, eq=False)
-class Key:
-    """A key of a behaviour. `Behaviour` changes its keys; the ones it hands out stay as they were."""
-
-    id: int
-    at: tuple[float, ...]
-    """(2,) swing [rad] about x and y of the shoulder's frame; (3,) [arm lengths] in a behaviour around it."""
-    posture: Posture | None
-    """None: follows the field until it is set."""
-    outer: bool = False
-    """One of the four around the ellipse: editable, never removed or moved."""
-    search: Search | None = None
-    """How the arm's swivel is searched here; None: as usual."""
-    name: str = ""
 
 
 class Behaviour:
@@ -127,7 +82,7 @@ class Behaviour:
         self._next = 0
         self._field: tuple[Field, Floats, Floats] | None = None
         if blend != "around":
-            for corner in _outer_corners(ellipse):
+            for corner in outer_corners(ellipse):
                 self._insert(Key(self._next, corner, Posture.neutral(self.parts), outer=True))
 
     def __repr__(self) -> str:
@@ -324,38 +279,8 @@ class Behaviour:
         Around the shoulder twelve outer keys follow them, which take their postures from the others.
         """
         if self._field is None:
-            self._field = self._made_field()
+            self._field = field_of(self._settled, len(self.parts), self.blending, self.weight, self.ellipse)
         return self._field
-
-    def _made_field(self) -> tuple[Field, Floats, Floats]:
-        keys = self._settled
-        if not keys:
-            raise PosableError("a behaviour around the shoulder needs at least one key with a posture")
-        around = self.blending == "around"
-        places = np.array([key.at if around else (*key.at, 0.0) for key in keys], dtype=np.float64)
-        triangles = np.zeros((0, 3), np.int64) if around else triangulate(places[:, :2])
-        rows = affine_rows(places[:, :2], triangles)
-        header = np.zeros(1, FIELD)
-        header["blend"], header["weight"], header["k"] = BLENDS[self.blending], WEIGHTS[self.weight.kind], self.weight.k
-        header["cx"], header["cy"] = self.ellipse.centre
-        header["rx"], header["ry"] = self.ellipse.radii
-        header["edge"] = np.linalg.norm(self.ellipse.boundary(np.linspace(0, math.tau, 721)), axis=-1).max()
-        header["reach"] = reach_of_keys(places)
-        usual = SEARCHES["arm"]
-        postures = [key.posture for key in keys if key.posture is not None]
-        turns = np.array([posture.rotations for posture in postures]).reshape(len(keys), len(self.parts), 4)
-        numbers = [
-            [*posture.hips, *(getattr(key.search or usual, name) for name in NUMBERS)]
-            for key, posture in zip(keys, postures, strict=True)
-        ]
-        shifts = np.array(numbers, dtype=np.float64)
-        if around:
-            beyond, shares = outer_keys(places)
-            means = normalize(np.einsum("ok,krc->orc", shares, turns))
-            places, turns = np.concatenate([places, beyond]), np.concatenate([turns, means])
-            shifts = np.concatenate([shifts, shares @ shifts])
-        spline = np.zeros((0, 0)) if self.blending == "linear" else spline_of(places)
-        return Field(header, places, triangles, rows, spline), turns, shifts
 
     def _blended(self, at: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
         field, turns, numbers = self.field
@@ -437,20 +362,6 @@ class Behaviour:
     def _mirrored_place(self, at: tuple[float, ...]) -> tuple[float, ...]:
         """Mirror rule of the limb's frame: a swing (x, -y); a place in the left arm's frame (-x, y, z)."""
         return (at[0], -at[1]) if len(at) == 2 else (-at[0], at[1], at[2])
-
-
-def _outer_corners(ellipse: Ellipse) -> list[tuple[float, float]]:
-    (cx, cy), (rx, ry) = ellipse.centre, ellipse.radii
-    corners = [(cx + a * OUTER * rx, cy + b * OUTER * ry) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    furthest = max(math.hypot(x, y) for x, y in corners)
-    if furthest > FURTHEST:
-        raise PosableError(
-            f"the ellipse's outer keys would stand at swings up to {math.degrees(furthest):.0f} degrees; "
-            f"shrink it until they stay below {math.degrees(FURTHEST):.0f}"
-        )
-    if min(rx, ry) < math.radians(1.0):
-        raise PosableError(f"the ellipse's radii are {ellipse.radii} rad; expected at least one degree each")
-    return corners
 
 
 def _checked(search: Search | None) -> Search | None:

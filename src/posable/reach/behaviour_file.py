@@ -15,7 +15,8 @@ from ..compute.documents import read_document, write_document
 from ..limb.model import Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
-from .behaviour import MOST_KEYS, Behaviour, Key, Weight
+from .behaviour import MOST_KEYS, Behaviour
+from .key import Key, Weight
 from .posture import Posture
 
 FORMAT = "posable-behaviour/1"

@@ -27,7 +27,8 @@ from ..body.curves import yaw_pitch_roll
 from ..compute import UnknownNameError
 from ..compute.types import Floats
 from ..math import exp, log, multiply
-from .behaviour import ARMS, Behaviour, Weight
+from .behaviour import ARMS, Behaviour
+from .key import Weight
 from .posture import Posture
 
 if TYPE_CHECKING:

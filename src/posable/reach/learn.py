@@ -30,7 +30,8 @@ from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, log, multiply, slerp
 from ..skeleton import Motion
-from .behaviour import CLOSEST, Behaviour, Weight
+from .behaviour import CLOSEST, Behaviour
+from .key import Weight
 from .learn_reading import Reaches, read_reaches
 from .learn_standing import keep_clear, sink, standing
 from .posture import LARGEST_SHIFT, Posture, drivable_parts

@@ -11,7 +11,7 @@ import viser
 
 from ..compute import FormatError, PosableError
 from ..reach import Behaviour, Weight
-from ..reach.behaviour import WEIGHTS
+from ..reach.key import WEIGHTS
 from .controls import Follower, assign
 from .files import upload_name
 from .reach_keys import ReachKeys

@@ -1,0 +1,118 @@
+"""`Thing`: one obstacle of a scene, and the things of one moment as they are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compute import PosableError, ShapeError
+from ..compute.types import ArrayLike, Floats, Records
+from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE
+
+if TYPE_CHECKING:
+    from .meshes import Mesh
+
+MESH = "mesh"
+
+
+@dataclass(frozen=True, eq=False)
+class Thing:
+    """One named obstacle: what it is in its own frame, and where that is."""
+
+    name: str
+    kind: str
+    """"box", "sphere", "capsule", "plane", "ellipsoid" or "mesh"."""
+    sizes: Floats
+    """(3,) half sizes, half-axes or radii [m]."""
+    length: float
+    """Of a capsule, centre to centre, along its own y axis [m]."""
+    position: Floats
+    """(3,) in the world [m]."""
+    orientation: Floats
+    """(4,) `wxyz`."""
+    mesh: Mesh | None = None
+
+    def row(self, spared: bool) -> Floats:
+        """(14,) of a mesh: `Mesh.row`, and 1 where hands and feet are spared."""
+        assert self.mesh is not None
+        return np.append(self.mesh.row(self.position, self.orientation), float(spared))
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A scene at one moment."""
+
+    things: dict[str, Thing]
+    """By name, in the order they were added."""
+    packed: Records
+    """(O,) rows of `OBSTACLE` in the world, read-only: all but meshes."""
+    meshes: tuple[Thing, ...]
+
+    @classmethod
+    def of(cls, things: dict[str, Thing]) -> Snapshot:
+        """These things as kernels and `coal` read them."""
+        rows = np.zeros(sum(thing.kind != MESH for thing in things.values()), OBSTACLE)
+        k = 0
+        for source, thing in enumerate(things.values()):
+            if thing.kind != MESH:
+                _pack(rows[k], thing)
+                rows[k]["source"] = source
+                k += 1
+        rows.flags.writeable = False
+        return cls(things, rows, tuple(thing for thing in things.values() if thing.kind == MESH))
+
+
+def vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
+    """So many finite numbers of a thing, read-only."""
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (count,):
+        raise ShapeError(f"{what} of {name!r} has shape {array.shape}; expected ({count},)")
+    if not np.isfinite(array).all():
+        raise PosableError(f"{what} of {name!r} is {array.tolist()}: not finite")
+    array.flags.writeable = False
+    return array
+
+
+def sizes_of(name: str, what: str, values: ArrayLike, count: int) -> Floats:
+    """So many sizes above 0 [m]."""
+    array = vector(name, what, values, count)
+    if not (array > 0.0).all():
+        raise PosableError(f"{what} of {name!r} is {array.tolist()}: expected metres above 0")
+    return array
+
+
+def unit(name: str, values: ArrayLike) -> Floats:
+    """A unit quaternion (4,), read-only."""
+    q = vector(name, "orientation", values, 4)
+    size = float(np.linalg.norm(q))
+    if not size > 1e-9:
+        raise PosableError(f"orientation of {name!r} is {q.tolist()}: expected a unit quaternion, wxyz")
+    turned = q / size
+    turned.flags.writeable = False
+    return turned
+
+
+def _pack(row: Any, thing: Thing) -> None:
+    from ..math import rotate
+
+    start = end = thing.position
+    row["kind"] = KINDS.index(thing.kind)
+    if row["kind"] == CAPSULE:
+        half = rotate(thing.orientation, np.array([0.0, 0.5 * thing.length, 0.0]))
+        start, end = thing.position - half, thing.position + half
+    elif row["kind"] == PLANE:
+        end = rotate(thing.orientation, np.array([0.0, 1.0, 0.0]))
+    sizes = thing.sizes.copy()
+    if row["kind"] == SPHERE:
+        sizes[1] = sizes[0]
+    for name, values in (("p", start), ("e", end), ("r", sizes)):
+        for axis, value in zip("xyz", values, strict=True):
+            row[name + axis] = value
+    for axis, value in zip("wxyz", thing.orientation, strict=True):
+        row["q" + axis] = value
+    if row["kind"] == BOX:
+        row["bound"] = np.linalg.norm(sizes)
+    else:
+        row["bound"] = 0.5 * thing.length + sizes.max()
