@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import viser
-
-from ..compute import FormatError, PosableError
 from ..reach import Behaviour, Weight
+from ..reach.behaviour_file import LARGEST
 from ..reach.key import WEIGHTS
 from .controls import Follower, assign
-from .files import upload_name
+from .document_file import DocumentFile
 from .reach_keys import ReachKeys
 from .session import Session
 
 EXAMPLES = ("normal", "tired", "energetic")
 PICK = "choose…"
-SUFFIX = ".json"
 ON_PLANE, IN_SPACE = ("linear", "smooth"), ("around",)
 """Blends of keys on the swing plane and of keys in space: keys cannot go from one to the other."""
 NEAR = 0.006
@@ -27,13 +22,15 @@ NEAR = 0.006
 LONGEST_NAME = 60
 
 
-class BehaviourFolder:
+class BehaviourFolder(DocumentFile):
     """Save the behaviour that is edited; have one of a file or an example in its place.
 
     Args:
         session: whose panel.
         keys: tells what is edited.
     """
+
+    document, one, file, largest = "behaviour", "a behaviour", "behaviour.json", LARGEST
 
     def __init__(self, session: Session, keys: Callable[[], ReachKeys]) -> None:
         self._session, self._keys = session, keys
@@ -59,16 +56,7 @@ class BehaviourFolder:
             k = gui.add_slider("k", min=0.05, max=1.0, step=0.01, initial_value=0.8, hint=hint)
             self._k = Follower(session, k, lambda k: self._weighted(self._keys().behaviour.weight.kind, float(k)))
         with gui.add_folder("Behaviour to a file", expand_by_default=False):
-            self._file = gui.add_text("Behaviour file", "behaviour.json", hint="A JSON file that people can read")
-            if session.paths:
-                save = gui.add_button("Save the behaviour", icon=viser.Icon.DEVICE_FLOPPY)
-                save.on_click(session.guarded(lambda _: self.save(self._file.value)))
-                load = gui.add_button("Load the behaviour", icon=viser.Icon.FOLDER_OPEN)
-                load.on_click(session.guarded(lambda _: self.load(self._file.value)))
-            download = gui.add_button("Download the behaviour", icon=viser.Icon.DOWNLOAD)
-            download.on_click(session.guarded(self._download))
-            upload = gui.add_upload_button("Upload a behaviour", icon=viser.Icon.UPLOAD, mime_type=SUFFIX)
-            upload.on_upload(session.guarded(lambda event: self.load_upload(event.target.value)))
+            self._add_files()
 
     def show(self) -> None:
         """Have the controls as the behaviour is."""
@@ -103,51 +91,12 @@ class BehaviourFolder:
             self._keys().start_from(name)
             self._session.tell(f"Both arms now reach as in the example {name}")
 
-    def save(self, path: str) -> None:
-        """Save to a file of this machine."""
-        target = self._path(path)
-        try:
-            self._keys().behaviour.save(target)
-        except OSError as error:
-            raise FormatError(target, error.strerror or str(error)) from error
-        self._session.tell(f"Saved {target}")
+    def _write(self, path: Path) -> None:
+        self._keys().behaviour.save(path)
 
-    def load(self, path: str) -> None:
-        """Load a file of this machine."""
-        source = self._path(path)
-        self._take(Behaviour.load(source), source.stem)
-
-    def load_upload(self, sent: Any) -> None:
-        """Take a file that a browser sent (its name and content); errors speak of its name only."""
-        shown = upload_name(sent.name)
-        if Path(shown).suffix.lower() != SUFFIX:
-            raise FormatError(shown, f"behaviours are {SUFFIX} files")
-        with tempfile.TemporaryDirectory(prefix="posable-upload-") as folder:
-            kept = Path(folder) / f"upload{SUFFIX}"
-            kept.write_bytes(sent.content)
-            try:
-                behaviour = Behaviour.load(kept)
-            except PosableError as error:
-                raise PosableError(str(error).replace(str(kept), shown)) from None
-        self._take(behaviour, Path(shown).stem)
+    def _read(self, path: Path, name: str) -> None:
+        self._take(Behaviour.load(path), Path(name).stem)
 
     def _take(self, behaviour: Behaviour, name: str) -> None:
         self._keys().take(behaviour, name)
         self._session.tell(f"The {behaviour.limb.replace('_', ' ')} now reaches as in {name}")
-
-    def _download(self, event: Any) -> None:
-        shown = upload_name(Path(str(self._file.value)).name or "behaviour.json")
-        with tempfile.TemporaryDirectory(prefix="posable-download-") as folder:
-            target = Path(folder) / f"behaviour{SUFFIX}"
-            self._keys().behaviour.save(target)
-            event.client.send_file_download(shown, target.read_bytes(), save_immediately=True)
-
-    def _path(self, path: str) -> Path:
-        if not self._session.paths:
-            raise PosableError(
-                "this studio is open to other machines, so it takes no files by path; download and upload behaviours"
-            )
-        text = str(path).strip().strip('"')
-        if not text:
-            raise PosableError("give a file name, such as behaviour.json")
-        return Path(text).expanduser().absolute()

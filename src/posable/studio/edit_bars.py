@@ -1,7 +1,8 @@
 """The timeline of the edits: a bar for each over the frames that it changes, contacts below, and where it is now.
 
-Bars are moved by their middle and stretched by their ends. The page draws them under way by itself, so that the drawing
-stays the same one while the pointer is on it; what they shall be is told when they are let go.
+A bar is moved by its middle, and each end of it by itself, with Shift both at once, as strips are in other editors. The
+page draws them under way by itself, so that the drawing stays the same one while the pointer is on it; what they shall
+be is told when they are let go.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..edit import Contact, Edit
+from ..edit import Contact, Edit, WarpEdit
 from ..skeleton import Motion
-from .edit_changes import frame_of, frames_of, name_of
+from .edit_changes import Changing, frame_of, frames_of, name_of, range_of
 from .lines import CURSOR_A_SECOND
 from .pointer import Pointed, PointerField, handlers, hidden
 from .session import Session
@@ -28,14 +29,18 @@ MOST = 12
 NARROWEST, WIDEST = 0.05, 3.0
 """Half-widths of an edit [s]."""
 MARK = "bars:"
-# A bar follows the pointer: shifted by its middle, stretched about its frame by an end.
+# A bar follows the pointer: shifted by its middle, longer or shorter by its ends, which never pass where it is asked.
 _FOLLOW = (
     "const b=s.querySelector('[data-bar=\\''+g.key.split(':')[0]+'\\']');"
-    "if(b){const c=+b.dataset.centre,k=Math.abs(p.x-c)/Math.max(Math.abs(g.x-c),1);"
-    "b.setAttribute('transform',g.key.endsWith('m')?'translate('+(p.x-g.x)+' 0)'"
-    ":'translate('+c+' 0) scale('+k+' 1) translate('+(-c)+' 0)');"
-    "if(phase==='up')b.removeAttribute('transform');}"
+    "if(b){const r=b.querySelector('rect.edit'),d=phase==='up'?0:p.x-g.x,v=b.dataset,k=g.key.slice(-1);"
+    "if(k==='m')b.setAttribute('transform','translate('+d+' 0)');"
+    "else{const both=v.both==='1'||e.shiftKey,o=k==='a'?-d:d;"
+    f"const x=both||k==='a'?Math.max(0,Math.min(v.x-o,v.low)):+v.x;"
+    f"const z=both||k==='b'?Math.min({WIDTH},Math.max(+v.end+o,v.high)):+v.end;"
+    "r.setAttribute('x',x);r.setAttribute('width',Math.max(z-x,2));}}"
 )
+_END = "<title>Drag this end; with Shift both ends</title>"
+_BOTH = "<title>Drag both ends</title>"
 
 
 class EditBars:
@@ -43,13 +48,11 @@ class EditBars:
 
     Args:
         session: whose panel.
-        change: called with an edit's index, its new frame and half-width [s], when its bar was moved or stretched.
+        change: called with what an edit shall be whose bar was moved or stretched.
         choose: called with the index of an edit that was clicked.
     """
 
-    def __init__(
-        self, session: Session, change: Callable[[int, int, float], None], choose: Callable[[int], None]
-    ) -> None:
+    def __init__(self, session: Session, change: Changing, choose: Callable[[int], None]) -> None:
         self._session, self._change, self._choose = session, change, choose
         self._edits: tuple[Edit, ...] = ()
         self._motion: Motion | None = None
@@ -68,7 +71,7 @@ class EditBars:
     ) -> None:
         """Draw edits and contacts of a motion, the frames of marks, and the cursor at a time [s]."""
         self._edits, self._motion = tuple(edits), motion
-        bars, high = _bars(edits, chosen, contacts, marks, len(motion))
+        bars, high = _bars(edits, chosen, contacts, marks, motion)
         before, at = self._shown
         playing = self._session.clock.playing
         if bars == before and (time == at or (playing and abs(time - at) < 1.0 / CURSOR_A_SECOND)):
@@ -100,34 +103,54 @@ class EditBars:
             if abs(way) < 2.0:
                 self._choose(index)
                 return
-            frame, spread = moved_bar(self._edits[index], grip, way * max(len(motion) - 1, 1) / WIDTH, motion)
+            way *= max(len(motion) - 1, 1) / WIDTH
+            frame, spread, frames = moved_bar(self._edits[index], grip, way, motion, pointed.shift)
             self._choose(index)
-            self._change(index, frame, spread)
+            self._change(index, frame, spread, None, frames)
 
 
-def moved_bar(edit: Edit, grip: str, way: float, motion: Motion) -> tuple[int, float]:
-    """The frame and the half-width [s] of an edit whose bar was dragged.
+def moved_bar(
+    edit: Edit, grip: str, way: float, motion: Motion, both: bool = False
+) -> tuple[int, float, tuple[int, int] | None]:
+    """The frame, the half-width [s] and the range (None: the half-width counts) of an edit whose bar was dragged.
 
     Args:
         edit: as it is.
         grip: where it was taken: "m" in the middle, "a" at its beginning, "b" at its end.
         way: how far it was dragged [frames].
         motion: of which it is an edit.
+        both: whether the other end goes the opposite way; a warp's always does.
     """
-    frame, spread = frame_of(edit), float(edit.settings["spread"])
+    frame, spread, frames = frame_of(edit), float(edit.settings["spread"]), edit.settings.get("frames")
+    end = len(motion) - 1
     if grip == "m":
-        return int(np.clip(round(frame + way), 0, len(motion) - 1)), spread
+        if frames is None:
+            return int(np.clip(round(frame + way), 0, end)), spread, None
+        step = int(np.clip(round(way), -int(frames[0]), end - int(frames[1])))  # all of it stays in the motion
+        return frame + step, spread, (int(frames[0]) + step, int(frames[1]) + step)
     wider = -way if grip == "a" else way
-    return frame, float(np.clip(spread + wider / motion.fps, NARROWEST, WIDEST))
+    if isinstance(edit, WarpEdit) or (both and frames is None):
+        return frame, float(np.clip(spread + wider / motion.fps, NARROWEST, WIDEST)), None
+    first, last = range_of(edit, motion)
+    if both or grip == "a":
+        first = int(np.clip(round(first - wider), 0, frame))
+    if both or grip == "b":
+        last = int(np.clip(round(last + wider), frame, end))
+    return frame, spread, (first, last)
 
 
 def _bars(
-    edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], marks: Sequence[int], frames: int
+    edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], marks: Sequence[int], motion: Motion
 ) -> tuple[str, float]:
     """The bars as SVG, and how high they are together."""
-    scale, parts, y = WIDTH / max(frames - 1, 1), [], 0.0
-    for k in list(range(len(edits)))[-MOST:]:
-        parts.append(_bar(k, edits[k], y, scale, k == chosen))
+    scale, parts, y = WIDTH / max(len(motion) - 1, 1), [], 0.0
+    first = max(len(edits) - MOST, 0)
+    first = first if chosen is None else min(first, chosen)
+    for k in range(len(edits))[first : first + MOST]:
+        parts.append(_bar(k, edits[k], y, scale, k == chosen, motion))
+        y += ROW
+    if len(edits) > MOST:
+        parts.append(f'<text class="more" x="7" y="{y + ROW - 4.5}" fill="{INK}">{_more(first, len(edits))}</text>')
         y += ROW
     if marks:
         parts.append(f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>')
@@ -151,26 +174,35 @@ def _bars(
     return "".join(parts), max(y, 4.0)
 
 
-def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool) -> str:
-    """The bar of one edit: over the frames that it changes, with a notch where something was asked, and its name."""
-    parts = [f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>']
-    if len(edit.rows):
-        x, wide = scale * edit.rows[0], max(scale * (edit.rows[-1] - edit.rows[0]), 2.0)
-        edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else ""
-        asked = [scale * frame for frame in frames_of(edit)]
-        shape = f'y="{y}" height="{ROW - 2}"'
-        notches = "".join(
-            f'<rect x="{at - 0.7:.1f}" {shape} width="1.4" fill="#ffffff" fill-opacity="0.8"/>' for at in asked
-        )
-        parts.append(
-            f'<g data-bar="{k}" data-centre="{(min(asked) + max(asked)) / 2:.1f}">'
-            f'<rect class="edit" data-key="{k}:m" x="{x:.1f}" {shape} width="{wide:.1f}" rx="2" '
-            f'fill="{BARS[k % len(BARS)]}"{edge} style="cursor: grab"/>'
-            f'<g pointer-events="none">{notches}</g>'
-            f'<rect data-key="{k}:a" x="{x - 2:.1f}" {shape} width="6" fill-opacity="0" style="cursor: ew-resize"/>'
-            f'<rect data-key="{k}:b" x="{x + wide - 4:.1f}" {shape} width="6" fill-opacity="0" '
-            f'style="cursor: ew-resize"/></g>'
-        )
+def _more(first: int, count: int) -> str:
+    return f"edits {first + 1} to {first + MOST} of {count}; choose another one below"
+
+
+def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool, motion: Motion) -> str:
+    """The bar of one edit: over the frames that it changes, with a notch where something was asked, and its name.
+
+    One that changes nothing, since nothing was asked or it could not be done, is an outline.
+    """
+    begin, end = (scale * frame for frame in range_of(edit, motion))
+    asked = [scale * frame for frame in frames_of(edit)]
+    x, wide, shape = begin, max(end - begin, 2.0), f'y="{y}" height="{ROW - 2}"'
+    edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else "" if len(edit.rows) else f' stroke="{INK}"'
+    fill = f'fill="{BARS[k % len(BARS)]}"' + ("" if len(edit.rows) else ' fill-opacity="0.25" stroke-dasharray="2 2"')
+    notches = "".join(
+        f'<rect x="{at - 0.7:.1f}" {shape} width="1.4" fill="#ffffff" fill-opacity="0.8"/>' for at in asked
+    )
+    both = isinstance(edit, WarpEdit)
+    ends = "".join(
+        f'<rect data-key="{k}:{grip}" x="{at:.1f}" {shape} width="6" fill-opacity="0" style="cursor: ew-resize">'
+        f"{_BOTH if both else _END}</rect>"
+        for grip, at in (("a", x - 2), ("b", x + wide - 4))
+    )
     name = plain(f"{k + 1} {name_of(edit)}", 60)
-    parts.append(f'<text x="7" y="{y + ROW - 4.5}" fill="{INK}" pointer-events="none">{name}</text>')
-    return "".join(parts)
+    return (
+        f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>'
+        f'<g data-bar="{k}" data-both="{int(both)}" data-x="{x:.1f}" data-end="{x + wide:.1f}" '
+        f'data-low="{min(asked):.1f}" data-high="{max(asked):.1f}">'
+        f'<rect class="edit" data-key="{k}:m" x="{x:.1f}" {shape} width="{wide:.1f}" rx="2" '
+        f'{fill}{edge} style="cursor: grab"/><g pointer-events="none">{notches}</g>{ends}</g>'
+        f'<text x="7" y="{y + ROW - 4.5}" fill="{INK}" pointer-events="none">{name}</text>'
+    )

@@ -6,13 +6,21 @@ turns it as much.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .. import math as pm
 from ..edit import Edit, MotionEditor, StretchEdit, WarpEdit
 from ..edit.parts import joint_of
+from ..skeleton import Motion
+
+Changing: TypeAlias = Callable[[int, int, float, str | None, tuple[int, int] | None], None]
+"""Called with what an edit shall be: its index, frame, half-width [s], ease, and first and last frame.
+
+No ease leaves it as it is; no first and last frame has the half-width count.
+"""
 
 
 def words(part: object) -> str:
@@ -30,6 +38,17 @@ def frames_of(edit: Edit) -> tuple[int, ...]:
     if isinstance(edit, WarpEdit):
         return tuple(int(frame) for frame, _, _ in edit.settings["constraints"])
     return (int(edit.settings["frame"]),)
+
+
+def range_of(edit: Edit, motion: Motion) -> tuple[int, int]:
+    """First and last frame of an edit: those that it changes, or would where it changes nothing."""
+    if len(edit.rows):
+        return int(edit.rows[0]), int(edit.rows[-1])
+    if edit.settings.get("frames") is not None:
+        first, last = edit.settings["frames"]
+        return int(first), int(last)
+    at, around = frames_of(edit), max(int(np.ceil(edit.settings["spread"] * motion.fps)) - 1, 0)
+    return max(min(at) - around, 0), min(max(at) + around, len(motion) - 1)
 
 
 def name_of(edit: Edit) -> str:
@@ -58,25 +77,27 @@ def moved(editor: MotionEditor, edit: Edit, frame: int) -> dict[str, Any]:
         return {"constraints": tuple(places)}
     frame = min(at_all) + way
     settings: dict[str, Any] = {"frame": frame}
-    if edit.settings.get("orientation") is not None:
-        joint = joint_of(editor.body, edit.settings["part"])
-        old, new = (skeleton.forward(before[f]).orientations[joint] for f in (frame_of(edit), frame))
-        turn = pm.multiply(np.asarray(edit.settings["orientation"], dtype=np.float64), pm.conjugate(old))
-        settings["orientation"] = pm.multiply(turn, new)
+    if isinstance(edit, StretchEdit):
+        return settings
+    joint = joint_of(editor.body, edit.settings["part"])
+    old, new = (skeleton.forward(before[f]) for f in (frame_of(edit), frame))
+    if edit.settings["target"] is not None:
+        target = np.asarray(edit.settings["target"], dtype=np.float64)
+        settings["target"] = target - old.positions[joint] + new.positions[joint]
+    if edit.settings["orientation"] is not None:
+        orientation = np.asarray(edit.settings["orientation"], dtype=np.float64)
+        turn = pm.multiply(orientation, pm.conjugate(old.orientations[joint]))
+        settings["orientation"] = pm.multiply(turn, new.orientations[joint])
     return settings
 
 
-def told(index: int, edit: Edit) -> str:
-    """How it went: its status, how far the worst place stayed off, contacts."""
-    off = 1000 * float(np.max(edit.residual, initial=0.0))
-    text = f"Edit {index + 1}: **{'REACHED' if edit.ok else _worst(edit)}**, {off:.1f} mm off, "
-    turn = float(getattr(edit, "turn_residual", 0.0))
-    if edit.settings.get("orientation") is not None:
-        text += f"{np.degrees(turn):.1f}° off, "
-    return f"{text}{len(edit.rows)} frames, contacts moved {1000 * edit.slid:.1f} mm"
-
-
-def _worst(edit: Edit) -> str:
-    from ..compute import Status
-
-    return Status(int(np.max(np.asarray(edit.status)))).name
+def change(
+    editor: MotionEditor, edit: Edit, frame: int, spread: float, ease: str | None, frames: tuple[int, int] | None
+) -> None:
+    """Have an edit as `Changing` says; the edits after it are worked out anew. On an error it stays as it was."""
+    settings: dict[str, Any] = {**moved(editor, edit, frame), "spread": spread}
+    if "frames" in edit.settings:
+        settings["frames"] = frames
+    if ease is not None:
+        settings["ease"] = ease
+    edit.change(**settings)

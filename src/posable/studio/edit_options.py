@@ -21,6 +21,7 @@ OF_CLIP, OF_BODY, OF_BOTH, LEARNED, FREE = (
     "what people do",
     "none",
 )
+CURVES = "The curve by which the change comes and goes: cosine, smooth (no jolt anywhere) or linear"
 LIMITS = (OF_CLIP, OF_BODY, OF_BOTH, LEARNED, FREE)
 
 
@@ -30,7 +31,7 @@ class EditOptions:
     def __init__(self, session: Session) -> None:
         gui = session.gui
         again = session.guarded(lambda _: session.changed("pose"))
-        hint = "The handle has rings that turn the part; its arrows then pull it without turning it"
+        hint = "Rings on the handle turn the part; its arrows then pull it without turning it"
         self.turn = gui.add_checkbox("Turn it too", False, hint=hint)
         self.turn.on_update(again)
         hint = "Seconds before and after the frame over which a new edit fades"
@@ -38,17 +39,14 @@ class EditOptions:
             "Fades over [s]", min=NARROWEST, max=WIDEST, step=0.05, initial_value=0.5, hint=hint
         )
         with gui.add_folder("How it is pulled", expand_by_default=False):
-            hint = "How the change comes and goes: cosine, smooth (without a jolt anywhere), linear"
-            self.ease = gui.add_dropdown("Fades as", EASES, hint=hint)
-            hint = "frozen: as the body moves at this frame; phase: a part pulled along its way replays the motion"
+            self.ease = gui.add_dropdown("Fades as", EASES, hint=CURVES)
+            hint = "frozen: the body moves as at this frame; phase: a part pulled along its path replays the motion"
             self.mode = gui.add_dropdown("Mode", tuple(MODES), hint=hint)
-            hint = "How far joints may go: what they do in this motion and 0.2 rad more, the body's limits, both, "
-            hint += (
-                "ranges of arms and legs learned from many people, or anywhere. Holds for what is pulled from now on"
-            )
+            hint = "How far joints may go: as far as in this motion and 11° more, as far as the body's limits, both, "
+            hint += "as far as arms and legs of many people went, or anywhere. Counts for edits made from now on"
             self.limits = gui.add_dropdown("Joint limits", LIMITS, hint=hint)
             self.limits.on_update(again)
-            hint = "Feet on the ground, hands on the body: they stay there"
+            hint = "Feet on the ground and hands on the body stay where they are"
             self.contacts = gui.add_checkbox("Keep contacts", True, hint=hint)
         self._limited: weakref.WeakKeyDictionary[MotionEditor, str] = weakref.WeakKeyDictionary()
 

@@ -28,7 +28,7 @@ class EditParts:
     def __init__(self, session: Session, chosen: Callable[[], None]) -> None:
         self._session, self._chosen = session, chosen
         self._parts: dict[str, str] = {}  # what the list calls a part, and the part
-        hint = "Drag its handle in the scene; a click on the body chooses a part, too"
+        hint = "The part to pull by its handle in the scene; a click on the body chooses one, too"
         self.list = session.gui.add_dropdown("Pull", (NONE,), hint=hint)
         self.list.on_update(session.guarded(lambda _: chosen()))
 

@@ -31,9 +31,13 @@ class EditPins:
         gui = session.gui
         with gui.add_folder("Pins", expand_by_default=False):
             self.told = gui.add_markdown("")
-            hint = "Each click on the body pins the part there, or lets it go"
+            hint = "A click on the body pins the part there, or lets it go"
             self.by_click = gui.add_checkbox("Clicks pin", False, hint=hint)
-            one = gui.add_button("Pin this part", icon=viser.Icon.PIN, hint="The part above, or let it go")
+            one = gui.add_button(
+                "Pin this part",
+                icon=viser.Icon.PIN,
+                hint="Has the part that is chosen under Pull stay where it is, or lets it go",
+            )
             one.on_click(session.guarded(lambda _: self._toggle_chosen()))
             free = gui.add_button("Let all go", icon=viser.Icon.PINNED_OFF)
             free.on_click(session.guarded(lambda _: self.clear()))

@@ -63,13 +63,3 @@ class Pull:
             pins=pins,
             **settings,
         )
-
-    def told(self) -> str:
-        """How it went."""
-        answer = self.answer
-        if answer is None:
-            return ""
-        told = f"**{answer.status.name}** ({answer.cause}), {1000 * float(answer.residual):.1f} mm from the handle"
-        if self.turn is not None:
-            told += f", turned within {np.degrees(float(answer.turn_residual)):.1f}°"
-        return told

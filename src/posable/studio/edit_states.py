@@ -26,11 +26,14 @@ class EditStates:
     Args:
         session: whose active track is edited.
         options: which limits editors keep to.
+        ready: called when an editor was made.
         failed: called with a sentence where a motion cannot be edited.
     """
 
-    def __init__(self, session: Session, options: EditOptions, failed: Callable[[str], None]) -> None:
-        self._session, self._options, self._failed = session, options, failed
+    def __init__(
+        self, session: Session, options: EditOptions, ready: Callable[[], None], failed: Callable[[str], None]
+    ) -> None:
+        self._session, self._options, self._ready, self._failed = session, options, ready, failed
         self._states: weakref.WeakKeyDictionary[Track, tuple[MotionEditor, Kept]] = weakref.WeakKeyDictionary()
         self._asked: tuple[Track, str] | None = None
         self._rehearsed = {FREE}  # limits under which edits are at once, however new the machine is
@@ -48,7 +51,9 @@ class EditStates:
         """The editor, with the limits that are chosen now; raises while there is none."""
         editor = self.editor
         if editor is None:
-            raise PosableError("there are no edits yet; choose a part and drag its handle")
+            raise PosableError(
+                "this motion cannot be edited yet; choose a part under Pull and wait until its handle is there"
+            )
         self._options.limit(editor)
         return editor
 
@@ -86,4 +91,5 @@ class EditStates:
             self._rehearsed |= {wanted.limits}
             if wanted.editor is None:
                 self._states[wanted.track] = (answer, answer.kept)
+            self._ready()
             self._session.changed("pose")

@@ -36,9 +36,9 @@ class EditStretch:
         gui = session.gui
         with gui.add_folder("Stretch a bone", expand_by_default=False):
             self._told = gui.add_markdown("")
-            hint = "So many times as long at this frame, fading before and after"
+            hint = "How many times as long the bone is at this frame; the change fades before and after"
             self.factor = gui.add_slider("Times as long", min=0.5, max=2.0, step=0.05, initial_value=1.2, hint=hint)
-            hint = "An edit that can be moved, stretched in time and removed like the others"
+            hint = "Makes an edit that can be moved, made longer and removed like the others"
             button = gui.add_button("Stretch this bone", icon=viser.Icon.ARROWS_DIAGONAL, hint=hint)
             button.on_click(session.guarded(lambda _: self.stretch()))
 
@@ -58,5 +58,5 @@ class EditStretch:
     def draw(self) -> None:
         """Tell which bone it is."""
         here = self._here()
-        told = "Choose a part above." if here is None else f"The bone that ends in the {plain(words(here[0]), 60)}."
+        told = "Choose a part above." if here is None else f"The bone that ends at the {plain(words(here[0]), 60)}."
         show(self._told, "content", told)

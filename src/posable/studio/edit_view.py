@@ -31,17 +31,17 @@ class EditView:
         self.ghosts = EditGhosts(session)
         gui = session.gui
         again = session.guarded(lambda _: session.changed("pose"))
-        hint = "Which of the two motions is seen, or both beside each other; the key C goes from one to the other"
+        hint = "See the edited motion, the original, or both side by side; the key C switches between them"
         self.shown = gui.add_dropdown("Compare", COMPARED, hint=hint)
         with gui.add_folder("What is seen", expand_by_default=False):
-            self.onion = gui.add_checkbox("Onion skin", False, hint="The original over it, seen through")
-            hint = "Ghosts of the original before and after this moment, so many each"
-            self.around = gui.add_slider("Around it", min=0, max=3, step=1, initial_value=0, hint=hint)
+            self.onion = gui.add_checkbox("Onion skin", False, hint="The original over the edited motion, seen through")
+            hint = "How many ghosts of the original are seen before this moment, and as many after it"
+            self.around = gui.add_slider("Ghosts around", min=0, max=3, step=1, initial_value=0, hint=hint)
             self.apart = gui.add_slider(
-                "Frames apart", min=1, max=30, step=1, initial_value=8, hint="From one of these ghosts to the next"
+                "Frames apart", min=1, max=30, step=1, initial_value=8, hint="From one ghost to the next"
             )
             self.weights = gui.add_checkbox(
-                "Weights", False, hint="The body in the colours of how readily this person moves each joint now"
+                "Weights", False, hint="Colours show how readily this person moves each joint at this frame"
             )
             self._legend = gui.add_html(legend())
             self.contacts = gui.add_checkbox("Contacts", True, hint="Green rings around what touches at this frame")

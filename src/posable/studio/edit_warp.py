@@ -57,14 +57,14 @@ class EditWarp:
         self._seen: tuple[Track, int, Pose] | None = None  # a frame with its marks met
         gui = session.gui
         with gui.add_folder("Warp through several places", expand_by_default=False):
-            hint = "A part that is let go leaves a mark at this frame, and no edit"
+            hint = "A part that you pull and let go leaves a mark at this frame instead of making an edit"
             self.marking = gui.add_checkbox("Leave marks", False, hint=hint)
             self.marking.on_update(session.guarded(lambda _: session.changed("pose")))
-            hint = "The part must be at this frame where it is: a mark without a pull"
+            hint = "A mark without a pull: at this frame the part stays where it is"
             here_too = gui.add_button("Mark where it is", icon=viser.Icon.MAP_PIN, hint=hint)
             here_too.on_click(session.guarded(lambda _: self.mark_here()))
             self._told = gui.add_markdown("")
-            hint = "One edit that has every part at its marks, joined smoothly in time"
+            hint = "Makes one edit that takes every part through its marks, smoothly"
             self._warp = gui.add_button("Warp through the marks", icon=viser.Icon.WAVE_SINE, hint=hint, disabled=True)
             self._warp.on_click(session.guarded(lambda _: self.warp()))
             self._forget = gui.add_button("Forget the marks", icon=viser.Icon.MAP_PIN_OFF, disabled=True)

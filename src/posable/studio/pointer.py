@@ -29,6 +29,8 @@ class Pointed:
     """`data-key` of what it was pressed on."""
     start: tuple[float, float]
     now: tuple[float, float]
+    shift: bool = False
+    """Whether the Shift key is held."""
 
 
 def handlers(mark: str, moved: str = "") -> str:
@@ -37,8 +39,8 @@ def handlers(mark: str, moved: str = "") -> str:
     Args:
         mark: of the drawing: letters and a colon.
         moved: JavaScript that is run at each message, for a drawing that follows the pointer by itself: `s` is the
-            drawing, `p` has the pointer's `x` and `y`, `g` has `key`, `x` and `y` where it was pressed, `phase` is
-            "down", "move" or "up". No quotes but '.
+            drawing, `e` the event, `p` has the pointer's `x` and `y`, `g` has `key`, `x` and `y` where it was pressed,
+            `phase` is "down", "move" or "up". No quotes but '.
     """
     send = (
         "(function(e,s,phase){const p=new DOMPoint(e.clientX,e.clientY).matrixTransform(s.getScreenCTM().inverse());"
@@ -47,7 +49,8 @@ def handlers(mark: str, moved: str = "") -> str:
         "{id:Math.floor(Math.random()*1e9),key:e.target.dataset.key||'-',x:p.x,y:p.y};"
         f"const g=window.posablePointer;if(!g)return;{moved}"
         f"const i=document.querySelector('input[value^=\\'{mark}\\']');if(!i)return;"
-        "const words=[g.id,Math.round(performance.now()*10),phase,g.key,n(g.x),n(g.y),n(p.x),n(p.y)];"
+        "const words=[g.id,Math.round(performance.now()*10),phase,g.key,n(g.x),n(g.y),n(p.x),n(p.y),"
+        "e.shiftKey?'shift':'-'];"
         "Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set.call"
         f"(i,'{mark}'+words.join(' '));i.dispatchEvent(new Event('input',{{bubbles:true}}));"
         "if(phase==='up')window.posablePointer=null;})"
@@ -67,13 +70,12 @@ def hidden(mark: str) -> str:
 def read_pointed(mark: str, text: str) -> Pointed | None:
     """What a drawing wrote; None for anything else."""
     words = text.removeprefix(mark).split()
-    if not text.startswith(mark) or len(words) != 8:
+    if not text.startswith(mark) or len(words) != 9:
         return None
     try:
-        x0, y0, x, y = (float(word) for word in words[4:])
-        found = Pointed(
-            int(words[0]), int(words[1]), words[2] == "up", None if words[3] == "-" else words[3], (x0, y0), (x, y)
-        )
+        id, stamp, (x0, y0, x, y) = int(words[0]), int(words[1]), (float(word) for word in words[4:8])
+        key = None if words[3] == "-" else words[3]
+        found = Pointed(id, stamp, words[2] == "up", key, (x0, y0), (x, y), words[8] == "shift")
     except ValueError:
         return None
     return found if all(map(math.isfinite, (x0, y0, x, y))) else None

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
 import viser
 
 from .. import math as pm
-from ..compute import FormatError, PosableError
+from ..compute import PosableError
 from ..compute.documents import read_document, write_document
 from ..compute.types import Floats
 from ..express import Chain
 from .controls import assign
-from .files import upload_name
+from .document_file import DocumentFile
 from .session import Session
 
 FORMAT = "posable-postures/1"
-SUFFIX = ".json"
 LARGEST = 4_000_000
 """Bytes of a file at most."""
 MOST = 500
@@ -70,7 +68,7 @@ def example_posture(chain: Chain, name: str) -> Floats:
     return np.clip(values, chain.lower, chain.upper)
 
 
-class PostureFolder:
+class PostureFolder(DocumentFile):
     """Keep, recall, forget, save and load postures.
 
     Args:
@@ -79,6 +77,8 @@ class PostureFolder:
         posture: tells the posture (N,) that is shown.
         take: called with one (N,) that is recalled, and its name.
     """
+
+    document, one, file, largest = "library", "a library", "postures.json", LARGEST
 
     def __init__(
         self,
@@ -102,16 +102,7 @@ class PostureFolder:
             keep.on_click(session.guarded(lambda _: self.keep(str(self._name.value))))
             forget = gui.add_button("Forget the posture", icon=viser.Icon.TRASH, hint="The one of that name")
             forget.on_click(session.guarded(lambda _: self.forget(str(self._name.value))))
-            self._file = gui.add_text("Library file", "postures.json", hint="A JSON file that people can read")
-            if session.paths:
-                save = gui.add_button("Save the library", icon=viser.Icon.DEVICE_FLOPPY)
-                save.on_click(session.guarded(lambda _: self.save(str(self._file.value))))
-                load = gui.add_button("Load the library", icon=viser.Icon.FOLDER_OPEN)
-                load.on_click(session.guarded(lambda _: self.load(str(self._file.value))))
-            download = gui.add_button("Download the library", icon=viser.Icon.DOWNLOAD)
-            download.on_click(session.guarded(self._download))
-            upload = gui.add_upload_button("Upload a library", icon=viser.Icon.UPLOAD, mime_type=SUFFIX)
-            upload.on_upload(session.guarded(lambda event: self.load_upload(event.target.value)))
+            self._add_files()
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -166,57 +157,14 @@ class PostureFolder:
         self.kept = left
         self.show()
 
-    def save(self, path: str) -> None:
-        """Save the library to a file of this machine."""
-        target = self._path(path)
-        self._write(target)
-        self._session.tell(f"Saved {target}")
+    def _write(self, path: Path) -> None:
+        document = {"format": FORMAT, "postures": [msgspec.to_builtins(one) for one in self.kept]}
+        write_document(path, document, PostureFile)
 
-    def load(self, path: str) -> None:
-        """Take the library of a file of this machine in place of this one."""
-        self._read(self._path(path))
-
-    def load_upload(self, sent: Any) -> None:
-        """Take a file that a browser sent (its name and content); errors speak of its name only."""
-        shown = upload_name(sent.name)
-        if Path(shown).suffix.lower() != SUFFIX:
-            raise FormatError(shown, f"libraries of postures are {SUFFIX} files")
-        with tempfile.TemporaryDirectory(prefix="posable-upload-") as folder:
-            kept = Path(folder) / f"upload{SUFFIX}"
-            kept.write_bytes(sent.content)
-            try:
-                self._read(kept)
-            except PosableError as error:
-                raise PosableError(str(error).replace(str(kept), shown)) from None
-
-    def _read(self, source: Path) -> None:
-        self.kept = list(read_document(source, PostureFile, FORMAT, LARGEST).postures)
+    def _read(self, path: Path, name: str) -> None:
+        self.kept = list(read_document(path, PostureFile, FORMAT, LARGEST).postures)
         self.show()
         self._session.tell(f"The library has {len(self.kept)} postures, {len(self.offered)} offered for this chain")
-
-    def _write(self, target: Path) -> None:
-        document = {"format": FORMAT, "postures": [msgspec.to_builtins(one) for one in self.kept]}
-        try:
-            write_document(target, document, PostureFile)
-        except OSError as error:
-            raise FormatError(target, error.strerror or str(error)) from error
-
-    def _download(self, event: Any) -> None:
-        shown = upload_name(Path(str(self._file.value)).name or "postures.json")
-        with tempfile.TemporaryDirectory(prefix="posable-download-") as folder:
-            target = Path(folder) / f"postures{SUFFIX}"
-            self._write(target)
-            event.client.send_file_download(shown, target.read_bytes(), save_immediately=True)
-
-    def _path(self, path: str) -> Path:
-        if not self._session.paths:
-            raise PosableError(
-                "this studio is open to other machines, so it takes no files by path; download and upload libraries"
-            )
-        text = str(path).strip().strip('"')
-        if not text:
-            raise PosableError("give a file name, such as postures.json")
-        return Path(text).expanduser().absolute()
 
 
 def _fits(posture: Posture, name: str, chain: Chain) -> bool:

@@ -50,7 +50,7 @@ def test_a_turned_part_has_the_turn_of_its_handle_and_stays_where_it_is(tab: Edi
     (was, turned), (now, after) = (place(session, motion, 30) for motion in (before, session.motion))
     assert edit.ok and edit.turn_residual < 5e-3
     assert pm.angle(after, pm.multiply(TURN, turned)) < 5e-3 and np.linalg.norm(now - was) < 1e-3
-    assert session.history.undoable == "Pull and turn the left hand" and "°" in tab._told_now.content
+    assert session.history.undoable == "Pull and turn the left hand" and "°" in tab.telling.text.content
     tab.update(session.time)
     assert pm.angle(np.array(session.gizmos["edit"].wxyz), np.array([1.0, 0, 0, 0])) < 1e-9, "rings begin anew"
     session.undo()

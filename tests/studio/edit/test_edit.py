@@ -76,7 +76,7 @@ def test_the_body_follows_while_the_handle_is_on_its_way(tab: EditTab, session: 
     assert held is not None and session.motion is before and session.history.undoable is None
     answer = tab.editor.drag(frame=30, part="left_hand", displacement=WAY)
     assert np.allclose(held.rotations, answer.pose.rotations, atol=1e-9)
-    assert answer.status.name in tab._told_now.content
+    assert answer.status.name in tab.telling.text.content
     tab.drop()
     tab.update(session.time)
     assert session.active.held is None
@@ -116,21 +116,31 @@ def test_edits_are_moved_stretched_and_removed_one_by_one(tab: EditTab, session:
 
 
 @pytest.mark.parametrize(
-    ("key", "way", "wanted"), [("0:m", 100.0, (50, 0.5)), ("0:b", -50.0, None), ("0:m", 1.0, (30, 0.5))]
+    ("key", "way", "shift", "wanted"),
+    [
+        ("0:m", 100.0, False, (50, 0.5, None)),
+        ("0:m", 1.0, False, (30, 0.5, None)),
+        ("0:b", -50.0, False, (30, 0.5, (1, 49))),
+        ("0:a", 50.0, False, (30, 0.5, (11, 59))),
+        ("0:b", -280.0, False, (30, 0.5, (1, 30))),
+        ("0:a", 50.0, True, (30, 0.5 - 50.0 * 59 / 300 / 60, None)),
+        ("0:b", -50.0, True, (30, 0.5 - 50.0 * 59 / 300 / 60, None)),
+    ],
 )
-def test_a_bar_is_moved_by_its_middle_and_stretched_by_its_ends(tab: EditTab, session: Session, key, way, wanted):
+def test_a_bar_is_moved_by_its_middle_and_made_longer_by_an_end_or_with_shift_by_both(
+    tab: EditTab, session: Session, key, way, shift, wanted
+):
     pull(tab, session)
     start = (150.0, 5.0)
-    tab.bars._pointed(Pointed(1, 1, False, key, start, (start[0] + way / 2, 5.0)))
+    tab.bars._pointed(Pointed(1, 1, False, key, start, (start[0] + way / 2, 5.0), shift))
     assert session.history.undoable == "Pull the left hand", "nothing is changed before it is let go"
-    tab.bars._pointed(Pointed(1, 2, True, key, start, (start[0] + way, 5.0)))
+    tab.bars._pointed(Pointed(1, 2, True, key, start, (start[0] + way, 5.0), shift))
     settings = tab.editor.edits[0].settings
-    narrower = (30, 0.5 - 50.0 * 59 / 300 / session.motion.fps)
-    assert np.allclose((settings["frame"], settings["spread"]), wanted or narrower)
+    assert np.allclose((settings["frame"], settings["spread"]), wanted[:2]) and settings["frames"] == wanted[2]
     assert tab.list.index == 0
     tab.bars._pointed(Pointed(2, 1, True, "7:m", start, (0.0, 0.0)))
     tab.bars._pointed(Pointed(3, 1, True, None, start, (0.0, 0.0)))
-    assert np.allclose((settings["frame"], settings["spread"]), wanted or narrower)
+    assert tab.editor.edits[0].settings == settings
 
 
 def test_pinned_parts_stay_and_are_toggled_by_clicks_on_the_body(tab: EditTab, session: Session):
@@ -192,7 +202,7 @@ def test_without_a_person_there_is_nothing_to_pull(tab: EditTab, session: Sessio
     chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
     session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
     tab.update(session.time)
-    assert tab.part is None and "person" in tab._told_now.content and not session.gizmos["edit"].visible
+    assert tab.part is None and "person" in tab.telling.text.content and not session.gizmos["edit"].visible
     session.undo()
 
 

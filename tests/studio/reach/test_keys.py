@@ -33,7 +33,9 @@ def test_what_is_no_stroke_is_not_taken_for_one(text: str):
     assert stroke is None or np.isfinite(stroke.now).all()
 
 
-@pytest.mark.parametrize("words", ["1 2 down - nan 0 0 0", "1 2 down x 0 0 0 0", "1 2 down - 0 0 0 inf", "1 2 up", ""])
+@pytest.mark.parametrize(
+    "words", ["1 2 down - nan 0 0 0 -", "1 2 down x 0 0 0 0 -", "1 2 down - 0 0 0 inf -", "1 2 up", ""]
+)
 def test_a_broken_stroke_is_left_alone(words: str):
     assert read_stroke(MARK + words) is None
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compute.types import ArrayLike
-from ...edit import MotionEditor
+from ...edit import EFFECTORS, MotionEditor
 from ...edit.parts import joint_of, part_of
-from ..controls import show
 from ..edit_bars import EditBars
-from ..edit_changes import moved, told, words
+from ..edit_changes import change, words
+from ..edit_file import EditFile
 from ..edit_handle import EditHandle
 from ..edit_list import EditList
 from ..edit_marks import EditMarks
@@ -26,17 +26,16 @@ from ..edit_pins import EditPins
 from ..edit_pull import Pull
 from ..edit_states import EditStates
 from ..edit_stretch import EditStretch
+from ..edit_telling import EditTelling
 from ..edit_view import EditView
 from ..edit_warp import EditWarp, Mark
 from ..motion_file import MotionFile
 from ..session import Session
-from ..theme import plain
 from ..tracks import Track
 
 if TYPE_CHECKING:
     from ...body import Humanoid
 
-FITTING = "Learning how this person moves ({share:.0f} %); on a new machine kernels are compiled first, once."
 HANDLE, TURNING_HANDLE = 0.12, 0.16
 """Sizes of the handle, without and with rings, as shares of the body's height."""
 
@@ -56,18 +55,17 @@ class EditTab:
     def build(self, session: Session) -> None:
         """What is pulled and how, the edits over time, what is seen, warps, stretches, pins, files."""
         self._session = session
-        gui = session.gui
         self.parts = EditParts(session, self._part_chosen)
-        self._told_now = gui.add_markdown("")
-        self._progress = gui.add_progress_bar(0.0, visible=False, animated=True)
+        self.telling = EditTelling(session)
         self.options = EditOptions(session)
-        self.states = EditStates(session, self.options, self._failed)
+        self.states = EditStates(session, self.options, lambda: self.listed.ready(), self._failed)
         self.bars = EditBars(session, self.change, lambda index: self.list.choose(index))
         self.list = EditList(session, self.change, self.remove, lambda: session.changed("pose"))
         self.view = EditView(session)
         self.warp = EditWarp(session, self.states, self.options, lambda: self._here)
         self.stretch = EditStretch(session, self.states, self.options, lambda: self._here)
         self.pins = EditPins(session, lambda: self.part)
+        self.listed = EditFile(session, self.states, self._wake, self._keep)
         self.files = MotionFile(session, "edited", lambda: session.motion)
         self.marks = EditMarks(session)
         self.handle = EditHandle(session, self.drag, self.drop)
@@ -86,7 +84,6 @@ class EditTab:
             if editor is None:
                 self._wait(track, body)
                 return
-            show(self._progress, "visible", False)
             self._draw(track, body, editor, time)
 
     def close(self) -> None:
@@ -174,13 +171,21 @@ class EditTab:
             )
             self._keep(f"{'Pull' if pull.turn is None else 'Pull and turn'} the {words(pull.part)}")
 
-    def change(self, index: int, frame: int, spread: float, ease: str | None = None) -> None:
-        """Have an edit at another frame, with another half-width [s], fading otherwise. Can be undone."""
+    def change(
+        self, index: int, frame: int, spread: float, ease: str | None = None, frames: tuple[int, int] | None = None
+    ) -> None:
+        """Have an edit at another frame, longer or shorter, fading otherwise. Can be undone.
+
+        Args:
+            index: of the edit.
+            frame: where it shall be; a warp's first place.
+            spread: half-width [s].
+            ease: how it fades; None leaves that.
+            frames: first and last frame that it may change, instead of the half-width.
+        """
         with self._session.lock:
             editor = self.states.sure()
-            edit = editor.edits[index]
-            settings: dict[str, Any] = {**moved(editor, edit, frame), "spread": spread}
-            edit.change(**settings, **({} if ease is None else {"ease": ease}))
+            change(editor, editor.edits[index], frame, spread, ease, frames)
             self._keep(f"Change edit {index + 1}")
 
     def remove(self, index: int) -> None:
@@ -224,7 +229,7 @@ class EditTab:
         self.view.draw(track, body, editor, time, frame)
         marks = self.warp.marks
         self.marks.draw(editor, frames, frame, self.pins.parts, bool(self.view.contacts.value), marks, track.place)
-        self.list.draw(editor.edits, len(track.motion))
+        self.list.draw(editor.edits, track.motion)
         at = [mark.frame for mark in marks]
         self.bars.draw(editor.edits, self.list.index, editor.contacts, at, track.motion, time)
         self.stretch.draw()
@@ -232,36 +237,36 @@ class EditTab:
         self._tell(editor, frame)
 
     def _tell(self, editor: MotionEditor, frame: int) -> None:
-        pull = self._pull
-        if pull is not None:
-            text = pull.told()
+        if self._pull is not None:
+            self.telling.pull(self._pull)
         elif self._session.clock.playing:
-            text = "Stop at a frame to pull."
+            self.telling.playing()
         elif self.list.index is not None:
-            text = told(self.list.index, editor.edits[self.list.index])
-        else:
-            text = f"Frame {frame}: drag the handle at the {plain(words(self.part or 'part'), 60)}."
-        show(self._told_now, "content", text)
+            self.telling.edit(self.list.index, editor.edits[self.list.index])
+        elif self.part is not None:
+            self.telling.invite(frame, self.part)
 
     def _wait(self, track: Track, body: Humanoid) -> None:
         """Nothing can be pulled yet: say so, and have the editor made where nobody was asked."""
         self._show_nothing()
         self.states.ask(track, body)
-        job = self.states.job
-        show(self._progress, "visible", job.running)
-        show(self._progress, "value", round(100.0 * job.share))
-        show(self._told_now, "content", FITTING.format(share=100.0 * job.share))
+        self.telling.fitting(self.states.job)
+
+    def _wake(self) -> None:
+        """Have something to pull, so that the motion's editor is made."""
+        body = self._session.body
+        if self.part is None and body is not None:
+            self.choose(next((role for role in EFFECTORS if role in body.roles), part_of(body, 0)))
 
     def _failed(self, why: str) -> None:
+        self.listed.forget()
         self.choose(NONE)
         self._session.fail(why)
 
     def _rest(self) -> None:
         """Nothing is edited."""
         self._show_nothing()
-        show(self._progress, "visible", False)
-        text = "Choose a part to pull." if self._session.body is not None else "Open a motion of a person first."
-        show(self._told_now, "content", text)
+        self.telling.rest()
 
     def _show_nothing(self) -> None:
         self._pull = None
@@ -300,6 +305,7 @@ class EditTab:
         if self._track is not None and self._holding:
             self._track.held, self._holding = None, False
         self._pull = None
+        self.listed.left()
         self.states.recall(track)
         same = self._track is not None and track is not None and self._track.body is track.body
         self._track = track

@@ -1,0 +1,92 @@
+"""What the edit tab says: what to do next, how a pull or an edit went, how far the fit is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compute import Status
+from ..edit import Edit
+from .controls import show
+from .edit_changes import words
+from .edit_job import EditorJob
+from .edit_pull import Pull
+from .orbit import COLOURS
+from .session import Session
+from .telling import coloured
+from .theme import plain
+
+WORDS = {
+    Status.REACHED: "it is there",
+    Status.LIMITS: "joint limits hold it back",
+    Status.COLLISION: "something is in the way",
+    Status.UNREACHABLE: "the body cannot follow that far",
+    Status.SINGULAR: "no single answer there",
+    Status.INVALID: "that is no place",
+}
+FITTING = "Learning how this person moves: {share:.0f} %. On a new machine code is compiled first, once, for a minute."
+
+
+class EditTelling:
+    """A line of the panel and a progress bar, here."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.text = session.gui.add_markdown("")
+        self._progress = session.gui.add_progress_bar(0.0, visible=False, animated=True)
+
+    def pull(self, pull: Pull) -> None:
+        """How a drag under way goes."""
+        self._say("" if pull.answer is None else pull_facts(pull))
+
+    def edit(self, index: int, edit: Edit) -> None:
+        """How the chosen edit went."""
+        self._say(edit_facts(index, edit))
+
+    def invite(self, frame: int, part: str) -> None:
+        """That a part can be pulled now."""
+        self._say(f"Frame {frame}: drag the handle at the {plain(words(part), 60)}.")
+
+    def playing(self) -> None:
+        """That nothing can be pulled while the motion plays."""
+        self._say("Pause at a frame to pull.")
+
+    def fitting(self, job: EditorJob) -> None:
+        """How far the motion's editor is."""
+        self._say(FITTING.format(share=100.0 * job.share))
+        show(self._progress, "visible", job.running)
+        show(self._progress, "value", round(100.0 * job.share))
+
+    def rest(self) -> None:
+        """What to do first."""
+        person = self._session.body is not None
+        self._say("Choose a part to pull." if person else "Open a motion of a person first.")
+
+    def _say(self, text: str) -> None:
+        show(self._progress, "visible", False)
+        show(self.text, "content", text)
+
+
+def pull_facts(pull: Pull) -> str:
+    """How a drag goes: its status, how far the part is from the handle, and from the handle's turn."""
+    answer = pull.answer
+    if answer is None:
+        return ""
+    told = f"{_status(Status(int(answer.status)))}, {1000 * float(answer.residual):.1f} mm from the handle"
+    return told if pull.turn is None else f"{told}, turned within {np.degrees(float(answer.turn_residual)):.1f}°"
+
+
+def edit_facts(index: int, edit: Edit) -> str:
+    """How an edit went: its status, how far the worst place stayed off, which frames it changed, contacts."""
+    status = Status(int(np.max(np.asarray(edit.status))))
+    told = f"Edit {index + 1}: {_status(status)}, {1000 * float(np.max(edit.residual, initial=0.0)):.1f} mm off"
+    if edit.settings.get("orientation") is not None:
+        told += f", {np.degrees(float(getattr(edit, 'turn_residual', 0.0))):.1f}° off"
+    if not len(edit.rows):
+        return f"{told}  \nno frame changed"
+    return (
+        f"{told}  \nframes {edit.rows[0]} to {edit.rows[-1]} changed, contacts moved {1000 * edit.slid:.1f} mm at most"
+    )
+
+
+def _status(status: Status) -> str:
+    return f"{coloured(COLOURS[status], f'**{status.name}**')} · {WORDS[status]}"
