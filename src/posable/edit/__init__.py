@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .answers import DragAnswer
     from .contacts import Contact, find_contacts
+    from .edit_list import load_edits, make_edits, save_edits
     from .editor import MotionEditor
     from .edits import DragEdit, Edit, StretchEdit, WarpEdit
     from .history import Kept
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "answers": ["DragAnswer"],
     "contacts": ["Contact", "find_contacts"],
+    "edit_list": ["load_edits", "make_edits", "save_edits"],
     "editor": ["MotionEditor"],
     "edits": ["DragEdit", "Edit", "StretchEdit", "WarpEdit"],
     "history": ["Kept"],
@@ -41,8 +43,11 @@ __all__ = [
     "StretchEdit",
     "WarpEdit",
     "find_contacts",
+    "load_edits",
+    "make_edits",
     "relative_motion",
     "retarget",
+    "save_edits",
 ]
 
 

@@ -21,7 +21,7 @@ from .theme import plain
 
 WIDTH, ROW, THIN = 300.0, 13.0, 5.0
 """Of the drawing, of an edit's bar and of a contact's [pixels of the panel]."""
-CONTACT, RAIL, MARKED, INK = "#168c34", "#e3e7ea", "#7a3fb0", "#222831"
+CONTACT, RAIL, MARKED, INK, DULL = "#168c34", "#e3e7ea", "#7a3fb0", "#222831", "#98a2aa"
 BARS = ("#e7b48f", "#9fc3d4", "#bfd397", "#d2aecb", "#e0cc92", "#b3bbe0")
 """Light enough that a dark name can be read on them."""
 MOST = 12
@@ -81,7 +81,8 @@ class EditBars:
         now = f'<line class="now" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{high}" stroke="{INK}" pointer-events="none"/>'
         self._html.content = hidden(MARK) + (
             f'<svg class="edits" role="img" aria-label="edits over time" viewBox="-2 -2 {WIDTH + 4} {high + 4}" '
-            f'font-size="9" style="width: 100%; display: block; touch-action: none; user-select: none" '
+            f'font-size="9" style="width: calc(100% - 20px); margin: 4px 10px; display: block; touch-action: none; '
+            f'user-select: none" '
             f"{handlers(MARK, _FOLLOW)}>{bars}{now}</svg>"
         )
 
@@ -186,7 +187,7 @@ def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool, motion: Motio
     begin, end = (scale * frame for frame in range_of(edit, motion))
     asked = [scale * frame for frame in frames_of(edit)]
     x, wide, shape = begin, max(end - begin, 2.0), f'y="{y}" height="{ROW - 2}"'
-    edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else "" if len(edit.rows) else f' stroke="{INK}"'
+    edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else "" if len(edit.rows) else f' stroke="{DULL}"'
     fill = f'fill="{BARS[k % len(BARS)]}"' + ("" if len(edit.rows) else ' fill-opacity="0.25" stroke-dasharray="2 2"')
     notches = "".join(
         f'<rect x="{at - 0.7:.1f}" {shape} width="1.4" fill="#ffffff" fill-opacity="0.8"/>' for at in asked

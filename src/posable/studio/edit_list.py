@@ -55,7 +55,7 @@ class EditList:
         hint = "The first and the last frame that the edit changes; it fades towards them"
         self._range = gui.add_vector2("From, to frame", (0, 1), min=(0, 0), step=1, visible=False, hint=hint)
         self._ease = gui.add_dropdown("Fades as", EASES, visible=False, hint=CURVES)
-        hint = "Nothing happens to the edit before you press Change it; later edits are then worked out anew"
+        hint = "Change it has the edit as the controls above say; the edits after it are worked out anew"
         self._buttons = gui.add_button_group("This edit", (CHANGE, REMOVE), hint=hint, visible=False)
         self._buttons.on_click(session.guarded(lambda event: self.press(str(event.target.value))))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compute import Status
-from ..edit import Edit
+from ..edit import Edit, StretchEdit
 from .controls import show
 from .edit_changes import words
 from .edit_job import EditorJob
@@ -16,14 +16,14 @@ from .telling import coloured
 from .theme import plain
 
 WORDS = {
-    Status.REACHED: "it is there",
     Status.LIMITS: "joint limits hold it back",
     Status.COLLISION: "something is in the way",
     Status.UNREACHABLE: "the body cannot follow that far",
     Status.SINGULAR: "no single answer there",
     Status.INVALID: "that is no place",
 }
-FITTING = "Learning how this person moves: {share:.0f} %. On a new machine code is compiled first, once, for a minute."
+FITTING = "Learning how this person moves: {share:.0f} %."
+COMPILING = "Nearly ready. On a new machine code is compiled now, once, which takes a minute."
 
 
 class EditTelling:
@@ -52,7 +52,7 @@ class EditTelling:
 
     def fitting(self, job: EditorJob) -> None:
         """How far the motion's editor is."""
-        self._say(FITTING.format(share=100.0 * job.share))
+        self._say(FITTING.format(share=100.0 * job.share) if job.share < 1.0 else COMPILING)
         show(self._progress, "visible", job.running)
         show(self._progress, "value", round(100.0 * job.share))
 
@@ -77,16 +77,17 @@ def pull_facts(pull: Pull) -> str:
 
 def edit_facts(index: int, edit: Edit) -> str:
     """How an edit went: its status, how far the worst place stayed off, which frames it changed, contacts."""
-    status = Status(int(np.max(np.asarray(edit.status))))
-    told = f"Edit {index + 1}: {_status(status)}, {1000 * float(np.max(edit.residual, initial=0.0)):.1f} mm off"
+    told = f"Edit {index + 1}: {_status(Status(int(np.max(np.asarray(edit.status)))))}"
+    if not isinstance(edit, StretchEdit):
+        told += f", {1000 * float(np.max(edit.residual, initial=0.0)):.1f} mm off"
     if edit.settings.get("orientation") is not None:
         told += f", {np.degrees(float(getattr(edit, 'turn_residual', 0.0))):.1f}° off"
     if not len(edit.rows):
         return f"{told}  \nno frame changed"
-    return (
-        f"{told}  \nframes {edit.rows[0]} to {edit.rows[-1]} changed, contacts moved {1000 * edit.slid:.1f} mm at most"
-    )
+    return f"{told}  \nframes {edit.rows[0]} to {edit.rows[-1]}, contacts moved {1000 * edit.slid:.1f} mm"
 
 
 def _status(status: Status) -> str:
-    return f"{coloured(COLOURS[status], f'**{status.name}**')} · {WORDS[status]}"
+    """The status, and what keeps it from being reached."""
+    why = f" · {WORDS[status]}" if status in WORDS else ""
+    return f"{coloured(COLOURS[status], f'**{status.name}**')}{why}"

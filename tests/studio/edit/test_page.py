@@ -205,6 +205,7 @@ def renew_pictures(window: Window, tab: EditTab, session: Session) -> None:
     tab.update(session.time)
     tab.drag(np.array(session.gizmos["edit"].position) + by(0.12, 0.3, 0.2))
     tab.drop()
+    tab.change(1, 20, 0.25, None, (12, 44))
     view.onion.value, tab.options.turn.value = True, True
     session.changed("pose")
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -218,7 +219,8 @@ def renew_pictures(window: Window, tab: EditTab, session: Session) -> None:
     page.set_viewport_size(SIZE)
     session.stage.shadows, view.weights.value = False, False
     tab.choose("right_hand")
-    session.undo()
+    for _ in range(2):
+        session.undo()
     session.clock.seek(30 / session.motion.fps)
 
 
