@@ -309,3 +309,19 @@ def test_limits_of_an_editor_are_exchanged_for_what_is_worked_out_from_then_on(c
     assert editor.limits == ("clip", "body")
     editor.limits = "clip"
     assert np.array_equal(editor.drag(**far).pose.rotations, clip.pose.rotations)
+
+
+def test_a_part_is_the_same_by_role_by_name_and_by_number():
+    body = ps.figure()
+    editor = ps.MotionEditor(ps.samples.walk(body)[:60], body, weights="identity")
+    contact = next(contact for contact in editor.contacts if contact.part == "left_foot")
+    joint, motions = body.index("left_foot"), []
+    for part in ("left_foot", body.skeleton.names[joint], joint):
+        edit = editor.edit(
+            frame=(contact.first + contact.last) // 2, part=part, displacement=(0.0, 0.05, 0.0), spread=0.2
+        )
+        assert edit.ok, "a foot that is lifted gives up its own contact"
+        motions.append(editor.motion)
+        editor.clear()
+    for motion in motions[1:]:
+        np.testing.assert_array_equal(motion.pose.rotations, motions[0].pose.rotations)

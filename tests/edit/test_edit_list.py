@@ -1,6 +1,7 @@
 """Lists of edits: what is written comes back as the same motion, and a list that is wrong changes nothing."""
 
 import json
+import random
 
 import numpy as np
 import pytest
@@ -87,6 +88,37 @@ def test_a_file_that_is_no_list_is_told_in_plain_words(tmp_path, text, told):
     with pytest.raises(ps.PosableError) as error:
         load_edits(file)
     assert told in str(error.value) and "edits.json" in str(error.value) and "truncated" not in str(error.value)
+
+
+NASTY = (
+    *(0, -1, 59, 60, 10**18, 10**30, 1e308, 1e-320, 0.5, None, True, "", "tail", "left_hand", [], {}, [None] * 3),
+    *([1e308] * 3, [0, 0, 0, 0], [1e-200, 0, 0, 0], [10, 50], [50, 10], [30, 30], "phase", ["tail"], [3], {"head": 0}),
+    [{"frame": 3, "part": None, "target": [0, 1, 0]}],
+)
+
+
+def test_whatever_a_list_says_it_is_made_or_refused_and_nothing_else(editor, tmp_path):
+    draw = random.Random(7)
+    forms = (
+        {"frame": 30, "part": "left_hand", "displacement": [0, 0.05, 0]},
+        {"warp": [{"frame": 3, "part": "head", "target": [0, 1.6, 0]}]},
+        {"stretch": {"left_hand": 1.2}, "frame": 20},
+    )
+    names = ("frame", "part", "target", "displacement", "orientation", "spread", "ease", "frames", "pins", "contacts")
+    made = 0
+    for _ in range(1500):
+        row = dict(draw.choice(forms))
+        for _ in range(draw.randint(1, 2)):
+            row[draw.choice([*row, *names, "mode"])] = draw.choice(NASTY)
+        try:
+            make_edits(editor, load_edits(listed(tmp_path / "edits.json", row)))
+        except ps.PosableError:
+            assert editor.edits == () and editor.motion is editor.original
+        else:
+            made += 1
+            assert editor.motion.pose.is_finite()
+            editor.clear()
+    assert made > 30, "some of them are fine"
 
 
 def test_a_list_with_the_mark_that_some_editors_of_text_write_is_read(tmp_path):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16_000_000
 MOST_EDITS = 10_000
+MOST_PINS = 1000
+GREATEST = 1e6
+"""Of the numbers of places and turns: a part a thousand kilometres away is a mistake."""
 EXPECTED = 'a list of edits as {"posable": "edits", "version": 1, "edits": [...]}'
 EDIT = (
     "frame",
@@ -117,16 +120,17 @@ def _check(row: Any) -> None:
         if not isinstance(row["warp"], list) or not all(isinstance(one, dict) for one in row["warp"]):
             raise PosableError("its warp is no list of objects with frame, part and target")
         for one in row["warp"]:
-            if set(one) != {"frame", "part", "target"}:
-                raise PosableError(f"a place of its warp has {sorted(one)}; expected frame, part and target")
+            if set(one) != {"frame", "part", "target"} or None in one.values():
+                raise PosableError(f"a place of its warp is {one}; expected frame, part and target")
             _check_values(one)
     elif "stretch" in row:
         bones = row["stretch"]
         if not isinstance(bones, dict) or not all(_is_number(factor) for factor in bones.values()):
             raise PosableError("its stretch is no object of parts and factors")
-    missing = {"frame", "part"} - set(row) if names is EDIT else {"frame"} - set(row) if names is STRETCH else set()
+    needed = ("frame", "part") if names is EDIT else ("frame",) if names is STRETCH else ()
+    missing = [name for name in needed if row.get(name) is None]
     if missing:
-        raise PosableError(f"lacks {', '.join(sorted(missing))}")
+        raise PosableError(f"lacks {', '.join(missing)}")
     _check_values(row)
 
 
@@ -134,9 +138,9 @@ def _check_values(row: dict[str, Any]) -> None:
     """Numbers where numbers belong, text where text does."""
     for name, length in (("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2)):
         value = row.get(name)
-        numbers = isinstance(value, list) and all(map(_is_number, value))
-        if value is not None and not (numbers and len(value) == length and np.isfinite(np.array(value, float)).all()):
-            raise PosableError(f"{name} is {value!r}; expected {length} numbers")
+        numbers = isinstance(value, list) and len(value) == length and all(map(_is_number, value))
+        if value is not None and not (numbers and all(abs(number) <= GREATEST for number in value)):
+            raise PosableError(f"{name} is {value!r}; expected {length} numbers, none beyond a million")
     kinds: dict[str, tuple[type, ...]] = {
         "frame": (int,), "part": (str,), "spread": (int, float), "ease": (str,), "mode": (str,), "contacts": (bool,),
         "pins": (list,),
@@ -146,8 +150,9 @@ def _check_values(row: dict[str, Any]) -> None:
         fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if value is not None and not fits:
             raise PosableError(f"{name} is {value!r}; expected {' or '.join(t.__name__ for t in types)}")
-    if not all(isinstance(pin, str) for pin in row.get("pins") or ()):
-        raise PosableError(f"pins are {row['pins']!r}; expected names of parts")
+    pins = row.get("pins") or ()
+    if len(pins) > MOST_PINS or not all(isinstance(pin, str) for pin in pins):
+        raise PosableError(f"pins are {pins!r}; expected names of parts, {MOST_PINS} at most")
 
 
 def _is_number(value: object) -> bool:

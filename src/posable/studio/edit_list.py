@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ..compute import PosableError
+from ..compute.errors import number
 from ..edit import Edit
 from ..edit.spreading import EASES
 from ..skeleton import Motion
@@ -79,8 +81,8 @@ class EditList:
             if button == REMOVE:
                 self._remove(self._sure())
                 return
-            first, last = (round(float(frame)) for frame in self._range.value)
-            ease, frames = str(self._ease.value) if self._fades else None, (first, last) if self._ranged else None
+            ease = str(self._ease.value) if self._fades else None
+            frames = self._ends() if self._ranged else None
             self._change(self._sure(), int(self._frame.value), float(self._spread.value), ease, frames)
 
     def draw(self, edits: Sequence[Edit], motion: Motion) -> None:
@@ -120,6 +122,13 @@ class EditList:
         assign(self._range, reach)
         if self._fades:
             assign(self._ease, str(settings["ease"]))
+
+    def _ends(self) -> tuple[int, int]:
+        """First and last frame, as the controls say."""
+        ends = [number(end) for end in self._range.value]
+        if len(ends) != 2 or not all(map(math.isfinite, ends)):  # a field that was left empty
+            raise PosableError(f"from and to are {tuple(self._range.value)}; expected the first and the last frame")
+        return round(ends[0]), round(ends[1])
 
     @property
     def _ranged(self) -> bool:
