@@ -43,6 +43,14 @@ def test_a_hand_is_dragged_and_the_file_written(posable, walk, tmp_path):
     np.testing.assert_array_equal(ps.load(again).pose.rotations, ps.load(file).pose.rotations)
 
 
+def test_only_the_frames_that_are_given_change(posable, walk, tmp_path):
+    file = tmp_path / "out.npz"
+    code, _, _ = posable("edit", walk, file, "--frame", 30, "--by", "0,0.1,0", "--frames", "26,40")
+    before, after = ps.load(walk).pose.rotations, ps.load(file).pose.rotations
+    changed = np.flatnonzero((before != after).any(axis=(1, 2)))
+    assert code == 0 and changed[0] >= 26 and changed[-1] <= 40 and 30 in changed
+
+
 def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
     motion = ps.load(walk)
     target = (place(motion, "right_hand", 20) + np.array([0.0, 0.05, 0.0])).tolist()
@@ -94,6 +102,8 @@ def test_an_empty_list_is_told_in_plain_words(posable, walk, tmp_path):
         (("--frame", 3), "--by"),
         (("--frame", 3, "--by", "1,2"), "x,y,z"),
         (("--frame", 300, "--by", "0,0.1,0"), "frames 0 to 59"),
+        (("--frame", 3, "--by", "0,0.1,0", "--frames", "2"), "--frames 2"),
+        (("--frame", 3, "--by", "0,0.1,0", "--frames", "10,20"), "frame"),
         (("--frame", 3, "--by", "0,0.1,0", "--part", "tail"), "tail"),
         (("--frame", 3, "--by", "0,0.1,0", "--limits", "soft"), "limits"),
     ],

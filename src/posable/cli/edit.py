@@ -32,6 +32,10 @@ def edit(
     by: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="How far, in metres in the world.")] = None,
     to: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Where to, in metres in the world.")] = None,
     spread: Annotated[float, typer.Option(help="Seconds over which the change fades, either way.")] = 0.5,
+    frames: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST,LAST", help="The frames that may change, in place of --spread."),
+    ] = None,
     ease: Annotated[str, typer.Option(help="How it fades: cosine, smooth or linear.")] = "cosine",
     pin: Annotated[list[str] | None, typer.Option(help="A part that stays where it is; once or more.")] = None,
     mode: Annotated[str, typer.Option(help="frozen, or phase: the drag moves through the clip.")] = "frozen",
@@ -64,7 +68,7 @@ def edit(
     rows = [] if edits is None else load_edits(edits)
     if frame is not None:
         told = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
-        rows.append({**told, **_place(by, to), "contacts": contacts})
+        rows.append({**told, **_place(by, to), **_range(frames), "contacts": contacts})
     if not rows:
         raise PosableError("nothing to edit: give --frame with --by or --to, or --edits FILE")
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
@@ -125,6 +129,15 @@ def retarget(
     if not write_json(json, {**facts, "parts": table}):
         show_facts(output.name, facts)
         show_table("parts", table)
+
+
+def _range(frames: str | None) -> dict[str, list[int]]:
+    if frames is None:
+        return {}
+    words = frames.split(",")
+    if len(words) != 2 or not all(word.strip().isdecimal() for word in words):
+        raise PosableError(f"--frames {frames}: expected the first and the last frame, such as 50,110")
+    return {"frames": [int(word) for word in words]}
 
 
 def _place(by: str | None, to: str | None) -> dict[str, list[float]]:
