@@ -177,7 +177,7 @@ def test_what_is_piped_is_not_broken_into_lines(walk: Path, tmp_path: Path):
     deep.write_bytes(walk.read_bytes())
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.cli.driver", "info", deep],
+        [sys.executable, "-m", "posable", "info", deep],
         capture_output=True,
         text=True,
         env=environment,
@@ -216,8 +216,8 @@ def test_bench_tells_how_fast_this_machine_is(posable):
 
 
 def test_a_reader_that_stops_early_is_no_failure(walk: Path):
-    command = [sys.executable, "-m", "tests.cli.driver", "info", str(walk), "--joints"]
-    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2])
+    command = [sys.executable, "-m", "posable", "info", str(walk), "--joints"]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     job.stdout.close()  # as `| true` does
     assert b"Traceback" not in job.stderr.read()
     assert job.wait() == 0

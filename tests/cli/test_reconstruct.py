@@ -261,7 +261,7 @@ def test_a_folder_interrupted_by_a_kill_ends_with_the_same_files(posable, tmp_pa
     for k in range(6):
         ps.save(ps.samples.walk(ps.figure(height=1.5 + 0.02 * k), duration=2.0), source / f"{k:02d}.npz")
     target = tmp_path / "out"
-    command = [sys.executable, "-m", "tests.cli.driver", "reconstruct", source, target, "--to", "npz", "--workers", "1"]
+    command = [sys.executable, "-m", "posable", "reconstruct", source, target, "--to", "npz", "--workers", "1"]
     driver = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     while not list(target.glob("[!.]*.npz")) and driver.poll() is None:
         time.sleep(0.005)
