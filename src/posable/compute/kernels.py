@@ -12,12 +12,14 @@ Numba's own cache does not notice when a helper in another file changes (its cal
 ours lies in a folder named by a hash of every kernel source, the Numba version and the Python version.
 
 Around every function Numba makes code that takes its arguments from Python. For solvers, whose parts pass dozens of
-arrays to each other, that was a third of the time to compile: other kernels call a twin that has none of it.
+arrays to each other, that was a third of the time to compile: other kernels call a twin that has none of it, and that
+is never run by itself (`parts`).
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import hashlib
 import shutil
 import sys
@@ -34,6 +36,7 @@ from numba import prange
 from numba.core import event
 
 from .files import cache_dir
+from .parts import PartCompiler, common_type
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,20 +58,19 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     @lru_cache(maxsize=1)
     def twin() -> Any:
-        return _compiled(_renamed(function, "inner"), no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+        return _compiled(_renamed(function, "inner"), **options)
 
     def template(args: Any, kws: Any) -> Any:
-        # A parallel loop counts without a sign: its rows shall not have all they call compiled a second time.
-        return twin().get_call_template(tuple(signed.get(arg, arg) for arg in args), kws)
+        return twin().get_call_template(tuple(map(common_type, args)), kws)
 
-    signed = {numba.uint64: numba.int64}
     if compiled is not function:  # the JIT is on: this is what Numba asks of a kernel that another one calls
         compiled.get_call_template = template
         compiled.get_overload = lambda signature: twin().get_overload(signature)
     return cast("Callable[P, R]", compiled)
 
 
-def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: bool) -> Any:
+def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: Any) -> Any:
     """The function as Numba's dispatcher. Only the parallel loop around kernels counts references: it needs them."""
     config: Any = numba.config  # Numba fills this module at run time
     options: Any = {
@@ -164,7 +166,11 @@ def _compiled_code_dir() -> Path:
 
 
 class _CompileNotice(event.Listener):
-    """Says once that kernels are being compiled, when it takes longer than a second; at the end, how many they were."""
+    """Says once that kernels are being compiled, when it takes longer than a second; at the end, how many they were.
+
+    Python's search for garbage waits meanwhile: it walks again and again through what the compiler builds, for an
+    eighth of the time.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
@@ -172,6 +178,7 @@ class _CompileNotice(event.Listener):
         self.began = 0.0
         self.seconds = 0.0
         self.shown = False
+        self.collecting = False
         self.timer: threading.Timer | None = None
 
     def on_start(self, event: Any) -> None:
@@ -179,6 +186,8 @@ class _CompileNotice(event.Listener):
             return
         if self.depth == 0:
             self.began = time.monotonic()
+            self.collecting = gc.isenabled()
+            gc.disable()
             if not self.shown:
                 self.timer = threading.Timer(1.0, self._show)
                 self.timer.daemon = True
@@ -192,6 +201,8 @@ class _CompileNotice(event.Listener):
         self.done += 1
         if self.depth == 0:
             self.seconds += time.monotonic() - self.began
+            if self.collecting:
+                gc.enable()
             if self.timer is not None:
                 self.timer.cancel()
 
