@@ -81,6 +81,47 @@ def test_rotations_and_values_of_another_shape_are_refused(body, walk):
             call()
 
 
+ARRAYS = {
+    "position": lambda b, w, v: b.limb("right_arm").solve(v),
+    "orientation": lambda b, w, v: b.limb("right_arm").solve([0.3, 0.1, 0.1], v),
+    "swivel": lambda b, w, v: b.limb("right_arm").solve([0.3, 0.1, 0.1], swivel=v),
+    "target's position": lambda b, w, v: b.place(w[0], "left_hand", ps.Target(v)),
+    "target's orientation": lambda b, w, v: ps.Reacher(b, right=ps.Behaviour.default(b, "right_arm")).solve(
+        right=ps.Target([-0.3, 1.0, 0.3], v)
+    ),
+    "at": lambda b, w, v: ps.Behaviour.default(b, "right_arm").blend(v),
+    "points": lambda b, w, v: ps.SequentialIK(b).solve(v),
+    "orientations of 'head'": lambda b, w, v: ps.SequentialIK(b).solve(b.markers(w.pose), {"head": v}),
+    "targets": lambda b, w, v: DLS(b.skeleton, [Effector("l_wrist")]).solve(v),
+    "effector's point": lambda b, w, v: DLS(b.skeleton, [Effector("l_wrist", point=v)]),
+    "postures": lambda b, w, v: ps.ERIK(ps.Chain.from_axes("YX")).solve(v, look_at=(0.5, 1.0, 2.0)),
+    "look_at": lambda b, w, v: ps.ERIK(ps.Chain.from_axes("YX")).solve([0.0, 0.0], look_at=v),
+    "displacement": lambda b, w, v: ps.MotionEditor(w, b).drag(frame=3, part="left_hand", displacement=v),
+    "rotations": lambda b, w, v: ps.Pose([0.0, 0.0, 0.0], v),
+    "translation": lambda b, w, v: ps.Pose(v, w.pose.rotations),
+    "time": lambda b, w, v: w.at(v),
+    "values": lambda b, w, v: b.skeleton.from_values(v),
+    "position of 'box'": lambda b, w, v: ps.Scene().box("box", (1, 1, 1), v),
+    "q": lambda b, w, v: ps.math.conjugate(v),
+}
+
+
+NO_NUMBERS = {
+    "a word": "here",
+    "words": ["a", "b", "c"],
+    "a ragged list": [[1.0, 2.0], [3.0]],
+    "a mapping": {"x": 1.0},
+    "objects": [None, object()],
+}
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS.values(), ids=NO_NUMBERS)
+@pytest.mark.parametrize(("name", "call"), ARRAYS.items(), ids=ARRAYS)
+def test_what_is_not_made_of_numbers_is_refused_by_its_name(body, walk, name, call, value):
+    with pytest.raises(ps.PosableError, match=f"{name} (is|are) .*expected numbers"):
+        call(body, walk, value)
+
+
 def test_limb_values_that_are_no_numbers_leave_their_pose_as_it_was_and_its_neighbours_alone(body, walk):
     values = body.limb("right_arm").read(walk.pose).values.copy()
     values[3] = np.nan

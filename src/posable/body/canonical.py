@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints
 from ..math import conjugate, multiply, slerp
 from .roles import ROLES, SPINE_ROLES, TRUNK, parent_role
@@ -73,13 +74,11 @@ class CanonicalPose:
                 raise UnknownNameError("role", role, ROLES)
         if order != tuple(role for role in ROLES if role in order) or "hips" not in order:
             raise PosableError(f"roles {order} must have hips and follow the order of ROLES, each once")
-        turned = np.ascontiguousarray(rotations, dtype=np.float64)
-        if turned.ndim < 2 or turned.shape[-2:] != (len(order), 4):
-            raise ShapeError(
-                f"rotations have shape {turned.shape}; expected (..., {len(order)}, 4) for {len(order)} roles"
-            )
+        hint = f" for {len(order)} roles"
+        turned = np.ascontiguousarray(floats(rotations, "rotations", len(order), 4, hint=hint))
+        given = floats(hips, "hips")
         try:
-            place = np.broadcast_to(np.asarray(hips, dtype=np.float64), (*turned.shape[:-2], 3))
+            place = np.broadcast_to(given, (*turned.shape[:-2], 3))
         except ValueError:
             raise ShapeError(f"hips have shape {np.shape(hips)}; expected {(*turned.shape[:-2], 3)}") from None
         object.__setattr__(self, "roles", order)
@@ -125,10 +124,7 @@ class CanonicalPose:
 
     def turned(self, **rotations: ArrayLike) -> CanonicalPose:
         """The same posture with some parts' canonical rotations exchanged, by role: (..., 4) each."""
-        given = {self.index(role): np.asarray(q, dtype=np.float64) for role, q in rotations.items()}
-        for role, q in rotations.items():
-            if np.shape(q)[-1:] != (4,):
-                raise ShapeError(f"the rotation of {role} has shape {np.shape(q)}; expected (..., 4)")
+        given = {self.index(role): floats(q, f"the rotation of {role!r}", 4) for role, q in rotations.items()}
         batch = np.broadcast_shapes(self.shape, *(q.shape[:-1] for q in given.values()))
         changed = np.broadcast_to(self.rotations, (*batch, *self.rotations.shape[-2:])).copy()
         for row, q in given.items():

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from ..compute import PosableError, ShapeError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools
 
 SLOW, FAST = 0.35, 0.8  # [leg lengths a second]
@@ -42,7 +43,7 @@ class FootContacts:
 
     def step(self, ankles: ArrayLike, dt: float) -> Bools:
         """(feet,) which stand, `dt` [s] after the last step, for ankles (feet, 3) [m]; none that is no number does."""
-        given = np.asarray(ankles, dtype=np.float64)
+        given = floats(ankles, "ankles")
         if given.shape != (self.feet, 3):
             raise ShapeError(f"ankles have shape {given.shape}; expected ({self.feet}, 3)")
         seen: Bools = np.asarray(np.isfinite(given).all(axis=-1))
@@ -61,7 +62,7 @@ class FootContacts:
 
 def foot_contacts(ankles: ArrayLike, fps: float, leg_length: float) -> Bools:
     """(F, feet) which feet stand, from ankles (F, feet, 3) [m]: `FootContacts` frame by frame."""
-    given = np.asarray(ankles, dtype=np.float64)
+    given = floats(ankles, "ankles")
     if given.ndim != 3 or given.shape[-1] != 3:
         raise ShapeError(f"ankles have shape {given.shape}; expected (F, feet, 3)")
     contacts = FootContacts(leg_length, given.shape[1])

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, expect
-from ..compute.types import ArrayLike, Floats, Records
+from ..compute import PosableError, expect
+from ..compute.arrays import floats
+from ..compute.types import Floats, Records
 from ..limb import LimbAnswer, Target
 from ..limb.limb import common_shape
 from ..skeleton import Frames, Pose, Skeleton
@@ -86,7 +87,8 @@ def aim_at(skeleton: Skeleton, packed: Records, place: Records, driven: Records,
     """
     expect(Target, target, "the target", ": Target(position, orientation)")
     expect(Pose, pose, "the pose")
-    asked = [_asked(name, getattr(target, name), columns) for name, columns in ASKED]
+    said = [(name, getattr(target, name), columns) for name, columns in ASKED]
+    asked = [None if value is None else floats(value, f"the target's {name}", columns) for name, value, columns in said]
     if asked[0] is None:
         raise PosableError("the target has no position; expected (..., 3) [m]")
     shape = pose.shape
@@ -125,16 +127,6 @@ def spread(pose: Pose, shape: tuple[int, ...]) -> Pose:
     return Pose(
         np.broadcast_to(pose.translation, (*shape, 3)), np.broadcast_to(pose.rotations, (*shape, *tail)), offsets
     )
-
-
-def _asked(name: str, value: ArrayLike | None, columns: int) -> Floats | None:
-    """What a target says, checked."""
-    if value is None:
-        return None
-    array = np.asarray(value, dtype=np.float64)
-    if not array.shape or array.shape[-1] != columns:
-        raise ShapeError(f"the target's {name} has shape {array.shape}; expected (..., {columns})")
-    return array
 
 
 def _rows(array: Floats, shape: tuple[int, ...]) -> Floats:

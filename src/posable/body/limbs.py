@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import ShapeError, Status, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Limb, LimbAnswer, Obstacles, Search, Target
 from ..limb.limb import Collides, common_shape
@@ -74,9 +75,7 @@ class BodyLimb(Limb):
             reading: `read(pose)`, when it is at hand already.
         """
         skeleton = self.body.skeleton
-        given = np.asarray(values, dtype=np.float64)
-        if not given.shape or given.shape[-1] != 7:
-            raise ShapeError(f"the values have shape {given.shape}; expected (..., 7)")
+        given = floats(values, "the values", 7)
         shape = common_shape(pose.shape, given.shape[:-1])
         pose = spread(pose, shape)
         frames = skeleton.forward(pose)
@@ -236,7 +235,7 @@ class BodyLimb(Limb):
         shape = aim.pose.shape
         options = {name: value for name, value in options.items() if name != "obstacles"}
         rows: dict[str, Any] = {
-            name: np.broadcast_to(np.asarray(options.pop(name), dtype=np.float64), shape)
+            name: np.broadcast_to(floats(options.pop(name), name), shape)
             for name in ("swivel", "preferred")
             if name in options and options[name] is not None and not callable(options[name])
         }

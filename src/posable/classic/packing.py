@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..compute import PosableError
+from ..compute.arrays import floats
 from ..compute.types import Floats, Ints, Records
 from ..limits import Limits
 from ..limits.limits import ROW
@@ -47,7 +48,7 @@ def packed_effectors(skeleton: Skeleton, effectors: Sequence[Effector]) -> tuple
     packed, chains, row = np.zeros(len(effectors), EFFECTOR), [], 0
     for one, effector in zip(packed, effectors, strict=True):
         joint = skeleton.index(effector.joint)
-        point = np.asarray(effector.point, dtype=np.float64)
+        point = floats(effector.point, "the effector's point")
         if point.shape != (3,) or not np.isfinite(point).all():
             raise PosableError(f"the effector's point is {effector.point}; expected three numbers [m]")
         if not (math.isfinite(effector.weight) and effector.weight > 0.0) or effector.level < 1:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..body import MARKERS
 from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits.nearest import HINGE
 from ..math import axis_angle, conjugate, multiply, rotate
@@ -207,10 +208,7 @@ class SixPointPIK(SixPointIK):
 
 def checked_points(points: ArrayLike) -> Floats:
     """Points as an array (..., 6, 3)."""
-    given = np.asarray(points, dtype=np.float64)
-    if given.ndim < 2 or given.shape[-2:] != (6, 3):
-        raise ShapeError(f"points have shape {given.shape}; expected (..., 6, 3) in the order of MARKERS")
-    return given
+    return floats(points, "points", 6, 3, hint=" in the order of MARKERS")
 
 
 def lost_points(points: Floats) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..compute import PosableError, ShapeError, Status, expect, number
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
 from ..skeleton import Motion, Pose, Skeleton
@@ -216,16 +217,12 @@ class IterativeIK:
 
     def _checked(self, targets: ArrayLike, orientations: ArrayLike | None) -> tuple[Floats, Floats]:
         count = len(self.effectors)
-        places = np.asarray(targets, dtype=np.float64)
-        if places.ndim < 2 or places.shape[-2:] != (count, 3):
-            raise ShapeError(f"targets have shape {places.shape}; expected (..., {count}, 3), one an effector")
+        places = floats(targets, "targets", count, 3, hint=", one an effector")
         if not any(effector.oriented for effector in self.effectors):
             return places, np.empty((0, count, 4))
         if orientations is None:
             raise PosableError("some effectors are oriented; give orientations (..., E, 4)")
-        turns = np.asarray(orientations, dtype=np.float64)
-        if turns.shape[-2:] != (count, 4):
-            raise ShapeError(f"orientations have shape {turns.shape}; expected (..., {count}, 4)")
+        turns = floats(orientations, "orientations", count, 4)
         try:
             return places, np.broadcast_to(turns, (*places.shape[:-1], 4))
         except ValueError:

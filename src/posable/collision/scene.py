@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from .kernels import all_gap_rows, all_overlap_rows
 from .placing import in_frame
@@ -173,9 +174,7 @@ class Scene:
 
     def in_frame(self, position: ArrayLike, orientation: ArrayLike) -> Records:
         """(..., O) the packed rows in a frame at position (..., 3) [m], orientation (..., 4)."""
-        return in_frame(
-            self._now.packed, np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
-        )
+        return in_frame(self._now.packed, floats(position, "position", 3), floats(orientation, "orientation", 4))
 
     def touches(self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
         """Whether volumes come nearer to anything than `margin` [m].

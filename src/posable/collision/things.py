@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE
 
@@ -66,7 +67,7 @@ class Snapshot:
 
 def vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
     """So many finite numbers of a thing, read-only."""
-    array = np.array(values, dtype=np.float64)
+    array = floats(values, f"{what} of {name!r}").copy()
     if array.shape != (count,):
         raise ShapeError(f"{what} of {name!r} has shape {array.shape}; expected ({count},)")
     if not np.isfinite(array).all():

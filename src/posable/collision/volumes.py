@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..compute import PosableError, ShapeError
+from ..compute.arrays import floats
 from ..compute.types import Floats, Ints
 
 CAPSULE, ELLIPSOID = 0, 1
@@ -188,7 +189,7 @@ def _kinds(kinds: ArrayLike, count: int) -> Ints:
 
 
 def _rows(name: str, values: ArrayLike, count: int, width: int) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
+    array = floats(values, name)
     shape = (count, width) if width else (count,)
     if array.shape != shape:
         raise ShapeError(f"{name} must have shape {shape}, got {array.shape}")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import PosableError, ShapeError
+from ..compute import PosableError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Motion, Pose
 from .answers import DragAnswer
@@ -58,8 +59,8 @@ def read_drag(
     if given.dtype.kind not in "iu":
         raise PosableError(f"frame is {frame!r}; expected whole numbers from 0 to {len(motion) - 1}")
     where = displacement if displacement is not None else target
-    place = None if where is None else vectors("displacement" if target is None else "target", where, 3)
-    quats = None if orientation is None else vectors("orientation", orientation, 4)
+    place = None if where is None else floats(where, "displacement" if target is None else "target", 3)
+    quats = None if orientation is None else floats(orientation, "orientation", 4)
     shapes = [given.shape] + [a.shape[:-1] for a in (place, quats) if a is not None]
     shape = np.broadcast_shapes(*shapes, () if pose is None else pose.shape)
     n = int(np.prod(shape, dtype=np.int64))
@@ -84,14 +85,6 @@ def frame_of(frame: Any, count: int) -> int:
     if at != frame or not -count <= at < count:
         raise PosableError(f"frame {frame!r} does not exist; there are frames 0 to {count - 1}")
     return at % count
-
-
-def vectors(name: str, value: ArrayLike, width: int) -> Floats:
-    """An array (..., width)."""
-    array = np.asarray(value, dtype=np.float64)
-    if not array.shape or array.shape[-1] != width:
-        raise ShapeError(f"{name} has shape {array.shape}; expected (..., {width})")
-    return array
 
 
 def rows_of(pose: Pose, shape: tuple[int, ...]) -> Pose:

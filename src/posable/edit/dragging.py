@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..compute import PosableError, Status, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
 from ..math import conjugate, log, multiply, normalize
 from ..skeleton import Pose
@@ -229,9 +230,7 @@ def set_goals(goals: Records, places: ArrayLike, turns: ArrayLike) -> None:
 
 def world_turn(start: Floats, wanted: ArrayLike) -> Floats:
     """(..., 3) [rad]: the rotation vector, in the world, from orientations (..., 4) to the wanted ones."""
-    q = np.asarray(wanted, dtype=np.float64)
-    if q.shape[-1:] != (4,):
-        raise ShapeError(f"orientation has shape {q.shape}; expected (..., 4) wxyz")
+    q = floats(wanted, "orientation", 4, hint=" wxyz")
     usable = np.isfinite(q).all(axis=-1, keepdims=True) & (np.abs(q).max(axis=-1, keepdims=True) > 0.0)
     vector = log(multiply(normalize(np.where(usable, q, 1.0)), conjugate(start)))
     return np.asarray(np.where(usable, vector, np.nan))

@@ -24,12 +24,13 @@ import numpy as np
 
 from ..body import Humanoid
 from ..compute import Status
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..limb import LimbRange
 from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .answers import DragAnswer
-from .asking import frame_of, read_drag, vectors
+from .asking import frame_of, read_drag
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contacts import Contact
@@ -267,7 +268,7 @@ class MotionEditor:
             spread: how long the change takes to fade before, after, and between constraints that are far apart [s].
             contacts: whether contacts are kept.
         """
-        asked = tuple((frame_of(f, len(self.clip)), part, vectors("target", t, 3)) for f, part, t in constraints)
+        asked = tuple((frame_of(f, len(self.clip)), part, floats(t, "target", 3)) for f, part, t in constraints)
         made = WarpEdit(self, constraints=asked, spread=spread, contacts=contacts)
         self._history.add(made)
         return made

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compute import batch, kernel, prange
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Quat, Vec3
 from ..math.quaternion import between, rotate
 from ..math.vector import cross, dot, norm, reject, scale, unit
@@ -79,7 +80,7 @@ def relative_motion(dragged: ArrayLike, other: ArrayLike, drag: ArrayLike, cap: 
         drag: how far the dragged part is pulled [m].
         cap: the largest scale.
     """
-    p, e, d = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (dragged, other, drag)))
+    p, e, d = np.broadcast_arrays(*(floats(a, "the velocity or way", 3) for a in (dragged, other, drag)))
     out = np.empty(p.shape)
     rows = [np.ascontiguousarray(a).reshape(-1, 3) for a in (p, e, d)]
     relative_rows(len(rows[0]), *rows, float(cap), out.reshape(-1, 3))

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Pose, Skeleton
 from .axes import AXES, axes_of, turns_about, unit_of, vector_of
@@ -346,7 +347,4 @@ class Chain:
         return turns, segments, np.asarray(pm.multiply(pm.conjugate(turned[joints[-1]]), turned[self.tip]))
 
     def _checked(self, name: str, values: ArrayLike) -> Floats:
-        array = np.asarray(values, dtype=np.float64)
-        if array.ndim == 0 or array.shape[-1] != len(self):
-            raise ShapeError(f"{name} have shape {array.shape}; the last axis must be {len(self)}, one a joint")
-        return array
+        return floats(values, name, len(self), hint=", one a joint")

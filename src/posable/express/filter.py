@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from .filter_kernels import filter_rows
 
@@ -85,7 +86,7 @@ class MotionFilter:
 
         Samples that are not finite are passed over: the last setpoint stays.
         """
-        given = np.asarray(signal, dtype=np.float64)
+        given = floats(signal, "the signal")
         if given.ndim not in (1, 2):
             raise ShapeError(f"the signal has shape {given.shape}; expected (F, N) or (F,)")
         if given.size == 0:
@@ -145,7 +146,7 @@ class FilterStream:
         seconds = 1.0 / self.filter.fps if dt is None else float(dt)
         if not (math.isfinite(seconds) and seconds > 0):
             raise PosableError(f"dt is {dt}; expected seconds above 0")
-        goal: Any = np.full(count, np.nan) if setpoint is None else np.asarray(setpoint, dtype=np.float64)
+        goal: Any = np.full(count, np.nan) if setpoint is None else floats(setpoint, "the setpoint")
         if goal.shape not in ((), (count,)):
             raise ShapeError(f"the setpoint has shape {goal.shape}; expected ({count},)")
         out = np.empty((1, count, 3))

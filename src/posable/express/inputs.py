@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError
+from ..compute import PosableError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints, Records
 from .answers import shaped, statuses
 
@@ -45,8 +46,4 @@ def one_of(orientation: ArrayLike | None, direction: ArrayLike | None, look_at: 
     if len(named) != 1:
         raise PosableError(f"expected one of orientation, direction or look_at; got {', '.join(named) or 'none'}")
     kind, value = next(iter(named.items()))
-    array = np.asarray(value, dtype=np.float64)
-    size = 4 if kind == "orientation" else 3
-    if array.ndim == 0 or array.shape[-1] != size:
-        raise ShapeError(f"{kind} has shape {array.shape}; expected (..., {size})")
-    return kind, array
+    return kind, floats(value, kind, 4 if kind == "orientation" else 3)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..math.vector import any_perpendicular
 from ..skeleton import Skeleton
@@ -65,7 +66,7 @@ def chain_of_body(
             names_of.append(f"{role}.{name}")
             ends.append((np.radians(low), np.radians(high)))
     tip = plan[-1][0]
-    given = ahead if pointing is None else np.asarray(pointing, dtype=np.float64)
+    given = ahead if pointing is None else floats(pointing, "pointing", 3)
     points = np.asarray(pm.rotate(pm.conjugate(frames.orientations[tip]), given))
     rows_of = _limits(ends if limits is None else limits, len(links))
     return cls(body.skeleton, links, rows_of, tip=tip, pointing=points, names=names_of)

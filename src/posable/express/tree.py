@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Pose, Skeleton
 from .answers import ErikAnswer
@@ -86,7 +87,7 @@ class Tree:
         names = [name for name in self.chains if name in orientations]
         if not names:
             raise PosableError(f"no orientation is given; the end points are {', '.join(map(repr, self.chains))}")
-        goals = {name: np.asarray(orientations[name], dtype=np.float64) for name in names}
+        goals = {name: floats(orientations[name], f"the orientation of {name!r}", 4) for name in names}
         wanted = {
             name: self.chains[name]._checked("postures", postures.get(name, self.chains[name].zero)) for name in names
         }

@@ -12,6 +12,7 @@ import numpy as np
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, number
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
 from .answers import LimbAnswer, LimbFrames
@@ -170,11 +171,10 @@ class Limb:
             model: the limb's packed rows, one a target, where its bones change their lengths; `packed` when not given.
             probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
-        places = np.asarray(position, dtype=np.float64)
-        turned = None if orientation is None else np.asarray(orientation, dtype=np.float64)
+        places = floats(position, "position", 3)
+        turned = None if orientation is None else floats(orientation, "orientation", 4)
         start = self._start(places, swivel, preferred)
-        held = STRAIGHT_WRIST if wrist is None else np.asarray(wrist, dtype=np.float64)
-        _check_columns(position=(places, 3), orientation=(turned, 4), wrist=(held, 3))
+        held = STRAIGHT_WRIST if wrist is None else floats(wrist, "wrist", 3)
         if scene is not None:
             obstacles, collides = self._among(scene, obstacles, collides, orientation is not None)
         goal = places
@@ -294,9 +294,7 @@ class Limb:
         """Where the joints are for the seven values (..., 7) [rad]."""
         from .solve import forward_rows
 
-        given = np.asarray(values, dtype=np.float64)
-        if not given.shape or given.shape[-1] != 7:
-            raise ShapeError(f"values have shape {given.shape}; expected (..., 7)")
+        given = floats(values, "values", 7)
         rows = np.ascontiguousarray(given.reshape(-1, 7))
         mid, end, turned = np.empty((len(rows), 3)), np.empty((len(rows), 3)), np.empty((len(rows), 4))
         forward_rows(len(rows), self.packed, rows, mid, end, turned)
@@ -320,13 +318,13 @@ class Limb:
         if swivel is not None:
             if preferred is not None:
                 raise PosableError("give swivel (exactly this one) or preferred (where to search from), not both")
-            return np.asarray(swivel, dtype=np.float64)
+            return floats(swivel, "swivel")
         given: Any = self.search.preferred if preferred is None else preferred
         if hasattr(given, "swivels"):
             given = given.swivels(self, places)
         elif callable(given):
             given = given(places)
-        return np.asarray(given, dtype=np.float64)
+        return floats(given, "preferred")
 
 
 NOTHING_AROUND = Obstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
@@ -370,9 +368,3 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ShapeError(f"leading axes {', '.join(map(str, shapes))} do not broadcast") from None
-
-
-def _check_columns(**named: tuple[Floats | None, int]) -> None:
-    for name, (array, columns) in named.items():
-        if array is not None and (not array.shape or array.shape[-1] != columns):
-            raise ShapeError(f"{name} has shape {array.shape}; expected (..., {columns})")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion
 from .model import LIMBS
@@ -40,8 +41,9 @@ def given_rows(name: str, position: ArrayLike, swivel: ArrayLike, upper: ArrayLi
     if name not in LIMBS:
         raise UnknownNameError("limb", name, LIMBS)
     places, turns, shape = batch_of(position, swivel)
+    given = [floats(bone, "bones") for bone in (upper, lower)]
     try:
-        bones = [np.broadcast_to(np.asarray(b, dtype=np.float64), shape).reshape(-1) for b in (upper, lower)]
+        bones = [np.broadcast_to(bone, shape).reshape(-1) for bone in given]
     except ValueError:
         raise ShapeError(f"bones must be one, or one for each of the {shape} poses") from None
     if not all(np.isfinite(b).all() and (b > 0.0).all() for b in bones):
@@ -51,9 +53,7 @@ def given_rows(name: str, position: ArrayLike, swivel: ArrayLike, upper: ArrayLi
 
 def batch_of(position: ArrayLike, swivel: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
     """Rows (N, 3) and (N,), contiguous, and the shape they came in."""
-    places, turns = np.asarray(position, dtype=np.float64), np.asarray(swivel, dtype=np.float64)
-    if not places.shape or places.shape[-1] != 3:
-        raise ShapeError(f"position has shape {places.shape}; expected (..., 3)")
+    places, turns = floats(position, "position", 3), floats(swivel, "swivel")
     shape = places.shape[:-1]
     if turns.shape != shape:
         try:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, Status, number
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats
 from .answers import LimbAnswer
 
@@ -122,7 +123,7 @@ class LimbStream:
                 an elbow that sets off as gently as its hand.
             **options: for `Limb.solve`; `preferred` is where the swivel would like to be.
         """
-        place = np.asarray(position, dtype=np.float64)
+        place = floats(position, "position", 3)
         step = self.speed * (1.0 / self.fps if dt is None else dt)
         wanted = self.limb.solve(place, orientation, **options)
         if wanted.status is Status.INVALID and self._before is not None:
@@ -148,9 +149,9 @@ class LimbStream:
 
     def track(self, positions: ArrayLike, orientations: ArrayLike | None = None, **options: Any) -> TrackAnswer:
         """Postures for a path of targets (F, 3), one a frame; orientations (4,) or (F, 4)."""
-        places = np.asarray(positions, dtype=np.float64)
+        places = floats(positions, "positions")
         if places.ndim != 2 or places.shape[1] != 3:
-            raise ShapeError(f"the positions have shape {places.shape}; expected (F, 3)")
+            raise ShapeError(f"positions have shape {places.shape}; expected (F, 3)")
         turns = None if orientations is None else np.broadcast_to(np.asarray(orientations), (len(places), 4))
         told = [self.step(p, None if turns is None else turns[k], **options) for k, p in enumerate(places)]
         return TrackAnswer(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, batch, prange
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, Vec3
 from . import kernels
 from .nearest import CONE, ELLIPSE, FREE, HINGE
@@ -147,7 +148,7 @@ class Limits(Mapping[str, JointLimit]):
 
     def clamp_from(self, role: str | Sequence[str], start: ArrayLike, q: ArrayLike) -> Floats:
         """As `clamp`, for a joint that comes from `start`: if that lay outside, q may lie as far out, never farther."""
-        begin, goal = np.asarray(start, dtype=np.float64), np.asarray(q, dtype=np.float64)
+        begin, goal = floats(start, "start", 4), floats(q, "q", 4)
         try:
             begin, goal = np.broadcast_arrays(begin, goal)
         except ValueError:
@@ -224,7 +225,7 @@ class Limits(Mapping[str, JointLimit]):
 
     def _rows(self, role: str | Sequence[str], q: ArrayLike) -> tuple[Ints, Floats, tuple[int, ...]]:
         """(row of each joint, rotations (n, 4), leading shape): rotation i belongs to joint `i % len(rows)`."""
-        rotations = np.asarray(q, dtype=np.float64)
+        rotations = floats(q, "rotations")
         single = isinstance(role, str)
         which = np.array([self.index(name) for name in ([role] if isinstance(role, str) else role)], dtype=np.int64)
         expected = "(..., 4)" if single else f"(..., {len(which)}, 4)"

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from ..compute import PosableError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats
 
 ELLIPSE_SAMPLES = 32  # boundary points the nearest-point search starts from
@@ -44,7 +45,7 @@ class Interval:
 
     def clamp(self, angle: ArrayLike) -> Floats:
         """The nearest angles inside; angles that are inside come back untouched."""
-        angles = np.asarray(angle, dtype=np.float64)
+        angles = floats(angle, "angle")
         offset = self._offset(angles)
         inside = np.abs(offset) <= self.half
         return np.where(inside, angles, np.where(offset > 0.0, self.high, self.low))
@@ -64,7 +65,7 @@ class Interval:
         return 0.5 * (self.high - self.low)
 
     def _offset(self, angle: ArrayLike) -> Floats:
-        offset = np.asarray(angle, dtype=np.float64) - self.middle
+        offset = floats(angle, "angle") - self.middle
         return np.asarray(offset - TURN * np.rint(offset / TURN))
 
 

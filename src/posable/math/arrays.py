@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compute import ShapeError, UnknownNameError, batch, prange
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from . import matrix, quaternion
 from . import swing_twist as st
@@ -114,9 +115,7 @@ def twist_swing(q: ArrayLike, axis: ArrayLike) -> tuple[Floats, Floats]:
 
 def from_matrix(m: ArrayLike) -> Floats:
     """Quaternions (..., 4) of rotation matrices (..., 3, 3), w >= 0."""
-    array = np.asarray(m, dtype=np.float64)
-    if array.shape[-2:] != (3, 3):
-        raise ShapeError(f"m has shape {array.shape}; expected (..., 3, 3)")
+    array = floats(m, "m", 3, 3)
     flat = np.ascontiguousarray(array.reshape(-1, 3, 3))
     out = np.empty((len(flat), 4))
     _from_matrix(len(out), flat, out)
@@ -145,13 +144,8 @@ def from_euler(order: str, angles: ArrayLike) -> Floats:
 
 def _aligned(**named: tuple[ArrayLike, int]) -> tuple[list[Floats], tuple[int, ...]]:
     """Broadcast arrays over their leading axes: contiguous (n, core) or (n,) arrays, and the leading shape."""
-    arrays = {name: np.asarray(value, dtype=np.float64) for name, (value, _) in named.items()}
-    leads = []
-    for name, (_, core) in named.items():
-        shape = arrays[name].shape
-        if core and (not shape or shape[-1] != core):
-            raise ShapeError(f"{name} has shape {shape}; expected (..., {core})")
-        leads.append(shape[:-1] if core else shape)
+    arrays = {name: floats(value, name, *((core,) if core else ())) for name, (value, core) in named.items()}
+    leads = [arrays[name].shape[:-1] if core else arrays[name].shape for name, (_, core) in named.items()]
     try:
         lead = np.broadcast_shapes(*leads)
     except ValueError:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..limb.model import SEARCHES, Search
 from ..limb.prepare import checked_search
@@ -257,9 +258,7 @@ class Behaviour:
         Returns:
             (..., 2) swings [rad], brought into the ellipse, or (..., 3) places [arm lengths]; and (...) weights.
         """
-        given = np.asarray(target, dtype=np.float64)
-        if not given.shape or given.shape[-1] != 3:
-            raise ShapeError(f"target has shape {given.shape}; expected (..., 3)")
+        given = floats(target, "target", 3)
         rows = np.ascontiguousarray(given.reshape(-1, 3))
         at, weights = np.empty_like(rows), np.empty(len(rows))
         place_rows(len(rows), self.field[0].header, rows, float(length), at, weights)
@@ -292,7 +291,7 @@ class Behaviour:
 
     def _rows_at(self, at: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
         """(rows (N, 3) for kernels, the batch's shape) of swings or places, these as near as `locate` brings them."""
-        place = np.asarray(at, dtype=np.float64)
+        place = floats(at, "at")
         size = 3 if self.blending == "around" else 2
         if not place.shape or place.shape[-1] != size or not np.isfinite(place).all():
             raise ShapeError(f"at has shape {place.shape}; expected (..., {size}), finite")
@@ -338,7 +337,7 @@ class Behaviour:
         return Posture(self.parts, [posture.rotation(part) for part in self.parts], posture.hips)
 
     def _checked_place(self, at: ArrayLike, but: int | None = None) -> tuple[float, ...]:
-        place = np.asarray(at, dtype=np.float64)
+        place = floats(at, "at")
         around = self.blending == "around"
         if place.shape != ((3,) if around else (2,)) or not np.isfinite(place).all():
             raise ShapeError(f"at is {place}; expected {'three' if around else 'two'} finite numbers")

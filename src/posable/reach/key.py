@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compute import PosableError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..limb.model import Search
 from .field import CONSTANT, EASED, QUADRATIC
@@ -33,7 +34,7 @@ class Weight:
 
     def __call__(self, d: ArrayLike) -> Floats:
         """The weight at distances of d arm lengths."""
-        d = np.maximum(np.asarray(d, dtype=np.float64), 0.0)
+        d = np.maximum(floats(d, "d"), 0.0)
         if self.kind == "constant":
             return np.full(d.shape, self.k)
         x = np.minimum(1.0, d * math.sqrt(self.k))

@@ -27,6 +27,7 @@ import numpy as np
 
 from ..body.canonical import other_side
 from ..compute import PosableError, ShapeError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, log, multiply, slerp
 from ..skeleton import Motion
@@ -197,7 +198,7 @@ def _key_places(made: Behaviour, keys: int | ArrayLike, at: Floats, weights: Flo
             raise PosableError(f"keys is {keys}; expected from 1 to 400, or their places")
         found = _centres(at, weights, keys, np.random.default_rng(seed))
     else:
-        found = np.asarray(keys, dtype=np.float64)
+        found = floats(keys, "keys")
         if found.ndim != 2 or found.shape[1] != at.shape[1]:
             raise ShapeError(f"keys have shape {found.shape}; expected (K, {at.shape[1]}), or how many")
         return found

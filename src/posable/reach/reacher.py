@@ -13,6 +13,7 @@ from ..body.limb_answers import Placement
 from ..body.limb_kernels import READING
 from ..body.obstacles import self_collision
 from ..compute import PosableError, ShapeError, expect, number
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
 from ..limb.model import LIMB
@@ -357,10 +358,7 @@ def _shapes(target: Target | None) -> list[tuple[int, ...]]:
     for name, columns in (("position", 3), ("orientation", 4), ("pole", 3)):
         value = None if target is None else getattr(target, name)
         if value is not None:
-            shape = np.shape(value)
-            if not shape or shape[-1] != columns:
-                raise ShapeError(f"the target's {name} has shape {shape}; expected (..., {columns})")
-            shapes.append(shape[:-1])
+            shapes.append(floats(value, f"the target's {name}", columns).shape[:-1])
     return shapes
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..math import axis_angle, conjugate, multiply, normalize, rotate
 
@@ -122,13 +123,11 @@ class Calibration:
 
         A tracker whose orientation is not known keeps its place: nobody can say in which direction its joint lies.
         """
-        given = np.array(points, dtype=np.float64)
-        if given.ndim < 2 or given.shape[-2:] != (len(self.markers), 3):
-            raise ShapeError(f"points have shape {given.shape}; expected (..., {len(self.markers)}, 3)")
+        given = floats(points, "points", len(self.markers), 3).copy()
         turned = {}
         for role, value in (orientations or {}).items():
             k = self._index(role)
-            turned[role] = multiply(np.asarray(value, dtype=np.float64), conjugate(self.turns[k]))
+            turned[role] = multiply(floats(value, f"the orientation of {role!r}", 4), conjugate(self.turns[k]))
             moved = given[..., k, :] - rotate(turned[role], self.offsets[k])
             known = np.isfinite(turned[role]).all(axis=-1, keepdims=True)
             given[..., k, :] = np.where(known, moved, given[..., k, :])
@@ -136,10 +135,10 @@ class Calibration:
 
     def trackers(self, points: ArrayLike, orientations: Mapping[str, ArrayLike]) -> tuple[Floats, dict[str, Floats]]:
         """The inverse of `apply`: what trackers would report of joints (..., M, 3) and parts."""
-        given = np.array(points, dtype=np.float64)
+        given = floats(points, "points", len(self.markers), 3).copy()
         turned = {}
         for role, value in orientations.items():
-            k, part = self._index(role), np.asarray(value, dtype=np.float64)
+            k, part = self._index(role), floats(value, f"the orientation of {role!r}", 4)
             given[..., k, :] += rotate(part, self.offsets[k])
             turned[role] = multiply(part, self.turns[k])
         return given, turned
@@ -203,7 +202,7 @@ def checked_trackers(
     points: ArrayLike, orientations: Mapping[str, ArrayLike], markers: tuple[str, ...]
 ) -> tuple[Floats, dict[str, Floats]]:
     """(F, M, 3) points and (F, 4) unit orientations, of trackers."""
-    given = np.asarray(points, dtype=np.float64)
+    given = floats(points, "points")
     given = given[None] if given.ndim == 2 else given
     if given.ndim != 3 or given.shape[1:] != (len(markers), 3):
         raise ShapeError(f"points have shape {np.shape(points)}; expected (F, {len(markers)}, 3)")
@@ -211,7 +210,7 @@ def checked_trackers(
     for role, value in orientations.items():
         if role not in markers:
             raise UnknownNameError("part with a tracker", role, markers)
-        q = np.asarray(value, dtype=np.float64)
+        q = floats(value, f"orientations of {role!r}")
         if q.shape not in ((4,), (len(given), 4)):
             raise ShapeError(f"orientations of {role!r} have shape {q.shape}; expected ({len(given)}, 4)")
         turned[role] = normalize(np.broadcast_to(q, (len(given), 4)))

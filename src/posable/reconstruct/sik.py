@@ -11,6 +11,7 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion, Pose
 from .answers import RebuildAnswer, RebuildMotion
@@ -89,6 +90,7 @@ class SequentialIK:
         known = prior_of(prior)
         self.prior: Prior | None = None if literal or not set(MARKERS) <= set(self.markers) else known
         """What was learned; None also where not all six points are tracked."""
+        self._order = f" in the order of {', '.join(self.markers)}"
         self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
         self._obstacles = int(np.diff(self._figure.splits[2]).max()) + len(self._figure.around)
 
@@ -173,13 +175,7 @@ class SequentialIK:
         return rows_of(self._figure, self._trunk, self._obstacles, points, turns, work)
 
     def _checked(self, points: ArrayLike) -> Floats:
-        given = np.asarray(points, dtype=np.float64)
-        count = len(self.markers)
-        if given.ndim < 2 or given.shape[-2:] != (count, 3):
-            raise ShapeError(
-                f"points have shape {given.shape}; expected (..., {count}, 3) in the order of {', '.join(self.markers)}"
-            )
-        return given
+        return floats(points, "points", len(self.markers), 3, hint=self._order)
 
     def _turns(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
         """(N, 6, 4) with NaN where nothing is known, or no rows."""
@@ -189,7 +185,7 @@ class SequentialIK:
         for role, turn in orientations.items():
             if role not in MARKERS:
                 raise UnknownNameError("part whose orientation is taken", role, MARKERS)
-            q = np.asarray(turn, dtype=np.float64)
+            q = floats(turn, f"orientations of {role!r}")
             try:
                 out[..., MARKERS.index(role), :] = q
             except ValueError:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, Status
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike
 from ..skeleton import Pose
 from .answers import RebuildAnswer
@@ -56,7 +57,7 @@ class RebuildStream:
         step = 1.0 / self.fps if dt is None else dt
         if not (math.isfinite(step) and step > 0.0):
             raise PosableError(f"dt is {dt} s; expected a number above 0")
-        given = np.asarray(points, dtype=np.float64)
+        given = floats(points, "points")
         rows = self._turned if orientations else self._plain
         if given.shape != rows.points.shape[1:]:
             raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")

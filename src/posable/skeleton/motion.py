@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..compute import PosableError, ShapeError, expect, number
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..math import slerp
 from .pose import Pose
@@ -69,7 +70,7 @@ class Motion:
         """
         if len(self) == 0:
             raise PosableError("an empty motion has no pose at any time")
-        seconds = np.asarray(time, dtype=np.float64)
+        seconds = floats(time, "time")
         if np.isnan(seconds).any():
             raise PosableError(f"time is {time!r}; expected seconds")
         place = np.clip(np.clip(seconds, 0.0, self.duration) * self.fps, 0.0, len(self) - 1.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import ShapeError
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 
 
@@ -30,7 +31,7 @@ class Pose:
     """
 
     def __init__(self, translation: ArrayLike, rotations: ArrayLike, offsets: ArrayLike | None = None) -> None:
-        turned = np.ascontiguousarray(rotations, dtype=np.float64)
+        turned = np.ascontiguousarray(floats(rotations, "rotations"))
         if turned.ndim < 2 or turned.shape[-1] != 4:
             raise ShapeError(f"rotations have shape {turned.shape}; expected (..., J, 4)")
         batch = turned.shape[:-2]
@@ -89,7 +90,7 @@ class Pose:
 
 
 def _fitted(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    array = np.asarray(value, dtype=np.float64)
+    array = floats(value, name)
     if array.shape != shape:
         try:
             array = np.broadcast_to(array, shape)

@@ -10,6 +10,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, expect
+from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints, Records
 from ..math import normalize, rotate
 from .character import Character
@@ -167,7 +168,7 @@ class Skeleton:
         from .forward import jacobian_rows
 
         j = self.index(joint)
-        x, y, z = np.asarray(point, dtype=np.float64).tolist()
+        x, y, z = floats(point, "point", 3).tolist()
         frames = self.forward(pose) if frames is None else frames
         _, rotations, _ = self._flat(pose)
         n, count = len(rotations), len(self)
@@ -198,7 +199,7 @@ class Skeleton:
         """The pose with these DoF values (..., D): the inverse of `values`."""
         from .forward import from_values_rows
 
-        given = np.asarray(values, dtype=np.float64)
+        given = floats(values, "values")
         rows = self._dof_rows("values", given, given.shape[:-1])
         n = len(rows)
         translation, rotations = np.empty((n, 3)), np.empty((n, len(self), 4))
@@ -248,9 +249,7 @@ class Skeleton:
         return Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, len(self), 4), moved)
 
     def _dof_rows(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-        array = np.asarray(values, dtype=np.float64)
-        if not array.shape or array.shape[-1] != len(self.dofs):
-            raise ShapeError(f"{name} has shape {array.shape}; the last axis must be {len(self.dofs)}, one a DoF")
+        array = floats(values, name, len(self.dofs), hint=", one a DoF")
         try:
             full = np.broadcast_to(array, (*shape, len(self.dofs)))
         except ValueError:

@@ -1,0 +1,34 @@
+"""Arrays that callers hand over: lists, tuples, arrays of any kind, and mistakes."""
+
+from __future__ import annotations
+
+import reprlib
+
+import numpy as np
+
+from .errors import PosableError, ShapeError
+from .types import ArrayLike, Floats
+
+
+def floats(value: ArrayLike, name: str, *last: int, hint: str = "") -> Floats:
+    """What a caller gave as an array of float64 (..., *last), not copied where it is one already.
+
+    Args:
+        value: anything that NumPy makes an array of.
+        name: what it is called; what is not made of numbers, or has other last axes, is an error that says so.
+        *last: lengths of the last axes; any shape will do without them.
+        hint: what else was expected, such as the order of the rows.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        are = "are" if name.endswith("s") else "is"
+        raise PosableError(f"{name} {are} {reprlib.repr(value)}; expected numbers{_of(last)}{hint}") from None
+    if last and array.shape[-len(last) :] != last:
+        have = "have" if name.endswith("s") else "has"
+        raise ShapeError(f"{name} {have} shape {array.shape}; expected{_of(last)}{hint}")
+    return array
+
+
+def _of(last: tuple[int, ...]) -> str:
+    return f" (..., {', '.join(map(str, last))})" if last else ""
