@@ -34,10 +34,6 @@ MARGIN = 0.2  # [rad]
 Bound: TypeAlias = "str | Limits | LimbRange | None"
 NO_ROWS = np.zeros(1, ROW)
 NO_CURVES = np.zeros(1)
-for _none in (NO_ROWS, NO_CURVES):
-    _none.setflags(
-        write=False
-    )  # as those of `Limits`: arrays that can be written would have kernels compiled once more
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +87,8 @@ def make_bounds(clip: Clip, given: Bound | Iterable[Bound]) -> Bounds:
             ranges.append(one.for_limb(clip.body.limb(one.name, limits=None)))
         elif one is not None:
             raise PosableError(f"limits {one!r}: give 'clip', 'body', Limits, a LimbRange, None, or several of them")
-    packed, curves = (NO_ROWS, NO_CURVES) if limits is None else (limits.packed, limits.curves)
+    # Copies: for the read-only arrays of `Limits` kernels would be compiled once more.
+    packed, curves = (NO_ROWS, NO_CURVES) if limits is None else (np.array(limits.packed), np.array(limits.curves))
     return Bounds(boxes, shapes, packed, curves, tuple(ranges), limits, roles)
 
 

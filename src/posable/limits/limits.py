@@ -131,7 +131,7 @@ class Limits(Mapping[str, JointLimit]):
         """How far outside each rotation lies [rad]: the larger of swing (along the sphere) and twist; 0 inside."""
         which, flat, lead = self._rows(role, q)
         out = np.empty(len(flat))
-        _excess_rows(len(flat), self.packed, self.curves, which, flat, out)
+        _excess_rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(lead)
 
     def clamp(self, role: str | Sequence[str], q: ArrayLike, *, quick: bool = False) -> Floats:
@@ -143,7 +143,7 @@ class Limits(Mapping[str, JointLimit]):
         which, flat, lead = self._rows(role, q)
         out = np.empty_like(flat)
         rows = _clamp_quick_rows if quick else _clamp_rows
-        rows(len(flat), self.packed, self.curves, which, flat, out)
+        rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(*lead, 4)
 
     def clamp_from(self, role: str | Sequence[str], start: ArrayLike, q: ArrayLike) -> Floats:
@@ -156,14 +156,14 @@ class Limits(Mapping[str, JointLimit]):
         which, flat, lead = self._rows(role, goal)
         _, first, _ = self._rows(role, begin)
         out = np.empty_like(flat)
-        _clamp_from_rows(len(flat), self.packed, self.curves, which, first, flat, out)
+        _clamp_from_rows(len(flat), *self._packing, which, first, flat, out)
         return out.reshape(*lead, 4)
 
     def slack(self, role: str | Sequence[str], start: ArrayLike) -> Floats:
         """(..., 3) [rad]: how far starts lie outside: swing, twist below, twist above; what `clamp_from` widens by."""
         which, flat, lead = self._rows(role, start)
         out = np.empty((len(flat), 3))
-        _slack_rows(len(flat), self.packed, self.curves, which, flat, out)
+        _slack_rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(*lead, 3)
 
     @property
@@ -178,12 +178,12 @@ class Limits(Mapping[str, JointLimit]):
     @cached_property
     def packed(self) -> Records:
         """One row a joint, for kernels: a structured array of dtype `ROW`."""
-        return self._packing[0]
+        return _frozen(self._packing[0])
 
     @cached_property
     def curves(self) -> Floats:
         """The boundary samples and spline pieces of all the shapes, flat; rows say where theirs begin."""
-        return self._packing[1]
+        return _frozen(self._packing[1])
 
     def index(self, name: str) -> int:
         """The joint's row in `packed`."""
@@ -210,6 +210,7 @@ class Limits(Mapping[str, JointLimit]):
 
     @cached_property
     def _packing(self) -> tuple[Records, Floats]:
+        """`packed` and `curves` as kernels take them: Numba compiles once more for arrays that cannot be written."""
         rows = np.zeros(len(self.joints), dtype=ROW)
         curves: list[Floats] = [np.zeros(1)]  # never empty: kernels may not see a zero-sized array
         start = 1
@@ -218,10 +219,7 @@ class Limits(Mapping[str, JointLimit]):
             row["start"] = start
             start += len(curve)
             curves.append(curve)
-        flat = np.concatenate(curves)
-        rows.flags.writeable = False
-        flat.flags.writeable = False
-        return rows, flat
+        return rows, np.concatenate(curves)
 
     def _rows(self, role: str | Sequence[str], q: ArrayLike) -> tuple[Ints, Floats, tuple[int, ...]]:
         """(row of each joint, rotations (n, 4), leading shape): rotation i belongs to joint `i % len(rows)`."""
@@ -262,6 +260,13 @@ def _pack(row: Any, joint: JointLimit) -> Floats:
     pieces = swing.pieces()
     row["pieces"] = len(pieces)
     return np.concatenate([samples.ravel(), pieces.ravel()])
+
+
+def _frozen(array: Records) -> Records:
+    """The same array for others, who cannot write it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _other_side(name: str) -> str:

@@ -153,8 +153,11 @@ def _aligned(**named: tuple[ArrayLike, int]) -> tuple[list[Floats], tuple[int, .
         raise ShapeError(f"leading axes do not broadcast: {shapes}") from None
     flat = []
     for (_, core), array in zip(named.values(), arrays.values(), strict=True):
-        full = np.broadcast_to(array, (*lead, core) if core else lead)
-        flat.append(np.ascontiguousarray(full).reshape((-1, core) if core else -1))
+        shape = (*lead, core) if core else lead
+        if array.shape != shape:
+            # Copied: what is broadcast could not be written, and for such arrays kernels are compiled once more.
+            array = np.array(np.broadcast_to(array, shape), order="C")
+        flat.append(np.ascontiguousarray(array).reshape((-1, core) if core else -1))
     return flat, lead
 
 
