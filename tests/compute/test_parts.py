@@ -90,3 +90,9 @@ for i in range(n):
 print(abs(out - wanted).max() < 1e-14, abs(out - serial).max())
 """
     assert run(code, tmp_path)[-1].split() == ["True", "0.0"]
+
+
+@pytest.mark.parametrize("switched", ["enable", "disable"])
+def test_compiling_leaves_the_search_for_garbage_as_it_was(switched: str, tmp_path: Path):
+    code = f"import gc; gc.{switched}(); others(1, np.ones(1), np.empty(1)); print(len(compiled), gc.isenabled())"
+    assert run(code, tmp_path)[-1] == f"2 {switched == 'enable'}"
