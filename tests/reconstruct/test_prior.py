@@ -10,7 +10,14 @@ import posable as ps
 import posable.math as pm
 from posable.evaluate import evaluate_clip
 from posable.reconstruct import Prior, SequentialIK
-from posable.reconstruct.prior import answer_mirror, feature_mirror, mirror_table, weight_count
+from posable.reconstruct.prior import (
+    PROPORTIONS,
+    answer_mirror,
+    feature_mirror,
+    mirror_table,
+    proportions,
+    weight_count,
+)
 from tests.body.bodies import file_body
 from tests.reconstruct.test_inputs import inside_limits
 from tests.reconstruct.test_sik import random_points, turned
@@ -75,7 +82,8 @@ def test_mirrored_points_give_the_mirrored_body(body, solver, points):
     np.testing.assert_allclose(places(body, other.motion.pose), expected, atol=1e-9)
 
 
-def test_what_the_network_says_is_mirrored_to_the_last_bit():
+@pytest.mark.parametrize("still", [False, True])
+def test_what_the_network_says_is_mirrored_to_the_last_bit(still):
     from posable.reconstruct.prior_kernels import FEATURES, SAID, evaluate
 
     prior, body = Prior.builtin(), ps.figure()
@@ -86,30 +94,35 @@ def test_what_the_network_says_is_mirrored_to_the_last_bit():
         work, mirrored = np.zeros(prior.scratch), np.zeros(prior.scratch)
         work[FEATURES : FEATURES + len(to)] = x = rng.normal(size=len(to))
         mirrored[FEATURES : FEATURES + len(to)] = x[to] * sign
-        evaluate(net, work)
-        evaluate(net, mirrored)
+        evaluate(net, still, work)
+        evaluate(net, still, mirrored)
         said = work[SAID : SAID + len(out)]
         np.testing.assert_allclose(mirrored[SAID : SAID + len(out)], said[out] * turn, atol=1e-15)
 
 
-def test_the_network_is_what_its_weights_say():
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("height", [0.9, 1.75])  # a child's height with a grown-up's measures: unusual proportions, too
+def test_the_network_is_what_its_weights_say(still, height):
     from posable.reconstruct.prior_kernels import FEATURES, SAID, evaluate
 
-    prior, body = Prior.builtin(), ps.figure()
-    net = prior.network(body, SequentialIK(body)._trunk)
+    prior, body = Prior.builtin(), ps.figure(height)
+    trunk = SequentialIK(body)._trunk
     x = np.random.default_rng(1).normal(size=127)
-    work = np.zeros(prior.scratch)
+    x[-PROPORTIONS:] = proportions(body, trunk)
+    if still:
+        x[12:102] = 0.0  # no point is elsewhere than it was
+    work = np.full(prior.scratch, np.nan)
     work[FEATURES : FEATURES + 127] = x
-    evaluate(net, work)
-    np.testing.assert_allclose(work[SAID : SAID + 48], slow_network(net, x), atol=1e-9)
+    evaluate(prior.network(body, trunk), still, work)
+    np.testing.assert_allclose(work[SAID : SAID + 48], slow_network(prior, x), atol=1e-9)
 
 
-def slow_network(net, x):
+def slow_network(prior, x):
     """The network once more, with matrices: a dense one of pairs of units, without any use of its symmetry."""
 
     def basis(table, size):
         rows = np.zeros((len(table), size))
-        for k, (one, other, sign) in enumerate(table[:, :3]):
+        for k, (one, other, sign, _) in enumerate(table):
             rows[k, int(one)] += 1.0 if one == other else math.sqrt(0.5)
             rows[k, int(other)] += 0.0 if one == other else sign * math.sqrt(0.5)
         return rows
@@ -119,9 +132,11 @@ def slow_network(net, x):
         at += int(np.prod(shape))
         return weights[at - int(np.prod(shape)) : at].reshape(shape)
 
-    weights, at = net.weights.astype(np.float64), 0
-    s, a, *hidden, os, oa = net.sizes.tolist()
-    sides = np.clip((basis(net.inputs, 127) @ x - net.inputs[:, 3]) / net.inputs[:, 4], -5.0, 5.0)
+    weights, at = prior._weights.astype(np.float64), 0
+    s, a, *hidden, os, oa = prior._sizes.tolist()
+    sides = (basis(mirror_table(*feature_mirror()), 127) @ x - prior._mean) / prior._deviation
+    sides[s - PROPORTIONS : s] = np.clip(sides[s - PROPORTIONS : s], -2.0, 2.0)
+    sides = np.clip(sides, -5.0, 5.0)
     first = (sides[:s], sides[s:])
     kept, gone = first
     for n in hidden:
@@ -132,7 +147,7 @@ def slow_network(net, x):
     bias, ws, wa, skip_s, skip_a = take(os), take(len(kept), os), take(len(gone), oa), take(s, os), take(a, oa)
     out = np.concatenate([kept @ ws + bias + first[0] @ skip_s, gone @ wa + first[1] @ skip_a])
     assert at == len(weights)
-    return basis(net.outputs, 48).T @ out
+    return basis(mirror_table(*answer_mirror()), 48).T @ out
 
 
 def test_points_moved_and_turned_about_the_vertical_give_the_same_body_there(body, solver, points):
@@ -200,6 +215,14 @@ def test_a_body_that_stands_still_stands_still(body, solver, points):
         assert np.linalg.norm(found[-1] - found[-2], axis=-1).max() < 1e-6
 
 
+def test_a_pose_alone_faces_where_a_body_that_stands_so_settles_to(body, solver, points):
+    some = points[::20]
+    hips = body.index("hips")
+    alone = solver.solve(some).pose.rotations[:, hips]
+    settled = np.array([solver.track(np.repeat(p[None], 40, axis=0)).motion.pose.rotations[-1, hips] for p in some])
+    assert pm.angle(alone, settled).max() < 0.01
+
+
 def test_a_head_that_leaves_and_comes_back_pulls_the_spine_evenly(body, solver):
     points = np.repeat(body.markers(body.neutral_pose)[None], 200, axis=0)
     points[:, 1, 1] += 0.06 * np.sin(np.linspace(0.0, 2.0 * math.pi, 200))  # shorter and longer than the spine can be
@@ -250,6 +273,8 @@ def test_broken_priors_are_refused(body, tmp_path):
         Prior(sizes, prior._weights[:-1], prior._mean, prior._deviation)
     with pytest.raises(ps.PosableError, match="sizes"):
         Prior([1, 2, 3], prior._weights, prior._mean, prior._deviation)
+    with pytest.raises(ps.PosableError, match="mirror"):
+        Prior(prior._sizes, prior._weights, prior._mean + 1.0, prior._deviation)
     assert weight_count(sizes) == len(prior._weights)
     path = tmp_path / "broken.npz"
     prior.save(tmp_path / "whole.npz")

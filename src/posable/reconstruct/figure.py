@@ -172,7 +172,7 @@ def rows_of(
         np.empty((n, 3)),
         np.zeros(n, REPORT),
         np.empty((n, obstacles), OBSTACLE),
-        np.full((n if work[0] else 0, 4, 7), np.nan),
+        np.empty((n if work[0] else 0, 4, 7)),
         np.empty(work),
     )
 

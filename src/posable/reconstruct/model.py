@@ -93,21 +93,10 @@ def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -
     """How far the spine bends and stretches before a part of it leaves its limits, and how long it is then [m]."""
     count = max(int(bends.sum()), 1)
     names = {joint: role for role, joint in body.roles.items()}
-    whole = offsets.sum(axis=0)
 
     def bent(x: float) -> Floats:
         angles = np.cumsum(bends) * 2.0 * x / count
         return axis_angle([1.0, 0.0, 0.0], angles)
-
-    def stretched(x: float) -> Floats:
-        turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
-        for k in range(1, len(bends) - 1):
-            if bends[k] and np.linalg.norm(offsets[k + 1]) > 0.0:
-                turns[k] = slerp([1.0, 0.0, 0.0, 0.0], between(offsets[k + 1], whole), x)
-            else:
-                turns[k] = turns[k - 1]
-        turns[-1] = turns[-2]
-        return turns
 
     def fits(world: Floats) -> bool:
         before = np.array([1.0, 0.0, 0.0, 0.0])
@@ -121,9 +110,23 @@ def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -
             before = world[k]
         return True
 
-    stretch = _largest(lambda x: fits(stretched(x)), 1.0)
-    longest = rotate(stretched(stretch)[:-1], offsets[1:]).sum(axis=0)
+    stretch = _largest(lambda x: fits(stretched(offsets, bends, x)), 1.0)
+    longest = rotate(stretched(offsets, bends, stretch)[:-1], offsets[1:]).sum(axis=0)
     return _largest(lambda x: fits(bent(x)), MOST_BEND), stretch, float(np.linalg.norm(longest))
+
+
+def stretched(offsets: Floats, bends: Ints, share: float) -> Floats:
+    """(S, 4) how the joints of a spine are turned in the pelvis' frame, each segment above the hips by a share of its
+    way to the neutral chord.
+    """
+    whole, turns = offsets.sum(axis=0), np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
+    for k in range(1, len(bends) - 1):
+        if bends[k] and np.linalg.norm(offsets[k + 1]) > 0.0:
+            turns[k] = slerp([1.0, 0.0, 0.0, 0.0], between(offsets[k + 1], whole), share)
+        else:
+            turns[k] = turns[k - 1]
+    turns[-1] = turns[-2]
+    return turns
 
 
 def _largest(fits: Callable[[float], bool], most: float) -> float:

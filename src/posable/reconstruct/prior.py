@@ -21,8 +21,8 @@ from ..body.canonical import spine_shares
 from ..compute import FormatError, PosableError
 from ..compute.archive import read_archive, write_archive
 from ..compute.types import Floats
-from .model import Trunk
-from .prior_kernels import HIDDEN, Network
+from .model import Trunk, stretched
+from .prior_kernels import HIDDEN, MOST_AWAY, NOW, WAYS_KEPT, Network
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -32,6 +32,7 @@ FEATURES, ANSWERS, PROPORTIONS = 127, 48, 9
 SPINE_AT = (0.0, 0.0, 0.5, 1.0, 1.36, 1.68, 2.0)
 """Where the joints of the learned spine sit (`Humanoid.arc_length`): hips, three of the trunk, neck (2), head."""
 SPINE_CHEST = 3
+LANES = 8  # numbers in the longest vectors that processors have
 USUAL = 2.0  # standard deviations: proportions further off than this are taken as this far
 _POLAR, _AXIAL = (-1.0, 1.0, 1.0), (1.0, -1.0, -1.0)  # what a mirror across x = 0 does to vectors and rotations
 _MEMBERS = {"sizes": ("<i8", 1), "weights": ("<f4", 1), "mean": ("<f8", 1), "deviation": ("<f8", 1), "origin": ("U", 0)}
@@ -66,8 +67,12 @@ class Prior:
             raise PosableError(f"a prior of sizes {shape} has {len(self._weights)} weights, not {weight_count(shape)}")
         if len(self._mean) != FEATURES or len(self._deviation) != FEATURES or (self._deviation <= 0.0).any():
             raise PosableError(f"mean and deviation of a prior must be {FEATURES} numbers, deviations above 0")
-        self._inputs = np.column_stack([inputs[:, :3], self._mean, self._deviation])
-        self._outputs = np.ascontiguousarray(outputs[:, :3])
+        if self._mean[kept[0] :].any():
+            raise PosableError("means of what a mirror turns round must be zero in a prior")
+        scales = shares(inputs) / self._deviation[:, None]
+        self._inputs = np.column_stack([inputs[:, :2], scales, self._mean / self._deviation])
+        told = np.column_stack([outputs[:, :2], shares(outputs)])
+        self._outputs = np.concatenate([_whole(told[: kept[1]].T).T, _whole(told[kept[1] :].T).T])
 
     def __repr__(self) -> str:
         return f"Prior({len(self._weights)} weights, from {self.origin.get('data', 'unknown data')})"
@@ -108,21 +113,55 @@ class Prior:
         )
 
     def network(self, body: Humanoid, trunk: Trunk) -> Network:
-        """The prior on a body."""
+        """The prior on a body: what the body's proportions say, and a past without motion, is summed beforehand."""
         low, high, share = spine_shares(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body._chest)
-        usual, deviation = self._mean, self._deviation
-        rows = np.flatnonzero(self._inputs[:, 0] >= FEATURES - PROPORTIONS)
-        order = rows[np.argsort(self._inputs[rows, 0])]
-        sizes = proportions(body, trunk)
-        sizes = np.clip(sizes, usual[order] - USUAL * deviation[order], usual[order] + USUAL * deviation[order])
+        told, always = self._sizes[0] - PROPORTIONS, slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
+        sides = np.clip(-self._inputs[:, 4], -MOST_AWAY, MOST_AWAY)  # as they are where features are zero
+        sizes = (proportions(body, trunk) - self._mean[always]) / self._deviation[always]
+        sides[always] = np.clip(sizes, -USUAL, USUAL)
+        weights, biases = self._summed(sides)
+        layers = self._sizes.copy()
+        layers[0] = told
+        layers[-2:] += -layers[-2:] % LANES
         return Network(
-            self._sizes,
-            self._weights,
-            self._inputs,
+            layers,
+            weights,
+            biases,
+            np.delete(self._inputs, always, axis=0),
             self._outputs,
-            np.array([body.height, trunk.numbers[0], *sizes]),
-            np.column_stack([low, high, share]).astype(np.float64),
+            np.array([body.height, trunk.numbers[0]]),
+            np.column_stack([low, high, share, stretched(trunk.offsets, trunk.bends, trunk.numbers[2])]),
         )
+
+    def _summed(self, sides: Floats) -> tuple[NDArray[np.float32], Floats]:
+        """(`Network.weights`, `Network.biases`) with these proportions, and these ways where nothing moves, in s."""
+        kept, turned, *hidden, os, oa = self._sizes.tolist()
+        always = slice(kept - PROPORTIONS, kept)
+        ways = slice(NOW, NOW + WAYS_KEPT)
+        at, s, a = 0, kept, turned
+        weights: list[NDArray[np.float32]] = []
+        biases: list[Floats] = []
+
+        def take(rows: int, columns: int) -> NDArray[np.float32]:
+            nonlocal at
+            at += rows * columns
+            return self._weights[at - rows * columns : at].reshape(rows, columns)
+
+        def of_features(matrix: NDArray[np.float32]) -> Floats:
+            usual = sides[always] @ matrix[always].astype(np.float64)
+            return np.stack([usual, usual + sides[ways] @ matrix[ways].astype(np.float64)])
+
+        for n in hidden:
+            bias, ws, wa = take(1, n).astype(np.float64), take(s, n), take(a, n)
+            first = not biases
+            biases.append(bias + of_features(ws) if first else np.repeat(bias, 2, axis=0))
+            weights += [ws[: kept - PROPORTIONS] if first else ws, wa]
+            s = a = n
+        bias, ws, wa = take(1, os).astype(np.float64), take(s, os), take(a, oa)
+        skip_s, skip_a = take(kept, os), take(turned, oa)
+        biases.append(_whole(bias + of_features(skip_s)))
+        weights += [_whole(ws), _whole(wa), _whole(skip_s[: kept - PROPORTIONS]), _whole(skip_a)]
+        return np.concatenate([w.reshape(-1) for w in weights]), np.concatenate(biases, axis=1)
 
     @property
     def scratch(self) -> int:
@@ -130,10 +169,15 @@ class Prior:
         return HIDDEN + 2 * int(self._sizes[2:-2].sum())
 
 
+def _whole(matrix: NDArray[Any]) -> NDArray[Any]:
+    """With columns of zeros up to a whole number of vectors: remainders take processors as long as the rest."""
+    return np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % LANES)))
+
+
 def no_network() -> Network:
     """None."""
-    empty = np.zeros((0, 5))
-    return Network(np.zeros(0, np.int64), np.zeros(0, np.float32), empty, empty[:, :3], np.zeros(2), empty[:, :3])
+    sizes, weights, empty = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros((0, 5))
+    return Network(sizes, weights, empty, empty, empty, np.zeros(2), empty)
 
 
 def prior_of(given: Prior | str | os.PathLike[str] | None) -> Prior | None:
@@ -213,3 +257,10 @@ def mirror_table(to: list[int], sign: list[float]) -> Floats:
     kept = [(i, j, s, 1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s > 0.0)]
     turned = [(i, j, -s, -1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s < 0.0)]
     return np.array(kept + turned)
+
+
+def shares(table: Floats) -> Floats:
+    """(N, 2) what of each row of such a table its first and its second have."""
+    alone = table[:, 0] == table[:, 1]
+    half = np.sqrt(0.5)
+    return np.column_stack([np.where(alone, 1.0, half), np.where(alone, 0.0, half * table[:, 2])])

@@ -11,17 +11,20 @@ import math
 
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
-from ..math.quaternion import between, exp, log, mul, rotate, slerp
-from ..math.vector import add, cross, norm, reject, scale, sub, unit
+from ..math.quaternion import axis_angle, between, exp, log, mul, rotate, slerp
+from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
 from .figure import HEAD, HIPS, LEFT_HAND, Rows
 from .missing import set_vec
 from .model import Trunk
 from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, tell_features
-from .spine import about_y, bend_to, finish_trunk, hold_spine, knows, place_spine, stretched_chord, vec_at_row
+from .spine import about_y, bend_to, finish_trunk, hold_spine, knows, place_spine, vec_at_row
 
-SETTLE = 4  # passes in a frame that has none before it
+SETTLE = 4  # passes at most in a frame that has none before it
+SETTLED = 0.01  # [rad]: a pass that turns the pelvis by less is the last one
+FIRST, FURTHEST = 1.24, 4.0  # how many times as far as a pass says the pelvis turns: after the first one; at most
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
+MOST_BENT = 16.0  # the square of how many times as much as the network says, at most, a spine is bent
 NEARLY_TAUT = 0.998  # of the longest chord
 AXES, MIDS, BENDS, ENDS = 0, 6, 18, 36  # in what the network says
 TURNED = 6  # joints of the spine above the hips that it knows
@@ -54,21 +57,36 @@ def predict_trunk(
     `x` and `y` are what plain Sequential IK says of the pelvis; a frame that has none before it starts from there.
     """
     work = rows.work[t]
-    recall_past(i, t, memory, rows, work)
+    still = not recall_past(i, t, memory, rows, work)
     passes = SETTLE
     if norm(before) > 0.5 and norm(reject(before, y)) > 1e-6:
         x, passes = unit(reject(before, y)), 1
     if knows(i, rows, HIPS):
         x, passes = rotate(quat_at(rows.held, i, HIPS), (1.0, 0.0, 0.0)), 1
+    turned, step = 0.0, 0.0
     for k in range(passes):
         x = unit(reject(x, y))
         tell_features(net, x, y, work)
-        evaluate(net, work)
+        evaluate(net, still, work)
         orient_trunk(i, net, trunk, rows, x, y, work)
-        if k + 1 == passes:
-            guess_limbs(i, net, rows, x, y, work)
-        x = rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
+        side = rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
+        turn = math.atan2(dot(cross(x, side), y), dot(x, side))
+        if k + 1 == passes or abs(turn) < SETTLED:
+            break
+        step = turn * (FIRST if k == 0 else further(step, turned - turn))
+        x, turned = rotate(axis_angle(y, step), x), turn
+    guess_limbs(i, net, rows, x, y, work)
     return settle_trunk(i, trunk, rows)
+
+
+@kernel
+def further(step: float, gained: float) -> float:
+    """How many times as far as a pass says the pelvis has to turn in all, where a step [rad] made it say less by
+    `gained`: the secant of what it says, along which it would say nothing more.
+    """
+    if step * gained <= 0.0:
+        return 1.0
+    return min(step / gained, FURTHEST)
 
 
 @kernel
@@ -97,17 +115,15 @@ def orient_trunk(i: int, net: Network, trunk: Trunk, rows: Rows, x: Vec3, y: Vec
     estimate = mul(between((0.0, 1.0, 0.0), upwards), about_y(left, upwards))
     chain_bends(work)
     length = min(norm(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS))), trunk.numbers[4])
-    nearly = NEARLY_TAUT * trunk.numbers[4]
-    straight = (length - nearly) / (trunk.numbers[4] - nearly)
-    if straight > 0.0:
-        stretched_chord(trunk, trunk.numbers[2], i, out)
+    slack = (trunk.numbers[4] - length) / ((1.0 - NEARLY_TAUT) * trunk.numbers[4])
+    taut = 1.0 - math.sqrt(max(slack, 0.0))  # chords shorten by the squares of angles
     for k in range(count):
         low, high = int(net.spine[k, 0]), int(net.spine[k, 1])
         below = bend_of(work, low)
-        if high != low:
+        if net.spine[k, 2] > 0.0:
             below = slerp(below, bend_of(work, high), net.spine[k, 2])
-        if straight > 0.0:
-            below = slerp(below, quat_at(out, i, k), straight)
+        if taut > 0.0 and k > 0:
+            below = slerp(below, (net.spine[k, 3], net.spine[k, 4], net.spine[k, 5], net.spine[k, 6]), taut)
         set_quat(out, i, k, below)
     chord = fit_length(i, trunk, rows, length)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
@@ -120,54 +136,96 @@ def orient_trunk(i: int, net: Network, trunk: Trunk, rows: Rows, x: Vec3, y: Vec
 @kernel
 def fit_length(i: int, trunk: Trunk, rows: Rows, length: float) -> Vec3:
     """The chord of a spine in the pelvis' frame once it is as long as asked for: its segments turned towards its chord,
-    or away from it, each by the same share s of its angle, -1 to 1.
+    or away from it, each by the same share s of its angle, -3 to 1.
 
-    The length falls nearly evenly with (1 - s)^2, so false position in that finds it within a few steps.
+    The length falls nearly evenly with u = (1 - s)^2, so Newton's method in that finds it within a few steps.
     """
     out, last = rows.trunk, trunk.offsets.shape[0] - 1
-    chord = chord_when(i, trunk, rows, 0.0)
+    chord, change, above = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
+    for k in range(last):
+        chord = add(chord, rotate(quat_at(out, i, k), vec_at_row(trunk.offsets, k + 1)))
     for k in range(1, last):
-        way = log(between(rotate(quat_at(out, i, k), vec_at_row(trunk.offsets, k + 1)), chord))
+        step = rotate(quat_at(out, i, k), vec_at_row(trunk.offsets, k + 1))
+        way = way_between(step, chord)
         set_vec(rows.spine, i, k, way)
-    low, high, u = 0.0, 4.0, 1.0
-    over, under, value = (
-        norm(chord_when(i, trunk, rows, 1.0)) - length,
-        norm(chord_when(i, trunk, rows, -1.0)) - length,
-        norm(chord) - length,
-    )
-    if over <= 0.0:
-        u = 0.0
-    elif under >= 0.0:
-        u = 4.0
-    else:
-        for n in range(SEARCHES):
-            if abs(value) < EXACT:
-                break
-            if value > 0.0:
-                low, over = u, value
-            else:
-                high, under = u, value
-            u = 0.5 * (low + high) if n % 4 == 3 else low + (high - low) * over / (over - under)
-            value = norm(chord_when(i, trunk, rows, 1.0 - math.sqrt(u))) - length
-    share, turn = 1.0 - math.sqrt(u), (1.0, 0.0, 0.0, 0.0)
-    chord = chord_when(i, trunk, rows, share)
+        change, above = add(change, cross(way, step)), above + norm(step)
+    value, u, low, high = norm(chord) - length, 1.0, 1.0, math.inf
+    if value < 0.0:
+        first = rotate(quat_at(out, i, 0), vec_at_row(trunk.offsets, 1))
+        if norm(add(first, scale(unit(chord), above))) <= length:
+            return straighten(i, trunk, rows, first, above, chord, length)
+        low, high = 0.0, 1.0
+    for _ in range(SEARCHES):
+        if abs(value) < EXACT:
+            break
+        if value > 0.0:
+            low = u
+        else:
+            high = u
+        if low >= MOST_BENT:
+            break
+        newton = u + value * 2.0 * math.sqrt(u) * norm(chord) / dot(chord, change)
+        if low < newton < min(high, MOST_BENT):
+            u = newton
+        else:
+            u = MOST_BENT if high > MOST_BENT else 0.5 * (low + high)
+        chord, change = chord_when(i, trunk, rows, 1.0 - math.sqrt(u))
+        value = norm(chord) - length
+    turn = (1.0, 0.0, 0.0, 0.0)
     for k in range(1, last + 1):
         if k < last:
-            turn = exp(scale(vec_at(rows.spine, i, k), share))
+            turn = exp(scale(vec_at(rows.spine, i, k), 1.0 - math.sqrt(u)))
         set_quat(out, i, k, mul(turn, quat_at(out, i, k)))
     return chord
 
 
 @kernel
-def chord_when(i: int, trunk: Trunk, rows: Rows, share: float) -> Vec3:
-    """From hips to head when the segments above the first are turned by a share of the ways in `rows.spine`."""
-    chord = (0.0, 0.0, 0.0)
+def way_between(a: Vec3, b: Vec3) -> Vec3:
+    """The rotation vector of the smallest rotation that turns the direction of a into that of b."""
+    axis, cosine = cross(a, b), dot(a, b)
+    sine = norm(axis)
+    if sine <= 1e-6 * abs(cosine):  # the cross product has lost its digits, or a half turn has no axis
+        return log(between(a, b))
+    return scale(axis, math.atan2(sine, cosine) / sine)
+
+
+@kernel
+def chord_when(i: int, trunk: Trunk, rows: Rows, share: float) -> tuple[Vec3, Vec3]:
+    """(from hips to head when the segments above the first are turned by a share of the ways in `rows.spine`, how that
+    changes with the share).
+    """
+    chord, change = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for k in range(trunk.offsets.shape[0] - 1):
         step = rotate(quat_at(rows.trunk, i, k), vec_at_row(trunk.offsets, k + 1))
-        if k > 0 and share != 0.0:
-            step = rotate(exp(scale(vec_at(rows.spine, i, k), share)), step)
+        if k > 0:
+            way = vec_at(rows.spine, i, k)  # perpendicular to the step
+            angle = norm(way)
+            sine = math.sin(share * angle) / angle if angle > 0.0 else share
+            step = add(scale(step, math.cos(share * angle)), scale(cross(way, step), sine))
+            change = add(change, cross(way, step))
         chord = add(chord, step)
-    return chord
+    return chord, change
+
+
+@kernel
+def straighten(i: int, trunk: Trunk, rows: Rows, first: Vec3, above: float, chord: Vec3, length: float) -> Vec3:
+    """The chord of a spine that is straight above its first segment, which is rigid with the pelvis, and bent there as
+    little as needed to be as long as asked for.
+    """
+    size = norm(first)
+    along = unit(chord)
+    if size > 1e-9:
+        cosine = (length * length - size * size - above * above) / (2.0 * size * above)
+        cosine = min(max(cosine, -1.0), 1.0)
+        axis = scale(first, 1.0 / size)
+        along = add(scale(axis, cosine), scale(unit(reject(along, axis)), math.sqrt(1.0 - cosine * cosine)))
+    turn, last = (1.0, 0.0, 0.0, 0.0), trunk.offsets.shape[0] - 1
+    for k in range(1, last + 1):
+        now = quat_at(rows.trunk, i, k)
+        if k < last:
+            turn = between(rotate(now, vec_at_row(trunk.offsets, k + 1)), along)
+        set_quat(rows.trunk, i, k, mul(turn, now))
+    return add(first, scale(along, above))
 
 
 @kernel
