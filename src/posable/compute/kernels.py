@@ -36,12 +36,12 @@ from numba import prange
 from numba.core import event
 
 from .files import cache_dir
-from .parts import PartCompiler, common_type
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
+TRIED = ((0, 61), (0, 68))  # oldest and newest Numba whose compiler `parts` was tried with
 KEPT_DAYS = 30  # compiled code of versions nobody used for this long is removed
 
 __all__ = ["Batch", "batch", "kernel", "prange"]
@@ -73,16 +73,36 @@ def _kernel(function: Callable[P, R], fused: bool) -> Callable[P, R]:
 
     @lru_cache(maxsize=1)
     def twin() -> Any:
-        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler, **more}
+        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_part_options(), **more}
         return _compiled(_renamed(function, "inner"), **options)
 
     def template(args: Any, kws: Any) -> Any:
-        return twin().get_call_template(tuple(map(common_type, args)), kws)
+        return twin().get_call_template(tuple(map(_common_type, args)), kws)
 
     if compiled is not function:  # the JIT is on: this is what Numba asks of a kernel that another one calls
         compiled.get_call_template = template
         compiled.get_overload = lambda signature: twin().get_overload(signature)
     return cast("Callable[P, R]", compiled)
+
+
+def _part_options() -> dict[str, Any]:
+    """How a twin is compiled. With a Numba nobody tried: as Numba does it, which takes longer and runs the same."""
+    version: Any = numba.version_info
+    if not TRIED[0] <= (version.major, version.minor) <= TRIED[1]:
+        return {}
+    from .parts import PartCompiler
+
+    return {"pipeline_class": PartCompiler}
+
+
+def _common_type(argument: Any) -> Any:
+    """The type to compile a part for, given that of an argument: one for many that are the same in sense.
+
+    A parallel loop counts without a sign, and Numba gives every constant a type of its own (also inside of tuples)
+    though its value is handed over like any other; either would have all that is called compiled once more.
+    """
+    known: Any = numba.types
+    return known.int64 if argument == known.uint64 else known.unliteral(argument)
 
 
 def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: Any) -> Any:
@@ -224,7 +244,7 @@ class _CompileNotice(event.Listener):
     def _show(self) -> None:
         self.shown = True
         atexit.register(self._sum_up)
-        print("posable: compiling kernels for this machine, once; a minute for a whole solver", file=sys.stderr)
+        print("posable: compiling kernels for this machine, once; half a minute for a whole solver", file=sys.stderr)
 
     def _sum_up(self) -> None:
         print(

@@ -2,10 +2,10 @@
 
 Numba treats every function as one that will be called from Python. It optimises it together with everything it calls
 and makes machine code of that; then the function around it does the same again, with all of it inside, and so on up to
-the loop. A part is only translated to LLVM's language. What it becomes is decided once, in the loop that is run: a
-third less to wait for on a new machine, with the same answers, as fast.
+the loop. A part is only translated to LLVM's language. What it becomes is decided once, in the loop that is run: a new
+machine waits half as long, for the same answers, as fast.
 
-Uses Numba's own compiler from the inside (tried with 0.61 to 0.68). `@kernel` compiles its twins with it.
+Uses Numba's own compiler from the inside, so `kernels` imports it only where that was tried (`kernels.TRIED`).
 """
 
 from __future__ import annotations
@@ -13,20 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import cgutils, types
+from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-__all__ = ["PartCompiler", "common_type"]
-
-
-def common_type(argument: Any) -> Any:
-    """The type to compile a part for, given that of an argument: one for many that are the same in sense.
-
-    A parallel loop counts without a sign, and Numba gives every constant a type of its own (also inside of tuples)
-    though its value is handed over like any other; either would have all that is called compiled once more.
-    """
-    return types.int64 if argument == types.uint64 else types.unliteral(argument)
+__all__ = ["PartCompiler"]
 
 
 class PartCompiler(Compiler):
