@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
 """In the order of their markers."""
 MOST_BEND = 1.6  # [rad] of the pelvis: specification reconstruct, 4.2
+IN_REACH = 1.0 - 1e-6  # of a leg: a foot at all of it might be missed by rounding
 COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
 
 
@@ -44,6 +45,8 @@ class Trunk(NamedTuple):
     """(S,) of the spine's joints; not read where `above` is -1."""
     above: Ints
     """(S,) the joint that a limited joint is limited against, or -1."""
+    legs: Floats
+    """(2, 4) [m] where the left and right leg begin, from the hips in the neutral pose, and how far they reach."""
     slots: Ints
     """(K,) for every driven orientation of the body: which of our orientations it takes, see `_slots`."""
 
@@ -64,6 +67,10 @@ def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bo
         clavicle = frames.positions[roles[f"{side}_shoulder"]] if f"{side}_shoulder" in roles else shoulder
         shoulders[k] = clavicle - places[carrier], shoulder - clavicle
         arms[k] = body.limb(f"{side}_arm").length
+    legs = np.zeros((2, 4))
+    for k, side in enumerate(("left", "right")):
+        legs[k, :3] = frames.positions[roles[f"{side}_upper_leg"]] - places[0]
+        legs[k, 3] = IN_REACH * body.limb(f"{side}_leg").length
     clavicles, curves = np.zeros(0, ROW), np.zeros(0) if limits is None else np.array(limits.curves)
     if limits is not None and all(f"{side}_shoulder" in limits for side in ("left", "right")):
         clavicles = np.ascontiguousarray(limits.packed[[limits.index(f"{s}_shoulder") for s in ("left", "right")]])
@@ -72,7 +79,7 @@ def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bo
     tracked = list(body.spine).index(roles[chest]) if chest else carrier
     rows, above = _spine_limits(body, limits)
     chests = np.array([carrier, tracked])
-    return Trunk(offsets, bends, numbers, chests, shoulders, arms, clavicles, curves, rows, above, _slots(body))
+    return Trunk(offsets, bends, numbers, chests, shoulders, arms, clavicles, curves, rows, above, legs, _slots(body))
 
 
 def _spine_limits(body: Humanoid, limits: Limits | None) -> tuple[Records, Ints]:

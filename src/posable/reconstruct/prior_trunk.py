@@ -14,7 +14,7 @@ from ..compute.types import Floats, Quat, Vec3
 from ..math.quaternion import axis_angle, between, exp, log, mul, rotate, slerp
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
-from .figure import HEAD, HIPS, LEFT_HAND, Rows
+from .figure import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, Rows
 from .missing import set_vec
 from .model import Trunk
 from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, tell_features
@@ -26,6 +26,7 @@ FIRST, FURTHEST = 1.24, 4.0  # how many times as far as a pass says the pelvis t
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
 MOST_BENT = 16.0  # the square of how many times as much as the network says, at most, a spine is bent
 NEARLY_TAUT = 0.998  # of the longest chord
+TILTS, MOST_TILT = 24, 0.3  # steps of it, and [rad], of the pelvis towards feet that are out of reach
 AXES, MIDS, BENDS, ENDS = 0, 6, 18, 36  # in what the network says
 TURNED = 6  # joints of the spine above the hips that it knows
 
@@ -76,7 +77,35 @@ def predict_trunk(
         step = turn * (FIRST if k == 0 else further(step, turned - turn))
         x, turned = rotate(axis_angle(y, step), x), turn
     guess_limbs(i, net, rows, x, y, work)
+    if not knows(i, rows, HIPS):
+        tilt_to_feet(i, trunk, rows)
     return settle_trunk(i, trunk, rows)
+
+
+@kernel
+def tilt_to_feet(i: int, trunk: Trunk, rows: Rows) -> None:
+    """Tilt the pelvis, as little as needed and not far, towards feet that are out of reach, as people do.
+
+    The network guesses how the pelvis is turned; whether a leg reaches its foot is sure. The spine follows in
+    `settle_trunk`.
+    """
+    hips, pelvis, tilt = vec_at(rows.goals, i, HIPS), quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0, 0.0)
+    for _ in range(TILTS):
+        way, wanting = (0.0, 0.0, 0.0), 0
+        for k in range(2):
+            foot = sub(vec_at(rows.goals, i, LEFT_FOOT + k), hips)
+            base = rotate(mul(tilt, pelvis), (trunk.legs[k, 0], trunk.legs[k, 1], trunk.legs[k, 2]))
+            size, axis = norm(foot) * norm(base), cross(base, foot)
+            needed = 0.5 * (dot(foot, foot) + dot(base, base) - trunk.legs[k, 3] * trunk.legs[k, 3])
+            if needed > dot(base, foot) and norm(axis) > 1e-9 * size:
+                angle = math.atan2(norm(axis), dot(base, foot)) - math.acos(min(needed / size, 1.0))
+                way, wanting = add(way, scale(unit(axis), angle)), wanting + 1
+        if wanting == 0:
+            break
+        tilt = mul(exp(scale(way, 1.0 / wanting)), tilt)  # the mean of both, so that neither side comes first
+    way = log(tilt)
+    if norm(way) > 0.0:
+        set_quat(rows.trunk, i, 0, mul(exp(scale(way, min(1.0, MOST_TILT / norm(way)))), pelvis))
 
 
 @kernel
