@@ -91,7 +91,7 @@ def tilt_to_feet(i: int, trunk: Trunk, rows: Rows) -> None:
     """
     hips, pelvis, tilt = vec_at(rows.goals, i, HIPS), quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0, 0.0)
     for _ in range(TILTS):
-        way, wanting = (0.0, 0.0, 0.0), 0
+        way, wanted = (0.0, 0.0, 0.0), 0.0
         for k in range(2):
             foot = sub(vec_at(rows.goals, i, LEFT_FOOT + k), hips)
             base = rotate(mul(tilt, pelvis), (trunk.legs[k, 0], trunk.legs[k, 1], trunk.legs[k, 2]))
@@ -99,10 +99,11 @@ def tilt_to_feet(i: int, trunk: Trunk, rows: Rows) -> None:
             needed = 0.5 * (dot(foot, foot) + dot(base, base) - trunk.legs[k, 3] * trunk.legs[k, 3])
             if needed > dot(base, foot) and norm(axis) > 1e-9 * size:
                 angle = math.atan2(norm(axis), dot(base, foot)) - math.acos(min(needed / size, 1.0))
-                way, wanting = add(way, scale(unit(axis), angle)), wanting + 1
-        if wanting == 0:
+                way, wanted = add(way, scale(unit(axis), angle * angle)), wanted + angle
+        if wanted < 1e-12:
             break
-        tilt = mul(exp(scale(way, 1.0 / wanting)), tilt)  # the mean of both, so that neither side comes first
+        # Neither side comes first, and one that wants nothing counts for nothing.
+        tilt = mul(exp(scale(way, 1.0 / wanted)), tilt)
     way = log(tilt)
     if norm(way) > 0.0:
         set_quat(rows.trunk, i, 0, mul(exp(scale(way, min(1.0, MOST_TILT / norm(way)))), pelvis))
