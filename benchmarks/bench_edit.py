@@ -14,8 +14,9 @@ import posable as ps
 from posable.edit.clip import Clip, read_clip
 from posable.edit.dragging import Settings
 from posable.edit.weights import explained_rates, fit_weights
+from posable.scale.engines import one_thread
 
-from .harness import Contender, Table, compare, data_dir, one_core, table
+from .harness import Contender, Table, compare, data_dir, table
 
 CLIPS = {"124_01": "pitch", "05_02": "dance", "09_01": "run"}
 STEPS = 30  # of 10 mm
@@ -33,7 +34,7 @@ def run() -> list[Table]:
         }
     clips = {kind: read_clip(motion, ps.Humanoid(motion.skeleton)) for kind, motion in motions.items()}
     first = next(iter(clips.values()))
-    with one_core():
+    with one_thread():
         return [_explained(clips), _fit(clips), _slsqp_fit(first), _step(first), _retarget(first)]
 
 

@@ -20,8 +20,9 @@ import numpy as np
 import posable as ps
 from posable.edit import relative_motion
 from posable.edit.dragging import Settings
+from posable.scale.engines import one_thread
 
-from .harness import Contender, Table, compare, data_dir, one_core
+from .harness import Contender, Table, compare, data_dir
 
 PEERS = ("daqp", "mink", "pink", "pinocchio")
 FRAME, STEP = 60, np.array([0.0, 0.006, 0.008])
@@ -37,7 +38,7 @@ def run() -> list[Table]:
     if missing := [name for name in PEERS if find_spec(name) is None]:
         print(f"{', '.join(missing)} not installed: make bench-peers")
         return []
-    with one_core():
+    with one_thread():
         step = Step()
         solvers = {"posable": step.ours, "pink": pink_step(step), "mink": mink_step(step)}
         ours = step.ours()

@@ -6,8 +6,9 @@ import numpy as np
 
 import posable as ps
 import posable.math as pm
+from posable.scale.engines import one_thread
 
-from .harness import Contender, Table, compare, one_core
+from .harness import Contender, Table, compare
 
 ROWS = 20_000
 
@@ -37,7 +38,7 @@ def run() -> list[Table]:
             Contender("a hand of the figure in the world", lambda: body.place(pose, "right_hand", target)),
         ],
     )
-    with one_core():
+    with one_thread():
         batch = compare(
             f"{len(place):,} reachable targets on one core, each",
             [

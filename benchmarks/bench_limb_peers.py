@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import posable as ps
+from posable.scale.engines import one_thread
 
-from .harness import Contender, Table, one_core, table
+from .harness import Contender, Table, table
 
 PEERS = ("eaik", "mink", "pink", "pinocchio", "placo", "roboticstoolbox")
 COUNT, ROUNDS, BATCH = 500, 5, 1_000
@@ -37,7 +38,7 @@ def run() -> list[Table]:
         return []
     from . import arm
 
-    with one_core(), tempfile.TemporaryDirectory() as folder:
+    with one_thread(), tempfile.TemporaryDirectory() as folder:
         one = arm.Arm(Path(folder))
         targets = one.targets(COUNT)
         return [_searched(one, targets), _given(one, targets), _batches(one)]

@@ -13,9 +13,10 @@ import numpy as np
 import posable as ps
 from posable.math import angle
 from posable.reach.examples import EXAMPLES
+from posable.scale.engines import one_thread
 
 from .bench_collision import twelve_thousand_triangles
-from .harness import Contender, Table, compare, one_core, table
+from .harness import Contender, Table, compare, table
 
 ROWS = 4000
 
@@ -40,7 +41,7 @@ def run() -> list[Table]:
             Contender("the whole body, out of itself", lambda: whole.solve(right=one)),
         ],
     )
-    with one_core():
+    with one_thread():
         many = ps.Target(goals)
         batch = compare(
             f"{len(goals):,} reachable targets on one core, each",

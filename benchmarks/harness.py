@@ -21,12 +21,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-
-import numba
 
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[1]
@@ -165,17 +162,6 @@ def fresh_python(code: str, **environment: str) -> tuple[float, str]:
         check=True,
     )
     return time.perf_counter() - start, done.stdout
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Compiled loops run on one core, so that times are times of a core."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(threads)
 
 
 def data_dir() -> Path | None:

@@ -308,80 +308,97 @@ HEAD = ",".join(f"{name}_{axis}" for name in ps.MARKERS for axis in "xyz")
 ROW = ",".join(["0.5"] * 18)
 
 
-def test_mistakes_are_told_in_one_line_and_nothing_is_written(posable, walk: ps.Motion, tmp_path: Path):
-    out = tmp_path / "out.npz"
-    files = {
-        "short": f"{HEAD}\n{ROW}\n1,2\n",
-        "word": f"{HEAD}\n{ROW.replace('0.5', 'up', 1)}\n",
-        "infinite": f"{HEAD}\n{ROW.replace('0.5', 'inf', 1)}\n",
-        "column": f"{HEAD},nose_x\n",
-        "twice": f"{HEAD},head_x\n",
-        "lacks": HEAD.replace("head_z", "frame") + "\n",
-        "none": "time,hips_x,hips_y,hips_z\n",
-        "empty": f"{HEAD}\n",
-        "nothing": "",
-        "rate": f"{HEAD}\n{ROW}\n",
-        "back": f"time,{HEAD}\n1,{ROW}\n0,{ROW}\n",
-        "jump": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n2,{ROW}\n1e9,{ROW}\n",
-        "still": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n",
-        "unseen": f"time,{HEAD}\n0,{',' * 17}\n1,{',' * 17}\n",
-        "turned": f"{HEAD},head_qw,head_qx,head_qy\n",
-        "elbow": f"{HEAD},left_lower_arm_qw\n",
-        "binary": "\udcff\udcfe",
-    }
-    for name, text in files.items():
-        (tmp_path / f"{name}.csv").write_text(text, errors="surrogateescape")
-    ps.save(walk, tmp_path / "walk.npz")
-    (tmp_path / "empty").mkdir()
-    walking = tmp_path / "walk.npz"
-    for source, options, says in (
-        ("short.csv", (), "line 3"),
-        ("word.csv", (), "'up'"),
-        ("infinite.csv", (), "'inf'"),
-        ("column.csv", (), "nose_x"),
-        ("twice.csv", (), "head_x twice"),
-        ("lacks.csv", (), "lacks head_z"),
-        ("none.csv", (), "no frames"),
-        ("empty.csv", (), "no frames"),
-        ("nothing.csv", (), "lacks"),
-        ("rate.csv", (), "give --fps"),
-        ("rate.csv", ("--fps", 0), "fps is 0.0"),
-        ("rate.csv", ("--fps", 60, "--units", "yard"), "yard"),
-        ("rate.csv", ("--fps", 60, "--up", "x"), "'x'"),
-        ("rate.csv", ("--fps", 60, "--first-frame", 5), "no frames"),
-        ("back.csv", (), "line 3"),
-        ("jump.csv", (), "line 5"),
-        ("still.csv", (), "how large"),
-        ("unseen.csv", (), "how large"),
-        ("turned.csv", (), "lacks head_qz"),
-        ("elbow.csv", (), "lower_arm_qw"),
-        ("walk.npz", ("--markers", "left_hand"), "hips or the head"),
-        ("walk.npz", ("--markers", "hips,nose"), "nose"),
-        ("walk.npz", ("--orientations", "left_lower_arm"), "left_lower_arm"),
-        ("walk.npz", ("--smoothing", -1), "-1"),
-        ("walk.npz", ("--floor", 0, "--method", "sik"), "--floor is not for --method sik"),
-        ("walk.npz", ("--lock-feet", "--method", "sik"), "--lock-feet is not for --method sik"),
-        ("walk.npz", ("--scene", tmp_path / "no.json"), "no.json"),
-        ("binary.csv", (), "not text"),
-        ("nowhere.csv", (), "no such file"),
-        ("walk.npz", ("--weights", "1,2"), "expected three numbers"),
-        ("walk.npz", ("--weights", "0,0,0"), "weights are"),
-        ("walk.npz", ("--method", "magic"), "magic"),
-        ("walk.npz", ("--height", -1), "-1"),
-        ("walk.npz", ("--body", tmp_path / "nobody.glb"), "nobody.glb"),
-        ("empty", (), "no files in"),
-    ):
-        code, _, err = posable("reconstruct", tmp_path / source, out, *options)
-        assert code == 1 and says in err and err.count("\n") == 1, (source, options, err)
-        assert not out.exists(), (source, options)
+FILES = {
+    "short": f"{HEAD}\n{ROW}\n1,2\n",
+    "word": f"{HEAD}\n{ROW.replace('0.5', 'up', 1)}\n",
+    "infinite": f"{HEAD}\n{ROW.replace('0.5', 'inf', 1)}\n",
+    "column": f"{HEAD},nose_x\n",
+    "twice": f"{HEAD},head_x\n",
+    "lacks": HEAD.replace("head_z", "frame") + "\n",
+    "none": "time,hips_x,hips_y,hips_z\n",
+    "empty": f"{HEAD}\n",
+    "nothing": "",
+    "rate": f"{HEAD}\n{ROW}\n",
+    "back": f"time,{HEAD}\n1,{ROW}\n0,{ROW}\n",
+    "jump": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n2,{ROW}\n1e9,{ROW}\n",
+    "still": f"time,{HEAD}\n0,{ROW}\n1,{ROW}\n",
+    "unseen": f"time,{HEAD}\n0,{',' * 17}\n1,{',' * 17}\n",
+    "turned": f"{HEAD},head_qw,head_qx,head_qy\n",
+    "elbow": f"{HEAD},left_lower_arm_qw\n",
+    "binary": "\udcff\udcfe",
+}
+"""Points as strangers write them, by what is wrong."""
+MISTAKES = (
+    ("short.csv", (), "line 3"),
+    ("word.csv", (), "'up'"),
+    ("infinite.csv", (), "'inf'"),
+    ("column.csv", (), "nose_x"),
+    ("twice.csv", (), "head_x twice"),
+    ("lacks.csv", (), "lacks head_z"),
+    ("none.csv", (), "no frames"),
+    ("empty.csv", (), "no frames"),
+    ("nothing.csv", (), "lacks"),
+    ("rate.csv", (), "give --fps"),
+    ("rate.csv", ("--fps", 0), "fps is 0.0"),
+    ("rate.csv", ("--fps", 60, "--units", "yard"), "yard"),
+    ("rate.csv", ("--fps", 60, "--up", "x"), "'x'"),
+    ("rate.csv", ("--fps", 60, "--first-frame", 5), "no frames"),
+    ("back.csv", (), "line 3"),
+    ("jump.csv", (), "line 5"),
+    ("still.csv", (), "how large"),
+    ("unseen.csv", (), "how large"),
+    ("turned.csv", (), "lacks head_qz"),
+    ("elbow.csv", (), "lower_arm_qw"),
+    ("walk.npz", ("--markers", "left_hand"), "hips or the head"),
+    ("walk.npz", ("--markers", "hips,nose"), "nose"),
+    ("walk.npz", ("--orientations", "left_lower_arm"), "left_lower_arm"),
+    ("walk.npz", ("--smoothing", -1), "-1"),
+    ("walk.npz", ("--floor", 0, "--method", "sik"), "--floor is not for --method sik"),
+    ("walk.npz", ("--lock-feet", "--method", "sik"), "--lock-feet is not for --method sik"),
+    ("walk.npz", ("--scene", "no.json"), "no.json"),
+    ("binary.csv", (), "not text"),
+    ("nowhere.csv", (), "no such file"),
+    ("walk.npz", ("--weights", "1,2"), "expected three numbers"),
+    ("walk.npz", ("--weights", "0,0,0"), "weights are"),
+    ("walk.npz", ("--method", "magic"), "magic"),
+    ("walk.npz", ("--height", -1), "-1"),
+    ("walk.npz", ("--body", "nobody.glb"), "nobody.glb"),
+    ("empty", (), "no files in"),
+)
+"""A file, options, and what the error says."""
+
+
+@pytest.fixture(scope="module")
+def mistaken(walk: ps.Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all of these, a motion and an empty folder."""
+    folder = tmp_path_factory.mktemp("mistaken")
+    for name, text in FILES.items():
+        (folder / f"{name}.csv").write_text(text, errors="surrogateescape")
+    ps.save(walk, folder / "walk.npz")
+    (folder / "empty").mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(("source", "options", "says"), MISTAKES)
+def test_mistakes_are_told_in_one_line_and_nothing_is_written(
+    posable, mistaken: Path, tmp_path: Path, source, options, says
+):
+    code, _, err = posable("reconstruct", mistaken / source, tmp_path / "out.npz", *options)
+    lines = [line for line in err.splitlines() if "kernels" not in line]  # a new machine tells that it compiles
+    assert code == 1 and len(lines) == 1 and says in lines[0], err
+    assert not list(tmp_path.iterdir())
+
+
+def test_outputs_that_cannot_be_are_told_in_one_line(posable, mistaken: Path, tmp_path: Path):
+    walking = mistaken / "walk.npz"
     for args, says in (
         ((walking, walking), "OUTPUT is INPUT"),
-        ((tmp_path, walking), "is a file"),
-        ((tmp_path, tmp_path / "made", "--to", "mov"), "mov"),
-        ((tmp_path, tmp_path / "made", "--engine", "spark://a:1"), "spark"),
+        ((mistaken, walking), "is a file"),
+        ((mistaken, tmp_path / "made", "--to", "mov"), "mov"),
+        ((mistaken, tmp_path / "made", "--engine", "spark://a:1"), "spark"),
         ((walking, tmp_path / "out.mov"), ".mov"),
     ):
         code, _, err = posable("reconstruct", *args)
         assert code == 1 and says in err and err.count("\n") == 1, (args, err)
-    assert posable("reconstruct", walking, out, "--body", walking, "--height", 2)[0] == 2
-    assert not list((tmp_path / "empty").iterdir())
+    assert posable("reconstruct", walking, tmp_path / "out.npz", "--body", walking, "--height", 2)[0] == 2
+    assert not list(tmp_path.glob("out.*")) and not list((mistaken / "empty").iterdir())

@@ -41,7 +41,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
-TRIED = ((0, 61), (0, 68))  # oldest and newest Numba whose compiler `parts` was tried with
+TRIED = ((0, 61), (0, 68))  # oldest and newest Numba for `parts`: both ends and 0.64 were tried
 KEPT_DAYS = 30  # compiled code of versions nobody used for this long is removed
 
 __all__ = ["Batch", "batch", "kernel", "prange"]
@@ -59,8 +59,8 @@ def kernel(function: Callable[..., Any] | None = None, *, fused: bool = False) -
     limb), and one that does allocate fails to compile.
 
     `fused` lets a product and the sum it goes into be rounded once (a fused multiply-add), as GPUs do everywhere; the
-    order of sums stays as written. For long sums of products, where it is a quarter faster: elsewhere what is symmetric
-    on paper would no longer be so to the last bit.
+    order of sums stays as written. For long sums of products only: elsewhere what is symmetric on paper would no
+    longer be so to the last bit.
     """
     if function is None:
         return lambda f: _kernel(f, fused)
@@ -203,8 +203,7 @@ def _compiled_code_dir() -> Path:
 class _CompileNotice(event.Listener):
     """Says once that kernels are being compiled, when it takes longer than a second; at the end, how many they were.
 
-    Python's search for garbage waits meanwhile: it walks again and again through what the compiler builds, for an
-    eighth of the time.
+    Python's search for garbage waits meanwhile: it walks again and again through what the compiler builds.
     """
 
     def __init__(self) -> None:

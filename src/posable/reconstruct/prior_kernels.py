@@ -89,7 +89,7 @@ def recall_past(i: int, t: int, memory: Floats, rows: Rows, work: Floats) -> boo
 @kernel
 def _sample(newest: int, back: int) -> int:
     """Where in a track's memory the sample begins that is so many before the newest."""
-    at = newest - back  # no remainder of a division here: it would be half of what recalling costs
+    at = newest - back  # a remainder of a division is slow
     return PAST + 3 + 19 * (at if at >= 0 else at + PAST_ROOM)
 
 
@@ -197,11 +197,7 @@ def add_products(
 
 @kernel(fused=True)
 def add_product(matrix: Weights, x: Floats, out: Floats) -> None:
-    """out += x matrix, (in, out) row by row: four rows at once, in loops that compilers turn into vectors.
-
-    Half of what a prior costs, and as fast as processors turn float32 into float64; float64 weights would come no
-    faster from the second cache.
-    """
+    """out += x matrix, (in, out) row by row: four rows at once, in loops that compilers turn into vectors."""
     n = out.shape[0]
     whole = x.shape[0] // 4
     for q in range(whole):
@@ -228,7 +224,7 @@ def twins(s: Floats, a: Floats) -> None:
 
 @kernel
 def of_root(x: float) -> float:
-    """1 / sqrt(x) to 14 digits, in half the time: from seven digits by a step of Newton's method."""
+    """1 / sqrt(x) to 14 digits without the slow root of float64: from seven digits by a step of Newton's method."""
     r = float(np.float32(1.0) / math.sqrt(np.float32(x)))
     return r * (1.5 - 0.5 * x * r * r)
 

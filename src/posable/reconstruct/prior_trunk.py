@@ -20,13 +20,14 @@ from .model import Trunk
 from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, tell_features
 from .spine import about_y, bend_to, finish_trunk, hold_spine, knows, place_spine, vec_at_row
 
+# Chosen on the clips that docs/rebuild.md measures, since there are no others: SETTLED, FIRST, MOST_TILT.
 SETTLE = 4  # passes at most in a frame that has none before it
 SETTLED = 0.01  # [rad]: a pass that turns the pelvis by less is the last one
 FIRST, FURTHEST = 1.24, 4.0  # how many times as far as a pass says the pelvis turns: after the first one; at most
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
 MOST_BENT = 16.0  # the square of how many times as much as the network says, at most, a spine is bent
 NEARLY_TAUT = 0.998  # of the longest chord
-TILTS, MOST_TILT = 24, 0.3  # steps of it, and [rad], of the pelvis towards feet that are out of reach
+TILTS, MOST_TILT = 24, 0.3  # of the pelvis, towards feet that are out of reach: steps; [rad]
 AXES, MIDS, BENDS, ENDS = 0, 6, 18, 36  # in what the network says
 TURNED = 6  # joints of the spine above the hips that it knows
 

@@ -52,7 +52,7 @@ class Outcome:
 def work(function: Callable[..., Any], settings: dict[str, Any], task: Task) -> Outcome:
     """Do one task, whatever happens in it."""
     try:
-        with _one_thread():
+        with one_thread():
             result = function(task.item, **settings)
             return Outcome(task.index, result if task.identity is None else packed(task.identity, result))
     except (Exception, SystemExit) as error:  # a library that wants to end the process ends its item
@@ -60,7 +60,7 @@ def work(function: Callable[..., Any], settings: dict[str, Any], task: Task) -> 
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Compiled loops of this thread run on one core: the others have work of their own."""
     import numba
 
