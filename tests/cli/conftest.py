@@ -7,11 +7,18 @@ from posable.cli.app import run
 
 @pytest.fixture
 def posable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Call `posable ARGS` in this process; gives (exit code, stdout, stderr)."""
+    """Call `posable ARGS` in this process, as for a pipe or for a terminal of so many columns.
 
-    def call(*args: object) -> tuple[int, str, str]:
+    Gives (exit code, stdout, stderr). For a pipe a row is one line, so that a test finds a path whole however long the
+    temporary folder's is.
+    """
+
+    def call(*args: object, columns: int | None = None) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["posable", *map(str, args)])
-        monkeypatch.setenv("COLUMNS", "200")
+        if columns is None:
+            monkeypatch.delenv("COLUMNS", raising=False)
+        else:
+            monkeypatch.setenv("COLUMNS", str(columns))
         with pytest.raises(SystemExit) as stop:
             run()
         out, err = capsys.readouterr()

@@ -1,6 +1,7 @@
 """`posable reconstruct` as a person meets it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import posable as ps
+from posable.cli.fitting import body_for
 from posable.cli.points import read_points
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,6 +190,21 @@ def test_the_solvers_options_are_handed_on(posable, walk: ps.Motion, tmp_path: P
         assert code == 0, err
         found = ps.load(tmp_path / "a.npz").pose.rotations
         np.testing.assert_allclose(found, expected.motion.pose.rotations, atol=1e-9)
+
+
+def test_a_character_of_the_same_name_in_another_folder_is_another(
+    walk: ps.Motion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    points = read_points(written(markers(walk), tmp_path / "points.csv"))
+    heights = []
+    for folder, height in (("a", 1.2), ("b", 1.9)):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        ps.save(ps.samples.walk(ps.figure(height=height), duration=0.1), "body.npz")
+        os.utime("body.npz", (1e9, 1e9))  # as copies keep the time of the original
+        body, _ = body_for(points, None, "body.npz", None, fit=False)
+        heights.append(body.markers(body.neutral_pose)[1, 1])
+    assert heights[1] / heights[0] == pytest.approx(1.9 / 1.2)
 
 
 def test_a_character_is_posed_and_points_are_scaled_to_it(posable, walk: ps.Motion, data_dir: Path, tmp_path: Path):

@@ -38,3 +38,23 @@ def test_writing_to_a_folder_or_into_a_missing_one_says_so(tmp_path: Path):
 def test_the_cache_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("POSABLE_CACHE", str(tmp_path))
     assert cache_dir() == tmp_path
+
+
+def test_a_cache_folder_given_from_here_is_the_same_after_a_change_of_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in ("POSABLE_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, "kept")
+    found = cache_dir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert found.is_absolute() and found.is_relative_to(tmp_path / "kept")
+
+
+def test_an_empty_choice_of_cache_folder_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.chdir("/")
+    for name in ("POSABLE_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, "")
+    assert cache_dir().is_relative_to(tmp_path)

@@ -2,6 +2,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,12 +28,14 @@ def test_a_batch_gives_the_same_on_one_core_and_on_all(n: int):
     np.testing.assert_array_equal(serial, out)
 
 
-def _run(code: str, source: Path, cache: Path) -> str:
+def _run(code: str, source: Path, cache: Path, **more: Any) -> str:
     import os
 
     environment = {**os.environ, "PYTHONPATH": str(source), "POSABLE_CACHE": str(cache), "NUMBA_DISABLE_JIT": "0"}
     environment.pop("NUMBA_BOUNDSCHECK", None)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, **more
+    )
     return done.stdout.strip()
 
 
@@ -65,6 +68,14 @@ def test_the_second_start_compiles_nothing(tmp_path: Path):
     )
     assert int(_run(code, SOURCE, tmp_path)) > 0
     assert int(_run(code, SOURCE, tmp_path)) == 0
+
+
+def test_a_cache_named_from_here_stays_in_its_place_when_the_folder_changes(tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    code = "import os, posable.math as pm; os.chdir('elsewhere'); print(pm.exp([0.0, 0.0, 0.0])[0])"
+    assert float(_run(code, SOURCE, Path("kept"), cwd=tmp_path)) == 1.0
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert list((tmp_path / "kept").rglob("*.nbc"))
 
 
 def test_a_read_only_cache_still_computes(tmp_path: Path):

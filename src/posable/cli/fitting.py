@@ -35,7 +35,7 @@ def body_for(
     """(who is rebuilt, by how much the points above the hips and those of the legs grow to fit them)."""
     if character is not None:
         path = Path(character)
-        body = _character(str(path), path.stat().st_mtime_ns if path.exists() else 0)
+        body = _character(str(path), path.absolute(), path.stat().st_mtime_ns if path.exists() else 0)
     elif height is not None:
         body = figure(height)
     elif own is not None:
@@ -85,8 +85,8 @@ def fitted(points: Points, upper: float, legs: float) -> Points:
 
 
 @lru_cache(maxsize=1)
-def _character(path: str, changed: int) -> Humanoid:
-    """A character, read once for all the files of a worker."""
+def _character(path: str, absolute: Path, changed: int) -> Humanoid:
+    """A character, read once for all the files of a worker; under the same name in another folder it is another."""
     return Humanoid(load(path).skeleton)
 
 

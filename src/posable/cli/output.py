@@ -21,7 +21,7 @@ from ..compute import PosableError, atomic_write
 if TYPE_CHECKING:
     from ..scale import Progress
 
-WIDE = 500  # columns, where nobody looks: what reads a pipe wants one line a row
+WIDE = 20_000  # columns, where no person looks: what reads a pipe wants one line a row, however long its paths are
 JsonOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.")
 ]
@@ -32,9 +32,15 @@ class _Output(Console):
         raise BrokenPipeError
 
 
-_watched = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
-_out = _Output(highlight=False, width=None if _watched else WIDE)
-_err = Console(stderr=True, highlight=False)
+def _out() -> Console:
+    """Return a console on standard output, as wide as `COLUMNS` or the terminal say when it is called."""
+    watched = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
+    return _Output(highlight=False, width=None if watched else WIDE)
+
+
+def _err() -> Console:
+    """Return a console on standard error as it is when this is called."""
+    return Console(stderr=True, highlight=False)
 
 
 def check_output(output: Path, *inputs: Path | None) -> None:
@@ -51,14 +57,14 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows under their column names; numbers to the right."""
     table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
     if not rows:
-        _out.print(f"{title}: none")
+        _out().print(f"{title}: none")
         return
     for name, value in rows[0].items():
         right = isinstance(value, int | float) and not isinstance(value, bool)
         table.add_column(name.replace("_", " "), justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_shown(value)) for value in row.values()))
-    _out.print(table)
+    _out().print(table)
 
 
 def show_facts(title: str, facts: Mapping[str, Any]) -> None:
@@ -69,7 +75,7 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
     for name, value in facts.items():
         if value not in (None, "", [], {}, ()):
             table.add_row(name.replace("_", " "), Text(_shown(value)))
-    _out.print(table)
+    _out().print(table)
 
 
 def write_json(path: Path | None, facts: Any) -> bool:
@@ -88,7 +94,7 @@ def write_json(path: Path | None, facts: Any) -> bool:
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show a spinner with `what` once the block has run for a second."""
-    status = _err.status(f"{what} ...")
+    status = _err().status(f"{what} ...")
     timer = threading.Timer(1.0, status.start)
     timer.daemon = True
     timer.start()
@@ -104,11 +110,12 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Give a function that takes the share done, 0 to 1; it shows a bar once the block has run for a second."""
     from rich.progress import Progress
 
-    bar = Progress(console=_err, transient=True)
+    console = _err()
+    bar = Progress(console=console, transient=True)
     task = bar.add_task(what, total=1.0)
     timer = threading.Timer(1.0, bar.start)
     timer.daemon = True
-    if _err.is_terminal:  # elsewhere nobody looks, and a bar would leave an empty line
+    if console.is_terminal:  # elsewhere nobody looks, and a bar would leave an empty line
         timer.start()
     try:
         yield lambda done: bar.update(task, completed=done)
@@ -125,13 +132,14 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Bar(*columns, TextColumn("{task.fields[told]}"), console=_err, transient=True)
+    console = _err()
+    bar = Bar(*columns, TextColumn("{task.fields[told]}"), console=console, transient=True)
     task = bar.add_task(what, total=None, told="")
 
     def show(now: Progress) -> None:
         told = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
         bar.update(task, completed=now.done, total=now.total, told=told)
-        if now.seconds > 1.0 and _err.is_terminal and not bar.live.is_started:
+        if now.seconds > 1.0 and console.is_terminal and not bar.live.is_started:
             bar.start()
 
     try:
@@ -143,7 +151,7 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
 
 def say(text: str) -> None:
     """Print a line for the person."""
-    _out.print(text, markup=False, soft_wrap=True)
+    _out().print(text, markup=False, soft_wrap=True)
 
 
 def counted(count: int, what: str) -> str:

@@ -65,14 +65,17 @@ def inside_folder(folder: Path, name: str) -> Path | None:
 
 
 def cache_dir() -> Path:
-    """The folder for what can be made again: `$POSABLE_CACHE`, or the platform's cache folder."""
+    """The folder for what can be made again: `$POSABLE_CACHE`, or the platform's cache folder.
+
+    The path is absolute, so that what is kept there is found again after the current folder was changed.
+    """
     if chosen := os.environ.get("POSABLE_CACHE"):
-        return Path(chosen)
+        return Path(chosen).absolute()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "posable"
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local").absolute() / "posable"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "posable"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "posable"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "posable"
 
 
 def _umask() -> int:
