@@ -14,7 +14,7 @@ import posable as ps
 from posable.edit.clip import Clip, read_clip
 from posable.edit.dragging import Settings
 from posable.edit.weights import explained_rates, fit_weights
-from posable.scale.engines import one_thread
+from posable.jobs.executors import one_thread
 
 from .harness import Contender, Table, compare, data_dir, table
 

@@ -20,7 +20,7 @@ import numpy as np
 import posable as ps
 from posable.edit import relative_motion
 from posable.edit.dragging import Settings
-from posable.scale.engines import one_thread
+from posable.jobs.executors import one_thread
 
 from .harness import Contender, Table, compare, data_dir
 

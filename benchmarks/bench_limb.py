@@ -6,7 +6,7 @@ import numpy as np
 
 import posable as ps
 import posable.math as pm
-from posable.scale.engines import one_thread
+from posable.jobs.executors import one_thread
 
 from .harness import Contender, Table, compare
 

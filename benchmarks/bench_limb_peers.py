@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import posable as ps
-from posable.scale.engines import one_thread
+from posable.jobs.executors import one_thread
 
 from .harness import Contender, Table, table
 

@@ -11,9 +11,9 @@ from time import perf_counter
 import numpy as np
 
 import posable as ps
+from posable.jobs.executors import one_thread
 from posable.math import angle
 from posable.reach.examples import EXAMPLES
-from posable.scale.engines import one_thread
 
 from .bench_collision import twelve_thousand_triangles
 from .harness import Contender, Table, compare, table

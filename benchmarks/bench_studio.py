@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from posable.body import figure, samples
+from posable import samples
+from posable.body import figure
 from posable.formats import load
 from posable.skeleton import Motion
 from posable.studio import Session, Studio

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 import posable as ps
-from posable.limb.range_model import to_right
+from posable.limb.range.model import to_right
 
 from .harness import Contender, Table, compare, data_dir, table
 

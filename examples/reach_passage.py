@@ -9,8 +9,8 @@ import sys
 import numpy as np
 
 import posable as ps
-from posable.body.clearance import clearance
-from posable.evaluate import save_picture, strip
+from posable.body.collision.clearance import clearance
+from posable.render import save_picture, strip
 
 BACK, FRONT = (-0.25, 1.00, -0.30), (-0.10, 1.10, 0.42)  # beside the hip: the straight way between grazes the waist
 

@@ -40,7 +40,7 @@ LARGE = {
     "posable.express.rows.solve_rows",
     "posable.limb.solve.solve_rows",
     "posable.reach.kernels.bend_rows",
-    "posable.reconstruct.kernels.rebuild_rows",
+    "posable.reconstruct.kernels.reconstruct_rows",
 }
 """Whole solvers, whose optimised PTX takes up to minutes to compile and to assemble: done in the soak."""
 
@@ -96,7 +96,7 @@ def use_body() -> None:
 
 
 def use_formats() -> None:
-    from posable.formats.decimals import read_decimals
+    from posable.formats.bvh.numbers import read_decimals
     from posable.formats.euler import quaternions_from_euler
 
     read_decimals(b"1.5 -2e3 4 ", 3), quaternions_from_euler((2, 1, 0), np.ones((ROWS, 3)))
@@ -125,10 +125,10 @@ def use_ranges() -> None:
 
 def use_collision() -> None:
     import posable as ps
-    from posable.body.clearance import clearance
+    from posable.body.collision.clearance import clearance
+    from posable.body.collision.obstacles import limb_links, limb_obstacles
     from posable.body.elbows import elbow_out
-    from posable.body.limb_meshes import near_meshes
-    from posable.body.obstacles import limb_links, limb_obstacles
+    from posable.body.limb.meshes import near_meshes
     from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows
     from posable.collision.meshes import seen_rows
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import posable as ps
 from benchmarks.harness import data_dir
-from posable.evaluate import save_picture, strip
+from posable.render import save_picture, strip
 
 SIDE, FRONT = (-np.pi / 2 + 0.25, 0.12), (0.3, 0.12)
 JUMP_FRAME = 61  # of 09_01 at 60 frames a second: the right foot is about to land

@@ -15,7 +15,7 @@ import numpy as np
 
 import posable as ps
 import posable.math as pm
-from posable.evaluate.picture import save_picture, strip
+from posable.render.picture import save_picture, strip
 
 ROOT = Path(__file__).resolve().parent.parent
 RIGS = [

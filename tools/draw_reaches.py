@@ -8,8 +8,8 @@ import sys
 import numpy as np
 
 import posable as ps
-from posable.evaluate import save_picture, strip
 from posable.reach.examples import EXAMPLES
+from posable.render import save_picture, strip
 
 TARGETS = [  # [m] where the right wrist goes; the figure stands at the origin, faces +Z, its right is -X
     (-0.80, 1.35, 0.10),  # aside

@@ -12,8 +12,8 @@ import numpy as np
 import posable as ps
 import posable.math as pm
 from posable.body.soles import sole_of, sole_points
-from posable.evaluate import portrait, save_picture, strip
 from posable.limits import Limits
+from posable.render import portrait, save_picture, strip
 
 STRIPS = {  # view, spacing [m], moments [s]
     "walk": ("side", None, np.linspace(0.0, 1.06, 11)),

@@ -4,9 +4,9 @@
 
 Needs torch, and a GPU to be done in minutes (a few thousand steps a minute; a CPU takes hours). All of cmu_poses is
 learned; `--validate` holds out eight groups of subjects instead (numbers of one person together), drawn with seed 0,
-says how well they are rebuilt frame after frame at 30 Hz, and writes no file. Settings were chosen by that, not by the
-clips of `cmu` that docs/rebuild.md judges by. A seed gives the same file on the same machine up to the rounding of a
-GPU's sums.
+says how well they are reconstructed frame after frame at 30 Hz, and writes no file. Settings were chosen by that, not
+by the clips of `cmu` that docs/reconstruct.md judges by. A seed gives the same file on the same machine up to the
+rounding of a GPU's sums.
 
 What is minimised is the error of the whole body (mean distance of its 22 joints and mean angle of its rotations, as
 specification reconstruct has them), through the analytic parts (`prior_body`). Against learning the subjects by heart:
@@ -215,7 +215,7 @@ def error(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(what is minimised, mean distance of the height, mean angle [rad])."""
     said = net(body.features(seen, frame, offsets, tall, up))
-    places, world = body.rebuild(said, points, frame, offsets, tall)
+    places, world = body.reconstruct(said, points, frame, offsets, tall)
     apart = (places - truth[0]).norm(dim=-1).mean(-1) / tall
     turned = body.angle(body.local_rotations(world), truth[1]).mean(-1)
     e = apart / POSITION
@@ -225,7 +225,7 @@ def error(
 
 @torch.no_grad()
 def judge(net: body.Net, poses: Poses, out: list[str]) -> None:
-    """Rebuild the clips of held-out subjects frame after frame (30 Hz, at most 30 s) and say how well."""
+    """Reconstruct the clips of held-out subjects frame after frame (30 Hz, at most 30 s) and say how well."""
     clips = np.flatnonzero(np.isin(poses.subject, out))
     first, count = poses.marker_start[clips], np.minimum(np.diff(poses.marker_start)[clips], 900)
     first, last = torch.tensor(first, device=DEVICE), torch.tensor(count - 1, device=DEVICE)
@@ -242,7 +242,7 @@ def judge(net: body.Net, poses: Poses, out: list[str]) -> None:
                 x = sum(body.unit(body.reject(points[:, a] - points[:, b], y)) for a, b in ((2, 3), (4, 5)))
             frame = body.frame_of(y, x)
             said = net(body.features(seen, frame, offsets, tall, up))
-            places, world = body.rebuild(said, points, frame, offsets, tall)
+            places, world = body.reconstruct(said, points, frame, offsets, tall)
             x = world[:, 0, :, 0]
         if f % 3 == 0:
             pose = torch.tensor(poses.start[clips], device=DEVICE) + torch.minimum(torch.full_like(last, f), last) // 3

@@ -22,8 +22,8 @@ import numpy as np
 import posable.math as pm
 from posable.body import Humanoid
 from posable.limb import LimbRange
-from posable.limb.range_model import to_right
-from posable.limb.ranges import TRIM
+from posable.limb.range.limb_range import TRIM
+from posable.limb.range.model import to_right
 from posable.skeleton import Pose, Skeleton
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -50,7 +50,7 @@ def main() -> None:
             over = int((steps > 3.0).sum())
             print(f"{kind} smooth={smooth}: largest {steps.max():.1f} degrees, {over} of {len(steps)} above 3")
         if options.pictures:
-            from posable.evaluate.range_picture import save_range_picture
+            from posable.render.range_picture import save_range_picture
 
             save_range_picture(table if kind == "arm" else table.mirrored(), options.pictures / f"range_{kind}.png")
 

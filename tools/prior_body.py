@@ -199,7 +199,7 @@ def _bases(to: list[int], sign: list[float], size: int) -> tuple[Tensor, Tensor]
     return rows[:kept], rows[kept:]
 
 
-def rebuild(said: Tensor, points: Tensor, frame: Tensor, offsets: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
+def reconstruct(said: Tensor, points: Tensor, frame: Tensor, offsets: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
     """(places, orientations) (B, 22, ...) of a body on its six points (B, 6, 3), as the network says."""
     x = unit(said[:, 0:3])
     y = unit(reject(said[:, 3:6], x))

@@ -12,8 +12,9 @@ Importing this costs a few milliseconds: a room is loaded when one of its names 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .compute.lazy import lazy_names
 
 __version__ = "0.1.0"
 
@@ -25,19 +26,19 @@ _HOMES = {
     "formats": ["load", "save"],
     "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
-    "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure", "samples"],
+    "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure"],
     "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
     "reconstruct": ["Calibration", "Prior", "SequentialIK"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
     "edit": ["MotionEditor", "retarget"],
 }
-_HOME = {name: room for room, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", *(name for names in _HOMES.values() for name in names), "samples"]
 
 if TYPE_CHECKING:
-    from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure, samples
+    from . import samples
+    from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
     from .edit import MotionEditor, retarget
@@ -50,15 +51,6 @@ if TYPE_CHECKING:
     from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value  # next time, no detour
-        return value
-    if name in _HOMES or name in {"math", "scale", "evaluate", "studio", "cli"}:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_ROOMS = (*_HOMES, "math", "samples", "jobs", "render", "evaluate", "studio", "cli")
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, rooms=_ROOMS)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.clearance import clearance
-from posable.body.obstacles import _poses_inside_limits, limb_links, self_collision
+from posable.body.collision.clearance import clearance
+from posable.body.collision.obstacles import _poses_inside_limits, limb_links, self_collision
 from posable.collision.bodies import body_contacts_rows, body_depth_rows, body_touching_rows
 from posable.collision.kernels import gap_rows
-from posable.collision.placing import volume_obstacles
 from posable.collision.scene import all_gaps
+from posable.collision.transforms import volume_obstacles
 from posable.compute import UnknownNameError
 
 from ..collision import pairs_of_shapes

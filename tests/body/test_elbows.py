@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.clearance import clearance
+from posable.body.collision.clearance import clearance
+from posable.body.collision.obstacles import self_collision
 from posable.body.elbows import elbow_out
-from posable.body.obstacles import self_collision
 
 ARMS = ("right_arm", "left_arm")
 

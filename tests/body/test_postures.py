@@ -9,8 +9,8 @@ import posable.math as pm
 from posable.body import CanonicalPose, figure
 from posable.body.canonical import other_side, spine_orientations
 from posable.body.roles import parent_role
-from posable.evaluate.picture import save_picture
 from posable.formats import load
+from posable.render.picture import save_picture
 
 from .bodies import all_bodies, angle_between, directions, file_body, motion_of, plan_body, random_pose
 from .rigs import PLANS

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posable.body import ROLES, Humanoid, find_roles
-from posable.body.names import read_name
 from posable.body.roles import OPTIONAL, parent_role
+from posable.body.roles.names import read_name
 from posable.compute import PosableError
 from posable.formats import load
 from posable.skeleton import Character, Skeleton

@@ -33,7 +33,7 @@ def random_points(count, seed):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_walk_is_rebuilt(name, body, solvers, walk):
+def test_a_walk_is_reconstructed(name, body, solvers, walk):
     told = solvers[name].track(walk, fps=30.0)
     assert told.motion.fps == 30.0 and told.residual.shape == (80, 6) and told.status.shape == (80,)
     found = body.markers(told.motion.pose)

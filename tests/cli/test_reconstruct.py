@@ -45,7 +45,9 @@ def test_it_has_help_with_an_example(posable):
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".bvh", ".glb"])
-def test_a_motion_is_rebuilt_on_its_own_body_from_its_six_points(posable, walk: ps.Motion, tmp_path: Path, suffix: str):
+def test_a_motion_is_reconstructed_on_its_own_body_from_its_six_points(
+    posable, walk: ps.Motion, tmp_path: Path, suffix: str
+):
     ps.save(walk, tmp_path / f"walk{suffix}")
     file = tmp_path / f"out{suffix}"
     code, out, _ = posable("reconstruct", tmp_path / f"walk{suffix}", file, "--json", "-")
@@ -255,7 +257,7 @@ def test_a_folder_is_done_but_for_what_cannot_be_and_a_second_call_does_the_rest
     code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 1, "--json", facts)
     assert code == 0 and "walk_csv" in out
     told = json.loads(facts.read_text())
-    assert (told["files"], told["rebuilt"], told["already_there"], told["failed"]) == (3, 2, 1, 0)
+    assert (told["files"], told["reconstructed"], told["already_there"], told["failed"]) == (3, 2, 1, 0)
     assert sum(row["frames"] for row in told["rows"]) == told["frames"]
     assert len(ps.load(target / "walk_csv.npz")) and len(ps.load(target / "walk_npz.npz"))
 
@@ -268,7 +270,7 @@ def test_other_options_do_a_folder_again(posable, tmp_path: Path):
     for options in ((), (), ("--method", "sik"), ()):
         out = posable("reconstruct", source, target, "--workers", 1, "--json", "-", *options)[1]
         told.append(json.loads(out))
-    assert [one["rebuilt"] for one in told] == [1, 0, 1, 1], "the last one finds a file that it did not write"
+    assert [one["reconstructed"] for one in told] == [1, 0, 1, 1], "the last one finds a file that it did not write"
     assert told[0]["rows"] == told[3]["rows"]
 
 
@@ -286,7 +288,7 @@ def test_a_folder_interrupted_by_a_kill_ends_with_the_same_files(posable, tmp_pa
     driver.wait()
     code, out, _ = posable("reconstruct", source, target, "--to", "npz", "--workers", 1, "--json", "-")
     told = json.loads(out)
-    assert code == 0 and told["files"] == told["rebuilt"] + told["already_there"] == 6
+    assert code == 0 and told["files"] == told["reconstructed"] + told["already_there"] == 6
     whole = tmp_path / "whole"
     assert posable("reconstruct", source, whole, "--to", "npz", "--workers", 1)[0] == 0
     for k in range(6):

@@ -8,9 +8,9 @@ import posable as ps
 import posable.math as pm
 from posable import Status
 from posable.edit.bounds import clip_boxes, make_bounds
+from posable.edit.contact_repair import pulled
 from posable.edit.dragging import EXACT, set_goals
 from posable.edit.model import GOAL
-from posable.edit.repair import pulled
 
 from .conftest import DIRECTIONS, degrees_apart, excess
 

@@ -1,4 +1,4 @@
-"""The measures of a rebuilt motion."""
+"""The measures of a reconstructed motion."""
 
 import numpy as np
 import pytest

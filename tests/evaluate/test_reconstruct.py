@@ -1,4 +1,4 @@
-"""The comparison of methods that rebuild bodies from six points."""
+"""The comparison of methods that reconstruct bodies from six points."""
 
 import json
 

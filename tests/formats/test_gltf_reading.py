@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import posable.math as pm
 from posable.compute import PosableError, UnknownNameError
-from posable.formats import gltf, load
+from posable.formats import load
+from posable.formats.gltf import reader as gltf
 
 from .gltf_files import CHARACTERS, VRM, Gltf, played
 
@@ -205,7 +206,7 @@ def test_linear_rotations_are_slerped_and_keys_are_met_exactly(seed, count):
     times = np.cumsum(rng.uniform(0.05, 0.5, count))
     turns = Rotation.random(count, rng=rng)
     values = turns.as_quat()[:, [3, 0, 1, 2]]
-    from posable.formats.gltf_animation import Channel
+    from posable.formats.gltf.animation import Channel
 
     channel = Channel(0, "rotation", times, values, "LINEAR")
     at = np.concatenate([times, rng.uniform(times[0], times[-1], 20)])

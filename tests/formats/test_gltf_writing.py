@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import posable.math as pm
 from posable.compute import FormatError, PosableError
-from posable.formats import gltf, load, save
-from posable.formats.gltf_accessors import Packer
-from posable.formats.gltf_bones import bone_mesh
-from posable.formats.gltf_tracks import Tracks
+from posable.formats import load, save
+from posable.formats.gltf import reader as gltf
+from posable.formats.gltf.accessors import Packer
+from posable.formats.gltf.bones import bone_mesh
+from posable.formats.gltf.tracks import Tracks
 from posable.skeleton import Motion, Pose, Skeleton
 
 from ..skeleton.random_skeletons import random_skeleton

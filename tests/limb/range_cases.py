@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from posable.limb import LimbRange
-from posable.limb.range_model import to_right
+from posable.limb.range.model import to_right
 from posable.limb.sphere import sphere_mesh
 
 UPPER, LOWER = 0.3, 0.26

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posable as ps
-from posable.limb.range_model import to_right
+from posable.limb.range.model import to_right
 
 from .range_cases import directions
 from .test_range_data import UNSEEN

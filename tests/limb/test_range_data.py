@@ -5,7 +5,7 @@ import pytest
 
 import posable as ps
 from posable.body import Humanoid
-from posable.limb.range_model import to_right
+from posable.limb.range.model import to_right
 from posable.skeleton import Pose, Skeleton
 
 UNSEEN = ("01", "02", "05", "13", "16", "17", "49", "61", "90", "135")  # not in cmu_poses

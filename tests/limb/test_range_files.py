@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.limb.range_file import quantise
+from posable.limb.range.file import quantise
 
 from .range_cases import LOWER, UPPER, anywhere, cone
 

@@ -8,9 +8,9 @@ import pytest
 
 import posable as ps
 from posable.limb.kernels import reference
-from posable.limb.range_correct import correct_rows
-from posable.limb.range_fit import shortest_arc
-from posable.limb.range_model import no_range, to_right
+from posable.limb.range.correct import correct_rows
+from posable.limb.range.fit import shortest_arc
+from posable.limb.range.model import no_range, to_right
 from posable.limb.sphere import fibonacci, sphere_mesh
 
 from .range_cases import LOWER, POLE, UPPER, anywhere, cone, directions, judge

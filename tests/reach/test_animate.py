@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.body.clearance import clearance
+from posable.body.collision.clearance import clearance
 from posable.reach import Fitts, Pace
 
 GOAL = (-0.25, 1.25, 0.5)

@@ -97,7 +97,7 @@ def test_lengths_are_recovered_from_captured_motion_to_three_percent(clip, cmu):
     assert plain.scales["legs"] == pytest.approx(0.93, rel=0.08)
 
 
-def test_a_calibrated_person_is_rebuilt_better(cmu):
+def test_a_calibrated_person_is_reconstructed_better(cmu):
     motion = ps.load(cmu / "16_35.bvh", repair="cmu", first_frame=1)
     person = ps.Humanoid(motion.skeleton)
     body = person_of(person, 1 / 0.93, 1 / 1.04, 1 / 1.04)
@@ -107,8 +107,8 @@ def test_a_calibrated_person_is_rebuilt_better(cmu):
     found = ps.Calibration.fit(body, *reported, start=true)
     mine = found.scaled(body)
 
-    def off(rebuilt, body_):
-        places = body_.skeleton.forward(rebuilt.motion.pose).positions
+    def off(reconstructed, body_):
+        places = body_.skeleton.forward(reconstructed.motion.pose).positions
         return np.linalg.norm(places - person.skeleton.forward(motion.pose).positions, axis=-1).mean()
 
     joints, parts = found.apply(*reported)

@@ -56,12 +56,12 @@ def errors(cmu):
 
 
 @pytest.mark.parametrize(("clips", "most"), [(PAPER, 0.0155), (OTHERS, 0.0140)], ids=["paper", "others"])
-def test_people_never_seen_are_rebuilt_to_the_errors_aimed_at(clips, most, errors):
+def test_people_never_seen_are_reconstructed_to_the_errors_aimed_at(clips, most, errors):
     assert np.mean([errors[clip]["sik_prior"]["position"] for clip in clips]) <= most
     assert np.mean([errors[clip]["sik_prior"]["orientation"] for clip in clips]) <= 0.24
 
 
-def test_no_clip_is_rebuilt_worse_than_without_nor_less_quietly(errors):
+def test_no_clip_is_reconstructed_worse_than_without_nor_less_quietly(errors):
     for clip, told in errors.items():
         assert told["sik_prior"]["position"] < told["sik"]["position"], clip
         assert told["sik_prior"]["jitter"] < 1.1 * told["sik"]["jitter"], clip

@@ -58,16 +58,16 @@ def test_the_neutral_body_comes_back_from_its_points(body, solver):
 
 
 @pytest.mark.parametrize("clip", CLIPS)
-def test_the_papers_clips_are_rebuilt_as_well_as_it_says(clip, cmu):
+def test_the_papers_clips_are_reconstructed_as_well_as_it_says(clip, cmu):
     motion = ps.load(cmu / f"{clip}.bvh", repair="cmu", first_frame=1)
     body = ps.Humanoid(motion.skeleton)
-    rebuilt = (
+    reconstructed = (
         SequentialIK(body, CLIPS[clip], prior=None, elbows_out=False, calm=False)
         .track(body.markers(motion.pose), fps=motion.fps)
         .motion
     )
     joints = [motion.skeleton.index(name) for name in SCORED]
-    one, other = (motion.skeleton.forward(m.pose).positions[:, joints] for m in (motion, rebuilt))
+    one, other = (motion.skeleton.forward(m.pose).positions[:, joints] for m in (motion, reconstructed))
     error = np.linalg.norm(one - other, axis=-1).mean(axis=-1) / body.height
     measured = {"17_10": 0.0265, "90_05": 0.0207, "01_03": 0.0237}[clip]  # specification reconstruct, section 6
     assert math.sqrt((error**2).mean()) == pytest.approx(measured, abs=0.0004)

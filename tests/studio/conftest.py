@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from posable.studio.app import Studio
-from posable.studio.session import Session
+from posable.studio.core.session import Session
 
 from .window import Window
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..compute.lazy import lazy_names
 from .canonical import CanonicalPose, SpineShape
 from .humanoid import Humanoid
-from .matching import find_roles
 from .roles import LIMBS, MARKERS, ROLES
+from .roles.matching import find_roles
 
 if TYPE_CHECKING:
-    from . import samples
     from .hanim import MEASURES, figure
 
 __all__ = [
@@ -23,15 +23,6 @@ __all__ = [
     "SpineShape",
     "figure",
     "find_roles",
-    "samples",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in {"figure", "MEASURES"}:
-        return getattr(importlib.import_module(".hanim", __name__), name)
-    if name == "samples":
-        return importlib.import_module(".samples", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, {"hanim": ["MEASURES", "figure"]})

@@ -19,17 +19,17 @@ from ..compute.types import ArrayLike, Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
-from .matching import find_roles
 from .measures import body_measures, reconstruction_height
 from .neutral import neutral_turns
 from .roles import LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
+from .roles.matching import find_roles
 
 if TYPE_CHECKING:
     from ..collision import Volumes
     from ..limb import Search, Target
     from ..limits import Limits
-    from .limb_answers import Placement
-    from .limbs import BodyLimb
+    from .limb.body_limb import BodyLimb
+    from .limb.results import Placement
 
 
 class Humanoid:
@@ -308,7 +308,7 @@ class Humanoid:
             search: how the swivel is searched; the usual way when not given.
             reference: where swivel 0 is: "transport" or "paper", see `Limb`.
         """
-        from .limbs import BodyLimb
+        from .limb.body_limb import BodyLimb
 
         if isinstance(limits, str):
             if limits != "body":
@@ -341,7 +341,7 @@ class Humanoid:
     @cached_property
     def volumes(self) -> Volumes:
         """What the body occupies: capsules and ellipsoids on its joints."""
-        from .volumes import body_volumes
+        from .collision.volumes import body_volumes
 
         return body_volumes(self)
 

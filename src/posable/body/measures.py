@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compute.types import Floats
 from ..skeleton import Frames
-from .names import read_name
+from .roles.names import read_name
 
 HAND_OF_FOREARM = 0.108 / 0.146
 BALL_OF_FOOT, TIP_OF_FOOT = 0.47, 0.75  # how far before the ankle ball and toe tip lie, of the foot's whole length

@@ -30,7 +30,7 @@ from ..compute import PosableError
 from ..compute.types import Floats
 from ..math import axis_angle, between, from_matrix, multiply, rotate
 from ..skeleton import Frames
-from .names import JointName, read_name
+from .roles.names import JointName, read_name
 
 DOWN, UP, AHEAD = np.array([0.0, -1.0, 0.0]), np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])

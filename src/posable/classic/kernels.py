@@ -15,7 +15,7 @@ from ..compute.types import Floats, Vec3
 from ..limb.solve import INVALID, LIMITS, REACHED, UNREACHABLE
 from ..math.quaternion import between, mul, unit_quat
 from ..math.vector import add, any_perpendicular, norm, reject, scale, sub, unit
-from ..reconstruct.figure import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND
+from ..reconstruct.packed import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND
 from ..reconstruct.spine import NO_DIRECTION, about_y
 from ..skeleton.forward import forward_row, integrate_row, quat_at, set_quat, vec_at
 from .chain_kernels import ask_places, ccd_sweep, pose_outwards

@@ -28,7 +28,7 @@ from .solver import IterativeIK
 
 if TYPE_CHECKING:
     from ..body import Humanoid
-    from ..body.limbs import BodyLimb
+    from ..body.limb.body_limb import BodyLimb
     from ..limits import Limits
 
 LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
@@ -59,7 +59,7 @@ class KMA(SixPointIK):
         solver._set(fresh=1)
         return solver
 
-    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+    def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
         roots = self._roots(points, tracks)
         start = Pose.stack([self.body.neutral_pose])
         frames = self._solver._run(points[:, 1:2], np.empty((0, 1, 4)), start, tracks, roots)
@@ -106,7 +106,7 @@ class TGBSIK(SixPointMethod):
         self._trunk = plain_sequential(body, weights, limits)
         self._limbs = {limb: body.limb(limb, limits=limits) for limb in LIMBS}
 
-    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+    def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
         pose = trunk_pose(self._trunk, points, tracks)
         poles = {limb: self._best_elbows(limb, pose, points) for limb in LIMBS}
         return with_limbs(self.body, self._limbs, pose, points, poles, MET)

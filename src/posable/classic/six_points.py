@@ -22,7 +22,7 @@ from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits.nearest import HINGE
 from ..math import axis_angle, conjugate, multiply, rotate
-from ..reconstruct import RebuildAnswer, RebuildMotion
+from ..reconstruct import ReconstructMotionSolution, ReconstructSolution
 from ..skeleton import Motion, Pose, Skeleton
 from .answers import Effector, Stop
 from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
@@ -48,31 +48,31 @@ class SixPointMethod(ABC):
 
     body: Humanoid
 
-    def solve(self, points: ArrayLike) -> RebuildAnswer:
+    def solve(self, points: ArrayLike) -> ReconstructSolution:
         """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
         given = checked_points(points)
         flat = given.reshape(-1, 6, 3)
         parts = [
-            self._rebuilt(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
+            self._reconstructed(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
             for first in range(0, max(len(flat), 1), BLOCK)
         ]
         translation, rotations, residual, status = (np.concatenate(column) for column in zip(*parts, strict=True))
         shape, count = given.shape[:-2], len(self.body.skeleton)
         pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
         told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
-        return RebuildAnswer(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
+        return ReconstructSolution(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
 
-    def track(self, points: ArrayLike, fps: float = 60.0) -> RebuildMotion:
+    def track(self, points: ArrayLike, fps: float = 60.0) -> ReconstructMotionSolution:
         """A motion from points (F, 6, 3), each frame after the one before it."""
         given = checked_points(points)
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
-        translation, rotations, residual, status = self._rebuilt(given, 1)
+        translation, rotations, residual, status = self._reconstructed(given, 1)
         motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
-        return RebuildMotion(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
+        return ReconstructMotionSolution(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
 
     @abstractmethod
-    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+    def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
         """(translation, rotations, residual, status) of rows that are so many tracks of equal length."""
 
 
@@ -122,7 +122,7 @@ class SixPointIK(SixPointMethod):
         bases += [roles[f"{side}_upper_leg"] for side in ("left", "right")]
         return [Effector(names[roles[role]], base=base) for role, base in zip(MARKERS[1:], bases, strict=True)]
 
-    def _rebuilt(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
+    def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
         roots, starts = self._begin(points, tracks)
         targets = np.ascontiguousarray(points[:, 1:])
         frames = self._solver._run(targets, np.empty((0, 5, 4)), starts, tracks, roots)

@@ -36,7 +36,8 @@ def _jobs() -> list[tuple[str, Callable[[], Any], int]]:
     """(what is called, the call, how many poses it gives)."""
     import numpy as np
 
-    from ..body import figure, samples
+    from .. import samples
+    from ..body import figure
     from ..limb import Target
     from ..reach import Behaviour, Reacher
     from ..reconstruct import SequentialIK

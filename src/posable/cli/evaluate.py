@@ -44,13 +44,13 @@ def evaluate_reconstruct(
     workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Rebuild clips from six of their own points and tell how far from them each method ends (paper 004, Table 1).
+    """Reconstruct clips from six of their own points and tell how far from them each method ends (paper 004, Table 1).
 
     Position errors are in parts of the height, orientation errors in radians, both averaged over 22 joints, then root
     mean square over the frames. Times are of one core, and honest when nothing else runs: use --workers 1 for them.
     """
     from ..evaluate import Evaluation
-    from ..scale import run
+    from ..jobs import run
     from .judging import judge_clip
 
     paths = [path.absolute() for path in listed(clips)]
@@ -58,7 +58,7 @@ def evaluate_reconstruct(
     if plots is not None:
         plots.mkdir(parents=True, exist_ok=True)
         settings["plots"] = str(plots.absolute())
-    with counting("rebuilding") as shown:
+    with counting("reconstructing") as shown:
         report = run(judge_clip, paths, settings=settings, store=store, engine=engine, workers=workers, progress=shown)
     found = Evaluation(tuple(facts for facts in report.results if facts is not None))
     failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
@@ -173,7 +173,7 @@ def evaluate_express(
     from dataclasses import asdict
 
     from ..evaluate.express import METHODS, ORDERS, VALUES, evaluate_block, express_items, express_rows, row_facts
-    from ..scale import run
+    from ..jobs import run
 
     if order not in ORDERS:
         raise UnknownNameError("--order", order, ORDERS)

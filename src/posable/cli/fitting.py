@@ -32,7 +32,7 @@ def body_for(
     fit: bool,
     calibration: Calibration | None = None,
 ) -> tuple[Humanoid, tuple[float, float]]:
-    """(who is rebuilt, by how much the points above the hips and those of the legs grow to fit them)."""
+    """(who is reconstructed, by how much the points above the hips and those of the legs grow to fit them)."""
     if character is not None:
         path = Path(character)
         body = _character(str(path), path.absolute(), path.stat().st_mtime_ns if path.exists() else 0)

@@ -19,7 +19,7 @@ from rich.text import Text
 from ..compute import PosableError, atomic_write
 
 if TYPE_CHECKING:
-    from ..scale import Progress
+    from ..jobs import Progress
 
 WIDE = 20_000  # columns, where no person looks: what reads a pipe wants one line a row, however long its paths are
 JsonOption = Annotated[

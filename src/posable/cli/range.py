@@ -84,8 +84,8 @@ def show_range(
     found = _range(range_)
     facts = {"range": range_, **_facts(found)}
     if picture is not None:
-        from ..evaluate.picture import check_picture
-        from ..evaluate.range_picture import save_range_picture
+        from ..render.picture import check_picture
+        from ..render.range_picture import save_range_picture
 
         check_picture(picture)
         with busy("drawing"):

@@ -11,7 +11,7 @@ from .output import JsonOption, busy, check_output, counting, say, show_facts, s
 from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption
 
 if TYPE_CHECKING:
-    from ..scale import Report
+    from ..jobs import Report
 
 EngineOption = Annotated[
     str | None, typer.Option(help="Who works: local (all cores), dask://HOST:PORT or ray://HOST:PORT.")
@@ -70,13 +70,13 @@ def reconstruct(
     workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Rebuild a whole body from six points, or more or fewer: pelvis, head, wrists and ankles.
+    """Reconstruct a whole body from six points, or more or fewer: pelvis, head, wrists and ankles.
 
     A CSV has a line of names (hips_x, hips_y, hips_z, head_x, ..., left_hand_x, ..., right_foot_z, and time in
     seconds or --fps) and a line a frame; an empty cell is a lost point. A folder is done on all cores; a second call
     after an interruption does what is missing, and files that fail are told while the rest is done.
     """
-    from .rebuilding import rebuild_file
+    from .reconstructing import reconstruct_file
 
     if body is not None and height is not None:
         raise typer.BadParameter("give --body or --height, not both")
@@ -97,8 +97,8 @@ def reconstruct(
     if source.is_dir():
         _folder(source.absolute(), output.absolute(), to, files, settings, engine, workers, json)
         return
-    with busy(f"rebuilding {source.name}"):
-        facts = rebuild_file({"file": source, "output": str(output), **files}, **settings)
+    with busy(f"reconstructing {source.name}"):
+        facts = reconstruct_file({"file": source, "output": str(output), **files}, **settings)
     if not write_json(json, facts):
         show_facts(output.name, facts)
 
@@ -121,12 +121,12 @@ def _check(source: Path, output: Path, scene: Path | None, settings: dict[str, A
 
 
 def _try_out(scene: Path | None, settings: dict[str, Any]) -> None:
-    """Rebuild one pose: a mistake in the options is told once, not for every file, and kernels are compiled once."""
+    """Reconstruct one pose, so that a mistake in the options is reported once and kernels are compiled once."""
     import numpy as np
 
     from ..body import MARKERS, figure
     from .points import Points
-    from .rebuilding import scene_of, tracked
+    from .reconstructing import scene_of, tracked
 
     person = figure(settings["height"] or 1.75)
     markers = tuple(settings["markers"] or MARKERS)
@@ -155,8 +155,8 @@ def _folder(
 ) -> None:
     from ..compute import PosableError
     from ..formats import FORMATS
-    from ..scale import run
-    from .rebuilding import CSV, MOTIONS, STORE, Folder, is_whole, rebuild_file
+    from ..jobs import run
+    from .reconstructing import CSV, MOTIONS, STORE, Folder, is_whole, reconstruct_file
 
     suffix = "." + to.lower().removeprefix(".")
     written = [known for kind in FORMATS if kind.writes for known in kind.suffixes]
@@ -170,9 +170,9 @@ def _folder(
     with busy("getting ready"):
         _try_out(shared["scene"], settings)
     target.mkdir(parents=True, exist_ok=True)
-    with counting("rebuilding") as shown:
+    with counting("reconstructing") as shown:
         report = run(
-            rebuild_file,
+            reconstruct_file,
             files,
             settings=settings,
             store=target / STORE,
@@ -199,7 +199,7 @@ def _tell(report: Report, source: Path, target: Path, json: Path | None) -> None
         "input": str(source),
         "output": str(target),
         "files": len(report.results),
-        "rebuilt": report.computed - len(report.failures),
+        "reconstructed": report.computed - len(report.failures),
         "already_there": report.skipped,
         "failed": len(report.failures),
         "frames": frames,

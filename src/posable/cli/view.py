@@ -35,7 +35,7 @@ def view(
     if picture is not None:
         if len(files) > 1:
             raise typer.BadParameter("a picture shows one file", param_hint="FILE")
-        from ..evaluate.picture import check_picture
+        from ..render.picture import check_picture
 
         check_picture(picture)
     motions = [read(file, scale, fps, first_frame, repair, animation) for file in files]
@@ -44,7 +44,7 @@ def view(
 
         launch(motions, host=host, port=port, open_browser=browser)
         return
-    from ..evaluate.picture import save_picture, strip
+    from ..render.picture import save_picture, strip
 
     with busy("drawing"):
         save_picture(strip(motions[0], frames=frames, view=angle), picture)

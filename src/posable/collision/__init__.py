@@ -7,8 +7,9 @@ makes volumes from the mesh of a character.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..compute.lazy import lazy_names
 from .volumes import VolumeMesh, Volumes
 
 if TYPE_CHECKING:
@@ -16,10 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Scene", "VolumeMesh", "Volumes"]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "Scene":  # compiles kernels, so it is loaded when it is wanted
-        from .scene import Scene
-
-        return Scene
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, {"scene": ["Scene"]})  # it compiles kernels

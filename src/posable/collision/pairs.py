@@ -17,7 +17,7 @@ from ..compute import batch, kernel, prange
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton.forward import quat_at, vec_at
 from .kernels import overlaps, shape_of, shapes_gap
-from .placing import volume_obstacles
+from .transforms import volume_obstacles
 
 ALWAYS = 0.8
 """A pair that touches in a larger share of all poses than this is left out."""

@@ -20,8 +20,8 @@ from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from .kernels import all_gap_rows, all_overlap_rows
-from .placing import in_frame
-from .things import MESH, Snapshot, Thing, sizes_of, unit, vector
+from .obstacle import MESH, Snapshot, Thing, sizes_of, unit, vector
+from .transforms import in_frame
 
 if TYPE_CHECKING:
     from .meshes import Mesh

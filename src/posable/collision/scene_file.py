@@ -30,8 +30,8 @@ from ..compute.documents import read_document, write_document
 from ..compute.files import inside_folder
 from ..formats.obj import read_mesh, write_mesh
 from ..math import rotate
+from .obstacle import Thing
 from .scene import ORIGIN, UPRIGHT, Scene
-from .things import Thing
 
 FORMAT = "posable-scene/1"
 LARGEST = 4_000_000  # [bytes]

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import FormatError, MissingExtraError, PosableError, ShapeError, UnknownNameError, expect, number, require
 from .files import atomic_write, cache_dir
+from .lazy import lazy_names
 from .status import Status
 
 if TYPE_CHECKING:
@@ -32,10 +33,4 @@ __all__ = [
     "require",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in {"Batch", "batch", "kernel", "prange"}:
-        from . import kernels
-
-        return getattr(kernels, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, {"kernels": ["Batch", "batch", "kernel", "prange"]})

@@ -90,7 +90,7 @@ def _part_options() -> dict[str, Any]:
     version: Any = numba.version_info
     if not TRIED[0] <= (version.major, version.minor) <= TRIED[1]:
         return {}
-    from .parts import PartCompiler
+    from .numba_inline import PartCompiler
 
     return {"pipeline_class": PartCompiler}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .answers import DragAnswer
@@ -28,7 +30,6 @@ _HOMES = {
     "transforms": ["relative_motion"],
     "weights": ["FitReport"],
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "EFFECTORS",
@@ -50,10 +51,4 @@ __all__ = [
     "save_edits",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _HOME:
-        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
-from ..body.clearance import clearance
+from ..body.collision.clearance import clearance
 from ..compute.types import Bools, Floats
 from ..math import conjugate, rotate
 from .clip import Clip

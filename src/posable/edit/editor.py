@@ -30,15 +30,15 @@ from ..limb import LimbRange
 from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .answers import DragAnswer
-from .asking import frame_of, read_drag
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contacts import Contact
+from .drag_request import frame_of, read_drag
 from .dragging import Dragged, Dragger, Settings
 from .edits import DragEdit, Edit, StretchEdit, WarpEdit
 from .history import History, Kept
 from .parts import EFFECTORS
-from .ranged import inside_ranges
+from .range_projection import inside_ranges
 from .weights import FitReport, Progress, exact_weights, fit_report
 from .weights_file import cached_weights
 

@@ -13,12 +13,12 @@ from ..compute import PosableError, Status, UnknownNameError
 from ..compute.types import Floats, Ints
 from ..skeleton import Pose
 from .answers import REACHED_WITHIN, TURNED_WITHIN, DragAnswer
-from .asking import frame_of
+from .contact_repair import keep_contacts
+from .drag_request import frame_of
 from .dragging import Settings, one, world_turn
+from .fade import Change, bell, check_spread, put
 from .parts import joint_of, part_of
-from .ranged import inside_ranges
-from .repair import keep_contacts
-from .spreading import Change, bell, check_spread, put
+from .range_projection import inside_ranges
 
 if TYPE_CHECKING:
     from .editor import MotionEditor

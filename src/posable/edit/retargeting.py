@@ -23,10 +23,10 @@ from ..skeleton import Frames, Motion, Pose
 from .answers import REACHED_WITHIN
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
+from .contact_repair import pulled
 from .contacts import GROUND, Contact, find_contacts, hold_weights
 from .dragging import EXACT, Dragger, set_goals
 from .model import GOAL
-from .repair import pulled
 from .weights import fit_weights
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")

@@ -1,10 +1,10 @@
-"""Measures, tables, plots and pictures: what tells how good an answer is."""
+"""Measures, tables and plots that say how good an answer is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .picture import portrait, save_picture, strip
+from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .express import ExpressRow, evaluate_block, evaluate_express, evaluate_tracks, express_table
@@ -22,22 +22,12 @@ __all__ = [
     "express_table",
     "find_method",
     "method_names",
-    "portrait",
-    "save_picture",
-    "strip",
 ]
 
-_LATER = {
+_HOMES = {
     "express": ("ExpressRow", "evaluate_block", "evaluate_express", "evaluate_tracks", "express_table"),
     "reconstruct": ("Evaluation", "evaluate_clip", "evaluate_reconstruct"),
     "methods": ("find_method", "method_names"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    for module, names in _LATER.items():
-        if name in names:
-            return getattr(importlib.import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

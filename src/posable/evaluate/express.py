@@ -3,7 +3,7 @@
 Postures sweep the range of every joint but a twister at either end, orientations three angles over a whole turn
 (Figs. 7 to 9). A sample is a random pair of the two grids; sample i is drawn from `default_rng([seed, i])`, so that
 blocks may be computed by anybody and put together in order. `evaluate_block` is one block as plain numbers and arrays,
-for `posable.scale.run`; `evaluate_express` does all.
+for `posable.jobs.run`; `evaluate_express` does all.
 """
 
 from __future__ import annotations
@@ -226,11 +226,11 @@ def evaluate_express(
         seed: of the samples.
         order: how a target's angles are composed.
         block: samples a task.
-        **scale: for `posable.scale.run`: `workers`, `store`, `engine`, `progress`. Without any, this process does it.
+        **scale: for `posable.jobs.run`: `workers`, `store`, `engine`, `progress`. Without any, this process does it.
     """
     items = express_items(skeletons, methods, samples, block)
     if scale:
-        from ..scale import run
+        from ..jobs import run
 
         report = run(evaluate_block, items, settings={"seed": seed, "order": order}, **scale)
         if not report.ok:

@@ -1,4 +1,4 @@
-"""The measures of a rebuilt motion (Unzueta et al. 2008, section 9; specification reconstruct, sections 2 and 3).
+"""The measures of a reconstructed motion (Unzueta et al. 2008, section 9; specification reconstruct, sections 2 and 3).
 
 All are pure functions of two motions of one skeleton. The paper scores 22 joints: root, sacroiliac and vl5, which lie
 in one place, the rest of the spine up to the base of the skull, and clavicle, shoulder, elbow, wrist, hip, knee and
@@ -58,22 +58,22 @@ def scored_joints(body: Humanoid) -> Scored:
     return Scored(tuple(names), np.array(joints), np.array(parents))
 
 
-def position_errors(original: Floats, rebuilt: Floats, height: float) -> Floats:
+def position_errors(original: Floats, reconstructed: Floats, height: float) -> Floats:
     """(F, K): distances between joints (F, K, 3), as fractions of the body's height."""
-    _same_shape(original, rebuilt)
-    return np.asarray(np.linalg.norm(rebuilt - original, axis=-1) / height)
+    _same_shape(original, reconstructed)
+    return np.asarray(np.linalg.norm(reconstructed - original, axis=-1) / height)
 
 
-def orientation_errors(original: Floats, rebuilt: Floats) -> Floats:
+def orientation_errors(original: Floats, reconstructed: Floats) -> Floats:
     """(F, K) [rad]: angles between local rotations (F, K, 4)."""
-    _same_shape(original, rebuilt)
-    return angle(original, rebuilt)
+    _same_shape(original, reconstructed)
+    return angle(original, reconstructed)
 
 
 def root_mean_square(errors: Floats) -> float:
     """The paper's number for a clip: errors (F, K) averaged over the joints, then their root mean square over frames.
 
-    Frames that are not finite (nothing was rebuilt) count as they are: the result is then not finite either.
+    Frames that are not finite (nothing was reconstructed) count as they are: the result is then not finite either.
     """
     means = errors.mean(axis=-1)
     return float(np.sqrt((means * means).mean())) if means.size else 0.0
@@ -93,13 +93,15 @@ def accelerations(positions: Floats, fps: float) -> Floats:
     return np.asarray(np.linalg.norm(np.diff(positions, n=2, axis=0), axis=-1) * fps * fps)
 
 
-def jitter(original: Floats, rebuilt: Floats, fps: float) -> float:
+def jitter(original: Floats, reconstructed: Floats, fps: float) -> float:
     """[m/s^2]: how far the joints' accelerations (vectors) lie from the original's, mean over frames and joints."""
-    _same_shape(original, rebuilt)
-    strays = accelerations(rebuilt - original, fps)
+    _same_shape(original, reconstructed)
+    strays = accelerations(reconstructed - original, fps)
     return float(strays.mean()) if strays.size else 0.0
 
 
-def _same_shape(original: Floats, rebuilt: Floats) -> None:
-    if original.shape != rebuilt.shape:
-        raise ShapeError(f"the original has shape {original.shape}, the rebuilt {rebuilt.shape}; expected the same")
+def _same_shape(original: Floats, reconstructed: Floats) -> None:
+    if original.shape != reconstructed.shape:
+        raise ShapeError(
+            f"the original has shape {original.shape}, the reconstructed {reconstructed.shape}; expected the same"
+        )

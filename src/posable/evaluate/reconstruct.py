@@ -1,4 +1,4 @@
-"""How well methods rebuild bodies from six points: the comparison of Unzueta et al. 2008, section 9, on any clips.
+"""How well methods reconstruct bodies from six points: the comparison of Unzueta et al. 2008, section 9, on any clips.
 
 `evaluate_clip` is one clip by some methods, as a plain dictionary that a worker process can hand back;
 `evaluate_reconstruct` puts clips together and prints them beside the paper's Table 1 where they are its three.
@@ -46,7 +46,7 @@ def evaluate_clip(
     weights: Weights = "paper",
     per_frame: bool = False,
 ) -> dict[str, Any]:
-    """Rebuild one clip from its six points by each method and measure how far the result is from the clip.
+    """Reconstruct one clip from its six points by each method and measure how far the result is from the clip.
 
     Args:
         clip: a motion of a person, or a file of one; clips of the CMU conversion are mended and lose their T-pose.
@@ -73,10 +73,10 @@ def evaluate_clip(
     for method in methods:
         solver = find_method(method)(body, chosen)
         answer, milliseconds = _timed_track(solver, points, motion.fps)
-        rebuilt = motion.skeleton.forward(answer.motion.pose)
-        there = rebuilt.positions[:, scored.joints]
+        reconstructed = motion.skeleton.forward(answer.motion.pose)
+        there = reconstructed.positions[:, scored.joints]
         position = position_errors(places, there, body.height)
-        orientation = orientation_errors(turns, local_rotations(rebuilt, scored))
+        orientation = orientation_errors(turns, local_rotations(reconstructed, scored))
         found[method] = {
             "position": root_mean_square(position),
             "orientation": root_mean_square(orientation),

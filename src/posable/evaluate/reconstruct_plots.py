@@ -1,5 +1,5 @@
-"""Rebuilt motions to look at: errors over time, as Figures 14 to 18 of Unzueta et al. 2008, and frames of the original
-beside those of each method, as Figures 19 to 21. `PLOTS` and `PICTURES` say what the paper's own show.
+"""Plots of reconstructed motions: errors over time, as Figures 14 to 18 of Unzueta et al. 2008, and frames of the
+original beside those of each method, as Figures 19 to 21. `PLOTS` and `PICTURES` say what the paper's own show.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from ..body import Humanoid
 from ..compute import PosableError, UnknownNameError, atomic_write, require
 from ..math import rotate
+from ..render.picture import portrait, strip
 from ..skeleton import Motion, Pose
 from .methods import find_method
-from .picture import portrait, strip
 from .reconstruct import Weights, motion_of, weights_of
 
 MEASURES = {"position_frames": "position error, of the height", "orientation_frames": "orientation error [rad]"}
@@ -88,7 +88,7 @@ def picture_frames(
     weights: Weights = "paper",
     frames: int = FRAMES,
 ) -> None:
-    """Draw frames of a clip, and below them the same frames as each method rebuilt them.
+    """Draw frames of a clip, and below them the same frames as each method reconstructed them.
 
     Args:
         clip: a motion, or a file of one, as `evaluate_clip` has it.

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..compute import FormatError, PosableError
 from ..compute.types import Floats
 from ..skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh, topological_order
-from .json_place import Place, parse_json
+from .gltf.checked_json import Place, parse_json
 
 DECIMETRE = 0.1
 SKIN = (222, 178, 152, 255)  # sRGB

@@ -3,9 +3,9 @@
 from .answers import LimbAnswer, LimbFrames, Target
 from .limb import Limb, Obstacles
 from .model import LIMBS, Search
-from .preferred import Sensorimotor, SwivelTable
-from .range_answers import Correction, Margins, RangeReport, Spans
-from .ranges import LimbRange
+from .range.limb_range import LimbRange
+from .range.results import Correction, Margins, RangeReport, Spans
+from .swivel.preferred import Sensorimotor, SwivelTable
 
 __all__ = [
     "LIMBS",

@@ -23,9 +23,9 @@ from .solve import FIXED, PROBE, REPORT, SEARCH, solve_rows
 
 if TYPE_CHECKING:
     from ..collision import Scene
-    from .preferred import Preference
-    from .ranges import LimbRange
+    from .range.limb_range import LimbRange
     from .stream import LimbStream, TrackAnswer
+    from .swivel.preferred import Preference
 
 NO_ORIENTATION = np.empty((0, 4))
 STRAIGHT_WRIST = np.zeros((1, 3))

@@ -18,7 +18,6 @@ from ..compute.types import Floats, Quat, Records
 from ..limits.kernels import allowed
 from ..math.quaternion import angle_between, mul, rotate
 from ..math.vector import norm
-from .closest import BASE, END, MID, Posture, Target, closest, end_when
 from .kernels import (
     FAR,
     FLEXION,
@@ -37,6 +36,7 @@ from .kernels import (
     values_of,
     wrist_of,
 )
+from .nearest_feasible import BASE, END, MID, Posture, Target, closest, end_when
 from .search import FOUND, PREFERRED, advance, begin
 
 REACHED, UNREACHABLE, LIMITS, COLLISION, SINGULAR, INVALID = range(6)  # compute.Status, which kernels cannot read

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..body.curves import minimum_jerk
 from ..compute import PosableError, ShapeError, Status, expect, number
 from ..compute.types import Bools, Floats, Ints
 from ..limb import Target
 from ..math import slerp
+from ..samples.curves import minimum_jerk
 from ..skeleton import Motion, Pose
 from .answers import ReachAnswer
 from .stream import Shares

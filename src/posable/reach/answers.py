@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..body.limb_answers import Placement
+from ..body.limb.results import Placement
 from ..compute import Status
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton import Pose

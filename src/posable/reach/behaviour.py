@@ -25,9 +25,9 @@ from ..compute.types import ArrayLike, Floats
 from ..limb.model import SEARCHES, Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
-from .field import Field, blend_rows, place_rows
+from .interpolation import Field, blend_rows, place_rows
 from .key import Key, Weight
-from .key_field import BLENDS, NUMBERS, field_of, outer_corners
+from .packing import BLENDS, NUMBERS, field_of, outer_corners
 from .posture import Posture, drivable_parts, ordered_parts
 from .spline import outer_keys
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..body.limb_kernels import frame_of
+from ..body.limb.kernels import frame_of
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import allowed, clamp_from
 from ..math.quaternion import between, conj, mul, rotate, rotate_inverse, slerp, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
-from .field import blended, key_weights, place_in_field
 from .heading import facing
+from .interpolation import blended, key_weights, place_in_field
 from .model import Figure, Legs, Rows, Styles
 
 LOOK_BACK = math.radians(100.0)  # beyond this angle the head gives up looking, little by little

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.canonical import other_side
-from ..body.curves import yaw_pitch_roll
 from ..compute import UnknownNameError
 from ..compute.types import Floats
 from ..math import exp, log, multiply
+from ..samples.curves import yaw_pitch_roll
 from .behaviour import ARMS, Behaviour
 from .key import Weight
 from .posture import Posture

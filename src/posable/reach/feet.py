@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..body.limb_kernels import frame_of, in_limb, pose_row, read_row
-from ..body.place_kernels import CORRECTIONS, EXACT, SHORTEST, end_of_chain
+from ..body.limb.kernels import frame_of, in_limb, pose_row, read_row
+from ..body.limb.place_kernels import CORRECTIONS, EXACT, SHORTEST, end_of_chain
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
 from ..limb.kernels import FAR, FLEXION, NEAR, base_at, flexed, reach_of, rotations_of, values_of, wrist_of

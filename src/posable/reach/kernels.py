@@ -20,10 +20,10 @@ from ..compute.types import Records
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
-from .adjusting import FIRST, SETTLED, first_adjustment, next_adjustment
 from .bending import adjusted, arm_length, bend, gather, look, wanted_weight
 from .feet import hold_foot, read_leg
 from .model import Arrays, Figure, Legs, Rows, Styles
+from .weight_search import FIRST, SETTLED, first_adjustment, next_adjustment
 
 
 @kernel

@@ -11,7 +11,7 @@ from ..compute import PosableError, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..limb.model import Search
-from .field import CONSTANT, EASED, QUADRATIC
+from .interpolation import CONSTANT, EASED, QUADRATIC
 from .posture import Posture
 
 WEIGHTS = {"quadratic": QUADRATIC, "smooth": EASED, "constant": CONSTANT}

@@ -32,9 +32,9 @@ from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, log, multiply, slerp
 from ..skeleton import Motion
 from .behaviour import CLOSEST, Behaviour
+from .feasibility import keep_clear, sink, standing
 from .key import Weight
 from .learn_reading import Reaches, read_reaches
-from .learn_standing import keep_clear, sink, standing
 from .posture import LARGEST_SHIFT, Posture, drivable_parts
 
 if TYPE_CHECKING:

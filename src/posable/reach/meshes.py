@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..body.clearance import Clearance
+from ..body.collision.clearance import Clearance
 from ..compute import Status
 from ..compute.types import Bools
 from ..skeleton import Frames
-from .adjusting import SETTLED, first_adjustment, next_adjustment
 from .model import Rows
+from .weight_search import SETTLED, first_adjustment, next_adjustment
 
 if TYPE_CHECKING:
     from ..collision import Scene

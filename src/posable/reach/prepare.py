@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.canonical import CanonicalPose
-from ..body.clearance import clearance
-from ..body.obstacles import NOTHING
+from ..body.collision.clearance import clearance
+from ..body.collision.obstacles import NOTHING
 from ..body.roles import ROLES, parent_role
 from ..compute.types import Floats, Records
 from .behaviour import Behaviour
-from .field import FIELD
+from .interpolation import FIELD
 from .model import DRIVE, Figure, Legs, Styles
 from .posture import Posture
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..body.clearance import clearance
-from ..body.limb_answers import Placement
-from ..body.limb_kernels import READING
-from ..body.obstacles import self_collision
+from ..body.collision.clearance import clearance
+from ..body.collision.obstacles import self_collision
+from ..body.limb.kernels import READING
+from ..body.limb.results import Placement
 from ..compute import PosableError, ShapeError, expect, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
@@ -21,7 +21,7 @@ from ..skeleton import Pose
 from .animate import Duration, Reach, ReachMotion, animate
 from .answers import HandAnswer, ReachAnswer, reach_answer
 from .behaviour import ARMS, Behaviour
-from .field import CONSTANT
+from .interpolation import CONSTANT
 from .kernels import bend_rows
 from .meshes import keep_out_of_meshes
 from .model import OPTIONS, TOLD, Figure, Rows

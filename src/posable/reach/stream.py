@@ -12,9 +12,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..body.curves import minimum_jerk
 from ..compute import PosableError, ShapeError, Status
 from ..limb import Target
+from ..samples.curves import minimum_jerk
 from ..skeleton import Pose
 from .answers import ReachAnswer
 from .behaviour import ARMS

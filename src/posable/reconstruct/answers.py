@@ -13,7 +13,7 @@ from ..skeleton import Motion, Pose
 
 
 @dataclass(frozen=True, eq=False)
-class RebuildAnswer:
+class ReconstructSolution:
     """Bodies from points."""
 
     pose: Pose
@@ -35,7 +35,7 @@ class RebuildAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class RebuildMotion:
+class ReconstructMotionSolution:
     """A motion from moving points."""
 
     motion: Motion

@@ -48,7 +48,7 @@ def calibrate_from_motion(
         raise PosableError(f"{int(seen.sum())} moments have all trackers seen; expected some seconds of motion")
     joints = {role: places[seen, k] for k, role in enumerate(markers)}
     parts = {role: q[seen] for role, q in parts.items() if np.isfinite(q[seen]).all()}
-    pelvis = parts["hips"] if "hips" in parts else _rebuilt_pelvis(body, joints)
+    pelvis = parts["hips"] if "hips" in parts else _reconstructed_pelvis(body, joints)
     scales = _measured(body, joints, pelvis, dict(first.scales))
     return Calibration(markers, first.offsets, first.turns, {part: scales[part] for part in PARTS})
 
@@ -74,7 +74,7 @@ def _measured(
     return scales
 
 
-def _rebuilt_pelvis(body: Humanoid, joints: Mapping[str, Floats]) -> Floats:
+def _reconstructed_pelvis(body: Humanoid, joints: Mapping[str, Floats]) -> Floats:
     """(F, 4) canonical orientations of a pelvis that nobody knows: as `SequentialIK` finds it."""
     answer = SequentialIK(body, markers=tuple(joints)).solve(np.stack(list(joints.values()), axis=1))
     frames = body.skeleton.forward(answer.pose)

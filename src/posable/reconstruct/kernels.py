@@ -15,21 +15,21 @@ from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, rotate
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
-from .figure import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, PAST, SLOTS, Figure, Rows
 from .limbs import lift_goal, limb_residuals, pose_limb
 from .literal import pose_trunk_literally
-from .memory import heading_before, keep, take_inputs
-from .missing import estimate_ends, estimate_feet, hang_hand, set_vec
 from .model import Trunk
+from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, PAST, SLOTS, Figure, Rows
 from .prior_kernels import Network, keep_past
 from .prior_trunk import learned, predict_trunk, say_nothing
 from .spine import knows, pelvis_frame, pose_trunk
+from .track_state import heading_before, keep, take_inputs
+from .untracked import estimate_ends, estimate_feet, hang_hand, set_vec
 
 MET = 1e-6  # [m]: a point nearer than this is met
 
 
 @kernel
-def rebuild_row(
+def reconstruct_row(
     i: int,
     t: int,
     weights: Floats,
@@ -165,7 +165,7 @@ def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
 
 
 @batch(rows=64)
-def rebuild_rows(
+def reconstruct_rows(
     n: int, weights: Floats, trunk: Trunk, figure: Figure, net: Network, memory: Floats, dt: float, rows: Rows
 ) -> None:
     """n tracks of equal length, one after the other in the rows, `dt` [s] from frame to frame.
@@ -175,4 +175,4 @@ def rebuild_rows(
     frames = rows.points.shape[0] // n
     for t in prange(n):
         for f in range(frames):
-            rebuild_row(t * frames + f, t, weights, trunk, figure, net, memory, dt, rows)
+            reconstruct_row(t * frames + f, t, weights, trunk, figure, net, memory, dt, rows)

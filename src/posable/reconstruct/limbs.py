@@ -10,23 +10,23 @@ from __future__ import annotations
 
 import math
 
-from ..body.limb_kernels import frame_of, in_limb, pose_row, swivel_of
-from ..body.obstacles import limb_obstacle_row
-from ..body.place_kernels import CORRECTIONS, EXACT, end_of_chain
+from ..body.collision.obstacles import limb_obstacle_row
+from ..body.limb.kernels import frame_of, in_limb, pose_row, swivel_of
+from ..body.limb.place_kernels import CORRECTIONS, EXACT, end_of_chain
 from ..collision.surfaces import PLANE
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
-from ..limb.closest import END, MID
 from ..limb.kernels import canonical_inner, wrist_of
+from ..limb.nearest_feasible import END, MID
 from ..limb.solve import REACHED, SEARCH, solve_one
 from ..limits.kernels import allowed, clamp
 from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import offset_of, quat_at, vec_at
-from .figure import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, POLES, Figure, Rows
-from .memory import STRAIGHT, calm_pole, remember
-from .missing import set_vec
+from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, POLES, Figure, Rows
 from .spine import knows, vec_at_row
+from .track_state import STRAIGHT, calm_pole, remember
+from .untracked import set_vec
 
 OWN_POLE = 0.02  # of the limb's length: how much Algorithm 5 says beside a prior about where an elbow or knee is
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is turned out of it

@@ -13,10 +13,10 @@ from ..compute.types import Floats, Quat, Vec3
 from ..math.quaternion import axis_angle, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, norm, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
-from .figure import HEAD, HIPS, LITERAL, Rows
-from .memory import recall, recall_turn, remember, remember_turn
 from .model import Trunk
+from .packed import HEAD, HIPS, LITERAL, Rows
 from .spine import hold_spine, place_trunk, shape_spine, vec_at_row
+from .track_state import recall, recall_turn, remember, remember_turn
 
 COARSE, FINE = 0.1, 0.01  # [rad] of the pelvis
 MOST_STEPS = 16

@@ -20,7 +20,7 @@ from ..compute import kernel
 from ..compute.types import Floats, Ints, Vec3
 from ..math.vector import cross, norm, sub
 from ..skeleton.forward import vec_at
-from .figure import HIPS, PAST, PAST_ROOM, Rows
+from .packed import HIPS, PAST, PAST_ROOM, Rows
 
 LAGS = (0.0, 1.0 / 30.0, 2.0 / 30.0, 4.0 / 30.0, 8.0 / 30.0, 16.0 / 30.0)  # [s]
 ACROSS_AT = (0, 3, 5)  # lags at which the network is told where wrists and ankles point

@@ -14,13 +14,13 @@ from ..compute.types import Floats, Quat, Vec3
 from ..math.quaternion import axis_angle, between, exp, log, mul, rotate, slerp
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
-from .figure import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, Rows
-from .missing import set_vec
 from .model import Trunk
+from .packed import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, Rows
 from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, tell_features
 from .spine import about_y, bend_to, finish_trunk, hold_spine, knows, place_spine, vec_at_row
+from .untracked import set_vec
 
-# Chosen on the clips that docs/rebuild.md measures, since there are no others: SETTLED, FIRST, MOST_TILT.
+# Chosen on the clips that docs/reconstruct.md measures, since there are no others: SETTLED, FIRST, MOST_TILT.
 SETTLE = 4  # passes at most in a frame that has none before it
 SETTLED = 0.01  # [rad]: a pass that turns the pelvis by less is the last one
 FIRST, FURTHEST = 1.24, 4.0  # how many times as far as a pass says the pelvis turns: after the first one; at most

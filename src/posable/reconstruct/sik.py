@@ -14,18 +14,18 @@ from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion, Pose
-from .answers import RebuildAnswer, RebuildMotion
-from .figure import BETWEEN, CHESTS, MOST_JOINTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
-from .kernels import rebuild_rows
+from .answers import ReconstructMotionSolution, ReconstructSolution
+from .filtering import FootLock, checked_smoothing, smoothed, smoothed_turns
+from .kernels import reconstruct_rows
 from .model import trunk_of
+from .packed import BETWEEN, CHESTS, MOST_JOINTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
 from .prior import Prior, no_network, prior_of
-from .steadying import FootLock, checked_smoothing, smoothed, smoothed_turns
 
 if TYPE_CHECKING:
     from ..body import Humanoid
     from ..collision import Scene
     from ..limits import Limits
-    from .stream import RebuildStream
+    from .stream import ReconstructStream
 
 BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior needs scratch for each
 TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
@@ -35,7 +35,7 @@ Orientations = Mapping[str, ArrayLike]
 
 
 class SequentialIK:
-    """Rebuilds bodies from pelvis, head, wrists and ankles (Unzueta et al. 2008), or what else is tracked. Immutable.
+    """Reconstruct bodies from pelvis, head, wrists and ankles (Unzueta et al. 2008), or other markers. Immutable.
 
     Args:
         body: whose body; the points are its joints.
@@ -94,7 +94,7 @@ class SequentialIK:
         self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
         self._obstacles = int(np.diff(self._figure.splits[2]).max()) + len(self._figure.around)
 
-    def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> RebuildAnswer:
+    def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> ReconstructSolution:
         """Bodies from points, each alone: none has a frame before it.
 
         Args:
@@ -112,7 +112,7 @@ class SequentialIK:
         for first in range(0, max(len(flat), 1), block):
             some = flat[first : first + block]
             rows = self._rows(some, turns[first : first + block], len(some))
-            self._rebuild(len(rows.points), rows)
+            self._reconstruct(len(rows.points), rows)
             parts.append(rows)
         return self._answer(parts, shape, orientations)
 
@@ -124,7 +124,7 @@ class SequentialIK:
         orientations: Orientations | None = None,
         smoothing: float | None = None,
         lock_feet: bool = False,
-    ) -> RebuildMotion:
+    ) -> ReconstructMotionSolution:
         """A motion from points (F, M, 3), each frame after the one before it.
 
         Args:
@@ -147,12 +147,16 @@ class SequentialIK:
             lock = FootLock(self.markers, self.body.leg_length)
             asked = np.array([lock.step(frame, 1.0 / fps) for frame in asked]).reshape(given.shape)
         rows = self._rows(asked, turns)
-        self._rebuild(1, rows, memory_of(1), 1.0 / fps)
+        self._reconstruct(1, rows, memory_of(1), 1.0 / fps)
         told = self._answer([rows], given.shape[:1], orientations)
         motion = Motion(self.body.skeleton, told.pose, fps)
-        return RebuildMotion(motion, told.status, told.residual, told.orientation_residual, told.lost, asked)
+        return ReconstructMotionSolution(
+            motion, told.status, told.residual, told.orientation_residual, told.lost, asked
+        )
 
-    def stream(self, fps: float = 60.0, *, smoothing: float | None = None, lock_feet: bool = False) -> RebuildStream:
+    def stream(
+        self, fps: float = 60.0, *, smoothing: float | None = None, lock_feet: bool = False
+    ) -> ReconstructStream:
         """A body that follows points as they come, for real time.
 
         Args:
@@ -161,14 +165,14 @@ class SequentialIK:
                 much, what moves fast is not.
             lock_feet: as for `track`.
         """
-        from .stream import RebuildStream
+        from .stream import ReconstructStream
 
-        return RebuildStream(self, fps, smoothing, lock_feet)
+        return ReconstructStream(self, fps, smoothing, lock_feet)
 
-    def _rebuild(self, tracks: int, rows: Rows, memory: Floats = NOTHING_REMEMBERED, dt: float = 0.0) -> None:
+    def _reconstruct(self, tracks: int, rows: Rows, memory: Floats = NOTHING_REMEMBERED, dt: float = 0.0) -> None:
         """Fill the rows, which are so many tracks of equal length."""
         if len(rows.points):
-            rebuild_rows(tracks, self._weights, self._trunk, self._figure, self._net, memory, dt, rows)
+            reconstruct_rows(tracks, self._weights, self._trunk, self._figure, self._net, memory, dt, rows)
 
     def _rows(self, points: Floats, turns: Floats, tracks: int = 1) -> Rows:
         work = (0, 0) if self.prior is None else (tracks, self.prior.scratch)
@@ -194,7 +198,9 @@ class SequentialIK:
                 ) from None
         return out.reshape(-1, 6, 4)
 
-    def _answer(self, parts: list[Rows], shape: tuple[int, ...], orientations: Orientations | None) -> RebuildAnswer:
+    def _answer(
+        self, parts: list[Rows], shape: tuple[int, ...], orientations: Orientations | None
+    ) -> ReconstructSolution:
         def joined(name: str) -> Any:
             return getattr(parts[0], name) if len(parts) == 1 else np.concatenate([getattr(r, name) for r in parts])
 
@@ -208,7 +214,7 @@ class SequentialIK:
             turned = {role: missing[..., MARKERS.index(role)] for role in orientations}
         residual = joined("residual").reshape(*shape, count)
         asked = joined("points").reshape(*shape, count, 3)
-        return RebuildAnswer(pose, told, residual, turned, np.isinf(residual), asked)
+        return ReconstructSolution(pose, told, residual, turned, np.isinf(residual), asked)
 
 
 def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:

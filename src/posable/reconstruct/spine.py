@@ -20,8 +20,8 @@ from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotat
 from ..math.swing_twist import twist_angle
 from ..math.vector import any_perpendicular, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
-from .figure import CHEST, HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND, Rows
 from .model import Trunk
+from .packed import CHEST, HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND, Rows
 
 NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this says nothing
 MOST_CLAVICLE = 0.5  # [rad]

@@ -1,4 +1,4 @@
-"""A body that follows points as they come: `RebuildStream`, the memory of a `SequentialIK`."""
+"""A body that follows points as they come: `ReconstructStream`, the memory of a `SequentialIK`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..compute import PosableError, ShapeError, Status
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike
 from ..skeleton import Pose
-from .answers import RebuildAnswer
-from .figure import memory_of
-from .steadying import FootLock, OneEuro, checked_smoothing
+from .answers import ReconstructSolution
+from .filtering import FootLock, OneEuro, checked_smoothing
+from .packed import memory_of
 
 if TYPE_CHECKING:
     from .sik import Orientations, SequentialIK
 
 
-class RebuildStream:
+class ReconstructStream:
     """A body over time; made by `SequentialIK.stream`. One stream serves one body, from one thread."""
 
     def __init__(self, solver: SequentialIK, fps: float, smoothing: float | None, lock_feet: bool) -> None:
@@ -46,7 +46,7 @@ class RebuildStream:
 
     def step(
         self, points: ArrayLike, orientations: Orientations | None = None, dt: float | None = None
-    ) -> RebuildAnswer:
+    ) -> ReconstructSolution:
         """The body for the next points.
 
         Args:
@@ -68,10 +68,10 @@ class RebuildStream:
             turns = self.solver._turns(orientations, ())
             rows.turns[:] = turns if self._smooth_turns is None else self._smooth_turns.step(turns, step)
             rows.missing[:] = np.nan
-        self.solver._rebuild(1, rows, self._memory, step)
+        self.solver._reconstruct(1, rows, self._memory, step)
         pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
         residual = rows.residual[0].copy()
         turned = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
-        return RebuildAnswer(
+        return ReconstructSolution(
             pose, Status(int(rows.status[0])), residual, turned, np.isinf(residual), rows.points[0].copy()
         )

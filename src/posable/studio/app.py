@@ -14,12 +14,12 @@ import viser
 
 from ..compute import PosableError
 from ..skeleton import Motion
-from .files import LARGEST_UPLOAD, open_path
-from .network import Web, is_loopback
-from .session import Session
+from .core.files import LARGEST_UPLOAD, open_path
+from .core.session import Session
+from .server import Web, is_loopback
 from .tabs import TABS, Tab
-from .theme import ERROR, TAB_ROW, plain
-from .timeline import Timeline
+from .view.theme import ERROR, TAB_ROW, plain
+from .widgets.timeline import Timeline
 
 log = logging.getLogger("posable.studio")
 

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from posable.body import figure, samples
+from posable import samples
+from posable.body import figure
 from posable.edit import MotionEditor
 from posable.studio import Studio
-from posable.studio.edit_options import OF_CLIP
-from posable.studio.edit_view import EDITED
-from posable.studio.tabs.edit import NONE, EditTab
+from posable.studio.tabs.edit.options import OF_CLIP
+from posable.studio.tabs.edit.tab import NONE, EditTab
+from posable.studio.tabs.edit.view import EDITED
 
 from ..window import wait
 

@@ -10,10 +10,10 @@ from posable.compute import PosableError
 from posable.edit import MotionEditor, StretchEdit, WarpEdit
 from posable.skeleton import Motion
 from posable.studio import Session
-from posable.studio.edit_list import CHANGE, REMOVE
-from posable.studio.edit_options import LIMITS, limits_of
-from posable.studio.pointer import Pointed
-from posable.studio.tabs.edit import EditTab
+from posable.studio.tabs.edit.edit_list import CHANGE, REMOVE
+from posable.studio.tabs.edit.options import LIMITS, limits_of
+from posable.studio.tabs.edit.tab import EditTab
+from posable.studio.widgets.pointer import Pointed
 
 from ..window import by, wait
 

@@ -12,10 +12,10 @@ from posable.edit import MotionEditor
 from posable.formats import load
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
-from posable.studio.edit_list import CHANGE
-from posable.studio.edit_view import ORIGINAL
-from posable.studio.pointer import Pointed
-from posable.studio.tabs.edit import NONE, EditTab
+from posable.studio.tabs.edit.edit_list import CHANGE
+from posable.studio.tabs.edit.tab import NONE, EditTab
+from posable.studio.tabs.edit.view import ORIGINAL
+from posable.studio.widgets.pointer import Pointed
 
 from ..window import by, wait
 
@@ -210,7 +210,7 @@ def test_a_motion_that_cannot_be_edited_is_told_and_the_studio_goes_on(tab: Edit
     def broken(*_, **__):
         raise PosableError("this body has three heads")
 
-    monkeypatch.setattr("posable.studio.edit_job.MotionEditor", broken)
+    monkeypatch.setattr("posable.studio.tabs.edit.job.MotionEditor", broken)
     session.replace(session.motion[:50], "Cut")
     tab.choose("left_hand")
     tab.update(session.time)

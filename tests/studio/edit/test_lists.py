@@ -12,10 +12,10 @@ from posable.edit import MotionEditor
 from posable.edit.edit_list import MOST_BYTES, load_edits, make_edits
 from posable.skeleton import Motion
 from posable.studio import Session
-from posable.studio.edit_file import MOST_LOADED
-from posable.studio.edit_list import CHANGE
-from posable.studio.pointer import Pointed
-from posable.studio.tabs.edit import NONE, EditTab
+from posable.studio.tabs.edit.edit_list import CHANGE
+from posable.studio.tabs.edit.file import MOST_LOADED
+from posable.studio.tabs.edit.tab import NONE, EditTab
+from posable.studio.widgets.pointer import Pointed
 
 from ..window import by, wait
 

@@ -10,7 +10,7 @@ import posable.math as pm
 from posable.edit.edit_list import load_edits
 from posable.formats import load
 from posable.studio import Session
-from posable.studio.tabs.edit import EditTab
+from posable.studio.tabs.edit.tab import EditTab
 
 from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, drag_ring, settled, wait
 

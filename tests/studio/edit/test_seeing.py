@@ -10,14 +10,14 @@ from posable.body import Humanoid, figure
 from posable.formats import load
 from posable.skeleton import Pose
 from posable.studio import Session
-from posable.studio.edit_marks import SCALE, carriers
-from posable.studio.edit_rings import AROUND, Rings
-from posable.studio.edit_view import BESIDE, EDITED, ORIGINAL
-from posable.studio.looks import BoneLook
-from posable.studio.paint import STEPS, Paint, carried_groups
-from posable.studio.skin import Skin, inset
-from posable.studio.tabs.edit import EditTab
-from posable.studio.theme import linear
+from posable.studio.tabs.edit.marks import SCALE, carriers
+from posable.studio.tabs.edit.rings import AROUND, Rings
+from posable.studio.tabs.edit.tab import EditTab
+from posable.studio.tabs.edit.view import BESIDE, EDITED, ORIGINAL
+from posable.studio.view.body_meshes import BoneLook
+from posable.studio.view.paint import STEPS, Paint, carried_groups
+from posable.studio.view.skin import Skin, inset
+from posable.studio.view.theme import linear
 
 from ..window import by
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from posable.studio import Studio
-from posable.studio.express_target import POINT
-from posable.studio.tabs.express import BOTH, NONE, ExpressTab
+from posable.studio.tabs.express.tab import BOTH, NONE, ExpressTab
+from posable.studio.tabs.express.target import POINT
 
 
 @pytest.fixture

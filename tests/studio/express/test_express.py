@@ -10,10 +10,10 @@ import pytest
 from posable.compute import PosableError, Status
 from posable.express import ERIK, SKELETONS, Chain
 from posable.studio import Session
-from posable.studio.express_chain import chain_size
-from posable.studio.express_target import AIMS, DIRECTION, ORIENTATION, POINT
-from posable.studio.posture_folder import EXAMPLES, example_posture
-from posable.studio.tabs.express import BOTH, NONE, ExpressTab
+from posable.studio.tabs.express.chain import chain_size
+from posable.studio.tabs.express.posture_folder import EXAMPLES, example_posture
+from posable.studio.tabs.express.tab import BOTH, NONE, ExpressTab
+from posable.studio.tabs.express.target import AIMS, DIRECTION, ORIENTATION, POINT
 
 ROBOT = """<robot name="lamp">
   <material name="blue"><color rgba="0 0 1 1"/></material>

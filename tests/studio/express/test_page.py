@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from posable.studio import Session
-from posable.studio.express_chain import chain_size
-from posable.studio.express_target import PLACE
-from posable.studio.tabs.express import BOTH, NONE, ExpressTab
+from posable.studio.tabs.express.chain import chain_size
+from posable.studio.tabs.express.tab import BOTH, NONE, ExpressTab
+from posable.studio.tabs.express.target import PLACE
 
 from ..window import PICTURES, RENEW, SIZE, Window, choose, differing, drag_arrow, settled, wait
 from .test_express import ROBOT

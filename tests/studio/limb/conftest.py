@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from posable.studio import Session, Studio
-from posable.studio.obstacle import NOTHING
-from posable.studio.tabs.limb import NONE, LimbTab
+from posable.studio.tabs.limb.tab import NONE, LimbTab
+from posable.studio.view.obstacle import NOTHING
 
 from ..window import by
 

@@ -12,9 +12,9 @@ from posable.compute import PosableError, Status
 from posable.formats import load, save
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
-from posable.studio.learned import limb_frame
-from posable.studio.obstacle import NAME, NOTHING
-from posable.studio.tabs.limb import NONE, LimbTab
+from posable.studio.tabs.limb.learned import limb_frame
+from posable.studio.tabs.limb.tab import NONE, LimbTab
+from posable.studio.view.obstacle import NAME, NOTHING
 
 from ..window import by
 from .conftest import PARTS, UNUSUAL_PLACE, shown

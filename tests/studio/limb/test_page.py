@@ -8,8 +8,8 @@ import numpy as np
 import posable.math as pm
 from posable.formats import load
 from posable.studio import Session
-from posable.studio.obstacle import KINDS, NAME, NOTHING
-from posable.studio.tabs.limb import NONE, LimbTab
+from posable.studio.tabs.limb.tab import NONE, LimbTab
+from posable.studio.view.obstacle import KINDS, NAME, NOTHING
 
 from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, on_screen, wait
 from .conftest import UNUSUAL_PLACE

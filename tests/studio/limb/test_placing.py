@@ -9,9 +9,9 @@ import posable.math as pm
 from posable.compute import Status
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session, Studio
-from posable.studio.obstacle import KINDS, NOTHING
-from posable.studio.orbit import SWIVELS
-from posable.studio.tabs.limb import NONE, LimbTab
+from posable.studio.tabs.limb.orbit import SWIVELS
+from posable.studio.tabs.limb.tab import NONE, LimbTab
+from posable.studio.view.obstacle import KINDS, NOTHING
 
 from ..window import by
 from .conftest import PARTS, limb_tab, shown

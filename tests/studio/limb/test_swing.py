@@ -8,7 +8,7 @@ import pytest
 import posable as ps
 import posable.math as pm
 from posable.limits import Cone, Ellipse, Hinge, Interval, JointLimit, Limits
-from posable.studio.swing import (
+from posable.studio.widgets.joint_limit_plot import (
     INSIDE,
     OUTSIDE,
     boundary_on_plane,

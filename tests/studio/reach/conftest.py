@@ -9,7 +9,7 @@ import pytest
 from posable.reach import Behaviour
 from posable.skeleton import Pose
 from posable.studio import Session, Studio
-from posable.studio.tabs.reach import NONE, ReachTab
+from posable.studio.tabs.reach.tab import NONE, ReachTab
 
 LOW = (np.radians(55.0), np.radians(40.0))
 """A swing of the right arm: low, ahead of the side."""

@@ -10,9 +10,9 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.reach import Behaviour, Posture
 from posable.studio import Session
-from posable.studio.reach_keys import IN_SPACE
-from posable.studio.swing_plane import Stroke
-from posable.studio.tabs.reach import ReachTab
+from posable.studio.tabs.reach.keys import IN_SPACE
+from posable.studio.tabs.reach.swing_plane import Stroke
+from posable.studio.tabs.reach.tab import ReachTab
 
 from .conftest import LOW, shown, written
 

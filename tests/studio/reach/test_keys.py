@@ -12,9 +12,9 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.reach import Posture
 from posable.studio import Session
-from posable.studio.swing_plane import MARK, Stroke, read_stroke
-from posable.studio.swings import direction_of, swing_of
-from posable.studio.tabs.reach import NONE, ReachTab
+from posable.studio.tabs.reach.swing_plane import MARK, Stroke, read_stroke
+from posable.studio.tabs.reach.swings import direction_of, swing_of
+from posable.studio.tabs.reach.tab import NONE, ReachTab
 
 from ..window import by
 from .conftest import LOW, shown, written

@@ -7,10 +7,10 @@ import numpy as np
 
 import posable.math as pm
 from posable.studio import Session
-from posable.studio.goals import canonical_orientation
-from posable.studio.swing_plane import Stroke
-from posable.studio.swings import direction_of
-from posable.studio.tabs.reach import NONE, ReachTab
+from posable.studio.tabs.limb.goals import canonical_orientation
+from posable.studio.tabs.reach.swing_plane import Stroke
+from posable.studio.tabs.reach.swings import direction_of
+from posable.studio.tabs.reach.tab import NONE, ReachTab
 
 from ..window import PICTURES, RENEW, SIZE, Window, choose, drag_arrow, drag_ring, on_screen, wait
 from .conftest import LOW, written

@@ -6,9 +6,9 @@ import numpy as np
 
 import posable.math as pm
 from posable.studio import Session
-from posable.studio.goals import canonical_orientation
-from posable.studio.swing_plane import Stroke
-from posable.studio.tabs.reach import ReachTab
+from posable.studio.tabs.limb.goals import canonical_orientation
+from posable.studio.tabs.reach.swing_plane import Stroke
+from posable.studio.tabs.reach.tab import ReachTab
 
 from ..window import by
 from .conftest import LOW, shown

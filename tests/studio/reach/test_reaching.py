@@ -7,8 +7,8 @@ from posable.limb import Target
 from posable.reach import Reacher
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
-from posable.studio.swings import direction_of
-from posable.studio.tabs.reach import NONE, ReachTab
+from posable.studio.tabs.reach.swings import direction_of
+from posable.studio.tabs.reach.tab import NONE, ReachTab
 
 from ..window import by, wait
 from .conftest import shown

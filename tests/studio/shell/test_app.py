@@ -12,8 +12,8 @@ import pytest
 
 from posable.compute import PosableError
 from posable.studio import Session, Studio
-from posable.studio.files import LARGEST_UPLOAD
-from posable.studio.network import allowed, free_port, is_loopback
+from posable.studio.core.files import LARGEST_UPLOAD
+from posable.studio.server import allowed, free_port, is_loopback
 
 from .conftest import chain_motion
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posable.compute import PosableError
-from posable.studio.clock import Clock
-from posable.studio.history import Command, History
+from posable.studio.core.clock import Clock
+from posable.studio.core.history import Command, History
 
 
 class FakeTime:

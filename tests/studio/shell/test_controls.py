@@ -5,7 +5,7 @@ from viser import _messages
 
 from posable.compute import PosableError
 from posable.studio import Session
-from posable.studio.controls import Follower
+from posable.studio.widgets.controls import Follower
 
 
 def sent(session: Session, control, value: object) -> None:

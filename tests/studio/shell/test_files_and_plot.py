@@ -5,10 +5,10 @@ import pytest
 
 from posable.compute import PosableError
 from posable.studio import Session
-from posable.studio.files import LARGEST_UPLOAD, encoded, open_upload, upload_name
-from posable.studio.lines import POINTS
+from posable.studio.core.files import LARGEST_UPLOAD, encoded, open_upload, upload_name
 from posable.studio.tabs.plot import QUANTITIES, sampled
-from posable.studio.theme import plain
+from posable.studio.view.theme import plain
+from posable.studio.widgets.time_plot import POINTS
 
 from .conftest import chain_motion
 
@@ -49,7 +49,7 @@ class TestFiles:
             open_upload(name, b"MZ")
 
     def test_an_upload_too_large_is_refused(self, monkeypatch):
-        monkeypatch.setattr("posable.studio.files.LARGEST_UPLOAD", 10)
+        monkeypatch.setattr("posable.studio.core.files.LARGEST_UPLOAD", 10)
         with pytest.raises(PosableError, match="at most 10"):
             open_upload("big.bvh", b"0" * 11)
         assert LARGEST_UPLOAD > 10

@@ -9,9 +9,9 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
 from posable.studio import Session
-from posable.studio.looks import MOST_COLOURS, _corners, colour_groups, volume_look
-from posable.studio.skin import Skin
-from posable.studio.tracks import Track, nearest_joint, track_of
+from posable.studio.core.actor import Track, nearest_joint, track_of
+from posable.studio.view.body_meshes import MOST_COLOURS, _corners, colour_groups, volume_look
+from posable.studio.view.skin import Skin
 
 from .conftest import chain_motion
 

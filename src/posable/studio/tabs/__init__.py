@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..session import Session
-from .edit import EditTab
-from .express import ExpressTab
-from .limb import LimbTab
+from ..core.session import Session
+from .edit.tab import EditTab
+from .express.tab import ExpressTab
+from .limb.tab import LimbTab
 from .play import PlayTab
 from .plot import PlotTab
-from .reach import ReachTab
-from .rebuild import RebuildTab
+from .reach.tab import ReachTab
+from .reconstruct.tab import ReconstructTab
 
 
 class Tab(Protocol):
@@ -33,7 +33,7 @@ class Tab(Protocol):
         """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, RebuildTab, ExpressTab, EditTab, PlotTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, ReconstructTab, ExpressTab, EditTab, PlotTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "EditTab", "ExpressTab", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "RebuildTab", "Tab"]
+__all__ = ["TABS", "EditTab", "ExpressTab", "LimbTab", "PlayTab", "PlotTab", "ReachTab", "ReconstructTab", "Tab"]

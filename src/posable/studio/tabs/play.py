@@ -8,11 +8,11 @@ from typing import Any
 import viser
 
 from ...formats import suffixes
-from ..controls import assign
-from ..session import SAMPLES, Session
-from ..stage import ARRANGEMENTS, LOOKS
-from ..theme import plain
-from ..tracks import Track
+from ..core.actor import Track
+from ..core.session import SAMPLES, Session
+from ..view.stage import ARRANGEMENTS, LOOKS
+from ..view.theme import plain
+from ..widgets.controls import assign
 
 NOTHING = "(nothing)"
 PICK = "choose…"

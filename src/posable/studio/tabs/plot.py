@@ -11,10 +11,10 @@ from viser import uplot
 from ... import math as pm
 from ...compute.types import Floats
 from ...skeleton import Motion
-from ..controls import assign
-from ..lines import CURSOR_A_SECOND, POINTS, cursor, span
-from ..session import Session
-from ..theme import LINES
+from ..core.session import Session
+from ..view.theme import LINES
+from ..widgets.controls import assign
+from ..widgets.time_plot import CURSOR_A_SECOND, POINTS, cursor, span
 
 QUANTITIES = ("height [m]", "left-right [m]", "front-back [m]", "speed [m/s]", "turn from rest [°]")
 MOST_JOINTS = len(LINES)

@@ -1,0 +1,136 @@
+"""What a limb of a body is asked to do, between the world and its own frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...compute import PosableError, expect
+from ...compute.arrays import floats
+from ...compute.types import Floats, Records
+from ...limb import LimbAnswer, Target
+from ...limb.limb import common_shape
+from ...skeleton import Frames, Pose, Skeleton
+from .kernels import READING
+from .place_kernels import aim_rows, put_rows
+
+ASKED = (("position", 3), ("orientation", 4), ("pole", 3))
+NOTHING_ASKED = {columns: np.empty((0, columns)) for _, columns in ASKED}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Aim:
+    """A target in the world, and the body it was given to, as the limb sees them: n rows of a batch."""
+
+    skeleton: Skeleton
+    place: Records
+    """(1,) where the limb is on the body, `limb_rig.place_of`."""
+    driven: Records
+    """Joints that it turns, `limb_rig.driven_by`."""
+    pose: Pose
+    offsets: Floats
+    """(n, J, 3), or no rows."""
+    positions: Floats
+    """(n, J, 3) [m]."""
+    orientations: Floats
+    """(n, J, 4)."""
+    model: Records
+    reading: Records
+    remainders: Floats
+    world: Floats
+    """(n, 7) place [m] and orientation of the limb's frame."""
+    goals: Floats
+    """(n, 3) [m] in the world."""
+    position: Floats
+    """(..., 3) in the batch's shape, as the next two."""
+    orientation: Floats | None
+    starts: Floats | None
+
+    @property
+    def frames(self) -> Frames:
+        """Where the joints are before the limb is solved."""
+        turned = self.orientations.reshape(self.pose.rotations.shape)
+        return Frames(self.skeleton, self.positions.reshape(*turned.shape[:-1], 3), turned)
+
+    def put(self, answer: LimbAnswer) -> tuple[Floats, Floats]:
+        """(rotations (..., J, 4) as the answer has them, the way (..., 4) [m] that is left to the goal: `put_row`)."""
+        n, shape = len(self.goals), self.pose.shape
+        rotations, misses = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty((n, 4))
+        put_rows(
+            *(n, self.skeleton.packed, self.model, self.place, self.driven, answer.values.reshape(n, 7)),
+            *(self.remainders, self.offsets, self.goals, self.positions, self.orientations, rotations),
+            *(answer.report.reshape(n), misses),
+        )
+        return rotations.reshape(self.pose.rotations.shape), misses.reshape(*shape, 4)
+
+    def searching(self, searches: Floats) -> Aim:
+        """The same with a swivel search (..., 5) [rad] of its own for each target."""
+        flat = searches.reshape(-1, 5)
+        rows = np.repeat(self.model, len(flat)) if len(self.model) == 1 else self.model.copy()
+        rows["preferred"], rows["low"], rows["high"] = flat[:, 0], flat[:, 1], np.maximum(flat[:, 1], flat[:, 2])
+        rows["step"], rows["growth"] = np.maximum(flat[:, 3], 1e-3), np.maximum(flat[:, 4], 0.0)
+        return replace(self, model=rows)
+
+
+def aim_at(skeleton: Skeleton, packed: Records, place: Records, driven: Records, pose: Pose, target: Target) -> Aim:
+    """What the solver is asked: everything that a target in the world says in the limb's frame.
+
+    Args:
+        skeleton: of the body.
+        packed: (1,) the limb, as its kernels read it.
+        place: where it is on the body.
+        driven: joints that it turns.
+        pose: one, or a batch that broadcasts with the target.
+        target: in the world.
+    """
+    expect(Target, target, "the target", ": Target(position, orientation)")
+    expect(Pose, pose, "the pose")
+    said = [(name, getattr(target, name), columns) for name, columns in ASKED]
+    asked = [None if value is None else floats(value, f"the target's {name}", columns) for name, value, columns in said]
+    if asked[0] is None:
+        raise PosableError("the target has no position; expected (..., 3) [m]")
+    shape = pose.shape
+    if any(array is not None and array.shape[:-1] != shape for array in asked):
+        shape = common_shape(shape, *(array.shape[:-1] for array in asked if array is not None))
+        pose = spread(pose, shape)
+    n = math.prod(shape)
+    translation, rotations, offsets = skeleton._flat(pose)
+    goals, turns, poles = (
+        NOTHING_ASKED[columns] if array is None else _rows(array, shape)
+        for array, (_, columns) in zip(asked, ASKED, strict=True)
+    )
+    positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
+    reading, remainders = np.empty(n, READING), np.empty((n, len(driven), 4))
+    aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
+    world = np.empty((n, 7))
+    model = packed if pose.offsets is None else np.repeat(packed, n)
+    aim_rows(
+        *(n, skeleton.packed, model, place, driven, translation, rotations, offsets),
+        *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
+    )
+    return Aim(
+        *(skeleton, place, driven, pose, offsets, positions, orientations, model, reading, remainders, world, goals),
+        aims.reshape(*shape, 3),
+        aimed.reshape(*shape, 4) if len(turns) else None,
+        starts.reshape(shape) if len(poles) else None,
+    )
+
+
+def spread(pose: Pose, shape: tuple[int, ...]) -> Pose:
+    """The pose repeated to a batch's shape."""
+    if pose.shape == shape:
+        return pose
+    tail = pose.rotations.shape[-2:]
+    offsets = None if pose.offsets is None else np.broadcast_to(pose.offsets, (*shape, tail[0], 3))
+    return Pose(
+        np.broadcast_to(pose.translation, (*shape, 3)), np.broadcast_to(pose.rotations, (*shape, *tail)), offsets
+    )
+
+
+def _rows(array: Floats, shape: tuple[int, ...]) -> Floats:
+    """What a target says, a row for each of a batch."""
+    if array.shape[:-1] != shape:
+        array = np.broadcast_to(array, (*shape, array.shape[-1]))
+    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])

@@ -1,0 +1,328 @@
+"""`BodyLimb`: an arm or a leg of a body, between its own frame and poses of the body in the world."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...compute import ShapeError, Status, UnknownNameError
+from ...compute.arrays import floats
+from ...compute.types import ArrayLike, Floats, Records
+from ...limb import Limb, LimbAnswer, Obstacles, Search, Target
+from ...limb.limb import Collides, common_shape
+from ...limb.model import ROLES, SIDES
+from ...limb.solve import REPORT
+from ...limb.stream import LimbStream
+from ...limits import Limits
+from ...math import conjugate, from_matrix, multiply
+from ...skeleton import Frames, Pose
+from .aim import Aim, aim_at, spread
+from .kernels import READING, pose_rows, read_rows
+from .place_kernels import CORRECTIONS, EXACT, SHORTEST
+from .results import LimbReading, Placement
+from .rig import driven_by, place_of
+
+if TYPE_CHECKING:
+    from ...collision import Scene
+    from ..humanoid import Humanoid
+
+MISSED = 1e-9  # [m]: further from its target than this, a part has not reached it
+
+
+class BodyLimb(Limb):
+    """A limb that knows its body: made by `Humanoid.limb`.
+
+    Where a rig hands out the twist of a bone over several joints, they share it by their place along the bone.
+    """
+
+    def __init__(
+        self,
+        body: Humanoid,
+        name: str,
+        limits: Limits | None,
+        search: Search | None = None,
+        reference: str = "transport",
+    ) -> None:
+        if name not in ROLES:
+            raise UnknownNameError("limb", name, ROLES)
+        self.body = body
+        base, mid, end = body.limb_joints(name)
+        places = body.skeleton.forward(body.neutral_pose).positions
+        upper, lower = (float(np.linalg.norm(places[b] - places[a])) for a, b in ((base, mid), (mid, end)))
+        super().__init__(name, upper, lower, limits=limits, search=search, reference=reference)
+        self._place = place_of(body, name)
+        self._driven = driven_by(body, base, mid, end)
+
+    def read(self, pose: Pose, frames: Frames | None = None) -> LimbReading:
+        """The limb as it is in a pose or a batch of them."""
+        frames = self.body.skeleton.forward(pose) if frames is None else frames
+        n, count = math.prod(pose.shape), len(self.body.skeleton)
+        out, rest = np.zeros(n, READING), np.empty((n, len(self._driven), 4))
+        places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
+        read_rows(n, self._model(pose, frames), self._place, self._driven, places, turned, out, rest)
+        return _reading(out, rest, pose.shape)
+
+    def pose(self, pose: Pose, values: ArrayLike, reading: LimbReading | None = None) -> Pose:
+        """The pose with this limb turned to `values` (..., 7) [rad]; the rig's remainders stay as they are.
+
+        Args:
+            pose: one, or a batch with the shape of the values.
+            values: as `solve` gives them.
+            reading: `read(pose)`, when it is at hand already.
+        """
+        skeleton = self.body.skeleton
+        given = floats(values, "the values", 7)
+        shape = common_shape(pose.shape, given.shape[:-1])
+        pose = spread(pose, shape)
+        frames = skeleton.forward(pose)
+        reading = self.read(pose, frames) if reading is None else reading
+        n, count = math.prod(shape), len(skeleton)
+        rotations = pose.rotations.reshape(n, count, 4).copy()
+        turned = frames.orientations.reshape(n, count, 4).copy()
+        rows = np.ascontiguousarray(np.broadcast_to(given, (*shape, 7))).reshape(n, 7)
+        driven = len(self._driven)
+        rest = np.broadcast_to(reading.remainders, (*shape, driven, 4)).reshape(n, driven, 4)
+        pose_rows(
+            n,
+            skeleton.packed,
+            self._model(pose, frames),
+            self._place,
+            self._driven,
+            rows,
+            np.ascontiguousarray(rest),
+            turned,
+            rotations,
+        )
+        bad = ~np.isfinite(rows).all(axis=-1)
+        if bad.any():  # as everywhere: what is no number leaves the pose as it was
+            rotations[bad] = pose.rotations.reshape(n, count, 4)[bad]
+        return pose.replace(rotations=rotations.reshape(pose.rotations.shape))
+
+    def obstacles(
+        self,
+        pose: Pose,
+        scene: Scene | None = None,
+        *,
+        itself: bool = True,
+        margin: float = 0.0,
+        touching: str | Collection[str] = (),
+    ) -> Obstacles:
+        """What this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
+
+        Args:
+            pose: one, or a batch; only the rest of the body matters.
+            scene: obstacles in the world. Its meshes are not among them: `place` asks them by themselves.
+            itself: whether the body's own volumes count.
+            margin: to keep away from everything [m].
+            touching: things of the scene that the hand or foot may touch.
+        """
+        names = (touching,) if isinstance(touching, str) else touching
+        return self._around(self.body.skeleton.forward(pose), scene, itself, margin, names)
+
+    def place(
+        self,
+        pose: Pose,
+        target: Target,
+        *,
+        scene: Scene | None = None,
+        itself: bool = False,
+        margin: float = 0.0,
+        touching: str | Collection[str] = (),
+        leave_out: Collection[str] = (),
+        searches: Floats | None = None,
+        stream: LimbStream | None = None,
+        dt: float | None = None,
+        share: float = 1.0,
+        **options: Any,
+    ) -> Placement:
+        """The pose with this limb's end at a target in the world.
+
+        Args:
+            pose: one, or a batch that broadcasts with the target.
+            target: where, how turned, and where the elbow or knee turns to.
+            scene: what the limb must keep out of. With meshes in it, a batch is worked through pose by pose.
+            itself: whether it must also keep out of the body it belongs to.
+            margin: how far to keep away from both [m].
+            touching: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
+            leave_out: limbs of the same body that are not in its way: they are about to go elsewhere.
+            searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
+            stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
+            dt: with a stream: [s] since its last step; a frame when not given.
+            share: with a stream: as its `step` takes it.
+            **options: for `solve`.
+        """
+        aim = aim_at(self.body.skeleton, self.packed, self._place, self._driven, pose, target)
+        if stream is not None and aim.pose.shape:
+            raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
+        if searches is not None:
+            aim = aim.searching(searches)
+            options.setdefault("preferred", searches[..., 0])
+        touching = (touching,) if isinstance(touching, str) else touching
+        if scene is not None or itself:
+            options["obstacles"] = self._around(aim.frames, scene, itself, margin, touching, leave_out)
+        if aim.starts is not None:
+            options["preferred"] = aim.starts
+        if scene is not None and scene.has_meshes:
+            if aim.pose.shape:
+                return self._place_each(aim, target, scene, itself, margin, touching, leave_out, searches, options)
+            options["collides"] = self._against_meshes(
+                *(aim.model, aim.world[0], scene, options.get("collides")),
+                margin=margin,
+                touching=touching,
+                held=aim.orientation is not None,
+            )
+        options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
+        if stream is None:
+            return self._corrected(aim, self.solve(aim.position, aim.orientation, **options), options)
+        told = stream.step(aim.position, aim.orientation, dt, share=share, **options)
+        options.pop("preferred", None)
+        return replace(self._corrected(aim, told.answer, options), jumped=told.jumped)
+
+    def _corrected(self, aim: Aim, answer: LimbAnswer, options: dict[str, Any]) -> Placement:
+        """The body as the answer has it, on its target even where the rig's bones are not straight lines.
+
+        Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they share out its twist, the hand
+        moves by millimetres. What it misses by is added to the aim, at the swivel found, until nothing is missed.
+        """
+        report, (rotations, misses) = answer.report, aim.put(answer)
+        status = report["status"]
+        if not misses.max(initial=0.0) <= EXACT:
+            rotations, misses, report = self._on_target(aim, rotations, misses, report, options)
+            missed = (report["status"] == Status.REACHED) & (misses[..., 3] > MISSED)
+            status = np.where(missed, np.int8(Status.UNREACHABLE), report["status"])
+        told: Any = status if aim.pose.shape else Status(int(status))
+        return Placement(Pose(aim.pose.translation, rotations, aim.pose.offsets), told, misses[..., 3], report)
+
+    def _on_target(
+        self, aim: Aim, rotations: Floats, misses: Floats, report: Records, options: dict[str, Any]
+    ) -> tuple[Floats, Floats, Records]:
+        """(rotations, what is missed, reports) after aiming again where the solver was right and the rig off."""
+        position = aim.position
+        for _ in range(CORRECTIONS):
+            solved = (report["status"] == Status.REACHED) | (report["status"] == Status.SINGULAR)
+            off = solved & (misses[..., 3] > EXACT)
+            if not off.any():
+                break
+            position = position + np.where(off[..., None], misses[..., :3], 0.0)
+            if options.get("swivel") is None:
+                options["preferred"] = report["swivel"]
+            again = self.solve(position, aim.orientation, **options)
+            tried, missing = aim.put(again)
+            better = missing[..., 3] < misses[..., 3]
+            if not better.any():
+                break
+            rotations = np.where(better[..., None, None], tried, rotations)
+            misses, report = np.where(better[..., None], missing, misses), np.where(better, again.report, report)
+        return rotations, misses, report
+
+    def _place_each(
+        self,
+        aim: Aim,
+        target: Target,
+        scene: Scene,
+        itself: bool,
+        margin: float,
+        touching: Collection[str],
+        leave_out: Collection[str],
+        searches: Floats | None,
+        options: dict[str, Any],
+    ) -> Placement:
+        """`place` of a batch, one pose after the other: meshes are asked about one posture at a time."""
+        shape = aim.pose.shape
+        options = {name: value for name, value in options.items() if name != "obstacles"}
+        rows: dict[str, Any] = {
+            name: np.broadcast_to(floats(options.pop(name), name), shape)
+            for name in ("swivel", "preferred")
+            if name in options and options[name] is not None and not callable(options[name])
+        }
+        given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
+        full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
+        told = [
+            self.place(
+                aim.pose[at],
+                Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
+                scene=scene,
+                itself=itself,
+                margin=margin,
+                touching=touching,
+                leave_out=leave_out,
+                searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],
+                **{name: row[at].item() for name, row in rows.items()},
+                **options,
+            )
+            for at in np.ndindex(shape)
+        ]
+        poses = Pose.stack([one.pose for one in told]).reshape(*shape)
+        status = np.array([one.status for one in told], np.int8).reshape(shape)
+        away = np.array([one.residual for one in told], np.float64).reshape(shape)
+        return Placement(poses, status, away, np.array([one.report for one in told], REPORT).reshape(shape))
+
+    @property
+    def volumes(self) -> tuple[Records, Records]:
+        """(links, groups) of the body's volumes on this limb, in the frames of its three joints."""
+        from ..collision.obstacles import limb_links
+
+        made = limb_links(self.body, self.name)
+        return made.links, made.groups
+
+    def _among_meshes(self, scene: Scene, collides: Collides | None, held: bool) -> Collides:
+        here = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # the scene is in the limb's own frame
+        return self._against_meshes(self.packed, here, scene, collides, held=held)
+
+    def _around(
+        self,
+        frames: Frames,
+        scene: Scene | None,
+        itself: bool,
+        margin: float,
+        touching: Collection[str],
+        leave_out: Collection[str] = (),
+    ) -> Obstacles:
+        from ..collision.obstacles import limb_links, limb_obstacles
+
+        made = limb_links(self.body, self.name)
+        rows = limb_obstacles(
+            self.body, self.name, frames, scene, itself=itself, touching=touching, leave_out=leave_out
+        )
+        flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
+        return Obstacles(made.links, made.groups, flat, margin)
+
+    def _against_meshes(
+        self, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any
+    ) -> Collides:
+        """A test of postures against the meshes of a scene, after a test of the user's own; see `LimbAgainstMeshes`."""
+        from ..collision.obstacles import limb_links
+        from .meshes import LimbAgainstMeshes
+
+        meshes = LimbAgainstMeshes(limb_links(self.body, self.name), model, world, scene, **options)
+        if also is None:
+            return meshes
+        return lambda values, swivel: also(values, swivel) or meshes(values, swivel)
+
+    def _model(self, pose: Pose, frames: Frames) -> Records:
+        """The limb as kernels read it: one row, or a row a pose where poses move joints and so change its bones."""
+        if pose.offsets is None:
+            return self.packed
+        base, mid, end = (frames.positions[..., self._place[name][0], :] for name in ("base", "mid", "end"))
+        rows = np.repeat(self.packed, math.prod(pose.shape))
+        rows["upper"] = np.maximum(np.linalg.norm(mid - base, axis=-1), SHORTEST).reshape(-1)
+        rows["lower"] = np.maximum(np.linalg.norm(end - mid, axis=-1), SHORTEST).reshape(-1)
+        return rows
+
+    def frame(self, frames: Frames) -> tuple[Floats, Floats]:
+        """(orientation (..., 4), origin (..., 3)) of the limb's frame in the world."""
+        place = self._place[0]
+        neutral = np.array([place["cw"], place["cx"], place["cy"], place["cz"]])
+        carrier = multiply(frames.orientations[..., place["carrier"], :], conjugate(neutral))
+        axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
+        return multiply(carrier, axes), frames.positions[..., place["base"], :]
+
+
+def _reading(told: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:
+    row = told.reshape(shape)
+    rest = remainders.reshape(*shape, *remainders.shape[1:])
+    return LimbReading(row["position"], row["orientation"], row["swivel"], row["values"], rest)

@@ -1,0 +1,220 @@
+"""Kernels between a limb in its own frame and a limb of a body: reading a pose, and putting values back into it.
+
+The limb's frame in the world is the canonical orientation of the part that carries it, times the limb's axes, with
+its origin at the base joint. A joint whose canonical orientation is C is turned by Q = f^-1 C_parent^-1 C b^-1 there.
+
+A rig's joint may be turned differently from what seven values can say: its elbow does not bend exactly about its
+hinge, its upper arm carries part of the twist. What is left over is kept as a remainder R, with Q = (model's Q) R,
+and put back when the limb is posed: the look of the captured arm stays, and nothing is lost in a round trip.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...compute import batch, kernel, prange
+from ...compute.types import Floats, Quat, Records, Vec3
+from ...limb.kernels import Values, base_towards, forearm, reach_of, rotations_of, values_of, wrist_of
+from ...math.quaternion import conj, mul, rotate, rotate_inverse, unit_quat
+from ...math.vector import cross, dot, norm, reject, sub, unit
+from ...skeleton.forward import quat_at, set_quat, vec_at
+
+PLACE = np.dtype(
+    [("base", "i8"), ("mid", "i8"), ("end", "i8"), ("carrier", "i8")]
+    + [(name, "f8") for name in ("cw", "cx", "cy", "cz", "ew", "ex", "ey", "ez")],  # neutral: carrier, end
+    align=True,
+)
+"""Where a limb sits in a body: its joints, the joint of the part that carries it, and two neutral orientations."""
+
+DRIVEN = np.dtype(
+    [("joint", "i8"), ("lower", "i8"), ("share", "f8")] + [(name, "f8") for name in ("nw", "nx", "ny", "nz")],
+    align=True,
+)
+"""A joint that the limb turns, parents first: on which bone it lies, its share of that bone's twist, its neutral."""
+
+READING = np.dtype(
+    [("swivel", "f8"), ("upper", "f8"), ("lower", "f8")]
+    + [(name, "f8", size) for name, size in (("position", 3), ("orientation", 4), ("values", 7))],
+    align=True,
+)
+
+STRAIGHT = 1e-10  # of the bones' lengths: a mid joint closer to the axis than this does not tell which way it bends
+
+
+@kernel
+def frame_of(limb: Any, place: Any, orientations: Floats, i: int) -> Quat:
+    """The limb's frame in the world, for row i."""
+    neutral = (place["cw"], place["cx"], place["cy"], place["cz"])
+    carrier = mul(quat_at(orientations, i, place["carrier"]), conj(neutral))
+    return mul(carrier, (limb["fw"], limb["fx"], limb["fy"], limb["fz"]))
+
+
+@kernel
+def in_limb(limb: Any, frame: Quat, world: Quat, neutral: Quat) -> Quat:
+    """A joint's world orientation as a rotation of the limb's frame."""
+    b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
+    return mul(mul(conj(frame), mul(world, conj(neutral))), conj(b))
+
+
+@kernel
+def in_world(limb: Any, frame: Quat, turned: Quat, neutral: Quat) -> Quat:
+    """The inverse of `in_limb`."""
+    b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
+    return mul(mul(mul(frame, turned), b), neutral)
+
+
+@kernel
+def swivel_of(limb: Any, place: Vec3, mid: Vec3, y: Vec3) -> float:
+    """The swivel [rad] at which the mid joint lies at `mid`; on a straight limb, from the base joint's y axis."""
+    _, n, u, v, _, _, _ = reach_of(limb, place)
+    w = reject(mid, n)
+    if norm(w) < STRAIGHT * (limb["upper"] + limb["lower"]):
+        flex = limb["flex"]
+        w = cross(n, (flex * y[0], flex * y[1], flex * y[2]))
+    angle = (math.atan2(dot(w, v), dot(w, u)) - limb["offset"]) * limb["sign"]
+    turns: float = math.floor((angle + math.pi) / (2.0 * math.pi))
+    return float(angle - 2.0 * math.pi * turns)
+
+
+@kernel
+def model_turn(limb: Any, values: Values, lower: int, share: float) -> Quat:
+    """What the values say of a joint on the upper or the lower bone that carries a share of the bone's twist."""
+    v0, v1, v2, v3, v4, _, _ = values
+    if lower == 0:
+        base, _, _ = rotations_of((v0, v1, v2 * share, 0.0, 0.0, 0.0, 0.0))
+        return base
+    base, middle, _ = rotations_of((v0, v1, v2, v3, v4 * share, 0.0, 0.0))
+    return mul(base, middle)
+
+
+@kernel
+def read_row(
+    i: int,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    positions: Floats,
+    orientations: Floats,
+    out: Records,
+    remainders: Floats,
+) -> None:
+    """Read the limb of row i: where its end is, how it is turned, its swivel and values, and the remainders."""
+    model, place = limb[i % limb.shape[0]], places[0]
+    base, mid = vec_at(positions, i, place["base"]), vec_at(positions, i, place["mid"])
+    end = vec_at(positions, i, place["end"])
+    frame = frame_of(model, place, orientations, i)
+    e, m = rotate_inverse(frame, sub(end, base)), rotate_inverse(frame, sub(mid, base))
+    neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+    q_end = in_limb(model, frame, quat_at(orientations, i, place["end"]), neutral)
+    q_base = in_limb(model, frame, quat_at(orientations, i, place["base"]), _neutral(driven[0]))
+    swivel = swivel_of(model, e, m, rotate(q_base, (0.0, 1.0, 0.0)))
+    turned, bend = _bent(model, m, e, rotate(q_base, (0.0, 1.0, 0.0)))
+    twist, swing, _ = wrist_of(forearm(model, turned, bend), q_end)
+    values = values_of(model, turned, bend, twist, swing)
+    for k in range(driven.shape[0]):
+        row = driven[k]
+        actual = in_limb(model, frame, quat_at(orientations, i, row["joint"]), _neutral(row))
+        rest = unit_quat(mul(conj(model_turn(model, values, row["lower"], row["share"])), actual))
+        set_quat(remainders, i, k, rest)
+    told = out[i]
+    told["swivel"], told["upper"], told["lower"] = swivel, norm(m), norm(sub(end, mid))
+    for k in range(3):
+        told["position"][k] = e[k]
+    for k in range(4):
+        told["orientation"][k] = q_end[k]
+    for k in range(7):
+        told["values"][k] = values[k]
+
+
+@kernel
+def _bent(limb: Any, mid: Vec3, end: Vec3, y: Vec3) -> tuple[Quat, float]:
+    """(orientation of the base, |v3|) from where the joints are; `y` is the bending axis of a straight limb.
+
+    From the joints themselves and not from the distance of the end: near full extension the distance tells the
+    mid joint's place to half the digits only.
+    """
+    rest = sub(end, mid)
+    normal = cross(mid, rest)
+    flex = limb["flex"]
+    axis = (flex * normal[0], flex * normal[1], flex * normal[2])
+    if norm(normal) < STRAIGHT * norm(mid) * norm(rest):
+        axis = reject(y, unit(mid))
+    base, _ = base_towards(unit(mid), unit(axis))
+    return base, math.atan2(norm(normal), dot(mid, rest))
+
+
+@kernel
+def pose_row(
+    i: int,
+    joints: Records,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    values: Floats,
+    remainders: Floats,
+    orientations: Floats,
+    rotations: Floats,
+) -> None:
+    """Turn the limb of row i to its values: local `rotations` and world `orientations` of its joints, in place."""
+    model, place = limb[i % limb.shape[0]], places[0]
+    frame = frame_of(model, place, orientations, i)
+    v = (values[i, 0], values[i, 1], values[i, 2], values[i, 3], values[i, 4], values[i, 5], values[i, 6])
+    for k in range(driven.shape[0]):
+        row = driven[k]
+        turned = mul(model_turn(model, v, row["lower"], row["share"]), quat_at(remainders, i % remainders.shape[0], k))
+        _turn_joint(joints, i, row["joint"], in_world(model, frame, turned, _neutral(row)), orientations, rotations)
+    base, middle, swing = rotations_of(v)
+    neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+    hand = in_world(model, frame, mul(mul(base, middle), swing), neutral)
+    _turn_joint(joints, i, place["end"], hand, orientations, rotations)
+
+
+@kernel
+def _turn_joint(joints: Records, i: int, j: int, world: Quat, orientations: Floats, rotations: Floats) -> None:
+    parent = joints[j]["parent"]
+    local = world
+    if parent >= 0:
+        local = mul(conj(quat_at(orientations, i, parent)), world)
+    set_quat(rotations, i, j, unit_quat(local))
+    set_quat(orientations, i, j, world)
+
+
+@kernel
+def _neutral(row: Any) -> Quat:
+    return (row["nw"], row["nx"], row["ny"], row["nz"])
+
+
+@batch(rows=512)
+def read_rows(
+    n: int,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    positions: Floats,
+    orientations: Floats,
+    out: Records,
+    remainders: Floats,
+) -> None:
+    """`read_row` over a batch."""
+    for i in prange(n):
+        read_row(i, limb, places, driven, positions, orientations, out, remainders)
+
+
+@batch(rows=512)
+def pose_rows(
+    n: int,
+    joints: Records,
+    limb: Records,
+    places: Records,
+    driven: Records,
+    values: Floats,
+    remainders: Floats,
+    orientations: Floats,
+    rotations: Floats,
+) -> None:
+    """`pose_row` over a batch."""
+    for i in prange(n):
+        pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)

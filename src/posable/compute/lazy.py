@@ -1,0 +1,42 @@
+"""Packages whose names are imported when they are first used.
+
+Numba alone takes longer to import than everything the package does at start, so a room that needs it only for some of
+its names lists where those live:
+
+    __getattr__, __dir__ = lazy_names(__name__, {"scene": ["Scene"]})
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, Iterable[str]], rooms: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the module functions `__getattr__` and `__dir__` of a package whose names live in its submodules.
+
+    Args:
+        package: the package's `__name__`.
+        homes: submodule to the names that live there.
+        rooms: submodules that are themselves public names.
+    """
+    home = {name: module for module, names in homes.items() for name in names}
+    submodules = set(rooms)
+
+    def get(name: str) -> Any:
+        if name in home:
+            value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+            setattr(sys.modules[package], name, value)  # the next access does not come here
+            return value
+        if name in submodules:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def listed() -> list[str]:
+        return sorted({*sys.modules[package].__dict__.get("__all__", ()), *submodules})
+
+    return get, listed

@@ -1,0 +1,254 @@
+"""The node tree of a glTF document, and which of its nodes make a skeleton.
+
+A glTF file has no skeleton of its own: skins list the nodes that move their vertices, a VRM file names those that are
+parts of a body, and nodes without a role may lie between or above them. Ours is
+
+- the joints of all skins and the bones a VRM file names; without either, the animated nodes; without those, all nodes;
+- those of one tree (the one with most of them), with every node between them and their nearest common ancestor.
+
+Nodes above that ancestor (axis conversions, an "Armature" with a scale) are folded into the root. A `Skeleton` knows no
+scale: a uniform one is baked into the offsets of the joints below it, any other is kept for the joint's own children
+and reported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ... import math as pm
+from ...compute.types import Floats
+from .checked_json import Place
+from .document import Document
+
+MOST_NODES = 50_000
+SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
+
+
+@dataclass
+class NodeTree:
+    """The nodes of a document: parents, children and their transforms relative to the parent.
+
+    `translation` (N, 3) in the file's unit, `rotation` (N, 4) wxyz, `scale` (N, 3); a `matrix` is taken apart.
+    `order` lists every node after its parent, the way the file tells the tree.
+    """
+
+    places: list[Place]
+    parents: list[int]
+    children: list[list[int]]
+    order: list[int]
+    translation: Floats
+    rotation: Floats
+    scale: Floats
+    notes: list[str] = field(default_factory=list)
+
+    def name(self, node: int) -> str:
+        """The node's name, or `node_7` where it has none."""
+        return self.places[node].text("name") or f"node_{node}"
+
+    def names(self, nodes: list[int]) -> list[str]:
+        """The names of some nodes, made different where the file repeats one."""
+        taken: set[str] = set()
+        found = []
+        for node in nodes:
+            name = self.name(node)
+            if name in taken:
+                name = f"{name}_{node}"
+                while name in taken:
+                    name += "_"
+            taken.add(name)
+            found.append(name)
+        return found
+
+    def ancestors(self, node: int) -> list[int]:
+        """The nodes above a node, outermost first."""
+        chain = []
+        while (node := self.parents[node]) >= 0:
+            chain.append(node)
+        return chain[::-1]
+
+
+def read_nodes(document: Document) -> NodeTree:
+    """The node tree of a document; two parents, a circle or a zero rotation are errors."""
+    places = document.root.items("nodes")
+    count = len(places)
+    if not 0 < count <= MOST_NODES:
+        document.root.fail(f"the file has {count}; a skeleton needs 1 to {MOST_NODES}", "nodes")
+    parents = [-1] * count
+    children = []
+    for node, place in enumerate(places):
+        children.append(place.indices("children", count, "nodes"))
+        for child in children[node]:
+            if parents[child] >= 0 or child == node:
+                place.fail(f"names node {child}, which already is a child of node {max(parents[child], 0)}", "children")
+            parents[child] = node
+    order: list[int] = []
+    waiting = [node for node in reversed(range(count)) if parents[node] < 0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting.extend(reversed(children[node]))
+    if len(order) < count:
+        places[min(set(range(count)) - set(order))].fail("is its own ancestor")
+    tree = NodeTree(places, parents, children, order, np.zeros((count, 3)), np.zeros((count, 4)), np.ones((count, 3)))
+    for node in range(count):
+        _read_transform(tree, node)
+    return tree
+
+
+def _read_transform(tree: NodeTree, node: int) -> None:
+    place = tree.places[node]
+    if place.has("matrix"):
+        matrix = place.numbers("matrix", 16, ()).reshape(4, 4).T  # columns come first
+        scale, rotation, exact = split_matrix(matrix[:3, :3])
+        if not exact:
+            tree.notes.append(f"{place.where} ({tree.name(node)}) has a sheared matrix; its nearest rotation is used")
+        tree.translation[node], tree.rotation[node], tree.scale[node] = matrix[:3, 3], rotation, scale
+        return
+    tree.translation[node] = place.numbers("translation", 3, (0.0, 0.0, 0.0))
+    xyzw = place.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0))
+    length = float(np.linalg.norm(xyzw))
+    if not 1e-6 < length < 1e6:
+        place.fail(f"is {xyzw.tolist()}; expected a unit quaternion", "rotation")
+    tree.rotation[node] = xyzw[[3, 0, 1, 2]] / length
+    tree.scale[node] = place.numbers("scale", 3, (1.0, 1.0, 1.0))
+
+
+def split_matrix(matrix: Floats) -> tuple[Floats, Floats, bool]:
+    """(scale (3,), rotation wxyz (4,), exact) of a 3x3 matrix taken as rotation times scale.
+
+    Where it is not (shear), the rotation is the nearest one. A mirroring matrix gets a negative x scale.
+    """
+    scale = np.linalg.norm(matrix, axis=0)
+    if not ((scale > 1e-12) & (scale < 1e30)).all():
+        return scale, np.array([1.0, 0.0, 0.0, 0.0]), bool(np.count_nonzero(matrix) <= 3)
+    if np.linalg.det(matrix / scale) < 0:
+        scale[0] = -scale[0]
+    u, _, vt = np.linalg.svd(matrix / scale)
+    nearest = u @ np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))]) @ vt
+    exact = bool(np.abs(nearest * scale - matrix).max() <= 1e-4 * np.abs(scale).max())
+    return scale, np.asarray(pm.from_matrix(nearest)), exact
+
+
+def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles: dict[str, int]) -> list[int]:
+    """The nodes that make the skeleton, the root first and parents before children (see the top of this page).
+
+    The order is that of a skin that lists them all, else the order the file tells the tree in.
+    """
+    count = len(tree.places)
+    skins = [skin.indices("joints", count, "nodes") for skin in document.root.items("skins")]
+    named = {joint for skin in skins for joint in skin} | set(roles.values())
+    wanted = named or animated or set(range(count))
+    top = [0] * count  # the outermost ancestor of each node
+    for node in tree.order:
+        top[node] = node if tree.parents[node] < 0 else top[tree.parents[node]]
+    tops = Counter(top[node] for node in tree.order if node in wanted)
+    main = tops.most_common(1)[0][0]
+    left_out = tops.total() - tops[main]
+    if left_out and named:
+        tree.notes.append(f"{left_out} joints are not under {tree.name(main)!r} and were left out")
+    below = [int(node in wanted and top[node] == main) for node in range(count)]  # wanted nodes at or below each
+    for node in reversed(tree.order):
+        if tree.parents[node] >= 0:
+            below[tree.parents[node]] += below[node]
+    needed = [node for node in tree.order if below[node] and top[node] == main]
+    root = [node for node in needed if below[node] == below[main]][-1]
+    needed = needed[needed.index(root) :]
+    for skin in skins:
+        if len(skin) == len(needed) and set(skin) == set(needed) and _parents_first(skin, tree.parents, root):
+            return list(skin)
+    return needed
+
+
+def end_nodes(tree: NodeTree, joints: list[int]) -> list[int]:
+    """The leaf nodes that mark where a bone ends: those we marked, and those other programs call so."""
+    members = set(joints)
+    found = []
+    for joint in joints:
+        for child in tree.children[joint]:
+            place = tree.places[child]
+            if child in members or tree.children[child] or place.has("mesh") or place.has("camera"):
+                continue
+            marked = "end" in mark(place).value
+            if marked or tree.name(child).lower().endswith(("_end", ".end", "nub")):
+                found.append(child)
+    return sorted(found)
+
+
+def mark(place: Place) -> Place:
+    """What we noted in the `extras` of something we wrote; an empty object elsewhere."""
+    extras = place.value.get("extras")
+    ours = extras.get("posable") if isinstance(extras, dict) else None
+    return Place(place.path, ours if isinstance(ours, dict) else {}, f"{place.where}.extras.posable")
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The transforms of a skeleton's joints in our terms, over no axis (the rest pose) or over frames.
+
+    `translation` (..., 3) [m] and `rotations[..., 0, :]` place the root in the world; `offsets` (..., J, 3) [m];
+    `scale` (..., J, 3) is the scale that each joint hands to what hangs on it.
+    """
+
+    translation: Floats
+    rotations: Floats
+    offsets: Floats
+    scale: Floats
+
+
+def fold(
+    tree: NodeTree,
+    joints: list[int],
+    world: tuple[Floats, float],
+    tracks: dict[tuple[int, str], Floats],
+    frames: int | None = None,
+) -> Folded:
+    """Fold nodes with scales into joints without: `tracks` holds the (F, 3) or (F, 4) transforms that move.
+
+    `world` is a turn and a scale [m per unit] above everything (VRM 0 files face away; a file may have another unit).
+    """
+    lead = () if frames is None else (frames,)
+    parent_of = {node: j for j, node in enumerate(joints)}
+    rotations = np.empty((*lead, len(joints), 4))
+    offsets = np.empty((*lead, len(joints), 3))
+    scale = np.empty((*lead, len(joints), 3))
+
+    def local(node: int, path: str) -> Floats:
+        return np.asarray(tracks.get((node, path), getattr(tree, path)[node]))
+
+    turn, size = world
+    place: Floats = np.zeros(3)
+    carried: Floats = np.full(3, size)  # the scale that reaches the next node
+    for node in [*tree.ancestors(joints[0]), joints[0]]:
+        place = place + pm.rotate(turn, carried * local(node, "translation"))
+        turn = pm.multiply(turn, local(node, "rotation"))
+        carried = _uniform(carried) * local(node, "scale")
+    rotations[..., 0, :], offsets[..., 0, :], scale[..., 0, :] = turn, place, carried
+    for j, node in enumerate(joints[1:], start=1):
+        above = scale[..., parent_of[tree.parents[node]], :]
+        offsets[..., j, :] = above * local(node, "translation")
+        rotations[..., j, :] = local(node, "rotation")
+        scale[..., j, :] = _uniform(above) * local(node, "scale")
+    return Folded(offsets[..., 0, :].copy(), rotations, offsets, scale)
+
+
+def uneven(scale: Floats) -> Floats:
+    """How far a scale (..., 3) is from a uniform, positive one, relative to its size."""
+    size = np.abs(scale).max(axis=-1)
+    return np.asarray((scale.max(axis=-1) - scale.min(axis=-1)) / np.where(size > 0, size, 1.0))
+
+
+def _uniform(scale: Floats) -> Floats:
+    """The uniform scale nearest to a scale (..., 3)."""
+    return np.asarray(scale.mean(axis=-1, keepdims=True))
+
+
+def _parents_first(joints: list[int], parents: list[int], root: int) -> bool:
+    seen = set()
+    for joint in joints:
+        if joint != root and parents[joint] not in seen:
+            return False
+        seen.add(joint)
+    return joints[0] == root

@@ -1,0 +1,188 @@
+"""A motion put into the glTF file its skeleton came from: all else in the file stays.
+
+The file's node transforms, meshes, skins, materials, textures, VRM data and unknown extensions are kept as they are.
+The motion becomes the first animation, the one viewers play. It takes the place of the animation of the same name
+(normally the one it was loaded from), of which the tracks that move no joint of ours (faces, cameras, props) are kept.
+The file's other animations follow, unless they are not wanted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ... import math as pm
+from ...compute import PosableError
+from ...compute.types import Floats
+from ...skeleton import Motion, Pose, Skeleton
+from .accessors import Packer
+from .animation import PATHS, animation_names
+from .document import Document
+from .nodes import NodeTree, fold, read_nodes
+from .repack import repacked
+from .tracks import Tracks
+
+SAME_PLACE = 1e-4  # [m]: offsets of "the same" skeleton may differ by no more
+
+
+@dataclass(frozen=True, eq=False)
+class GltfSource:
+    """The file a skeleton came from, kept in `Character.source`: what writing needs to change only the motion.
+
+    `nodes` (J,) are the document's nodes of the skeleton's joints; `world` is the turn (wxyz) and the scale [m per
+    unit] that reading put above the file's own scene.
+    """
+
+    document: Document
+    nodes: tuple[int, ...]
+    world: tuple[Floats, float]
+
+    def fits(self, skeleton: Skeleton) -> bool:
+        """Whether the skeleton still has the joints of the file."""
+        if len(skeleton) != len(self.nodes):
+            return False
+        parents = read_nodes(self.document).parents
+        above = [self.nodes[parent] for parent in skeleton.parents.tolist()[1:]]
+        return above == [parents[node] for node in self.nodes[1:]]
+
+
+def edited_document(motion: Motion, source: GltfSource, *, keep: bool) -> tuple[dict[str, Any], bytes]:
+    """The source's document with the motion as its first animation, and its binary chunk.
+
+    `keep` says whether the document's other animations stay.
+    """
+    tree = read_nodes(source.document)
+    original = source.document
+    changed = Document(original.path, json.loads(json.dumps(original.json)), original.chunk, original.loaded)
+    names = animation_names(changed)
+    same = names.index(motion.name) if motion.name in names else None
+    others = changed.json.get("animations", [])
+    replaced = others[same] if same is not None else None
+    kept = [animation for i, animation in enumerate(others) if i != same] if keep else []
+    ours: dict[str, Any] = {"name": motion.name or "motion", "channels": [], "samplers": []}
+    if replaced is not None:
+        ours |= _foreign_tracks(changed, replaced, {*source.nodes, *tree.ancestors(source.nodes[0])})
+    changed.json["animations"] = [ours, *kept]
+    document, binary = repacked(changed)
+    packer = Packer(document.setdefault("accessors", []), document.setdefault("bufferViews", []), binary)
+    if len(motion):
+        animation = _animation(motion, source, tree, packer)
+        _without_matrices(document, tree, {channel["target"]["node"] for channel in animation["channels"]})
+        first = document["animations"][0]
+        shift = len(animation["samplers"])
+        for channel in first["channels"]:
+            channel["sampler"] += shift
+        animation["channels"] += first["channels"]
+        animation["samplers"] += first["samplers"]
+        document["animations"][0] = first | animation
+    _mark_kinds(document, motion.skeleton, source.nodes)
+    if not document["animations"][0]["channels"]:
+        del document["animations"][0]
+    if not document["animations"]:
+        del document["animations"]
+    return {key: value for key, value in document.items() if value != []}, bytes(binary)
+
+
+def on_character(motion: Motion, skeleton: Skeleton, name: str | PathLike[str]) -> Motion:
+    """The motion on a character's skeleton, which must have the same joints; they may come in another order."""
+    own = motion.skeleton
+    missing = [joint for joint in skeleton.names if joint not in own.names]
+    extra = [joint for joint in own.names if joint not in skeleton.names]
+    if missing or extra:
+        what = f"the motion lacks {_listed(missing)}" if missing else f"the character lacks {_listed(extra)}"
+        raise PosableError(f"the motion is not one of {name}: {what}; the joints must be the same")
+    order = [own.index(joint) for joint in skeleton.names]
+    for j, joint in enumerate(skeleton.names[1:], start=1):
+        above, wanted = own.names[own.parents[order[j]]], skeleton.names[skeleton.parents[j]]
+        if above != wanted:
+            raise PosableError(f"the motion is not one of {name}: {joint!r} hangs on {above!r}, there on {wanted!r}")
+        apart = float(np.linalg.norm(own.offsets[order[j]] - skeleton.offsets[j]))
+        if apart > SAME_PLACE * max(1.0, float(np.linalg.norm(skeleton.offsets[j]))):
+            raise PosableError(
+                f"the motion is not one of {name}: {joint!r} lies {1000 * apart:.3g} mm from its place there; "
+                "bodies of other lengths need retargeting"
+            )
+    pose = motion.pose
+    offsets = None if pose.offsets is None else pose.offsets[:, order]
+    return motion.replace(skeleton=skeleton, pose=Pose(pose.translation, pose.rotations[:, order], offsets))
+
+
+def _animation(motion: Motion, source: GltfSource, tree: NodeTree, packer: Packer) -> dict[str, Any]:
+    """The motion as an animation of the file's nodes: the root without what lies above it, offsets without scales."""
+    nodes = list(source.nodes)
+    still = fold(tree, nodes, source.world, {})
+    pose, skeleton = motion.pose, motion.skeleton
+    tracks = Tracks(motion, packer)
+    turn, place, scale = _above(tree, nodes[0], source.world)
+    back = pm.conjugate(turn)
+    root = pm.rotate(back, pose.translation - place) / scale
+    tracks.add_place(nodes[0], root, tree.translation[nodes[0]], always=True)
+    tracks.add_turn(nodes[0], pm.multiply(back, pose.rotations[:, 0]), tree.rotation[nodes[0]])
+    for j, node in enumerate(nodes[1:], start=1):
+        size = still.scale[skeleton.parents[j]]
+        if (np.abs(size) > 1e-9).all():  # what a zero scale hides stays where the file has it
+            offsets = skeleton.offsets[None, j] if pose.offsets is None else pose.offsets[:, j]
+            unmoved = np.abs(offsets - still.offsets[j]).max() <= 1e-9 * max(1.0, float(np.abs(still.offsets[j]).max()))
+            if not unmoved:
+                tracks.add_place(node, offsets / size, tree.translation[node])
+        tracks.add_turn(node, pose.rotations[:, j], tree.rotation[node])
+    return tracks.animation()
+
+
+def _above(tree: NodeTree, root: int, world: tuple[Floats, float]) -> tuple[Floats, Floats, Floats]:
+    """(turn (4,), place (3,) [m], scale (3,)) of the frame in which the root's own transform is given."""
+    chain = tree.ancestors(root)
+    if not chain:
+        return world[0], np.zeros(3), np.full(3, world[1])
+    folded = fold(tree, chain, world, {})
+    turn, place = folded.rotations[0], folded.translation
+    for k in range(1, len(chain)):
+        place = place + pm.rotate(turn, folded.offsets[k])
+        turn = pm.multiply(turn, folded.rotations[k])
+    return turn, place, np.where(np.abs(folded.scale[-1]) > 1e-9, folded.scale[-1], 1.0)
+
+
+def _without_matrices(document: dict[str, Any], tree: NodeTree, nodes: set[int]) -> None:
+    """Write the matrix of an animated node as translation, rotation and scale, as glTF wants it."""
+    for node in nodes:
+        members = document["nodes"][node]
+        if members.pop("matrix", None) is not None:
+            members["translation"] = tree.translation[node].tolist()
+            members["rotation"] = tree.rotation[node][[1, 2, 3, 0]].tolist()
+            members["scale"] = tree.scale[node].tolist()
+
+
+def _mark_kinds(document: dict[str, Any], skeleton: Skeleton, nodes: tuple[int, ...]) -> None:
+    """Note the joints' kinds where they are not what reading would take them for."""
+    for j, node in enumerate(nodes):
+        extras = document["nodes"][node].get("extras", {})
+        ours = extras.get("posable", {}) if isinstance(extras, dict) else {}
+        kind = skeleton.kinds[j]
+        if isinstance(extras, dict) and isinstance(ours, dict) and ours.get("kind", "ball" if j else "free") != kind:
+            ours = ours | {"kind": kind, "axes": skeleton.axes[j].reshape(-1).tolist()}
+            document["nodes"][node]["extras"] = extras | {"posable": ours}
+
+
+def _foreign_tracks(document: Document, animation: dict[str, Any], ours: set[int]) -> dict[str, Any]:
+    """An animation reduced to the tracks that move no node of ours."""
+    place = next(p for p in document.root.items("animations") if p.value is animation)
+    samplers = place.items("samplers")
+    reduced: dict[str, Any] = {key: value for key, value in animation.items() if key != "extras"}
+    reduced |= {"channels": [], "samplers": []}
+    for channel in place.items("channels"):
+        target = channel.object("target")
+        index = channel.index("sampler", len(samplers), f"samplers in {place.where}")
+        moves_ours = target.text("path") in PATHS and target.value.get("node") in ours
+        if index is not None and not moves_ours:
+            reduced["channels"].append(channel.value | {"sampler": len(reduced["samplers"])})
+            reduced["samplers"].append(samplers[index].value)
+    return reduced
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:3]))
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"

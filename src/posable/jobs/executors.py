@@ -1,0 +1,264 @@
+"""Who does the work: the cores of this machine, or those of a dask or ray cluster, all through joblib.
+
+`Crew.outcomes` hands tasks out and gives back what became of each, in any order. When a process dies (killed for
+want of memory, a crash in a library), joblib gives up the whole call; here the tasks that were under way are done
+again, each by itself, so that only one that kills its process every time is lost, and told.
+
+No process is forked: an OpenMP pool that had started before the fork would hang in the child (specification kernels,
+rule 10). joblib's own processes and dask's are started afresh. Each runs compiled code on one thread.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..compute import PosableError, number, require
+from .plain import packed
+
+ENGINES = ("local", "dask://HOST:PORT", "ray://HOST:PORT")
+WAIT = 20.0  # seconds for a cluster to answer
+TRACEBACK = 4000  # characters of it that are kept
+PAUSES = (0.0, 0.5, 2.0)
+"""[s] before each try of a task by itself."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One item to work on; with an identity, its result comes back as the file to keep."""
+
+    index: int
+    item: Any
+    identity: str | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task: a result, or the error in one line and where it was raised."""
+
+    index: int
+    result: Any
+    error: str | None = None
+    where: str = ""
+
+
+def work(function: Callable[..., Any], settings: dict[str, Any], task: Task) -> Outcome:
+    """Do one task, whatever happens in it."""
+    try:
+        with one_thread():
+            result = function(task.item, **settings)
+            return Outcome(task.index, result if task.identity is None else packed(task.identity, result))
+    except (Exception, SystemExit) as error:  # a library that wants to end the process ends its item
+        return Outcome(task.index, None, f"{type(error).__name__}: {error}", traceback.format_exc()[-TRACEBACK:])
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compiled loops of this thread run on one core: the others have work of their own."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+class Crew:
+    """An engine at work. `streams` says whether results come one by one or only when a whole call is done."""
+
+    def __init__(self, config: dict[str, Any], alive: Callable[[], bool] = lambda: True) -> None:
+        import joblib
+
+        self._config, self._alive = config, alive
+        with joblib.parallel_config(**config):
+            backend, _ = joblib.parallel.get_active_backend()
+            self.workers = int(joblib.effective_n_jobs(config["n_jobs"]))
+        self.streams = bool(getattr(backend, "supports_return_generator", False))
+        self._pool: Any = None
+
+    def outcomes(
+        self, function: Callable[..., Any], settings: dict[str, Any], tasks: Sequence[Task]
+    ) -> Iterator[Outcome]:
+        """What became of each task, as they come."""
+        import joblib
+
+        call = joblib.delayed(work)
+        waiting = deque(tasks)
+        while waiting:
+            handing = _Handing(waiting, lambda task: call(function, settings, task))
+            try:
+                for outcome in self._parallel()(handing):
+                    handing.back(outcome.index)
+                    yield outcome
+            except Exception as error:  # not the function's: `work` keeps those
+                under_way = handing.stop()
+                self.close()
+                self._check_there(error)
+                for task in under_way:
+                    yield self._alone(call(function, settings, task), task)
+
+    def _alone(self, call: Any, task: Task) -> Outcome:
+        """A task by itself. It is blamed only when its process dies every time.
+
+        While the processes of a pool that broke still end, a new pool may break with them, whatever it works on.
+        """
+        for waited in PAUSES:
+            time.sleep(waited)
+            try:
+                (outcome,) = self._parallel(batch_size=1)([call])
+                return outcome  # type: ignore[no-any-return]
+            except Exception as error:
+                self.close()
+                self._check_there(error)
+                reason = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+        return Outcome(task.index, None, f"its process died or could not answer: {reason}")
+
+    def _check_there(self, error: Exception) -> None:
+        if not self._alive():
+            raise PosableError("the engine is gone; with a store, run it again: what was done is kept") from error
+
+    def close(self) -> None:
+        """Let the processes go."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+    def _parallel(self, **options: Any) -> Any:
+        """A joblib call; where results do not stream, calls are short and share processes, which take ray seconds."""
+        import joblib
+
+        with joblib.parallel_config(**self._config):
+            if self.streams:
+                return joblib.Parallel(return_as="generator_unordered", **options)
+            if self._pool is None:
+                self._pool = joblib.Parallel(return_as="list").__enter__()
+            return self._pool
+
+
+class _Handing:
+    """Hands tasks to joblib, whose threads come for them, and knows which are under way."""
+
+    def __init__(self, waiting: deque[Task], call: Callable[[Task], Any]) -> None:
+        self._waiting, self._call = waiting, call
+        self._away: dict[int, Task] = {}
+        self._lock, self._open = threading.Lock(), True
+
+    def __iter__(self) -> _Handing:
+        return self
+
+    def __next__(self) -> Any:
+        with self._lock:
+            if not self._open or not self._waiting:
+                raise StopIteration
+            task = self._waiting.popleft()
+            self._away[task.index] = task
+            return self._call(task)
+
+    def back(self, index: int) -> None:
+        """Task `index` is done."""
+        with self._lock:
+            del self._away[index]
+
+    def stop(self) -> list[Task]:
+        """Hand out no more; those that were under way."""
+        with self._lock:
+            self._open = False
+            return list(self._away.values())
+
+
+@contextmanager
+def crew_of(engine: str | None, workers: int | None) -> Iterator[Crew]:
+    """The crew of an engine, for the length of a block."""
+    require("joblib", "jobs")
+    if workers is not None and not 1 <= number(workers) < math.inf:
+        raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
+    with _opened(engine, workers) as crew:
+        try:
+            yield crew
+        finally:
+            crew.close()
+
+
+@contextmanager
+def _opened(engine: str | None, workers: int | None) -> Iterator[Crew]:
+    kind, apart, address = (engine or "").partition("://")
+    if engine is None or engine == "local":
+        yield Crew(_local(workers) if engine == "local" else _of_the_block(workers))
+        return
+    if kind not in {"dask", "ray"} or not apart:
+        raise PosableError(f"engine is {engine!r}; expected one of {', '.join(ENGINES)}, or None")
+    if workers is not None:
+        raise PosableError(f"workers is {workers}, but how many the cluster at {engine!r} has is for it to say")
+    with (_dask if kind == "dask" else _ray)(address) as crew:
+        yield crew
+
+
+def _local(workers: int | None) -> dict[str, Any]:
+    return {"backend": "loky", "n_jobs": workers or -1, "inner_max_num_threads": 1}
+
+
+def _of_the_block(workers: int | None) -> dict[str, Any]:
+    """What a `with joblib.parallel_config(...)` block around the call says; without one, all cores of this machine."""
+    import joblib
+
+    backend, jobs = joblib.parallel.get_active_backend()
+    name = type(backend).__name__
+    if name == "LokyBackend":
+        return _local(workers or (jobs if jobs != 1 else None))
+    if name == "MultiprocessingBackend":
+        raise PosableError(
+            "joblib's multiprocessing backend forks, and compiled code may hang in a forked process; "
+            "expected loky, threading, dask or ray"
+        )
+    if name == "DaskDistributedBackend":
+        from .dask_backend import TellingDask
+
+        backend = TellingDask(client=backend.client)
+    return {"backend": backend, "n_jobs": workers or (jobs if jobs != 1 else -1)}
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Crew]:
+    distributed = require("distributed", "dask")
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout=WAIT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise PosableError(f"no dask scheduler answers at {address!r}: {error}") from error
+    from .dask_backend import TellingDask
+
+    with client:
+        try:
+            yield Crew({"backend": TellingDask(client=client), "n_jobs": -1}, lambda: client.status == "running")
+        except TimeoutError as error:
+            raise PosableError(f"the dask scheduler at {address!r} has no workers") from error
+
+
+@contextmanager
+def _ray(address: str) -> Iterator[Crew]:
+    ray = require("ray", "ray")
+    require("ray.util.joblib", "ray").register_ray()
+    if ray.is_initialized():
+        yield Crew(_ray_config(ray))
+        return
+    try:
+        ray.init(address=f"ray://{address}" if ":" in address else address or None, logging_level="warning")
+    except (ConnectionError, ValueError) as error:
+        raise PosableError(f"no ray cluster answers at {address!r}: {error}") from error
+    try:
+        yield Crew(_ray_config(ray))
+    finally:
+        ray.shutdown()
+
+
+def _ray_config(ray: Any) -> dict[str, Any]:
+    """With one core, joblib would work in this process instead of on the cluster."""
+    return {"backend": "ray", "n_jobs": max(2, int(ray.cluster_resources().get("CPU", 1)))}

@@ -1,0 +1,1 @@
+"""`LimbRange`: what a limb can do, learned from example poses (Mukai)."""

@@ -1,0 +1,387 @@
+"""`LimbRange`: what a limb does, learned from poses; it judges a limb's pose and brings it back (Mukai).
+
+A pose of a limb is where its end is, in the limb's frame, and its swivel. The range says for each direction whether
+people reach there, how near and how far, and with which swivels. Lengths are counted in limb lengths, so a range
+learned from some bodies holds for another; a left limb's range is the mirror image of the right one's, bit for bit.
+
+Decided here, where the specification (limb-range, section 1) and the solver differ: swivels are the solver's own,
+measured from the limb's transported reference (`kernels.reference`), not from a pole at the mean direction of the
+examples. So a swivel means the same to both, and a file records the reference it was learned with.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from importlib import resources
+from typing import Any, cast
+
+import numpy as np
+
+from ...compute import FormatError, PosableError, ShapeError, UnknownNameError
+from ...compute.types import ArrayLike, Bools, Floats
+from ...skeleton import Motion
+from ..limb import Limb
+from ..model import LIMBS
+from ..sphere import sphere_mesh
+from .correct import correct_rows
+from .fit import Examples, Progress, learn_table
+from .kernels import contains_rows, margins_rows, spans_rows
+from .model import Packed, Table, boundary_loops, find_region, pack, set_limb, to_right
+from .reading import batch_of, given_rows, read_motions
+from .results import Correction, Margins, RangeReport, Spans
+
+RADIUS = math.radians(10.0)
+TRIM = 0.005  # with less, a few badly tracked frames leave room for a knee turned backwards
+READING_SHARE = 0.6  # of the progress told while fitting from motions
+
+
+class LimbRange:
+    """What an arm or a leg does. Made by `fit`, `from_examples`, `load` or `builtin`; immutable.
+
+    Positions are in the limb's frame (`limb.model`) in metres, swivels are those of `Limb.solve`; leading axes
+    broadcast. A question takes the same time however many samples there are.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: Table,
+        *,
+        upper: float,
+        lower: float,
+        settings: dict[str, Any],
+        report: RangeReport,
+        coefficients: Floats | None = None,
+    ) -> None:
+        if name not in LIMBS:
+            raise UnknownNameError("limb", name, LIMBS)
+        self.name, self.upper, self.lower = name, float(upper), float(lower)
+        self.table, self.coefficients, self.settings = table, coefficients, settings
+        """The table is that of the right limb; `settings`: radius [rad], min_count, trim, fill_holes, reference."""
+        self.valid: Bools = find_region(table.kept, settings["fill_holes"])
+        """(T,): which triangles of `sphere_mesh` belong to the range."""
+        area = float(self.mesh_areas[self.valid].sum() / (4.0 * math.pi))
+        self.report = replace(
+            report, samples=len(table), kept=int(table.kept.sum()), filled=int(table.filled.sum()), area=area
+        )
+
+    def __repr__(self) -> str:
+        told = self.report
+        return f"LimbRange({self.name!r}, {told.examples} examples, {100 * told.area:.0f} % of the sphere)"
+
+    # Making one
+
+    @classmethod
+    def fit(
+        cls,
+        body: Any,
+        limb: str,
+        motions: Motion | Iterable[Motion],
+        *,
+        samples: int = 1000,
+        radius: float = RADIUS,
+        min_count: int = 5,
+        trim: float = TRIM,
+        fill_holes: bool = True,
+        kind: str = "table",
+        degree: int = 4,
+        most: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> LimbRange:
+        """Learn a range from motions.
+
+        Args:
+            body: the `Humanoid` whose limb the range is for.
+            limb: "right_arm", "left_arm", "right_leg" or "left_leg".
+            motions: of this body, or of any others whose parts can be found.
+            samples: directions of the table.
+            radius: how far from a direction an example counts for it [rad].
+            min_count: examples a direction needs.
+            trim: share of the examples left out at each end of distances and swivels; 0 keeps the worst frame.
+            fill_holes: whether directions that lie inside the range without examples belong to it.
+            kind: "table", or "harmonics" for the compact form, which is looser.
+            degree: of the harmonics.
+            most: at most so many poses of each motion, drawn at random, so that long ones do not outweigh the rest.
+            seed: of that draw.
+            progress: called now and then with the share done, 0 to 1.
+        """
+        if limb not in LIMBS:
+            raise UnknownNameError("limb", limb, LIMBS)
+        own = body.limb(limb, limits=None)
+        share = (lambda _: None) if progress is None else progress
+        rows, sources = read_motions(body, limb, motions, most, seed, lambda done: share(READING_SHARE * done))
+        return cls._learned(
+            limb, rows, sources, own.upper, own.lower, samples=samples, radius=radius, min_count=min_count, trim=trim,
+            fill_holes=fill_holes, kind=kind, degree=degree,
+            progress=lambda done: share(READING_SHARE + (1.0 - READING_SHARE) * done),
+        )  # fmt: skip
+
+    @classmethod
+    def from_examples(
+        cls,
+        name: str,
+        position: ArrayLike,
+        swivel: ArrayLike,
+        upper: ArrayLike,
+        lower: ArrayLike,
+        *,
+        samples: int = 1000,
+        radius: float = RADIUS,
+        min_count: int = 5,
+        trim: float = TRIM,
+        fill_holes: bool = True,
+        kind: str = "table",
+        degree: int = 4,
+        source: ArrayLike = "examples",
+        origin: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> LimbRange:
+        """Learn a range from poses of a limb that were read already.
+
+        Args:
+            name: which limb.
+            position: (N, 3) [m] of its end, in its frame.
+            swivel: (N,) [rad].
+            upper: length of the upper bone [m], or (N,) of each pose; the range is for a limb of their mean.
+            lower: length of the lower bone, likewise.
+            samples: and the next ones: as for `fit`.
+            radius: [rad].
+            min_count: examples a direction needs.
+            trim: share left out.
+            fill_holes: whether holes belong to it.
+            kind: "table" or "harmonics".
+            degree: of the harmonics.
+            source: the name of where the poses are from, or (N,) of each, for the report.
+            origin: what else the report shall say.
+            progress: called with the share done.
+        """
+        rows = given_rows(name, position, swivel, upper, lower)
+        try:
+            names, of = np.unique(np.broadcast_to(np.asarray(source, dtype=np.str_), len(rows)), return_counts=True)
+        except ValueError:
+            raise ShapeError(f"sources must be one, or one for each of the {len(rows)} poses") from None
+        means = rows[:, 4:].mean(axis=0) if len(rows) else np.ones(2)
+        made = cls._learned(
+            name, rows, list(zip(names.tolist(), of.tolist(), strict=True)),
+            float(means[0]), float(means[1]), samples=samples, radius=radius, min_count=min_count, trim=trim,
+            fill_holes=fill_holes, kind=kind, degree=degree, progress=progress,
+        )  # fmt: skip
+        made.report = replace(made.report, origin=dict(origin or {}))
+        return made
+
+    @classmethod
+    def _learned(
+        cls, name: str, rows: Floats, sources: list[tuple[str, int]], upper: float, lower: float, **how: Any
+    ) -> LimbRange:
+        """Learn from rows of position, swivel, upper and lower bone."""
+        kind, degree = how.pop("kind"), how.pop("degree")
+        if kind not in ("table", "harmonics"):
+            raise UnknownNameError("kind of range", kind, ("table", "harmonics"))
+        for what, length in (("upper", upper), ("lower", lower)):
+            if not (np.isfinite(length) and 1e-6 < length < 1e6):
+                raise PosableError(f"the {what} bone is {length} m long; expected between 1e-6 and 1e6")
+        examples = Examples.of(rows[:, :3] * to_right(name), rows[:, 3], rows[:, 4], rows[:, 5])
+        if not len(examples):
+            raise PosableError(f"nothing to learn the range of the {name} from: {len(rows)} poses, none of them usable")
+        table, _ = learn_table(examples, **how)
+        report = RangeReport(len(examples), int(examples.bent.sum()), len(rows) - len(examples), tuple(sources))
+        kept = ("radius", "min_count", "trim", "fill_holes")
+        settings = {key: how[key] for key in kept} | {"reference": "transport"}
+        made = cls(name, table, upper=upper, lower=lower, settings=settings, report=report)
+        return made.compact(degree) if kind == "harmonics" else made
+
+    @classmethod
+    def builtin(cls, name: str, limb: Limb | None = None) -> LimbRange:
+        """The range that comes with Posable, learned from 78 people; for a limb's lengths when one is given.
+
+        Made by `tools/fit_ranges.py`; `report` says from what.
+        """
+        if name not in LIMBS:
+            raise UnknownNameError("limb", name, LIMBS)
+        kind = name.split("_")[1]
+        with resources.as_file(resources.files("posable") / "assets" / "ranges" / f"{kind}.npz") as path:
+            found = cls.load(path)
+        found = found if found.name == name else found.mirrored()
+        return found if limb is None else found.for_limb(limb)
+
+    # Asking it
+
+    def contains(self, position: ArrayLike, swivel: ArrayLike | None = None) -> Any:
+        """Whether people take such a pose: bool, or an array of them (...).
+
+        Args:
+            position: (..., 3) [m] of the end.
+            swivel: (...) [rad]; without it only the position counts. A nearly straight limb may have any.
+        """
+        places, turns, shape = batch_of(position, 0.0 if swivel is None else swivel)
+        out = np.empty(len(places), np.bool_)
+        contains_rows(len(places), *self.packed, places, turns, swivel is not None, out)
+        return out.reshape(shape) if shape else bool(out[0])
+
+    def margins(self, position: ArrayLike, swivel: ArrayLike) -> Margins:
+        """How far inside or outside a pose is, by direction, distance and swivel."""
+        places, turns, shape = batch_of(position, swivel)
+        out = np.empty((len(places), 3))
+        margins_rows(len(places), *self.packed, places, turns, out)
+        return Margins(*(out[:, k].reshape(shape) for k in range(3)))
+
+    def correct(
+        self, position: ArrayLike, swivel: ArrayLike, *, margin: float = 0.0, smooth: bool = False
+    ) -> Correction:
+        """The nearest pose inside the range; what is inside stays as it is, what is no number too.
+
+        The direction goes to the nearest one of the boundary, then the distance and the swivel to the nearest of
+        their ranges there. So a target that circles behind the body makes the limb jump from one side to the other.
+
+        Args:
+            position: (..., 3) [m] of the end.
+            swivel: (...) [rad].
+            margin: how far inside to stay: directions and swivels [rad], distances by that much of the limb's length;
+                where the range is too narrow for it, as far as possible.
+            smooth: never jump: the answer then changes evenly with the target, at the price that targets far outside
+                lead well into the range instead of to its edge, and that nearly straight limbs keep to the swivels
+                of bent ones.
+        """
+        if not (math.isfinite(margin) and margin >= 0.0):
+            raise PosableError(f"margin is {margin}; expected 0 or more, in radians")
+        if smooth and not self.can_be_smooth:
+            raise PosableError("this range has holes or islands and no smooth correction; fit it with fill_holes=True")
+        places, turns, shape = batch_of(position, swivel)
+        moved, turned = np.empty_like(places), np.empty_like(turns)
+        bits = np.empty(len(places), np.int64)
+        correct_rows(len(places), *self.packed, places, turns, float(margin), bool(smooth), moved, turned, bits)
+        changed = (bits != 0).reshape(shape)
+        return Correction(moved.reshape(*shape, 3), turned.reshape(shape), changed, bits.reshape(shape))
+
+    def spans(self, direction: ArrayLike) -> Spans:
+        """What the range says of directions (..., 3) of any length: distances and swivels there."""
+        rows, _, shape = batch_of(direction, 0.0)
+        if not (np.isfinite(rows).all() and (np.abs(rows).max(axis=-1, initial=0.0) > 0.0).all()):
+            raise PosableError("a direction is zero or not finite; expected vectors with a direction")
+        out = np.empty((len(rows), 5))
+        spans_rows(len(rows), *self.packed, rows, out)
+        out[:, 1:3] *= self.upper + self.lower
+        return Spans(*(out[:, k].reshape(shape) for k in range(5)))
+
+    def is_bent(self, position: ArrayLike) -> Any:
+        """Whether the limb is bent enough at these positions (..., 3) [m] for its swivel to count: bool (...)."""
+        places, _, shape = batch_of(position, 0.0)
+        examples = Examples.of(places, np.zeros(len(places)), *np.full((2, len(places)), [[self.upper], [self.lower]]))
+        out = np.zeros(len(places), np.bool_)
+        out[np.flatnonzero(examples.used)] = examples.bent
+        return out.reshape(shape) if shape else bool(out[0])
+
+    # Other limbs
+
+    def for_limb(self, limb: Limb) -> LimbRange:
+        """The same range for a limb of other proportions."""
+        if limb.name != self.name:
+            raise PosableError(f"this is the range of a {self.name}; the limb is a {limb.name}; mirrored() swaps sides")
+        if limb.reference != self.settings["reference"]:
+            raise PosableError(
+                f"swivels of this range are counted from the {self.settings['reference']!r} reference, "
+                f"those of the limb from {limb.reference!r}"
+            )
+        return self.scaled(limb.upper, limb.lower)
+
+    def scaled(self, upper: float, lower: float) -> LimbRange:
+        """The same range for other bones [m]."""
+        return self._copied(self.name, upper, lower)
+
+    def mirrored(self) -> LimbRange:
+        """The range of the limb on the other side: the mirror image."""
+        side, kind = self.name.split("_")
+        return self._copied(f"{'left' if side == 'right' else 'right'}_{kind}", self.upper, self.lower)
+
+    def compact(self, degree: int = 4) -> LimbRange:
+        """The range as spherical harmonics, some hundred bytes: what people do stays in, more besides."""
+        from .harmonics import expand, fit_harmonics
+
+        mesh = sphere_mesh(len(self.table))
+        margins = self.spans(mesh.points * to_right(self.name)).margin
+        coefficients = fit_harmonics(self.table, margins, degree)
+        table = expand(coefficients, len(self.table), self.settings["fill_holes"])
+        return self._copied(self.name, self.upper, self.lower, table, coefficients)
+
+    def _copied(
+        self, name: str, upper: float, lower: float, table: Table | None = None, coefficients: Floats | None = None
+    ) -> LimbRange:
+        made = LimbRange(
+            name,
+            table or self.table,
+            upper=upper,
+            lower=lower,
+            settings=self.settings,
+            report=self.report,
+            coefficients=self.coefficients if table is None else coefficients,
+        )
+        if table is None:  # only the header differs
+            head = self.packed[0].copy()
+            set_limb(head, name, made.upper, made.lower)
+            made.__dict__["packed"] = (head, *self.packed[1:])
+        return made
+
+    # What kernels and pictures read
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The five arrays that `range_correct.correct_one` and its kin take."""
+        return pack(self.table, self.valid, self.name, self.upper, self.lower)
+
+    @property
+    def can_be_smooth(self) -> bool:
+        """Whether `correct` can be smooth: the boundary is one loop, or there is none."""
+        head, _, _, edges, _ = self.packed
+        return bool(head["flat_grid"][0] > 0) or not len(edges)
+
+    @property
+    def mesh_areas(self) -> Floats:
+        """(T,) [sr] of the triangles."""
+        return sphere_mesh(len(self.table)).areas
+
+    @property
+    def directions(self) -> Floats:
+        """(V, 3): the sampled directions, in the limb's frame."""
+        return sphere_mesh(len(self.table)).points * to_right(self.name)
+
+    def boundary(self) -> list[Floats]:
+        """The boundary as closed loops of directions (N, 3) in the limb's frame, the longest first."""
+        points = self.directions
+        return [points[loop] for loop in boundary_loops(self.valid, len(self.table))]
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the range, quantised, to a file of less than 8 kB (at 1000 samples); it loads on any machine."""
+        from .file import header_of, write
+
+        header = header_of(self.name, self.upper, self.lower, self.settings, self.report, self.coefficients is not None)
+        write(path, header, self.table, self.coefficients)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LimbRange:
+        """Read a range that `save` wrote."""
+        from .file import read, report_of
+        from .harmonics import expand
+
+        header, table, coefficients = read(path)
+        settings = {key: getattr(header, key) for key in ("radius", "min_count", "trim", "fill_holes", "reference")}
+        try:
+            if coefficients is not None:
+                table = expand(coefficients, header.samples, header.fill_holes)
+            return cls(
+                header.limb,
+                cast("Table", table),
+                upper=header.upper,
+                lower=header.lower,
+                settings=settings,
+                report=report_of(header),
+                coefficients=coefficients,
+            )
+        except PosableError as error:  # a table without a region
+            raise FormatError(path, str(error)) from error

@@ -1,0 +1,1 @@
+"""Preferred swivels: where people hold an elbow or a knee."""

@@ -1,0 +1,266 @@
+"""What the kernels of Sequential IK read and fill: the rig, the rows of a batch, and what a track remembers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..body.collision.obstacles import limb_links
+from ..body.soles import sole_of
+from ..collision.kernels import GROUP, OBSTACLE
+from ..collision.surfaces import PLANE
+from ..collision.volumes import PACKED
+from ..compute.types import Floats, Ints, Records
+from ..limb.solve import REPORT
+from .model import LIMBS, Trunk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..body import Humanoid
+    from ..collision import Scene
+    from ..limits import Limits
+
+HIPS, HEAD, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT = range(6)  # of `MARKERS`: what every body has
+LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST = range(6, 11)  # what may be known besides
+SLOTS = 11
+BETWEEN = ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg")
+"""Roles of the slots from `LEFT_ELBOW` on; those of `LIMBS` in the same order."""
+TURN_RATE = SWIVEL_RATE = 4.0 * np.pi  # [rad/s]: faster is a pop, not a person
+CHESTS = ("chest", "upper_chest")
+"""Roles that the last slot may have."""
+
+
+class Figure(NamedTuple):
+    """The rig: what turns canonical orientations into its joints, and its four limbs (left and right arm and leg)."""
+
+    joints: Records
+    driven: Ints
+    parents: Ints
+    slots: Ints
+    constants: Floats
+    rest: Floats
+    """(1, J, 4) local rotations of joints that nothing drives."""
+    limbs: Records
+    """(4,) of `limb.model.LIMB`."""
+    limits: Records
+    """(4, 3)."""
+    curves: Floats
+    bones: Floats
+    """(4, B, 3)."""
+    places: Records
+    """(4,)."""
+    turned: Records
+    """The joints that each limb turns, one limb after the other."""
+    splits: Ints
+    """(3, 5) where the limbs begin in `turned`, in `links` and in `own`."""
+    remainders: Floats
+    """(1, all of them, 4)."""
+    tracked: Ints
+    """(2, 11) which of the given points belongs to a slot, or -1; the slot's joint, -1 where nobody asks."""
+    home: Floats
+    """(3,) [m]: where the root is at rest."""
+    stance: Floats
+    """(9, 3) [m]: hips to head, hips to left and right ankle in the neutral pose; heel and tip of the left and right
+    sole from the ankle; heights of the floor, of the hips when standing, and the length of a leg; and [rad/s] how fast
+    at most the pelvis turns, and an elbow or knee about its limb, from frame to frame."""
+    links: Records
+    """Volumes of the limbs, one limb after the other."""
+    groups: Records
+    """(4, 3); of a hand or foot: none."""
+    volumes: Records
+    """(V,) of the body."""
+    own: Records
+    """Obstacles that the body itself is to its limbs, one limb after the other."""
+    around: Records
+    """Obstacles of the scene, in the world."""
+
+
+class Rows(NamedTuple):
+    """A row a pose."""
+
+    points: Floats
+    """(N, M, 3) [m] as given."""
+    turns: Floats
+    """(N, 6, 4) canonical orientations in the world of the six, NaN where unknown; or no rows."""
+    goals: Floats
+    """(N, 11, 3) [m] where the slots should be: given, bridged or estimated; NaN where nobody knows; scratch."""
+    held: Floats
+    """(N, 6, 4) orientations to be had, NaN where any will do; scratch; or no rows."""
+    orientations: Floats
+    """(N, K, 4) canonical, of everything that is driven; scratch."""
+    trunk: Floats
+    """(N, S + 2, 4) canonical orientations of the spine's joints and the clavicles; scratch."""
+    spine: Floats
+    """(N, S, 3) [m] places of the spine's joints; scratch."""
+    translation: Floats
+    rotations: Floats
+    positions: Floats
+    world: Floats
+    values: Floats
+    """(N, 7) scratch."""
+    offsets: Floats
+    """No rows."""
+    residual: Floats
+    """(N, M) [m]."""
+    missing: Floats
+    """(N, 6) [rad] between orientations asked for and had; NaN where none was; or no rows."""
+    status: Ints
+    """(N,)."""
+    heading: Floats
+    """(N, 3) X of the pelvis."""
+    report: Records
+    """(N,) scratch."""
+    obstacles: Records
+    """(N, O) of one limb, in its frame; scratch."""
+    guess: Floats
+    """(N, 4, 7) what a prior says: where elbows and knees are [m], how hands and feet are turned; or no rows."""
+    work: Floats
+    """(T, W) scratch of a prior, a row a track."""
+
+
+# What a track remembers of its last frame, a row of numbers each. Where each thing begins:
+HEADING = 0  # X of the pelvis; zero before the first frame
+POLES = 3  # (4, 3) where elbows and knees turned to, in their limb's frame; zero: unknown
+FEET = 15  # (2, 7) of feet nobody tracks: where they are, where their step began, how much of it is done (1: all)
+GOALS = 29  # (11, 3) [m] the last goals; NaN: none
+SPEED = 62  # (11, 3) [m/s] beside what the body as a whole did
+GAP = 95  # (11, 3) [m] by which a point was off when it returned
+SINCE = 128  # (11,) [s] since it returned; below 0: it is lost
+HELD, HELD_GAP, HELD_SINCE = 139, 163, 187  # (6, 4), (6, 4), (6,): the same of orientations
+TURNING = 193  # [rad/s] how fast the body turns about the vertical, evened out
+PAST, PAST_ROOM = 194, 68  # for a prior: clock [s], samples, newest; then (68, 19): time [s] and the six goals [m]
+LITERAL, MOST_JOINTS = PAST + 3 + 19 * PAST_ROOM, 64  # for the literal spine: pelvis, chord, normal; (64, 4) its bends
+REMEMBERED = LITERAL + 10 + 4 * MOST_JOINTS
+
+
+def memory_of(tracks: int) -> Floats:
+    """(T, `REMEMBERED`) the memory of tracks that have not begun."""
+    out = np.zeros((tracks, REMEMBERED))
+    out[:, FEET:SPEED] = out[:, HELD:HELD_GAP] = np.nan
+    out[:, SINCE:HELD] = out[:, HELD_SINCE:TURNING] = np.inf
+    out[:, HELD_GAP:HELD_SINCE:4] = 1.0
+    return out
+
+
+NOTHING_REMEMBERED = memory_of(0)
+
+
+def rows_of(
+    figure: Figure, trunk: Trunk, obstacles: int, points: Floats, turns: Floats, work: tuple[int, int] = (0, 0)
+) -> Rows:
+    """Rows for so many points, nothing in them yet; `obstacles` is the most of a limb, `work` a prior's scratch."""
+    n, joints, spine = len(points), len(figure.joints), len(trunk.offsets)
+    return Rows(
+        points,
+        turns,
+        np.empty((n, SLOTS, 3)),
+        np.empty(turns.shape),
+        np.empty((n, len(trunk.slots), 4)),
+        np.empty((n, spine + 2, 4)),
+        np.empty((n, spine, 3)),
+        np.empty((n, 3)),
+        np.empty((n, joints, 4)),
+        np.empty((n, joints, 3)),
+        np.empty((n, joints, 4)),
+        np.empty((n, 7)),
+        np.empty((0, joints, 3)),
+        np.empty((n, points.shape[1])),
+        np.full(turns.shape[:2], np.nan),
+        np.empty(n, np.int64),
+        np.empty((n, 3)),
+        np.zeros(n, REPORT),
+        np.empty((n, obstacles), OBSTACLE),
+        np.empty((n if work[0] else 0, 4, 7)),
+        np.empty(work),
+    )
+
+
+def figure_of(
+    body: Humanoid,
+    limits: Limits | str | None,
+    markers: Sequence[str],
+    scene: Scene | None,
+    elbows_out: bool,
+    calm: bool,
+) -> Figure:
+    """The rig of a body whose `markers` are tracked."""
+    from ..body.roles import MARKERS
+
+    limbs = [body.limb(name, limits=limits) for name in LIMBS]
+    most = max(len(limb._bones) for limb in limbs)
+    bones = np.zeros((4, most, *limbs[0]._bones.shape[1:]))
+    for k, limb in enumerate(limbs):
+        if len(limb._bones):
+            bones[k] = np.resize(limb._bones, bones.shape[1:])
+    neutral = body.neutral_pose
+    joints, slots, constants = body._driving
+    rest = [limb.read(neutral).remainders for limb in limbs]
+    chest = next((role for role in markers if role in CHESTS), "")
+    roles = (*MARKERS, *BETWEEN, chest)
+    columns = [markers.index(role) if role in markers else -1 for role in roles]
+    links, groups, volumes, own, splits = _volumes(body, scene, elbows_out)
+    splits[0] = np.cumsum([0, *(len(limb._driven) for limb in limbs)])
+    stance = _stance(body, scene)
+    stance[8, :2] = (TURN_RATE, SWIVEL_RATE) if calm else np.inf
+    return Figure(
+        body.skeleton.packed,
+        joints,
+        np.asarray(body.skeleton.parents),
+        slots,
+        constants,
+        np.ascontiguousarray(neutral.rotations[None]),
+        np.concatenate([limb.packed for limb in limbs]),
+        np.stack([limb._rows for limb in limbs]),
+        limbs[0]._curves,
+        bones,
+        np.concatenate([limb._place for limb in limbs]),
+        np.concatenate([limb._driven for limb in limbs]),
+        splits,
+        np.ascontiguousarray(np.concatenate(rest)[None]),
+        np.array([columns, [body.roles.get(role, -1) for role in roles]]),
+        np.array(neutral.translation),
+        stance,
+        links,
+        groups,
+        volumes,
+        own,
+        np.zeros(0, OBSTACLE) if scene is None else np.array(scene.packed),
+    )
+
+
+def _stance(body: Humanoid, scene: Scene | None) -> Floats:
+    """How a body stands: see `Figure.stance`."""
+    places = body.skeleton.forward(body.neutral_pose).positions
+    hips = places[body.roles["hips"]]
+    out = np.zeros((9, 3))
+    out[0] = places[body.roles["head"]] - hips
+    for k, side in enumerate(("left", "right")):
+        sole = sole_of(body, side)
+        out[1 + k] = places[body.roles[f"{side}_foot"]] - hips
+        out[3 + 2 * k], out[4 + 2 * k] = (0.0, -sole.depth, -sole.heel), (0.0, -sole.depth, sole.tip)
+    around = np.zeros(0, OBSTACLE) if scene is None else scene.packed
+    floors = around[(around["kind"] == PLANE) & (around["ey"] > 0.99)]
+    floor = float(floors["py"].max()) if len(floors) else 0.0
+    out[7] = floor, float((-out[1:3, 1] - out[[3, 5], 1]).mean()), body.leg_length
+    return out
+
+
+def _volumes(body: Humanoid, scene: Scene | None, elbows_out: bool) -> tuple[Records, Records, Records, Records, Ints]:
+    """`links`, `groups`, `volumes`, `own` and `splits` of `Figure`. Hands and feet are left out: they stay on their
+    points. An arm keeps out of the trunk up to the joint that carries it.
+    """
+    links, groups, own = [np.zeros(0, PACKED)], np.zeros((4, 3), GROUP), [np.zeros(0, OBSTACLE)]
+    torso = body.spine[: body._chest + 1]
+    for k, name in enumerate(LIMBS if elbows_out or scene is not None else ()):
+        made = limb_links(body, name)
+        links.append(made.links)
+        groups[k, :2] = made.groups[:2]
+        trunk = np.isin(body.volumes.packed["joint"][made.obstacles], torso)
+        own.append(made.own[trunk & elbows_out & (k < 2)])
+    splits = np.zeros((3, 5), np.int64)
+    for row, parts in enumerate((links, own)):
+        splits[1 + row] = np.resize(np.cumsum([len(part) for part in parts]), 5)
+    volumes = np.array(body.volumes.packed) if len(links) > 1 else np.zeros(0, PACKED)
+    return np.concatenate(links), groups, volumes, np.concatenate(own), splits

@@ -1,0 +1,261 @@
+"""The workshop of the built-in motions: a body as a puppet whose limbs follow where feet and hands are wanted.
+
+A `Puppet` is a body seen only through its canonical rotations: world orientations of its parts are set by formula,
+its limbs are solved so that feet and hands are where the formula wants them, and the whole is handed to
+`Humanoid.pose`. Angles are in radians, times in seconds, places in metres in the world; arrays have one row a frame.
+
+Signs, on the left side (the right one is its mirror image): flexion of a shoulder or a hip, forward, is a rotation
+about -X; abduction about +Z; inward rotation about -Y; an elbow bends about -X and a knee about +X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..body.canonical import CanonicalPose
+from ..body.humanoid import Humanoid
+from ..body.roles import ROLES, parent_role
+from ..body.soles import Sole, sole_of
+from ..compute import PosableError, expect, number
+from ..compute.types import ArrayLike, Floats
+from ..math import conjugate, exp, from_matrix, log, multiply, rotate
+from ..skeleton import Motion, Pose
+from .curves import X, Y, Z, about
+from .footwork import FootPath
+
+LEG, ARM = 0.859, 0.581  # of the built-in figure [m]: thigh and calf, upper arm and forearm
+SIDES = (("left", 1.0), ("right", -1.0))
+MOST_FRAMES = 1_000_000  # of a motion: more is a mistake of units, or of the rate
+MOST_REACH = 0.998  # of a leg that stands: its knee is bent by 7 degrees
+
+
+class Puppet:
+    """A body in motion, in canonical rotations.
+
+    Attributes:
+        body: whose proportions are used.
+        times: (F,) [s].
+        size: its legs over those of the built-in figure, for ways over the floor.
+        span: its arms over those of the built-in figure, for ways of the hands.
+        hips: (F, 3) place of the hips' joint [m].
+        local: role to (F, 4) canonical local rotation; identity until set.
+    """
+
+    def __init__(self, body: Humanoid, times: Floats) -> None:
+        self.body = body
+        self.times = times
+        frames = body.skeleton.forward(body.neutral_pose)
+        places = {role: frames.positions[joint] for role, joint in body.roles.items()}
+        self.offsets = {
+            role: places[role] - places[parent] for role in places if (parent := parent_role(role, places)) is not None
+        }
+        self.soles: dict[str, Sole] = {side: sole_of(body, side) for side, _ in SIDES}
+        self.leg = float(np.mean([self.bone(f"{side}_lower_leg") + self.bone(f"{side}_foot") for side, _ in SIDES]))
+        self.arm = float(np.mean([self.bone(f"{side}_lower_arm") + self.bone(f"{side}_hand") for side, _ in SIDES]))
+        self.size, self.span = self.leg / LEG, self.arm / ARM
+        self.standing = self.leg + float(-self.offsets["left_upper_leg"][1]) + self.soles["left"].depth
+        still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+        self.local = dict.fromkeys(ROLES, still)
+        self.hips = np.tile([0.0, self.standing, 0.0], (len(times), 1))
+        self.base: Pose | None = None
+
+    def bone(self, role: str) -> float:
+        """Length from the part above to this one [m]."""
+        return float(np.linalg.norm(self.offsets[role]))
+
+    def world(self, role: str) -> Floats:
+        """(F, 4) canonical world orientation of a part."""
+        parent = parent_role(role, ROLES)
+        return self.local[role] if parent is None else multiply(self.world(parent), self.local[role])
+
+    def place(self, role: str) -> Floats:
+        """(F, 3) where a part's joint is; parts the body lacks are where the part above them is."""
+        if role == "hips":
+            return self.hips
+        if role not in self.offsets:
+            parent = parent_role(role, ROLES)
+            assert parent is not None
+            return self.place(parent)
+        parent = parent_role(role, self.body.roles)
+        assert parent is not None
+        return self.place(parent) + rotate(self.world(parent), self.offsets[role])
+
+    def face(self, role: str, orientation: Floats) -> None:
+        """Gives a part a world orientation (F, 4)."""
+        parent = parent_role(role, ROLES)
+        self.local[role] = orientation if parent is None else multiply(conjugate(self.world(parent)), orientation)
+
+    def bend_trunk(self, bend: Floats, shares: tuple[float, float, float] = (0.36, 0.34, 0.30)) -> None:
+        """Spreads a rotation vector (F, 3) over spine, chest and upper chest."""
+        for role, share in zip(("spine", "chest", "upper_chest"), shares):
+            self.local[role] = exp(share * bend)
+
+    def look(self, gaze: Floats, neck: float = 0.45) -> None:
+        """Turns the head to a world orientation (F, 4), a share of the way there done by the neck."""
+        way = multiply(conjugate(self.world("upper_chest")), gaze)
+        self.local["neck"] = _power(way, neck)
+        self.face("head", gaze)
+
+    def arm_angles(
+        self, side: str, flexion: Floats, abduction: ArrayLike, inward: ArrayLike, elbow: Floats, pronation: ArrayLike
+    ) -> None:
+        """Hangs and swings an arm by its joint angles [rad]."""
+        sign = 1.0 if side == "left" else -1.0
+        swing = multiply(about(Z, sign * np.asarray(abduction)), about(X, -np.asarray(flexion)))
+        self.local[f"{side}_upper_arm"] = multiply(swing, about(Y, -sign * np.asarray(inward)))
+        bend = multiply(about(X, -np.maximum(elbow, 0.0)), about(Y, -sign * np.asarray(pronation)))
+        self.local[f"{side}_lower_arm"] = np.broadcast_to(bend, (len(self.times), 4))
+
+    def reach_arm(
+        self, side: str, wrist: Floats, elbow: Floats, pronation: ArrayLike = 0.0, bend: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Brings a wrist to a world place (F, 3), as far as the arm goes.
+
+        Args:
+            side: "left" or "right".
+            wrist: where the hand's joint goes [m].
+            elbow: world direction (F, 3) or (3,) to which the elbow points.
+            pronation: turn of the forearm, thumb inwards [rad].
+            bend: rotation vector of the hand at the wrist (F, 3) or (3,), in the left hand's frame, mirrored for the
+                right one [rad].
+        """
+        sign = 1.0 if side == "left" else -1.0
+        upper, lower, hand = (f"{side}_{part}" for part in ("upper_arm", "lower_arm", "hand"))
+        lengths = self.bone(lower), self.bone(hand)
+        way = wrist - self.place(upper)
+        reach = np.linalg.norm(way, axis=-1) / sum(lengths)
+        most, soft = 0.995, 0.05  # an arm is never quite straight: it eases into its longest reach
+        held = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+        way = way * np.where(reach > most - soft, held / np.maximum(reach, 1e-9), 1.0)[:, None]
+        first, second = two_bones(way, *lengths, -np.broadcast_to(elbow, way.shape), bend=-1.0)
+        self.face(upper, first)
+        self.face(lower, multiply(second, about(Y, -sign * np.asarray(pronation) * np.ones(len(way)))))
+        self.local[hand] = np.broadcast_to(exp(np.asarray(bend) * np.array([1.0, sign, sign])), (len(way), 4))
+
+    def shrug(self, side: str, up: ArrayLike = 0.0, forward: ArrayLike = 0.0) -> None:
+        """Raises a shoulder and draws it forward by angles of the clavicle [rad]."""
+        sign = 1.0 if side == "left" else -1.0
+        none = np.zeros(len(self.times))
+        self.local[f"{side}_shoulder"] = exp(
+            np.stack([none, none - sign * np.asarray(forward), none + sign * np.asarray(up)], axis=-1)
+        )
+
+    def close_hand(self, side: str, share: ArrayLike) -> None:
+        """Closes a hand by a share (F,) of a fist, where the body has the figure's finger joints."""
+        skeleton, letter = self.body.skeleton, side[0]
+        if f"{letter}_index1" not in skeleton.names:
+            return
+        base = self.base or skeleton.rest
+        rotations = np.broadcast_to(base.rotations, (len(self.times), len(skeleton), 4)).copy()
+        sign = 1.0 if side == "left" else -1.0
+        amount = np.asarray(share) * np.ones(len(self.times))
+        for name, angle in ((f"{letter}_index1", 1.35), (f"{letter}_index2", 1.75)):
+            rotations[:, skeleton.index(name)] = about(-sign * Z, angle * amount)
+        # The thumb folds over the fingers: down and across the palm.
+        thumb = np.array([0.45, sign * 0.35, -sign * 0.55])
+        rotations[:, skeleton.index(f"{letter}_thumb1")] = exp(amount[:, None] * thumb)
+        self.base = Pose(np.broadcast_to(base.translation, (len(self.times), 3)), rotations)
+
+    def settle(self, steps: Mapping[str, FootPath]) -> float:
+        """Lowers the hips until no planted foot is out of reach; gives how far [m].
+
+        Proportions differ: what suits one body's hips and legs is a hair too high for another's.
+        """
+        drop = 0.0
+        for side, step in steps.items():
+            hip = self.place(f"{side}_upper_leg")
+            length = MOST_REACH * (self.bone(f"{side}_lower_leg") + self.bone(f"{side}_foot"))
+            across = np.sum((step.ankle - hip)[:, [0, 2]] ** 2, axis=-1)
+            highest = step.ankle[:, 1] + np.sqrt(np.maximum(length**2 - across, 0.0))
+            drop = max(drop, float(np.max(np.where(step.down, hip[:, 1] - highest, 0.0), initial=0.0)))
+        self.hips = self.hips - np.array([0.0, drop, 0.0])
+        return drop
+
+    def stand(self, side: str, step: FootPath, knee_out: ArrayLike = 0.06) -> None:
+        """Puts a foot where its path says and lets leg and toes follow; knees point with the foot, a little out."""
+        sign = 1.0 if side == "left" else -1.0
+        ahead = rotate(about(Y, step.yaw + sign * np.asarray(knee_out)), Z)
+        hip = self.place(f"{side}_upper_leg")
+        lengths = self.bone(f"{side}_lower_leg"), self.bone(f"{side}_foot")
+        way = step.ankle - hip
+        # In the air the foot is held back before the knee locks; on the floor it stays where it is.
+        reach = np.linalg.norm(way, axis=-1) / sum(lengths)
+        most, soft = 0.997, 0.017
+        held = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+        shrink = np.where(reach > most - soft, held / reach, 1.0)
+        way = way * (1.0 + step.free * (shrink - 1.0))[:, None]
+        thigh, shank = two_bones(way, *lengths, ahead, bend=1.0)
+        self.face(f"{side}_upper_leg", thigh)
+        self.face(f"{side}_lower_leg", shank)
+        self.face(f"{side}_foot", multiply(about(Y, step.yaw), about(X, -step.pitch)))
+        self.local[f"{side}_toes"] = about(X, -step.toes)
+
+    def chest(self, place: ArrayLike) -> Floats:
+        """(F, 3) [m]: the world place of a point beside the middle of the shoulders, in the frame of the chest.
+
+        The point, (3,) or (F, 3), is given in metres on a person of 1.75 m.
+        """
+        middle = (self.place("left_upper_arm") + self.place("right_upper_arm")) / 2
+        return middle + rotate(self.world("upper_chest"), self.span * np.asarray(place, dtype=np.float64))
+
+    def motion(self, name: str, fps: float) -> Motion:
+        """The motion on the body's own skeleton."""
+        rotations = np.stack([np.broadcast_to(self.local[role], (len(self.times), 4)) for role in ROLES], axis=1)
+        posture = CanonicalPose(ROLES, rotations, self.hips / self.body.leg_length)
+        return Motion(self.body.skeleton, self.body.pose(posture, base=self.base), fps, name=name)
+
+
+def puppet_for(body: Humanoid | None, whole: float, duration: float | None, fps: float, closed: bool) -> Puppet:
+    """A puppet of a body (the built-in figure when None) with its frame times.
+
+    Args:
+        body: whose motion it will be.
+        whole: seconds of the motion when no duration is given.
+        duration: seconds asked for.
+        fps: frames a second.
+        closed: whether the frame after the last is the first again, when no duration is given.
+    """
+    if body is None:
+        from ..body.hanim import figure
+
+        body = figure()
+    expect(Humanoid, body, "body")
+    seconds = whole if duration is None else number(duration)
+    if not (seconds >= 0.0 and number(fps) > 0.0 and seconds * number(fps) <= MOST_FRAMES):
+        raise PosableError(
+            f"duration is {duration} s at {fps} frames a second; expected seconds from 0 on, fps above 0, and at most "
+            f"{MOST_FRAMES} frames"
+        )
+    frames = max(1, round(seconds * fps) + (0 if closed and duration is None else 1))
+    return Puppet(body, np.arange(frames) / fps)
+
+
+def two_bones(way: Floats, upper: float, lower: float, ahead: Floats, bend: float) -> tuple[Floats, Floats]:
+    """World orientations (F, 4) of two bones whose ends are `way` (F, 3) apart.
+
+    Bones hang along -Y of their frames and bend about X: knees (bend +1) forward, elbows (bend -1) backward.
+    `ahead` is the side of +Z that the middle joint (knees) or its opposite (elbows) keeps to. A way too long or too
+    short is cut, with a hair's breadth left so that the joint never locks.
+    """
+    distance = np.linalg.norm(way, axis=-1)
+    reach = np.clip(distance, abs(upper - lower) * 1.001 + 1e-6, (upper + lower) * 0.9999)
+    down = way / np.maximum(distance, 1e-9)[:, None]
+    front = np.broadcast_to(np.asarray(ahead, dtype=np.float64), way.shape)
+    x = np.cross(-down, front)
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    front = np.cross(x, -down)
+    swing = np.arccos(np.clip((upper**2 + reach**2 - lower**2) / (2 * upper * reach), -1.0, 1.0))
+    first = down * np.cos(swing)[:, None] + bend * front * np.sin(swing)[:, None]
+    second = down * reach[:, None] - first * upper
+    return _hanging(first, x), _hanging(second, x)
+
+
+def _hanging(along: Floats, x: Floats) -> Floats:
+    y = -along / np.linalg.norm(along, axis=-1, keepdims=True)
+    return from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
+
+
+def _power(q: Floats, share: float) -> Floats:
+    return exp(share * log(q))

@@ -1,5 +1,0 @@
-"""One function over many files or blocks: all cores or many machines, restartable, the same results whoever works."""
-
-from .mapper import Failure, Progress, Report, blocks, run
-
-__all__ = ["Failure", "Progress", "Report", "blocks", "run"]

@@ -1,0 +1,1 @@
+"""Edit: the tab (`tab`) and its parts."""

@@ -1,0 +1,1 @@
+"""Express: the tab (`tab`) and its parts."""

@@ -1,0 +1,1 @@
+"""Limb: the tab (`tab`) and its parts."""

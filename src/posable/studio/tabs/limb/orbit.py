@@ -1,0 +1,129 @@
+"""The orbit of an elbow or a knee: the circle on which it can be while the hand or foot stays at its goal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....compute import Status
+from ....compute.types import Bools, Floats, Ints
+from ....limb import Target
+from ....skeleton import Pose
+from ...core.actor import Track
+from ...core.session import Session
+from ...view.theme import Rgb
+from .goals import Goal
+
+if TYPE_CHECKING:
+    from ....body import Humanoid
+
+SWIVELS = 72
+"""Places of the elbow that are tried for the orbit circle."""
+ON_CIRCLE = 1e-3
+"""How far from the circle a tried elbow may be [m]; one without a posture is nowhere near it and is not drawn."""
+UNUSUAL: Rgb = (126, 62, 168)
+"""Colour of what nothing forbids and people still do not do."""
+INK: Rgb = (34, 40, 48)
+"""Colour of the joint on its orbit: unlike that of any body."""
+COLOURS: dict[int, Rgb] = {
+    Status.REACHED: (22, 140, 52),
+    Status.LIMITS: (224, 122, 0),
+    Status.COLLISION: (198, 24, 24),
+    Status.UNREACHABLE: (112, 118, 124),
+    Status.SINGULAR: (112, 118, 124),
+    Status.INVALID: (112, 118, 124),
+}
+
+
+class Orbit:
+    """The circle on which an elbow or a knee can be, coloured by what forbids it there, and the joint on it."""
+
+    def __init__(self, session: Session) -> None:
+        self._server = session.server
+        points = np.zeros((SWIVELS, 2, 3), dtype=np.float32)
+        self._circle = session.scene.add_line_segments(
+            "/world/limb/orbit",
+            points,
+            np.zeros((SWIVELS, 2, 3), dtype=np.uint8),
+            thickness=6.0,
+            thickness_units="screen",
+            visible=False,
+        )
+        self._joint = session.scene.add_icosphere(
+            "/world/limb/joint", radius=1.0, color=INK, cast_shadow=False, visible=False
+        )
+        self.status: Ints | None = None
+        self.usual: Bools | None = None
+
+    def draw(
+        self,
+        track: Track,
+        body: Humanoid,
+        limb: str,
+        pose: Pose,
+        goal: Goal,
+        options: dict[str, Any],
+        usual: Callable[[Floats], Bools] | None = None,
+    ) -> None:
+        """Try swivels all around for a goal, in one call, and draw where they put the joint.
+
+        Args:
+            track: whose limb it is.
+            body: of the track.
+            limb: "right_arm".
+            pose: of the body.
+            goal: where the hand or foot is.
+            options: for `Limb.place`.
+            usual: tells of swivels (N,) [rad] whether people have them there; nothing is said of it when not given.
+        """
+        swivels = np.linspace(-math.pi, math.pi, SWIVELS, endpoint=False)
+        target = Target(np.tile(goal.position, (SWIVELS, 1)), goal.orientation)
+        tried = body.limb(limb).place(pose, target, swivel=swivels, probe=True, **options)
+        base, mid, _ = body.limb_joints(limb)
+        places = body.skeleton.forward(tried.pose).positions[:, mid]
+        now = body.skeleton.forward(pose).positions
+        self.status = tried.status
+        on = _on_circle(places, now[base], goal.position)
+        ends = np.stack([0.5 * (places + np.roll(places, 1, axis=0)), 0.5 * (places + np.roll(places, -1, axis=0))], 1)
+        whole = on & np.roll(on, 1) & np.roll(on, -1)
+        ends[~whole] = now[mid]
+        self.usual = None if usual is None else usual(swivels)
+        colours = np.array([COLOURS[int(status)] for status in tried.status], dtype=np.float64)
+        if self.usual is not None:
+            colours[(tried.status == Status.REACHED) & ~self.usual] = UNUSUAL
+        with self._server.atomic():
+            self._circle.points = (ends + track.place).astype(np.float32)
+            self._circle.colors = np.repeat(_linear(colours)[:, None], 2, axis=1)
+            self._joint.position = now[mid] + track.place
+            self._joint.scale = 0.014 * body.height
+            self._circle.visible = self._joint.visible = True
+
+    def hide(self) -> None:
+        """Show nothing."""
+        if self._circle.visible:
+            self._circle.visible = self._joint.visible = False
+        self.status = self.usual = None
+
+    def remove(self) -> None:
+        """Take it off the scene."""
+        self._circle.remove()
+        self._joint.remove()
+
+
+def _on_circle(places: Floats, base: Floats, goal: Floats) -> Bools:
+    """(N,) whether places lie on the circle about the line from base to goal on which most of them lie."""
+    way = goal - base
+    unit = way / max(float(np.linalg.norm(way)), 1e-9)
+    along = (places - base) @ unit
+    away = np.linalg.norm(places - base - along[:, None] * unit, axis=-1)
+    on: Bools = (np.abs(along - np.median(along)) < ON_CIRCLE) & (np.abs(away - np.median(away)) < ON_CIRCLE)
+    return on
+
+
+def _linear(colours: Floats) -> NDArray[np.uint8]:
+    """(..., 3): browsers take the colours of single lines for linear ones and show them brighter than they are."""
+    return np.asarray(255.0 * (colours / 255.0) ** 2.2).astype(np.uint8)

@@ -1,0 +1,1 @@
+"""Reach: the tab (`tab`) and its parts."""

@@ -1,0 +1,1 @@
+"""Reconstruct: the tab (`tab`) and its parts."""

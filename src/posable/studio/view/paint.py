@@ -1,0 +1,126 @@
+"""A body in colours that its joints have at the moment, such as how readily each moves.
+
+viser draws a mesh in one colour, so a painted body is a mesh for each colour that it can need: one for each joint, and
+some for the bends between two joints, where the skin is carried by both and has a colour between theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ...compute.types import Floats, Ints
+from .theme import Rgb
+
+STEPS = 4
+"""Colours from one joint's to its neighbour's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Paint:
+    """What colours a body shall have."""
+
+    carriers: Ints
+    """(J,) the joint whose colour a joint has: itself, or one above. Stays the same while a body is painted."""
+    colours: Floats
+    """(J, 3) from 0 to 255; only those of carriers count."""
+
+    @property
+    def of_joints(self) -> NDArray[np.uint8]:
+        """(J, 3): the colour that each joint has."""
+        return np.clip(np.rint(self.colours[self.carriers]), 0, 255).astype(np.uint8)
+
+
+class PaintedMesh:
+    """Triangles of a body by the joints that carry them.
+
+    Args:
+        scene: where they are drawn.
+        name: of their node.
+        shares: (V, J) how much of each vertex a joint carries.
+        faces: (T, 3) all of the body's.
+        posed: (V, 3) where the vertices are at first [m].
+        carriers: of the paint to come.
+        side: which side of the faces is drawn.
+    """
+
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        name: str,
+        shares: csr_array,
+        faces: Ints,
+        posed: NDArray[np.float32],
+        carriers: Ints,
+        side: str,
+    ) -> None:
+        self._groups: list[tuple[viser.MeshHandle, Ints, Ints]] = []
+        for k, (blend, own) in enumerate(carried_groups(shares, faces, carriers)):
+            kept = np.unique(own)
+            options = {"vertices": posed[kept], "faces": np.searchsorted(kept, own), "side": side}
+            handle = scene.add_mesh_simple(f"{name}/paint{k}", **options)  # type: ignore[arg-type]
+            self._groups.append((handle, kept, blend))
+
+    def colour(self, paint: Paint) -> None:
+        """Have these colours."""
+        for handle, _, (one, other, step) in self._groups:
+            mixed = paint.colours[one] + step / STEPS * (paint.colours[other] - paint.colours[one])
+            red, green, blue = (int(c) for c in np.clip(np.rint(mixed), 0, 255))
+            colour: Rgb = (red, green, blue)
+            if handle.color != colour:
+                handle.color = colour
+
+    def update(self, posed: NDArray[np.float32]) -> None:
+        """Have the vertices (V, 3) there [m]."""
+        for handle, kept, _ in self._groups:
+            handle.vertices = posed[kept]
+
+    def show(self, visible: bool, opacity: float) -> None:
+        """Show or hide; below 1 it is seen through."""
+        for handle, _, _ in self._groups:
+            handle.visible = visible
+            handle.opacity = None if opacity >= 1.0 else opacity
+
+    def remove(self) -> None:
+        """Take it away."""
+        for handle, _, _ in self._groups:
+            handle.remove()
+
+
+def carried_groups(shares: csr_array, faces: Ints, carriers: Ints) -> list[tuple[Ints, Ints]]:
+    """Faces by who carries them: (joint, joint, how many of `STEPS` towards the second), and the faces (T, 3).
+
+    Args:
+        shares: (V, J) how much of each vertex a joint carries.
+        faces: (T, 3).
+        carriers: (J,) the joint that counts for each joint.
+    """
+    if not len(faces):
+        return []
+    known = np.unique(carriers)
+    gather = csr_array(
+        (np.ones(len(carriers)), (np.arange(len(carriers)), np.searchsorted(known, carriers))),
+        shape=(len(carriers), len(known)),
+    )
+    corners = (shares @ gather).toarray()[faces].mean(axis=1)  # (T, K)
+    order = np.argsort(-corners, axis=1, kind="stable")[:, :2]
+    if order.shape[1] < 2:
+        order = np.repeat(order, 2, axis=1)
+    most, next_most = (np.take_along_axis(corners, order[:, k : k + 1], axis=1)[:, 0] for k in (0, 1))
+    away = np.rint(STEPS * next_most / np.maximum(most + next_most, 1e-9)).astype(np.int64)  # 0 to STEPS / 2
+    away[order[:, 0] == order[:, 1]] = 0
+    swapped = order[:, 0] > order[:, 1]
+    first, second = (np.where(swapped, order[:, 1 - k], order[:, k]) for k in (0, 1))
+    step = np.where(swapped, STEPS - away, away)
+    alone = np.where(step == 0, first, second)
+    single = (step == 0) | (step == STEPS)
+    keys = np.stack(
+        [known[np.where(single, alone, first)], known[np.where(single, alone, second)], np.where(single, 0, step)],
+        axis=1,
+    )
+    blends, which = np.unique(keys, axis=0, return_inverse=True)
+    return [(blend, faces[which.reshape(-1) == k]) for k, blend in enumerate(blends)]

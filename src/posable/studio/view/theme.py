@@ -1,0 +1,64 @@
+"""Colours and names of the page: calm, light, readable."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compute.types import ArrayLike
+
+Rgb: TypeAlias = tuple[int, int, int]
+
+TITLE = "Posable studio"
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke='%232e6880' "
+    "stroke-width='3' stroke-linecap='round' stroke-linejoin='round'%3E%3Ccircle cx='16' cy='6' r='3.5' "
+    "fill='%23c8743c' stroke='none'/%3E%3Cpath d='M16 12v8l-5 9M16 20l6 4-1 6M6 17l10-4 6 4 4-5'/%3E%3C/svg%3E"
+)
+"""The page's sign: a figure in mid-stride."""
+BRAND: Rgb = (46, 104, 128)
+PALETTE: tuple[tuple[Rgb, Rgb, Rgb], ...] = (
+    ((128, 160, 188), (214, 112, 62), (88, 120, 150)),  # sky and ember
+    ((198, 150, 112), (58, 78, 98), (150, 106, 76)),  # clay and slate
+    ((160, 176, 122), (66, 84, 54), (118, 136, 84)),  # sage and moss
+    ((190, 142, 172), (88, 56, 84), (146, 100, 130)),  # rose and plum
+)
+"""Main colour, accent and darker shade of the first body, the second, and so on, around again."""
+LINES: tuple[str, ...] = ("#c8743c", "#2e6880", "#6f8f3a", "#8a4f7d", "#b08a2e", "#4c5a9c")
+"""Colours of the lines of a plot."""
+ERROR = "#b3261e"
+SKY_TOP: Rgb = (214, 224, 232)
+SKY_BOTTOM: Rgb = (246, 247, 248)
+FLOOR: Rgb = (238, 240, 241)
+GRID: Rgb = (205, 211, 215)
+GRID_STRONG: Rgb = (172, 181, 188)
+MARK: Rgb = (224, 102, 60)
+TAB_ROW = (
+    "<style>[role=tablist]:has([role=tab]:nth-child(4)) {padding-right: 9px}"
+    "[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
+    "{padding: 0 4px !important; font-size: 12px !important; flex: 1 1 auto; justify-content: center}</style>"
+)
+"""Has the tabs of the jobs in one row, clear of the scroll bar; viser gives each so much room that they take two."""
+
+
+def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
+    """Main colour, accent and darker shade of a body."""
+    return PALETTE[hue % len(PALETTE)]
+
+
+def linear(colours: ArrayLike) -> NDArray[np.uint8]:
+    """Colours (..., 3) from 0 to 255 for lines and batches: viser takes those for linear light and shows them paler."""
+    share = np.asarray(colours, dtype=np.float64) / 255.0
+    return np.asarray(np.rint(255.0 * share**2.2), dtype=np.uint8)
+
+
+def plain(text: object, most: int = 400) -> str:
+    """Text made safe for a page that reads Markdown and HTML: names in files come from strangers."""
+    short = str(text)
+    short = short if len(short) <= most else short[: most - 1] + "…"
+    special = set("\\`*_{}[]()#+-.!|~>$:")
+    named = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&#39;"}
+    spaced = "".join(c if c.isprintable() else " " for c in short)
+    return "".join(named.get(c) or (f"&#{ord(c)};" if c in special else c) for c in spaced)

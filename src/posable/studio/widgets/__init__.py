@@ -1,0 +1,1 @@
+"""Controls of the panel and the timeline that several tabs use."""
