@@ -95,6 +95,13 @@ def use_body() -> None:
     body.pose(body.canonical(body.skeleton.from_values(values)))
 
 
+def use_compute() -> None:
+    from posable.compute.verdict import verdict_rows
+
+    zeros = np.zeros(1)
+    verdict_rows(1, np.zeros(1, np.int64), zeros, 1.0, zeros, 1.0, zeros, np.zeros(1, np.int64))
+
+
 def use_formats() -> None:
     from posable.formats.bvh.numbers import read_decimals
     from posable.formats.euler import quaternions_from_euler
@@ -211,6 +218,7 @@ def use_edit() -> None:
 
 
 USES = [
+    use_compute,
     use_formats,
     use_math,
     use_skeleton,

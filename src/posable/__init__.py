@@ -21,7 +21,17 @@ __version__ = "0.1.0"
 # Where each public name lives; the only list of them.
 _HOMES = {
     "compute": ["FormatError", "MissingExtraError", "PosableError", "ShapeError", "Status", "UnknownNameError"],
-    "skeleton": ["Character", "Frames", "Motion", "Pose", "Skeleton", "SkinnedMesh"],
+    "skeleton": [
+        "Character",
+        "Frames",
+        "Motion",
+        "MotionSolution",
+        "Pose",
+        "PoseSolution",
+        "Skeleton",
+        "SkinnedMesh",
+        "Solution",
+    ],
     "limits": ["Limits"],
     "formats": ["load", "save"],
     "collision": ["Scene", "Volumes"],
@@ -48,7 +58,17 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .reach import Behaviour, Posture, Reach, ReachAnswer, Reacher
     from .reconstruct import Calibration, Prior, SequentialIK
-    from .skeleton import Character, Frames, Motion, Pose, Skeleton, SkinnedMesh
+    from .skeleton import (
+        Character,
+        Frames,
+        Motion,
+        MotionSolution,
+        Pose,
+        PoseSolution,
+        Skeleton,
+        SkinnedMesh,
+        Solution,
+    )
 
 
 _ROOMS = (*_HOMES, "math", "samples", "jobs", "render", "evaluate", "studio", "cli")

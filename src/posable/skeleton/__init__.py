@@ -5,6 +5,7 @@ from .dofs import KINDS, Dofs
 from .motion import Motion
 from .pose import Pose
 from .skeleton import Frames, Skeleton, topological_order
+from .solution import MotionSolution, PoseSolution, Solution
 
 __all__ = [
     "KINDS",
@@ -12,8 +13,11 @@ __all__ = [
     "Dofs",
     "Frames",
     "Motion",
+    "MotionSolution",
     "Pose",
+    "PoseSolution",
     "Skeleton",
     "SkinnedMesh",
+    "Solution",
     "topological_order",
 ]
