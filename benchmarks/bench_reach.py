@@ -101,9 +101,9 @@ def _examples(body: ps.Humanoid) -> list[Table]:
     volumes, rates = {"the arm alone": ([1.0], "")}, {}
     for name in EXAMPLES:
         behaviour = ps.Behaviour.example(name, "right_arm", body)
-        for raising in (False, True):
-            reacher = ps.Reacher(body, right=behaviour, raising=raising)
-            label = f"{name}, raising" if raising else name
+        for extend in (False, True):
+            reacher = ps.Reacher(body, right=behaviour, extend=extend)
+            label = f"{name}, extend" if extend else name
             volumes[label] = ([float(reacher.solve(right=around).ok.mean()) / alone], "")
         joints = [body.roles[part] for part in behaviour.parts]
         reacher, worst = ps.Reacher(body, right=behaviour), 0.0

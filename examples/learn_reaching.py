@@ -15,7 +15,7 @@ body = ps.figure()
 motion = ps.samples.reach(body)
 
 # Keys in space around the shoulder, where the hand goes; "linear" and "smooth" put them on the swing plane.
-behaviour = Behaviour.fit(body, "right_arm", motion, blend="around", name="like the sample")
+behaviour = Behaviour.fit(body, "right_arm", motion, interpolation="around", name="like the sample")
 print(behaviour.learned)
 
 # A person can read the file, and change it; so can the studio.

@@ -16,7 +16,7 @@ BACK, FRONT = (-0.25, 1.00, -0.30), (-0.10, 1.10, 0.42)  # beside the hip: the s
 
 body = ps.figure()
 behaviour = ps.Behaviour.default(body, "right_arm")
-steps = [ps.Reach(right=ps.Target(BACK), duration=2.0), ps.Reach(right=ps.Target(FRONT), duration=2.0)]
+steps = [ps.ReachStep(right=ps.Target(BACK), duration=2.0), ps.ReachStep(right=ps.Target(FRONT), duration=2.0)]
 
 
 def passage(itself: bool) -> ps.reach.ReachMotion:

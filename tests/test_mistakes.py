@@ -89,7 +89,7 @@ ARRAYS = {
     "target's orientation": lambda b, w, v: ps.Reacher(b, right=ps.Behaviour.default(b, "right_arm")).solve(
         right=ps.Target([-0.3, 1.0, 0.3], v)
     ),
-    "at": lambda b, w, v: ps.Behaviour.default(b, "right_arm").blend(v),
+    "at": lambda b, w, v: ps.Behaviour.default(b, "right_arm").posture_at(v),
     "points": lambda b, w, v: ps.SequentialIK(b).solve(v),
     "orientations of 'head'": lambda b, w, v: ps.SequentialIK(b).solve(b.markers(w.pose), {"head": v}),
     "targets": lambda b, w, v: DLS(b.skeleton, [Effector("l_wrist")]).solve(v),

@@ -170,7 +170,7 @@ def use_reach() -> None:
 
     body = ps.figure()
     behaviour = ps.Behaviour.default(body, "right_arm")
-    behaviour.blend(np.zeros((ROWS, 2))), behaviour.locate(np.ones((ROWS, 3)), 0.6)
+    behaviour.posture_at(np.zeros((ROWS, 2))), behaviour.locate(np.ones((ROWS, 3)), 0.6)
     scene = ps.Scene().sphere("ball", 0.1, (0.3, 1.0, 0.4))
     ps.reach.Posture.of(body, body.neutral_pose, body.neutral_pose, behaviour.parts)
     places = np.random.default_rng(4).uniform([-0.6, 0.6, 0.2], [0.0, 1.6, 0.7], (ROWS, 3))

@@ -35,7 +35,7 @@ def said(made: Behaviour | None, reaches: Reaches) -> np.ndarray:
     if made is None:
         return np.broadcast_to(STANDING, (len(reaches.places), len(PARTS), 4))
     at, u = made.locate(reaches.places, 1.0)
-    return slerp(STANDING, made.blend(at).rotations[:, [made.parts.index(part) for part in PARTS]], u[:, None])
+    return slerp(STANDING, made.posture_at(at).rotations[:, [made.parts.index(part) for part in PARTS]], u[:, None])
 
 
 def errors(made: Behaviour | None, reaches: Reaches) -> list[float]:
@@ -58,10 +58,11 @@ def main(folder: Path) -> None:
         "standing": [errors(None, reaches[clip]) for clip in tested],
         "normal": [errors(Behaviour.example("normal", "right_arm", body), reaches[clip]) for clip in tested],
     }
-    for blend in ("linear", "smooth", "around"):
-        rows[f"learned, {blend}"] = [
+    for interpolation in ("linear", "smooth", "around"):
+        rows[f"learned, {interpolation}"] = [
             errors(
-                Behaviour.fit(body, "right_arm", [motions[c] for c in CLIPS if c != clip], blend=blend), reaches[clip]
+                Behaviour.fit(body, "right_arm", [motions[c] for c in CLIPS if c != clip], interpolation=interpolation),
+                reaches[clip],
             )
             for clip in tested
         ]

@@ -37,7 +37,7 @@ _HOMES = {
     "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure"],
-    "reach": ["Behaviour", "Posture", "Reach", "ReachAnswer", "Reacher"],
+    "reach": ["Behaviour", "Posture", "ReachAnswer", "ReachStep", "Reacher"],
     "reconstruct": ["Calibration", "Prior", "SequentialIK"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
-    from .reach import Behaviour, Posture, Reach, ReachAnswer, Reacher
+    from .reach import Behaviour, Posture, ReachAnswer, Reacher, ReachStep
     from .reconstruct import Calibration, Prior, SequentialIK
     from .skeleton import (
         Character,

@@ -11,12 +11,12 @@ from posable.reach.weight_search import SETTLED, STRETCHED, first_adjustment, ne
 SHARES = st.floats(0.02, 0.98)
 
 
-def settled(stands, lack, raising=True, first=0.0):
+def settled(stands, lack, extend=True, first=0.0):
     """(the adjustment the machine ends at, how many it tried)."""
     state, tried = first_adjustment(first), 0
     while state[0] != SETTLED:
         x = state[1]
-        state = next_adjustment(state, stands(x), lack(x), raising)
+        state = next_adjustment(state, stands(x), lack(x), extend)
         tried += 1
         assert tried < 100
     return state[1], tried
@@ -24,7 +24,7 @@ def settled(stands, lack, raising=True, first=0.0):
 
 def test_a_body_that_stands_with_long_arms_is_taken_at_once():
     assert settled(lambda x: True, lambda x: -0.1) == (0.0, 1)
-    assert settled(lambda x: True, lambda x: 0.1, raising=False) == (0.0, 1)
+    assert settled(lambda x: True, lambda x: 0.1, extend=False) == (0.0, 1)
     assert settled(lambda x: True, lambda x: 0.1, first=-0.25) == (-0.25, 1)
 
 

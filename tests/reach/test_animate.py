@@ -141,9 +141,9 @@ def test_two_hands_leave_and_arrive_together(body, reacher):
 def test_a_sequence_goes_through_its_targets_and_holds(body, reacher):
     first, second, third = (-0.35, 1.2, 0.45), (0.25, 1.3, 0.4), (-0.1, 1.0, 0.45)
     steps = [
-        ps.Reach(right=ps.Target(first), hold=0.2),
-        ps.Reach(left=ps.Target(second), duration=0.5),
-        ps.Reach(right=ps.Target(third), hold=0.1),
+        ps.ReachStep(right=ps.Target(first), hold=0.2),
+        ps.ReachStep(left=ps.Target(second), duration=0.5),
+        ps.ReachStep(right=ps.Target(third), hold=0.1),
     ]
     told = reacher.animate(steps=steps, fps=60)
     a, b, c = told.arrivals
@@ -162,7 +162,7 @@ def test_a_sequence_goes_through_its_targets_and_holds(body, reacher):
 
 def test_a_hand_stays_turned_through_targets_without_an_orientation(body, reacher):
     turn = pm.axis_angle([1.0, 0.0, 0.0], -1.4)
-    steps = [ps.Reach(right=ps.Target(GOAL, turn)), ps.Reach(right=ps.Target((-0.3, 1.1, 0.5)))]
+    steps = [ps.ReachStep(right=ps.Target(GOAL, turn)), ps.ReachStep(right=ps.Target((-0.3, 1.1, 0.5)))]
     told = reacher.animate(steps=steps, **FAST)
     turned = body.canonical_orientation(body.skeleton.forward(told.motion.pose), body.index("right_hand"))
     later = np.arange(len(told.motion)) >= told.arrivals[0]
@@ -218,7 +218,11 @@ def test_a_target_out_of_reach_is_approached_and_told(body, reacher):
     ],
 )
 def test_a_bad_target_holds_the_body_still_and_does_not_spoil_the_next(body, reacher, target):
-    steps = [ps.Reach(right=ps.Target((-0.3, 1.1, 0.4))), ps.Reach(right=target), ps.Reach(right=ps.Target(GOAL))]
+    steps = [
+        ps.ReachStep(right=ps.Target((-0.3, 1.1, 0.4))),
+        ps.ReachStep(right=target),
+        ps.ReachStep(right=ps.Target(GOAL)),
+    ]
     told = reacher.animate(steps=[*steps[:2]], **FAST)
     a, b = told.arrivals
     assert (told.status[a + 1 :] == ps.Status.INVALID).all() and told.ok[: a + 1].all()
@@ -267,15 +271,15 @@ def test_impossible_calls_are_told(body, reacher):
     only_right = ps.Reacher(body, right=reacher.right)
     for call, says in (
         (lambda: reacher.animate(), "nothing to reach"),
-        (lambda: reacher.animate(right=goal, steps=[ps.Reach(right=goal)]), "not both"),
+        (lambda: reacher.animate(right=goal, steps=[ps.ReachStep(right=goal)]), "not both"),
         (lambda: reacher.animate(right=goal, duration=0.0), "takes 0.0 s"),
         (lambda: reacher.animate(right=goal, duration=lambda d: math.nan), "takes nan s"),
         (lambda: reacher.animate(right=goal, fps=0), "fps is 0"),
         (lambda: reacher.animate(right=ps.Target([GOAL, GOAL])), "expected (3,)"),
         (lambda: reacher.animate(right=goal, start=ps.samples.walk(body).pose), "expected one pose"),
         (lambda: only_right.animate(left=goal), "no behaviour"),
-        (lambda: ps.Reach(), "needs a target"),
-        (lambda: ps.Reach(right=goal, hold=-1.0), "hold is -1.0"),
+        (lambda: ps.ReachStep(), "needs a target"),
+        (lambda: ps.ReachStep(right=goal, hold=-1.0), "hold is -1.0"),
         (lambda: reacher.stream(settle=-1.0), "settle is -1.0"),
     ):
         with pytest.raises(ps.PosableError) as error:
@@ -287,7 +291,7 @@ def test_impossible_calls_are_told(body, reacher):
 def test_the_hand_passes_close_to_the_body_without_touching_it(body, name):
     """Kallmann 2008, Figure 11: from behind to the front, close to the body, with no collision and no flagged jump."""
     back, front = (-0.25, 1.0, -0.3), (-0.1, 1.1, 0.42)
-    steps = [ps.Reach(right=ps.Target(back), duration=2.0), ps.Reach(right=ps.Target(front), duration=2.0)]
+    steps = [ps.ReachStep(right=ps.Target(back), duration=2.0), ps.ReachStep(right=ps.Target(front), duration=2.0)]
     behaviour = ps.Behaviour.example(name, "right_arm", body)
     told = ps.Reacher(body, right=behaviour).animate(steps=steps)
     careless = ps.Reacher(body, right=behaviour, itself=False).animate(steps=steps)

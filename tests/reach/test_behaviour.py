@@ -1,4 +1,4 @@
-"""Behaviours: keys on the swing plane, how they blend, and how they are edited."""
+"""Behaviours: keys on the swing plane, how they interpolation, and how they are edited."""
 
 import math
 
@@ -29,9 +29,9 @@ def swings(behaviour, rng, count, spread=0.98):
     return np.array(behaviour.ellipse.centre) + unit * behaviour.ellipse.radii
 
 
-def designed(seed=0, count=9, blend="linear", limb="right_arm"):
+def designed(seed=0, count=9, interpolation="linear", limb="right_arm"):
     rng = np.random.default_rng(seed)
-    behaviour = ps.Behaviour(limb, PARTS, blend=blend)
+    behaviour = ps.Behaviour(limb, PARTS, interpolation=interpolation)
     for key in behaviour.keys:
         behaviour.set(key.id, random_posture(rng))
     for at in swings(behaviour, rng, count):
@@ -44,20 +44,20 @@ def differ(one, other):
     return max(np.abs(one.rotations - other.rotations).max(), np.abs(one.hips - other.hips).max())
 
 
-@pytest.mark.parametrize("blend", ["linear", "smooth"])
+@pytest.mark.parametrize("interpolation", ["linear", "smooth"])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_behaviour_is_exact_at_its_keys(blend, seed):
-    behaviour = designed(seed, 12, blend)
+def test_a_behaviour_is_exact_at_its_keys(interpolation, seed):
+    behaviour = designed(seed, 12, interpolation)
     for key in behaviour.keys:
         if not key.outer:
-            assert differ(behaviour.blend(key.at), key.posture) < 1e-9
+            assert differ(behaviour.posture_at(key.at), key.posture) < 1e-9
 
 
-@pytest.mark.parametrize("blend", ["linear", "smooth"])
-def test_a_behaviour_is_continuous_and_defined_everywhere(blend):
-    behaviour = designed(1, 15, blend)
+@pytest.mark.parametrize("interpolation", ["linear", "smooth"])
+def test_a_behaviour_is_continuous_and_defined_everywhere(interpolation):
+    behaviour = designed(1, 15, interpolation)
     at = np.random.default_rng(2).uniform(-math.pi, math.pi, (5000, 2))
-    one, other = behaviour.blend(at), behaviour.blend(at + 1e-6)
+    one, other = behaviour.posture_at(at), behaviour.posture_at(at + 1e-6)
     assert np.isfinite(one.rotations).all()
     assert differ(one, other) < 1e-3
 
@@ -79,14 +79,14 @@ def test_weights_of_keys_are_shares():
 def test_a_key_without_a_posture_changes_nothing_until_it_is_set():
     behaviour = designed()
     at = np.random.default_rng(4).uniform(-3, 3, (3000, 2))
-    before = behaviour.blend(at)
+    before = behaviour.posture_at(at)
     key = behaviour.add((0.3, 0.4))
-    assert (behaviour.blend(at).rotations == before.rotations).all()
-    assert differ(behaviour.posture(key), behaviour.blend((0.3, 0.4))) == 0.0
+    assert (behaviour.posture_at(at).rotations == before.rotations).all()
+    assert differ(behaviour.posture(key), behaviour.posture_at((0.3, 0.4))) == 0.0
     behaviour.set(key, Posture.neutral(PARTS))
-    assert differ(behaviour.blend((0.3, 0.4)), Posture.neutral(PARTS)) < 1e-12
+    assert differ(behaviour.posture_at((0.3, 0.4)), Posture.neutral(PARTS)) < 1e-12
     behaviour.remove(key)
-    assert (behaviour.blend(at).rotations == before.rotations).all()
+    assert (behaviour.posture_at(at).rotations == before.rotations).all()
 
 
 def test_keys_are_moved_duplicated_and_renamed():
@@ -107,28 +107,28 @@ def test_a_copy_is_independent():
     assert len(behaviour.keys) == len(other.keys) + 1
 
 
-@pytest.mark.parametrize("blend", ["linear", "smooth"])
-def test_the_other_arms_behaviour_is_the_mirror_image(blend):
-    behaviour = designed(5, blend=blend)
+@pytest.mark.parametrize("interpolation", ["linear", "smooth"])
+def test_the_other_arms_behaviour_is_the_mirror_image(interpolation):
+    behaviour = designed(5, interpolation=interpolation)
     at = np.random.default_rng(6).uniform(-2.5, 2.5, (2000, 2))
     mirrored = behaviour.mirrored()
     assert mirrored.limb == "left_arm"
-    assert differ(behaviour.blend(at).mirrored(), mirrored.blend(at * [1, -1])) < 1e-9
-    assert differ(mirrored.mirrored().blend(at), behaviour.blend(at)) < 1e-12
+    assert differ(behaviour.posture_at(at).mirrored(), mirrored.posture_at(at * [1, -1])) < 1e-9
+    assert differ(mirrored.mirrored().posture_at(at), behaviour.posture_at(at)) < 1e-12
 
 
 def test_keys_around_the_shoulder_are_exact_and_bounded_far_away():
     rng = np.random.default_rng(7)
-    behaviour = ps.Behaviour("right_arm", PARTS, blend="around", weight=Weight("constant", 1.0))
+    behaviour = ps.Behaviour("right_arm", PARTS, interpolation="around", weight=Weight("constant", 1.0))
     for at in rng.normal(size=(12, 3)):
         behaviour.add(at, random_posture(rng))
     for key in behaviour.keys:
-        assert differ(behaviour.blend(key.at), key.posture) < 1e-9
+        assert differ(behaviour.posture_at(key.at), key.posture) < 1e-9
     far = behaviour.locate(rng.normal(size=(1000, 3)) * 100.0, 0.6)[0]
     assert (
         np.linalg.norm(far, axis=-1).max() <= np.linalg.norm([key.at for key in behaviour.keys], axis=-1).max() + 1e-9
     )
-    assert np.isfinite(behaviour.blend(far).rotations).all()
+    assert np.isfinite(behaviour.posture_at(far).rotations).all()
 
 
 def test_searches_blend_like_postures():
@@ -233,7 +233,7 @@ def test_mistakes_are_named():
     with pytest.raises(ps.PosableError, match="shrink"):
         ps.Behaviour("right_arm", PARTS, ellipse=Ellipse((2.0, 2.0), (0.1, 0.1)))
     with pytest.raises(ps.ShapeError):
-        behaviour.blend([1.0])
+        behaviour.posture_at([1.0])
     with pytest.raises(ps.PosableError, match="finite"):
         Posture(PARTS, np.zeros((4, 4)))
 

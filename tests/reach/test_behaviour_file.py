@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from posable import PosableError
@@ -17,16 +17,18 @@ from posable.math import exp
 from posable.reach import Behaviour, Posture, Weight, drivable_parts
 from posable.reach.behaviour_file import LARGEST
 
-BLENDS = ("linear", "smooth", "around")
+INTERPOLATIONS = ("linear", "smooth", "around")
 
 
-def random_behaviour(seed: int, blend: str, count: int = 6) -> Behaviour:
+def random_behaviour(seed: int, interpolation: str, count: int = 6) -> Behaviour:
     """Keys with postures, pending ones, searches and names; either arm."""
     rng = np.random.default_rng(seed)
     limb = ("right_arm", "left_arm")[seed % 2]
     parts = [part for part in drivable_parts(limb) if rng.uniform() < 0.6]
     kind = ("quadratic", "smooth", "constant")[seed % 3]
-    made = Behaviour(limb, parts, blend=blend, weight=Weight(kind, float(rng.uniform(0.1, 1.0))), name="Wæw “x”\n\\")
+    made = Behaviour(
+        limb, parts, interpolation=interpolation, weight=Weight(kind, float(rng.uniform(0.1, 1.0))), name="Wæw “x”\n\\"
+    )
 
     def posture() -> Posture:
         turns = exp(rng.normal(size=(len(parts), 3))) if parts else np.zeros((0, 4))
@@ -35,7 +37,11 @@ def random_behaviour(seed: int, blend: str, count: int = 6) -> Behaviour:
     for key in made.keys:
         made.set(key.id, posture())
     for row in range(count):
-        at = rng.normal(0.0, 0.6, 3) if blend == "around" else np.array(made.ellipse.centre) + rng.uniform(-0.7, 0.7, 2)
+        at = (
+            rng.normal(0.0, 0.6, 3)
+            if interpolation == "around"
+            else np.array(made.ellipse.centre) + rng.uniform(-0.7, 0.7, 2)
+        )
         made.add(at, None if row == 1 else posture(), name=f"key {row}")
     made.remove(made.keys[-1].id)
     made.set_search(made.keys[-1].id, replace(SEARCHES["arm"], preferred=float(rng.normal()), refine=3))
@@ -43,7 +49,7 @@ def random_behaviour(seed: int, blend: str, count: int = 6) -> Behaviour:
 
 
 def assert_same(a: Behaviour, b: Behaviour) -> None:
-    assert (a.limb, a.parts, a.blending, a.weight, a.name) == (b.limb, b.parts, b.blending, b.weight, b.name)
+    assert (a.limb, a.parts, a.interpolation, a.weight, a.name) == (b.limb, b.parts, b.interpolation, b.weight, b.name)
     assert (a.ellipse.radii, a.ellipse.centre) == (b.ellipse.radii, b.ellipse.centre)
     assert len(a.keys) == len(b.keys)
     for one, other in zip(a.keys, b.keys, strict=True):
@@ -60,20 +66,21 @@ def assert_same(a: Behaviour, b: Behaviour) -> None:
             assert one.posture.hips.tobytes() == other.posture.hips.tobytes()
 
 
-@pytest.mark.parametrize("blend", BLENDS)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
-def test_a_behaviour_comes_back_to_the_last_bit(blend, seed, tmp_path_factory):
+@example(seed=606)  # two keys next to each other: a smooth interpolation shifts the hips by 37 leg lengths
+def test_a_behaviour_comes_back_to_the_last_bit(interpolation, seed, tmp_path_factory):
     path = tmp_path_factory.mktemp("behaviour") / "a.json"
-    for made in (random_behaviour(seed, blend), random_behaviour(seed, blend).mirrored()):
+    for made in (random_behaviour(seed, interpolation), random_behaviour(seed, interpolation).mirrored()):
         made.save(path)
         again = Behaviour.load(path)
         assert_same(made, again)
         text = path.read_bytes()
         again.save(path)
         assert path.read_bytes() == text
-        asked = np.random.default_rng(seed).normal(0.0, 0.5, (20, 3 if blend == "around" else 2))
-        assert made.blend(asked).rotations.tobytes() == again.blend(asked).rotations.tobytes()
+        asked = np.random.default_rng(seed).normal(0.0, 0.5, (20, 3 if interpolation == "around" else 2))
+        assert made.posture_at(asked).rotations.tobytes() == again.posture_at(asked).rotations.tobytes()
 
 
 @pytest.mark.parametrize("name", ["normal", "tired", "energetic"])
@@ -87,7 +94,7 @@ def test_the_examples_come_back_to_the_last_bit(name, tmp_path):
 def test_a_behaviour_without_parts_or_of_another_ellipse_comes_back(tmp_path):
     for made in (
         Behaviour("right_arm", ()),
-        Behaviour("left_arm", ("hips",), ellipse=Ellipse((0.4, 0.3), (0.1, -0.2)), blend="smooth"),
+        Behaviour("left_arm", ("hips",), ellipse=Ellipse((0.4, 0.3), (0.1, -0.2)), interpolation="smooth"),
     ):
         made.save(tmp_path / "a.json")
         assert_same(made, Behaviour.load(tmp_path / "a.json"))
@@ -101,10 +108,10 @@ def test_keys_go_on_being_numbered_after_loading(tmp_path):
     assert fresh not in {key.id for key in made.keys}
 
 
-def broken(tmp_path, change, blend: str = "linear", seed: int = 1):
+def broken(tmp_path, change, interpolation: str = "linear", seed: int = 1):
     """A file of a random behaviour with its document changed; the error of loading it."""
     path = tmp_path / "broken.json"
-    random_behaviour(seed, blend).save(path)
+    random_behaviour(seed, interpolation).save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
     document = change(document) or document
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -157,7 +164,7 @@ WRONG = {
     "a negative id": (put("keys", 5, "id", -1), r"keys\[5\]\.id"),
     "half an id": (put("keys", 5, "id", 0.5), r"keys\[5\]\.id"),
     "an unknown arm": (put("limb", "right_leg"), "limb.*right_arm"),
-    "an unknown blend": (put("blend", "cubic"), "blend.*smooth"),
+    "an unknown interpolation": (put("interpolation", "cubic"), "interpolation.*smooth"),
     "an unknown part": (put("parts", ["hips", "tail"]), "parts.*tail"),
     "a part that legs have": (put("parts", ["hips", "left_foot"]), "parts.*left_foot"),
     "a part twice": (put("parts", ["hips", "hips"]), "parts"),
@@ -225,8 +232,10 @@ def test_keys_in_one_place_are_an_error(tmp_path):
     def change(document):
         document["keys"][6]["at"] = document["keys"][5]["at"]
 
-    for blend in ("smooth", "around"):
-        assert "keys[" in broken(tmp_path, change if blend == "smooth" else put("keys", 1, "at", [0, 0, 99]), blend)
+    for interpolation in ("smooth", "around"):
+        assert "keys[" in broken(
+            tmp_path, change if interpolation == "smooth" else put("keys", 1, "at", [0, 0, 99]), interpolation
+        )
     assert "keys[6]" in broken(tmp_path, change)
 
 
@@ -281,7 +290,7 @@ def test_a_file_cut_anywhere_is_an_error_and_never_half_a_behaviour(tmp_path):
 @given(row=st.integers(0, 10**6), value=st.sampled_from([None, -1, 1e308, "x", [], {}, True, 2**70, [[]]]))
 def test_any_value_anywhere_is_read_or_is_a_clear_error(row, value, tmp_path_factory):
     path = tmp_path_factory.mktemp("behaviour") / "a.json"
-    random_behaviour(row % 7, BLENDS[row % 3], 3).save(path)
+    random_behaviour(row % 7, INTERPOLATIONS[row % 3], 3).save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
     spots = []
 
@@ -299,9 +308,9 @@ def test_any_value_anywhere_is_read_or_is_a_clear_error(row, value, tmp_path_fac
         read = Behaviour.load(path)
     except FormatError:
         return
-    size = 3 if read.blending == "around" else 2
+    size = 3 if read.interpolation == "around" else 2
     if any(key.posture for key in read.keys):
-        assert np.isfinite(read.blend(np.zeros(size)).rotations).all()
+        assert np.isfinite(read.posture_at(np.zeros(size)).rotations).all()
 
 
 def test_a_missing_file_a_folder_and_a_huge_file_are_errors(tmp_path):

@@ -97,14 +97,14 @@ def test_the_reachable_volume_grows_by_more_than_a_third(body):
     goals = ps.Target(np.random.default_rng(1).uniform(*BOX, (5_000, 3)))
     arm = body.place(body.neutral_pose, "right_hand", goals, itself=True).ok.mean()
     for name, least in (("normal", 1.9), ("tired", 4 / 3), ("energetic", 1.9)):
-        for raising in (False, True):
-            reacher = ps.Reacher(body, right=ps.Behaviour.example(name), raising=raising)
-            assert reacher.solve(right=goals).ok.mean() > least * arm, (name, raising)
+        for extend in (False, True):
+            reacher = ps.Reacher(body, right=ps.Behaviour.example(name), extend=extend)
+            assert reacher.solve(right=goals).ok.mean() > least * arm, (name, extend)
 
 
 def check_calm(body, behaviour, paths, seed):
     """Straight ways in steps of a millimetre: no driven joint turns by 2 mrad in one of them."""
-    reacher = ps.Reacher(body, right=behaviour, raising=False)
+    reacher = ps.Reacher(body, right=behaviour, extend=False)
     for i in range(paths):
         rng = np.random.default_rng([seed, i])
         start, end = rng.uniform(*BOX, (2, 3))

@@ -16,16 +16,16 @@ from posable.reach.behaviour import ELLIPSE
 from posable.reach.spline import outer_keys, reach_of_keys, spline_of
 
 PARTS = ("hips", "spine", "head")
-BLENDS = ("linear", "smooth", "around")
+INTERPOLATIONS = ("linear", "smooth", "around")
 
 
 def posture(rng: np.random.Generator, size: float = 0.4) -> Posture:
     return Posture(PARTS, exp(rng.normal(0.0, size, (len(PARTS), 3))), rng.normal(0.0, 0.1, 3))
 
 
-def places(rng: np.random.Generator, blend: str, count: int, inside: float = 0.97) -> np.ndarray:
+def places(rng: np.random.Generator, interpolation: str, count: int, inside: float = 0.97) -> np.ndarray:
     """Random swings inside the ellipse, or places around the shoulder."""
-    if blend == "around":
+    if interpolation == "around":
         way = rng.normal(size=(count, 3))
         return 1.6 * way / np.linalg.norm(way, axis=-1, keepdims=True) * rng.uniform(0, 1, (count, 1)) ** (1 / 3)
     angle, size = rng.uniform(0, math.tau, count), inside * np.sqrt(rng.uniform(0, 1, count))
@@ -33,13 +33,13 @@ def places(rng: np.random.Generator, blend: str, count: int, inside: float = 0.9
     return np.array(ELLIPSE.centre) + unit * np.array(ELLIPSE.radii)
 
 
-def behaviour(seed: int, blend: str, count: int, apart: float = 0.05) -> Behaviour:
+def behaviour(seed: int, interpolation: str, count: int, apart: float = 0.05) -> Behaviour:
     """Random keys, none nearer to another than `apart`."""
     rng = np.random.default_rng(seed)
-    made = Behaviour("right_arm", PARTS, blend=blend, weight=Weight("constant", 1.0))
+    made = Behaviour("right_arm", PARTS, interpolation=interpolation, weight=Weight("constant", 1.0))
     for key in made.keys:
         made.set(key.id, posture(rng))
-    for place in places(rng, blend, count):
+    for place in places(rng, interpolation, count):
         if all(math.dist(place, key.at) > apart for key in made.keys):
             made.add(place, posture(rng))
     return made
@@ -50,51 +50,53 @@ def apart(a: Posture, b: Posture) -> float:
     return max(float(np.abs(a.rotations - b.rotations).max(initial=0.0)), float(np.abs(a.hips - b.hips).max()))
 
 
-@pytest.mark.parametrize("blend", BLENDS)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @pytest.mark.parametrize("count", [1, 2, 5, 12, 40])
-def test_a_behaviour_is_exact_at_its_keys(blend, count):
+def test_a_behaviour_is_exact_at_its_keys(interpolation, count):
     for seed in range(5):
-        made = behaviour(seed, blend, count)
+        made = behaviour(seed, interpolation, count)
         for row, key in enumerate(made.keys):
             if key.outer:
                 continue
             counts = made.shares(key.at)
             counts[row] -= 1.0
             assert np.abs(counts).max() < 1e-9
-            said = made.blend(key.at)
+            said = made.posture_at(key.at)
             assert apart(said, key.posture) < 1e-9
 
 
-@pytest.mark.parametrize("blend", BLENDS)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 60))
-def test_the_keys_shares_sum_to_one_everywhere(blend, seed, count):
-    made = behaviour(seed, blend, count)
+def test_the_keys_shares_sum_to_one_everywhere(interpolation, seed, count):
+    made = behaviour(seed, interpolation, count)
     rng = np.random.default_rng(seed)
-    asked = np.concatenate([places(rng, blend, 40), 20.0 * rng.normal(size=(10, 3 if blend == "around" else 2))])
+    asked = np.concatenate(
+        [places(rng, interpolation, 40), 20.0 * rng.normal(size=(10, 3 if interpolation == "around" else 2))]
+    )
     counts = made.shares(asked)
     assert np.abs(counts.sum(axis=-1) - 1.0).max() < 1e-9
-    if blend == "linear":
+    if interpolation == "linear":
         assert counts.min() >= 0.0 and (counts > 0.0).sum(axis=-1).max() <= 3
 
 
-@pytest.mark.parametrize("blend", BLENDS)
-def test_shares_say_what_blending_does(blend):
-    made = behaviour(3, blend, 9)
-    made.add(places(np.random.default_rng(77), blend, 1)[0])  # one that follows the field counts nothing
-    asked = places(np.random.default_rng(5), blend, 200)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+def test_shares_say_what_blending_does(interpolation):
+    made = behaviour(3, interpolation, 9)
+    made.add(places(np.random.default_rng(77), interpolation, 1)[0])  # one that follows the field counts nothing
+    asked = places(np.random.default_rng(5), interpolation, 200)
     counts = made.shares(asked)
     assert (counts[:, -1] == 0.0).all()
     hips = np.array([key.posture.hips if key.posture else np.zeros(3) for key in made.keys])
-    assert np.abs(counts @ hips - made.blend(asked).hips).max() < 1e-12
+    assert np.abs(counts @ hips - made.posture_at(asked).hips).max() < 1e-12
 
 
-@pytest.mark.parametrize("blend", ["smooth", "around"])
-def test_a_smooth_blend_has_no_corner_by_finite_differences(blend):
+@pytest.mark.parametrize("interpolation", ["smooth", "around"])
+def test_a_smooth_blend_has_no_corner_by_finite_differences(interpolation):
     """The slope just before and just behind any point is the same, keys and edges of triangles included."""
-    made, rng = behaviour(11, blend, 12), np.random.default_rng(2)
-    asked = np.concatenate([places(rng, blend, 300, 0.9), [key.at for key in made.keys if not key.outer]])
-    asked = asked[np.linalg.norm(asked, axis=-1) < 1.5] if blend == "around" else asked
+    made, rng = behaviour(11, interpolation, 12), np.random.default_rng(2)
+    asked = np.concatenate([places(rng, interpolation, 300, 0.9), [key.at for key in made.keys if not key.outer]])
+    asked = asked[np.linalg.norm(asked, axis=-1) < 1.5] if interpolation == "around" else asked
     way = rng.normal(size=asked.shape)
     way /= np.linalg.norm(way, axis=-1, keepdims=True)
 
@@ -112,16 +114,16 @@ def test_a_linear_blend_is_continuous_and_has_the_corners_it_admits():
     assert np.abs(made.shares(near) - made.shares(asked)).max() < 1e-5
 
 
-@pytest.mark.parametrize("blend", BLENDS)
-def test_what_a_behaviour_says_never_leaps_from_one_target_to_the_next(blend):
-    made, rng = behaviour(4, blend, 15), np.random.default_rng(8)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+def test_what_a_behaviour_says_never_leaps_from_one_target_to_the_next(interpolation):
+    made, rng = behaviour(4, interpolation, 15), np.random.default_rng(8)
     for _ in range(20):
         ends = rng.normal(size=(2, 3))
         line = ends[0] + np.linspace(0, 1, 2001)[:, None] * (ends[1] - ends[0])
         if np.linalg.norm(line, axis=-1).min() < 0.2:
             continue
         at, u = made.locate(line, 0.6)
-        said = made.blend(at)
+        said = made.posture_at(at)
         turns = u[:, None, None] * log(said.rotations)
         assert np.abs(np.diff(turns, axis=0)).max() < 0.05
         assert np.abs(np.diff(u[:, None] * said.hips, axis=0)).max() < 0.02
@@ -141,7 +143,10 @@ FEW = {
 
 @pytest.mark.parametrize("which", FEW)
 def test_few_keys_around_the_shoulder_do_not_explode_anywhere(which):
-    made, rng = Behaviour("right_arm", PARTS, blend="around", weight=Weight("constant", 1.0)), np.random.default_rng(1)
+    made, rng = (
+        Behaviour("right_arm", PARTS, interpolation="around", weight=Weight("constant", 1.0)),
+        np.random.default_rng(1),
+    )
     for place in FEW[which]:
         made.add(place, posture(rng))
     asked = rng.normal(size=(3000, 3)) * rng.choice([0.3, 1.0, 30.0], (3000, 1))
@@ -154,11 +159,11 @@ def test_few_keys_around_the_shoulder_do_not_explode_anywhere(which):
 
 
 def test_a_single_key_around_the_shoulder_holds_everywhere():
-    made = Behaviour("right_arm", PARTS, blend="around")
+    made = Behaviour("right_arm", PARTS, interpolation="around")
     only = posture(np.random.default_rng(0))
     made.add([0.3, -0.4, 0.6], only)
     for place in np.random.default_rng(1).normal(size=(50, 3)) * 3.0:
-        assert apart(made.blend(place), only) < 1e-9
+        assert apart(made.posture_at(place), only) < 1e-9
 
 
 def test_beyond_the_furthest_key_the_sphere_through_it_holds():
@@ -166,7 +171,7 @@ def test_beyond_the_furthest_key_the_sphere_through_it_holds():
     reach = reach_of_keys(np.array([key.at for key in made.keys]))
     way = np.array([0.6, 0.0, 0.8])
     for far in (reach, 2.0 * reach, 50.0 * reach):
-        assert apart(made.blend(far * way), made.blend(reach * way)) < 1e-12
+        assert apart(made.posture_at(far * way), made.posture_at(reach * way)) < 1e-12
         at, _ = made.locate(far * way * 0.6, 0.6)
         assert np.abs(at - reach * way).max() < 1e-12
 
@@ -196,21 +201,21 @@ def test_the_spline_is_the_smoothest_one_by_an_independent_solver(flat):
     assert np.abs(basis @ spline_of(keys).T @ values - told).max() < 1e-8
 
 
-@pytest.mark.parametrize("blend", BLENDS)
-def test_a_mirrored_behaviour_says_the_mirrored_thing(blend):
-    made = behaviour(9, blend, 10)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+def test_a_mirrored_behaviour_says_the_mirrored_thing(interpolation):
+    made = behaviour(9, interpolation, 10)
     other = made.mirrored()
     asked = np.random.default_rng(1).normal(size=(300, 3)) * 0.6
     there = asked * [-1.0, 1.0, 1.0] if other.limb == "left_arm" else asked
     (a, u), (b, v) = made.locate(asked, 0.6), other.locate(there, 0.6)
     assert np.abs(u - v).max() < 1e-12
-    said, theirs = made.blend(a).mirrored(), other.blend(b)
+    said, theirs = made.posture_at(a).mirrored(), other.posture_at(b)
     assert apart(said, theirs) < 1e-9
 
 
-@pytest.mark.parametrize("blend", BLENDS)
-def test_searches_blend_like_postures(blend):
-    made = behaviour(2, blend, 6)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+def test_searches_blend_like_postures(interpolation):
+    made = behaviour(2, interpolation, 6)
     wide = replace(SEARCHES["arm"], step=0.3, growth=0.0, low=-1.0, high=2.0)
     for key in made.keys[::2]:
         made.set_search(key.id, wide)
@@ -224,10 +229,10 @@ def test_searches_blend_like_postures(blend):
 def test_an_empty_behaviour_around_says_what_it_lacks():
     from posable import PosableError
 
-    made = Behaviour("right_arm", PARTS, blend="around")
+    made = Behaviour("right_arm", PARTS, interpolation="around")
     with pytest.raises(PosableError, match="at least one key"):
-        made.blend([0.1, 0.2, 0.3])
+        made.posture_at([0.1, 0.2, 0.3])
     made.add([0.1, 0.2, 0.3], Posture.neutral(PARTS))
     for wrong in ([0.1, 0.2], [[0.1]], [math.nan, 0.0, 0.0], 3.0):
         with pytest.raises(PosableError, match="at has shape"):
-            made.blend(wrong)
+            made.posture_at(wrong)

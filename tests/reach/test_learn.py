@@ -12,7 +12,7 @@ from posable.reach.learn import fit
 from posable.reach.learn_reading import read_reaches
 from posable.skeleton import Motion, Pose
 
-BLENDS = ("linear", "smooth", "around")
+INTERPOLATIONS = ("linear", "smooth", "around")
 TRUNK = ("hips", "spine", "chest", "upper_chest", "neck", "head")
 
 
@@ -26,29 +26,29 @@ def sample(body):
     return ps.samples.reach(body)
 
 
-@pytest.fixture(scope="module", params=BLENDS)
+@pytest.fixture(scope="module", params=INTERPOLATIONS)
 def learned(request, body, sample):
-    return fit(body, "right_arm", sample, blend=request.param)
+    return fit(body, "right_arm", sample, interpolation=request.param)
 
 
 def explained(made: Behaviour, reaches) -> np.ndarray:
     """(N, R) degrees between each part and what a behaviour says of it, as a change from standing."""
-    if made.blending == "around":
+    if made.interpolation == "around":
         at, u = reaches.places, np.full(len(reaches.places), made.weight.k)
     else:
         at, u = made.locate(reaches.places, 1.0)
     rows = [made.parts.index(part) for part in TRUNK]
-    said = slerp([1.0, 0.0, 0.0, 0.0], made.blend(at).rotations[:, rows], u[:, None])
+    said = slerp([1.0, 0.0, 0.0, 0.0], made.posture_at(at).rotations[:, rows], u[:, None])
     q = multiply(said * [1.0, -1.0, -1.0, -1.0], exp(reaches.turns))
     return np.degrees(2.0 * np.arctan2(np.linalg.norm(q[..., 1:], axis=-1), np.abs(q[..., 0])))
 
 
 def test_a_learned_behaviour_explains_what_it_was_learned_from(learned, body, sample):
     report = learned.learned
-    assert report.residual < (0.4 if learned.blending == "around" else 0.62) * report.still
+    assert report.residual < (0.4 if learned.interpolation == "around" else 0.62) * report.still
     by_part = {part: (now, still) for part, now, still in report.by_part}
     for part in ("hips", "spine", "chest", "upper_chest"):
-        assert by_part[part][0] < (0.25 if learned.blending == "around" else 0.6) * by_part[part][1]
+        assert by_part[part][0] < (0.25 if learned.interpolation == "around" else 0.6) * by_part[part][1]
     reaches = read_reaches(body, "right_arm", sample, TRUNK)
     told = np.average(explained(learned, reaches), axis=0, weights=reaches.weights)
     assert told == pytest.approx([by_part[part][0] for part in TRUNK], abs=0.6)  # before the arm was brought clear
@@ -87,7 +87,7 @@ def test_a_learned_behaviour_reaches_exactly_with_both_feet_held_inside_the_limi
 
 def test_the_body_leans_into_the_learned_reaches_as_the_person_did(body, sample):
     """The low reach of the left hand in the sample: hips far down, trunk bent."""
-    made = fit(body, "left_arm", sample, blend="around")
+    made = fit(body, "left_arm", sample, interpolation="around")
     goal = body.skeleton.forward(sample.at(3.15)).positions[body.index("left_hand")]
     answer = Reacher(body, left=made).solve(left=Target(goal))
     assert answer.residual < 0.08 < Reacher(body, left=made).solve(left=Target(goal), weight=0.0).residual
@@ -144,9 +144,9 @@ def test_a_motion_of_another_body_teaches_the_same(body, sample):
 def test_keys_may_be_counted_or_placed(body, sample):
     assert sum(not key.outer for key in fit(body, "right_arm", sample, keys=5).keys) == 5
     swings = np.radians([[0.0, 40.0], [60.0, 20.0], [-50.0, 30.0]])
-    made = fit(body, "right_arm", sample, keys=swings, blend="smooth")
+    made = fit(body, "right_arm", sample, keys=swings, interpolation="smooth")
     assert np.allclose([key.at for key in made.keys if not key.outer], swings)
-    made = fit(body, "right_arm", sample, keys=[[0.5, 0.0, 0.5]], blend="around", parts=("hips", "spine"))
+    made = fit(body, "right_arm", sample, keys=[[0.5, 0.0, 0.5]], interpolation="around", parts=("hips", "spine"))
     assert len(made.keys) == 1 and made.parts == ("hips", "spine")
 
 
@@ -187,7 +187,7 @@ def test_one_frame_that_only_stands_teaches_to_stand(body):
     one = Motion(body.skeleton, Pose.stack([body.neutral_pose]), 30.0, "stand")
     made = fit(body, "right_arm", one, parts=TRUNK)
     assert made.learned.used == 1
-    said = made.blend([[0.0, 0.0], [1.0, 0.5]])
+    said = made.posture_at([[0.0, 0.0], [1.0, 0.5]])
     assert np.abs(said.rotations - Posture.neutral(TRUNK).rotations).max() < 1e-9
 
 
@@ -215,7 +215,7 @@ def test_a_clip_that_was_not_learned_from_is_explained_better_than_by_standing_a
     normal = Behaviour.example("normal", "right_arm", body)
     errors = []
     for clip in ("02_06", "115_06", "13_29", "79_22"):
-        made = fit(body, "right_arm", [motions[other] for other in CLIPS if other != clip], blend="around")
+        made = fit(body, "right_arm", [motions[other] for other in CLIPS if other != clip], interpolation="around")
         far = np.linalg.norm(reaches[clip].places, axis=-1) > 1.1
         still = np.degrees(np.linalg.norm(reaches[clip].turns, axis=-1))
         each = (explained(made, reaches[clip]), explained(normal, reaches[clip]), still)
@@ -231,5 +231,5 @@ def test_a_captured_style_can_be_weighed_and_edited_like_any_other(captured, bod
     again = Behaviour.load(tmp_path / "scoop.json")
     key = next(key.id for key in again.keys if not key.outer)
     again.set(key, again.posture(key).shifted((0.0, -0.2, 0.0)))
-    assert again.blend(again.key(key).at).hips[1] == pytest.approx(-0.2)
+    assert again.posture_at(again.key(key).at).hips[1] == pytest.approx(-0.2)
     assert again.weight == Weight("quadratic", 0.4)

@@ -140,7 +140,7 @@ def test_at_weight_one_the_body_has_the_blended_posture(body, reacher):
     answer = reacher.solve(right=ps.Target(goal), weight=1.0)
     assert answer.weight == 1.0
     found = Posture.of(body, answer.pose, body.neutral_pose, PARTS)
-    wanted = reacher.right.blend(at)
+    wanted = reacher.right.posture_at(at)
     np.testing.assert_allclose(found.rotations, wanted.rotations, atol=1e-9)
     np.testing.assert_allclose(found.hips, wanted.hips, atol=1e-9)
 
@@ -252,7 +252,7 @@ def test_a_leg_that_cannot_hold_its_foot_lowers_the_weight(body):
 
 def test_an_arm_that_is_too_short_raises_the_weight_without_a_jump(body):
     behaviour = leaning(weight=Weight("quadratic", 0.3))
-    with_it, without = (ps.Reacher(body, right=behaviour, raising=raising) for raising in (True, False))
+    with_it, without = (ps.Reacher(body, right=behaviour, extend=extend) for extend in (True, False))
     path = np.linspace([-0.3, 0.9, 0.5], [-0.35, 0.8, 0.75], 400)
     one, other = with_it.solve(right=ps.Target(path)), without.solve(right=ps.Target(path))
     assert one.ok.sum() > other.ok.sum()
@@ -362,13 +362,13 @@ def ball(radius):
     return points.reshape(-1, 3), faces.reshape(-1, 3)
 
 
-@pytest.mark.parametrize("raising", [False, True])
-def test_a_body_bends_only_as_far_as_a_mesh_lets_it(body, raising):
+@pytest.mark.parametrize("extend", [False, True])
+def test_a_body_bends_only_as_far_as_a_mesh_lets_it(body, extend):
     pytest.importorskip("coal")
     behaviour = leaning(weight=Weight("constant", 1.0))
     goals = np.array([[-0.35, 0.9, 0.45], [np.nan, 0.0, 0.0], [-0.3, 0.2, 0.9]])
     scene = ps.Scene()
-    reacher = ps.Reacher(body, right=behaviour, scene=scene, raising=raising)
+    reacher = ps.Reacher(body, right=behaviour, scene=scene, extend=extend)
     free = reacher.solve(right=ps.Target(goals))
     scene.mesh("ball", *ball(0.25), (0.05, 1.45, 0.42))  # the reacher sees what comes into its scene later
     answer = reacher.solve(right=ps.Target(goals))

@@ -137,13 +137,13 @@ def _duration(speed: float, duration: float | None, width: float | None) -> Dura
 
 def _reached(reacher: Reacher, goals: list[Goal], pose: Pose, fps: float, duration: Duration) -> ReachMotion:
     from ..limb import Target
-    from ..reach import Reach
+    from ..reach import ReachStep
 
     steps = []
     for goal in goals:
         target = Target(goal.position, goal.orientation)
         right, left = (target, None) if goal.hand == "right" else (None, target)
-        steps.append(Reach(right, left, goal.hold))
+        steps.append(ReachStep(right, left, goal.hold))
     with progress("reaching") as share:
         return reacher.animate(steps=steps, start=pose, fps=fps, duration=duration, progress=share)
 

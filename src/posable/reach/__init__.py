@@ -1,6 +1,6 @@
 """Reaching with the whole body: behaviours an artist designs on the swing plane, and the solver that follows them."""
 
-from .animate import Fitts, Pace, Reach, ReachMotion
+from .animate import Fitts, Pace, ReachMotion, ReachStep
 from .answers import HandAnswer, ReachAnswer
 from .behaviour import Behaviour
 from .key import Key, Weight
@@ -18,9 +18,9 @@ __all__ = [
     "MotionReport",
     "Pace",
     "Posture",
-    "Reach",
     "ReachAnswer",
     "ReachMotion",
+    "ReachStep",
     "ReachStream",
     "Reacher",
     "Weight",

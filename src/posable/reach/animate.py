@@ -73,7 +73,7 @@ Targets: TypeAlias = tuple[Target | None, Target | None]
 
 
 @dataclass(frozen=True)
-class Reach:
+class ReachStep:
     """One step of a sequence: where the hands go, and how long they stay. A hand not named stays where it is."""
 
     right: Target | None = None
@@ -120,7 +120,7 @@ class ReachMotion:
 
 def animate(
     stream: ReachStream,
-    steps: Sequence[Reach],
+    steps: Sequence[ReachStep],
     duration: Duration | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> ReachMotion:
@@ -209,7 +209,7 @@ class _Way:
     ends: Targets
 
     @classmethod
-    def of(cls, body: Humanoid, pose: Pose, step: Reach, held: Targets) -> _Way:
+    def of(cls, body: Humanoid, pose: Pose, step: ReachStep, held: Targets) -> _Way:
         asked = [_checked(target, hand) for target, hand in zip((step.right, step.left), HANDS, strict=True)]
         begins = [None if t is None else _Place.of(body, pose, hand) for t, hand in zip(asked, HANDS, strict=True)]
         ends = [_kept(target, before) for target, before in zip(asked, held, strict=True)]

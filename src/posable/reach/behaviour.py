@@ -27,7 +27,7 @@ from ..limb.prepare import checked_search
 from ..limits import Ellipse
 from .interpolation import Field, blend_rows, place_rows
 from .key import Key, Weight
-from .packing import BLENDS, NUMBERS, field_of, outer_corners
+from .packing import INTERPOLATIONS, NUMBERS, field_of, outer_corners
 from .posture import Posture, drivable_parts, ordered_parts
 from .spline import outer_keys
 
@@ -41,6 +41,7 @@ ELLIPSE = Ellipse((math.radians(95), math.radians(80)), (math.radians(5), math.r
 """The right arm's swings: from straight up to past hanging, and from behind to across the chest."""
 CLOSEST = 1e-3  # [rad], or arm lengths: two keys nearer than this would be one
 MOST_KEYS = 512
+LARGEST_SHIFT = 10.0  # [leg lengths] of a key's hips: more is a mistake of units
 
 
 class Behaviour:
@@ -50,7 +51,7 @@ class Behaviour:
         limb: "right_arm" or "left_arm".
         parts: the roles it drives; those it may are `drivable_parts(limb)`.
         ellipse: the swings it is made for; beyond them the nearest point's posture holds, fading to the far side.
-        blend: "linear" (the paper's), "smooth" (C1), or "around" (keys in space, smooth).
+        interpolation: "linear" (the paper's), "smooth" (C1), or "around" (keys in space, smooth).
         weight: how the distance counts.
         name: for people.
     """
@@ -61,14 +62,14 @@ class Behaviour:
         parts: Sequence[str],
         *,
         ellipse: Ellipse | None = None,
-        blend: str = "linear",
+        interpolation: str = "linear",
         weight: Weight | None = None,
         name: str = "",
     ) -> None:
         if limb not in ARMS:
             raise UnknownNameError("arm", limb, ARMS)
-        if blend not in BLENDS:
-            raise UnknownNameError("blend", blend, BLENDS)
+        if interpolation not in INTERPOLATIONS:
+            raise UnknownNameError("interpolation", interpolation, INTERPOLATIONS)
         allowed = drivable_parts(limb)
         for part in parts:
             if part not in allowed:
@@ -77,12 +78,12 @@ class Behaviour:
             x, y = ELLIPSE.centre
             ellipse = replace(ELLIPSE, centre=(x, y if limb == "right_arm" else -y))
         self.limb, self.parts, self.name = limb, ordered_parts(parts), name
-        self.ellipse, self.blending, self.weight = ellipse, blend, weight or Weight()
+        self.ellipse, self.interpolation, self.weight = ellipse, interpolation, weight or Weight()
         self.learned: LearnReport | None = None  # not part of the file
         self._keys: dict[int, Key] = {}
         self._next = 0
         self._field: tuple[Field, Floats, Floats] | None = None
-        if blend != "around":
+        if interpolation != "around":
             for corner in outer_corners(ellipse):
                 self._insert(Key(self._next, corner, Posture.neutral(self.parts), outer=True))
 
@@ -139,7 +140,7 @@ class Behaviour:
             ARMS[1 - ARMS.index(self.limb)],
             Posture.neutral(self.parts).mirrored().parts,
             ellipse=replace(self.ellipse, centre=(cx, -cy)),
-            blend=self.blending,
+            interpolation=self.interpolation,
             weight=self.weight,
             name=self.name,
         )
@@ -166,7 +167,7 @@ class Behaviour:
     def posture(self, key: int) -> Posture:
         """The posture of a key; where it follows the field, the field's."""
         found = self.key(key)
-        return self.blend(found.at) if found.posture is None else found.posture
+        return self.posture_at(found.at) if found.posture is None else found.posture
 
     def add(
         self, at: ArrayLike, posture: Posture | None = None, *, search: Search | None = None, name: str = ""
@@ -203,14 +204,16 @@ class Behaviour:
         del self._keys[self._inner(key, "removed").id]
         self._field = None
 
-    def restyle(self, *, blend: str | None = None, weight: Weight | None = None, name: str | None = None) -> None:
-        """Change how keys blend, how the distance counts, or the name; what is not given stays, and so do the keys."""
-        blend = blend or self.blending
-        if blend not in BLENDS:
-            raise UnknownNameError("blend", blend, BLENDS)
-        if (blend == "around") != (self.blending == "around"):
-            raise PosableError(f"blend is {blend!r} and was {self.blending!r}: keys on a plane and around differ")
-        self.blending, self.weight = blend, weight or self.weight
+    def restyle(
+        self, *, interpolation: str | None = None, weight: Weight | None = None, name: str | None = None
+    ) -> None:
+        """Change the interpolation, the weight or the name; the keys, and what is not given, stay as they are."""
+        interpolation = interpolation or self.interpolation
+        if interpolation not in INTERPOLATIONS:
+            raise UnknownNameError("interpolation", interpolation, INTERPOLATIONS)
+        if (interpolation == "around") != (self.interpolation == "around"):
+            raise PosableError(f"interpolation is {interpolation!r} and was {self.interpolation!r}: their keys differ")
+        self.interpolation, self.weight = interpolation, weight or self.weight
         self.name, self._field = self.name if name is None else name, None
 
     def duplicate(self, key: int, at: ArrayLike) -> int:
@@ -220,7 +223,7 @@ class Behaviour:
 
     # Blending
 
-    def blend(self, at: ArrayLike) -> Posture:
+    def posture_at(self, at: ArrayLike) -> Posture:
         """The posture at swings (..., 2) [rad], or at places (..., 3) [arm lengths] in a behaviour around."""
         rotations, numbers, shape = self._blended(at)
         return Posture(self.parts, rotations, numbers[..., :3].reshape(*shape, 3))
@@ -244,7 +247,7 @@ class Behaviour:
         settled = [row for row, key in enumerate(self.keys) if key.posture is not None]
         out = np.zeros((n, len(self._keys)))
         out[:, settled] = weights[:, : len(settled)]
-        if self.blending == "around":
+        if self.interpolation == "around":
             out[:, settled] += weights[:, len(settled) :] @ outer_keys(field.keys[: len(settled)])[1]
         return out.reshape(*shape, len(self._keys))
 
@@ -262,7 +265,7 @@ class Behaviour:
         rows = np.ascontiguousarray(given.reshape(-1, 3))
         at, weights = np.empty_like(rows), np.empty(len(rows))
         place_rows(len(rows), self.field[0].header, rows, float(length), at, weights)
-        size = 3 if self.blending == "around" else 2
+        size = 3 if self.interpolation == "around" else 2
         return at[:, :size].reshape(*given.shape[:-1], size), weights.reshape(given.shape[:-1])
 
     @property
@@ -278,7 +281,7 @@ class Behaviour:
         Around the shoulder twelve outer keys follow them, which take their postures from the others.
         """
         if self._field is None:
-            self._field = field_of(self._settled, len(self.parts), self.blending, self.weight, self.ellipse)
+            self._field = field_of(self._settled, len(self.parts), self.interpolation, self.weight, self.ellipse)
         return self._field
 
     def _blended(self, at: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
@@ -292,12 +295,12 @@ class Behaviour:
     def _rows_at(self, at: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
         """(rows (N, 3) for kernels, the batch's shape) of swings or places, these as near as `locate` brings them."""
         place = floats(at, "at")
-        size = 3 if self.blending == "around" else 2
+        size = 3 if self.interpolation == "around" else 2
         if not place.shape or place.shape[-1] != size or not np.isfinite(place).all():
             raise ShapeError(f"at has shape {place.shape}; expected (..., {size}), finite")
         rows = np.zeros((math.prod(place.shape[:-1]), 3))
         rows[:, :size] = place.reshape(-1, size)
-        if self.blending == "around":
+        if self.interpolation == "around":
             reach = self.field[0].header["reach"][0]
             rows *= (reach / np.maximum(np.linalg.norm(rows, axis=-1), reach))[:, None]
         return rows, place.shape[:-1]
@@ -329,6 +332,8 @@ class Behaviour:
             return None
         if posture.shape:
             raise ShapeError(f"the posture is a batch of shape {posture.shape}; expected one")
+        if not (np.abs(posture.hips) <= LARGEST_SHIFT).all():  # a smooth interpolation may go beyond, a key may not
+            raise PosableError(f"hips are {posture.hips}; expected (3,) leg lengths, each at most {LARGEST_SHIFT:g}")
         missing = [part for part in self.parts if part not in posture.parts]
         if missing:
             raise PosableError(f"the posture lacks {', '.join(missing)}, which this behaviour drives")
@@ -338,7 +343,7 @@ class Behaviour:
 
     def _checked_place(self, at: ArrayLike, but: int | None = None) -> tuple[float, ...]:
         place = floats(at, "at")
-        around = self.blending == "around"
+        around = self.interpolation == "around"
         if place.shape != ((3,) if around else (2,)) or not np.isfinite(place).all():
             raise ShapeError(f"at is {place}; expected {'three' if around else 'two'} finite numbers")
         if not around:

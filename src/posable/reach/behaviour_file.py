@@ -71,7 +71,7 @@ class BehaviourFile(msgspec.Struct, forbid_unknown_fields=True):
     format: str
     limb: str
     parts: Annotated[list[str], msgspec.Meta(max_length=32)]
-    blend: str
+    interpolation: str
     weight: WeightEntry
     ellipse: EllipseEntry
     keys: Annotated[list[KeyEntry], msgspec.Meta(max_length=MOST_KEYS)]
@@ -85,7 +85,7 @@ def save(behaviour: Behaviour, path: str | PathLike[str]) -> None:
         "name": behaviour.name,
         "limb": behaviour.limb,
         "parts": list(behaviour.parts),
-        "blend": behaviour.blending,
+        "interpolation": behaviour.interpolation,
         "weight": {"kind": behaviour.weight.kind, "k": behaviour.weight.k},
         "ellipse": {"radii": list(behaviour.ellipse.radii), "centre": list(behaviour.ellipse.centre)},
         "keys": [_entry(key) for key in behaviour.keys],
@@ -107,7 +107,7 @@ def _made(where: Path, content: BehaviourFile) -> Behaviour:
     given: dict[str, Any] = {}
     for field, make in (
         ("limb", lambda: {"limb": content.limb, "parts": ()}),
-        ("blend", lambda: {"blend": content.blend}),
+        ("interpolation", lambda: {"interpolation": content.interpolation}),
         ("parts", lambda: {"parts": content.parts}),
         ("weight", lambda: {"weight": Weight(content.weight.kind, content.weight.k)}),
         ("ellipse", lambda: {"ellipse": Ellipse(content.ellipse.radii, content.ellipse.centre)}),
@@ -148,13 +148,14 @@ def _take_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> No
     behaviour._next = 1 + max((entry.id for entry in entries), default=-1)
 
 
-def _posture(behaviour: Behaviour, entry: KeyEntry) -> Posture:
+def _posture(behaviour: Behaviour, entry: KeyEntry) -> Posture | None:
     given = entry.rotations or {}
     missing = [part for part in behaviour.parts if part not in given]
     extra = [part for part in given if part not in behaviour.parts]
     if missing or extra:
         raise PosableError(f"its rotations lack {missing} and have {extra} too many; expected those of `parts`")
-    return Posture(behaviour.parts, [given[part] for part in behaviour.parts] or np.zeros((0, 4)), entry.hips)
+    rotations = [given[part] for part in behaviour.parts] or np.zeros((0, 4))
+    return behaviour._checked(Posture(behaviour.parts, rotations, entry.hips))
 
 
 def _entry(key: Key) -> dict[str, Any]:

@@ -50,14 +50,14 @@ def sink(body: Humanoid, made: Behaviour, seed: int = 0) -> None:
     The least lowering is looked for by projections: at the worst of many places, on what the legs need there.
     """
     rng = np.random.default_rng(seed)
-    if made.blending == "around":
+    if made.interpolation == "around":
         way = rng.normal(size=(PLACES, 3))
         way /= np.linalg.norm(way, axis=-1, keepdims=True)
         at = reach_of_keys(np.array([key.at for key in made.keys])) * way * rng.uniform(size=(PLACES, 1)) ** (1 / 3)
     else:
         angle, size = rng.uniform(0.0, math.tau, (PLACES, 1)), np.sqrt(rng.uniform(size=(PLACES, 1)))
         at = np.array(made.ellipse.centre) + size * np.hstack([np.cos(angle), np.sin(angle)]) * made.ellipse.radii
-    shares, needed = made.shares(at), _too_high(body, made.blend(at))
+    shares, needed = made.shares(at), _too_high(body, made.posture_at(at))
     lower = np.zeros(shares.shape[1])
     for _ in range(PROJECTIONS):
         missing = needed - shares @ lower

@@ -32,7 +32,8 @@ LINEAR, SMOOTH, AROUND = range(3)
 QUADRATIC, EASED, CONSTANT = range(3)
 
 FIELD = np.dtype(
-    [("blend", "i8"), ("weight", "i8")] + [(name, "f8") for name in ("cx", "cy", "rx", "ry", "edge", "k", "reach")],
+    [("interpolation", "i8"), ("weight", "i8")]
+    + [(name, "f8") for name in ("cx", "cy", "rx", "ry", "edge", "k", "reach")],
     align=True,
 )
 """One row: how keys are weighed, how the distance is; the ellipse [rad] and its furthest swing; the weight's k; the
@@ -69,7 +70,7 @@ def place_in_field(field: Any, target: Vec3, length: float) -> tuple[Vec3, float
     """(coordinates among the keys, weight of the behaviour) of a target in the shoulder's frame, arm length [m]."""
     distance = norm(target)
     u = weight_at(field, distance / length)
-    if field["blend"] == AROUND:
+    if field["interpolation"] == AROUND:
         most = field["reach"] * length
         scale = 1.0 / length if distance <= most else field["reach"] / distance
         return (target[0] * scale, target[1] * scale, target[2] * scale), u
@@ -111,7 +112,7 @@ def key_weights(
     count = keys.shape[0]
     for k in range(count):
         out[i, k] = 0.0
-    if field["blend"] == LINEAR:
+    if field["interpolation"] == LINEAR:
         best, least = 0, -math.inf
         for t in range(triangles.shape[0]):
             a = rows[t, 0] + rows[t, 1] * at[0] + rows[t, 2] * at[1]
@@ -169,7 +170,7 @@ def blend_row(
 ) -> None:
     """Row i: the posture at coordinates `at` (N, 3): rotations (N, D, 4), and the means of `numbers` (K, M)."""
     x, y = at[i, 0], at[i, 1]
-    if header[0]["blend"] != AROUND:
+    if header[0]["interpolation"] != AROUND:
         x, y = into_ellipse(header[0], x, y)
     key_weights(i, header[0], keys, triangles, rows, spline, (x, y, at[i, 2]), weights)
     for d in range(turns.shape[1]):

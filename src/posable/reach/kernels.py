@@ -95,7 +95,7 @@ def adjust(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows) -> 
         elif state[0] == SETTLED:
             return x
         lack = excess(i, options, legs, rows)
-        state = next_adjustment(state, verdict == REACHED, lack, options[0]["raising"] != 0)
+        state = next_adjustment(state, verdict == REACHED, lack, options[0]["extend"] != 0)
         if state[0] == SETTLED and state[1] == x:
             return x
 

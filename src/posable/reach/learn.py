@@ -31,11 +31,11 @@ from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, log, multiply, slerp
 from ..skeleton import Motion
-from .behaviour import CLOSEST, Behaviour
+from .behaviour import CLOSEST, LARGEST_SHIFT, Behaviour
 from .feasibility import keep_clear, sink, standing
 from .key import Weight
 from .learn_reading import Reaches, read_reaches
-from .posture import LARGEST_SHIFT, Posture, drivable_parts
+from .posture import Posture, drivable_parts
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -106,7 +106,7 @@ def fit(
     motions: Motion | Iterable[Motion],
     *,
     keys: int | ArrayLike | None = None,
-    blend: str = "linear",
+    interpolation: str = "linear",
     parts: Sequence[str] | None = None,
     weight: Weight | None = None,
     name: str = "learned",
@@ -121,7 +121,7 @@ def fit(
         motions: of this body, or of any others whose parts can be found; those in which nobody stands with the arms
             hanging, or in which no frame has its feet where they stood, give nothing and are told in the report.
         keys: how many besides the outer ones, or where: swings (K, 2) [rad], or places (K, 3) [arm lengths].
-        blend: "linear" and "smooth" put keys on the swing plane, "around" in space.
+        interpolation: "linear" and "smooth" put keys on the swing plane, "around" in space.
         parts: the roles to drive; trunk, neck, head, shoulders and free arm unless told otherwise.
         weight: how the distance counts; smooth on the plane, constant in space, where keys say it themselves.
         name: of the behaviour.
@@ -131,15 +131,15 @@ def fit(
     Returns:
         The behaviour; what it was learned from, and how well, is in its `learned`.
     """
-    around = blend == "around"
+    around = interpolation == "around"
     if parts is None:
         parts = [part for part in drivable_parts(limb) if part in (*PARTS, *_arms(limb)) and part in body.roles]
     weight = weight or (Weight("constant", 1.0) if around else Weight("smooth", FAR))
-    made = Behaviour(limb, parts, blend=blend, weight=weight, name=name)
+    made = Behaviour(limb, parts, interpolation=interpolation, weight=weight, name=name)
     tell = (lambda _: None) if progress is None else progress
     read, rows, reports = _read(body, made, [motions] if isinstance(motions, Motion) else motions, tell)
     at, u = _located(made, read.places)
-    for place in _key_places(made, KEYS[blend] if keys is None else keys, at, read.weights * u, seed):
+    for place in _key_places(made, KEYS[interpolation] if keys is None else keys, at, read.weights * u, seed):
         made.add(place, Posture.neutral(made.parts))
     rests = _solve(body, made, read, at, u, rows)
     sink(body, made, seed)
@@ -186,7 +186,7 @@ def _read(
 
 def _located(made: Behaviour, places: Floats) -> tuple[Floats, Floats]:
     """(where hands at places [arm lengths] lie among the keys, weights of the behaviour there)."""
-    if made.blending == "around":
+    if made.interpolation == "around":
         return places, np.full(len(places), made.weight.k)
     return made.locate(places, 1.0)
 
@@ -274,7 +274,7 @@ def _neighbours(made: Behaviour) -> Floats:
     """(K, K) rows that give the mean of each key's neighbours: along the triangles' edges, or the nearest in space."""
     keys = made.keys
     near = np.zeros((len(keys), len(keys)))
-    if made.blending == "around":
+    if made.interpolation == "around":
         places = np.array([key.at for key in keys])
         order = np.linalg.norm(places[:, None] - places[None], axis=-1).argsort(axis=1)
         for row, nearest in enumerate(order):
@@ -299,7 +299,7 @@ def _posture(body: Humanoid, parts: tuple[str, ...], x: Floats) -> Posture:
 
 def _left(made: Behaviour, read: Reaches, at: Floats, u: Floats) -> tuple[Floats, Floats]:
     """(rotation vectors (N, R, 3) [rad], shifts (N, 3) [leg lengths]) from what the behaviour says to what was seen."""
-    said = made.blend(at)
+    said = made.posture_at(at)
     turned = slerp(STANDING, said.rotations, u[:, None])
     return log(multiply(conjugate(turned), exp(read.turns))), read.shifts - u[:, None] * said.hips
 

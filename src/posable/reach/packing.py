@@ -17,7 +17,7 @@ from .key import WEIGHTS, Key, Weight
 from .spline import outer_keys, reach_of_keys, spline_of
 from .triangles import affine_rows, triangulate
 
-BLENDS = {"linear": LINEAR, "smooth": SMOOTH, "around": AROUND}
+INTERPOLATIONS = {"linear": LINEAR, "smooth": SMOOTH, "around": AROUND}
 NUMBERS = ("preferred", "low", "high", "step", "growth")
 """Of a search, blended like postures."""
 OUTER = 1.05  # the four outer keys stand on a rectangle this many times the ellipse's radii around its centre
@@ -25,7 +25,7 @@ FURTHEST = 0.9 * math.pi  # [rad] of an outer key: the plane has no directions a
 
 
 def field_of(
-    keys: Sequence[Key], parts: int, blend: str, weight: Weight, ellipse: Ellipse
+    keys: Sequence[Key], parts: int, interpolation: str, weight: Weight, ellipse: Ellipse
 ) -> tuple[Field, Floats, Floats]:
     """(the field, rotations (K, R, 4), hips and search (K, 8)), for kernels.
 
@@ -34,18 +34,22 @@ def field_of(
     Args:
         keys: those that have postures.
         parts: how many parts a posture turns, R.
-        blend: one of `BLENDS`.
+        interpolation: one of `INTERPOLATIONS`.
         weight: how the distance counts.
         ellipse: of the swings the behaviour is made for.
     """
     if not keys:
         raise PosableError("a behaviour around the shoulder needs at least one key with a posture")
-    around = blend == "around"
+    around = interpolation == "around"
     places = np.array([key.at if around else (*key.at, 0.0) for key in keys], dtype=np.float64)
     triangles = np.zeros((0, 3), np.int64) if around else triangulate(places[:, :2])
     rows = affine_rows(places[:, :2], triangles)
     header = np.zeros(1, FIELD)
-    header["blend"], header["weight"], header["k"] = BLENDS[blend], WEIGHTS[weight.kind], weight.k
+    header["interpolation"], header["weight"], header["k"] = (
+        INTERPOLATIONS[interpolation],
+        WEIGHTS[weight.kind],
+        weight.k,
+    )
     header["cx"], header["cy"] = ellipse.centre
     header["rx"], header["ry"] = ellipse.radii
     header["edge"] = np.linalg.norm(ellipse.boundary(np.linspace(0, math.tau, 721)), axis=-1).max()
@@ -56,7 +60,7 @@ def field_of(
         means = normalize(np.einsum("ok,krc->orc", shares, turns))
         places, turns = np.concatenate([places, beyond]), np.concatenate([turns, means])
         shifts = np.concatenate([shifts, shares @ shifts])
-    spline = np.zeros((0, 0)) if blend == "linear" else spline_of(places)
+    spline = np.zeros((0, 0)) if interpolation == "linear" else spline_of(places)
     return Field(header, places, triangles, rows, spline), turns, shifts
 
 

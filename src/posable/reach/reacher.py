@@ -18,7 +18,7 @@ from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
 from ..limb.model import LIMB
 from ..skeleton import Pose
-from .animate import Duration, Reach, ReachMotion, animate
+from .animate import Duration, ReachMotion, ReachStep, animate
 from .answers import HandAnswer, ReachAnswer, reach_answer
 from .behaviour import ARMS, Behaviour
 from .interpolation import CONSTANT
@@ -47,7 +47,7 @@ class Reacher:
         feet: whether both feet stay where they stood.
         hips: whether the behaviour may move and turn the hips; False for somebody who sits.
         gaze: how far the head turns to the target, from 0 to 1.
-        raising: whether to take more of the behaviour than the distance asks for when the arm is too short. It reaches
+        extend: whether to take more of the behaviour than the distance asks for when the arm is too short. It reaches
             further, and the body may then move faster than its target does: at the rim of what can be reached, and
             leap where a target goes behind the body. So it is off unless asked for.
         handedness: what both hands drive goes with the right one (1), with the left (0), or between.
@@ -66,7 +66,7 @@ class Reacher:
         feet: bool = True,
         hips: bool = True,
         gaze: float = 0.0,
-        raising: bool = False,
+        extend: bool = False,
         handedness: float = 0.5,
         margin: float = 0.0,
         touching: str | Collection[str] = (),
@@ -83,7 +83,7 @@ class Reacher:
         self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
         self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
         self._leg_joints = int(np.diff(self._legs.split).max())
-        self._options = self._packed_options(feet, raising, gaze, handedness)
+        self._options = self._packed_options(feet, extend, gaze, handedness)
         self._guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
 
     def solve(
@@ -103,10 +103,10 @@ class Reacher:
             weight: exactly so much of the behaviour, from 0 to 1, instead of what the distance asks for.
         """
         start = self.body.neutral_pose if start is None else start
-        self.check_call(start, right, left)
+        self._check_call(start, right, left)
         if weight is not None and not 0.0 <= weight <= 1.0:
             raise PosableError(f"weight is {weight}; expected from 0 to 1")
-        return self.solved(start, (right, left), weight)
+        return self._solve(start, (right, left), weight)
 
     def stream(
         self, fps: float = 60.0, *, start: Pose | None = None, settle: float = 0.25, speed: float = math.pi
@@ -126,7 +126,7 @@ class Reacher:
         right: Target | None = None,
         left: Target | None = None,
         *,
-        steps: Sequence[Reach] = (),
+        steps: Sequence[ReachStep] = (),
         start: Pose | None = None,
         fps: float = 60.0,
         duration: Duration | None = None,
@@ -151,10 +151,10 @@ class Reacher:
         if right is not None or left is not None:
             if steps:
                 raise PosableError("give right= and left=, or steps=, not both")
-            steps = [Reach(right, left, hold)]
+            steps = [ReachStep(right, left, hold)]
         return animate(self.stream(fps, start=start, speed=speed), steps, duration, progress)
 
-    def solved(
+    def _solve(
         self,
         start: Pose,
         targets: tuple[Target | None, Target | None],
@@ -248,7 +248,7 @@ class Reacher:
             options["right_share"], options["left_share"] = weight
             options["gaze"] *= max(s for s, target in zip(weight, targets, strict=True) if target is not None)
         elif weight is not None:
-            options["raising"] = 0
+            options["extend"] = 0
             header = styles.header.copy()
             header["weight"], header["k"], header["edge"] = CONSTANT, weight, 4.0  # beyond every swing: no fading
             styles = styles._replace(header=header)
@@ -302,11 +302,11 @@ class Reacher:
         )
 
     def _packed_options(
-        self, feet: bool, raising: bool, gaze: float, handedness: float
+        self, feet: bool, extend: bool, gaze: float, handedness: float
     ) -> dict[tuple[bool, bool], Records]:
         """The row of `OPTIONS` for a call that has a target for the right hand, for the left, or for both."""
         row, roles = np.zeros(1, OPTIONS), self.body.roles
-        row["feet"], row["raising"], row["gaze"], row["handedness"] = feet, raising, gaze, handedness
+        row["feet"], row["extend"], row["gaze"], row["handedness"] = feet, extend, gaze, handedness
         row["right_share"] = row["left_share"] = 1.0
         row["margin"], row["soft"] = self.margin, self_collision(self.body).soft if self.itself else 0.0
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
@@ -334,7 +334,7 @@ class Reacher:
         if not 0.0 <= number(margin) < math.inf:
             raise PosableError(f"margin is {margin} m; expected 0 or more")
 
-    def check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
+    def _check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
         """Raise a `PosableError` where a call cannot be meant."""
         expect(Pose, start, "start", "; that of a motion is motion[frame]")
         if start.joints != len(self.body.skeleton):

@@ -78,7 +78,7 @@ class ReachStream:
         self, targets: tuple[Target | None, Target | None], dt: float, bodies: Shares, elbows: Shares
     ) -> ReachAnswer:
         """As `step`, told what is due by now: of the behaviours, and of the elbows' ways since they departed."""
-        self.reacher.check_call(self.start, *targets)
+        self.reacher._check_call(self.start, *targets)
         arms: list[ArmStep | None] = [None, None]
         for side, (target, arm) in enumerate(zip(targets, self._arms, strict=True)):
             since = self._since[side]
@@ -88,7 +88,7 @@ class ReachStream:
                 if since is None:  # goes on from where it is
                     reading = self.reacher.body.limb(ARMS[side]).read(self.pose)
                     arm.begin(reading.values, float(reading.swivel))
-        answer = self.reacher.solved(self.start, targets, bodies, arms)
+        answer = self.reacher._solve(self.start, targets, bodies, arms)
         if answer.status is Status.INVALID:
             answer = replace(answer, pose=self.pose)
         self.pose = answer.pose

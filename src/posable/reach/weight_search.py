@@ -34,21 +34,21 @@ def first_adjustment(x: float) -> Adjusting:
 
 
 @kernel
-def next_adjustment(state: Adjusting, stands: bool, lack: float, raising: bool) -> Adjusting:
+def next_adjustment(state: Adjusting, stands: bool, lack: float, extend: bool) -> Adjusting:
     """The machine after the body at its proposal was tried; SETTLED when that, or the next one, is the answer.
 
     Args:
         state: the machine.
         stands: whether the feet are held and nothing touches.
         lack: what the arms are too short by [m].
-        raising: whether more of the behaviour may be taken than the distance asks for.
+        extend: whether more of the behaviour may be taken than the distance asks for.
     """
     stage, x, count, best, least, low, high = state
     lack = lack if stands else math.inf
     if stage == FIRST:
         if not stands:
             return (LOWER, x - (1.0 + x) / STEPS, 1, x, 0.0, x, 0.0)
-        if raising and x == 0.0 and lack > STRETCHED:
+        if extend and x == 0.0 and lack > STRETCHED:
             return (RAISE, 1.0 / STEPS, 1, 0.0, lack, 0.0, 0.0)
         return (SETTLED, x, 0, x, lack, x, x)
     if stage == LOWER:

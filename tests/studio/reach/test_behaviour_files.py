@@ -27,7 +27,7 @@ def test_what_is_no_behaviour_is_told_and_changes_nothing(tab: ReachTab, session
         tab.files.load(str(tmp_path / "none.json"))
     with pytest.raises(PosableError):
         tab.files.save(str(tmp_path / "no" / "such" / "folder" / "b.json"))
-    Behaviour("right_arm", ["chest"], blend="around").save(tmp_path / "empty.json")
+    Behaviour("right_arm", ["chest"], interpolation="around").save(tmp_path / "empty.json")
     with pytest.raises(PosableError, match="no key with a posture"):
         tab.files.load(str(tmp_path / "empty.json"))
     session.paths = False
@@ -53,7 +53,7 @@ def test_a_file_of_the_other_arm_becomes_that_arms(tab: ReachTab, session: Sessi
 @pytest.fixture
 def around(session: Session, tab: ReachTab, tmp_path: Path) -> Path:
     """A file of a behaviour with keys in space, loaded: low ahead the chest bends, high it straightens."""
-    made = Behaviour("right_arm", ["spine", "chest"], blend="around", name="in space")
+    made = Behaviour("right_arm", ["spine", "chest"], interpolation="around", name="in space")
     for at, bent in (((0.7, -0.6, 0.3), 0.5), ((0.2, 0.8, 0.2), -0.1), ((0.1, 0.0, 0.9), 0.0)):
         posture = Posture.neutral(made.parts).turned(chest=pm.axis_angle([1.0, 0.0, 0.0], bent))
         made.add(at, posture.shifted(np.array([0.0, -0.2 * max(bent, 0.0), 0.0])))
@@ -81,7 +81,7 @@ def test_keys_in_space_are_shown_reached_for_and_played(tab: ReachTab, session: 
     tab.keys.mirror()
     tab.choose("left hand")
     shown(tab, session)
-    assert tab.keys.behaviour.blending == "around" and tab.answer.left is not None
+    assert tab.keys.behaviour.interpolation == "around" and tab.answer.left is not None
 
 
 def test_keys_in_space_are_edited_but_not_dragged_on_the_plane(tab: ReachTab, session: Session, around: Path):

@@ -70,10 +70,10 @@ def test_a_key_that_is_edited_is_shown_as_it_is(tab: ReachTab, session: Session)
 
 def test_a_key_changes_nothing_until_it_is_edited(tab: ReachTab, session: Session):
     probes = np.random.default_rng(1).uniform(-1.0, 1.0, (200, 2))
-    before = tab.keys.behaviour.blend(probes)
+    before = tab.keys.behaviour.posture_at(probes)
     tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
     tab.keys.add()
-    after = tab.keys.behaviour.blend(probes)
+    after = tab.keys.behaviour.posture_at(probes)
     assert np.array_equal(before.rotations, after.rotations) and np.array_equal(before.hips, after.hips)
 
 
@@ -106,7 +106,7 @@ def test_each_edit_is_undone_and_done_again_to_the_last_bit(tab: ReachTab, sessi
     assert tab.keys.chosen is None
     did("Remove the key")
     tab.files._blend.receive("smooth")
-    assert tab.keys.behaviour.blending == "smooth"
+    assert tab.keys.behaviour.interpolation == "smooth"
     did("Restyle the behaviour")
     tab.files._k.receive(0.5)
     assert tab.keys.behaviour.weight.k == 0.5

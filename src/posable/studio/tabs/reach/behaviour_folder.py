@@ -62,11 +62,11 @@ class BehaviourFolder(DocumentFile):
         """Have the controls as the behaviour is."""
         now = self._keys().behaviour
         self._name.show(now.name)
-        blends = IN_SPACE if now.blending in IN_SPACE else ON_PLANE
+        blends = IN_SPACE if now.interpolation in IN_SPACE else ON_PLANE
         if self._blend.control.options != blends:
             self._blend.control.options = blends
-            self._blend.put(now.blending)
-        self._blend.show(now.blending)
+            self._blend.put(now.interpolation)
+        self._blend.show(now.interpolation)
         self._weighting.show(now.weight.kind)
         self._k.show(min(max(now.weight.k, 0.05), 1.0), near=NEAR)
 
@@ -74,9 +74,9 @@ class BehaviourFolder(DocumentFile):
         if name[:LONGEST_NAME] != self._keys().behaviour.name:
             self._keys().restyle(name=name[:LONGEST_NAME])
 
-    def _blended(self, blend: str) -> None:
-        if blend != self._keys().behaviour.blending:
-            self._keys().restyle(blend=blend)
+    def _blended(self, interpolation: str) -> None:
+        if interpolation != self._keys().behaviour.interpolation:
+            self._keys().restyle(interpolation=interpolation)
 
     def _weighted(self, kind: str, k: float) -> None:
         now = self._keys().behaviour.weight

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def in_space(behaviour: Behaviour) -> bool:
     """Whether a behaviour has its keys in space around the shoulder, not on the swing plane."""
-    return behaviour.blending == "around"
+    return behaviour.interpolation == "around"
 
 
 def swing_of_key(key: Key) -> Floats:

@@ -12,8 +12,7 @@ import viser
 
 from ....compute import PosableError
 from ....compute.types import Floats, Ints
-from ....reach import Behaviour, ReachAnswer, Reacher, ReachMotion
-from ....reach import Reach as ReachStep
+from ....reach import Behaviour, ReachAnswer, Reacher, ReachMotion, ReachStep
 from ....skeleton import Pose
 from ...core.actor import Track
 from ...core.session import Session
