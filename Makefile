@@ -22,7 +22,10 @@ UNCHECKED := $(addprefix tests/,formats/test_gltf_%.py formats/test_makehuman.py
 KERNEL_TESTS = $(filter-out $(UNCHECKED), \
 	$(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py))))
 
-.PHONY: studio test check-style check-types check-tests check-bounds check-examples check-docs soak bench bench-peers \
+# A few tests of compiled code, for the plain way of compiling: a minute or two.
+PLAIN_TESTS := tests/compute tests/math tests/skeleton tests/limits/test_limits.py
+
+.PHONY: studio test check-style check-types check-tests check-bounds check-plain check-examples check-docs soak bench bench-peers \
 	docs coverage node format clean
 .DEFAULT_GOAL := test
 
@@ -35,6 +38,7 @@ test: $(VENV)/.dev node
 	$(MAKE) --no-print-directory check-types
 	$(MAKE) --no-print-directory check-tests
 	$(MAKE) --no-print-directory check-bounds
+	$(MAKE) --no-print-directory check-plain
 	$(MAKE) --no-print-directory check-examples
 	$(MAKE) --no-print-directory check-docs
 	@echo "make test: everything passed"
@@ -54,6 +58,10 @@ check-tests: $(VENV)/.dev
 check-bounds: $(VENV)/.dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_NUM_THREADS=1 HYPOTHESIS_PROFILE=few POSABLE_CACHE=$(CURDIR)/.cache/bounds \
 		$(BIN)/python -m pytest $(IN_ROOMS) $(KERNEL_TESTS)
+
+# Kernels as a Numba that was never tried compiles them: without anything beyond its public interface.
+check-plain: $(VENV)/.dev
+	POSABLE_PLAIN_NUMBA=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(PLAIN_TESTS)
 
 check-examples: $(VENV)/.dev
 	@set -e; for example in $(sort $(wildcard examples/*.py)); do \

@@ -127,6 +127,19 @@ def test_a_public_name_resolves(name):
     assert getattr(posable, name) is not None
 
 
+def test_the_list_of_names_has_the_public_names_and_the_rooms():
+    shown = set(dir(posable))
+    assert shown == {*posable.__all__, *ROOMS} - {"assets"}
+    assert {name for name in ROOMS if name != "assets"} <= set(vars(posable)["_ROOMS"])
+
+
+def test_type_checkers_see_every_room_and_every_public_name():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == set(dir(posable)) - {"__version__"}
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_thing"):
         _ = posable.no_such_thing

@@ -47,7 +47,27 @@ _HOMES = {
 __all__ = ["__version__", *(name for names in _HOMES.values() for name in names), "samples"]
 
 if TYPE_CHECKING:
-    from . import samples
+    from . import (
+        body,
+        classic,
+        cli,
+        collision,
+        compute,
+        edit,
+        evaluate,
+        express,
+        formats,
+        jobs,
+        limb,
+        limits,
+        math,
+        reach,
+        reconstruct,
+        render,
+        samples,
+        skeleton,
+        studio,
+    )
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError

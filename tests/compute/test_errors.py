@@ -1,6 +1,7 @@
 import pytest
 
 from posable.compute import FormatError, MissingExtraError, PosableError, Status, UnknownNameError, require
+from posable.compute.errors import UnknownOptionError, checked_keywords
 
 
 def test_an_unknown_name_is_answered_with_the_closest_known_one():
@@ -31,3 +32,14 @@ def test_statuses_have_the_documented_values():
     names = ["REACHED", "UNREACHABLE", "LIMITS", "COLLISION", "SINGULAR", "INVALID"]
     assert [Status(k).name for k in range(6)] == names
     assert Status.REACHED.ok and not Status.LIMITS.ok
+
+
+def test_a_mistyped_keyword_is_answered_with_the_closest_one():
+    @checked_keywords
+    def scaled(value: float, *, scale: float = 1.0, offset: float = 0.0) -> float:
+        return value * scale + offset
+
+    assert scaled(2.0, scale=3.0) == 6.0 and scaled(value=1.0) == 1.0
+    with pytest.raises(UnknownOptionError, match="unknown option 'sacle'; did you mean 'scale'\\?"):
+        scaled(2.0, sacle=3.0)  # type: ignore[call-arg]
+    assert issubclass(UnknownOptionError, PosableError) and issubclass(UnknownOptionError, TypeError)

@@ -28,11 +28,13 @@ def test_a_batch_gives_the_same_on_one_core_and_on_all(n: int):
     np.testing.assert_array_equal(serial, out)
 
 
-def _run(code: str, source: Path, cache: Path, **more: Any) -> str:
+def _run(code: str, source: Path, cache: Path, variables: dict[str, str] | None = None, **more: Any) -> str:
     import os
 
     environment = {**os.environ, "PYTHONPATH": str(source), "POSABLE_CACHE": str(cache), "NUMBA_DISABLE_JIT": "0"}
-    environment.pop("NUMBA_BOUNDSCHECK", None)
+    for name in ("NUMBA_BOUNDSCHECK", "POSABLE_PLAIN_NUMBA"):
+        environment.pop(name, None)
+    environment.update(variables or {})
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, **more
     )
@@ -83,3 +85,34 @@ def test_a_read_only_cache_still_computes(tmp_path: Path):
     blocked.write_text("not a folder")
     code = "import posable.math as pm; print(pm.exp([0.0, 0.0, 0.0])[0])"
     assert float(_run(code, SOURCE, blocked)) == 1.0
+
+
+PRIVATE = """
+import sys, posable.math as pm
+print(float(pm.exp([[0.1, 0.2, 0.3]])[0, 1]).hex(), "posable.compute.numba_inline" in sys.modules)
+"""
+OUTSIDE = "import numba; numba.version_info = numba.version_info._replace(minor=99)\n"
+
+
+def test_a_numba_that_was_not_tried_compiles_in_its_plain_way_with_the_same_answers(tmp_path: Path):
+    usual, private = _run(PRIVATE, SOURCE, tmp_path).split()
+    plain, used = _run(PRIVATE, SOURCE, tmp_path / "other", {"POSABLE_PLAIN_NUMBA": "1"}).split()
+    untried, touched = _run(OUTSIDE + PRIVATE, SOURCE, tmp_path / "other", {"PYTHONWARNINGS": "ignore"}).split()
+    assert plain == untried == usual
+    assert (private, used, touched) == ("True", "False", "False")
+    assert not list((tmp_path / "other").rglob("*.nb?"))
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        _run(OUTSIDE + PRIVATE, SOURCE, tmp_path, {"PYTHONWARNINGS": "error::RuntimeWarning"})
+    assert "was not tried" in caught.value.stderr
+
+
+def test_what_the_package_asks_of_numba_beyond_its_public_interface_is_in_one_file():
+    """So that a Numba that was not tried meets none of it."""
+    private = ("numba.core", "llvmlite", "_nrt", "CACHE_DIR", "get_call_template", "get_overload", "pipeline_class")
+    found = {
+        (path.name, word)
+        for path in (SOURCE / "posable").rglob("*.py")
+        for word in private
+        if word in path.read_text(encoding="utf-8")
+    }
+    assert found == {("numba_inline.py", word) for word in private}

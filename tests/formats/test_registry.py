@@ -1,3 +1,4 @@
+import inspect
 import os
 import pathlib
 import subprocess
@@ -77,8 +78,22 @@ def test_options_of_another_format_are_refused_by_name(clip, tmp_path):
     ps.save(random_motion(1), tmp_path / "a.npz")
     with pytest.raises(PosableError, match="scale"):
         ps.load(tmp_path / "a.npz", scale=2.0)
-    with pytest.raises(PosableError, match="colour"):
-        ps.save(random_motion(1), tmp_path / "a.bvh", colour="red")
+    with pytest.raises(PosableError, match="character='x' is not for saving BVH files; they take: order, scale"):
+        ps.save(random_motion(1), tmp_path / "a.bvh", character="x")
+
+
+def test_a_mistyped_option_is_answered_with_the_nearest_one(clip, tmp_path):
+    with pytest.raises(PosableError, match=r"unknown option 'sacle'; did you mean 'scale'\?"):
+        ps.load(clip, sacle=0.01)
+    with pytest.raises(TypeError, match="did you mean 'order'"):
+        ps.save(random_motion(1), tmp_path / "a.bvh", ordre="XYZ")
+
+
+def test_every_option_of_a_format_is_a_named_parameter():
+    for call, options in ((ps.load, "load_options"), (ps.save, "save_options")):
+        named = set(inspect.signature(call).parameters) - {"path", "motion", "fps", "first_frame"}
+        assert named == set().union(*(getattr(kind, options) for kind in formats.FORMATS))
+        assert all(f"\n        {name}: " in call.__doc__ for name in named)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "fast"])

@@ -53,10 +53,11 @@ def test_joints_of_the_middle_are_their_own_mirror_images(role):
 
 
 def test_the_mirror_image_of_a_human_is_a_human():
-    assert HUMAN.mirrored == HUMAN
+    assert HUMAN.mirrored() == HUMAN
     stiff = HUMAN.replace(left_hand=JointLimit(Ellipse((0.1, 0.1)), None))
     assert (
-        stiff.mirrored["right_hand"].swing == Ellipse((0.1, 0.1)) and stiff.mirrored["left_hand"] == HUMAN["left_hand"]
+        stiff.mirrored()["right_hand"].swing == Ellipse((0.1, 0.1))
+        and stiff.mirrored()["left_hand"] == HUMAN["left_hand"]
     )
 
 

@@ -229,7 +229,7 @@ def test_mirroring_the_joint_mirrors_everything_to_the_last_bit(name):
         left = limits.clamp("left_joint", q, quick=quick)
         assert (limits.clamp("right_joint", q * oracle.MIRROR, quick=quick) == left * oracle.MIRROR).all()
     assert (limits.excess("left_joint", q) == limits.excess("right_joint", q * oracle.MIRROR)).all()
-    assert limits.mirrored == limits
+    assert limits.mirrored() == limits
 
 
 def test_one_rotation_a_batch_and_all_the_joints_at_once_give_the_same():

@@ -4,7 +4,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import posable.math as pm
 from posable.compute import PosableError, ShapeError
-from posable.skeleton import Motion, Pose, Skeleton
+from posable.skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh
 
 SKELETON = Skeleton(["hips", "knee"], [-1, 0], [[0, 1, 0], [0, -0.4, 0]])
 
@@ -107,6 +107,56 @@ def test_poses_stack_index_and_reshape():
         clip[0][0]
     assert clip.pose.is_finite()
     assert not clip.pose.replace(translation=np.full((6, 3), np.nan)).is_finite()
+
+
+def test_a_loop_over_a_motion_gives_its_frames():
+    clip = motion(7, moved=True)
+    frames = list(clip)
+    assert len(frames) == 7 and all(pose.shape == () for pose in frames)
+    np.testing.assert_array_equal(Pose.stack(frames).rotations, clip.pose.rotations)
+    assert list(motion(0)) == []
+
+
+def test_motions_are_concatenated_frame_after_frame():
+    still, moved = motion(4).replace(name="walk", notes=("a", "b")), motion(5, moved=True).replace(notes=("b", "c"))
+    whole = Motion.concatenate([still, moved, motion(0)])
+    assert (len(whole), whole.fps, whole.name, whole.notes) == (9, 30.0, "walk", ("a", "b", "c"))
+    for k, pose in enumerate([*still, *moved]):
+        np.testing.assert_array_equal(whole[k].rotations, pose.rotations)
+        np.testing.assert_array_equal(whole[k].translation, pose.translation)
+        # Where a part moves no joint, the joints stay where the skeleton has them.
+        np.testing.assert_array_equal(SKELETON.forward(whole[k]).positions, SKELETON.forward(pose).positions)
+    assert Motion.concatenate(iter([still])).pose.offsets is None
+    with pytest.raises(PosableError, match="motion 1 has 60 fps, the first 30"):
+        Motion.concatenate([still, motion(3, fps=60.0)])
+    other = Motion(SKELETON.scaled(1.1), still.pose, 30.0)
+    with pytest.raises(PosableError, match="motion 1 has another skeleton"):
+        Motion.concatenate([still, other])
+    with pytest.raises(PosableError, match="no motions"):
+        Motion.concatenate([])
+
+
+def test_forward_kinematics_takes_a_motion():
+    clip = motion(6, moved=True)
+    np.testing.assert_array_equal(SKELETON.forward(clip).positions, SKELETON.forward(clip.pose).positions)
+    np.testing.assert_array_equal(SKELETON.values(clip), SKELETON.values(clip.pose))
+    np.testing.assert_array_equal(SKELETON.jacobian(clip, "knee"), SKELETON.jacobian(clip.pose, "knee"))
+    with pytest.raises(PosableError, match="expected a Pose or a Motion"):
+        SKELETON.forward(clip.pose.rotations)
+
+
+def test_what_is_printed_is_one_line():
+    clip = motion(7, moved=True)
+    assert repr(clip) == "Motion(7 frames at 30 fps, 0.20 s, 2 joints)"
+    assert repr(clip.replace(name="walk")) == "Motion('walk', 7 frames at 30 fps, 0.20 s, 2 joints)"
+    assert repr(clip.pose) == "Pose((7,) of 2 joints, with offsets)"
+    assert repr(motion(3)[0]) == "Pose(2 joints)"
+    assert repr(SKELETON.forward(clip)) == "Frames((7,) of 2 joints)"
+    assert repr(SKELETON) == "Skeleton(2 joints, 9 DoF, root 'hips')"
+    assert repr(SKELETON.dofs) == "Dofs(9 of 2 joints)"
+    mesh = SkinnedMesh("skin", *(np.zeros((500, 3)) for _ in range(6)))
+    assert repr(mesh) == "SkinnedMesh('skin', 500 vertices, 500 triangles)"
+    assert repr(Character((mesh,) * 5, {"hips": "hips"})) == "Character(5 meshes: 'skin', 'skin', 'skin', ...; 1 roles)"
 
 
 def test_a_single_translation_serves_a_whole_batch():

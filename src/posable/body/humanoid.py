@@ -176,8 +176,8 @@ class Humanoid:
 
     def _posed(self, posture: CanonicalPose, base: Pose, hips: Floats) -> Pose:
         """`hips` (..., 3) [m]: where the joint of the hips goes."""
-        if base.joints != len(self.skeleton):
-            raise ShapeError(f"base has {base.joints} joints; this body has {len(self.skeleton)}")
+        if base.joint_count != len(self.skeleton):
+            raise ShapeError(f"base has {base.joint_count} joints; this body has {len(self.skeleton)}")
         from .posture_kernels import drive_rows
 
         batch = np.broadcast_shapes(posture.shape, base.shape)

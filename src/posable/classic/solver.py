@@ -207,8 +207,8 @@ class IterativeIK:
     def _start(self, start: Pose | None, shape: tuple[int, ...]) -> Pose:
         """Starts as a batch of one axis: one row, or a row a pose."""
         pose = self.skeleton.rest if start is None else start
-        if pose.joints != len(self.skeleton):
-            raise ShapeError(f"start has {pose.joints} joints; the skeleton has {len(self.skeleton)}")
+        if pose.joint_count != len(self.skeleton):
+            raise ShapeError(f"start has {pose.joint_count} joints; the skeleton has {len(self.skeleton)}")
         if pose.shape not in ((), shape):
             raise ShapeError(f"start is a batch of shape {pose.shape}; expected one pose or {shape}")
         if not (np.isfinite(pose.rotations).all() and np.isfinite(pose.translation).all()):

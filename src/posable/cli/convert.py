@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,11 +30,8 @@ def convert(
     motion = read(file, scale, fps, first_frame, repair, animation)
     if resample is not None:
         motion = motion.resampled(resample)
-    options: dict[str, Any] = {}
-    if character is not None:
-        options["character"] = character
     with busy(f"writing {output.name}"):
-        save(motion, output, **options)
+        save(motion, output, character=character)
     facts = {
         "file": str(file),
         "output": str(output),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -37,8 +37,6 @@ def read(
     """Load a file with the options of the command line."""
     from ..formats import load
 
-    options: dict[str, Any] = {}
-    if animation is not None:
-        options["animation"] = int(animation) if animation.isdigit() else animation
+    which = int(animation) if animation is not None and animation.isdigit() else animation
     with busy(f"reading {path.name}"):
-        return load(path, scale=scale, fps=fps, first_frame=first_frame, repair=repair, **options)
+        return load(path, scale=scale, fps=fps, first_frame=first_frame, repair=repair, animation=which)

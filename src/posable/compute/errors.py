@@ -7,12 +7,17 @@ settings do, with one of the classes below. `PosableError` catches them all.
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
+import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from types import ModuleType
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
+R = TypeVar("R")
 LONGEST = 4000  # characters of a message: a value of a million numbers is named by its beginning
 
 
@@ -38,6 +43,13 @@ class UnknownNameError(PosableError):
         super().__init__(f"unknown {kind} {name!r}; {hint}")
 
 
+class UnknownOptionError(UnknownNameError, TypeError):
+    """A keyword that a function does not take; the message has the closest one that it does take."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__("option", name, known)
+
+
 class FormatError(PosableError):
     """A file that cannot be read or written; the message names the file and the place in it.
 
@@ -53,6 +65,25 @@ class FormatError(PosableError):
 
 class MissingExtraError(PosableError):
     """An optional package is not installed; the message has the command that installs it."""
+
+
+def checked_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function answer an unknown keyword with the closest one it takes: "did you mean 'scale'?".
+
+    Decorates public functions with many options. Type checkers and `help` see the function's own signature.
+    """
+    takes = inspect.signature(function).parameters.values()
+    known = [one.name for one in takes if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    options = [one.name for one in takes if one.kind == one.KEYWORD_ONLY]
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                raise UnknownOptionError(name, options)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def require(module: str, extra: str) -> ModuleType:

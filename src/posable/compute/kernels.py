@@ -11,29 +11,29 @@ Kernels are scalar Python on tuples and flat arrays, compiled by Numba. Three la
 Numba's own cache does not notice when a helper in another file changes (its callers keep the old code), so
 ours lies in a folder named by a hash of every kernel source, the Numba version and the Python version.
 
-Around every function Numba makes code that takes its arguments from Python. For solvers, whose parts pass dozens of
-arrays to each other, that was a third of the time to compile: other kernels call a twin that has none of it, and that
-is never run by itself (`parts`).
+Kernels use more of Numba than its public interface, to compile and start sooner (`numba_inline`). With a Numba that was
+not tried they do without: they are compiled in Numba's plain way, in every process anew, and give the same answers. The
+environment variable `POSABLE_PLAIN_NUMBA=1` asks for that way with any Numba.
 """
 
 from __future__ import annotations
 
-import atexit
-import gc
 import hashlib
+import os
 import shutil
 import sys
 import threading
 import time
 import types
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import numba
 from numba import prange
-from numba.core import event
 
 from .files import cache_dir
 
@@ -41,7 +41,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
-TRIED = ((0, 61), (0, 68))  # oldest and newest Numba for `parts`: both ends and 0.64 were tried
+TRIED = ((0, 61), (0, 68))  # oldest and newest Numba for `numba_inline`: both ends and 0.64 were tried
 KEPT_DAYS = 30  # compiled code of versions nobody used for this long is removed
 
 __all__ = ["Batch", "batch", "kernel", "prange"]
@@ -55,8 +55,7 @@ def kernel(function: Callable[..., Any] | None = None, *, fused: bool = False) -
     """Compile a function with Numba on its first call, cached on disk; its signature stays visible to type checkers.
 
     `error_model="numpy"` makes a division by zero give infinity instead of raising, as on a GPU. Kernels allocate
-    nothing and keep nothing, so they count no references to their arrays (`_nrt=False`; it took 40 atomic operations a
-    limb), and one that does allocate fails to compile.
+    nothing, so they count no references to their arrays; one that does allocate fails to compile.
 
     `fused` lets a product and the sum it goes into be rounded once (a fused multiply-add), as GPUs do everywhere; the
     order of sums stays as written. For long sums of products only: elsewhere what is symmetric on paper would no
@@ -70,61 +69,41 @@ def kernel(function: Callable[..., Any] | None = None, *, fused: bool = False) -
 def _kernel(function: Callable[P, R], fused: bool) -> Callable[P, R]:
     more: Any = {"fastmath": {"contract"}} if fused else {}
     compiled = _compiled(function, **more)
-
-    @lru_cache(maxsize=1)
-    def twin() -> Any:
-        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_part_options(), **more}
-        return _compiled(_renamed(function, "inner"), **options)
-
-    def template(args: Any, kws: Any) -> Any:
-        return twin().get_call_template(tuple(map(_common_type, args)), kws)
-
-    if compiled is not function:  # the JIT is on: this is what Numba asks of a kernel that another one calls
-        compiled.get_call_template = template
-        compiled.get_overload = lambda signature: twin().get_overload(signature)
+    private = _private_numba()
+    if private is not None and compiled is not function:  # the JIT is on
+        private.call_twin(compiled, lambda: _compiled(_renamed(function, "inner"), **private.TWIN_OPTIONS, **more))
     return cast("Callable[P, R]", compiled)
 
 
-def _part_options() -> dict[str, Any]:
-    """How a twin is compiled. With a Numba nobody tried: as Numba does it, which takes longer and runs the same."""
+def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: Any) -> Any:
+    """Return the function as Numba's dispatcher, which compiles it when it is first called."""
+    options: Any = {"error_model": "numpy", "nogil": True, "parallel": parallel, **more}
+    private = _private_numba()
+    # Without a folder of our own nothing is cached: Numba's own cache does not notice when a helper changes.
+    return numba.njit(**options)(function) if private is None else private.cached(function, options, _cache_folder())
+
+
+@lru_cache(maxsize=1)
+def _private_numba() -> ModuleType | None:
+    """Return the module that uses Numba's private parts; None with a Numba it was not tried with."""
     version: Any = numba.version_info
     if not TRIED[0] <= (version.major, version.minor) <= TRIED[1]:
-        return {}
-    from .numba_inline import PartCompiler
+        warnings.warn(
+            f"Numba {numba.__version__} was not tried with this version of Posable: kernels are compiled in its plain "
+            "way, which takes longer, and at every start anew",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    if os.environ.get("POSABLE_PLAIN_NUMBA", "0") != "0":
+        return None
+    from . import numba_inline
 
-    return {"pipeline_class": PartCompiler}
-
-
-def _common_type(argument: Any) -> Any:
-    """The type to compile a part for, given that of an argument: one for many that are the same in sense.
-
-    A parallel loop counts without a sign, and Numba gives every constant a type of its own (also inside of tuples)
-    though its value is handed over like any other; either would have all that is called compiled once more.
-    """
-    known: Any = numba.types
-    return known.int64 if argument == known.uint64 else known.unliteral(argument)
-
-
-def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: Any) -> Any:
-    """The function as Numba's dispatcher. Only the parallel loop around kernels counts references: it needs them."""
-    config: Any = numba.config  # Numba fills this module at run time
-    options: Any = {
-        "error_model": "numpy",
-        "nogil": True,
-        "cache": True,
-        "parallel": parallel,
-        "_nrt": parallel,
-        **more,
-    }
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(_compiled_code_dir())  # read while it decorates, and only then
-    try:
-        return numba.njit(**options)(function)
-    finally:
-        config.CACHE_DIR = previous
+    return numba_inline
 
 
 def _renamed(function: Callable[..., Any], suffix: str) -> types.FunctionType:
-    """A copy under a name of its own: Numba's cache tells functions apart by name and line, not by options."""
+    """Return a copy under another name: Numba's cache tells functions apart by name and line, not by options."""
     source = cast("types.FunctionType", function)
     name = f"{source.__name__}_{suffix}"
     copy = types.FunctionType(source.__code__, source.__globals__, name, source.__defaults__, source.__closure__)
@@ -179,13 +158,13 @@ def batch(function: Callable[..., None] | None = None, *, rows: int = PARALLEL_R
 
 
 @lru_cache(maxsize=1)
-def _compiled_code_dir() -> Path:
+def _cache_folder() -> Path:
     """The folder of compiled code for exactly these sources; folders nobody used for a month are removed."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     package = Path(__file__).parents[1]
     for path in sorted(package.rglob("*.py")):
         source = path.read_bytes()
-        if b"@kernel" in source or b"@batch" in source:
+        if b"@kernel" in source or b"@batch" in source or path.name == "numba_inline.py":
             digest.update(str(path.relative_to(package)).encode() + b"\0" + source)
     root = cache_dir() / "kernels"
     ours = root / digest.hexdigest()[:16]
@@ -198,61 +177,3 @@ def _compiled_code_dir() -> Path:
     except OSError:
         pass  # a read-only home: Numba then falls back to compiling in memory
     return ours
-
-
-class _CompileNotice(event.Listener):
-    """Says once that kernels are being compiled, when it takes longer than a second; at the end, how many they were.
-
-    Python's search for garbage waits meanwhile: it walks again and again through what the compiler builds.
-    """
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.done = 0
-        self.began = 0.0
-        self.seconds = 0.0
-        self.shown = False
-        self.collecting = False
-        self.timer: threading.Timer | None = None
-
-    def on_start(self, event: Any) -> None:
-        if not self._is_ours(event):
-            return
-        if self.depth == 0:
-            self.began = time.monotonic()
-            self.collecting = gc.isenabled()
-            gc.disable()
-            if not self.shown:
-                self.timer = threading.Timer(1.0, self._show)
-                self.timer.daemon = True
-                self.timer.start()
-        self.depth += 1
-
-    def on_end(self, event: Any) -> None:
-        if not self._is_ours(event):
-            return
-        self.depth -= 1
-        self.done += 1
-        if self.depth == 0:
-            self.seconds += time.monotonic() - self.began
-            if self.collecting:
-                gc.enable()
-            if self.timer is not None:
-                self.timer.cancel()
-
-    def _show(self) -> None:
-        self.shown = True
-        atexit.register(self._sum_up)
-        print("posable: compiling kernels for this machine, once; half a minute for a whole solver", file=sys.stderr)
-
-    def _sum_up(self) -> None:
-        print(
-            f"posable: compiled {self.done} kernels in {self.seconds:.0f} s, kept for the next start", file=sys.stderr
-        )
-
-    @staticmethod
-    def _is_ours(event: Any) -> bool:
-        return str(event.data["dispatcher"].py_func.__module__).startswith("posable")
-
-
-event.register("numba:compile", _CompileNotice())  # type: ignore[no-untyped-call]

@@ -1,44 +1,91 @@
-"""How a kernel is compiled that only other kernels call: a part, which is never run by itself.
+"""Everything that Posable uses of Numba beyond its public interface, to compile sooner and to start sooner.
 
 Numba treats every function as one that will be called from Python. It optimises it together with everything it calls
 and makes machine code of that; then the function around it does the same again, with all of it inside, and so on up to
-the loop. A part is only translated to LLVM's language. What it becomes is decided once, in the loop that is run: a new
-machine waits less, for the same answers, as fast (`python -m tools.measure_compiling` tells how long).
+the loop. So a kernel has a twin that only other kernels call. The twin takes no arguments from Python (that was a third
+of the time to compile a solver) and is only translated to LLVM's language; it is optimised once, in the loop that is
+run: a new machine waits less, for the same answers, as fast (`python -m tools.measure_compiling` measures it).
 
-Uses Numba's own compiler from the inside, so `kernels` imports it only where that was tried (`kernels.TRIED`).
+Also here: the folder of compiled code, counting no references in kernels, and the notice that kernels are compiled.
+`kernels` imports this module only with the versions of Numba that were tried (`kernels.TRIED`).
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import cgutils
+import numba
+from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-__all__ = ["PartCompiler"]
+__all__ = ["TWIN_OPTIONS", "cached", "call_twin"]
 
 
-class PartCompiler(Compiler):
+def cached(function: Callable[..., Any], options: dict[str, Any], folder: Path) -> Any:
+    """Return Numba's dispatcher of a function, whose compiled code is kept in a folder.
+
+    Only a parallel loop counts references to its arrays (`_nrt`): it needs them, while counting took 40 atomic
+    operations a limb in the kernels.
+    """
+    config: Any = numba.config  # Numba fills this module at run time
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read while it decorates, and only then
+    try:
+        return numba.njit(**{**options, "cache": True, "_nrt": options["parallel"]})(function)
+    finally:
+        config.CACHE_DIR = previous
+
+
+def call_twin(compiled: Any, make_twin: Callable[[], Any]) -> None:
+    """Let other kernels that call a dispatcher call its twin instead, which is made when first needed."""
+    twin = lru_cache(maxsize=1)(make_twin)
+
+    def template(args: Any, kws: Any) -> Any:
+        return twin().get_call_template(tuple(map(_common_type, args)), kws)
+
+    # These two are what Numba asks of a function that another one calls.
+    compiled.get_call_template = template
+    compiled.get_overload = lambda signature: twin().get_overload(signature)
+
+
+def _common_type(argument: Any) -> Any:
+    """Return the type to compile a twin for, given that of an argument: one for many that mean the same.
+
+    A parallel loop counts without a sign, and Numba gives every constant a type of its own (also inside of tuples)
+    though its value is handed over like any other; either would have all that is called compiled once more.
+    """
+    known: Any = numba.types
+    return known.int64 if argument == known.uint64 else known.unliteral(argument)
+
+
+class _TwinCompiler(Compiler):
     """Numba's compiler, which ends with code to be linked into what calls it."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a Python function."""
-        self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library = _TwinLibrary(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
         return super().compile_extra(func)
 
 
-class _Part(JITCodeLibrary):
+class _TwinLibrary(JITCodeLibrary):
     """Code that is not optimised across functions and of which no machine code is made.
 
-    What Numba makes machine code of, and keeps in its cache beside the code to link, is an empty module; it has the
-    one variable that Numba sets in it.
+    What Numba makes machine code of, and keeps in its cache together with the code to link, is an empty module; it has
+    the one variable that Numba sets in it.
     """
 
     def _optimize_final_module(self) -> None:
-        """Nothing: the caller's whole code is optimised when all of it is there."""
+        """Do nothing: the caller's whole code is optimised when all of it is there."""
 
     def _finalize_final_module(self) -> None:
         """Hand the code over for linking, and an empty module to the machine."""
@@ -53,3 +100,68 @@ class _Part(JITCodeLibrary):
                 environment.initializer = cgutils.get_null_value(environment.type.pointee)
         self._shared_module, self._final_module = self._final_module, llvm.parse_assembly(str(empty))
         super()._finalize_final_module()
+
+
+TWIN_OPTIONS: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": _TwinCompiler,
+}
+
+
+class _CompileNotice(event.Listener):
+    """Tells once that kernels are being compiled, when it takes longer than a second; at exit, how many they were.
+
+    Python's garbage collection is off meanwhile: it walks again and again through what the compiler builds.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.done = 0
+        self.began = 0.0
+        self.seconds = 0.0
+        self.shown = False
+        self.collecting = False
+        self.timer: threading.Timer | None = None
+
+    def on_start(self, event: Any) -> None:
+        if not self._is_ours(event):
+            return
+        if self.depth == 0:
+            self.began = time.monotonic()
+            self.collecting = gc.isenabled()
+            gc.disable()
+            if not self.shown:
+                self.timer = threading.Timer(1.0, self._show)
+                self.timer.daemon = True
+                self.timer.start()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if not self._is_ours(event):
+            return
+        self.depth -= 1
+        self.done += 1
+        if self.depth == 0:
+            self.seconds += time.monotonic() - self.began
+            if self.collecting:
+                gc.enable()
+            if self.timer is not None:
+                self.timer.cancel()
+
+    def _show(self) -> None:
+        self.shown = True
+        atexit.register(self._sum_up)
+        print("posable: compiling kernels for this machine, once; half a minute for a whole solver", file=sys.stderr)
+
+    def _sum_up(self) -> None:
+        print(
+            f"posable: compiled {self.done} kernels in {self.seconds:.0f} s, kept for the next start", file=sys.stderr
+        )
+
+    @staticmethod
+    def _is_ours(event: Any) -> bool:
+        return str(event.data["dispatcher"].py_func.__module__).startswith("posable")
+
+
+event.register("numba:compile", _CompileNotice())

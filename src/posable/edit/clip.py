@@ -74,8 +74,8 @@ def read_clip(motion: Motion, body: Humanoid, effectors: Sequence[str] = EFFECTO
         effectors: the parts to steer; roles or names of joints.
         cutoff: of the smoothing before rates are taken [Hz].
     """
-    if motion.pose.joints != len(body.skeleton):
-        raise ShapeError(f"the motion has {motion.pose.joints} joints, the body {len(body.skeleton)}")
+    if motion.pose.joint_count != len(body.skeleton):
+        raise ShapeError(f"the motion has {motion.pose.joint_count} joints, the body {len(body.skeleton)}")
     if len(motion) == 0:
         raise PosableError("the motion has no frames; an editor needs at least one")
     if not motion.pose.is_finite():

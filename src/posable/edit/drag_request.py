@@ -89,7 +89,7 @@ def frame_of(frame: Any, count: int) -> int:
 
 def rows_of(pose: Pose, shape: tuple[int, ...]) -> Pose:
     """A pose spread over a batch and made flat."""
-    count = pose.joints
+    count = pose.joint_count
     offsets = None
     if pose.offsets is not None:
         offsets = np.broadcast_to(pose.offsets, (*shape, count, 3)).reshape(-1, count, 3)

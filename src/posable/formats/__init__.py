@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..compute import FormatError, PosableError, expect
+from ..compute.errors import checked_keywords
 from ..compute.files import check_writable
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ MOST = {"scale": 1e6, "fps": 1e6}
 """Beyond which a number is a mistake: metres in a file's unit, frames a second."""
 
 
+@checked_keywords
 def load(
     path: str | os.PathLike[str],
     *,
@@ -66,18 +68,30 @@ def load(
     fps: float | None = None,
     first_frame: int = 0,
     repair: str | None = None,
-    **options: Any,
+    asf: str | os.PathLike[str] | None = None,
+    animation: str | int | None = None,
+    up: str | None = None,
 ) -> Motion:
     """Read a motion, every frame of it, in metres; the format is chosen by the suffix.
 
-    `scale` is the length of one file unit [m], for formats without a unit; without it a file that says its unit is
-    believed, and one that does not is taken to be in metres. `fps` replaces the file's frame rate. `first_frame`
-    drops the frames before it. `repair="cmu"` mends clips of the CMU conversion (see `posable.formats.cmu`). Other
-    options belong to a format (`asf=` for AMC). What was assumed or changed is told in `motion.notes`.
+    What was assumed or changed is told in `motion.notes`. An option that the format does not take is an error.
+
+    Args:
+        path: the file.
+        scale: length of one file unit [m], for BVH, ASF/AMC and glTF. By default a unit that the file itself tells
+            is used (CMU's rule for ASF), and otherwise a metre.
+        fps: frames a second, instead of the file's own rate. Every format takes it.
+        first_frame: number of frames to drop from the beginning, 0 by default. Every format takes it.
+        repair: "cmu" puts back what the CMU conversion to BVH lost, and the rate that AMC files lack
+            (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.
+        asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
+        animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
+        up: axis of a URDF file that points up in ours: "y" (the default) turns the robot to Y up and Z forward, "z"
+            keeps its own axes.
     """
     source = Path(path)
     kind = check_input(source)
-    given = {"scale": scale, "repair": repair, **options}
+    given = {"scale": scale, "repair": repair, "asf": asf, "animation": animation, "up": up}
     chosen = _checked_options(kind, given, kind.load_options, "loading")
     if scale is not None:
         chosen["scale"] = _positive("scale", scale)
@@ -92,14 +106,36 @@ def load(
     return motion if rate is None or rate == motion.fps else motion.replace(fps=rate)
 
 
-def save(motion: Motion, path: str | os.PathLike[str], **options: Any) -> None:
-    """Write a motion; the format is chosen by the suffix. The file appears whole or not at all."""
+@checked_keywords
+def save(
+    motion: Motion,
+    path: str | os.PathLike[str],
+    *,
+    scale: float | None = None,
+    order: str | None = None,
+    character: str | os.PathLike[str] | None = None,
+    keep_animations: bool | None = None,
+) -> None:
+    """Write a motion; the format is chosen by the suffix. The file appears whole or not at all.
+
+    An option that the format does not take is an error.
+
+    Args:
+        motion: what to write.
+        path: the file.
+        scale: length of one unit of a BVH file [m], 1 by default; 0.01 writes centimetres.
+        order: order of the Euler angles of a BVH file, "ZYX" by default: Rz Ry Rx.
+        character: a glTF or VRM file with the same joints, to write the motion into; by default the one that the
+            skeleton was loaded from, else a new file.
+        keep_animations: whether the other animations of that glTF or VRM file stay in it; they do by default.
+    """
     from ..skeleton import Motion as Saved
 
     expect(Saved, motion, "what is saved", ": Motion(skeleton, pose, fps)")
     target = Path(path)
     kind = _written_format_of(target)
-    chosen = _checked_options(kind, options, kind.save_options, "saving")
+    given = {"scale": scale, "order": order, "character": character, "keep_animations": keep_animations}
+    chosen = _checked_options(kind, given, kind.save_options, "saving")
     try:
         _module(kind).write(motion, target, chosen)
     except OSError as error:

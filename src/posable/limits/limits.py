@@ -166,9 +166,8 @@ class Limits(Mapping[str, JointLimit]):
         _slack_rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(*lead, 3)
 
-    @property
     def mirrored(self) -> Limits:
-        """The limits of the mirror image of the body: left and right exchanged."""
+        """Return the limits of the body's mirror image: left and right exchanged."""
         return Limits({_other_side(name): joint.mirror() for name, joint in self.joints.items()})
 
     def replace(self, **joints: JointLimit) -> Limits:
@@ -191,6 +190,10 @@ class Limits(Mapping[str, JointLimit]):
             return self._index[name]
         except KeyError:
             raise UnknownNameError("joint limit", name, self.names) from None
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.names[:4]) + (", ..." if len(self) > 4 else "")
+        return f"Limits({len(self)} joints: {names})" if names else "Limits(no joints)"
 
     def __getitem__(self, name: str) -> JointLimit:
         return self.joints[self.names[self.index(name)]]

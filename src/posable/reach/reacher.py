@@ -172,8 +172,8 @@ class Reacher:
         told = _joined([rows.told for rows in bent]).reshape(shape)
         pose = Pose(
             _joined([rows.translation[1] for rows in bent]).reshape(*shape, 3),
-            _joined([rows.rotations[1] for rows in bent]).reshape(*shape, start.joints, 4),
-            None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joints, 3)),
+            _joined([rows.rotations[1] for rows in bent]).reshape(*shape, start.joint_count, 4),
+            None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
         )
         hands: list[HandAnswer | None] = [None, None]
         for side, target in enumerate(targets):
@@ -268,7 +268,7 @@ class Reacher:
         block: slice,
     ) -> Rows:
         """Some rows as the kernel takes them: what is given, what comes out, and scratch between."""
-        n, joints, driven = block.stop - block.start, start.joints, len(figure.drive)
+        n, joints, driven = block.stop - block.start, start.joint_count, len(figure.drive)
         goals = np.zeros((2, n, 3))
         for side, target in enumerate(targets):
             if target is not None:
@@ -337,8 +337,8 @@ class Reacher:
     def _check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
         """Raise a `PosableError` where a call cannot be meant."""
         expect(Pose, start, "start", "; that of a motion is motion[frame]")
-        if start.joints != len(self.body.skeleton):
-            raise ShapeError(f"start has {start.joints} joints; this body has {len(self.body.skeleton)}")
+        if start.joint_count != len(self.body.skeleton):
+            raise ShapeError(f"start has {start.joint_count} joints; this body has {len(self.body.skeleton)}")
         if right is None and left is None:
             raise PosableError("give at least one target: right=, left=")
         for side, target, behaviour in (("right", right, self.right), ("left", left, self.left)):

@@ -47,9 +47,9 @@ class ReachStream:
             raise PosableError(f"settle is {settle} s; expected 0 or more")
         self.reacher, self.fps, self.settle = reacher, fps, settle
         self.start = reacher.body.neutral_pose if start is None else start
-        if self.start.shape or self.start.joints != len(reacher.body.skeleton):
+        if self.start.shape or self.start.joint_count != len(reacher.body.skeleton):
             raise ShapeError(
-                f"start has shape {self.start.shape} and {self.start.joints} joints; "
+                f"start has shape {self.start.shape} and {self.start.joint_count} joints; "
                 f"expected one pose of {len(reacher.body.skeleton)} joints"
             )
         self._arms = tuple(reacher.body.limb(name).stream(fps, speed=speed) for name in ARMS)

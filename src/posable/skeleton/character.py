@@ -37,6 +37,9 @@ class SkinnedMesh:
     colours: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 4), np.uint8))
     """(V, 4) RGBA, or no rows where the file has none."""
 
+    def __repr__(self) -> str:
+        return f"SkinnedMesh({self.name[:40]!r}, {len(self.vertices)} vertices, {len(self.faces)} triangles)"
+
     def posed(self, frames: Frames) -> Floats:
         """(..., V, 3) [m]: the vertices where the joints of `frames` carry them."""
         turn = multiply(frames.orientations, conjugate(self.bind_orientations))
@@ -62,6 +65,10 @@ class Character:
     """Body part to joint name, where the file itself says who is who (VRM)."""
     source: Any = None
     """What the format that read the file needs to write it back unchanged but for its motion."""
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(mesh.name[:40]) for mesh in self.meshes[:3]) + (", ..." if len(self.meshes) > 3 else "")
+        return f"Character({len(self.meshes)} meshes{': ' if names else ''}{names}; {len(self.roles or ())} roles)"
 
     def scaled(self, factor: float) -> Character:
         """The same look on a skeleton scaled by `factor`; the file's own document keeps its size and is let go."""

@@ -51,6 +51,9 @@ class Dofs:
     def __len__(self) -> int:
         return len(self.joint)
 
+    def __repr__(self) -> str:
+        return f"Dofs({len(self)} of {len(np.unique(self.joint))} joints)"
+
     def of(self, joint: int) -> slice:
         """The DoF of one joint, as a slice of this list."""
         first, last = np.searchsorted(self.joint, [joint, joint + 1])

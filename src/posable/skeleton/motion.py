@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -18,7 +19,10 @@ from .skeleton import Skeleton
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Frames of a skeleton at a constant rate. `motion[i]` is a Pose, `motion[a:b]` a Motion."""
+    """Frames of a skeleton at a constant rate.
+
+    `motion[i]` is a Pose, `motion[a:b]` a Motion, and a loop over a motion gives its frames as poses.
+    """
 
     skeleton: Skeleton
     pose: Pose
@@ -33,13 +37,21 @@ class Motion:
         expect(Pose, self.pose, "pose")
         if len(self.pose.shape) != 1:
             raise ShapeError(f"a motion needs poses of shape (F,); got {self.pose.shape}")
-        if self.pose.joints != len(self.skeleton):
-            raise ShapeError(f"the poses have {self.pose.joints} joints, the skeleton {len(self.skeleton)}")
+        if self.pose.joint_count != len(self.skeleton):
+            raise ShapeError(f"the poses have {self.pose.joint_count} joints, the skeleton {len(self.skeleton)}")
         if not 0.0 < number(self.fps) < math.inf:
             raise PosableError(f"fps is {self.fps}; expected frames a second above 0")
 
     def __len__(self) -> int:
         return self.pose.shape[0]
+
+    def __iter__(self) -> Iterator[Pose]:
+        return (self.pose[frame] for frame in range(len(self)))
+
+    def __repr__(self) -> str:
+        name = f"{self.name[:40]!r}, " if self.name else ""
+        joints = self.pose.joint_count
+        return f"Motion({name}{len(self)} frames at {self.fps:g} fps, {self.duration:.2f} s, {joints} joints)"
 
     @overload
     def __getitem__(self, index: int) -> Pose: ...
@@ -99,6 +111,36 @@ class Motion:
         if count > most:
             raise PosableError(f"at {fps:g} frames a second this motion has {count} frames; expected at most {most}")
         return replace(self, pose=self.at(np.arange(count) / fps), fps=fps)
+
+    @staticmethod
+    def concatenate(motions: Iterable[Motion]) -> Motion:
+        """Return one motion that plays several of the same skeleton and frame rate after each other.
+
+        It has the first one's skeleton and name and the notes of all. The first frame of a motion follows the last
+        frame of the one before it by one frame's time; nothing is blended.
+        """
+        parts = list(motions)
+        if not parts:
+            raise PosableError("there are no motions to concatenate")
+        first = parts[0]
+        for k, part in enumerate(parts):
+            expect(Motion, part, f"motion {k}")
+            if part.fps != first.fps:
+                raise PosableError(f"motion {k} has {part.fps:g} fps, the first {first.fps:g}; use resampled(fps)")
+            if not part.skeleton.same_as(first.skeleton):
+                raise PosableError(f"motion {k} has another skeleton than the first; use posable.retarget")
+        poses = [part.pose for part in parts]
+        offsets = None
+        if any(pose.offsets is not None for pose in poses):
+            still = first.skeleton.offsets
+            offsets = np.concatenate(
+                [np.tile(still, (len(p), 1, 1)) if p.offsets is None else p.offsets for p in poses]
+            )
+        pose = Pose(
+            np.concatenate([p.translation for p in poses]), np.concatenate([p.rotations for p in poses]), offsets
+        )
+        notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+        return replace(first, pose=pose, notes=notes)
 
     def replace(self, **changes: Any) -> Motion:
         """The same motion with some of its fields exchanged."""

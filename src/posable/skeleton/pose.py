@@ -46,9 +46,13 @@ class Pose:
         return self.rotations.shape[:-2]
 
     @property
-    def joints(self) -> int:
-        """How many joints it has."""
+    def joint_count(self) -> int:
+        """Return the number of joints J."""
         return int(self.rotations.shape[-2])
+
+    def __repr__(self) -> str:
+        offsets = "" if self.offsets is None else ", with offsets"
+        return f"Pose({batch_text(self.shape)}{self.joint_count} joints{offsets})"
 
     def __len__(self) -> int:
         if not self.shape:
@@ -87,6 +91,11 @@ class Pose:
             raise ShapeError("some poses move their joints (offsets) and some do not; give offsets to all of them")
         offsets = None if moved[0] is None else np.stack([o for o in moved if o is not None])
         return Pose(np.stack([p.translation for p in poses]), np.stack([p.rotations for p in poses]), offsets)
+
+
+def batch_text(shape: tuple[int, ...]) -> str:
+    """Return how a `repr` tells the shape of a batch: nothing for a single pose."""
+    return f"{shape} of " if shape else ""
 
 
 def _fitted(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:

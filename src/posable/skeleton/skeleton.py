@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from ..compute.types import ArrayLike, Floats, Ints, Records
 from ..math import normalize, rotate
 from .character import Character
 from .dofs import SLIDE, Dofs, kind_codes, list_dofs, pack, unit_axes
-from .pose import Pose
+from .pose import Pose, batch_text
+
+if TYPE_CHECKING:
+    from .motion import Motion
 
 NO_OFFSETS = np.empty((0, 0, 3))  # tells the kernels to use the skeleton's own
 
@@ -29,6 +32,9 @@ class Frames:
     """(..., J, 3) [m]."""
     orientations: Floats
     """(..., J, 4) unit quaternions `wxyz`."""
+
+    def __repr__(self) -> str:
+        return f"Frames({batch_text(self.positions.shape[:-2])}{len(self.skeleton)} joints)"
 
     @property
     def ends(self) -> Floats:
@@ -143,10 +149,11 @@ class Skeleton:
             path.append(j)
         return tuple(reversed(path))
 
-    def forward(self, pose: Pose) -> Frames:
-        """Forward kinematics: where every joint is in the world, for one pose or any batch."""
+    def forward(self, pose: Pose | Motion) -> Frames:
+        """Return where the joints are in the world: forward kinematics of a pose, a batch (...) or a motion (F,)."""
         from .forward import forward_rows
 
+        pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
         positions = np.empty((*rotations.shape[:-1], 3))
         orientations = np.empty_like(rotations)
@@ -155,18 +162,19 @@ class Skeleton:
         return Frames(self, positions.reshape(*shape[:-1], 3), orientations.reshape(shape))
 
     def jacobian(
-        self, pose: Pose, joint: int | str, point: ArrayLike = (0.0, 0.0, 0.0), frames: Frames | None = None
+        self, pose: Pose | Motion, joint: int | str, point: ArrayLike = (0.0, 0.0, 0.0), frames: Frames | None = None
     ) -> Floats:
         """(..., 6, D): how a point fixed to a joint moves (rows 0 to 2) and turns (3 to 5), in the world, per DoF rate.
 
         Args:
-            pose: one pose or a batch.
+            pose: one pose, a batch (...) or a motion (F,).
             joint: the joint that carries the point.
             point: (3,) [m] in that joint's frame.
             frames: `forward(pose)`, when it is at hand already.
         """
         from .forward import jacobian_rows
 
+        pose = _poses(pose)
         j = self.index(joint)
         x, y, z = floats(point, "point", 3).tolist()
         frames = self.forward(pose) if frames is None else frames
@@ -186,10 +194,11 @@ class Skeleton:
         integrate_rows(len(rotations), self.packed, moves, translation, rotations, offsets)
         return self._shaped(pose.shape, translation, rotations, offsets)
 
-    def values(self, pose: Pose) -> Floats:
+    def values(self, pose: Pose | Motion) -> Floats:
         """(..., D): the DoF of a pose, zero at rest. Balls and the free root as rotation vectors."""
         from .forward import values_rows
 
+        pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
         values = np.zeros((len(rotations), len(self.dofs)))
         values_rows(len(rotations), self.packed, translation, rotations, offsets, values)
@@ -235,9 +244,9 @@ class Skeleton:
     def _flat(self, pose: Pose, offsets: bool = False) -> tuple[Floats, Floats, Floats]:
         """A pose as the kernels read it; with `offsets`, the skeleton's own are filled in where it has none."""
         count = len(self)
-        expect(Pose, pose, "the pose", "; those of a motion are motion.pose")
+        expect(Pose, pose, "the pose")
         if pose.rotations.shape[-2] != count:
-            raise ShapeError(f"the pose has {pose.joints} joints, the skeleton {count}")
+            raise ShapeError(f"the pose has {pose.joint_count} joints, the skeleton {count}")
         rotations = pose.rotations.reshape(-1, count, 4)
         moved = NO_OFFSETS if pose.offsets is None else pose.offsets.reshape(-1, count, 3)
         if offsets and pose.offsets is None:
@@ -294,6 +303,13 @@ def topological_order(parents: Sequence[int]) -> list[int]:
         lost = sorted(set(range(count)) - set(order))
         raise PosableError(f"joints {lost[:5]} hang on themselves: the parents form a cycle")
     return order
+
+
+def _poses(value: Pose | Motion) -> Pose:
+    """Return the poses themselves, or those of a motion."""
+    poses = value if isinstance(value, Pose) else getattr(value, "pose", value)
+    expect(Pose, poses, "the pose", " or a Motion")
+    return cast("Pose", poses)
 
 
 def _table(name: str, value: ArrayLike, rows: int, columns: int) -> Floats:
