@@ -44,11 +44,16 @@ def require_or_skip(what: str, why: str) -> None:
     pytest.skip(why)
 
 
-@pytest.fixture(scope="session")
-def data_dir() -> Path:
+def data_folder() -> Path:
     """The folder of real motion and characters: ``$POSABLE_DATA``, else ``../shared/data`` beside the repository."""
     named = os.environ.get("POSABLE_DATA")
-    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    return Path(named) if named else ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """`data_folder`, where it is there."""
+    folder = data_folder()
     if not folder.is_dir():
         require_or_skip("data", f"no data at {folder}: set POSABLE_DATA")
     return folder
@@ -99,7 +104,13 @@ def node() -> Path:
 
 
 def room_of(nodeid: str) -> str:
-    """The room whose tests this one belongs to: its folder (a tab's, in the studio), or its file."""
+    """The room whose tests this one belongs to: its folder (a tab's, in the studio), or its file.
+
+    A recorded call (`tests/test_recorded.py`) belongs to the room that it calls.
+    """
+    file, _, test = nodeid.partition("::")
+    if Path(file).name == "test_recorded.py" and "[" in test:
+        return test.partition("[")[2].partition(".")[0]
     parts = Path(nodeid.partition("::")[0]).with_suffix("").parts[1:]
     return "/".join(parts[:2] if parts[0] == "studio" else parts[:1])
 
