@@ -82,7 +82,7 @@ def use_limits() -> None:
     limits = Limits.human()
     q = np.random.default_rng(2).normal(size=(ROWS, len(limits), 4))
     q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    limits.excess(limits.names, q), limits.clamp(limits.names, q), limits.clamp(limits.names, q, quick=True)
+    limits.excess(limits.names, q), limits.clamp(limits.names, q), limits.clamp(limits.names, q, approximate=True)
     limits.clamp_from(limits.names, limits.clamp(limits.names, q), q), limits.slack(limits.names, q)
     limit_tests(len(limits), limits.packed, limits.curves, np.empty(len(limits), np.bool_))
 

@@ -44,11 +44,11 @@ def own_gaps(volumes, frames, i, pairs):
 
 def test_every_answer_agrees_with_brute_force_over_all_contacts(body, frames, scene):
     whole = clearance(body)
-    volumes, soft = body.volumes.packed, whole.soft
+    volumes, softness = body.volumes.packed, whole.softness
     touches, deep = whole.touches(frames, scene), whole.depth(frames, scene, reach=0.05)
     contacts = whole.contacts(frames, scene)
     for i in range(len(touches)):
-        own = own_gaps(volumes, frames, i, whole.pairs) + soft
+        own = own_gaps(volumes, frames, i, whole.pairs) + softness
         around = all_gaps(volumes[whole.outside], frames.positions[i], frames.orientations[i], scene.packed)
         gaps = np.concatenate([own, around.ravel()])
         np.testing.assert_array_equal(contacts[i], gaps < 0.0)
@@ -104,12 +104,12 @@ def test_spared_contacts_are_passed_over(body, frames, scene):
     balls, first = np.empty((n, len(volumes), 4)), np.empty(n, np.int64)
     spared = whole.contacts(frames, scene)
     given = (n, volumes, whole.pairs, whole.outside, p, q, scene.packed)
-    body_touching_rows(*given, 0.0, whole.soft, spared, balls, first)
+    body_touching_rows(*given, 0.0, whole.softness, spared, balls, first)
     assert (first == -1).all()
-    body_touching_rows(*given, 0.0, whole.soft, np.zeros_like(spared), balls, first)
+    body_touching_rows(*given, 0.0, whole.softness, np.zeros_like(spared), balls, first)
     np.testing.assert_array_equal(first, np.where(spared.any(axis=-1), spared.argmax(axis=-1), -1))
     deep, which = np.empty(n), np.empty(n, np.int64)
-    body_depth_rows(*given, 0.05, whole.soft, spared, balls, deep, which)
+    body_depth_rows(*given, 0.05, whole.softness, spared, balls, deep, which)
     assert (deep <= 0.0).all()
 
 

@@ -99,7 +99,7 @@ def test_a_hand_may_touch_what_it_takes_hold_of_and_the_arm_may_not(body):
         held = body.place(body.neutral_pose, "right_hand", target, scene=both, touching=["cup", "knob"])
         frames = body.skeleton.forward(held.pose)
         if held.ok:
-            hits = both.touching(body.volumes, frames.positions, frames.orientations)
+            hits = both.contacts(body.volumes, frames.positions, frames.orientations)
             assert not [pair for pair in hits if pair[0] == "knob"]
     with pytest.raises(UnknownNameError, match="cup"):
         body.place(body.neutral_pose, "right_hand", target, scene=cup, touching=["cap"])

@@ -189,7 +189,7 @@ def test_the_limbs_own_test_agrees_with_brute_force_over_all_pairs(body, limb):
         turns, places = limb_frames(part, values)
         out = np.empty(1, np.int64)
         limb_touching_rows(1, made.links, made.groups, turns[None], places[None, 1:], obstacles, 0.0, out)
-        gaps = all_gaps(made.links, places, turns, obstacles) + obstacles["soft"]
+        gaps = all_gaps(made.links, places, turns, obstacles) + obstacles["softness"]
         spared = (obstacles["spares"][None, :] >> np.arange(len(made.links))[:, None]) & 1 == 1
         touched = ((gaps < 0.0) & ~spared).any(axis=0)
         assert (out[0] >= 0) == touched.any()

@@ -172,34 +172,34 @@ CRATE = {"kind": "box", "name": "crate", "size": [0.4, 0.4, 0.4], "position": [-
 CUP = {"kind": "sphere", "name": "cup", "radius": 0.04, "position": [-0.3, 1.2, 0.57]}
 
 
-def scene_file(folder: Path, thing: dict) -> Path:
+def scene_file(folder: Path, obstacle: dict) -> Path:
     file = folder / "scene.json"
-    file.write_text(json.dumps({"format": "posable-scene/1", "things": [thing]}))
+    file.write_text(json.dumps({"format": "posable-scene/1", "obstacles": [obstacle]}))
     return file
 
 
-@pytest.mark.parametrize(("thing", "touched"), [(CRATE, "collision"), (CUP, "reached")])
-def test_a_scene_is_kept_out_of_but_for_what_the_hand_may_touch(posable, tmp_path: Path, thing: dict, touched: str):
+@pytest.mark.parametrize(("obstacle", "touched"), [(CRATE, "collision"), (CUP, "reached")])
+def test_a_scene_is_kept_out_of_but_for_what_the_hand_may_touch(posable, tmp_path: Path, obstacle: dict, touched: str):
     words = ("reach", tmp_path / "a.npz", "--to", "-0.3,1.2,0.5", "--fps", 10, "--json", "-")
-    scene = ("--scene", scene_file(tmp_path, thing))
+    scene = ("--scene", scene_file(tmp_path, obstacle))
     told = [
         json.loads(posable(*words, *more)[1])["targets"][0]["status"]
-        for more in ((), scene, (*scene, "--touching", thing["name"]))
+        for more in ((), scene, (*scene, "--touching", obstacle["name"]))
     ]
     assert told == ["reached", "collision", touched]  # a forearm may not be in the crate
 
 
 @pytest.mark.parametrize(
-    ("thing", "more", "told"),
+    ("obstacle", "more", "told"),
     [
         (CRATE, ("--touching", "cup"), "--scene"),
-        ({**CRATE, "size": [1, 1]}, ("--scene", "scene.json"), "things[0].size"),
+        ({**CRATE, "size": [1, 1]}, ("--scene", "scene.json"), "obstacles[0].size"),
         (CRATE, ("--scene", "scene.json", "--touching", "mug"), "crate"),
         (CRATE, ("--scene", "missing.json"), "missing.json"),
     ],
 )
-def test_a_scene_that_cannot_be_meant_is_told(posable, tmp_path: Path, monkeypatch, thing, more, told):
+def test_a_scene_that_cannot_be_meant_is_told(posable, tmp_path: Path, monkeypatch, obstacle, more, told):
     monkeypatch.chdir(tmp_path)
-    scene_file(tmp_path, thing)
+    scene_file(tmp_path, obstacle)
     code, out, err = posable("reach", tmp_path / "out.npz", "--to", "-0.3,1.2,0.5", *more)
     assert code != 0 and told in out + err and not (tmp_path / "out.npz").exists()

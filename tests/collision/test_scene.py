@@ -31,8 +31,8 @@ def cube(size=1.0):
 def test_what_is_near_is_told_by_name():
     scene = Scene().box("table", (1.0, 0.04, 1.0), (0.0, 0.7, 0.0)).plane("floor").sphere("lamp", 0.2, (0.0, 2.0, 0.0))
     assert scene.names == ("table", "floor", "lamp")
-    assert scene.touching(ball(), *at(0.0, 0.8, 0.0)) == [("table", "ball")]
-    assert scene.touching(ball(), *at(3.0, 0.05, 0.0)) == [("floor", "ball")]
+    assert scene.contacts(ball(), *at(0.0, 0.8, 0.0)) == [("table", "ball")]
+    assert scene.contacts(ball(), *at(3.0, 0.05, 0.0)) == [("floor", "ball")]
     assert not scene.touches(ball(), *at(0.0, 1.2, 0.0))
     assert scene.touches(ball(), *at(0.0, 1.2, 0.0), margin=0.5)
     told = scene.distance(ball(), *at(0.0, 1.3, 0.0))
@@ -68,7 +68,7 @@ def test_moving_changes_the_place_and_keeps_the_rest():
     before = scene.packed
     scene.move("box", position=(1.0, 0.0, 0.0))
     assert not scene.touches(ball(), *at(0, 0, 0))
-    assert scene.touching(ball(), *at(1.0, 0, 0)) == [("box", "ball")]
+    assert scene.contacts(ball(), *at(1.0, 0, 0)) == [("box", "ball")]
     scene.move("box", orientation=(0.0, 1.0, 0.0, 0.0))
     np.testing.assert_array_equal(scene["box"].position, [1.0, 0.0, 0.0])
     assert before["px"].tolist() == [0.0, 5.0]  # what was handed out before is not touched
@@ -192,7 +192,7 @@ class TestMeshes:
         scene.move("cube", (5.0, 0, 0))
         assert scene["cube"].mesh.tree is tree
         assert not scene.touches(ball(), *at(0.55, 0, 0))
-        assert scene.touching(ball(), *at(4.45, 0, 0)) == [("cube", "ball")]
+        assert scene.contacts(ball(), *at(4.45, 0, 0)) == [("cube", "ball")]
         assert scene.has_meshes
         assert len(scene.packed) == 0
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.collision.scene_file import FORMAT, LARGEST, MOST_MESHES, MOST_THINGS
+from posable.collision.scene_file import FORMAT, MAX_BYTES, MAX_MESHES, MAX_OBSTACLES
 from posable.compute import FormatError
 from posable.math import exp
 
 QUAD = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n"
 
 
-def written(folder: Path, *things: dict, **changes: object) -> Path:
+def written(folder: Path, *obstacles: dict, **changes: object) -> Path:
     """A scene's file with these things."""
     file = folder / "scene.json"
-    file.write_text(json.dumps({"format": FORMAT, "things": things, **changes}))
+    file.write_text(json.dumps({"format": FORMAT, "obstacles": obstacles, **changes}))
     return file
 
 
@@ -64,12 +64,14 @@ def test_a_scene_comes_back_in_the_order_and_with_the_shapes_of_its_things(tmp_p
     scene = ps.Scene().plane("floor").capsule("pole", 0.1, 0.5, end_radius=0.05).ellipsoid("egg", (0.1, 0.2, 0.3))
     scene.save(tmp_path / "scene.json")
     again = ps.Scene.load(tmp_path / "scene.json")
-    assert [(thing.name, thing.kind, thing.length) for thing in again.things] == [
+    assert [(obstacle.name, obstacle.kind, obstacle.length) for obstacle in again.obstacles] == [
         ("floor", "plane", 0.0),
         ("pole", "capsule", 0.5),
         ("egg", "ellipsoid", 0.0),
     ]
-    assert [thing.sizes.tolist() for thing in again.things] == [thing.sizes.tolist() for thing in scene.things]
+    assert [obstacle.sizes.tolist() for obstacle in again.obstacles] == [
+        obstacle.sizes.tolist() for obstacle in scene.obstacles
+    ]
 
 
 def test_a_person_may_leave_out_what_is_usual(tmp_path):
@@ -108,14 +110,14 @@ def test_a_mesh_outside_the_folder_is_refused(name, tmp_path):
     (tmp_path / "out.obj").write_text(QUAD)
     (folder / "link.obj").symlink_to(tmp_path / "out.obj")
     error = refused(written(folder, {"kind": "mesh", "name": "m", "file": name}))
-    assert error.place == "things[0].file"
+    assert error.place == "obstacles[0].file"
 
 
 @pytest.mark.parametrize("name", ["missing.obj", "folder", "notes.txt"])
 def test_a_mesh_that_is_none_is_refused(name, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text(QUAD)
-    assert refused(written(tmp_path, {"kind": "mesh", "name": "m", "file": name})).place == "things[0].file"
+    assert refused(written(tmp_path, {"kind": "mesh", "name": "m", "file": name})).place == "obstacles[0].file"
 
 
 @pytest.mark.parametrize(
@@ -128,29 +130,29 @@ def test_a_broken_mesh_file_is_told_by_its_name(text, tmp_path):
 
 BALL = {"kind": "sphere", "name": "ball", "radius": 0.1}
 WRONG = [
-    ({**BALL, "radius": 0}, "things[0].radius"),
-    ({**BALL, "radius": "big"}, "things[0].radius"),
-    ({**BALL, "radius": 1e300}, "things[0].radius"),
-    ({**BALL, "position": [0, 0]}, "things[0].position"),
-    ({**BALL, "position": [0, 0, 1e9]}, "things[0].position[2]"),
-    ({**BALL, "colour": "red"}, "things[0]"),
-    ({**BALL, "name": ""}, "things[0].name"),
-    ({**BALL, "kind": "teapot"}, "things[0].kind"),
-    ({"name": "ball", "radius": 0.1}, "things[0]"),
-    ({"kind": "box", "name": "b", "size": [1, 1, -1]}, "things[0].size[2]"),
-    ({"kind": "box", "name": "b", "size": [1, 1, 1], "orientation": [0, 0, 0, 0]}, "things[0]"),
-    ({"kind": "plane", "name": "p", "normal": [0, 0, 0]}, "things[0]"),
-    ({"kind": "capsule", "name": "c", "radius": 0.1}, "things[0]"),
+    ({**BALL, "radius": 0}, "obstacles[0].radius"),
+    ({**BALL, "radius": "big"}, "obstacles[0].radius"),
+    ({**BALL, "radius": 1e300}, "obstacles[0].radius"),
+    ({**BALL, "position": [0, 0]}, "obstacles[0].position"),
+    ({**BALL, "position": [0, 0, 1e9]}, "obstacles[0].position[2]"),
+    ({**BALL, "colour": "red"}, "obstacles[0]"),
+    ({**BALL, "name": ""}, "obstacles[0].name"),
+    ({**BALL, "kind": "teapot"}, "obstacles[0].kind"),
+    ({"name": "ball", "radius": 0.1}, "obstacles[0]"),
+    ({"kind": "box", "name": "b", "size": [1, 1, -1]}, "obstacles[0].size[2]"),
+    ({"kind": "box", "name": "b", "size": [1, 1, 1], "orientation": [0, 0, 0, 0]}, "obstacles[0]"),
+    ({"kind": "plane", "name": "p", "normal": [0, 0, 0]}, "obstacles[0]"),
+    ({"kind": "capsule", "name": "c", "radius": 0.1}, "obstacles[0]"),
 ]
 
 
-@pytest.mark.parametrize(("thing", "place"), WRONG)
-def test_what_is_wrong_is_told_with_its_place(thing, place, tmp_path):
-    assert refused(written(tmp_path, thing)).place == place
+@pytest.mark.parametrize(("obstacle", "place"), WRONG)
+def test_what_is_wrong_is_told_with_its_place(obstacle, place, tmp_path):
+    assert refused(written(tmp_path, obstacle)).place == place
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
-    assert refused(written(tmp_path, BALL, BALL)).place == "things[1]"
+    assert refused(written(tmp_path, BALL, BALL)).place == "obstacles[1]"
 
 
 @pytest.mark.parametrize(
@@ -164,11 +166,11 @@ def test_what_is_no_scene_is_refused(text, tmp_path):
 
 def test_another_format_a_large_file_and_too_many_things_are_refused(tmp_path):
     assert refused(written(tmp_path, BALL, format="posable-behaviour/1")).place == "format"
-    many = [{**BALL, "name": str(row)} for row in range(MOST_THINGS + 1)]
-    assert refused(written(tmp_path, *many)).place == "things"
-    meshes = [{"kind": "mesh", "name": str(row), "file": "a.obj"} for row in range(MOST_MESHES + 1)]
-    assert refused(written(tmp_path, *meshes)).place == "things"
-    (tmp_path / "scene.json").write_bytes(b" " * (LARGEST + 1))
+    many = [{**BALL, "name": str(row)} for row in range(MAX_OBSTACLES + 1)]
+    assert refused(written(tmp_path, *many)).place == "obstacles"
+    meshes = [{"kind": "mesh", "name": str(row), "file": "a.obj"} for row in range(MAX_MESHES + 1)]
+    assert refused(written(tmp_path, *meshes)).place == "obstacles"
+    (tmp_path / "scene.json").write_bytes(b" " * (MAX_BYTES + 1))
     assert "bytes" in str(refused(tmp_path / "scene.json"))
     assert refused(tmp_path / "missing.json")
 

@@ -54,7 +54,7 @@ def test_a_reached_target_is_reached_exactly(name: str):
     assert np.abs(answer.values[:, [2, 4]]).max() <= math.pi
     sign = -1 if name == "left_arm" else 1
     assert (answer.values[:, 3] * sign >= 0).all()
-    np.testing.assert_allclose(answer.residual, 0, atol=1e-12)
+    np.testing.assert_allclose(answer.position_error, 0, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(mid, axis=-1), UPPER, atol=1e-12)
 
 
@@ -125,8 +125,8 @@ def test_what_is_out_of_reach_says_so_and_gives_the_closest(length: float, far: 
     assert bool(answer.too_far) == far and bool(answer.too_near) == near
     assert np.isfinite(answer.values).all()
     nearest = max(length - (UPPER + LOWER), (UPPER - LOWER) - length)
-    assert answer.residual == pytest.approx(nearest, abs=1e-12)
-    assert answer.orientation_residual == pytest.approx(0, abs=1e-9)
+    assert answer.position_error == pytest.approx(nearest, abs=1e-12)
+    assert answer.orientation_error == pytest.approx(0, abs=1e-9)
 
 
 def test_the_hanging_arm_is_no_singularity_but_in_the_paper_s_reference():
@@ -134,7 +134,7 @@ def test_the_hanging_arm_is_no_singularity_but_in_the_paper_s_reference():
     assert limb().solve(hanging, [1, 0, 0, 0]).status is Status.REACHED
     told = limb(reference="paper").solve(hanging, [1, 0, 0, 0])
     assert told.status is Status.SINGULAR
-    assert told.residual < 1e-9  # the posture is right all the same; only its swivel has no meaning
+    assert told.position_error < 1e-9  # the posture is right all the same; only its swivel has no meaning
     path = np.stack([np.linspace(-0.1, 0.1, 201), np.full(201, -0.45), np.full(201, 0.001)], -1)
     elbows = {
         name: limb(reference=name).forward(limb(reference=name).solve(path, swivel=math.radians(30)).values).mid
@@ -154,7 +154,7 @@ def test_a_bad_row_is_invalid_and_leaves_its_neighbours_alone(bad: float):
     assert told.status.tolist() == [0, 5, 0, 5, 0]
     np.testing.assert_array_equal(told.values[[0, 2, 4]], alone.values[[0, 2, 4]])
     np.testing.assert_array_equal(told.values[[1, 3]], 0)
-    assert np.isinf(told.residual[[1, 3]]).all()
+    assert np.isinf(told.position_error[[1, 3]]).all()
 
 
 @pytest.mark.parametrize("size", [1e20, 1e150, 1e300, 1.7e308])
@@ -208,8 +208,8 @@ def test_every_posture_is_inside_the_limits_whatever_the_target(name: str):
         assert np.isfinite(answer.values).all()
         assert inside(name, answer.values).all()
         _, end, _ = slow_forward(answer.values)
-        np.testing.assert_allclose(np.linalg.norm(end - place, axis=-1), answer.residual, atol=1e-9)
-        assert answer.residual[answer.ok].max() < 1e-9
+        np.testing.assert_allclose(np.linalg.norm(end - place, axis=-1), answer.position_error, atol=1e-9)
+        assert answer.position_error[answer.ok].max() < 1e-9
         told = set(np.unique(answer.status))
         assert told <= {Status.REACHED, Status.UNREACHABLE, Status.LIMITS, Status.SINGULAR}
     assert one.solve(place).ok.mean() > one.solve(place, turn).ok.mean() > 0.005
@@ -262,7 +262,7 @@ def test_the_true_reason_of_a_failure_is_told():
     arm = limb(limits=stiff)
     told = arm.solve([0.4, -0.38, 0.1])
     assert told.status is Status.LIMITS  # the elbow would have to be straighter than it can be
-    assert told.residual > 0.005
+    assert told.position_error > 0.005
     assert abs(told.values[3]) == pytest.approx(0.5, abs=1e-9)
     far = arm.solve([2.0, 0, 0])
     assert far.status is Status.UNREACHABLE and bool(far.too_far)
@@ -285,7 +285,7 @@ def test_the_closest_posture_is_close_to_the_best_one(name: str):
     failed = ~answer.ok
     assert failed.sum() > 1000
     best, _ = tree.query(place[failed])
-    worse = answer.residual[failed] - best
+    worse = answer.position_error[failed] - best
     assert np.median(worse) < 0.0
     assert np.quantile(worse, 0.95) < 0.006
     assert worse.max() < 0.025
@@ -298,11 +298,11 @@ def test_where_only_the_wrist_fails_the_hand_is_in_place_and_turned_as_near_as_a
     answer = arm.solve(place, turn)
     reachable = arm.solve(place).ok & ~answer.ok
     assert reachable.sum() > 200
-    assert answer.residual[reachable].max() < 1e-9
+    assert answer.position_error[reachable].max() < 1e-9
     grid = np.linspace(arm.search.low, arm.search.high, 73)
     scan = arm.solve(place[reachable][:, None], turn[reachable][:, None], swivel=grid)
-    least = np.where(scan.residual < 1e-9, scan.orientation_residual, np.inf).min(axis=1)
-    worse = answer.orientation_residual[reachable] - least
+    least = np.where(scan.position_error < 1e-9, scan.orientation_error, np.inf).min(axis=1)
+    worse = answer.orientation_error[reachable] - least
     assert np.median(worse) < math.radians(1)
     assert np.quantile(worse, 0.95) < math.radians(10)
 

@@ -350,9 +350,9 @@ def test_a_range_is_learned_from_motions_of_any_bodies():
         # Two short motions are thin: between samples a range follows their outermost poses only so closely. M2, on
         # many examples, is held to 99.5 %.
         assert own.contains(reading.position, reading.swivel).mean() > 0.99
-    one = ps.LimbRange.fit(body, "right_arm", motions[0], most=50, seed=3)
+    one = ps.LimbRange.fit(body, "right_arm", motions[0], max_poses=50, seed=3)
     assert one.report.examples == 50
-    same = ps.LimbRange.fit(body, "right_arm", iter(motions[:1]), most=50, seed=3)
+    same = ps.LimbRange.fit(body, "right_arm", iter(motions[:1]), max_poses=50, seed=3)
     np.testing.assert_array_equal(one.table.low, same.table.low)
 
 

@@ -52,7 +52,7 @@ def test_elbow_never_jumps_unflagged_while_the_hand_moves_smoothly(name: str):
     assert np.isfinite(told.values).all()
     assert moved_unflagged(ARM.forward(told.values).mid, told.jumped) <= 0.020
     reached = told.status == Status.REACHED
-    assert told.residual[reached].max(initial=0) < 1e-9
+    assert told.position_error[reached].max(initial=0) < 1e-9
     if name != "out of all limits":  # there, closest postures hardly differ in distance and much in their elbows
         assert told.jumped.mean() < 0.01 and reached.mean() > 0.5
 
@@ -66,7 +66,7 @@ def test_elbow_never_jumps_unflagged_on_many_random_paths():
     for k, (a, b) in enumerate(ends):
         told = ARM.track(straight(a, b), turns[k] if k % 2 else None)
         assert moved_unflagged(ARM.forward(told.values).mid, told.jumped) <= 0.020
-        assert told.residual[told.status == Status.REACHED].max(initial=0) < 1e-9
+        assert told.position_error[told.status == Status.REACHED].max(initial=0) < 1e-9
 
 
 @pytest.mark.parametrize("height", [-0.15, 0.0, 0.1])
@@ -120,13 +120,13 @@ def test_a_test_of_the_user_s_own_is_kept_out_of():
         return 0.2 < swivel < 0.8
 
     answer = ARM.solve(place, collides=forbidden)
-    assert answer.status is Status.REACHED and answer.residual < 1e-9
+    assert answer.status is Status.REACHED and answer.position_error < 1e-9
     assert not 0.2 < answer.swivel < 0.8
     assert min(abs(answer.swivel - 0.2), abs(answer.swivel - 0.8)) < math.radians(1)  # bisected to the edge
     assert answer.failures["collision"] > 0 and len(calls) < 50
     never = ARM.solve(place, collides=lambda values, swivel: True)
     assert never.status is Status.COLLISION
-    assert never.residual < 1e-9  # still on the target and inside the limits
+    assert never.position_error < 1e-9  # still on the target and inside the limits
     batch = ARM.solve([place, [0.3, -0.2, 0.3]], collides=forbidden)
     assert batch.ok.all() and not ((batch.swivel > 0.2) & (batch.swivel < 0.8)).any()
     assert ARM.solve([9, 9, 9], collides=forbidden).status is Status.UNREACHABLE
@@ -136,17 +136,17 @@ def test_a_soft_reach_never_snaps_straight():
     hard, soft = [], []
     path = straight([0.35, -0.2, 0.3], [0.6, -0.35, 0.5])
     hard = ARM.solve(path)
-    soft = ARM.solve(path, soft=0.03)
+    soft = ARM.solve(path, softness=0.03)
     flexion = [np.abs(answer.values[:, 3]) for answer in (hard, soft)]
     assert np.abs(np.diff(flexion[1])).max() < 0.5 * np.abs(np.diff(flexion[0])).max()
     assert (flexion[1] > 0).all()
     reachable = np.linalg.norm(path, axis=-1) < ARM.length - 0.03
     assert soft.ok[reachable].all()
     np.testing.assert_array_equal(soft.values[reachable], hard.values[reachable])
-    lag = soft.residual[~reachable]
+    lag = soft.position_error[~reachable]
     assert (lag > 0).all() and (soft.status[~reachable] == Status.UNREACHABLE).all()  # reported, never hidden
     end = ARM.forward(soft.values).end
-    np.testing.assert_allclose(np.linalg.norm(end - path, axis=-1), soft.residual, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(end - path, axis=-1), soft.position_error, atol=1e-12)
 
 
 def test_a_range_corrects_before_the_limb_is_solved_and_says_so():
@@ -159,10 +159,10 @@ def test_a_range_corrects_before_the_limb_is_solved_and_says_so():
     arm = Limb("right_arm", 0.31, 0.26)
     answer = arm.solve(places, limb_range=learned)
     end = arm.forward(answer.values).end
-    np.testing.assert_allclose(np.linalg.norm(end - places, axis=-1), answer.residual, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(end - places, axis=-1), answer.position_error, atol=1e-9)
     allowed = learned.for_limb(arm).contains(places, arm.search.preferred)
-    assert answer.ok[allowed].all() and answer.residual[allowed].max() < 1e-9
-    moved = answer.residual > 1e-9
+    assert answer.ok[allowed].all() and answer.position_error[allowed].max() < 1e-9
+    moved = answer.position_error > 1e-9
     assert moved.sum() > 50 and (answer.status[moved] == Status.LIMITS).all()
     assert learned.for_limb(arm).contains(end, answer.swivel).mean() > 0.99
 

@@ -36,7 +36,7 @@ def axes(limit: JointLimit) -> np.ndarray:
 
 def bone_and_twist(limit: JointLimit, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bone directions (n, 3) in (a1, a2, d), and twists (n,), of rotations (n, 4) of a left or mirrored joint."""
-    q = q * MIRROR if limit.mirrored else q
+    q = q * MIRROR if limit.is_mirrored else q
     d = np.array(limit.direction)
     whole = Rotation.from_quat(q, scalar_first=True)
     bone = whole.apply(d)

@@ -20,14 +20,16 @@ LIMITS = Limits(
     {
         "free": JointLimit(),
         "shoulder": JointLimit(SHOULDER, Interval(rad(-100), rad(100))),
-        "right_shoulder": JointLimit(SHOULDER, Interval(rad(-100), rad(80)), mirrored=True),
+        "right_shoulder": JointLimit(SHOULDER, Interval(rad(-100), rad(80)), is_mirrored=True),
         "hip": JointLimit(HIP, Interval(rad(-60), rad(60))),
         "three_knots": JointLimit(Cone((-math.pi, 0.3, math.pi), (0.9, 2.0, 0.9)), None),
         "wide": JointLimit(Ellipse((rad(120), rad(80))), Interval(rad(150), rad(220))),
         "off_centre": JointLimit(Ellipse((rad(30), rad(70)), (rad(20), rad(-65))), Interval(-0.2, 0.4)),
         "thin": JointLimit(Ellipse((rad(1), rad(60)), (0.1, 0.0)), Interval(-1, 1)),
         "clavicle": JointLimit(Ellipse((0.5, 0.4), (0.1, 0.3)), Interval(-0.5, 0.5), **CLAVICLE),
-        "right_clavicle": JointLimit(Ellipse((0.5, 0.4), (0.1, 0.3)), Interval(-0.5, 0.4), mirrored=True, **CLAVICLE),
+        "right_clavicle": JointLimit(
+            Ellipse((0.5, 0.4), (0.1, 0.3)), Interval(-0.5, 0.4), is_mirrored=True, **CLAVICLE
+        ),
         "elbow": JointLimit(Hinge(0.0, rad(160), rad(10)), Interval(rad(-90), rad(85)), axis=(-1.0, 0.0, 0.0)),
         "wheel": JointLimit(Hinge(-math.pi, math.pi, 0.3), None),
         "backward": JointLimit(Hinge(rad(100), rad(250), 0.2), Interval(-3, 3)),
@@ -77,12 +79,12 @@ def test_a_clamped_bone_lies_on_the_boundary_and_no_other_boundary_point_is_near
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if isinstance(LIMITS[n].swing, Ellipse)])
-@pytest.mark.parametrize("quick", [False, True])
-def test_clamping_to_an_ellipse_ends_on_the_curve_to_the_last_digits(name, quick):
+@pytest.mark.parametrize("approximate", [False, True])
+def test_clamping_to_an_ellipse_ends_on_the_curve_to_the_last_digits(name, approximate):
     ellipse = LIMITS[name].swing
     q = oracle.random_rotations(2_000, seed=4)
     q = q[LIMITS.excess(name, q) > 1e-6]
-    bone, _ = oracle.bone_and_twist(LIMITS[name], LIMITS.clamp(name, q, quick=quick))
+    bone, _ = oracle.bone_and_twist(LIMITS[name], LIMITS.clamp(name, q, approximate=approximate))
     s = np.cross([0.0, 0.0, 1.0], bone)[:, :2]
     s *= (np.arctan2(np.linalg.norm(s, axis=1), bone[:, 2]) / np.linalg.norm(s, axis=1))[:, None]
     before, _ = oracle.bone_and_twist(LIMITS[name], q)
@@ -91,12 +93,12 @@ def test_clamping_to_an_ellipse_ends_on_the_curve_to_the_last_digits(name, quick
     assert np.allclose(value[moved], 1.0, atol=1e-12 / min(ellipse.radii))
 
 
-def test_the_quick_rule_for_ellipses_is_the_nearest_point_of_the_plane():
+def test_the_approximate_rule_for_ellipses_is_the_nearest_point_of_the_plane():
     ellipse = LIMITS["wide"].swing
     s = np.random.default_rng(5).uniform(-1, 1, size=(300, 2)) * 2.2
     s = s[((s / ellipse.radii) ** 2).sum(axis=1) > 1]
     q = swing_rotations(LIMITS["wide"], s)
-    bone, _ = oracle.bone_and_twist(LIMITS["wide"], LIMITS.clamp("wide", q, quick=True))
+    bone, _ = oracle.bone_and_twist(LIMITS["wide"], LIMITS.clamp("wide", q, approximate=True))
     psi = np.arctan2(np.hypot(bone[:, 0], bone[:, 1]), bone[:, 2])
     found = np.stack([-bone[:, 1], bone[:, 0]], -1) * (psi / np.hypot(bone[:, 0], bone[:, 1]))[:, None]
     edge = ellipse.boundary(np.linspace(0, 2 * np.pi, 20_001))
@@ -104,10 +106,10 @@ def test_the_quick_rule_for_ellipses_is_the_nearest_point_of_the_plane():
         assert np.linalg.norm(a - b) <= np.linalg.norm(edge - a, axis=1).min() + 1e-12
 
 
-def test_the_quick_rule_for_cones_keeps_the_direction():
+def test_the_approximate_rule_for_cones_keeps_the_direction():
     q = oracle.random_rotations(5_000, seed=6)
     before, _ = oracle.bone_and_twist(LIMITS["hip"], q)
-    after, _ = oracle.bone_and_twist(LIMITS["hip"], LIMITS.clamp("hip", q, quick=True))
+    after, _ = oracle.bone_and_twist(LIMITS["hip"], LIMITS.clamp("hip", q, approximate=True))
     theta = np.arctan2(before[:, 0], before[:, 1])
     turned = np.arctan2(after[:, 0], after[:, 1]) - theta
     assert np.abs(np.angle(np.exp(1j * turned))).max() < 1e-12
@@ -115,16 +117,16 @@ def test_the_quick_rule_for_cones_keeps_the_direction():
     assert (psi <= oracle.cone_limit(HIP, theta) + 1e-12).all()
 
 
-@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("approximate", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_clamping_ends_inside_leaves_the_inside_alone_and_twice_changes_no_bit(name, quick):
+def test_clamping_ends_inside_leaves_the_inside_alone_and_twice_changes_no_bit(name, approximate):
     q = oracle.random_rotations(50_000, seed=7)
-    once = LIMITS.clamp(name, q, quick=quick)
+    once = LIMITS.clamp(name, q, approximate=approximate)
     inside = LIMITS.contains(name, q, tolerance=0.0)
     assert (once[inside] == q[inside]).all()
     assert LIMITS.contains(name, once).all()
     assert LIMITS.excess(name, once).max() < 1e-12
-    assert (LIMITS.clamp(name, once, quick=quick) == once).all()
+    assert (LIMITS.clamp(name, once, approximate=approximate) == once).all()
     assert np.allclose(np.linalg.norm(once, axis=1), 1.0, atol=1e-12)
 
 
@@ -141,7 +143,7 @@ def test_q_and_minus_q_are_one_rotation(name, q):
 def test_nothing_is_ever_nan_whatever_comes_in(name, q):
     once = LIMITS.clamp(name, q)
     assert np.isfinite(once).all()
-    assert np.isfinite(LIMITS.clamp(name, q, quick=True)).all()
+    assert np.isfinite(LIMITS.clamp(name, q, approximate=True)).all()
     assert np.isfinite(LIMITS.clamp_from(name, q, q)).all()
     excess = LIMITS.excess(name, q)
     rotation = np.isfinite(q).all() and np.any(q)
@@ -163,7 +165,7 @@ def test_a_bone_turned_straight_back_is_clamped_and_finite(name, off):
     around = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     axis = np.cos(around)[:, None] * a1 + np.sin(around)[:, None] * a2
     q = np.concatenate([np.full((24, 1), 0.5 * off), axis + 0.3 * off * d], axis=1)
-    q = q * oracle.MIRROR if limit.mirrored else q
+    q = q * oracle.MIRROR if limit.is_mirrored else q
     once = LIMITS.clamp(name, q)
     assert np.isfinite(once).all()
     assert LIMITS.contains(name, once).all()
@@ -223,11 +225,11 @@ def test_clamping_is_continuous_near_the_limits(name):
 
 @pytest.mark.parametrize("name", ["shoulder", "hip", "off_centre", "clavicle", "elbow"])
 def test_mirroring_the_joint_mirrors_everything_to_the_last_bit(name):
-    limits = Limits({"left_joint": LIMITS[name], "right_joint": LIMITS[name].mirror()})
+    limits = Limits({"left_joint": LIMITS[name], "right_joint": LIMITS[name].mirrored()})
     q = oracle.random_rotations(20_000, seed=14)
-    for quick in (False, True):
-        left = limits.clamp("left_joint", q, quick=quick)
-        assert (limits.clamp("right_joint", q * oracle.MIRROR, quick=quick) == left * oracle.MIRROR).all()
+    for approximate in (False, True):
+        left = limits.clamp("left_joint", q, approximate=approximate)
+        assert (limits.clamp("right_joint", q * oracle.MIRROR, approximate=approximate) == left * oracle.MIRROR).all()
     assert (limits.excess("left_joint", q) == limits.excess("right_joint", q * oracle.MIRROR)).all()
     assert limits.mirrored() == limits
 

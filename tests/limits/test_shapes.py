@@ -79,10 +79,10 @@ def test_a_cone_that_passes_pi_is_not_limited_there():
 def test_an_ellipse_may_shrink_to_a_segment_or_a_point(radii, centre):
     limits = Limits({"joint": JointLimit(Ellipse(radii, centre), None)})
     q = oracle.random_rotations(500, seed=1)
-    for quick in (False, True):
-        once = limits.clamp("joint", q, quick=quick)
+    for approximate in (False, True):
+        once = limits.clamp("joint", q, approximate=approximate)
         assert np.isfinite(once).all() and limits.contains("joint", once).all()
-        assert (limits.clamp("joint", once, quick=quick) == once).all()
+        assert (limits.clamp("joint", once, approximate=approximate) == once).all()
     bone, _ = oracle.bone_and_twist(limits["joint"], limits.clamp("joint", q))
     edge = oracle.boundary(Ellipse(radii, centre), 4001)
     assert max(oracle.angle(edge, b).min() for b in bone) < 1e-3

@@ -63,12 +63,12 @@ def test_a_million_rotations_of_every_role_keep_every_promise(role):
 
 
 def check(limits: Limits, role: str, q: np.ndarray, start: np.ndarray) -> None:
-    for quick in (False, True):
-        once = limits.clamp(role, q, quick=quick)
+    for approximate in (False, True):
+        once = limits.clamp(role, q, approximate=approximate)
         assert np.isfinite(once).all()
         assert np.abs(np.linalg.norm(once, axis=1) - 1.0).max() < 1e-12
         assert limits.excess(role, once).max() < 1e-9
-        assert (limits.clamp(role, once, quick=quick) == once).all()
+        assert (limits.clamp(role, once, approximate=approximate) == once).all()
         inside = limits.contains(role, q, tolerance=0.0)
         assert (once[inside] == q[inside]).all()
     held = limits.clamp_from(role, start, q)
@@ -93,7 +93,7 @@ def test_no_boundary_point_is_nearer_than_the_one_clamping_finds(block):
         limit = random_limit(rng)
         if limit.swing is None:
             continue
-        limits = Limits({"joint": JointLimit(limit.swing, None, limit.direction, limit.axis, limit.mirrored)})
+        limits = Limits({"joint": JointLimit(limit.swing, None, limit.direction, limit.axis, limit.is_mirrored)})
         q = oracle.random_rotations(60, seed=20_000 + 20 * block + k)
         before, _ = oracle.bone_and_twist(limits["joint"], q)
         after, _ = oracle.bone_and_twist(limits["joint"], limits.clamp("joint", q))

@@ -105,8 +105,8 @@ def limb_depth(
             row = obstacles[o]
             if (row["spares"] >> k) & 1 == 0 and overlaps(links[k], p, q, row, 0.0):
                 deep, n = depth(links[k], p, q, row)
-                if deep - row["soft"] > worst:
-                    worst, way = deep - row["soft"], n
+                if deep - row["softness"] > worst:
+                    worst, way = deep - row["softness"], n
     return worst, way
 
 

@@ -38,7 +38,7 @@ def fit_range(
     trim: Annotated[float, typer.Option(help="Share of examples left out at each end.")] = 0.005,
     fill_holes: Annotated[bool, typer.Option(help="Let holes belong to the range.")] = True,
     harmonics: Annotated[int | None, typer.Option(metavar="DEGREE", help="The compact form, of this degree.")] = None,
-    most: Annotated[int | None, typer.Option(help="At most so many poses of each file, drawn at random.")] = None,
+    max_poses: Annotated[int | None, typer.Option(help="At most so many poses of each file, drawn at random.")] = None,
     seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
     scale: ScaleOption = None,
     fps: FpsOption = None,
@@ -64,7 +64,7 @@ def fit_range(
             fill_holes=fill_holes,
             kind="table" if harmonics is None else "harmonics",
             degree=harmonics or 4,
-            most=most,
+            max_poses=max_poses,
             seed=seed,
             progress=share,
         )

@@ -30,7 +30,7 @@ def body_touching(
     orientations: Floats,
     obstacles: Records,
     margin: float,
-    soft: float,
+    softness: float,
     spared: Bools,
     balls: Floats,
     noting: bool,
@@ -46,7 +46,7 @@ def body_touching(
         orientations: (N, J, 4).
         obstacles: (O,) rows of `OBSTACLE` in the world.
         margin: how near is too near [m].
-        soft: how far two volumes of the body may sink into each other before that counts [m].
+        softness: how far two volumes of the body may sink into each other before that counts [m].
         spared: (N, P + K O) contacts that do not count; without columns all do.
         balls: (N, V, 4) scratch.
         noting: fill row i of `spared` with all contacts of the pose instead, and return -1.
@@ -55,13 +55,13 @@ def body_touching(
     own, count = pairs.shape[0], obstacles.shape[0]
     some = spared.shape[1] > 0
     for k in range(own + outside.shape[0] * count):
-        one, near = 0, margin - soft
+        one, near = 0, margin - softness
         if k < own:
             one = pairs[k, 0]
             far = not balls_near(balls, i, one, pairs[k, 1], near)
         else:
             obstacle = obstacles[(k - own) % count]
-            one, near = outside[(k - own) // count], margin - obstacle["soft"]
+            one, near = outside[(k - own) // count], margin - obstacle["softness"]
             far = placed_ball_far(vec_at(balls, i, one), balls[i, one, 3] + near, obstacle)
         if noting:
             spared[i, k] = False
@@ -96,7 +96,7 @@ def body_depth(
     orientations: Floats,
     obstacles: Records,
     reach: float,
-    soft: float,
+    softness: float,
     spared: Bools,
     balls: Floats,
 ) -> tuple[float, int]:
@@ -110,21 +110,21 @@ def body_depth(
     some = spared.shape[1] > 0
     least, worst = reach, -1
     for k in range(pairs.shape[0]):
-        one, other, near = pairs[k, 0], pairs[k, 1], least - soft
+        one, other, near = pairs[k, 0], pairs[k, 1], least - softness
         if balls_near(balls, i, one, other, near) and not (some and spared[i, k]):
             gap = pair_gap(i, one, other, volumes, positions, orientations, math.nan)
             if gap < near:
-                least, worst = gap + soft, k
+                least, worst = gap + softness, k
     count = obstacles.shape[0]
     for k in range(outside.shape[0] * count):
         if not (some and spared[i, pairs.shape[0] + k]):
             obstacle, v = obstacles[k % count], outside[k // count]
-            near = least - obstacle["soft"]
+            near = least - obstacle["softness"]
             if placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
                 continue
             gap = outside_gap(i, v, volumes, positions, orientations, obstacle, math.nan)
             if gap < near:
-                least, worst = gap + obstacle["soft"], pairs.shape[0] + k
+                least, worst = gap + obstacle["softness"], pairs.shape[0] + k
     return -least, worst
 
 
@@ -196,7 +196,7 @@ def body_touching_rows(
     orientations: Floats,
     obstacles: Records,
     margin: float,
-    soft: float,
+    softness: float,
     spared: Bools,
     balls: Floats,
     out: Ints,
@@ -204,7 +204,7 @@ def body_touching_rows(
     """`body_touching` over a batch."""
     for i in prange(n):
         out[i] = body_touching(
-            i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, spared, balls, False
+            i, volumes, pairs, outside, positions, orientations, obstacles, margin, softness, spared, balls, False
         )
 
 
@@ -218,7 +218,7 @@ def body_depth_rows(
     orientations: Floats,
     obstacles: Records,
     reach: float,
-    soft: float,
+    softness: float,
     spared: Bools,
     balls: Floats,
     depth: Floats,
@@ -227,7 +227,7 @@ def body_depth_rows(
     """`body_depth` over a batch."""
     for i in prange(n):
         depth[i], contact[i] = body_depth(
-            i, volumes, pairs, outside, positions, orientations, obstacles, reach, soft, spared, balls
+            i, volumes, pairs, outside, positions, orientations, obstacles, reach, softness, spared, balls
         )
 
 
@@ -241,10 +241,12 @@ def body_contacts_rows(
     orientations: Floats,
     obstacles: Records,
     margin: float,
-    soft: float,
+    softness: float,
     balls: Floats,
     out: Bools,
 ) -> None:
     """Row i of `out` (N, P + K O): which contacts are nearer than they may be; see `body_touching`."""
     for i in prange(n):
-        body_touching(i, volumes, pairs, outside, positions, orientations, obstacles, margin, soft, out, balls, True)
+        body_touching(
+            i, volumes, pairs, outside, positions, orientations, obstacles, margin, softness, out, balls, True
+        )

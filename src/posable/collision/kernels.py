@@ -28,13 +28,13 @@ from .surfaces import BOX, CAPSULE, ELLIPSOID, PLANE, SPHERE, Shape, cone_surfac
 OBSTACLE = np.dtype(
     [("kind", "i8"), ("source", "i8"), ("spares", "i8")]
     + [(name, "f8") for name in ("px", "py", "pz", "ex", "ey", "ez")]  # both centres; a plane: a point, its normal
-    + [(name, "f8") for name in ("qw", "qx", "qy", "qz", "rx", "ry", "rz", "bound", "soft")],
+    + [(name, "f8") for name in ("qw", "qx", "qy", "qz", "rx", "ry", "rz", "bound", "softness")],
     align=True,
 )
 """An obstacle in the frame of whoever asks: capsule (two centres, two radii), ellipsoid (half-axes), sphere, box (half
 sizes) or plane (solid below it). `source` tells where it came from: a scene's object number, or -1 - v for volume v of
 the body. `spares` is a set of bits: links of a limb that need not keep out of it. `bound` is the radius of a ball about
-the middle of both centres that holds it. `soft` is how far others may sink into it before that counts [m]: flesh
+the middle of both centres that holds it. `softness` is how far others may sink into it before that counts [m]: flesh
 yields, tables do not."""
 
 GROUP = np.dtype(
@@ -64,9 +64,9 @@ __all__ = [
 def overlaps(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
     """Whether a volume, placed by (p, q), comes nearer to an obstacle than `margin` [m]; below 0: sinks in deeper.
 
-    The obstacle's `soft` is taken off the margin.
+    The obstacle's `softness` is taken off the margin.
     """
-    margin -= obstacle["soft"]
+    margin -= obstacle["softness"]
     if _far(volume, p, q, obstacle, margin):
         return False
     distance, _ = shapes_gap(placed(volume, p, q), shape_of(obstacle), margin)

@@ -60,7 +60,7 @@ class Mesh:
         """(13,) the mesh as kernels read it: place (3), orientation (4), middle and half sizes of its box (3, 3)."""
         return np.concatenate([position, orientation, self._box])
 
-    def touching(
+    def contacts(
         self,
         volumes: Records,
         positions: Floats,
@@ -82,7 +82,7 @@ class Mesh:
         near, turns, places = self._seen(volumes, positions, orientations, place, margin)
         if not near.any():
             return []
-        ask = self.asking(volumes, margin)
+        ask = self.contact_test(volumes, margin)
         found = []
         for v in np.flatnonzero(near).tolist():
             if ask(v, turns[v], places[v]):
@@ -91,7 +91,7 @@ class Mesh:
                     break
         return found
 
-    def asking(self, volumes: Records, margin: float) -> Callable[[int, Floats, Floats], bool]:
+    def contact_test(self, volumes: Records, margin: float) -> Callable[[int, Floats, Floats], bool]:
         """A question for this thread to ask many times: does volume v, turned (3, 3) and placed (3,) so in the mesh's
         frame (its middle, z along it), come nearer to the surface than `margin` [m]?
         """

@@ -1,4 +1,4 @@
-"""`Thing`: one obstacle of a scene, and the things of one moment as they are asked."""
+"""`Obstacle`: one obstacle of a scene, and the things of one moment as they are asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MESH = "mesh"
 
 
 @dataclass(frozen=True, eq=False)
-class Thing:
+class Obstacle:
     """One named obstacle: what it is in its own frame, and where that is."""
 
     name: str
@@ -45,24 +45,24 @@ class Thing:
 class Snapshot:
     """A scene at one moment."""
 
-    things: dict[str, Thing]
+    obstacles: dict[str, Obstacle]
     """By name, in the order they were added."""
     packed: Records
     """(O,) rows of `OBSTACLE` in the world, read-only: all but meshes."""
-    meshes: tuple[Thing, ...]
+    meshes: tuple[Obstacle, ...]
 
     @classmethod
-    def of(cls, things: dict[str, Thing]) -> Snapshot:
+    def of(cls, obstacles: dict[str, Obstacle]) -> Snapshot:
         """These things as kernels and `coal` read them."""
-        rows = np.zeros(sum(thing.kind != MESH for thing in things.values()), OBSTACLE)
+        rows = np.zeros(sum(obstacle.kind != MESH for obstacle in obstacles.values()), OBSTACLE)
         k = 0
-        for source, thing in enumerate(things.values()):
-            if thing.kind != MESH:
-                _pack(rows[k], thing)
+        for source, obstacle in enumerate(obstacles.values()):
+            if obstacle.kind != MESH:
+                _pack(rows[k], obstacle)
                 rows[k]["source"] = source
                 k += 1
         rows.flags.writeable = False
-        return cls(things, rows, tuple(thing for thing in things.values() if thing.kind == MESH))
+        return cls(obstacles, rows, tuple(obstacle for obstacle in obstacles.values() if obstacle.kind == MESH))
 
 
 def vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
@@ -95,25 +95,25 @@ def unit(name: str, values: ArrayLike) -> Floats:
     return turned
 
 
-def _pack(row: Any, thing: Thing) -> None:
+def _pack(row: Any, obstacle: Obstacle) -> None:
     from ..math import rotate
 
-    start = end = thing.position
-    row["kind"] = KINDS.index(thing.kind)
+    start = end = obstacle.position
+    row["kind"] = KINDS.index(obstacle.kind)
     if row["kind"] == CAPSULE:
-        half = rotate(thing.orientation, np.array([0.0, 0.5 * thing.length, 0.0]))
-        start, end = thing.position - half, thing.position + half
+        half = rotate(obstacle.orientation, np.array([0.0, 0.5 * obstacle.length, 0.0]))
+        start, end = obstacle.position - half, obstacle.position + half
     elif row["kind"] == PLANE:
-        end = rotate(thing.orientation, np.array([0.0, 1.0, 0.0]))
-    sizes = thing.sizes.copy()
+        end = rotate(obstacle.orientation, np.array([0.0, 1.0, 0.0]))
+    sizes = obstacle.sizes.copy()
     if row["kind"] == SPHERE:
         sizes[1] = sizes[0]
     for name, values in (("p", start), ("e", end), ("r", sizes)):
         for axis, value in zip("xyz", values, strict=True):
             row[name + axis] = value
-    for axis, value in zip("wxyz", thing.orientation, strict=True):
+    for axis, value in zip("wxyz", obstacle.orientation, strict=True):
         row["q" + axis] = value
     if row["kind"] == BOX:
         row["bound"] = np.linalg.norm(sizes)
     else:
-        row["bound"] = 0.5 * thing.length + sizes.max()
+        row["bound"] = 0.5 * obstacle.length + sizes.max()

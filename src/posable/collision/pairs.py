@@ -115,7 +115,7 @@ def pairs_to_test(
     parents: Ints,
     free: tuple[Floats, Floats],
     poses: tuple[Floats, Floats],
-    soft: float,
+    softness: float,
     feeler: float,
 ) -> Bools:
     """(V, V) symmetric: which pairs are worth testing.
@@ -127,12 +127,12 @@ def pairs_to_test(
         free: positions (N, J, 3) and orientations (N, J, 4) of poses without collisions: pairs that touch in one of
             them are left out.
         poses: the same of many poses: pairs that touch in nearly all, or can never come near, are left out.
-        soft: how far two may sink into each other before that counts [m].
+        softness: how far two may sink into each other before that counts [m].
         feeler: how near is near [m].
     """
-    wanted = candidates & (touch_shares(candidates, volumes, *free, -soft) == 0.0)
+    wanted = candidates & (touch_shares(candidates, volumes, *free, -softness) == 0.0)
     wanted &= pairs_that_meet(wanted, volumes, parents, *poses, feeler)
-    return np.asarray(wanted & (touch_shares(wanted, volumes, *poses, -soft) <= ALWAYS))
+    return np.asarray(wanted & (touch_shares(wanted, volumes, *poses, -softness) <= ALWAYS))
 
 
 @batch(rows=64)

@@ -20,7 +20,7 @@ from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from .kernels import all_gap_rows, all_overlap_rows
-from .obstacle import MESH, Snapshot, Thing, sizes_of, unit, vector
+from .obstacle import MESH, Obstacle, Snapshot, sizes_of, unit, vector
 from .transforms import in_frame
 
 if TYPE_CHECKING:
@@ -46,26 +46,26 @@ class Scene:
         self._now = Snapshot.of({})
 
     def __len__(self) -> int:
-        return len(self._now.things)
+        return len(self._now.obstacles)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._now.things
+        return name in self._now.obstacles
 
-    def __getitem__(self, name: str) -> Thing:
-        return _known(self._now.things, name)
+    def __getitem__(self, name: str) -> Obstacle:
+        return _known(self._now.obstacles, name)
 
     def __repr__(self) -> str:
-        return f"Scene({', '.join(f'{thing.name}: {thing.kind}' for thing in self._now.things.values())})"
+        return f"Scene({', '.join(f'{obstacle.name}: {obstacle.kind}' for obstacle in self._now.obstacles.values())})"
 
     @property
     def names(self) -> tuple[str, ...]:
         """The obstacles, in the order they were added; `source` of a packed row counts them."""
-        return tuple(self._now.things)
+        return tuple(self._now.obstacles)
 
     @property
-    def things(self) -> tuple[Thing, ...]:
+    def obstacles(self) -> tuple[Obstacle, ...]:
         """The obstacles of this moment, in the order they were added."""
-        return tuple(self._now.things.values())
+        return tuple(self._now.obstacles.values())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Scene:
@@ -141,20 +141,20 @@ class Scene:
     def move(self, name: str, position: ArrayLike | None = None, orientation: ArrayLike | None = None) -> Scene:
         """Puts an obstacle somewhere else; what is not given stays. A plane's own +y is its normal."""
         with self._lock:
-            thing = _known(self._now.things, name)
+            obstacle = _known(self._now.obstacles, name)
             moved = replace(
-                thing,
-                position=thing.position if position is None else vector(name, "position", position, 3),
-                orientation=thing.orientation if orientation is None else unit(name, orientation),
+                obstacle,
+                position=obstacle.position if position is None else vector(name, "position", position, 3),
+                orientation=obstacle.orientation if orientation is None else unit(name, orientation),
             )
-            self._now = Snapshot.of({**self._now.things, name: moved})
+            self._now = Snapshot.of({**self._now.obstacles, name: moved})
         return self
 
     def remove(self, name: str) -> Scene:
         """Takes an obstacle away."""
         with self._lock:
-            _known(self._now.things, name)
-            self._now = Snapshot.of({key: thing for key, thing in self._now.things.items() if key != name})
+            _known(self._now.obstacles, name)
+            self._now = Snapshot.of({key: obstacle for key, obstacle in self._now.obstacles.items() if key != name})
         return self
 
     @property
@@ -163,7 +163,7 @@ class Scene:
         return self._now.packed
 
     @property
-    def meshes(self) -> tuple[Thing, ...]:
+    def meshes(self) -> tuple[Obstacle, ...]:
         """The meshes of this moment."""
         return self._now.meshes
 
@@ -185,13 +185,13 @@ class Scene:
             orientations: (J, 4).
             margin: how near; below 0: how far they may sink in (into meshes they may not).
         """
-        return bool(self._touching(volumes, positions, orientations, margin, True))
+        return bool(self._contacts(volumes, positions, orientations, margin, True))
 
-    def touching(
+    def contacts(
         self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float = 0.0
     ) -> list[tuple[str, str]]:
         """(obstacle, volume) names of all that come nearer to each other than `margin` [m]; see `touches`."""
-        return self._touching(volumes, positions, orientations, margin, False)
+        return self._contacts(volumes, positions, orientations, margin, False)
 
     def distance(self, volumes: Volumes, positions: Floats, orientations: Floats) -> tuple[float, str, str]:
         """(distance [m], obstacle, volume) of the nearest pair.
@@ -202,14 +202,14 @@ class Scene:
         now = self._now
         best: tuple[float, str, str] = (np.inf, "", "")
         places, turns = _joints(volumes.packed, positions, orientations)
-        names = list(now.things)
+        names = list(now.obstacles)
         if len(now.packed) and len(volumes):
             told = all_gaps(volumes.packed, places, turns, now.packed)
             nearest = int(np.argmin(told))
             v, o = nearest // len(now.packed), nearest % len(now.packed)
             best = (float(told[v, o]), names[int(now.packed[o]["source"])], volumes.names[v])
-        away, which, thing = _nearest_mesh(now, volumes.packed, places, turns)
-        return (away, thing, volumes.names[which]) if away < best[0] else best
+        away, which, obstacle = _nearest_mesh(now, volumes.packed, places, turns)
+        return (away, obstacle, volumes.names[which]) if away < best[0] else best
 
     def meshes_touch(self, volumes: Records, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
         """Whether rows of `volumes.PACKED` come nearer to a mesh than `margin` [m]: what a search asks many times.
@@ -220,9 +220,11 @@ class Scene:
             orientations: (J, 4), contiguous.
             margin: how near.
         """
-        for thing in self._now.meshes:
-            assert thing.mesh is not None
-            if thing.mesh.touching(volumes, positions, orientations, (thing.position, thing.orientation), margin, True):
+        for obstacle in self._now.meshes:
+            assert obstacle.mesh is not None
+            if obstacle.mesh.contacts(
+                volumes, positions, orientations, (obstacle.position, obstacle.orientation), margin, True
+            ):
                 return True
         return False
 
@@ -230,21 +232,21 @@ class Scene:
         """(distance [m], volume, mesh) of the nearest, as `meshes_touch` takes them; 0 where one touches."""
         return _nearest_mesh(self._now, volumes, positions, orientations)
 
-    def _touching(
+    def _contacts(
         self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float, first: bool
     ) -> list[tuple[str, str]]:
         now = self._now
-        names = list(now.things)
+        names = list(now.obstacles)
         hits = all_overlaps(volumes.packed, positions, orientations, now.packed, margin)
         found = [(names[int(now.packed[o]["source"])], volumes.names[v]) for v, o in np.argwhere(hits)]
         if (found and first) or not now.meshes:
             return found
         places, turns = _joints(volumes.packed, positions, orientations)
-        for thing in now.meshes:
-            assert thing.mesh is not None
-            place = (thing.position, thing.orientation)
-            hit = thing.mesh.touching(volumes.packed, places, turns, place, margin, first)
-            found += [(thing.name, volumes.names[v]) for v in hit]
+        for obstacle in now.meshes:
+            assert obstacle.mesh is not None
+            place = (obstacle.position, obstacle.orientation)
+            hit = obstacle.mesh.contacts(volumes.packed, places, turns, place, margin, first)
+            found += [(obstacle.name, volumes.names[v]) for v in hit]
             if found and first:
                 break
         return found
@@ -263,20 +265,22 @@ class Scene:
         full = np.zeros(3)
         full[: len(sizes)] = sizes
         with self._lock:
-            if name in self._now.things:
+            if name in self._now.obstacles:
                 raise PosableError(f"the scene has a {name!r} already; move it, or remove it first")
-            self._now = Snapshot.of({**self._now.things, name: Thing(name, kind, full, length, place, turn, mesh)})
+            self._now = Snapshot.of(
+                {**self._now.obstacles, name: Obstacle(name, kind, full, length, place, turn, mesh)}
+            )
         return self
 
 
 def _nearest_mesh(now: Snapshot, volumes: Records, places: Floats, turns: Floats) -> tuple[float, int, str]:
     """(distance [m], volume, name of the mesh); infinite, -1 and no name where there is none."""
     best: tuple[float, int, str] = (np.inf, -1, "")
-    for thing in now.meshes:
-        assert thing.mesh is not None
-        away, which = thing.mesh.distance(volumes, places, turns, (thing.position, thing.orientation))
+    for obstacle in now.meshes:
+        assert obstacle.mesh is not None
+        away, which = obstacle.mesh.distance(volumes, places, turns, (obstacle.position, obstacle.orientation))
         if away < best[0]:
-            best = (away, which, thing.name)
+            best = (away, which, obstacle.name)
     return best
 
 
@@ -307,7 +311,7 @@ def _joints(volumes: Records, positions: Floats, orientations: Floats) -> tuple[
     return places, turns
 
 
-def _known(things: dict[str, Thing], name: str) -> Thing:
-    if name not in things:
-        raise UnknownNameError("obstacle", name, things)
-    return things[name]
+def _known(obstacles: dict[str, Obstacle], name: str) -> Obstacle:
+    if name not in obstacles:
+        raise UnknownNameError("obstacle", name, obstacles)
+    return obstacles[name]

@@ -3,7 +3,7 @@
 ```json
 {
   "format": "posable-scene/1",
-  "things": [
+  "obstacles": [
     {"kind": "plane", "name": "floor"},
     {"kind": "box", "name": "table", "size": [1.2, 0.04, 0.8], "position": [0, 0.74, 0.6]},
     {"kind": "mesh", "name": "statue", "file": "statue.obj", "scale": 0.01}
@@ -30,13 +30,13 @@ from ..compute.documents import read_document, write_document
 from ..compute.files import inside_folder
 from ..formats.obj import read_mesh, write_mesh
 from ..math import rotate
-from .obstacle import Thing
+from .obstacle import Obstacle
 from .scene import ORIGIN, UPRIGHT, Scene
 
 FORMAT = "posable-scene/1"
-LARGEST = 4_000_000  # [bytes]
-MOST_THINGS = 2000
-MOST_MESHES = 64
+MAX_BYTES = 4_000_000  # [bytes]
+MAX_OBSTACLES = 2000
+MAX_MESHES = 64
 
 Metres = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 Size = Annotated[float, msgspec.Meta(gt=0.0, le=1e6)]
@@ -99,17 +99,17 @@ class SceneFile(msgspec.Struct, forbid_unknown_fields=True):
     """The whole file."""
 
     format: str
-    things: Annotated[
-        list[Box | Sphere | Capsule | Ellipsoid | Plane | MeshEntry], msgspec.Meta(max_length=MOST_THINGS)
+    obstacles: Annotated[
+        list[Box | Sphere | Capsule | Ellipsoid | Plane | MeshEntry], msgspec.Meta(max_length=MAX_OBSTACLES)
     ]
 
 
 def load(path: str | PathLike[str]) -> Scene:
     """Read a scene; what does not fit is an error that names its place in the file."""
     where = Path(path)
-    content, scene = read_document(where, SceneFile, FORMAT, LARGEST), Scene()
-    if (meshes := sum(isinstance(entry, MeshEntry) for entry in content.things)) > MOST_MESHES:
-        raise FormatError(where, f"has {meshes} meshes; at most {MOST_MESHES} are read", "things")
+    content, scene = read_document(where, SceneFile, FORMAT, MAX_BYTES), Scene()
+    if (meshes := sum(isinstance(entry, MeshEntry) for entry in content.obstacles)) > MAX_MESHES:
+        raise FormatError(where, f"has {meshes} meshes; at most {MAX_MESHES} are read", "obstacles")
     put: dict[type, Callable[..., Scene]] = {
         Box: scene.box,
         Sphere: scene.sphere,
@@ -117,9 +117,9 @@ def load(path: str | PathLike[str]) -> Scene:
         Ellipsoid: scene.ellipsoid,
         Plane: scene.plane,
     }
-    for row, entry in enumerate(content.things):
+    for row, entry in enumerate(content.obstacles):
         given = msgspec.structs.asdict(entry)
-        place = f"things[{row}]"
+        place = f"obstacles[{row}]"
         try:
             if isinstance(entry, MeshEntry):
                 file, scale = given.pop("file"), given.pop("scale")
@@ -138,34 +138,34 @@ def save(scene: Scene, path: str | PathLike[str]) -> None:
     """Write a scene, its meshes first, as OBJ files that are called after it; `load` gives the same back."""
     where = Path(path)
     entries = []
-    for row, thing in enumerate(scene.things):
-        entry = _entry(thing)
-        if thing.mesh is not None:
+    for row, obstacle in enumerate(scene.obstacles):
+        entry = _entry(obstacle)
+        if obstacle.mesh is not None:
             entry["file"] = f"{where.stem}-{row}.obj"
-            write_mesh(where.with_name(entry["file"]), thing.mesh.vertices, thing.mesh.faces)
+            write_mesh(where.with_name(entry["file"]), obstacle.mesh.vertices, obstacle.mesh.faces)
         entries.append(entry)
-    write_document(where, {"format": FORMAT, "things": entries}, SceneFile)
+    write_document(where, {"format": FORMAT, "obstacles": entries}, SceneFile)
 
 
-def _entry(thing: Thing) -> dict[str, Any]:
+def _entry(obstacle: Obstacle) -> dict[str, Any]:
     """A thing as it is written; what is as it would be anyway is left out."""
-    entry: dict[str, Any] = {"kind": thing.kind, "name": thing.name}
-    if thing.kind == "box":
-        entry["size"] = (2.0 * thing.sizes).tolist()
-    elif thing.kind == "sphere":
-        entry["radius"] = float(thing.sizes[0])
-    elif thing.kind == "capsule":
-        entry |= {"radius": float(thing.sizes[0]), "length": thing.length}
-        if thing.sizes[1] != thing.sizes[0]:
-            entry["end_radius"] = float(thing.sizes[1])
-    elif thing.kind == "ellipsoid":
-        entry["half_axes"] = thing.sizes.tolist()
-    elif thing.kind == "plane":
-        entry["normal"] = rotate(thing.orientation, (0.0, 1.0, 0.0)).tolist()
-    if tuple(thing.position) != ORIGIN:
-        entry["position"] = thing.position.tolist()
-    if thing.kind not in ("sphere", "plane") and tuple(thing.orientation) != UPRIGHT:
-        entry["orientation"] = thing.orientation.tolist()
+    entry: dict[str, Any] = {"kind": obstacle.kind, "name": obstacle.name}
+    if obstacle.kind == "box":
+        entry["size"] = (2.0 * obstacle.sizes).tolist()
+    elif obstacle.kind == "sphere":
+        entry["radius"] = float(obstacle.sizes[0])
+    elif obstacle.kind == "capsule":
+        entry |= {"radius": float(obstacle.sizes[0]), "length": obstacle.length}
+        if obstacle.sizes[1] != obstacle.sizes[0]:
+            entry["end_radius"] = float(obstacle.sizes[1])
+    elif obstacle.kind == "ellipsoid":
+        entry["half_axes"] = obstacle.sizes.tolist()
+    elif obstacle.kind == "plane":
+        entry["normal"] = rotate(obstacle.orientation, (0.0, 1.0, 0.0)).tolist()
+    if tuple(obstacle.position) != ORIGIN:
+        entry["position"] = obstacle.position.tolist()
+    if obstacle.kind not in ("sphere", "plane") and tuple(obstacle.orientation) != UPRIGHT:
+        entry["orientation"] = obstacle.orientation.tolist()
     return entry
 
 

@@ -94,4 +94,4 @@ def move_rows(n: int, obstacles: Records, origin: Floats, frame: Floats, out: Re
         for k in range(obstacles.shape[0]):
             set_shape(out[i, k], seen_from(shape_of(obstacles[k]), o, f))
             out[i, k]["source"], out[i, k]["spares"] = obstacles[k]["source"], obstacles[k]["spares"]
-            out[i, k]["bound"], out[i, k]["soft"] = obstacles[k]["bound"], obstacles[k]["soft"]
+            out[i, k]["bound"], out[i, k]["softness"] = obstacles[k]["bound"], obstacles[k]["softness"]

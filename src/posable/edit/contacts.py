@@ -73,7 +73,7 @@ def _hand_contacts(clip: Clip) -> list[Contact]:
     looked_at = clearance(body)
     carriers = [_carrier(body, int(j)) for j in body.volumes.packed["joint"]]
     frames = body.skeleton.forward(clip.smooth)
-    touching = looked_at.contacts(frames, margin=looked_at.soft + TOUCHING)
+    touching = looked_at.contacts(frames, margin=looked_at.softness + TOUCHING)
     pairs: dict[tuple[str, str], Bools] = {}
     for k, (a, b) in enumerate(looked_at.pairs):
         for hand, other in ((carriers[a], carriers[b]), (carriers[b], carriers[a])):

@@ -1,7 +1,7 @@
 """Arms and legs: the exact solver, its swivel search, and what a limb does (`LimbRange`)."""
 
-from .answers import LimbAnswer, LimbFrames, Target
-from .limb import Limb, Obstacles
+from .answers import LimbFrames, LimbSolution, Target
+from .limb import Limb, LimbObstacles
 from .model import LIMBS, Search
 from .range.limb_range import LimbRange
 from .range.results import Correction, Margins, RangeReport, Spans
@@ -11,11 +11,11 @@ __all__ = [
     "LIMBS",
     "Correction",
     "Limb",
-    "LimbAnswer",
     "LimbFrames",
+    "LimbObstacles",
     "LimbRange",
+    "LimbSolution",
     "Margins",
-    "Obstacles",
     "RangeReport",
     "Search",
     "Sensorimotor",

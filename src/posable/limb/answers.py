@@ -1,4 +1,4 @@
-"""What a limb is asked and what it answers: `Target`, `LimbFrames`, `LimbAnswer`."""
+"""What a limb is asked and what it answers: `Target`, `LimbFrames`, `LimbSolution`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LimbFrames:
     """(..., 4): of the hand or foot; the identity at zero posture."""
 
 
-class LimbAnswer:
+class LimbSolution:
     """A limb's posture for a target, or for a batch of them. What is told of it is read when it is asked for."""
 
     __slots__ = ("_report", "values")
@@ -47,7 +47,7 @@ class LimbAnswer:
         self._report = report
 
     def __repr__(self) -> str:
-        return f"LimbAnswer(values={self.values}, status={self.status!r}, residual={self.residual})"
+        return f"LimbSolution(values={self.values}, status={self.status!r}, position_error={self.position_error})"
 
     @property
     def report(self) -> Records:
@@ -71,14 +71,14 @@ class LimbAnswer:
         return np.asarray(self._report["swivel"])
 
     @property
-    def residual(self) -> Floats:
+    def position_error(self) -> Floats:
         """(...) [m]: distance of the end from its target; infinite for an invalid target."""
-        return np.asarray(self._report["residual"])
+        return np.asarray(self._report["position_error"])
 
     @property
-    def orientation_residual(self) -> Floats:
+    def orientation_error(self) -> Floats:
         """(...) [rad]: angle of the end from the orientation asked for; 0 where none was."""
-        return np.asarray(self._report["turn"])
+        return np.asarray(self._report["orientation_error"])
 
     @property
     def tests(self) -> Ints:

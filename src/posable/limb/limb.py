@@ -15,7 +15,7 @@ from ..compute import PosableError, ShapeError, Status, UnknownNameError, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
-from .answers import LimbAnswer, LimbFrames
+from .answers import LimbFrames, LimbSolution
 from .model import LIMBS, SEARCHES, Search, pack_limb
 from .prepare import allowed_bones, checked_search, flexion_range, limit_rows
 from .search import FOUND, advance, begin
@@ -42,7 +42,7 @@ Preferred: TypeAlias = "float | ArrayLike | Callable[[Floats], ArrayLike] | Pref
 
 
 @dataclass(frozen=True, eq=False)
-class Obstacles:
+class LimbObstacles:
     """What the volumes of a limb must keep out of, in the limb's frame; `body.obstacles` makes them of a pose."""
 
     links: Records
@@ -54,7 +54,7 @@ class Obstacles:
     margin: float = 0.0
     """[m] to keep away from them."""
 
-    def row(self, i: int) -> Obstacles:
+    def row(self, i: int) -> LimbObstacles:
         """Those of target i alone."""
         return replace(self, rows=self.rows[i % len(self.rows)][None])
 
@@ -144,13 +144,11 @@ class Limb:
         preferred: Preferred | None = None,
         wrist: ArrayLike | None = None,
         scene: Scene | None = None,
-        obstacles: Obstacles | None = None,
+        obstacles: LimbObstacles | None = None,
         collides: Collides | None = None,
         limb_range: LimbRange | None = None,
-        soft: float = 0.0,
-        model: Records | None = None,
-        probe: bool = False,
-    ) -> LimbAnswer:
+        softness: float = 0.0,
+    ) -> LimbSolution:
         """The posture that puts the end at `position` with `orientation`.
 
         Args:
@@ -166,9 +164,42 @@ class Limb:
             collides: a test of your own, called with (values (7,), swivel) of one target; slower than obstacles. It
                 may answer `HOPELESS` where no other swivel can help.
             limb_range: what such a limb does: targets and swivels outside it are corrected before they are solved.
-            soft: [m] how far before full stretch the end begins to lag behind its target, so that the limb does not
-                snap straight when the target moves out of reach; `residual` tells by how much.
-            model: the limb's packed rows, one a target, where its bones change their lengths; `packed` when not given.
+            softness: [m] how far before full stretch the end begins to lag behind its target, so that the limb does not
+                snap straight when the target moves out of reach; `position_error` tells by how much.
+        """
+        return self._solve(
+            position, orientation, swivel, preferred, wrist, scene, obstacles, collides, limb_range, softness
+        )
+
+    def _solve(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike | None = None,
+        swivel: ArrayLike | None = None,
+        preferred: Preferred | None = None,
+        wrist: ArrayLike | None = None,
+        scene: Scene | None = None,
+        obstacles: LimbObstacles | None = None,
+        collides: Collides | None = None,
+        limb_range: LimbRange | None = None,
+        softness: float = 0.0,
+        model: Records | None = None,
+        probe: bool = False,
+    ) -> LimbSolution:
+        """`solve` for the limb of a body and for streams.
+
+        Args:
+            position: and the next ones: as of `solve`.
+            orientation: (..., 4).
+            swivel: [rad].
+            preferred: [rad].
+            wrist: [rad].
+            scene: in the limb's frame.
+            obstacles: as packed rows.
+            collides: a test of the user's own.
+            limb_range: of the limb.
+            softness: [m].
+            model: rows of `LIMB`, one a target, where the lengths of its bones change; `packed` when not given.
             probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
         places = floats(position, "position", 3)
@@ -178,10 +209,10 @@ class Limb:
         if scene is not None:
             obstacles, collides = self._among(scene, obstacles, collides, orientation is not None)
         goal = places
-        if not 0.0 <= number(soft) < math.inf:
-            raise PosableError(f"soft is {soft}; expected metres, 0 or more")
-        if soft > 0.0:
-            places = _softened(places, self.length, soft)
+        if not 0.0 <= number(softness) < math.inf:
+            raise PosableError(f"softness is {softness}; expected metres, 0 or more")
+        if softness > 0.0:
+            places = _softened(places, self.length, softness)
         if limb_range is not None:
             corrected = limb_range.for_limb(self).correct(places, start)
             places, start = corrected.position, np.asarray(corrected.swivel)
@@ -200,15 +231,15 @@ class Limb:
         if places is not goal:
             why = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
             _tell_correction(values, report, self, _rows(goal, shape, 3), job.places, why)
-        return LimbAnswer(values.reshape(*shape, 7), report.reshape(shape))
+        return LimbSolution(values.reshape(*shape, 7), report.reshape(shape))
 
     def _among(
-        self, scene: Scene, obstacles: Obstacles | None, collides: Collides | None, held: bool
-    ) -> tuple[Obstacles, Collides | None]:
+        self, scene: Scene, obstacles: LimbObstacles | None, collides: Collides | None, held: bool
+    ) -> tuple[LimbObstacles, Collides | None]:
         """What stands in the way once a scene does too; `held`: the end is the same at every swivel."""
         around = scene.packed[None]
         if obstacles is None:
-            obstacles = Obstacles(*self.volumes, around)
+            obstacles = LimbObstacles(*self.volumes, around)
         else:
             rows = np.broadcast_to(around, (len(obstacles.rows), around.shape[1]))
             obstacles = replace(obstacles, rows=np.concatenate([obstacles.rows, rows], axis=1))
@@ -236,7 +267,7 @@ class Limb:
         groups[2]["first"] = groups[2]["last"] = 2
         return links, groups
 
-    def _run(self, job: _Job, mode: int, obstacles: Obstacles | None) -> tuple[Floats, Records]:
+    def _run(self, job: _Job, mode: int, obstacles: LimbObstacles | None) -> tuple[Floats, Records]:
         """One call of the kernel: values (n, 7) and reports (n,)."""
         n = len(job.places)
         values, report = np.empty((n, 7)), np.zeros(n, REPORT)
@@ -249,7 +280,13 @@ class Limb:
         return values, report
 
     def _avoid(
-        self, job: _Job, fixed: bool, obstacles: Obstacles | None, collides: Collides, values: Floats, report: Records
+        self,
+        job: _Job,
+        fixed: bool,
+        obstacles: LimbObstacles | None,
+        collides: Collides,
+        values: Floats,
+        report: Records,
     ) -> None:
         """Put the targets' postures right that `collides` rejects: the same search, with Python giving the verdicts."""
         for i in np.flatnonzero(report["found"]).tolist():
@@ -268,11 +305,11 @@ class Limb:
                     told["status"] = Status.COLLISION
                 continue
             values[i], told["swivel"] = found[0][0], found[1]["swivel"][0]
-            for name in ("residual", "turn"):
+            for name in ("position_error", "orientation_error"):
                 told[name] = found[1][name]
 
     def _search_by_hand(
-        self, job: _Job, obstacles: Obstacles | None, collides: Collides, told: Records
+        self, job: _Job, obstacles: LimbObstacles | None, collides: Collides, told: Records
     ) -> tuple[Floats, Records] | None:
         """The search of one target with verdicts from compiled code first and from `collides` last; None: nothing."""
         state = plain_begin(job.model[0], float(job.starts[0]))
@@ -327,13 +364,13 @@ class Limb:
         return floats(given, "preferred")
 
 
-NOTHING_AROUND = Obstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
+NOTHING_AROUND = LimbObstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
 
 
-def _softened(places: Floats, length: float, soft: float) -> Floats:
-    """Targets drawn in near full stretch: distances beyond length - soft approach length and never get there."""
+def _softened(places: Floats, length: float, softness: float) -> Floats:
+    """Targets drawn in near full stretch: distances beyond length - softness approach length and never get there."""
     distance = np.linalg.norm(places, axis=-1, keepdims=True)
-    begin = length - min(soft, 0.5 * length)
+    begin = length - min(softness, 0.5 * length)
     beyond = np.maximum(distance - begin, 0.0)
     drawn = begin + (length - begin) * -np.expm1(-beyond / (length - begin))
     with np.errstate(invalid="ignore"):
@@ -345,8 +382,10 @@ def _tell_correction(values: Floats, report: Records, limb: Limb, goals: Floats,
     moved = np.linalg.norm(goals - places, axis=-1) > 0.0
     if moved.any():
         away = np.linalg.norm(limb.forward(values).end - goals, axis=-1)
-        report["residual"] = np.where(moved & (report["status"] != Status.INVALID), away, report["residual"])
-        missed = moved & (report["residual"] > REACHED_WITHIN) & (report["status"] == Status.REACHED)
+        report["position_error"] = np.where(
+            moved & (report["status"] != Status.INVALID), away, report["position_error"]
+        )
+        missed = moved & (report["position_error"] > REACHED_WITHIN) & (report["status"] == Status.REACHED)
         report["status"] = np.where(missed, why, report["status"])
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Records, Vec3
-from ..limits.kernels import allowed, clamp, clamp_quick
+from ..limits.kernels import allowed, clamp, clamp_approximate
 from ..math.quaternion import angle_between, conj, mul, rotate, slerp
 from ..math.vector import cross, dot, norm
 from .kernels import Reach, base_at, base_towards, canonical, canonical_inner, flexed, wrist_of
@@ -205,7 +205,7 @@ def _bent_to(limb: Any, t: Vec3) -> tuple[float, float]:
 @kernel
 def _clamped_base(limb: Any, limits: Records, curves: Floats, base: Quat) -> Quat:
     f, b = (limb["fw"], limb["fx"], limb["fy"], limb["fz"]), (limb["bw"], limb["bx"], limb["by"], limb["bz"])
-    return mul(mul(conj(f), clamp_quick(limits[BASE], curves, canonical(limb, base))), conj(b))
+    return mul(mul(conj(f), clamp_approximate(limits[BASE], curves, canonical(limb, base))), conj(b))
 
 
 @kernel

@@ -44,7 +44,7 @@ def allowed_bones(name: str, limits: Limits, count: int = 120) -> Floats:
     directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=-1)
     limit = limits[role]
     swing_only = Limits({role: dataclasses.replace(limit, twist=None)})
-    mirror = -1.0 if limit.mirrored else 1.0
+    mirror = -1.0 if limit.is_mirrored else 1.0
     rest = np.array(limit.direction) * [mirror, 1.0, 1.0]
     allowed = directions[swing_only.contains(role, between(rest, directions))]
     if not len(allowed):

@@ -42,7 +42,14 @@ from .search import FOUND, PREFERRED, advance, begin
 REACHED, UNREACHABLE, LIMITS, COLLISION, SINGULAR, INVALID = range(6)  # compute.Status, which kernels cannot read
 
 REPORT = np.dtype(
-    [("status", "i1"), ("cause", "i1"), ("found", "i1"), ("swivel", "f8"), ("residual", "f8"), ("turn", "f8")]
+    [
+        ("status", "i1"),
+        ("cause", "i1"),
+        ("found", "i1"),
+        ("swivel", "f8"),
+        ("position_error", "f8"),
+        ("orientation_error", "f8"),
+    ]
     + [(name, "i4") for name in ("tests", "limits", "collision", "singular")],
     align=True,
 )
@@ -197,10 +204,10 @@ def _report(
     bent = flexed(limb, bend)
     end = end_when(limb, base, bent)
     place = target[0]
-    report["residual"] = norm((end[0] - place[0], end[1] - place[1], end[2] - place[2]))
-    report["turn"] = 0.0
+    report["position_error"] = norm((end[0] - place[0], end[1] - place[1], end[2] - place[2]))
+    report["orientation_error"] = 0.0
     if target[2]:
-        report["turn"] = angle_between(mul(mul(mul(base, bent), twist), swing), target[1])
+        report["orientation_error"] = angle_between(mul(mul(mul(base, bent), twist), swing), target[1])
 
 
 @kernel
@@ -248,7 +255,7 @@ def solve_row(
         for k in range(7):
             values[i, k] = 0.0
         report[i]["status"], report[i]["swivel"] = INVALID, 0.0
-        report[i]["residual"], report[i]["turn"] = math.inf, math.inf
+        report[i]["position_error"], report[i]["orientation_error"] = math.inf, math.inf
         return
     q = (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
     k = _row(i, wrist.shape[0])

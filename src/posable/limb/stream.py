@@ -23,7 +23,7 @@ import numpy as np
 from ..compute import PosableError, ShapeError, Status, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats
-from .answers import LimbAnswer
+from .answers import LimbSolution
 
 if TYPE_CHECKING:
     from .limb import Limb
@@ -35,7 +35,7 @@ SUB_STEP = math.radians(2.0)  # the walk looks at the swivels between this far a
 class StreamAnswer:
     """The posture of one moment."""
 
-    answer: LimbAnswer
+    answer: LimbSolution
     jumped: bool
     """Whether the elbow may have leapt: the swivel had to leave its valid interval, or there was none."""
 
@@ -51,13 +51,13 @@ class StreamAnswer:
 
     @property
     def status(self) -> Any:
-        """As `LimbAnswer.status`."""
+        """As `LimbSolution.status`."""
         return self.answer.status
 
     @property
-    def residual(self) -> float:
+    def position_error(self) -> float:
         """[m]."""
-        return float(self.answer.residual)
+        return float(self.answer.position_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class TrackAnswer:
     """(F,) [rad]."""
     status: Any
     """(F,) int8 of `Status`."""
-    residual: Floats
+    position_error: Floats
     """(F,) [m]."""
     jumped: Bools
     """(F,) where the swivel had to leap."""
@@ -125,15 +125,15 @@ class LimbStream:
         """
         place = floats(position, "position", 3)
         step = self.speed * (1.0 / self.fps if dt is None else dt)
-        wanted = self.limb.solve(place, orientation, **options)
+        wanted = self.limb._solve(place, orientation, **options)
         if wanted.status is Status.INVALID and self._before is not None:
-            return StreamAnswer(LimbAnswer(self._before.values.copy(), wanted._report), False)  # holds still
+            return StreamAnswer(LimbSolution(self._before.values.copy(), wanted._report), False)  # holds still
         if self._last is None or not wanted._report["found"]:
             return self._kept(wanted, False, place, step)
         options.pop("preferred", None)
-        here = self.limb.solve(place, orientation, swivel=self._last, probe=True, **options)
+        here = self.limb._solve(place, orientation, swivel=self._last, probe=True, **options)
         if not here._report["found"]:
-            near = self.limb.solve(place, orientation, preferred=self._last, **options)
+            near = self.limb._solve(place, orientation, preferred=self._last, **options)
             if not near._report["found"]:  # its growing steps leapt over what the other search has found
                 near = wanted
             return self._kept(near, abs(float(near.swivel) - self._last) > step, place, step)
@@ -141,7 +141,7 @@ class LimbStream:
         count = max(1, math.ceil(min(abs(way), step) / SUB_STEP))
         for k in range(1, count + 1):
             swivel = self._last + math.copysign(min(abs(way), step), way) * k / count
-            next_one = self.limb.solve(place, orientation, swivel=swivel, probe=True, **options)
+            next_one = self.limb._solve(place, orientation, swivel=swivel, probe=True, **options)
             if not next_one._report["found"]:
                 break
             here = next_one
@@ -158,11 +158,11 @@ class LimbStream:
             np.array([one.values for one in told]).reshape(-1, 7),
             np.array([one.swivel for one in told]),
             np.array([int(one.status) for one in told], dtype=np.int8),
-            np.array([one.residual for one in told]),
+            np.array([one.position_error for one in told]),
             np.array([one.jumped for one in told], dtype=np.bool_),
         )
 
-    def _kept(self, answer: LimbAnswer, jumped: bool, place: Floats, step: float) -> StreamAnswer:
+    def _kept(self, answer: LimbSolution, jumped: bool, place: Floats, step: float) -> StreamAnswer:
         """The answer, remembered; a closest posture on either side of the step is a jump if its elbow went too far."""
         found, before = bool(answer._report["found"]), self._before
         elbow = self.limb.forward(answer.values).mid

@@ -105,7 +105,7 @@ def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
         side, _, part = role.partition("_")
         if side in ("left", "right"):
             left = _whole(part)
-            joints[role] = left if side == "left" else left.mirror()
+            joints[role] = left if side == "left" else left.mirrored()
     return {role: joints[role] for role in ROLES if role in joints}
 
 

@@ -23,9 +23,9 @@ from .nearest import (
     HalfSwing,
     Row,
     angle_apart,
+    approximate_direction,
     direction_of,
     nearest_direction,
-    quick_direction,
     swing_allowed,
     swing_to,
     wrapped,
@@ -56,7 +56,7 @@ def contains(row: Row, curves: Floats, q: Quat, tolerance: float) -> bool:
 
 @kernel
 def allowed(row: Row, curves: Floats, q: Quat) -> bool:
-    """Whether a unit rotation lies inside, boundary included, with no tolerance: the quick test of a search."""
+    """Whether a unit rotation lies inside, boundary included, with no tolerance: the fast test of a search."""
     swing, twist = _split(_local(row, q))
     return _twist_excess(row, swing, twist) == 0.0 and swing_allowed(row, curves, swing)
 
@@ -68,8 +68,8 @@ def clamp(row: Row, curves: Floats, q: Quat) -> Quat:
 
 
 @kernel
-def clamp_quick(row: Row, curves: Floats, q: Quat) -> Quat:
-    """As `clamp`, by the papers' quick rules: planar nearest point for ellipses, same direction for cones."""
+def clamp_approximate(row: Row, curves: Floats, q: Quat) -> Quat:
+    """As `clamp`, by the papers' approximate rules: planar nearest point for ellipses, same direction for cones."""
     return _held(row, curves, q, 0.0, 0.0, 0.0, True)
 
 
@@ -100,12 +100,12 @@ def clamp_widened(row: Row, curves: Floats, q: Quat, wider: Vec3) -> Quat:
 
 
 @kernel
-def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: float, quick: bool) -> Quat:
+def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: float, approximate: bool) -> Quat:
     """q inside the limits widened by `wider` for the swing and by `below` and `above` for the twist [rad]."""
     if not _is_rotation(q):
         q = (1.0, 0.0, 0.0, 0.0)
     swing, twist = _split(_local(row, q))
-    new_swing = _allowed_swing(row, curves, swing, wider, quick)
+    new_swing = _allowed_swing(row, curves, swing, wider, approximate)
     over = _beyond(_twist_excess(row, new_swing, twist), below, above)
     if new_swing == swing and over == 0.0:
         return q
@@ -121,12 +121,12 @@ def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: 
 
 
 @kernel
-def _allowed_swing(row: Row, curves: Floats, swing: HalfSwing, wider: float, quick: bool) -> HalfSwing:
+def _allowed_swing(row: Row, curves: Floats, swing: HalfSwing, wider: float, approximate: bool) -> HalfSwing:
     """The swing itself if it lies within `wider` [rad] of the row's shape, else the nearest one that does."""
     if row["kind"] == FREE or swing_allowed(row, curves, swing):
         return swing
     bone = direction_of(swing)
-    edge = quick_direction(row, curves, swing) if quick else nearest_direction(row, curves, bone)
+    edge = approximate_direction(row, curves, swing) if approximate else nearest_direction(row, curves, bone)
     outside = angle_apart(bone, edge)
     if outside <= wider + ON_BOUNDARY:
         return swing

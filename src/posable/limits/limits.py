@@ -37,16 +37,16 @@ class JointLimit:
     """What one joint may do: a swing shape and a twist interval; `None` does not limit.
 
     `direction` is the bone at rest and `axis` the first swing axis a1 (unit, perpendicular to it), both in the joint's
-    canonical frame; the second is `a2 = direction x axis`. `mirrored` reads them, and all angles, as the mirror image
-    across the body's middle (x -> -x): a right joint holds the numbers of its left twin. `source` says where the
-    values come from.
+    canonical frame; the second is `a2 = direction x axis`. With `is_mirrored` they and all angles are read as the
+    mirror image across the body's middle (x -> -x): a right joint has the values of its left twin. `source` says where
+    the values come from.
     """
 
     swing: Swing | None = None
     twist: Interval | None = None
     direction: Vec3 = (0.0, -1.0, 0.0)
     axis: Vec3 = (1.0, 0.0, 0.0)
-    mirrored: bool = False
+    is_mirrored: bool = False
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -58,9 +58,9 @@ class JointLimit:
         if d.shape != (3,) or a.shape != (3,) or not np.allclose([d @ d, a @ a, d @ a], [1.0, 1.0, 0.0], atol=1e-9):
             raise PosableError(f"direction {self.direction} and axis {self.axis}: give perpendicular unit vectors")
 
-    def mirror(self) -> JointLimit:
+    def mirrored(self) -> JointLimit:
         """The limit of the joint's twin on the other side; a symmetric joint of the middle is its own."""
-        return self if self._symmetric else dataclasses.replace(self, mirrored=not self.mirrored)
+        return self if self._symmetric else dataclasses.replace(self, is_mirrored=not self.is_mirrored)
 
     def scaled(self, factor: float) -> JointLimit:
         """The same limit with all its angles times `factor`; not for cones."""
@@ -134,15 +134,15 @@ class Limits(Mapping[str, JointLimit]):
         _excess_rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(lead)
 
-    def clamp(self, role: str | Sequence[str], q: ArrayLike, *, quick: bool = False) -> Floats:
+    def clamp(self, role: str | Sequence[str], q: ArrayLike, *, approximate: bool = False) -> Floats:
         """The nearest rotations inside, swing and twist each by itself; rotations inside come back untouched.
 
-        The swing goes to the nearest point of the boundary along the sphere. `quick` uses the papers' rules instead:
-        the nearest point in the swing plane for ellipses, the same direction for cones.
+        The swing goes to the nearest point of the boundary along the sphere. `approximate` uses the papers' rules
+        instead: the nearest point in the swing plane for ellipses, the same direction for cones.
         """
         which, flat, lead = self._rows(role, q)
         out = np.empty_like(flat)
-        rows = _clamp_quick_rows if quick else _clamp_rows
+        rows = _clamp_approximate_rows if approximate else _clamp_rows
         rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(*lead, 4)
 
@@ -168,7 +168,7 @@ class Limits(Mapping[str, JointLimit]):
 
     def mirrored(self) -> Limits:
         """Return the limits of the body's mirror image: left and right exchanged."""
-        return Limits({_other_side(name): joint.mirror() for name, joint in self.joints.items()})
+        return Limits({_other_side(name): joint.mirrored() for name, joint in self.joints.items()})
 
     def replace(self, **joints: JointLimit) -> Limits:
         """The same limits with some joints' changed or added: `limits.replace(head=JointLimit(...))`."""
@@ -238,7 +238,7 @@ class Limits(Mapping[str, JointLimit]):
 
 def _pack(row: Any, joint: JointLimit) -> Floats:
     """Fill a row of `packed` but for its start; returns the shape's part of `curves`."""
-    row["side"] = -1.0 if joint.mirrored else 1.0
+    row["side"] = -1.0 if joint.is_mirrored else 1.0
     for k in range(3):
         row[f"d{k + 1}"], row[f"a{k + 1}"] = joint.direction[k], joint.axis[k]
     twist = joint.twist or Interval(-math.pi, math.pi)
@@ -296,10 +296,10 @@ def _clamp_rows(n: int, packed: Records, curves: Floats, which: Ints, q: Floats,
 
 
 @batch
-def _clamp_quick_rows(n: int, packed: Records, curves: Floats, which: Ints, q: Floats, out: Floats) -> None:
+def _clamp_approximate_rows(n: int, packed: Records, curves: Floats, which: Ints, q: Floats, out: Floats) -> None:
     for i in prange(n):
         row = packed[which[i % len(which)]]
-        w, x, y, z = kernels.clamp_quick(row, curves, (q[i, 0], q[i, 1], q[i, 2], q[i, 3]))
+        w, x, y, z = kernels.clamp_approximate(row, curves, (q[i, 0], q[i, 1], q[i, 2], q[i, 3]))
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z
 
 

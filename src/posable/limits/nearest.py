@@ -98,8 +98,8 @@ def nearest_direction(row: Row, curves: Floats, bone: Vec3) -> Vec3:
 
 
 @kernel
-def quick_direction(row: Row, curves: Floats, swing: HalfSwing) -> Vec3:
-    """A direction on the boundary by the papers' own quick rules, for an outside swing.
+def approximate_direction(row: Row, curves: Floats, swing: HalfSwing) -> Vec3:
+    """A direction on the boundary by the papers' own approximate rules, for an outside swing.
 
     Ellipses: the nearest point in the swing plane (limb-and-reach 3(a)). Cones: the same direction theta (Unzueta
     2008, section 7). Hinges: as `nearest_direction`.

@@ -36,9 +36,9 @@ class HandAnswer:
         return self.placed.residual
 
     @property
-    def orientation_residual(self) -> Floats:
+    def orientation_error(self) -> Floats:
         """(...) [rad]."""
-        return self.placed.orientation_residual
+        return self.placed.orientation_error
 
     @property
     def swivel(self) -> Floats:

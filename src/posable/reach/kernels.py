@@ -49,7 +49,7 @@ def stand(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, x: f
         rows.orientations[1],
         figure.around,
         options[0]["margin"],
-        options[0]["soft"],
+        options[0]["softness"],
         rows.touched,
         rows.balls,
         starting,

@@ -25,7 +25,7 @@ neutral orientations of both."""
 
 OPTIONS = np.dtype(
     [(name, "i8") for name in ("right", "left", "feet", "extend", "hips", "head", "neck")]
-    + [(name, "f8") for name in ("most", "right_share", "left_share", "handedness", "gaze", "margin", "soft")]
+    + [(name, "f8") for name in ("most", "right_share", "left_share", "handedness", "gaze", "margin", "softness")]
     + [(f"{letter}{axis}", "f8") for letter in "hk" for axis in "wxyz"],
     align=True,
 )

@@ -308,7 +308,7 @@ class Reacher:
         row, roles = np.zeros(1, OPTIONS), self.body.roles
         row["feet"], row["extend"], row["gaze"], row["handedness"] = feet, extend, gaze, handedness
         row["right_share"] = row["left_share"] = 1.0
-        row["margin"], row["soft"] = self.margin, self_collision(self.body).soft if self.itself else 0.0
+        row["margin"], row["softness"] = self.margin, self_collision(self.body).softness if self.itself else 0.0
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
         for letter, role in (("h", "hips"), ("k", "head")):
             for axis, value in zip("wxyz", self.body.neutral_orientation(role), strict=True):

@@ -44,7 +44,7 @@ def enclosed(points: np.ndarray, outline: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("role", BALLS)
 def test_a_joint_lies_inside_its_outline_exactly_where_its_limit_allows_it(role: str):
     limit = Limits.human()[role]
-    swing_only = Limits({role: JointLimit(limit.swing, None, limit.direction, limit.axis, limit.mirrored)})
+    swing_only = Limits({role: JointLimit(limit.swing, None, limit.direction, limit.axis, limit.is_mirrored)})
     q = rotations(2000)
     points, outline = swing_on_plane(limit, q), boundary_on_plane(limit, 2000)
     to_edge = np.linalg.norm(points[:, None] - outline, axis=-1).min(axis=1)
@@ -86,7 +86,7 @@ def test_a_hinge_is_bent_by_the_angle_it_was_turned(angle: float):
     for role in ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg"):
         limit = Limits.human()[role]
         turn = pm.axis_angle(np.array(limit.axis), angle)
-        assert hinge_angle(limit, mirrored(turn) if limit.mirrored else turn) == pytest.approx(angle, abs=1e-9)
+        assert hinge_angle(limit, mirrored(turn) if limit.is_mirrored else turn) == pytest.approx(angle, abs=1e-9)
 
 
 def test_every_shape_of_limit_has_an_outline():

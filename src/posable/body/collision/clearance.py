@@ -8,7 +8,7 @@ rest.touches(frames, scene)                                      # (...) bools
 rest.depth(frames, scene)                                        # (...) [m], above 0 where something is sunk in
 ```
 
-Inside kernels, the same is `collision.bodies.body_touching` with `pairs`, `outside` and `soft` of a `Clearance`.
+Inside kernels, the same is `collision.bodies.body_touching` with `pairs`, `outside` and `softness` of a `Clearance`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def clearance(body: Humanoid, leave_out: Collection[str] = (), *, itself: bool =
     learned = self_collision(body)
     pairs = learned.pairs if itself else np.zeros((0, 2), np.int64)
     kept = np.ascontiguousarray(pairs[counts[pairs].all(axis=-1)])
-    return Clearance(body, kept, np.flatnonzero(counts).astype(np.int64), learned.soft)
+    return Clearance(body, kept, np.flatnonzero(counts).astype(np.int64), learned.softness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Clearance:
     """(P, 2) volumes that must keep apart."""
     outside: Ints
     """(K,) volumes that must keep out of scenes."""
-    soft: float
+    softness: float
     """[m] How far two volumes of the body may sink into each other before that counts."""
 
     def touches(self, frames: Frames, scene: Scene | None = None, margin: float = 0.0) -> Bools:
@@ -68,7 +68,13 @@ class Clearance:
         first = np.empty(n, np.int64)
         body_touching_rows(
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
-            *(float(margin), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4)), first),
+            *(
+                float(margin),
+                self.softness,
+                np.zeros((n, 0), np.bool_),
+                np.empty((n, len(self.body.volumes), 4)),
+                first,
+            ),
         )
         told = (first >= 0).reshape(frames.positions.shape[:-2])
         if scene is not None and scene.has_meshes:
@@ -94,7 +100,7 @@ class Clearance:
         deep, which = np.empty(n), np.empty(n, np.int64)
         body_depth_rows(
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
-            *(float(reach), self.soft, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4))),
+            *(float(reach), self.softness, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4))),
             *(deep, which),
         )
         if scene is not None and scene.has_meshes and len(self.outside):
@@ -112,7 +118,7 @@ class Clearance:
         out = np.zeros((n, len(self.pairs) + len(self.outside) * len(around)), np.bool_)
         body_contacts_rows(
             *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, around),
-            *(float(margin), self.soft, np.empty((n, len(self.body.volumes), 4)), out),
+            *(float(margin), self.softness, np.empty((n, len(self.body.volumes), 4)), out),
         )
         return out.reshape(*frames.positions.shape[:-2], out.shape[-1])
 

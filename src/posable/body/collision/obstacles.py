@@ -1,7 +1,7 @@
 """A body among obstacles, and as an obstacle to itself: what a limb consists of, and what it must keep out of.
 
 Volumes overlap by nature (a thigh grows out of a pelvis) and flesh yields, so a body touches itself only where two
-volumes that are not neighbours sink into each other further than `soft`, see `collision.pairs`.
+volumes that are not neighbours sink into each other further than `softness`, see `collision.pairs`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SelfCollision:
     body: Humanoid
     wanted: Bools
     """(V, V) symmetric: pairs that are tested."""
-    soft: float
+    softness: float
     """[m]"""
 
     @property
@@ -64,13 +64,13 @@ class SelfCollision:
         """(...) whether the body touches itself."""
         from .clearance import Clearance
 
-        return Clearance(self.body, self.pairs, NO_VOLUMES, self.soft).touches(frames)
+        return Clearance(self.body, self.pairs, NO_VOLUMES, self.softness).touches(frames)
 
     def touching(self, frames: Frames) -> list[tuple[str, str]]:
         """The names of the pairs of volumes that touch, in any of the poses."""
         from .clearance import Clearance
 
-        return Clearance(self.body, self.pairs, NO_VOLUMES, self.soft).touching(frames)
+        return Clearance(self.body, self.pairs, NO_VOLUMES, self.softness).touching(frames)
 
 
 _LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()
@@ -81,7 +81,7 @@ def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
     """What of a body must keep apart; learned once a body, in a fraction of a second, and kept."""
     if seed == 0 and body in _LEARNED:
         return SelfCollision(body, *_LEARNED[body])
-    soft = SOFT * body.height / 1.75
+    softness = SOFT * body.height / 1.75
     skeleton = body.skeleton
     free = skeleton.forward(_free_poses(body))
     many = skeleton.forward(_poses_inside_limits(body, seed))
@@ -91,12 +91,12 @@ def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
         np.asarray(skeleton.parents, dtype=np.int64),
         (free.positions, free.orientations),
         (many.positions, many.orientations),
-        soft,
+        softness,
         pairs_of.FEELER * body.height,
     )
     if seed == 0:
-        _LEARNED[body] = wanted, soft  # nothing that holds the body itself, or it would never be forgotten
-    return SelfCollision(body, wanted, soft)
+        _LEARNED[body] = wanted, softness  # nothing that holds the body itself, or it would never be forgotten
+    return SelfCollision(body, wanted, softness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ def _links(body: Humanoid, limb: str) -> LimbLinks:
     bits = (1 << np.arange(len(own), dtype=np.int64))[:, None]
     spares = np.where(wanted[:, kept], 0, bits).sum(axis=0, dtype=np.int64)
     rows = np.zeros(int(kept.sum()), OBSTACLE)
-    rows["source"], rows["spares"], rows["soft"] = -1 - others[kept], spares, self_collision(body).soft
+    rows["source"], rows["spares"], rows["softness"] = -1 - others[kept], spares, self_collision(body).softness
     rows["bound"] = packed["bound"][others[kept]]
     rows.flags.writeable = False
     return LimbLinks(links, _groups(links), own, others[kept], rows)
@@ -293,7 +293,7 @@ def limb_obstacle_row(
         told = out[i, k]
         set_shape(told, seen_from(shape, origin, frame))
         told["source"], told["spares"] = row["source"], row["spares"]
-        told["bound"], told["soft"] = row["bound"], row["soft"]
+        told["bound"], told["softness"] = row["bound"], row["softness"]
 
 
 @batch(rows=512)

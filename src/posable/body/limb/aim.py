@@ -10,7 +10,7 @@ import numpy as np
 from ...compute import PosableError, expect
 from ...compute.arrays import floats
 from ...compute.types import Floats, Records
-from ...limb import LimbAnswer, Target
+from ...limb import LimbSolution, Target
 from ...limb.limb import common_shape
 from ...skeleton import Frames, Pose, Skeleton
 from .kernels import READING
@@ -54,7 +54,7 @@ class Aim:
         turned = self.orientations.reshape(self.pose.rotations.shape)
         return Frames(self.skeleton, self.positions.reshape(*turned.shape[:-1], 3), turned)
 
-    def put(self, answer: LimbAnswer) -> tuple[Floats, Floats]:
+    def put(self, answer: LimbSolution) -> tuple[Floats, Floats]:
         """(rotations (..., J, 4) as the answer has them, the way (..., 4) [m] that is left to the goal: `put_row`)."""
         n, shape = len(self.goals), self.pose.shape
         rotations, misses = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty((n, 4))

@@ -12,7 +12,7 @@ import numpy as np
 from ...compute import ShapeError, Status, UnknownNameError
 from ...compute.arrays import floats
 from ...compute.types import ArrayLike, Floats, Records
-from ...limb import Limb, LimbAnswer, Obstacles, Search, Target
+from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target
 from ...limb.limb import Collides, common_shape
 from ...limb.model import ROLES, SIDES
 from ...limb.solve import REPORT
@@ -110,7 +110,7 @@ class BodyLimb(Limb):
         itself: bool = True,
         margin: float = 0.0,
         touching: str | Collection[str] = (),
-    ) -> Obstacles:
+    ) -> LimbObstacles:
         """What this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
 
         Args:
@@ -177,12 +177,12 @@ class BodyLimb(Limb):
             )
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
-            return self._corrected(aim, self.solve(aim.position, aim.orientation, **options), options)
+            return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
         told = stream.step(aim.position, aim.orientation, dt, share=share, **options)
         options.pop("preferred", None)
         return replace(self._corrected(aim, told.answer, options), jumped=told.jumped)
 
-    def _corrected(self, aim: Aim, answer: LimbAnswer, options: dict[str, Any]) -> Placement:
+    def _corrected(self, aim: Aim, answer: LimbSolution, options: dict[str, Any]) -> Placement:
         """The body as the answer has it, on its target even where the rig's bones are not straight lines.
 
         Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they share out its twist, the hand
@@ -210,7 +210,7 @@ class BodyLimb(Limb):
             position = position + np.where(off[..., None], misses[..., :3], 0.0)
             if options.get("swivel") is None:
                 options["preferred"] = report["swivel"]
-            again = self.solve(position, aim.orientation, **options)
+            again = self._solve(position, aim.orientation, **options)
             tried, missing = aim.put(again)
             better = missing[..., 3] < misses[..., 3]
             if not better.any():
@@ -281,7 +281,7 @@ class BodyLimb(Limb):
         margin: float,
         touching: Collection[str],
         leave_out: Collection[str] = (),
-    ) -> Obstacles:
+    ) -> LimbObstacles:
         from ..collision.obstacles import limb_links, limb_obstacles
 
         made = limb_links(self.body, self.name)
@@ -289,7 +289,7 @@ class BodyLimb(Limb):
             self.body, self.name, frames, scene, itself=itself, touching=touching, leave_out=leave_out
         )
         flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
-        return Obstacles(made.links, made.groups, flat, margin)
+        return LimbObstacles(made.links, made.groups, flat, margin)
 
     def _against_meshes(
         self, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any

@@ -53,14 +53,16 @@ class LimbAgainstMeshes:
         touching: Collection[str] = (),
         held: bool = False,
     ) -> None:
-        things = scene.meshes
+        obstacles = scene.meshes
         self._links, self._model, self._margin = _with_ball(made), model, max(float(margin), 0.0)
         self._world = world
-        self._ask = [thing.mesh.asking(self._links, self._margin) for thing in things if thing.mesh is not None]
-        self._meshes = np.array([thing.row(thing.name in touching) for thing in things])
+        self._ask = [
+            obstacle.mesh.contact_test(self._links, self._margin) for obstacle in obstacles if obstacle.mesh is not None
+        ]
+        self._meshes = np.array([obstacle.row(obstacle.name in touching) for obstacle in obstacles])
         self._hand = int(made.groups[END]["first"])
         self._held, self._hand_is_free = held, False
-        shape = (len(things), len(self._links))
+        shape = (len(obstacles), len(self._links))
         self._near, self._turns = np.empty(shape, np.int64), np.empty((*shape, 3, 3))
         self._places = np.empty((*shape, 3))
         self._last = -1
@@ -179,7 +181,7 @@ def near_meshes(
         limb: (1,) the limb's model.
         links: (L,) its links.
         world: (7,) place and orientation of the limb's frame.
-        meshes: (M, 14) rows of `collision.scene.Thing.row`.
+        meshes: (M, 14) rows of `collision.scene.Obstacle.row`.
         values: (7,) the posture.
         first: the first link asked about.
         last: one beyond the last.

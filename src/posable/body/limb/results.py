@@ -48,9 +48,9 @@ class Placement:
         return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
 
     @property
-    def orientation_residual(self) -> Floats:
+    def orientation_error(self) -> Floats:
         """(...) [rad]: how far from the orientation asked for."""
-        return np.asarray(self.report["turn"])
+        return np.asarray(self.report["orientation_error"])
 
     @property
     def swivel(self) -> Floats:

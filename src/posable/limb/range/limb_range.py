@@ -89,7 +89,7 @@ class LimbRange:
         fill_holes: bool = True,
         kind: str = "table",
         degree: int = 4,
-        most: int | None = None,
+        max_poses: int | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> LimbRange:
@@ -106,15 +106,15 @@ class LimbRange:
             fill_holes: whether directions that lie inside the range without examples belong to it.
             kind: "table", or "harmonics" for the compact form, which is looser.
             degree: of the harmonics.
-            most: at most so many poses of each motion, drawn at random, so that long ones do not outweigh the rest.
+            max_poses: draw at most this many poses of each motion at random, so that long ones do not dominate.
             seed: of that draw.
-            progress: called now and then with the share done, 0 to 1.
+            progress: called now and then with the fraction done, 0 to 1.
         """
         if limb not in LIMBS:
             raise UnknownNameError("limb", limb, LIMBS)
         own = body.limb(limb, limits=None)
         share = (lambda _: None) if progress is None else progress
-        rows, sources = read_motions(body, limb, motions, most, seed, lambda done: share(READING_SHARE * done))
+        rows, sources = read_motions(body, limb, motions, max_poses, seed, lambda done: share(READING_SHARE * done))
         return cls._learned(
             limb, rows, sources, own.upper, own.lower, samples=samples, radius=radius, min_count=min_count, trim=trim,
             fill_holes=fill_holes, kind=kind, degree=degree,
@@ -158,7 +158,7 @@ class LimbRange:
             degree: of the harmonics.
             source: the name of where the poses are from, or (N,) of each, for the report.
             origin: what else the report shall say.
-            progress: called with the share done.
+            progress: called with the fraction done.
         """
         rows = given_rows(name, position, swivel, upper, lower)
         try:

@@ -22,7 +22,7 @@ def read_motions(
     body: Any,
     limb: str,
     motions: Motion | Iterable[Motion],
-    most: int | None,
+    max_poses: int | None,
     seed: int,
     share: Callable[[float], None],
 ) -> tuple[Floats, Sources]:
@@ -30,7 +30,7 @@ def read_motions(
     parts: list[Floats] = []
     sources: Sources = []
     for motion, done in _counted([motions] if isinstance(motions, Motion) else motions):
-        parts.append(_read(body, limb, motion, most, (seed, len(parts))))
+        parts.append(_read(body, limb, motion, max_poses, (seed, len(parts))))
         sources.append((motion.name or f"motion {len(parts)}", len(parts[-1])))
         share(done)
     return np.concatenate(parts) if parts else np.zeros((0, 6)), sources
@@ -65,10 +65,10 @@ def batch_of(position: ArrayLike, swivel: ArrayLike) -> tuple[Floats, Floats, tu
     return np.ascontiguousarray(places.reshape(count, 3)), np.ascontiguousarray(turns.reshape(count)), shape
 
 
-def _read(body: Any, limb: str, motion: Motion, most: int | None, seed: tuple[int, int]) -> Floats:
+def _read(body: Any, limb: str, motion: Motion, max_poses: int | None, seed: tuple[int, int]) -> Floats:
     pose = motion.pose
-    if most is not None and len(motion) > most:
-        pose = pose[np.sort(np.random.default_rng(seed).choice(len(motion), most, replace=False))]
+    if max_poses is not None and len(motion) > max_poses:
+        pose = pose[np.sort(np.random.default_rng(seed).choice(len(motion), max_poses, replace=False))]
     try:
         whose = body if motion.skeleton is body.skeleton else type(body)(motion.skeleton)
         own = whose.limb(limb, limits=None)

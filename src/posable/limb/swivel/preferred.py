@@ -127,7 +127,7 @@ class SwivelTable:
         directions: int = DIRECTIONS,
         distances: ArrayLike = DISTANCES,
         smooth: float = SMOOTH,
-        most: int | None = None,
+        max_poses: int | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> SwivelTable:
@@ -140,14 +140,14 @@ class SwivelTable:
             directions: of the table.
             distances: of the table, over the limb's length.
             smooth: how much evenness counts: a difference between neighbours as much as so many examples.
-            most: at most so many poses of each motion, drawn at random.
+            max_poses: draw at most this many poses of each motion at random.
             seed: of that draw.
-            progress: called now and then with the share done, 0 to 1.
+            progress: called now and then with the fraction done, 0 to 1.
         """
         if limb not in LIMBS:
             raise UnknownNameError("limb", limb, LIMBS)
         share = (lambda _: None) if progress is None else progress
-        rows, _ = read_motions(body, limb, motions, most, seed, lambda done: share(0.5 * done))
+        rows, _ = read_motions(body, limb, motions, max_poses, seed, lambda done: share(0.5 * done))
         return cls._learned(limb, rows, directions, distances, smooth, lambda done: share(0.5 + 0.5 * done))
 
     @classmethod

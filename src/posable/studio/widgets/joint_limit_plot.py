@@ -124,12 +124,12 @@ def limits_drawing(body: Humanoid, limb: str, pose: Pose) -> str:
 def _unmirrored(limit: JointLimit, rotation: ArrayLike) -> Floats:
     """Rotations as the numbers of a limit are meant: a right joint holds those of its left twin."""
     q = np.asarray(rotation, dtype=np.float64)
-    return q * np.array([1.0, 1.0, -1.0, -1.0]) if limit.mirrored else q
+    return q * np.array([1.0, 1.0, -1.0, -1.0]) if limit.is_mirrored else q
 
 
 def _laid_out(limit: JointLimit, theta: Floats, angle: Floats) -> Floats:
     """(..., 2) of directions and angles of swings; right joints as they are, not as their twins."""
-    across = -angle * np.sin(theta) if limit.mirrored else angle * np.sin(theta)
+    across = -angle * np.sin(theta) if limit.is_mirrored else angle * np.sin(theta)
     return np.stack([across, angle * np.cos(theta)], axis=-1)
 
 

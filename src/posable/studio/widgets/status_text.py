@@ -40,7 +40,7 @@ def facts(placed: Placement, moved_by_range: bool) -> str:
     """How a placement went; `moved_by_range` where a learned range had its target elsewhere."""
     status = Status(int(placed.status))
     why = "people do not reach there" if moved_by_range and status == Status.LIMITS else WORDS[status]
-    turned = math.degrees(float(placed.orientation_residual))
+    turned = math.degrees(float(placed.orientation_error))
     tests = int(placed.tests)
     return (
         f"{coloured(COLOURS[status], f'**{status.name}**')} · {why}  \n"
