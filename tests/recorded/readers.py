@@ -12,8 +12,8 @@ def limb(answer: Any) -> dict[str, Any]:
         "status": answer.status,
         "ok": answer.ok,
         "swivel": answer.swivel,
-        "residual": answer.residual,
-        "orientation_residual": answer.orientation_residual,
+        "residual": answer.position_error,
+        "orientation_residual": answer.orientation_error,
         "tests": answer.tests,
         "failures": answer.failures,
         "too_far": answer.too_far,
@@ -27,7 +27,7 @@ def limb_track(answer: Any) -> dict[str, Any]:
         "values": answer.values,
         "swivel": answer.swivel,
         "status": answer.status,
-        "residual": answer.residual,
+        "residual": answer.position_error,
         "jumped": answer.jumped,
     }
 
@@ -50,7 +50,7 @@ def placement(answer: Any) -> dict[str, Any]:
         "status": answer.status,
         "ok": answer.ok,
         "residual": answer.residual,
-        "orientation_residual": answer.orientation_residual,
+        "orientation_residual": answer.orientation_error,
         "swivel": answer.swivel,
         "tests": answer.tests,
         "jumped": answer.jumped,
@@ -152,7 +152,7 @@ def _hand(hand: Any) -> dict[str, Any]:
     return {
         "status": hand.status,
         "residual": hand.residual,
-        "orientation_residual": hand.orientation_residual,
+        "orientation_residual": hand.orientation_error,
         "swivel": hand.swivel,
         "wanted": hand.wanted,
         "weight": hand.weight,

@@ -151,7 +151,7 @@ def placed_with_options():
         "scene": place(ps.Target(targets), scene=scene),
         "itself": place(ps.Target(targets), scene=scene, itself=True, margin=0.02, touching=("table",)),
         "range": place(ps.Target(targets), limb_range=learned),
-        "soft": place(ps.Target(targets), soft=0.04),
+        "soft": place(ps.Target(targets), softness=0.04),
         "own_limb": readers.placement(own.place(poses, ps.Target(targets))),
     }
 

@@ -109,7 +109,7 @@ def preferred_swivels():
 def learned_swivels():
     motions = [sample("reach"), sample("boxing")]
     fitted = ps.SwivelTable.fit(
-        body(), "right_arm", motions, directions=60, distances=(0.3, 0.6, 1.0), smooth=5.0, most=80, seed=3
+        body(), "right_arm", motions, directions=60, distances=(0.3, 0.6, 1.0), smooth=5.0, max_poses=80, seed=3
     )
     limb = body().limb("right_arm")
     reading = limb.read(sample("reach").pose[::3])
@@ -148,9 +148,9 @@ def softness_and_range():
     limb = _limb("right_arm")
     learned = ps.LimbRange.builtin("right_arm")
     return {
-        "soft": readers.limb(limb.solve(_targets(limb), soft=0.05)),
+        "soft": readers.limb(limb.solve(_targets(limb), softness=0.05)),
         "range": readers.limb(limb.solve(_targets(limb), limb_range=learned)),
-        "both": readers.limb(limb.solve(_targets(limb), soft=0.02, limb_range=learned, preferred=0.9)),
+        "both": readers.limb(limb.solve(_targets(limb), softness=0.02, limb_range=learned, preferred=0.9)),
     }
 
 
@@ -229,7 +229,7 @@ def range_transformed():
 def ranges_learned():
     motions = [sample("reach"), sample("boxing"), sample("throw")]
     fitted = ps.LimbRange.fit(
-        body(), "right_arm", motions, samples=300, radius=0.35, min_count=3, trim=0.01, most=100, seed=1
+        body(), "right_arm", motions, samples=300, radius=0.35, min_count=3, trim=0.01, max_poses=100, seed=1
     )
     reading = body().limb("left_leg").read(sample("dance").pose)
     limb = body().limb("left_leg")

@@ -27,7 +27,7 @@ def human_limits():
         "loosely": limits.contains(names, q, tolerance=0.3),
         "excess": limits.excess(names, q),
         "clamp": limits.clamp(names, q),
-        "quick": limits.clamp(names, q, quick=True),
+        "quick": limits.clamp(names, q, approximate=True),
         "clamp_from": limits.clamp_from(names, start, q),
         "slack": limits.slack(names, start),
     }
@@ -64,9 +64,9 @@ def shapes_of_limits():
     return {
         "clamp": made.clamp(made.names, q),
         "excess": made.excess(made.names, q),
-        "quick": made.clamp(made.names, q, quick=True),
+        "quick": made.clamp(made.names, q, approximate=True),
         "scaled": scaled.clamp("left_hand", q[:, 0]),
-        "mirrored": made.mirrored.clamp(made.mirrored.names, q),
+        "mirrored": made.mirrored().clamp(made.mirrored().names, q),
         "cone": cone.limit(np.linspace(-3.0, 3.0, 13)),
         "boundary": ellipse.boundary(np.linspace(0.0, 6.0, 13)),
         "interval": Interval(-0.5, 1.0).clamp(np.linspace(-4.0, 4.0, 9)),
