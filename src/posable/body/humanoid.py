@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, expect
-from ..compute.types import ArrayLike, Floats, Ints
+from ..compute.types import ArrayLike, Floats, Records
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..limits import Limits
     from .limb.body_limb import BodyLimb
     from .limb.results import Placement
+    from .packed import PackedBody
 
 
 class Humanoid:
@@ -68,9 +69,11 @@ class Humanoid:
         turns = neutral_turns(rest, self.roles)
         self.spine: tuple[int, ...] = spine_chain(skeleton.parents.tolist(), self.roles)
         """Every joint from hips to head, both included."""
-        self._spine_roles = tuple({j: role for role, j in self.roles.items()}.get(j, "") for j in self.spine)
-        self._chest = chest_of(self.spine, self.roles)
-        self._spine_at = _arc_length(rest.positions[list(self.spine)], self._chest)
+        self.spine_roles = tuple({j: role for role, j in self.roles.items()}.get(j, "") for j in self.spine)
+        """The role of each joint of `spine`, "" where it has none."""
+        self.chest = chest_of(self.spine, self.roles)
+        """Which joint of `spine` carries the arms."""
+        self._spine_at = _arc_length(rest.positions[list(self.spine)], self.chest)
         # The spine as a whole stays as it is at rest: joints without a role turn upright like the hips.
         constants = {j: multiply(turns["hips"], rest.orientations[j]) for j in self.spine}
         self.segments: dict[str, tuple[int, ...]] = bone_segments(skeleton.names, skeleton.parents.tolist(), self.roles)
@@ -107,12 +110,17 @@ class Humanoid:
     @cached_property
     def measures(self) -> dict[str, float]:
         """The eleven body measures of paper 004 [m], named as `figure` takes them."""
-        return body_measures(self.skeleton.forward(self.neutral_pose), self.roles)
+        return body_measures(self.neutral_frames, self.roles)
 
     @cached_property
-    def height(self) -> float:
+    def joint_height(self) -> float:
         """Calf + thigh + pelvis + torso + neck [m] (`specs/reconstruct.md`, section 2): without head and feet."""
         return reconstruction_height(self.measures)
+
+    @property
+    def height(self) -> float:
+        """As `joint_height`."""
+        return self.joint_height
 
     @cached_property
     def leg_length(self) -> float:
@@ -133,9 +141,14 @@ class Humanoid:
         expect(CanonicalPose, posture, "posture", "; body.canonical(pose) is one")
         return self._posed(posture, self.skeleton.rest, rotate(self._upright, self._rest_hips))
 
-    def neutral_orientation(self, role: str) -> Floats:
-        """(4,): world orientation of a part's joint in the neutral pose: N in W = C N."""
-        return self._neutral[self.index(role)].copy()
+    @cached_property
+    def neutral_frames(self) -> Frames:
+        """`skeleton.forward(neutral_pose)`: position and orientation of every joint in the neutral pose."""
+        return self.skeleton.forward(self.neutral_pose)
+
+    def neutral_orientation(self, part: str | int) -> Floats:
+        """(4,): world orientation in the neutral pose, N in W = C N, of a part or of a joint of the spine."""
+        return self._neutral[self.index(part) if isinstance(part, str) else part].copy()
 
     def canonical(self, pose: Pose, frames: Frames | None = None) -> CanonicalPose:
         """The posture of a pose, or of a batch, in canonical rotations.
@@ -153,7 +166,7 @@ class Humanoid:
         bends = spine.copy()
         bends[..., 1:, :] = multiply(conjugate(spine[..., :-1, :]), spine[..., 1:, :])
         hips = frames.positions[..., self.roles["hips"], :] / self.leg_length
-        shape = SpineShape(self._spine_roles, self._spine_at, self._chest, bends)
+        shape = SpineShape(self.spine_roles, self._spine_at, self.chest, bends)
         return CanonicalPose(self._role_names, local_rotations(self._role_names, world), hips, shape)
 
     def pose(self, posture: CanonicalPose, base: Pose | None = None) -> Pose:
@@ -188,22 +201,12 @@ class Humanoid:
             canonical = self._first_segments(canonical, base)
         driven = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).reshape(-1, *canonical.shape[-2:])
         world = np.empty_like(rotations)
-        joints, slots, constants = self._driving
-        drive_rows(
-            len(rotations),
-            joints,
-            self.skeleton.parents,
-            slots,
-            np.ascontiguousarray(driven),
-            constants,
-            rotations,
-            world,
-        )
+        drive_rows(len(rotations), self._drive, np.ascontiguousarray(driven), rotations, world)
         place = self._root_place(hips, base, world.reshape(*batch, count, 4))
         return Pose(place, rotations.reshape(*batch, count, 4), _spread(base.offsets, batch))
 
     def _driven_orientations(self, posture: CanonicalPose) -> Floats:
-        """(..., K, 4): canonical world orientations of all parts and all joints of the spine, as `_driving` has them.
+        """(..., K, 4): canonical world orientations of all parts and all joints of the spine, as `DRIVE` counts them.
 
         Parts that the posture lacks follow the nearest part above them that it has.
         """
@@ -211,10 +214,10 @@ class Humanoid:
         rows = [posture.roles.index(role or "hips") for role in followed]
         parts = posture.world()[..., rows, :]
         if "head" in posture.roles:
-            spine = spine_orientations(posture, self._spine_roles, self._spine_at, self._chest)
+            spine = spine_orientations(posture, self.spine_roles, self._spine_at, self.chest)
         else:
-            below = [max(k for k in range(row + 1) if self._spine_roles[k]) for row in range(len(self.spine))]
-            spine = parts[..., [self._role_names.index(self._spine_roles[k]) for k in below], :]
+            below = [max(k for k in range(row + 1) if self.spine_roles[k]) for row in range(len(self.spine))]
+            spine = parts[..., [self._role_names.index(self.spine_roles[k]) for k in below], :]
         return np.concatenate([parts, spine], axis=-2)
 
     def _first_segments(self, canonical: Floats, base: Pose) -> Floats:
@@ -233,17 +236,10 @@ class Humanoid:
         return turned
 
     @cached_property
-    def _driving(self) -> tuple[Ints, Ints, Floats]:
-        """What the kernel needs: the driven joints and all above them, each joint's row in the tables or -1, its N.
+    def _drive(self) -> Records:
+        from .packed import drive_rows
 
-        Rows are the roles' and then the spine's; a joint that has both takes the spine's.
-        """
-        driven = [*self._role_joints.tolist(), *self.spine]
-        slots = np.full(len(self.skeleton), -1, dtype=np.int64)
-        for row, j in enumerate(driven):
-            slots[j] = row
-        joints = sorted({above for j in driven for above in self.skeleton.path(j)})
-        return np.array(joints, dtype=np.int64), slots, np.array([[self._neutral[j] for j in driven]])
+        return drive_rows(self)
 
     def _root_place(self, hips: Floats, base: Pose, world: Floats) -> Floats:
         """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""
@@ -282,6 +278,21 @@ class Humanoid:
 
         return Limits.human(self._role_names)
 
+    def limits_for(self, limits: Limits | str | None) -> Limits | None:
+        """The limits that an argument `limits=` of a solver means: "body" these ones, None none, or other ones."""
+        if isinstance(limits, str):
+            if limits != "body":
+                raise UnknownNameError("limits", limits, ("body",))
+            return self.limits
+        return limits
+
+    @cached_property
+    def packed(self) -> PackedBody:
+        """The body as compiled code reads it."""
+        from .packed import PackedBody
+
+        return PackedBody(self)
+
     def clamp(self, pose: Pose) -> Pose:
         """The pose with every part that has a limit brought inside it; joints without a role stay."""
         posture = self.canonical(pose)
@@ -310,15 +321,11 @@ class Humanoid:
         """
         from .limb.body_limb import BodyLimb
 
-        if isinstance(limits, str):
-            if limits != "body":
-                raise UnknownNameError("limits", limits, ("body",))
-            if search is None and reference == "transport":
-                if name not in self._limbs:
-                    self._limbs[name] = BodyLimb(self, name, self.limits)
-                return self._limbs[name]
-            limits = self.limits
-        return BodyLimb(self, name, limits, search, reference)
+        if limits != "body" or search is not None or reference != "transport":
+            return BodyLimb(self, name, self.limits_for(limits), search, reference)
+        if name not in self._limbs:
+            self._limbs[name] = BodyLimb(self, name, self.limits)
+        return self._limbs[name]
 
     def place(self, pose: Pose, part: str, target: Target, **options: Any) -> Placement:
         """The pose with a hand or a foot at a target in the world, the rest of the body as it was.

@@ -6,9 +6,9 @@ Row i of flat arrays, as in `skeleton.forward`: rotations (N, R, 4) of R parts o
 from __future__ import annotations
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Ints
+from ..compute.types import Floats, Ints, Records
 from ..math.quaternion import conj, mul
-from ..skeleton.forward import quat_at, set_quat
+from ..skeleton.forward import quat_at, quat_from, set_quat
 
 
 @kernel
@@ -22,35 +22,28 @@ def chain_row(i: int, parents: Ints, local: Floats, world: Floats) -> None:
 
 
 @kernel
-def drive_row(
-    i: int,
-    joints: Ints,
-    parents: Ints,
-    slots: Ints,
-    canonical: Floats,
-    neutral: Floats,
-    rotations: Floats,
-    world: Floats,
-) -> None:
+def drive_row(i: int, drive: Records, canonical: Floats, rotations: Floats, world: Floats) -> None:
     """Local rotations of the joints that a posture decides, W = C N in the world; the others keep theirs.
 
-    `joints` lists them and every joint above them, `slots` (J,) says which row of `canonical` (N, K, 4) and `neutral`
-    (1, K, 4) is a joint's, or -1; `rotations` (N, J, 4) are changed in place, `world` (N, J, 4) is filled for `joints`.
+    `drive` (J,) of `packed.DRIVE` gives each joint's row of `canonical` (N, K, 4); `rotations` (N, J, 4) are changed in
+    place, `world` (N, J, 4) is filled for those joints and all above them.
     """
-    for p in range(joints.shape[0]):
-        j = joints[p]
-        above = parents[j]
-        if slots[j] >= 0:
-            turned = mul(quat_at(canonical, i, slots[j]), quat_at(neutral, 0, slots[j]))
-            if above >= 0:
-                set_quat(rotations, i, j, mul(conj(quat_at(world, i, above)), turned))
+    for j in range(drive.shape[0]):
+        row = drive[j]
+        if row["needed"] == 0:
+            continue
+        parent, k = row["parent"], row["row"]
+        if k >= 0:
+            orientation = mul(quat_at(canonical, i, k), quat_from(row["neutral"]))
+            if parent >= 0:
+                set_quat(rotations, i, j, mul(conj(quat_at(world, i, parent)), orientation))
             else:
-                set_quat(rotations, i, j, turned)
-        elif above >= 0:
-            turned = mul(quat_at(world, i, above), quat_at(rotations, i, j))
+                set_quat(rotations, i, j, orientation)
+        elif parent >= 0:
+            orientation = mul(quat_at(world, i, parent), quat_at(rotations, i, j))
         else:
-            turned = quat_at(rotations, i, j)
-        set_quat(world, i, j, turned)
+            orientation = quat_at(rotations, i, j)
+        set_quat(world, i, j, orientation)
 
 
 @batch
@@ -61,16 +54,7 @@ def chain_rows(n: int, parents: Ints, local: Floats, world: Floats) -> None:
 
 
 @batch
-def drive_rows(
-    n: int,
-    joints: Ints,
-    parents: Ints,
-    slots: Ints,
-    canonical: Floats,
-    neutral: Floats,
-    rotations: Floats,
-    world: Floats,
-) -> None:
+def drive_rows(n: int, drive: Records, canonical: Floats, rotations: Floats, world: Floats) -> None:
     """`drive_row` over all rows."""
     for i in prange(n):
-        drive_row(i, joints, parents, slots, canonical, neutral, rotations, world)
+        drive_row(i, drive, canonical, rotations, world)

@@ -134,8 +134,8 @@ class TGBSIK(SixPointMethod):
         side = limb.partition("_")[0]
         roles = self.body.roles
         role = "hips" if limb.endswith("leg") else f"{side}_shoulder"
-        joint = roles[role] if role in roles else int(self.body.spine[self.body._chest])
-        return multiply(world[:, joint], conjugate(self.body._neutral[joint]))
+        joint = roles[role] if role in roles else int(self.body.spine[self.body.chest])
+        return multiply(world[:, joint], conjugate(self.body.neutral_orientation(joint)))
 
     def _costs(self, upper: float, lower: float, goal: Floats, swivel: Floats, side: float) -> Floats:
         """(N, S): swing^2 + weight twist^2 of the upper bone for elbows at the given swivels."""

@@ -256,7 +256,7 @@ def working_skeleton(body: Humanoid) -> Skeleton:
     hips = neutral.positions[body.spine[0]]
     for k, joint in enumerate(body.spine[1:-1], start=1):
         away = float(np.linalg.norm(neutral.positions[joint] - hips))
-        if away > COINCIDENT * body.height and (body._spine_roles[k] or k == len(body.spine) - 2):
+        if away > COINCIDENT * body.height and (body.spine_roles[k] or k == len(body.spine) - 2):
             kinds[joint] = "ball"
     for side in ("left", "right"):
         for part in BALLS:

@@ -43,7 +43,7 @@ def scored_joints(body: Humanoid) -> Scored:
     names = ["hips", "sacroiliac", *(skeleton.names[j] for j in body.spine[1:])]
     joints, parents = [body.spine[0], *body.spine], [-1, 0, *range(1, len(body.spine))]
     parents[2:3] = [0]  # vl5 hangs on the root, not on the sacroiliac
-    chest = 1 + body._chest
+    chest = 1 + body.chest
     for side in ("left", "right"):
         above = chest
         for part in SIDED:

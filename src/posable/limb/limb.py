@@ -117,13 +117,13 @@ class Limb:
         self.name, self.upper, self.lower = name, float(upper), float(lower)
         self.limits, self.reference = limits, reference
         self.search = checked_search(search or SEARCHES["arm" if name.endswith("arm") else "leg"])
-        self._rows, self._curves = limit_rows(name, limits)
+        self.limit_rows, self.curves = limit_rows(name, limits)
         self.packed: Records = pack_limb(
             name, self.upper, self.lower, (0.0, math.pi), reference == "paper", limits is not None, self.search
         )
-        self._bones = np.empty((0, 4))
+        self.bones = np.empty((0, 4))
         if limits is not None:
-            self._bones = allowed_bones(name, limits)
+            self.bones = allowed_bones(name, limits)
             low, high = flexion_range(name, limits, float(self.packed["flex"][0]))
             self.packed["flex_low"], self.packed["flex_high"] = low, high
 
@@ -274,7 +274,7 @@ class Limb:
         around = NOTHING_AROUND if obstacles is None else obstacles
         rows, margin = around.rows, around.margin
         solve_rows(
-            *(n, job.model, self._rows, self._curves, self._bones, around.links, around.groups, rows, margin),
+            *(n, job.model, self.limit_rows, self.curves, self.bones, around.links, around.groups, rows, margin),
             *(job.places, job.turns, job.starts, mode, job.wrists, values, report),
         )
         return values, report

@@ -36,10 +36,16 @@ LIMB = np.dtype(
     + [(name, "f8") for name in ("px", "py", "pz", "ux", "uy", "uz")]  # pole, reference at the pole
     + [(name, "f8") for name in ("fw", "fx", "fy", "fz", "bw", "bx", "by", "bz")]  # canonical = f * Q * b
     + [(name, "f8") for name in ("flex_low", "flex_high")]  # |v3| that the limits allow [rad]
-    + [(name, "f8") for name in ("preferred", "low", "high", "step", "growth")],  # the search [rad]
+    + [(name, "f8") for name in ("preferred", "low", "high", "step", "growth")]  # the search [rad]
+    + [(name, "i8") for name in ("base", "mid", "end", "carrier")]  # joints; `carrier`: of the part it hangs on
+    + [(name, "i8") for name in ("first_driven", "last_driven", "first_limit", "first_bone", "last_bone")]
+    + [(name, "f8", 4) for name in ("carrier_neutral", "end_neutral")],  # their orientations in the neutral pose
     align=True,
 )
-"""The model: one row. Rotations Q of the limb's frame are `f Q b` in the canonical frame of the body."""
+"""The model: one row. Rotations Q of the limb's frame are `f Q b` in the canonical frame of the body.
+
+From `base` on: where the limb of a body sits in it, and which rows of `body.packed.PackedBody` are its own; zero for a
+limb by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,9 @@ def wanted_weight(i: int, side: int, legs: Legs, styles: Styles, rows: Rows) -> 
 
     Seen from the shoulder of the starting pose, not of the bent one, which would define itself.
     """
-    model, place = legs.arm_models[side], legs.arms[side]
-    shoulder = vec_at(rows.positions[0], i, place["base"])
-    frame = frame_of(model, place, rows.orientations[0], i)
+    model = legs.arms[side]
+    shoulder = vec_at(rows.positions[0], i, model["base"])
+    frame = frame_of(model, rows.orientations[0], i)
     target = rotate_inverse(frame, sub(vec_at(rows.goals, side, i), shoulder))
     at, u = place_in_field(styles.header[side], target, arm_length(i, side, legs, rows))
     keys, triangles = styles.counts[side, 0], styles.counts[side, 1]
@@ -57,12 +57,12 @@ def wanted_weight(i: int, side: int, legs: Legs, styles: Styles, rows: Rows) -> 
 @kernel
 def arm_length(i: int, side: int, legs: Legs, rows: Rows) -> float:
     """Upper and lower arm [m], as long as they are in this pose where poses move joints."""
-    model, place = legs.arm_models[side], legs.arms[side]
+    model = legs.arms[side]
     if rows.offsets.shape[0] == 0:
         return float(model["upper"] + model["lower"])
-    mid = vec_at(rows.positions[0], i, place["mid"])
-    upper = norm(sub(mid, vec_at(rows.positions[0], i, place["base"])))
-    return upper + norm(sub(mid, vec_at(rows.positions[0], i, place["end"])))
+    mid = vec_at(rows.positions[0], i, model["mid"])
+    upper = norm(sub(mid, vec_at(rows.positions[0], i, model["base"])))
+    return upper + norm(sub(mid, vec_at(rows.positions[0], i, model["end"])))
 
 
 @kernel

@@ -13,7 +13,7 @@ from ..limb.search import FOUND, advance, begin
 from ..limb.solve import within
 from ..math.quaternion import axis_angle, mul, rotate_inverse, unit_quat
 from ..math.vector import norm, sub
-from ..skeleton.forward import quat_at, vec_at
+from ..skeleton.forward import quat_at, quat_from, vec_at
 from .model import Figure, Legs, Rows
 
 HELD = 1e-9  # [m]: a foot further than this from where it stood is not held
@@ -25,18 +25,16 @@ def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
     them: it could not even stand still.
     """
     rows.legs[side, i] = legs.models[side]
-    place, model = legs.place[side], rows.legs[side, i]
-    first, last = legs.split[side], legs.split[side + 1]
+    model = rows.legs[side, i]
     positions = rows.positions[0]
     if rows.offsets.shape[0] > 0:
-        base, mid = vec_at(positions, i, place["base"]), vec_at(positions, i, place["mid"])
-        end = vec_at(positions, i, place["end"])
+        base, mid = vec_at(positions, i, model["base"]), vec_at(positions, i, model["mid"])
+        end = vec_at(positions, i, model["end"])
         model["upper"], model["lower"] = max(norm(sub(mid, base)), SHORTEST), max(norm(sub(end, mid)), SHORTEST)
     read_row(
         i,
         rows.legs[side],
-        legs.place[side : side + 1],
-        legs.driven[first:last],
+        legs.driven,
         positions,
         rows.orientations[0],
         rows.readings[side],
@@ -45,7 +43,7 @@ def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
     v = rows.readings[side, i]["values"]
     base_turn, _, swing = rotations_of((v[0], v[1], v[2], v[3], v[4], v[5], v[6]))
     posture = (base_turn, abs(v[3]), axis_angle((0.0, 0.0, 1.0), v[4]), swing)
-    if model["limited"] and not within(model, legs.limits[side], figure.curves, posture):
+    if model["limited"] and not within(model, legs.limits[model["first_limit"] :], figure.curves, posture):
         model["limited"] = 0
 
 
@@ -60,18 +58,18 @@ def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool
     The knee's swivel is searched from the start's, so a body that does not move keeps its legs. What a rig whose bones
     are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
     """
-    place, model = legs.place[side], rows.legs[side, i]
+    model = rows.legs[side, i]
     orientations = rows.orientations[1]
-    frame = frame_of(model, place, orientations, i)
-    foot = vec_at(rows.positions[0], i, place["end"])
-    aim = rotate_inverse(frame, sub(foot, vec_at(rows.positions[1], i, place["base"])))
+    frame = frame_of(model, orientations, i)
+    foot = vec_at(rows.positions[0], i, model["end"])
+    aim = rotate_inverse(frame, sub(foot, vec_at(rows.positions[1], i, model["base"])))
     swivel = rows.readings[side, i]["swivel"]
     before = math.inf
     for _ in range(CORRECTIONS):
         found, swivel = turn_leg(i, side, figure, legs, rows, frame, aim, swivel)
         if not found:
             return False
-        end = end_of_chain(i, figure.joints, place, rows.offsets, rows.positions[1], orientations)
+        end = end_of_chain(i, figure.joints, model, rows.offsets, rows.positions[1], orientations)
         miss = rotate_inverse(frame, sub(foot, end))
         if norm(miss) <= EXACT or norm(miss) >= before:
             break
@@ -85,9 +83,9 @@ def turn_leg(
     i: int, side: int, figure: Figure, legs: Legs, rows: Rows, frame: Quat, aim: Vec3, swivel: float
 ) -> tuple[bool, float]:
     """(whether a leg can be turned so that its foot is at `aim` in its frame, the knee's swivel [rad]); if so it is."""
-    place, model = legs.place[side], rows.legs[side, i]
-    neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
-    turn = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, place["end"]), neutral))
+    model = rows.legs[side, i]
+    neutral = quat_from(model["end_neutral"])
+    turn = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, model["end"]), neutral))
     reach = reach_of(model, aim)
     if reach[0] & (FAR | NEAR | FLEXION):
         return False, swivel
@@ -101,7 +99,7 @@ def turn_leg(
         twisted, swung, defined = wrist_of(mul(turned, bent), turn)
         valid = stable and defined
         if valid and model["limited"]:
-            valid = within(model, legs.limits[side], figure.curves, (turned, bend, twisted, swung))
+            valid = within(model, legs.limits[model["first_limit"] :], figure.curves, (turned, bend, twisted, swung))
         if valid:
             base, twist, swing, found, swivel = turned, twisted, swung, True, state[1]
         state = advance(model, state, valid)
@@ -114,8 +112,7 @@ def turn_leg(
         i,
         figure.joints,
         rows.legs[side],
-        legs.place[side : side + 1],
-        legs.driven[legs.split[side] : legs.split[side + 1]],
+        legs.driven,
         rows.values[side],
         rows.remainders[side],
         rows.orientations[1],

@@ -74,16 +74,10 @@ class Legs(NamedTuple):
     models: Records
     """(2,) of `limb.model.LIMB`."""
     limits: Records
-    """(2, 3) of hip, knee and ankle."""
-    place: Records
-    """(2,)."""
+    """`PackedBody.limits`."""
     driven: Records
-    """(D,) those of the right leg, then those of the left."""
-    split: Ints
-    """(3,) where each leg's begin, and where they end."""
+    """`PackedBody.driven`."""
     arms: Records
-    """(2,) places of the arms."""
-    arm_models: Records
     """(2,) of `limb.model.LIMB`."""
 
 

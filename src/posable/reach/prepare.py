@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 
 def legs_of(body: Humanoid) -> Legs:
     """Both legs, and where the arms begin."""
-    legs, arms = ([body.limb(f"{side}_{kind}") for side in ("right", "left")] for kind in ("leg", "arm"))
+    packed = body.packed
     return Legs(
-        np.concatenate([leg.packed for leg in legs]),
-        np.stack([leg._rows for leg in legs]),
-        np.concatenate([leg._place for leg in legs]),
-        np.concatenate([leg._driven for leg in legs]),
-        np.cumsum([0, *(len(leg._driven) for leg in legs)]),
-        np.concatenate([arm._place for arm in arms]),
-        np.concatenate([arm.packed for arm in arms]),
+        packed.limb_rows(("right_leg", "left_leg")),
+        packed.limits,
+        packed.driven,
+        packed.limb_rows(("right_arm", "left_arm")),
     )
 
 

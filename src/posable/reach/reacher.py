@@ -82,7 +82,7 @@ class Reacher:
         self._figure = figure_of(body, drive_rows(body, joints), [one.limb for one in behaviours], scene, itself)
         self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
         self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
-        self._leg_joints = int(np.diff(self._legs.split).max())
+        self._leg_joints = int((self._legs.models["last_driven"] - self._legs.models["first_driven"]).max())
         self._options = self._packed_options(feet, extend, gaze, handedness)
         self._guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
 

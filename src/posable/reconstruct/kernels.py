@@ -14,7 +14,7 @@ from ..compute.types import Floats, Vec3
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, rotate
 from ..math.vector import norm, sub
-from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
+from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .limbs import lift_goal, limb_residuals, pose_limb
 from .literal import pose_trunk_literally
 from .model import Trunk
@@ -73,10 +73,8 @@ def reconstruct_row(
     for k in range(trunk.slots.shape[0]):
         set_quat(rows.orientations, i, k, quat_at(rows.trunk, i, trunk.slots[k]))
     for j in range(figure.joints.shape[0]):
-        set_quat(rows.rotations, i, j, quat_at(figure.rest, 0, j))
-    drive_row(
-        i, figure.driven, figure.parents, figure.slots, rows.orientations, figure.constants, rows.rotations, rows.world
-    )
+        set_quat(rows.rotations, i, j, quat_from(figure.drive[j]["local"]))
+    drive_row(i, figure.drive, rows.orientations, rows.rotations, rows.world)
     place_hips(i, figure, rows, place)
     status = pose_limbs(i, t, trunk, figure, memory, dt, rows)
     status = trunk_residuals(i, trunk, figure, rows, status)
@@ -158,7 +156,7 @@ def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
     for k in range(3):
         rows.translation[i, k], rows.heading[i, k] = figure.home[k], before[k]
     for j in range(figure.joints.shape[0]):
-        set_quat(rows.rotations, i, j, quat_at(figure.rest, 0, j))
+        set_quat(rows.rotations, i, j, quat_from(figure.drive[j]["local"]))
     for k in range(rows.residual.shape[1]):
         rows.residual[i, k] = math.inf
     rows.status[i] = INVALID

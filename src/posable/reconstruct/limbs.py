@@ -22,7 +22,7 @@ from ..limb.solve import REACHED, SEARCH, solve_one
 from ..limits.kernels import allowed, clamp
 from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
-from ..skeleton.forward import offset_of, quat_at, vec_at
+from ..skeleton.forward import offset_of, quat_at, quat_from, vec_at
 from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, POLES, Figure, Rows
 from .spine import knows, vec_at_row
 from .track_state import STRAIGHT, calm_pole, remember
@@ -35,13 +35,12 @@ SUNK = 1e-6  # [m]: a sole deeper in the floor than this is turned out of it
 @kernel
 def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Floats, dt: float) -> int:
     """Turn a limb to its goal and tell its status."""
-    place = figure.places[limb]
-    if figure.splits[2, limb + 1] > figure.splits[2, limb] or figure.around.shape[0] > 0:
-        first, last = figure.splits[2, limb], figure.splits[2, limb + 1]
+    model = figure.limbs[limb]
+    if figure.splits[1, limb + 1] > figure.splits[1, limb] or figure.around.shape[0] > 0:
+        first, last = figure.splits[1, limb], figure.splits[1, limb + 1]
         limb_obstacle_row(
             i,
             figure.limbs[limb : limb + 1],
-            figure.places[limb : limb + 1],
             figure.volumes,
             figure.own[first:last],
             figure.around,
@@ -57,8 +56,7 @@ def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Flo
         status = reach_goal(i, t, limb, figure, rows, turn, turned, memory, dt)
         if limb < 2 or turned or figure.around.shape[0] == 0:
             break
-        neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
-        now = mul(quat_at(rows.world, i, place["end"]), conj(neutral))
+        now = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
         turn, turned = lifted_foot(i, limb - 2, figure, rows, now)
         if not turned:
             break
@@ -73,9 +71,9 @@ def reach_goal(
 
     In a track an elbow or knee whose swivel changes faster than it may is taken along slowly.
     """
-    model, place = figure.limbs[limb], figure.places[limb]
-    frame = frame_of(model, place, rows.world, i)
-    base = vec_at(rows.positions, i, place["base"])
+    model = figure.limbs[limb]
+    frame = frame_of(model, rows.world, i)
+    base = vec_at(rows.positions, i, model["base"])
     aim = rotate_inverse(frame, sub(vec_at(rows.goals, i, LEFT_HAND + limb), base))
     point = vec_at(rows.goals, i, LEFT_ELBOW + limb)
     if math.isfinite(point[0]):
@@ -91,7 +89,7 @@ def reach_goal(
     swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
     hand = turn
     if turned:
-        neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
+        neutral = quat_from(model["end_neutral"])
         hand = in_limb(model, frame, mul(turn, neutral), neutral)
     tracking = dt > 0.0 and memory.shape[0] > 0
     status = REACHED
@@ -99,7 +97,7 @@ def reach_goal(
         status = corrected(i, limb, figure, rows, frame, aim, swivel, hand, turned)
         if not tracking:
             break
-        mid = rotate_inverse(frame, sub(place_of_joint(i, figure, rows, place["base"], place["mid"]), base))
+        mid = rotate_inverse(frame, sub(place_of_joint(i, figure, rows, model["base"], model["mid"]), base))
         popped = False
         if attempt == 0 and rows.report[i]["found"] and not math.isfinite(point[0]):
             popped, mid = calm_pole(t, limb, unit(aim), mid, memory, figure.stance[8, 1] * dt)
@@ -120,12 +118,12 @@ def corrected(
 
     What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
     """
-    place = figure.places[limb]
+    model = figure.limbs[limb]
     goal = vec_at(rows.goals, i, LEFT_HAND + limb)
     before = math.inf
     for _ in range(CORRECTIONS):
         turn_limb(i, limb, figure, rows, aim, swivel, hand, turned)
-        end = end_of_chain(i, figure.joints, place, rows.offsets, rows.positions, rows.world)
+        end = end_of_chain(i, figure.joints, model, rows.offsets, rows.positions, rows.world)
         miss = rotate_inverse(frame, sub(goal, end))
         away = norm(miss)
         if rows.report[i]["status"] != REACHED or away <= EXACT or away >= before:
@@ -140,14 +138,15 @@ def turn_limb(
     i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, turned: bool
 ) -> None:
     """Solve a limb for an aim in its frame, searching from a swivel [rad], and put it into the pose."""
-    count = figure.splits[2, limb + 1] - figure.splits[2, limb] + figure.around.shape[0]
+    count = figure.splits[1, limb + 1] - figure.splits[1, limb] + figure.around.shape[0]
+    model = figure.limbs[limb]
     values = solve_one(
-        figure.limbs[limb],
-        figure.limits[limb],
+        model,
+        figure.limits[model["first_limit"] : model["first_limit"] + 3],
         figure.curves,
-        figure.bones[limb],
+        figure.bones[model["first_bone"] : model["last_bone"]],
         (
-            figure.links[figure.splits[1, limb] : figure.splits[1, limb + 1]],
+            figure.links[figure.splits[0, limb] : figure.splits[0, limb + 1]],
             figure.groups[limb],
             rows.obstacles[i, :count],
             0.0,
@@ -160,15 +159,13 @@ def turn_limb(
     )
     for k in range(7):
         rows.values[i, k] = values[k]
-    first, last = figure.splits[0, limb], figure.splits[0, limb + 1]
     pose_row(
         i,
         figure.joints,
         figure.limbs[limb : limb + 1],
-        figure.places[limb : limb + 1],
-        figure.turned[first:last],
+        figure.driven,
         rows.values,
-        figure.remainders[:, first:last],
+        figure.remainders[:, model["first_driven"] : model["last_driven"]],
         rows.world,
         rows.rotations,
     )
@@ -194,7 +191,8 @@ def guessed_wrist(i: int, limb: int, figure: Figure, rows: Rows) -> tuple[Quat, 
     straight = (1.0, 0.0, 0.0, 0.0)
     if not guesses(i, limb, rows):
         return straight, straight
-    model, limits = figure.limbs[limb], figure.limits[limb]
+    model = figure.limbs[limb]
+    limits = figure.limits[model["first_limit"] : model["first_limit"] + 3]
     back = (model["bw"], model["bx"], model["by"], model["bz"])
     said = (rows.guess[i, limb, 3], rows.guess[i, limb, 4], rows.guess[i, limb, 5], rows.guess[i, limb, 6])
     twist, swing, _ = wrist_of(straight, mul(mul(back, said), conj(back)))
@@ -230,17 +228,16 @@ def place_of_joint(i: int, figure: Figure, rows: Rows, base: int, joint: int) ->
 @kernel
 def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
     """How far hand or foot, and elbow or knee, are from their points [m], and from the orientation asked for [rad]."""
-    place = figure.places[limb]
+    model = figure.limbs[limb]
     for between_ends in range(2):
         slot = (LEFT_ELBOW if between_ends else LEFT_HAND) + limb
         column = figure.tracked[0, slot]
         if column >= 0:
-            joint = place["mid"] if between_ends else place["end"]
-            at = place_of_joint(i, figure, rows, place["base"], joint)
+            joint = model["mid"] if between_ends else model["end"]
+            at = place_of_joint(i, figure, rows, model["base"], joint)
             rows.residual[i, column] = norm(sub(at, vec_at(rows.points, i, column)))
     if rows.missing.shape[0] > 0 and math.isfinite(rows.turns[i, LEFT_HAND + limb, 0]):
-        neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
-        turned = mul(quat_at(rows.world, i, place["end"]), conj(neutral))
+        turned = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
         rows.missing[i, LEFT_HAND + limb] = angle_between(turned, quat_at(rows.held, i, LEFT_HAND + limb))
 
 

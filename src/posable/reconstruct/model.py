@@ -60,7 +60,7 @@ def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bo
     bends = (away > COINCIDENT * body.height).astype(np.int64)
     bends[[0, -1]] = 0
     roles = body.roles
-    carrier = body._chest
+    carrier = body.chest
     shoulders, arms = np.zeros((2, 2, 3)), np.zeros(2)
     for k, side in enumerate(("left", "right")):
         shoulder = frames.positions[roles[f"{side}_upper_arm"]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..body.collision.obstacles import limb_links
+from ..body.packed import PackedBody
 from ..body.soles import sole_of
 from ..collision.kernels import GROUP, OBSTACLE
 from ..collision.surfaces import PLANE
@@ -36,27 +37,16 @@ class Figure(NamedTuple):
     """The rig: what turns canonical orientations into its joints, and its four limbs (left and right arm and leg)."""
 
     joints: Records
-    driven: Ints
-    parents: Ints
-    slots: Ints
-    constants: Floats
-    rest: Floats
-    """(1, J, 4) local rotations of joints that nothing drives."""
+    drive: Records
+    """This and the next six: `PackedBody`."""
     limbs: Records
-    """(4,) of `limb.model.LIMB`."""
     limits: Records
-    """(4, 3)."""
     curves: Floats
     bones: Floats
-    """(4, B, 3)."""
-    places: Records
-    """(4,)."""
-    turned: Records
-    """The joints that each limb turns, one limb after the other."""
-    splits: Ints
-    """(3, 5) where the limbs begin in `turned`, in `links` and in `own`."""
+    driven: Records
     remainders: Floats
-    """(1, all of them, 4)."""
+    splits: Ints
+    """(2, 5) where the limbs begin in `links` and in `own`."""
     tracked: Ints
     """(2, 11) which of the given points belongs to a slot, or -1; the slot's joint, -1 where nobody asks."""
     home: Floats
@@ -188,39 +178,25 @@ def figure_of(
     """The rig of a body whose `markers` are tracked."""
     from ..body.roles import MARKERS
 
-    limbs = [body.limb(name, limits=limits) for name in LIMBS]
-    most = max(len(limb._bones) for limb in limbs)
-    bones = np.zeros((4, most, *limbs[0]._bones.shape[1:]))
-    for k, limb in enumerate(limbs):
-        if len(limb._bones):
-            bones[k] = np.resize(limb._bones, bones.shape[1:])
-    neutral = body.neutral_pose
-    joints, slots, constants = body._driving
-    rest = [limb.read(neutral).remainders for limb in limbs]
+    packed = body.packed if limits == "body" else PackedBody(body, limits)
     chest = next((role for role in markers if role in CHESTS), "")
     roles = (*MARKERS, *BETWEEN, chest)
     columns = [markers.index(role) if role in markers else -1 for role in roles]
     links, groups, volumes, own, splits = _volumes(body, scene, elbows_out)
-    splits[0] = np.cumsum([0, *(len(limb._driven) for limb in limbs)])
     stance = _stance(body, scene)
     stance[8, :2] = (TURN_RATE, SWIVEL_RATE) if calm else np.inf
     return Figure(
-        body.skeleton.packed,
-        joints,
-        np.asarray(body.skeleton.parents),
-        slots,
-        constants,
-        np.ascontiguousarray(neutral.rotations[None]),
-        np.concatenate([limb.packed for limb in limbs]),
-        np.stack([limb._rows for limb in limbs]),
-        limbs[0]._curves,
-        bones,
-        np.concatenate([limb._place for limb in limbs]),
-        np.concatenate([limb._driven for limb in limbs]),
+        packed.joints,
+        packed.drive,
+        packed.limbs,
+        packed.limits,
+        packed.curves,
+        packed.bones,
+        packed.driven,
+        packed.remainders,
         splits,
-        np.ascontiguousarray(np.concatenate(rest)[None]),
         np.array([columns, [body.roles.get(role, -1) for role in roles]]),
-        np.array(neutral.translation),
+        np.array(body.neutral_pose.translation),
         stance,
         links,
         groups,
@@ -252,15 +228,15 @@ def _volumes(body: Humanoid, scene: Scene | None, elbows_out: bool) -> tuple[Rec
     points. An arm keeps out of the trunk up to the joint that carries it.
     """
     links, groups, own = [np.zeros(0, PACKED)], np.zeros((4, 3), GROUP), [np.zeros(0, OBSTACLE)]
-    torso = body.spine[: body._chest + 1]
+    torso = body.spine[: body.chest + 1]
     for k, name in enumerate(LIMBS if elbows_out or scene is not None else ()):
         made = limb_links(body, name)
         links.append(made.links)
         groups[k, :2] = made.groups[:2]
         trunk = np.isin(body.volumes.packed["joint"][made.obstacles], torso)
         own.append(made.own[trunk & elbows_out & (k < 2)])
-    splits = np.zeros((3, 5), np.int64)
+    splits = np.zeros((2, 5), np.int64)
     for row, parts in enumerate((links, own)):
-        splits[1 + row] = np.resize(np.cumsum([len(part) for part in parts]), 5)
+        splits[row] = np.resize(np.cumsum([len(part) for part in parts]), 5)
     volumes = np.array(body.volumes.packed) if len(links) > 1 else np.zeros(0, PACKED)
     return np.concatenate(links), groups, volumes, np.concatenate(own), splits

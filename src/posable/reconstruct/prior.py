@@ -114,7 +114,7 @@ class Prior:
 
     def network(self, body: Humanoid, trunk: Trunk) -> Network:
         """The prior on a body: what the body's proportions say, and a past without motion, is summed beforehand."""
-        low, high, share = spine_shares(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body._chest)
+        low, high, share = spine_shares(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
         told, always = self._sizes[0] - PROPORTIONS, slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
         sides = np.clip(-self._inputs[:, 4], -MOST_AWAY, MOST_AWAY)  # as they are where features are zero
         sizes = (proportions(body, trunk) - self._mean[always]) / self._deviation[always]
@@ -197,7 +197,7 @@ def proportions(body: Humanoid, trunk: Trunk) -> Floats:
     measures, roles = body.measures, body.roles
     shoulders = places[[roles["left_upper_arm"], roles["right_upper_arm"]]]
     neck = places[roles.get("neck", roles["head"])]
-    spine = np.linalg.norm(trunk.offsets[1 : body._chest + 1], axis=-1).sum()
+    spine = np.linalg.norm(trunk.offsets[1 : body.chest + 1], axis=-1).sum()
     lengths = [measures[name] for name in ("upper_arm", "forearm", "thigh", "calf")]
     widths = [measures["torso_width"], measures["pelvis_width"]]
     return np.array([*lengths, trunk.numbers[0], spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.height

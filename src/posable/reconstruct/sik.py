@@ -92,7 +92,7 @@ class SequentialIK:
         """What was learned; None also where not all six points are tracked."""
         self._order = f" in the order of {', '.join(self.markers)}"
         self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
-        self._obstacles = int(np.diff(self._figure.splits[2]).max()) + len(self._figure.around)
+        self._obstacles = int(np.diff(self._figure.splits[1]).max()) + len(self._figure.around)
 
     def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> ReconstructSolution:
         """Bodies from points, each alone: none has a frame before it.

@@ -178,5 +178,5 @@ def hang_hand(i: int, side: int, figure: Figure, trunk: Trunk, rows: Rows, elbow
     """Where a hand that nobody tracks hangs: from its elbow if that is known, else from its shoulder [m]."""
     if math.isfinite(elbow[0]):
         return (elbow[0], elbow[1] - figure.limbs[side]["lower"], elbow[2])
-    shoulder = vec_at(rows.positions, i, figure.places[side]["base"])
+    shoulder = vec_at(rows.positions, i, figure.limbs[side]["base"])
     return (shoulder[0], shoulder[1] - HANGING * trunk.arms[side], shoulder[2])

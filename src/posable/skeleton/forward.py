@@ -21,6 +21,12 @@ def quat_at(rotations: Floats, i: int, j: int) -> Quat:
 
 
 @kernel
+def quat_from(q: Floats) -> Quat:
+    """A rotation that is a field of a record."""
+    return (q[0], q[1], q[2], q[3])
+
+
+@kernel
 def set_quat(rotations: Floats, i: int, j: int, q: Quat) -> None:
     """Store a rotation of joint j in row i."""
     rotations[i, j, 0] = q[0]

@@ -168,7 +168,7 @@ def limb_obstacles(
     out = np.empty((n, len(own) + len(around)), OBSTACLE)
     places = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
     turns = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
-    limb_obstacle_rows(n, part.packed, part._place, body.volumes.packed, own, around, places, turns, out)
+    limb_obstacle_rows(n, part.packed, body.volumes.packed, own, around, places, turns, out)
     return out.reshape(*shape, len(own) + len(around))
 
 
@@ -270,7 +270,6 @@ def _poses_inside_limits(body: Humanoid, seed: int) -> Pose:
 def limb_obstacle_row(
     i: int,
     limb: Records,
-    places: Records,
     volumes: Records,
     own: Records,
     around: Records,
@@ -279,8 +278,8 @@ def limb_obstacle_row(
     out: Records,
 ) -> None:
     """Row i: the body's own volumes, then the obstacles around, in the limb's frame of pose i."""
-    frame = frame_of(limb[0], places[0], orientations, i)
-    origin = vec_at(positions, i, places[0]["base"])
+    frame = frame_of(limb[0], orientations, i)
+    origin = vec_at(positions, i, limb[0]["base"])
     for k in range(own.shape[0] + around.shape[0]):
         if k < own.shape[0]:
             row = own[k]
@@ -300,7 +299,6 @@ def limb_obstacle_row(
 def limb_obstacle_rows(
     n: int,
     limb: Records,
-    places: Records,
     volumes: Records,
     own: Records,
     around: Records,
@@ -310,4 +308,4 @@ def limb_obstacle_rows(
 ) -> None:
     """`limb_obstacle_row` over a batch."""
     for i in prange(n):
-        limb_obstacle_row(i, limb, places, volumes, own, around, positions, orientations, out)
+        limb_obstacle_row(i, limb, volumes, own, around, positions, orientations, out)

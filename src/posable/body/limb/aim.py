@@ -25,10 +25,8 @@ class Aim:
     """A target in the world, and the body it was given to, as the limb sees them: n rows of a batch."""
 
     skeleton: Skeleton
-    place: Records
-    """(1,) where the limb is on the body, `limb_rig.place_of`."""
     driven: Records
-    """Joints that it turns, `limb_rig.driven_by`."""
+    """The joints that the body's limbs rotate: `PackedBody.driven`."""
     pose: Pose
     offsets: Floats
     """(n, J, 3), or no rows."""
@@ -59,7 +57,7 @@ class Aim:
         n, shape = len(self.goals), self.pose.shape
         rotations, misses = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty((n, 4))
         put_rows(
-            *(n, self.skeleton.packed, self.model, self.place, self.driven, answer.values.reshape(n, 7)),
+            *(n, self.skeleton.packed, self.model, self.driven, answer.values.reshape(n, 7)),
             *(self.remainders, self.offsets, self.goals, self.positions, self.orientations, rotations),
             *(answer.report.reshape(n), misses),
         )
@@ -74,14 +72,13 @@ class Aim:
         return replace(self, model=rows)
 
 
-def aim_at(skeleton: Skeleton, packed: Records, place: Records, driven: Records, pose: Pose, target: Target) -> Aim:
+def aim_at(skeleton: Skeleton, packed: Records, driven: Records, pose: Pose, target: Target) -> Aim:
     """What the solver is asked: everything that a target in the world says in the limb's frame.
 
     Args:
         skeleton: of the body.
         packed: (1,) the limb, as its kernels read it.
-        place: where it is on the body.
-        driven: joints that it turns.
+        driven: the joints that the body's limbs rotate.
         pose: one, or a batch that broadcasts with the target.
         target: in the world.
     """
@@ -102,16 +99,16 @@ def aim_at(skeleton: Skeleton, packed: Records, place: Records, driven: Records,
         for array, (_, columns) in zip(asked, ASKED, strict=True)
     )
     positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
-    reading, remainders = np.empty(n, READING), np.empty((n, len(driven), 4))
+    reading, remainders = np.empty(n, READING), np.empty((n, packed["last_driven"][0] - packed["first_driven"][0], 4))
     aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
     world = np.empty((n, 7))
     model = packed if pose.offsets is None else np.repeat(packed, n)
     aim_rows(
-        *(n, skeleton.packed, model, place, driven, translation, rotations, offsets),
+        *(n, skeleton.packed, model, driven, translation, rotations, offsets),
         *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
     )
     return Aim(
-        *(skeleton, place, driven, pose, offsets, positions, orientations, model, reading, remainders, world, goals),
+        *(skeleton, driven, pose, offsets, positions, orientations, model, reading, remainders, world, goals),
         aims.reshape(*shape, 3),
         aimed.reshape(*shape, 4) if len(turns) else None,
         starts.reshape(shape) if len(poles) else None,

@@ -20,11 +20,11 @@ from ...limb.stream import LimbStream
 from ...limits import Limits
 from ...math import conjugate, from_matrix, multiply
 from ...skeleton import Frames, Pose
+from ..packed import attach
 from .aim import Aim, aim_at, spread
 from .kernels import READING, pose_rows, read_rows
 from .place_kernels import CORRECTIONS, EXACT, SHORTEST
 from .results import LimbReading, Placement
-from .rig import driven_by, place_of
 
 if TYPE_CHECKING:
     from ...collision import Scene
@@ -51,19 +51,19 @@ class BodyLimb(Limb):
             raise UnknownNameError("limb", name, ROLES)
         self.body = body
         base, mid, end = body.limb_joints(name)
-        places = body.skeleton.forward(body.neutral_pose).positions
+        places = body.neutral_frames.positions
         upper, lower = (float(np.linalg.norm(places[b] - places[a])) for a, b in ((base, mid), (mid, end)))
         super().__init__(name, upper, lower, limits=limits, search=search, reference=reference)
-        self._place = place_of(body, name)
-        self._driven = driven_by(body, base, mid, end)
+        self._driven = body.packed.driven
+        attach(body, name, self.packed)
 
     def read(self, pose: Pose, frames: Frames | None = None) -> LimbReading:
         """The limb as it is in a pose or a batch of them."""
         frames = self.body.skeleton.forward(pose) if frames is None else frames
         n, count = math.prod(pose.shape), len(self.body.skeleton)
-        out, rest = np.zeros(n, READING), np.empty((n, len(self._driven), 4))
+        out, rest = np.zeros(n, READING), np.empty((n, self._driven_count, 4))
         places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
-        read_rows(n, self._model(pose, frames), self._place, self._driven, places, turned, out, rest)
+        read_rows(n, self._model(pose, frames), self._driven, places, turned, out, rest)
         return _reading(out, rest, pose.shape)
 
     def pose(self, pose: Pose, values: ArrayLike, reading: LimbReading | None = None) -> Pose:
@@ -84,13 +84,12 @@ class BodyLimb(Limb):
         rotations = pose.rotations.reshape(n, count, 4).copy()
         turned = frames.orientations.reshape(n, count, 4).copy()
         rows = np.ascontiguousarray(np.broadcast_to(given, (*shape, 7))).reshape(n, 7)
-        driven = len(self._driven)
+        driven = self._driven_count
         rest = np.broadcast_to(reading.remainders, (*shape, driven, 4)).reshape(n, driven, 4)
         pose_rows(
             n,
             skeleton.packed,
             self._model(pose, frames),
-            self._place,
             self._driven,
             rows,
             np.ascontiguousarray(rest),
@@ -155,7 +154,7 @@ class BodyLimb(Limb):
             share: with a stream: as its `step` takes it.
             **options: for `solve`.
         """
-        aim = aim_at(self.body.skeleton, self.packed, self._place, self._driven, pose, target)
+        aim = aim_at(self.body.skeleton, self.packed, self._driven, pose, target)
         if stream is not None and aim.pose.shape:
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         if searches is not None:
@@ -303,11 +302,16 @@ class BodyLimb(Limb):
             return meshes
         return lambda values, swivel: also(values, swivel) or meshes(values, swivel)
 
+    @property
+    def _driven_count(self) -> int:
+        """How many joints this limb rotates, its end aside."""
+        return int(self.packed["last_driven"][0] - self.packed["first_driven"][0])
+
     def _model(self, pose: Pose, frames: Frames) -> Records:
         """The limb as kernels read it: one row, or a row a pose where poses move joints and so change its bones."""
         if pose.offsets is None:
             return self.packed
-        base, mid, end = (frames.positions[..., self._place[name][0], :] for name in ("base", "mid", "end"))
+        base, mid, end = (frames.positions[..., self.packed[name][0], :] for name in ("base", "mid", "end"))
         rows = np.repeat(self.packed, math.prod(pose.shape))
         rows["upper"] = np.maximum(np.linalg.norm(mid - base, axis=-1), SHORTEST).reshape(-1)
         rows["lower"] = np.maximum(np.linalg.norm(end - mid, axis=-1), SHORTEST).reshape(-1)
@@ -315,11 +319,10 @@ class BodyLimb(Limb):
 
     def frame(self, frames: Frames) -> tuple[Floats, Floats]:
         """(orientation (..., 4), origin (..., 3)) of the limb's frame in the world."""
-        place = self._place[0]
-        neutral = np.array([place["cw"], place["cx"], place["cy"], place["cz"]])
-        carrier = multiply(frames.orientations[..., place["carrier"], :], conjugate(neutral))
+        model = self.packed[0]
+        carrier = multiply(frames.orientations[..., model["carrier"], :], conjugate(model["carrier_neutral"]))
         axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
-        return multiply(carrier, axes), frames.positions[..., place["base"], :]
+        return multiply(carrier, axes), frames.positions[..., model["base"], :]
 
 
 def _reading(told: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:

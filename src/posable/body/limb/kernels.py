@@ -20,20 +20,7 @@ from ...compute.types import Floats, Quat, Records, Vec3
 from ...limb.kernels import Values, base_towards, forearm, reach_of, rotations_of, values_of, wrist_of
 from ...math.quaternion import conj, mul, rotate, rotate_inverse, unit_quat
 from ...math.vector import cross, dot, norm, reject, sub, unit
-from ...skeleton.forward import quat_at, set_quat, vec_at
-
-PLACE = np.dtype(
-    [("base", "i8"), ("mid", "i8"), ("end", "i8"), ("carrier", "i8")]
-    + [(name, "f8") for name in ("cw", "cx", "cy", "cz", "ew", "ex", "ey", "ez")],  # neutral: carrier, end
-    align=True,
-)
-"""Where a limb sits in a body: its joints, the joint of the part that carries it, and two neutral orientations."""
-
-DRIVEN = np.dtype(
-    [("joint", "i8"), ("lower", "i8"), ("share", "f8")] + [(name, "f8") for name in ("nw", "nx", "ny", "nz")],
-    align=True,
-)
-"""A joint that the limb turns, parents first: on which bone it lies, its share of that bone's twist, its neutral."""
+from ...skeleton.forward import quat_at, quat_from, set_quat, vec_at
 
 READING = np.dtype(
     [("swivel", "f8"), ("upper", "f8"), ("lower", "f8")]
@@ -45,10 +32,9 @@ STRAIGHT = 1e-10  # of the bones' lengths: a mid joint closer to the axis than t
 
 
 @kernel
-def frame_of(limb: Any, place: Any, orientations: Floats, i: int) -> Quat:
+def frame_of(limb: Any, orientations: Floats, i: int) -> Quat:
     """The limb's frame in the world, for row i."""
-    neutral = (place["cw"], place["cx"], place["cy"], place["cz"])
-    carrier = mul(quat_at(orientations, i, place["carrier"]), conj(neutral))
+    carrier = mul(quat_at(orientations, i, limb["carrier"]), conj(quat_from(limb["carrier_neutral"])))
     return mul(carrier, (limb["fw"], limb["fx"], limb["fy"], limb["fz"]))
 
 
@@ -80,13 +66,13 @@ def swivel_of(limb: Any, place: Vec3, mid: Vec3, y: Vec3) -> float:
 
 
 @kernel
-def model_turn(limb: Any, values: Values, lower: int, share: float) -> Quat:
-    """What the values say of a joint on the upper or the lower bone that carries a share of the bone's twist."""
+def model_rotation(values: Values, lower: int, fraction: float) -> Quat:
+    """The rotation that the values give a joint on the upper or the lower bone that carries a fraction of its twist."""
     v0, v1, v2, v3, v4, _, _ = values
     if lower == 0:
-        base, _, _ = rotations_of((v0, v1, v2 * share, 0.0, 0.0, 0.0, 0.0))
+        base, _, _ = rotations_of((v0, v1, v2 * fraction, 0.0, 0.0, 0.0, 0.0))
         return base
-    base, middle, _ = rotations_of((v0, v1, v2, v3, v4 * share, 0.0, 0.0))
+    base, middle, _ = rotations_of((v0, v1, v2, v3, v4 * fraction, 0.0, 0.0))
     return mul(base, middle)
 
 
@@ -94,7 +80,6 @@ def model_turn(limb: Any, values: Values, lower: int, share: float) -> Quat:
 def read_row(
     i: int,
     limb: Records,
-    places: Records,
     driven: Records,
     positions: Floats,
     orientations: Floats,
@@ -102,22 +87,22 @@ def read_row(
     remainders: Floats,
 ) -> None:
     """Read the limb of row i: where its end is, how it is turned, its swivel and values, and the remainders."""
-    model, place = limb[i % limb.shape[0]], places[0]
-    base, mid = vec_at(positions, i, place["base"]), vec_at(positions, i, place["mid"])
-    end = vec_at(positions, i, place["end"])
-    frame = frame_of(model, place, orientations, i)
+    model = limb[i % limb.shape[0]]
+    first, last = model["first_driven"], model["last_driven"]
+    base, mid = vec_at(positions, i, model["base"]), vec_at(positions, i, model["mid"])
+    end = vec_at(positions, i, model["end"])
+    frame = frame_of(model, orientations, i)
     e, m = rotate_inverse(frame, sub(end, base)), rotate_inverse(frame, sub(mid, base))
-    neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
-    q_end = in_limb(model, frame, quat_at(orientations, i, place["end"]), neutral)
-    q_base = in_limb(model, frame, quat_at(orientations, i, place["base"]), _neutral(driven[0]))
+    q_end = in_limb(model, frame, quat_at(orientations, i, model["end"]), quat_from(model["end_neutral"]))
+    q_base = in_limb(model, frame, quat_at(orientations, i, model["base"]), quat_from(driven[first]["neutral"]))
     swivel = swivel_of(model, e, m, rotate(q_base, (0.0, 1.0, 0.0)))
     turned, bend = _bent(model, m, e, rotate(q_base, (0.0, 1.0, 0.0)))
     twist, swing, _ = wrist_of(forearm(model, turned, bend), q_end)
     values = values_of(model, turned, bend, twist, swing)
-    for k in range(driven.shape[0]):
-        row = driven[k]
-        actual = in_limb(model, frame, quat_at(orientations, i, row["joint"]), _neutral(row))
-        rest = unit_quat(mul(conj(model_turn(model, values, row["lower"], row["share"])), actual))
+    for k in range(last - first):
+        row = driven[first + k]
+        actual = in_limb(model, frame, quat_at(orientations, i, row["joint"]), quat_from(row["neutral"]))
+        rest = unit_quat(mul(conj(model_rotation(values, row["lower"], row["fraction"])), actual))
         set_quat(remainders, i, k, rest)
     told = out[i]
     told["swivel"], told["upper"], told["lower"] = swivel, norm(m), norm(sub(end, mid))
@@ -151,7 +136,6 @@ def pose_row(
     i: int,
     joints: Records,
     limb: Records,
-    places: Records,
     driven: Records,
     values: Floats,
     remainders: Floats,
@@ -159,21 +143,23 @@ def pose_row(
     rotations: Floats,
 ) -> None:
     """Turn the limb of row i to its values: local `rotations` and world `orientations` of its joints, in place."""
-    model, place = limb[i % limb.shape[0]], places[0]
-    frame = frame_of(model, place, orientations, i)
+    model = limb[i % limb.shape[0]]
+    first, last = model["first_driven"], model["last_driven"]
+    frame = frame_of(model, orientations, i)
     v = (values[i, 0], values[i, 1], values[i, 2], values[i, 3], values[i, 4], values[i, 5], values[i, 6])
-    for k in range(driven.shape[0]):
-        row = driven[k]
-        turned = mul(model_turn(model, v, row["lower"], row["share"]), quat_at(remainders, i % remainders.shape[0], k))
-        _turn_joint(joints, i, row["joint"], in_world(model, frame, turned, _neutral(row)), orientations, rotations)
+    for k in range(last - first):
+        row = driven[first + k]
+        rotation = model_rotation(v, row["lower"], row["fraction"])
+        rotation = mul(rotation, quat_at(remainders, i % remainders.shape[0], k))
+        world = in_world(model, frame, rotation, quat_from(row["neutral"]))
+        _set_orientation(joints, i, row["joint"], world, orientations, rotations)
     base, middle, swing = rotations_of(v)
-    neutral = (place["ew"], place["ex"], place["ey"], place["ez"])
-    hand = in_world(model, frame, mul(mul(base, middle), swing), neutral)
-    _turn_joint(joints, i, place["end"], hand, orientations, rotations)
+    world = in_world(model, frame, mul(mul(base, middle), swing), quat_from(model["end_neutral"]))
+    _set_orientation(joints, i, model["end"], world, orientations, rotations)
 
 
 @kernel
-def _turn_joint(joints: Records, i: int, j: int, world: Quat, orientations: Floats, rotations: Floats) -> None:
+def _set_orientation(joints: Records, i: int, j: int, world: Quat, orientations: Floats, rotations: Floats) -> None:
     parent = joints[j]["parent"]
     local = world
     if parent >= 0:
@@ -182,16 +168,10 @@ def _turn_joint(joints: Records, i: int, j: int, world: Quat, orientations: Floa
     set_quat(orientations, i, j, world)
 
 
-@kernel
-def _neutral(row: Any) -> Quat:
-    return (row["nw"], row["nx"], row["ny"], row["nz"])
-
-
 @batch(rows=512)
 def read_rows(
     n: int,
     limb: Records,
-    places: Records,
     driven: Records,
     positions: Floats,
     orientations: Floats,
@@ -200,7 +180,7 @@ def read_rows(
 ) -> None:
     """`read_row` over a batch."""
     for i in prange(n):
-        read_row(i, limb, places, driven, positions, orientations, out, remainders)
+        read_row(i, limb, driven, positions, orientations, out, remainders)
 
 
 @batch(rows=512)
@@ -208,7 +188,6 @@ def pose_rows(
     n: int,
     joints: Records,
     limb: Records,
-    places: Records,
     driven: Records,
     values: Floats,
     remainders: Floats,
@@ -217,4 +196,4 @@ def pose_rows(
 ) -> None:
     """`pose_row` over a batch."""
     for i in prange(n):
-        pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)
+        pose_row(i, joints, limb, driven, values, remainders, orientations, rotations)

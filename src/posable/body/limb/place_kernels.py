@@ -27,7 +27,6 @@ def aim_row(
     i: int,
     joints: Records,
     limb: Records,
-    places: Records,
     driven: Records,
     translation: Floats,
     rotations: Floats,
@@ -49,7 +48,7 @@ def aim_row(
     Where poses move joints (`offsets` has rows), `limb` has a row a pose and gets the lengths of the bones there.
     `turns` and `poles` have no rows where none are asked for; `aimed` and `starts` are left alone then.
     """
-    place = places[0]
+    place = limb[0]
     forward_row(i, joints, translation, rotations, offsets, positions, orientations)
     base = vec_at(positions, i, place["base"])
     if offsets.shape[0] > 0:
@@ -57,8 +56,8 @@ def aim_row(
         limb[i]["upper"] = max(norm(sub(mid, base)), SHORTEST)
         limb[i]["lower"] = max(norm(sub(end, mid)), SHORTEST)
     model = limb[i % limb.shape[0]]
-    read_row(i, limb, places, driven, positions, orientations, reading, remainders)
-    frame = frame_of(model, place, orientations, i)
+    read_row(i, limb, driven, positions, orientations, reading, remainders)
+    frame = frame_of(model, orientations, i)
     aim = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), base))
     for k in range(3):
         worlds[i, k], aims[i, k] = base[k], aim[k]
@@ -80,7 +79,6 @@ def put_row(
     i: int,
     joints: Records,
     limb: Records,
-    places: Records,
     driven: Records,
     values: Floats,
     remainders: Floats,
@@ -102,9 +100,9 @@ def put_row(
         for k in range(4):
             misses[i, k] = math.inf
         return
-    pose_row(i, joints, limb, places, driven, values, remainders, orientations, rotations)
-    end = end_of_chain(i, joints, places[0], offsets, positions, orientations)
-    frame = frame_of(limb[i % limb.shape[0]], places[0], orientations, i)
+    pose_row(i, joints, limb, driven, values, remainders, orientations, rotations)
+    end = end_of_chain(i, joints, limb[0], offsets, positions, orientations)
+    frame = frame_of(limb[i % limb.shape[0]], orientations, i)
     miss = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), end))
     for k in range(3):
         misses[i, k] = miss[k]
@@ -112,11 +110,11 @@ def put_row(
 
 
 @kernel
-def end_of_chain(i: int, joints: Records, place: Any, offsets: Floats, positions: Floats, orientations: Floats) -> Vec3:
+def end_of_chain(i: int, joints: Records, limb: Any, offsets: Floats, positions: Floats, orientations: Floats) -> Vec3:
     """Where a limb's end joint is [m], from its base joint's place and the orientations of the joints between."""
-    end = vec_at(positions, i, place["base"])
-    j = place["end"]
-    while j != place["base"]:
+    end = vec_at(positions, i, limb["base"])
+    j = limb["end"]
+    while j != limb["base"]:
         parent = joints[j]["parent"]
         bone = rotate(quat_at(orientations, i, parent), offset_of(joints, offsets, i, j))
         end = (end[0] + bone[0], end[1] + bone[1], end[2] + bone[2])
@@ -129,7 +127,6 @@ def aim_rows(
     n: int,
     joints: Records,
     limb: Records,
-    places: Records,
     driven: Records,
     translation: Floats,
     rotations: Floats,
@@ -152,7 +149,6 @@ def aim_rows(
             i,
             joints,
             limb,
-            places,
             driven,
             translation,
             rotations,
@@ -176,7 +172,6 @@ def put_rows(
     n: int,
     joints: Records,
     limb: Records,
-    places: Records,
     driven: Records,
     values: Floats,
     remainders: Floats,
@@ -194,7 +189,6 @@ def put_rows(
             i,
             joints,
             limb,
-            places,
             driven,
             values,
             remainders,
