@@ -5,6 +5,13 @@ import pytest
 from posable.cli.app import run
 
 
+@pytest.fixture(autouse=True)
+def no_colours_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a machine sets for its logs (`FORCE_COLOR` and the like) would put escape codes between words."""
+    for name in ("FORCE_COLOR", "PY_COLORS", "CLICOLOR_FORCE", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def posable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """Call `posable ARGS` in this process, as for a pipe or for a terminal of so many columns.

@@ -5,11 +5,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from posable.cli.output import show_facts, show_table
+from posable.cli.output import busy, counting, progress, show_facts, show_table
 
 
 @pytest.fixture
@@ -74,6 +75,22 @@ def test_colours_follow_what_standard_output_is_now(monkeypatch):
     monkeypatch.setattr("sys.stdout", piped := io.StringIO())
     show_facts("walk", {"frames": 3})
     assert "\x1b[" in seen.getvalue() and "\x1b[" not in piped.getvalue()
+
+
+@pytest.mark.parametrize("colours", [False, True])
+def test_a_spinner_and_a_bar_are_for_terminals_only(monkeypatch, colours):
+    if colours:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", piped := io.StringIO())
+    with busy("reading"), progress("rebuilding"), counting("measuring"):
+        time.sleep(1.5)  # they show after a second
+    monkeypatch.setattr("sys.stderr", seen := Terminal())
+    with busy("reading"):
+        patience = time.monotonic() + 60.0
+        while "reading" not in seen.getvalue() and time.monotonic() < patience:
+            time.sleep(0.05)
+    assert piped.getvalue() == "" and "reading" in seen.getvalue()
 
 
 def test_a_very_long_path_stays_in_one_piece(posable, broken: Path):

@@ -39,8 +39,12 @@ def _out() -> Console:
 
 
 def _err() -> Console:
-    """Return a console on standard error as it is when this is called."""
-    return Console(stderr=True, highlight=False)
+    """Return a console on standard error as it is when this is called; it moves only where a person looks.
+
+    `FORCE_COLOR`, as continuous integration sets it, makes rich take any file for a terminal; a spinner would fill it.
+    """
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    return Console(stderr=True, highlight=False, force_interactive=None if watched else False)
 
 
 def check_output(output: Path, *inputs: Path | None) -> None:
@@ -94,10 +98,12 @@ def write_json(path: Path | None, facts: Any) -> bool:
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show a spinner with `what` once the block has run for a second."""
-    status = _err().status(f"{what} ...")
+    console = _err()
+    status = console.status(f"{what} ...")
     timer = threading.Timer(1.0, status.start)
     timer.daemon = True
-    timer.start()
+    if console.is_interactive:
+        timer.start()
     try:
         yield
     finally:
@@ -115,7 +121,7 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     task = bar.add_task(what, total=1.0)
     timer = threading.Timer(1.0, bar.start)
     timer.daemon = True
-    if console.is_terminal:  # elsewhere nobody looks, and a bar would leave an empty line
+    if console.is_interactive:  # elsewhere nobody looks, and a bar would leave an empty line
         timer.start()
     try:
         yield lambda done: bar.update(task, completed=done)
@@ -139,7 +145,7 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
     def show(now: Progress) -> None:
         told = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
         bar.update(task, completed=now.done, total=now.total, told=told)
-        if now.seconds > 1.0 and console.is_terminal and not bar.live.is_started:
+        if now.seconds > 1.0 and console.is_interactive and not bar.live.is_started:
             bar.start()
 
     try:
