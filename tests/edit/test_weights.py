@@ -5,10 +5,10 @@ import pytest
 
 import posable as ps
 from posable.edit.clip import read_clip
-from posable.edit.dense import add_gram, in_step, solve_rows
 from posable.edit.fit_kernels import _add_curvature, explained
 from posable.edit.weights import _run, exact_weights, explain, explained_rates, fit_weights
 from posable.edit.weights_file import load_weights
+from posable.math.linear import cholesky_whiten, padded_rows
 
 
 def plain_rates(jacobian, rates, v):
@@ -42,11 +42,11 @@ def test_the_gradient_is_the_derivative_of_the_cost():
     rows, n = jacobian.shape
     small, wide, vec = np.empty((rows, rows)), np.empty((n, rows)), np.zeros((7, n))
     explained(jacobian, rates, v, 0.0, small, wide, vec)
-    tall = np.zeros((in_step(rows), n))
+    tall = np.zeros((padded_rows(rows), n))
     tall[:rows] = jacobian
-    solve_rows(rows, n, small, tall)
+    cholesky_whiten(small, rows, tall, n)
     curvature = np.zeros((n, n))
-    _add_curvature(jacobian, rates, v, tall, np.zeros((in_step(n), n)), curvature, vec)
+    _add_curvature(jacobian, rates, v, tall, np.zeros((padded_rows(n), n)), curvature, vec)
 
     def half_cost(x):
         return 0.5 * explained_rates(jacobian[None], rates[None], np.exp(x), mu=0.0)[1][0] ** 2
@@ -99,14 +99,6 @@ def test_window_weights_hold_six_frames_away_and_the_papers_do_not(whole):
         there = explain(clip, frames + away, np.exp(logs[frames]))[1]
         plain = explain(clip, frames + away, np.ones((len(frames), logs.shape[1])))[1]
         assert np.median(there) <= 0.30 < np.median(plain)
-
-
-@pytest.mark.parametrize(("rows", "n"), [(1, 3), (8, 8), (13, 5), (30, 62)])
-def test_sums_of_squares_in_step_are_those_of_the_formula(rows, n):
-    y, out = np.zeros((in_step(rows), n)), np.ones((n, n))
-    y[:rows] = np.random.default_rng(rows).normal(size=(rows, n))
-    add_gram(len(y), n, y, out)
-    np.testing.assert_allclose(out, 1.0 + y.T @ y, atol=1e-12)
 
 
 def test_ten_segments_are_no_trouble(pitch):

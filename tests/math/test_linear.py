@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from posable.compute import batch, prange
-from posable.math.linear import cholesky, cholesky_solve, svd_rows
+from posable.math.linear import (
+    add_gram,
+    cholesky,
+    cholesky_floored,
+    cholesky_solve,
+    cholesky_whiten,
+    padded_rows,
+    svd_rows,
+    weighted_gram,
+)
 
 
 @batch
@@ -71,3 +80,37 @@ def test_small_singular_values_keep_their_digits():
     a, left, s = graded[None].copy(), np.zeros((1, 4, 4)), np.zeros((1, 4))
     decompose_all(1, a, 4, 9, left, s)
     np.testing.assert_allclose(np.sort(s[0])[::-1], [1.0, 1e-4, 1e-8, 1e-12], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "n"), [(1, 3), (8, 8), (13, 5), (30, 62)])
+def test_a_gram_matrix_added_eight_rows_at_a_time_is_that_of_the_formula(rows, n):
+    y, out = np.zeros((padded_rows(rows), n)), np.ones((n, n))
+    y[:rows] = np.random.default_rng(rows).normal(size=(rows, n))
+    add_gram(y, len(y), n, out)
+    np.testing.assert_allclose(out, 1.0 + y.T @ y, atol=1e-12)
+
+
+def test_a_weighted_gram_matrix_and_its_factor_whiten_rows():
+    rng = np.random.default_rng(1)
+    jacobian, v = rng.normal(size=(6, 11)), np.array([0.0, *rng.uniform(0.1, 2.0, 10)])
+    small, tall = np.full((6, 6), np.nan), jacobian.copy()
+    trace = weighted_gram(np.ascontiguousarray(jacobian.T), v, 6, 11, small)
+    expected = (jacobian * v) @ jacobian.T
+    np.testing.assert_allclose(np.triu(small), np.triu(expected), atol=1e-13)
+    assert trace == pytest.approx(np.trace(expected))
+    assert cholesky(small, 6)  # the lower triangle is not read
+    np.testing.assert_allclose(np.triu(small).T @ np.triu(small), expected, atol=1e-13)
+    cholesky_whiten(small, 6, tall, 11)
+    np.testing.assert_allclose(tall.T @ tall, jacobian.T @ np.linalg.solve(expected, jacobian), atol=1e-11)
+
+
+def test_the_floored_factor_is_the_same_and_goes_on_where_rounding_left_nothing():
+    half = np.random.default_rng(2).normal(size=(5, 8))
+    a, b = half @ half.T, half @ half.T
+    assert cholesky(a, 5)
+    cholesky_floored(b, 5)
+    np.testing.assert_allclose(np.triu(b), np.triu(a), rtol=1e-14)
+    singular = np.ones((3, 3))
+    cholesky_floored(singular, 3)
+    assert np.isfinite(singular).all()
+    assert not cholesky(np.ones((3, 3)), 3)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import allowed, clamp_from
+from ..math.angles import wrap_angle
 from ..math.quaternion import axis_angle, conj, log, mul, rotate
 from ..math.swing_twist import twist_angle
 from ..math.vector import dot, norm, scale, sub, unit
@@ -169,20 +168,14 @@ def steps_between(j: int, problem: Problem, start: Quat, goal: Quat) -> Vec3:
     one, other = mul(rest, start), mul(rest, goal)
     if kind == HINGE:
         axis = axis_of(joints, j)
-        return (wrapped(twist_angle(other, axis) - twist_angle(one, axis)), 0.0, 0.0)
+        return (wrap_angle(twist_angle(other, axis) - twist_angle(one, axis)), 0.0, 0.0)
     if kind == HINGE_TWIST:
         axis, along = axis_of(joints, j), twist_axis_of(joints, j)
         a, b = twist_angle(one, along), twist_angle(other, along)
         flexed = twist_angle(mul(one, axis_angle(along, -a)), axis)
         flexing = twist_angle(mul(other, axis_angle(along, -b)), axis)
-        return (wrapped(flexing - flexed), wrapped(b - a), 0.0)
+        return (wrap_angle(flexing - flexed), wrap_angle(b - a), 0.0)
     return (0.0, 0.0, 0.0)
-
-
-@kernel
-def wrapped(angle: float) -> float:
-    """The same angle in [-pi, pi)."""
-    return angle - 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
 
 
 @kernel

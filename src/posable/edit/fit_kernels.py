@@ -13,7 +13,7 @@ import math
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Ints
-from .dense import add_gram, cholesky, solve_factored, solve_rows, weighted_gram
+from ..math.linear import add_gram, cholesky_floored, cholesky_solve, cholesky_whiten, weighted_gram
 
 MU = 1e-9  # of the mean of the diagonal: keeps what is nearly singular solvable
 WIDEST = math.log(1e3)  # |x| at most: weights further apart are noise
@@ -35,11 +35,11 @@ def explained(jac: Floats, rates: Floats, v: Floats, mu: float, small: Floats, w
             wide[k, a] = jac[a, k]
             s += jac[a, k] * rates[k]
         vec[1, a] = s
-    trace = weighted_gram(rows, n, wide, v, small)
+    trace = weighted_gram(wide, v, rows, n, small)
     for a in range(rows):
         small[a, a] += mu * trace / rows
-    cholesky(rows, small)
-    solve_factored(rows, small, vec[1])
+    cholesky_floored(small, rows)
+    cholesky_solve(small, rows, vec[1])
     missed, whole = 0.0, 0.0
     for k in range(n):
         s = 0.0
@@ -111,7 +111,7 @@ def _add_curvature(jac: Floats, rates: Floats, v: Floats, tall: Floats, c: Float
             c[a, b] = 0.0
     if whole <= STILL:
         return
-    add_gram(rows, n, tall, c)
+    add_gram(tall, rows, n, c)
     size = 1.0 / math.sqrt(whole)
     for k in range(n):  # c becomes N D, relative to the rates' size
         g = size * (rates[k] - vec[0, k])
@@ -119,7 +119,7 @@ def _add_curvature(jac: Floats, rates: Floats, v: Floats, tall: Floats, c: Float
         for a in range(n):
             c[k, a] *= -size * v[k] * vec[0, a]
             vec[3, a] -= c[k, a] * g
-    add_gram(c.shape[0], n, c, h)
+    add_gram(c, c.shape[0], n, h)
 
 
 @kernel
@@ -157,7 +157,7 @@ def _fit_window(
                 for a in range(one.shape[0]):
                     for b in range(n):
                         tall[a, b] = one[a, b]
-                solve_rows(one.shape[0], n, small, tall)
+                cholesky_whiten(small, one.shape[0], tall, n)
                 _add_curvature(one, rates[samples[s]], vec[2], tall, c, h, vec)
         tried = math.inf
         for _ in range(TRIES):
@@ -166,8 +166,8 @@ def _fit_window(
                     u[a, b] = h[a, b]
                 u[a, a] += reg * reg + prior * prior + damping * (h[a, a] + reg * reg)
                 vec[5, a] = -vec[3, a]
-            cholesky(n, u)
-            solve_factored(n, u, vec[5])
+            cholesky_floored(u, n)
+            cholesky_solve(u, n, vec[5])
             for a in range(n):
                 vec[5, a] = min(WIDEST, max(-WIDEST, x[a] + vec[5, a]))
             tried = _cost(samples, jac, rates, vec[5], vec[4], reg, prior, small, wide, vec)

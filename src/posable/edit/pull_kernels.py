@@ -12,10 +12,10 @@ from typing import Any
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
+from ..math.linear import cholesky_floored, cholesky_solve, weighted_gram
 from ..math.quaternion import conj, log, mul
 from ..math.vector import norm
 from ..skeleton.forward import forward_row, integrate_row, jacobian_row, quat_at, vec_at
-from .dense import cholesky, solve_factored, weighted_gram
 from .edge_kernels import ease_to_edges, from_vectors, hold_start, keep_in_boxes, keep_in_shapes
 from .model import Bodies, Rig, Scratch
 
@@ -94,13 +94,13 @@ def weigh(i: int, rows: int, sweeps: int, rig: Rig, boxes: Records, rotations: F
     for d in range(n):
         work.vec[i, 3, d] = work.vec[i, 2, d]
     ease_to_edges(i, rows, rig.joints, boxes, rotations, work)
-    weighted_gram(rows, n, work.wide[i], work.vec[i, 3], work.small[i])
+    weighted_gram(work.wide[i], work.vec[i, 3], rows, n, work.small[i])
     for a in range(rows):
         work.small[i, a, a] += work.vec[i, 1, a]
         work.vec[i, 4, a] = 0.0
-    cholesky(rows, work.small[i])
+    cholesky_floored(work.small[i], rows)
     for _ in range(sweeps):
-        solve_factored(rows, work.small[i], work.vec[i, 0])
+        cholesky_solve(work.small[i], rows, work.vec[i, 0])
         for a in range(rows):
             work.vec[i, 4, a] += work.vec[i, 0, a]
             work.vec[i, 0, a] *= work.vec[i, 1, a]

@@ -209,7 +209,7 @@ def _pool(clip: Clip, frames: Ints, others: Sequence[tuple[Clip, Ints]]) -> tupl
 
 def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, prior: float) -> Floats:
     """(W, m): fit windows whose samples are rows of the pool."""
-    from .dense import in_step
+    from ..math.linear import padded_rows
     from .fit_kernels import fit_rows
 
     jacobians, rates = (np.ascontiguousarray(array) for array in pool)
@@ -221,8 +221,8 @@ def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, 
     room = (
         np.empty((count, rows, rows)),
         np.empty((count, n, rows)),
-        np.zeros((count, in_step(rows), n)),
-        np.zeros((count, 3, in_step(n), n)),
+        np.zeros((count, padded_rows(rows), n)),
+        np.zeros((count, 3, padded_rows(n), n)),
         np.empty((count, 7, wide)),
     )
     kept = np.ascontiguousarray(samples, dtype=np.int64)

@@ -10,6 +10,7 @@ import math
 
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Records, Vec3
+from ..math.angles import wrap_angle_around
 from ..math.quaternion import axis_angle, conj, mul, rotate, rotate_inverse
 from ..math.vector import cross, dot, norm, reject, unit
 from .model import BEND
@@ -106,7 +107,7 @@ def wrapped(low: float, high: float, a: float) -> float:
         middle = low + math.pi
     else:
         middle = 0.5 * (low + high)
-    return a - ONE_TURN * round((a - middle) / ONE_TURN)
+    return wrap_angle_around(a, middle)
 
 
 @kernel

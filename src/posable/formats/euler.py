@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compute import PosableError, batch, kernel, prange
 from ..compute.types import Bools, Floats, Ints
+from ..math.angles import wrapped_angles
 
 _AXES = "XYZ"
 
@@ -112,9 +113,7 @@ def _continuous(angles: Floats) -> Floats:
 
 def _distance(a: Floats, b: Floats) -> Floats:
     """How far two triples are apart, whole turns aside."""
-    away = np.abs((a - b + np.pi) % (2 * np.pi) - np.pi)
-    distance: Floats = away.sum(axis=-1)
-    return distance
+    return np.asarray(np.abs(wrapped_angles(a - b)).sum(axis=-1))
 
 
 @kernel

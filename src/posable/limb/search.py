@@ -17,6 +17,7 @@ import math
 from typing import Any, TypeAlias
 
 from ..compute import kernel
+from ..math.angles import wrap_angle
 
 PREFERRED, BELOW, ABOVE, REFINE, FOUND, FAILED = range(6)
 """What a proposed swivel is: the preferred one, a step below or above it, a bisection; or that the search has ended."""
@@ -31,8 +32,7 @@ def begin(limb: Any, preferred: float) -> State:
     """The machine proposing the preferred swivel [rad], tried even outside the bounds; the way leads inside."""
     start = preferred
     if not limb["low"] <= start <= limb["high"]:
-        start -= 2.0 * math.pi * math.floor((start + math.pi) / (2.0 * math.pi))
-        start = min(max(start, -math.pi), math.pi)  # of a huge angle, rounding may leave more than a turn
+        start = min(max(wrap_angle(start), -math.pi), math.pi)  # of a huge angle, rounding may leave more than a turn
     below, above = start > limb["low"], start < limb["high"]
     return (PREFERRED, start, limb["step"], start, start, below, above, start, start, limb["refine"], 1)
 

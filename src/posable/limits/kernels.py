@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
+from ..math.angles import wrap_angle_odd
 from ..math.quaternion import unit_quat
 from .nearest import (
     FREE,
@@ -28,7 +29,6 @@ from .nearest import (
     nearest_direction,
     swing_allowed,
     swing_to,
-    wrapped,
 )
 
 ON_BOUNDARY = 1e-12  # [rad]
@@ -153,7 +153,7 @@ def _twist_excess(row: Row, swing: HalfSwing, twist: float) -> float:
     The nearer the bone is to straight back, the less its rotation says about the twist; what rounding alone could have
     added counts as inside.
     """
-    offset = wrapped(twist - row["twist_middle"])
+    offset = wrap_angle_odd(twist - row["twist_middle"])
     past = abs(offset) - row["twist_half"]
     return math.copysign(past, offset) if past * swing[0] > ROUNDING else 0.0
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from ..compute import kernel
 from ..compute.types import Floats, Vec3
+from ..math.angles import wrap_angle_odd
 
 FREE, HINGE, ELLIPSE, CONE = 0, 1, 2, 3
 PER_PIECE = 8  # boundary samples for each piece of a cone's spline (shapes.CONE_SAMPLES)
@@ -85,7 +86,7 @@ def swing_allowed(row: Row, curves: Floats, swing: HalfSwing) -> bool:
     if kind == CONE:
         psi, _, _ = cone_limit(row, curves, math.atan2(x, y))
         return math.atan2(math.sqrt(x * x + y * y), z) <= psi
-    turned = wrapped(math.atan2(-y, z) - row["c1"])
+    turned = wrap_angle_odd(math.atan2(-y, z) - row["c1"])
     return bool(abs(turned) <= row["r1"] and abs(math.atan2(x, math.sqrt(y * y + z * z))) <= row["r2"])
 
 
@@ -142,7 +143,7 @@ def nearest_on_planar_ellipse(r1: float, r2: float, x: float, y: float) -> tuple
 @kernel
 def cone_limit(row: Row, curves: Floats, theta: float) -> tuple[float, float, float]:
     """(psi, psi', psi'') of a cone's spline at theta [rad], whole turns aside."""
-    angle = wrapped(theta)
+    angle = wrap_angle_odd(theta)
     pieces = row["pieces"]
     first = row["start"] + 3 * row["samples"]
     low, high = 0, pieces - 1
@@ -160,16 +161,6 @@ def cone_limit(row: Row, curves: Floats, theta: float) -> tuple[float, float, fl
 
 
 @kernel
-def wrapped(angle: float) -> float:
-    """The angle less whole turns, in [-pi, pi]; odd in the angle, so mirror images stay mirror images."""
-    turns = angle / (2.0 * math.pi)
-    whole = float(math.floor(abs(turns) + 0.5))
-    if abs(turns) + 0.5 == whole:
-        whole -= 1.0
-    return angle - math.copysign(whole, turns) * (2.0 * math.pi)
-
-
-@kernel
 def _ellipse_value(p: float, r1: float, q: float, r2: float) -> float:
     """(p / r1)^2 + (q / r2)^2, where 0 / 0 counts as 0."""
     a = 0.0 if p == 0.0 else p / r1
@@ -182,7 +173,7 @@ def _nearest_on_hinge(row: Row, bone: Vec3) -> Vec3:
     """The nearest direction in a hinge's band: longitude within r1 of c1 about a1, latitude within r2."""
     x, y, z = bone
     middle, half, slack = row["c1"], row["r1"], row["r2"]
-    longitude = wrapped(math.atan2(-y, z) - middle)
+    longitude = wrap_angle_odd(math.atan2(-y, z) - middle)
     latitude = math.atan2(x, math.hypot(y, z))
     if abs(longitude) > half:
         # The nearest point of the end's meridian, a great circle, then the end of its arc if it lies beyond.

@@ -18,6 +18,7 @@ import numpy as np
 from ...compute import batch, kernel, prange
 from ...compute.types import Floats, Quat, Records, Vec3
 from ...limb.kernels import Values, base_towards, forearm, reach_of, rotations_of, values_of, wrist_of
+from ...math.angles import wrap_angle
 from ...math.quaternion import conj, mul, rotate, rotate_inverse, unit_quat
 from ...math.vector import cross, dot, norm, reject, sub, unit
 from ...skeleton.forward import quat_at, quat_from, set_quat, vec_at
@@ -61,8 +62,7 @@ def swivel_of(limb: Any, place: Vec3, mid: Vec3, y: Vec3) -> float:
         flex = limb["flex"]
         w = cross(n, (flex * y[0], flex * y[1], flex * y[2]))
     angle = (math.atan2(dot(w, v), dot(w, u)) - limb["offset"]) * limb["sign"]
-    turns: float = math.floor((angle + math.pi) / (2.0 * math.pi))
-    return float(angle - 2.0 * math.pi * turns)
+    return wrap_angle(angle)
 
 
 @kernel

@@ -12,6 +12,7 @@ import math
 
 from ...compute import batch, kernel, prange
 from ...compute.types import Floats, Ints, Records, Vec3
+from ...math.angles import wrap_angle_modulo
 from ...math.vector import norm, reject, unit
 from .disc import FOLD, folded
 from .locate import (
@@ -26,7 +27,6 @@ from .locate import (
     nearest_edge,
     point_at,
     spans,
-    wrapped,
 )
 
 DIRECTION, DISTANCE, SWIVEL = 1, 2, 4  # what a correction changed: bits
@@ -72,10 +72,10 @@ def correct_one(
         far = kept * length
         position = (head[0]["sx"] * aim[0] * far, head[0]["sy"] * aim[1] * far, aim[2] * far)
     if (smooth or bend_radius(head, kept) >= STRAIGHT) and half < ANY_SWIVEL:
-        away = wrapped(swivel - mid)
+        away = wrap_angle_modulo(swivel - mid)
         inside = _turned_in(away, max(half - margin, 0.0), smooth)
         if inside != away:
-            return position, wrapped(mid + inside), changed | SWIVEL
+            return position, wrap_angle_modulo(mid + inside), changed | SWIVEL
     return position, swivel, changed
 
 

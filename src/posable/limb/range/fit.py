@@ -19,6 +19,7 @@ import numpy as np
 
 from ...compute import PosableError
 from ...compute.types import Bools, Floats, Ints
+from ...math.angles import wrap_angle
 from ..sphere import cell_size, sphere_mesh
 from .locate import STRAIGHT
 from .model import Table, find_region
@@ -109,8 +110,7 @@ def shortest_arc(angles: Floats, share: float) -> tuple[float, float]:
     widths = twice[held - 1 : held - 1 + count] - twice[:count]
     first = int(np.argmin(widths))
     half = 0.5 * float(widths[first])
-    middle = float(twice[first]) + half
-    middle -= 2.0 * math.pi * math.floor((middle + math.pi) / (2.0 * math.pi))
+    middle = wrap_angle(float(twice[first]) + half)
     return middle, (math.pi if half > FULL_CIRCLE else half)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...compute import PosableError
 from ...compute.types import Floats
+from ...math.angles import wrapped_angles
 from ..sphere import fibonacci, sphere_mesh
 from .fit import FULL_CIRCLE
 from .model import Table, find_region
@@ -38,7 +39,7 @@ def fit_harmonics(table: Table, margins: Floats, degree: int) -> Floats:
     edge[0] -= min(np.quantile(own @ edge, 1.0 - KEPT_SHARE), 0.0) / basis[0, 0]  # the first one is constant
     cosine, sine = (_least_squares(own, values, np.ones(len(own))) for values in (np.cos(mid), np.sin(mid)))
     off = np.arctan2(own @ sine, own @ cosine) - mid
-    wide = np.minimum(half + np.abs((off + math.pi) % (2.0 * math.pi) - math.pi), math.pi)
+    wide = np.minimum(half + np.abs(wrapped_angles(off)), math.pi)
     fields = [edge, _quantile(own, low, LOW_SHARE), _quantile(own, high, HIGH_SHARE), cosine, sine]
     return np.stack([*fields, _quantile(own, wide, HALF_SHARE)]).astype(np.float32).astype(np.float64)
 

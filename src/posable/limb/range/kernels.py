@@ -11,6 +11,7 @@ import math
 
 from ...compute import batch, kernel, prange
 from ...compute.types import Bools, Floats, Ints, Records, Vec3
+from ...math.angles import wrap_angle_modulo
 from ...math.vector import norm
 from .locate import (
     ANY_SWIVEL,
@@ -23,7 +24,6 @@ from .locate import (
     locate,
     nearest_edge,
     spans,
-    wrapped,
 )
 
 
@@ -56,7 +56,7 @@ def contains_one(
     if reach < low - EXACT or reach > high + EXACT:
         return False
     straight = bend_radius(head, reach) < STRAIGHT
-    return not judged or straight or half >= ANY_SWIVEL or abs(wrapped(swivel - mid)) <= half + EXACT
+    return not judged or straight or half >= ANY_SWIVEL or abs(wrap_angle_modulo(swivel - mid)) <= half + EXACT
 
 
 @kernel
@@ -79,7 +79,7 @@ def margins_one(
     reach = distance / length
     turn = math.pi
     if bend_radius(head, reach) >= STRAIGHT and half < ANY_SWIVEL:
-        turn = half - abs(wrapped(swivel - mid))
+        turn = half - abs(wrap_angle_modulo(swivel - mid))
     return (inside, min(reach - low, high - reach) * length, turn)
 
 

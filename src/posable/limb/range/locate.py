@@ -174,14 +174,6 @@ def bend_radius(head: Records, reach: float) -> float:
     return math.sqrt((1.0 - d) * (1.0 + d) * (d - e) * (d + e)) / (2.0 * d)
 
 
-@kernel
-def wrapped(angle: float) -> float:
-    """The angle in [-pi, pi)."""
-    if -math.pi <= angle < math.pi:
-        return angle
-    return (angle + math.pi) % (2.0 * math.pi) - math.pi
-
-
 @batch(rows=1 << 30)
 def locate_rows(n: int, points: Records, faces: Records, toward: Floats, out: Ints) -> None:
     """The triangle of each direction (N, 3), with no grid yet: for building it."""

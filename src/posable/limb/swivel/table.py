@@ -12,6 +12,7 @@ from typing import Any
 
 from ...compute import batch, kernel, prange
 from ...compute.types import Floats, Ints, Records, Vec3
+from ...math.angles import wrap_angle
 from ...math.vector import dot, norm
 from ..kernels import reach_of
 from ..range.locate import direction_of, locate
@@ -25,9 +26,7 @@ SURE = 0.1  # how much the limb's own preferred swivel counts beside the model's
 @kernel
 def swivel_at(limb: Any, angle: float) -> float:
     """The swivel in [-pi, pi) [rad] of an angle measured from the limb's reference."""
-    swivel = (angle - limb["offset"]) * limb["sign"]
-    turns: float = math.floor((swivel + math.pi) / (2.0 * math.pi))
-    return float(swivel - 2.0 * math.pi * turns)
+    return wrap_angle((angle - limb["offset"]) * limb["sign"])
 
 
 @kernel
