@@ -28,7 +28,7 @@ def _single() -> Table:
     solvers = {
         "ERIK": ps.ERIK(chain, "erik"),
         "best": ps.ERIK(chain),
-        "best, may stop at the threshold": ps.ERIK(chain, early=True),
+        "best, may stop at the threshold": ps.ERIK(chain, stop_at_threshold=True),
         "simple": ps.ERIK(chain, "simple"),
     }
 

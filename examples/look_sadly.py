@@ -16,7 +16,7 @@ for method in ("erik", "best"):
     print(f"{method}: mean error {track.error.mean():.4f}, {track.jumped.sum()} leaps in {len(track.angles)} frames")
 
 # What the motors are sent: never faster, never harder, however the answers leap.
-sent = ps.MotionFilter(velocity=3, acceleration=20, jerk=200, fps=fps, range=robot.limits).run(track.angles)
+sent = ps.MotionFilter(velocity=3, acceleration=20, jerk=200, fps=fps, position_limits=robot.limits).run(track.angles)
 speed = np.abs(np.diff(sent, axis=0)).max() * fps
 print(f"sent: at most {speed:.2f} rad/s, at most {np.abs(sent - track.angles).max():.2f} rad behind")
 
@@ -24,5 +24,5 @@ print(f"sent: at most {speed:.2f} rad/s, at most {np.abs(sent - track.angles).ma
 body = ps.figure()
 spine = ps.Chain.from_body(body, "spine")
 stoop = np.where([name.endswith("flexion") for name in spine.names], 0.2, 0.0)
-looking = ps.ERIK(spine, early=True).track(stoop, look_at=somebody[::10], fps=6)
+looking = ps.ERIK(spine, stop_at_threshold=True).track(stoop, look_at=somebody[::10], fps=6)
 print(f"figure: {looking.ok.sum()} of {len(looking.angles)} frames within the threshold, {len(looking.motion)} poses")

@@ -44,7 +44,7 @@ def test_no_limit_is_broken_whatever_the_signal(velocity, acceleration, jerk, se
 def test_no_limit_is_broken_when_setpoints_come_irregularly_and_late(seed):
     rng = np.random.default_rng(seed)
     limits = (3.0, 20.0, 200.0)
-    stream = MotionFilter(*limits, range=(-1.0, 1.5)).stream([0.2, -0.9])
+    stream = MotionFilter(*limits, position_limits=(-1.0, 1.5)).stream([0.2, -0.9])
     times, values = [-3.0, -2.0, -1.0, 0.0], [stream.values] * 4
     for _ in range(60):
         dt = float(rng.choice([0.002, 1 / 60, 0.05, 0.3, rng.uniform(0.001, 0.5)]))
@@ -120,7 +120,7 @@ def test_wrong_settings_are_named():
     with pytest.raises(PosableError, match=r"velocity is \[0.0\]"):
         MotionFilter(0, 1, 1)
     with pytest.raises(PosableError, match="range is"):
-        MotionFilter(1, 1, 1, range=(1, 0))
+        MotionFilter(1, 1, 1, position_limits=(1, 0))
     with pytest.raises(PosableError, match="response 1"):
         MotionFilter(1, 1, 1, kind="nutty", response=1)
     with pytest.raises(ShapeError, match="limits for 2 channels, the signal 3"):

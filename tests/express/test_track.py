@@ -70,7 +70,7 @@ def test_an_animated_posture_is_warped_to_the_target():
     motion = Motion(chain.skeleton, chain.pose(swing), 60.0)
     target = pm.axis_angle((1.0, 0.0, 0.0), 0.9)
     answer = ERIK(chain).track(motion, np.broadcast_to(target, (120, 4)), fps=60)
-    assert answer.orientation_error.max() < 0.04 and answer.posture_error.mean() < 0.05
+    assert answer.orientation_score.max() < 0.04 and answer.posture_error.mean() < 0.05
     assert len(answer.motion) == 120 and not answer.jumped.any()
 
 

@@ -44,9 +44,9 @@ def test_shared_joints_have_one_angle_and_errors_are_those_of_the_whole_pose(tre
         over = pm.multiply(end, (0.0, 0.0, 1.0, 0.0))
         apart = [np.linalg.norm(targets[name] - sign * one, axis=-1) for one in (end, over) for sign in (1, -1)]
         np.testing.assert_allclose(
-            answer.answers[name].orientation_error, np.min(apart, axis=0) / np.sqrt(2), atol=1e-12
+            answer.chains[name].orientation_score, np.min(apart, axis=0) / np.sqrt(2), atol=1e-12
         )
-    np.testing.assert_allclose(answer.error, sum(one.error for one in answer.answers.values()))
+    np.testing.assert_allclose(answer.error, sum(one.error for one in answer.chains.values()))
 
 
 def test_targets_that_a_posture_meets_are_met_by_both(tree):

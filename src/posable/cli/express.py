@@ -16,7 +16,7 @@ from ..compute.types import Floats
 from .output import JsonOption, check_output, say, show_facts, write_json
 
 if TYPE_CHECKING:
-    from ..express import Chain, ErikTrack
+    from ..express import Chain, ErikMotionSolution
 
 COLUMNS = {
     ("qw", "qx", "qy", "qz"): "orientations",
@@ -72,7 +72,7 @@ def express(
         velocity, acceleration, jerk = _numbers("--smooth", smooth, 3)
         # A joint without ends has no range to keep to.
         ends = made.limits if np.isfinite(made.limits).all() else None
-        angles = MotionFilter(velocity, acceleration, jerk, fps=fps, range=ends).run(angles)
+        angles = MotionFilter(velocity, acceleration, jerk, fps=fps, position_limits=ends).run(angles)
     _write(output, made, angles, found, fps)
     facts = {
         "chain": chain,
@@ -162,7 +162,7 @@ def _numbers(option: str, text: str, count: int) -> list[float]:
     return numbers
 
 
-def _write(path: Path, chain: Chain, angles: Floats, found: ErikTrack, fps: float) -> None:
+def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, fps: float) -> None:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:

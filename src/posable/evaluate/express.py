@@ -139,7 +139,7 @@ def _solved(chain: Chain, method: str, postures: Floats, targets: Floats) -> tup
         angles, taken = dls(chain, postures, targets, int(method[3:]))
         return _scores(chain, angles, postures, targets), taken
     answer = ERIK(chain, method).solve(postures, targets)
-    columns = (answer.error, answer.orientation_error, 0.2 * answer.posture_error)
+    columns = (answer.error, answer.orientation_score, 0.2 * answer.posture_error)
     return np.stack(columns, axis=-1), np.asarray(answer.iterations)
 
 

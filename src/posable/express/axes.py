@@ -1,4 +1,4 @@
-"""Axes: read from letters or arrays, and the turns about them that make a rotation."""
+"""Axes: read from letters or arrays, and the angles about them that make a rotation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..compute.types import ArrayLike, Floats
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
-def turns_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
-    """Angles [rad] about one, two or three axes across each other whose turns, after each other, give rotations."""
+def angles_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
+    """Return angles [rad] about one to three orthogonal axes whose rotations, after each other, give `rotations`."""
     if len(axes) == 1:
         sine = rotations[..., 1:] @ axes[0]
         return [2.0 * np.arctan2(np.where(rotations[..., 0] < 0, -sine, sine), np.abs(rotations[..., 0]))]
@@ -29,7 +29,7 @@ def turns_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
 
 
 def axes_of(axes: str | ArrayLike) -> Floats:
-    """(N, 3) unit axes from letters or an array."""
+    """Return (N, 3) unit axes from letters or an array."""
     if isinstance(axes, str):
         for letter in axes:
             if letter.upper() not in AXES:
@@ -42,7 +42,7 @@ def axes_of(axes: str | ArrayLike) -> Floats:
 
 
 def vector_of(name: str, value: ArrayLike) -> Floats:
-    """Three finite numbers, or an error that names them."""
+    """Return three finite numbers; raise an error that names them where they are not."""
     array = np.array(value, dtype=np.float64)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise PosableError(f"{name} is {np.asarray(value).tolist()}; expected three finite numbers")
@@ -50,7 +50,7 @@ def vector_of(name: str, value: ArrayLike) -> Floats:
 
 
 def unit_of(name: str, value: ArrayLike) -> Floats:
-    """A direction of length 1, or an error that names it."""
+    """Return a direction of length 1; raise an error that names it where it is none."""
     array = vector_of(name, value)
     length = float(np.linalg.norm(array))
     if length < 1e-9:

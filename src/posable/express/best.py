@@ -6,8 +6,8 @@ moving the other joints; then once more from what simplified ERIK finds, out of 
 hides the joints before it. Where a previous answer is at hand the same search runs first inside a box around it, and
 another branch is taken only when that is not good enough and the other is clearly better.
 
-Everything is one loop over stages and their starts with a single place where a candidate is completed and one where it
-is refined: compiled code is inlined where it is called, and a GPU's assembler takes minutes over many copies.
+Everything is one loop over stages and their starts with a single call that completes a candidate and one that refines
+it: compiled code is inlined where it is called, and a GPU's assembler takes minutes over many copies.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import math
 from ..compute import kernel
 from ..compute.types import Floats, Ints, Quat, Records
 from .completion import refine, try_three
-from .kernels import clamped, copy, forward, orientation_error, wrapped
-from .model import HIGH, KEPT, LOW, NOTES, POSTURE, PROBE, SIMPLE, STARTS, TOP, TRACED, TRIAL, TWISTER
+from .kernels import clamped, copy, forward, orientation_score, wrapped
+from .model import FOUND, HIGH, LOW, NOTES, POSTURE, PROBE, SIMPLE, STARTS, TOP, TRACED, TRIAL, TWISTER
 from .phases import solve_simple
 
 PERFECT = 1e-7  # nothing to gain below
@@ -26,7 +26,7 @@ WORTH_IT = 1e-3  # an error above which another start may pay
 FIRST_STEP, ROUGH_STEP, LAST_STEP = 0.3, 0.03, 0.003  # [rad]
 NEAR_STEP = 0.06  # [rad], around a previous answer
 FEW = 4  # triples that are completed where a free joint is moved
-SHARES = 4  # places in its range where it is tried
+SAMPLES = 4  # angles in its range at which it is tried
 NEAR, WIDE, AGAIN = range(3)  # the stages: around the answer before, every pattern, from simplified ERIK
 
 
@@ -90,12 +90,12 @@ def next_start(
         near_start(joints, settings, before, number == 1, work)
         return every if number < 2 else -1
     if stage == AGAIN:
-        copy(work[KEPT], work[TRIAL], joints.shape[0])
+        copy(work[FOUND], work[TRIAL], joints.shape[0])
         return every if number < 1 else -1
     patterns = 1 if settings[0]["signed"] else 1 << mirrors.shape[0]
     k = -1
     if number >= patterns:
-        k = free_joint(joints, triples, (number - patterns) // (SHARES * patterns))
+        k = free_joint(joints, triples, (number - patterns) // (SAMPLES * patterns))
         if k < 0:
             return -1
     if not mirrored(joints, work, mirrors, number % patterns, work[TRIAL]):
@@ -103,8 +103,8 @@ def next_start(
     if k < 0:
         return every
     low, high = max(work[LOW, k], -math.pi), min(work[HIGH, k], math.pi)
-    share = ((number - patterns) // patterns) % SHARES
-    work[TRIAL, k] = low + (share + 0.5) / SHARES * (high - low)
+    sample = ((number - patterns) // patterns) % SAMPLES
+    work[TRIAL, k] = low + (sample + 0.5) / SAMPLES * (high - low)
     return FEW
 
 
@@ -152,14 +152,14 @@ def settle(
     frames: Floats,
     work: Floats,
 ) -> float:
-    """Refine the candidates that were noted roughly, and the best of those finely into KEPT; its error.
+    """Refine the candidates that were noted roughly, and the best of those finely into FOUND; its error.
 
     At last, where three joints do not meet the target, orientation is traded against posture.
     """
     count, best, triple = joints.shape[0], math.inf, 0
-    for turn in range(STARTS + 2):
-        row, t, cost, first, last = KEPT, triple, best, ROUGH_STEP, LAST_STEP
-        if turn < STARTS:
+    for candidate in range(STARTS + 2):
+        row, t, cost, first, last = FOUND, triple, best, ROUGH_STEP, LAST_STEP
+        if candidate < STARTS:
             s = 0
             for other in range(1, STARTS):
                 if work[NOTES, other] < work[NOTES, s]:
@@ -168,30 +168,30 @@ def settle(
             work[NOTES, s] = math.inf
         if math.isinf(cost) or best <= enough:
             continue
-        fixed = turn == STARTS + 1
+        fixed = candidate == STARTS + 1
         if fixed:
-            if orientation_error(settings, target, forward(joints, work[KEPT], frames, 0)) <= 1e-4:
+            if orientation_score(settings, target, forward(joints, work[FOUND], frames, 0)) <= 1e-4:
                 continue
             t, first = 0, step
         if cost > enough:
             cost = refine(joints, settings, target, triples, t, fixed, cost, first, last, work[row], work)
         if cost < best:
             best, triple = cost, t
-            if row != KEPT:
-                copy(work[row], work[KEPT], count)
+            if row != FOUND:
+                copy(work[row], work[FOUND], count)
     return best
 
 
 @kernel
-def box_around(joints: Records, before: Floats, leap: float, work: Floats) -> None:
+def box_around(joints: Records, before: Floats, max_step: float, work: Floats) -> None:
     """Narrow the limits to what a frame may change; but a roll that is free is what the other joints make it."""
     count = joints.shape[0]
     for k in range(count):
         low, high = work[LOW, k], work[HIGH, k]
         if k == count - 1 and joints[k]["kind"] == TWISTER and math.isinf(low) and math.isinf(high):
             continue
-        work[LOW, k] = min(high, max(low, before[k] - leap))
-        work[HIGH, k] = max(low, min(high, before[k] + leap))
+        work[LOW, k] = min(high, max(low, before[k] - max_step))
+        work[HIGH, k] = max(low, min(high, before[k] + max_step))
 
 
 @kernel
@@ -219,7 +219,7 @@ def search_stage(
     """(error of the best angles of a stage, which are in KEPT; how many starts it tried)."""
     for s in range(STARTS):
         work[NOTES, s] = math.inf
-    enough = settings[0]["threshold"] if settings[0]["early"] else PERFECT
+    enough = settings[0]["threshold"] if settings[0]["stop_at_threshold"] else PERFECT
     number, tried = 0, 0
     while True:
         most = next_start(joints, settings, triples, mirrors, stage, number, before, work)
@@ -242,20 +242,20 @@ def search(
     target: Quat,
     triples: Ints,
     mirrors: Ints,
-    leap: float,
+    max_step: float,
     before: Floats,
     box: Floats,
     frames: Floats,
     work: Floats,
 ) -> int:
-    """The best angles for a target and a posture into KEPT, continuing from those before (NaN: none); starts tried."""
+    """The best angles for a target and a posture into FOUND, continuing from those before (NaN: none); starts tried."""
     count, best, bar, tried = joints.shape[0], math.inf, math.inf, 0
     simple = settings[0]["method"] == SIMPLE
     for stage in range(NEAR, AGAIN + 1):
         if (stage == NEAR and math.isnan(before[0])) or (simple and stage < AGAIN):
             continue
         if stage == NEAR:
-            box_around(joints, before, leap, work)
+            box_around(joints, before, max_step, work)
         if stage == AGAIN:
             solve_simple(joints, settings, target, frames, work)
             if simple:
@@ -268,9 +268,9 @@ def search(
             best = error
             # To leave the branch of the answers before, another must be clearly better.
             bar = best - settings[0]["gain"] if stage == NEAR else best
-            copy(work[KEPT], work[TRACED], count)
-        good = settings[0]["threshold"] if stage == NEAR or settings[0]["early"] else WORTH_IT
+            copy(work[FOUND], work[TRACED], count)
+        good = settings[0]["threshold"] if stage == NEAR or settings[0]["stop_at_threshold"] else WORTH_IT
         if best <= good:
             break
-    copy(work[TRACED], work[KEPT], count)
+    copy(work[TRACED], work[FOUND], count)
     return tried

@@ -15,18 +15,18 @@ from ..compute import PosableError, ShapeError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Pose, Skeleton
-from .axes import AXES, axes_of, turns_about, unit_of, vector_of
+from .axes import AXES, angles_about, axes_of, unit_of, vector_of
 from .model import Packed, pack
 
 if TYPE_CHECKING:
     from ..body import Humanoid
 
-SHORT = 1e-9  # [m]: joints nearer than this share a place
+SHORT = 1e-9  # [m]: joints nearer than this coincide
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One turn or slide on the way from base to tip: value = multiplier * the chain's value `dof` + offset."""
+    """One rotation or slide between base and tip: value = multiplier * the chain's value `dof` + offset."""
 
     joint: int
     """Of the skeleton."""
@@ -40,29 +40,29 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class ChainFrames:
-    """Where the joints of a chain and its tip are, for one set of angles or a batch."""
+    """Positions and orientations of a chain's joints and its tip, for one set of angles or a batch."""
 
     positions: Floats
     """(..., N + 1, 3) [m] in the world: each joint, then the tip."""
     orientations: Floats
-    """(..., N + 1, 4): the frame of each joint, turned by it; then the tip's."""
+    """(..., N + 1, 4): the frame of each joint, after its rotation; then the tip's."""
     pointing: Floats
-    """(..., 3) unit: where the tip points, in the world."""
+    """(..., 3) unit: the pointing axis of the tip, in the world."""
 
 
 class Chain:
     """A view of a skeleton: the one-axis joints from a base to a tip, root first, with limits. Immutable.
 
     Make one with `from_axes`, `from_urdf`, `from_body` or `from_skeleton`. Joints of the skeleton that are not part of
-    it stay at rest. A ball is three turns after each other, two across its bone and one about it.
+    it stay at rest. A ball joint is three rotations after each other, two across its bone and one about it.
 
     Args:
-        skeleton: whose joints they are.
-        links: the turns and slides, root first; several may share one of the chain's values (mimicking joints).
+        skeleton: the skeleton whose joints they are.
+        links: the rotations and slides, root first; several may share one of the chain's values (mimicking joints).
         limits: (N, 2) [rad, or m for slides]; infinite for a joint without ends.
         tip: the joint that carries the tip.
         tip_offset: (3,) [m] the tip in that joint's frame.
-        pointing: (3,) where the tip points, in that joint's frame.
+        pointing: (3,) the pointing axis of the tip, in that joint's frame.
         names: (N,) of the values.
         up: (3,) in the world: the posture's first bend is measured from it.
     """
@@ -101,15 +101,15 @@ class Chain:
         lengths: ArrayLike | None = None,
         limits: ArrayLike = (-np.pi / 2, np.pi / 2),
     ) -> Chain:
-        """A chain whose segments stand on each other along +Y at rest, as in the paper.
+        """Make a chain whose segments stand on each other along +Y at rest, as in the paper.
 
         Args:
             axes: "YXXZY", root first, or (N, 3) axes.
             lengths: (N,) [m] of the segments, above 0; 0.1 m each when not given.
             limits: (low, high) for all, or (N, 2) [rad].
         """
-        turned = axes_of(axes)
-        count = len(turned)
+        unit_axes = axes_of(axes)
+        count = len(unit_axes)
         if count == 0:
             raise PosableError("a chain needs at least one joint that moves")
         long = np.full(count, 0.1) if lengths is None else np.array(lengths, dtype=np.float64)
@@ -126,11 +126,11 @@ class Chain:
             np.arange(count) - 1,
             offsets,
             kinds=["hinge"] * count,
-            axes=turned,
+            axes=unit_axes,
             end_parents=[count - 1],
             end_offsets=end,
         )
-        links = [Link(k, turned[k], False, k) for k in range(count)]
+        links = [Link(k, unit_axes[k], False, k) for k in range(count)]
         return cls(skeleton, links, rows, tip=count - 1, tip_offset=end[0], pointing=AXES["Y"], names=names)
 
     @classmethod
@@ -143,14 +143,14 @@ class Chain:
         pointing: ArrayLike | None = None,
         up: str = "y",
     ) -> Chain:
-        """A serial path of a robot.
+        """Make a chain of a serial path of a robot.
 
         Args:
             path: the `.urdf` file.
             base: the link that stands still; the root link when not given.
             tip: the link that points; when not given, one as many motors away from the base as can be.
-            pointing: (3,) where the tip points, in its link's frame; away from the last joint when not given.
-            up: "y" turns the robot into our axes (y up, z forward); "z" keeps its own.
+            pointing: (3,) the pointing axis in its link's frame; away from the last joint when not given.
+            up: "y" rotates the robot into our axes (y up, z forward); "z" keeps its own.
         """
         from .robots import chain_of_robot
 
@@ -160,14 +160,14 @@ class Chain:
     def from_body(
         cls, body: Humanoid, part: str, limits: ArrayLike | None = None, pointing: ArrayLike | None = None
     ) -> Chain:
-        """A limb ("left_arm") or the "spine" of a body, each of its joints as turns after each other.
+        """Make a chain of a limb or the spine of a body, each joint as one-axis rotations after each other.
 
         Args:
-            body: whose.
+            body: the body.
             part: "left_arm", "right_arm", "left_leg", "right_leg" or "spine".
-            limits: (low, high) for every turn, or (N, 2) [rad]; what people's joints do when not given.
-            pointing: (3,) where the end points, in canonical axes in the neutral pose; when not given along the hanging
-                hand, ahead of the foot, ahead of the face.
+            limits: (low, high) for every rotation, or (N, 2) [rad]; the range of people's joints when not given.
+            pointing: (3,) the pointing axis of the end, in canonical axes in the neutral pose; when not given, along
+                the hanging hand, ahead of the foot, ahead of the face.
         """
         from .limbs import chain_of_body
 
@@ -184,7 +184,7 @@ class Chain:
         tip_offset: ArrayLike | None = None,
         pointing: ArrayLike | None = None,
     ) -> Chain:
-        """The joints of a skeleton from `base`, which moves, to `tip`.
+        """Make a chain of the joints of a skeleton from `base`, which moves, to `tip`.
 
         Args:
             skeleton: any.
@@ -206,9 +206,9 @@ class Chain:
         return f"Chain({len(self)} joints, {first!r} to {last!r})"
 
     def read(self, pose: Pose) -> Floats:
-        """(..., N): the values of a pose of the skeleton; what its joints do besides is left out.
+        """Return (..., N) the values of a pose of the skeleton; what its joints do besides is left out.
 
-        A turn that is not about a joint's axes is read as the nearest that is, for joints with one or two.
+        A rotation that is not about a joint's axes is read as the nearest that is, for joints with one or two.
         """
         values = np.zeros((*pose.shape, len(self)))
         for joint in dict.fromkeys(link.joint for link in self.links):
@@ -218,8 +218,8 @@ class Chain:
                 along = np.asarray(pm.rotate(self.skeleton.rest_rotations[joint], links[0].axis))
                 found = [np.zeros(pose.shape) if offsets is None else (offsets[..., joint, :] - rest) @ along]
             else:
-                turned = pm.multiply(pm.conjugate(self.skeleton.rest_rotations[joint]), pose.rotations[..., joint, :])
-                found = turns_about(np.asarray(turned), [link.axis for link in links])
+                rotated = pm.multiply(pm.conjugate(self.skeleton.rest_rotations[joint]), pose.rotations[..., joint, :])
+                found = angles_about(np.asarray(rotated), [link.axis for link in links])
             for link, value in zip(links, found, strict=True):
                 values[..., link.dof] = (value - link.offset) / link.multiplier
         return values
@@ -235,8 +235,8 @@ class Chain:
         return np.clip(np.zeros(len(self)), self.lower, self.upper)
 
     def pose(self, angles: ArrayLike, start: Pose | None = None) -> Pose:
-        """The skeleton's pose with these values (..., N); other joints as in `start`, or at rest."""
-        values = self._checked("angles", angles)
+        """Return the skeleton's pose with these values (..., N); other joints as in `start`, or at rest."""
+        values = self.checked("angles", angles)
         if start is None and self._columns is not None:
             full = np.zeros((*values.shape[:-1], len(self.skeleton.dofs)))
             dofs, factors, shifts = self._drives
@@ -257,16 +257,16 @@ class Chain:
                 rotations[..., link.joint, :] = self.skeleton.rest_rotations[link.joint]
                 first.add(link.joint)
             if link.slides and offsets is not None:
-                # Along the axis in the joint's own frame, which its rest rotation turns from the parent's.
+                # Along the axis in the joint's own frame, which its rest rotation leads to from the parent's.
                 along = np.asarray(pm.rotate(self.skeleton.rest_rotations[link.joint], link.axis))
                 offsets[..., link.joint, :] = self.skeleton.offsets[link.joint] + value[..., None] * along
             else:
-                turn = pm.axis_angle(link.axis, value)
-                rotations[..., link.joint, :] = pm.multiply(rotations[..., link.joint, :], turn)
+                rotation = pm.axis_angle(link.axis, value)
+                rotations[..., link.joint, :] = pm.multiply(rotations[..., link.joint, :], rotation)
         return Pose(np.broadcast_to(rest.translation, (*shape, 3)), rotations, offsets)
 
     def forward(self, angles: ArrayLike) -> ChainFrames:
-        """Where the joints and the tip are with these values (..., N)."""
+        """Return the frames of the joints and the tip with these values (..., N)."""
         frames = self.skeleton.forward(self.pose(angles))
         positions, orientations = frames.positions[..., self._order, :], frames.orientations[..., self._order, :]
         positions[..., -1, :] += pm.rotate(orientations[..., -1, :], self.tip_offset)
@@ -297,54 +297,56 @@ class Chain:
         return np.array([*firsts, self.tip], dtype=np.int64)
 
     @cached_property
-    def turning(self) -> Ints:
-        """Indices of the links that turn: what the kernels solve for."""
+    def rotating(self) -> Ints:
+        """Indices of the links that rotate: the unknowns of the kernels."""
         return np.array([k for k, link in enumerate(self.links) if not link.slides], dtype=np.int64)
 
     @cached_property
-    def held(self) -> Ints:
-        """Indices into `turning` of joints that share their motor with another: they keep the posture's."""
-        uses = [self.links[k].dof for k in self.turning]
+    def shared_motors(self) -> Ints:
+        """Indices into `rotating` of joints that share their motor with another: they keep the posture's angles."""
+        uses = [self.links[k].dof for k in self.rotating]
         return np.array([m for m, dof in enumerate(uses) if uses.count(dof) > 1], dtype=np.int64)
 
     def packed(self, aggravation: float = 1.5, *, roll_free: bool = False) -> Packed:
-        """The chain as kernels read it; `roll_free` adds a turn about the pointing axis that nothing limits."""
+        """Return the chain as kernels read it; `roll_free` adds an unlimited rotation about the pointing axis."""
         frames = self.skeleton.forward(self.skeleton.rest)
-        turns, segments, tip = self._geometry(frames.positions, frames.orientations)
-        links = [self.links[k] for k in self.turning]
+        rests, segments, tip = self._geometry(frames.positions, frames.orientations)
+        links = [self.links[k] for k in self.rotating]
         scale = np.array([link.multiplier for link in links])
         ends = np.stack([self.lower, self.upper])[:, [link.dof for link in links]]
         ends = ends * scale + np.array([link.offset for link in links])
         low, high = ends.min(axis=0), ends.max(axis=0)
         axes = np.array([link.axis for link in links])
-        # The kernels complete three joints at a time: a shorter chain gets turns of nothing at its tip.
+        # The kernels complete three joints at a time: a shorter chain gets joints that cannot move at its tip.
         extras = [(0.0, 0.0)] * max(0, 3 - len(links) - roll_free) + [(-np.inf, np.inf)] * roll_free
         for ends_of in extras:
             axes, segments = np.concatenate([axes, [self.pointing]]), np.concatenate([segments, [self.pointing]])
-            turns, tip = np.concatenate([turns, [tip]]), np.array([1.0, 0.0, 0.0, 0.0])
+            rests, tip = np.concatenate([rests, [tip]]), np.array([1.0, 0.0, 0.0, 0.0])
             low, high = np.append(low, ends_of[0]), np.append(high, ends_of[1])
-        return pack(axes, turns, segments, low, high, tip, self.up, aggravation)
+        return pack(axes, rests, segments, low, high, tip, self.up, aggravation)
 
-    def _geometry(self, places: Floats, turned: Floats) -> tuple[Floats, Floats, Floats]:
-        """(turns between the links, directions of their segments, turn from the last to the tip), all at rest."""
-        links = [self.links[k] for k in self.turning]
+    def _geometry(self, positions: Floats, orientations: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return (rotations between links, directions of their segments, rotation from the last to the tip) at rest."""
+        links = [self.links[k] for k in self.rotating]
         joints = [link.joint for link in links]
-        tip = places[self.tip] + np.asarray(pm.rotate(turned[self.tip], self.tip_offset))
-        stations = np.concatenate([places[joints], tip[None]])
-        points_to = np.asarray(pm.rotate(turned[self.tip], self.pointing))
+        tip = positions[self.tip] + np.asarray(pm.rotate(orientations[self.tip], self.tip_offset))
+        stations = np.concatenate([positions[joints], tip[None]])
+        points_to = np.asarray(pm.rotate(orientations[self.tip], self.pointing))
         count = len(links)
-        turns, segments = np.empty((count, 4)), np.empty((count, 3))
+        rests, segments = np.empty((count, 4)), np.empty((count, 3))
         world = np.array([1.0, 0.0, 0.0, 0.0])
         for k, joint in enumerate(joints):
-            before = world if k == 0 else turned[joints[k - 1]]
-            turns[k] = pm.multiply(pm.conjugate(before), turned[joint])
+            before = world if k == 0 else orientations[joints[k - 1]]
+            rests[k] = pm.multiply(pm.conjugate(before), orientations[joint])
             away = next(
                 (s - stations[k] for s in stations[k + 1 :] if np.linalg.norm(s - stations[k]) > SHORT), points_to
             )
             if k == count - 1:
                 away = points_to  # the last segment is what points, wherever the tip itself is
-            segments[k] = pm.rotate(pm.conjugate(turned[joint]), away / np.linalg.norm(away))
-        return turns, segments, np.asarray(pm.multiply(pm.conjugate(turned[joints[-1]]), turned[self.tip]))
+            segments[k] = pm.rotate(pm.conjugate(orientations[joint]), away / np.linalg.norm(away))
+        last = pm.multiply(pm.conjugate(orientations[joints[-1]]), orientations[self.tip])
+        return rests, segments, np.asarray(last)
 
-    def _checked(self, name: str, values: ArrayLike) -> Floats:
+    def checked(self, name: str, values: ArrayLike) -> Floats:
+        """Return values (..., N) as an array; raise a `ShapeError` that names them where their last axis is not N."""
         return floats(values, name, len(self), hint=", one a joint")

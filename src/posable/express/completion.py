@@ -1,4 +1,4 @@
-"""Orientations met in closed form: two joints of a chain as near as they can, three exactly (specification express, 8).
+"""Orientations met in closed form: by two joints of a chain as nearly as they can, by three exactly (specification, 8).
 
 The specification completes chains with twisters at both ends. The same holds for any two joints p < q with everything
 else fixed: the end is `pre A(r_p, a) B A(r_q, b) post`, so with T = pre* target post* the product of unit quaternions
@@ -19,7 +19,7 @@ from ..compute import kernel
 from ..compute.types import Floats, Ints, Quat, Records
 from ..math.quaternion import conj, mul, rotate, rotate_inverse
 from ..math.vector import cross, dot
-from .kernels import HALF_TURN, axis_of, bend_error, clamped, copy, product, rest_of, turn_of, wrapped
+from .kernels import HALF_ROTATION, axis_of, bend_error, clamped, copy, product, rest_of, rotation_of, wrapped
 from .model import HIGH, LOW, POSTURE, SHAPE, SPARE, TWISTER
 
 INSIDE = 1e-12
@@ -45,7 +45,7 @@ def dot4(a: Quat, b: Quat) -> float:
 
 @kernel
 def nearness(f: Quat, a: float, b: float, free: bool) -> float:
-    """|f(a, b)|; with a free half turn of the second joint the better of the two."""
+    """|f(a, b)|; with a free half rotation of the second joint the better of the two."""
     ca, sa, cb, sb = math.cos(0.5 * a), math.sin(0.5 * a), math.cos(0.5 * b), math.sin(0.5 * b)
     y0, y1 = ca * f[0] + sa * f[2], ca * f[1] + sa * f[3]
     value = abs(y0 * cb + y1 * sb)
@@ -60,7 +60,7 @@ def inside(low: float, high: float, a: float) -> bool:
 
 @kernel
 def put(low: float, high: float, b: float, free: bool) -> float:
-    """An angle inside its limits if it can be (half a turn away if that is free), not clamped."""
+    """An angle inside its limits if it can be (pi away if that is free), not clamped."""
     a = wrapped(low, high, b)
     if free and not inside(low, high, a):
         c = wrapped(low, high, b + math.pi)
@@ -111,7 +111,7 @@ def complete_two(
 
 @kernel
 def free_end(joints: Records, settings: Records, q: int) -> bool:
-    """Whether half a turn of joint q costs nothing: a twister at a symmetric end point."""
+    """Return whether half a rotation of joint q costs nothing: a twister at a symmetric end point."""
     return bool(settings[0]["symmetric"] != 0 and q == joints.shape[0] - 1 and joints[q]["kind"] == TWISTER)
 
 
@@ -149,9 +149,9 @@ def try_three(
     best, hint, old = limit, angles[p], angles[j]
     best_p, best_j, best_q = angles[p], angles[j], angles[q]
     for flip in range(2 if settings[0]["symmetric"] and not free else 1):
-        t = mul(mul(conj(pre), mul(target, HALF_TURN) if flip else target), conj(post))
-        wanted = dot(rp, rotate(t, rq)) - k0
-        away = math.acos(min(1.0, max(-1.0, wanted / amp))) if amp > VAGUE and not fixed else 0.0
+        t = mul(mul(conj(pre), mul(target, HALF_ROTATION) if flip else target), conj(post))
+        requested = dot(rp, rotate(t, rq)) - k0
+        away = math.acos(min(1.0, max(-1.0, requested / amp))) if amp > VAGUE and not fixed else 0.0
         for root in range(2 if away > 0.0 else 1):
             x = old
             if amp > VAGUE and not fixed:
@@ -159,7 +159,7 @@ def try_three(
             shape = others + weighed(joints, settings, j, x, work)
             if shape >= best:
                 continue
-            f = bilinear(t, mul(mul(b, turn_of(joints, j, x)), c), rp, rq)
+            f = bilinear(t, mul(mul(b, rotation_of(joints, j, x)), c), rp, rq)
             y, z, near = complete_two(f, work[LOW, p], work[HIGH, p], work[LOW, q], work[HIGH, q], free, hint)
             cost = shape + math.sqrt(max(0.0, 1.0 - near))
             cost += weighed(joints, settings, p, y, work) + weighed(joints, settings, q, z, work)
@@ -201,7 +201,7 @@ def refine(
     angles: Floats,
     work: Floats,
 ) -> float:
-    """Move the joints outside triple t a little each way, completing it anew, while that is better; the error then.
+    """Search for smaller errors by moving joints outside triple t and completing it again (pattern search); the error.
 
     With `fixed` only the first and the last of it are completed: for targets that cannot be met.
     """

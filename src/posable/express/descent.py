@@ -1,6 +1,6 @@
-"""Coordinate descent on a chain: warping a posture, backward descent (BWCD) and CCD (Ribeiro 2019, 3.2).
+"""Coordinate descent on a chain: warping a posture, backward (BWCD) and cyclic descent (Ribeiro 2019, 3.2).
 
-Each turns one joint after the other so that the last segment points along the target's; backward from the root, which
+Each rotates one joint after the other so that the last segment points along the target's; backward from the root, which
 leaves the shape near the tip alone, CCD from the tip. The printed versions never clamp (specification express, 7.1).
 """
 
@@ -21,8 +21,8 @@ from .kernels import (
     forward,
     off_edge,
     quat_in,
+    rotation_of,
     signed_angle,
-    turn_of,
     wrapped,
 )
 from .model import HIGH, LOW, TWISTER
@@ -32,7 +32,7 @@ STILL = 1e-9  # CCD stops when the direction changes by no more
 
 @kernel
 def swing_to(joints: Records, frames: Floats, k: int, pointing: Vec3, aim: Vec3) -> float:
-    """How far joint k should turn to carry one direction nearest to another; 0 where it cannot tell."""
+    """Return how far joint k should rotate to carry one direction nearest to another; 0 where it cannot tell."""
     n = rotate(quat_in(frames, k), axis_of(joints, k))
     a, b = reject(pointing, n), reject(aim, n)
     if norm(a) < NOTHING or norm(b) < NOTHING:
@@ -42,7 +42,7 @@ def swing_to(joints: Records, frames: Floats, k: int, pointing: Vec3, aim: Vec3)
 
 @kernel
 def warp_posture(joints: Records, settings: Records, aim: Vec3, angles: Floats, frames: Floats) -> None:
-    """Turn a posture's joints from the root until it points at the aim, whatever the limits."""
+    """Rotate a posture's joints from the root until it points at the aim, whatever the limits."""
     end = forward(joints, angles, frames, 0)
     for _ in range(settings[0]["sweeps"]):
         for k in range(joints.shape[0]):
@@ -57,7 +57,7 @@ def warp_posture(joints: Records, settings: Records, aim: Vec3, angles: Floats, 
 def end_twist(
     joints: Records, settings: Records, target: Quat, end: Quat, angles: Floats, frames: Floats, work: Floats
 ) -> Quat:
-    """Turn an end point that is a twister to the target's roll; half a turn is free if it is symmetric. Its frame."""
+    """Rotate an end point that is a twister to the target's roll (pi is free if it is symmetric); return its frame."""
     k = joints.shape[0] - 1
     if joints[k]["kind"] != TWISTER:
         return end
@@ -65,15 +65,15 @@ def end_twist(
     along = joints[k]["ay"]  # +1 or -1: the axis may point backwards
     a = angles[k] + along * backward_twist(target, end)
     best, beyond, far = a, math.inf, math.inf
-    turns = 2 if settings[0]["symmetric"] else 1
-    for m in range(turns):
+    rolls = 2 if settings[0]["symmetric"] else 1
+    for m in range(rolls):
         b = wrapped(low, high, a + m * math.pi)
         outside = max(0.0, max(low - b, b - high))
         away = abs(b - angles[k])
         if outside < beyond - 1e-12 or (outside <= beyond + 1e-12 and away < far):
             best, beyond, far = b, outside, away
     angles[k] = min(high, max(low, best))
-    return mul(quat_in(frames, k), turn_of(joints, k, angles[k]))
+    return mul(quat_in(frames, k), rotation_of(joints, k, angles[k]))
 
 
 @kernel
@@ -98,7 +98,7 @@ def backward_descent(
 def cyclic_descent(
     joints: Records, settings: Records, target: Quat, angles: Floats, frames: Floats, work: Floats
 ) -> Quat:
-    """CCD: from the tip, inside the limits and off their edges; then the end's roll. The frame of the end."""
+    """Descend by cyclic coordinate descent from the tip, off the limits; then the end's roll. Return its frame."""
     aim = rotate(target, Y)
     end = forward(joints, angles, frames, 0)
     before = math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,45 +11,46 @@ import numpy as np
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
 from ..compute.types import ArrayLike, Bools, Floats, Records
+from ..compute.verdict import verdict_rows
 from ..skeleton import Motion, Pose
-from .answers import ErikAnswer, ErikTrack
+from ..skeleton.solution import status_like
 from .chain import Chain
-from .inputs import one_of, reported, rows_of, unit_rows
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
+from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
 if TYPE_CHECKING:
     from .stream import ErikStream
 
 BLOCK = 16384  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
-LEAP = math.radians(10.0)  # a round of looking at a point stays within this of the one before
-LOOKS = 20  # how often the direction to a point is taken anew from where the tip has come to
-SHRINKS = 0.7  # a round that brings the change to no less than this share of the one before goes too far
-LOOKED = 1e-6  # [rad]: until it changes by no more
+MAX_STEP = math.radians(10.0)  # an iteration of looking at a point moves no joint further than this
+LOOK_ITERATIONS = 20  # how often the direction to a point is recomputed from where the tip has moved to
+CONTRACTION = 0.7  # an iteration whose change is more than this fraction of the last one's overshoots: it is damped
+LOOK_TOLERANCE = 1e-6  # [rad]: the iteration has converged when the direction changes by no more
 
 
 class ERIK:
-    """Finds angles that point the tip of a chain at a target and keep the shape of a posture. Immutable.
+    """Solves for angles that point the tip of a chain at a target and keep the shape of a posture. Immutable.
 
     Args:
-        chain: whose joints.
-        method: "best": closed forms and a search, the least error; "erik": the paper's algorithm as specified;
-            "simple": its warp and descent only; "ccd": cyclic coordinate descent from the posture.
-        symmetric: whether the tip may be upside down: half a turn about where it points costs nothing.
-        aggravation: how much more each bend counts in the posture error than the one before it.
-        signed: whether the posture error sees which way a joint bends; the paper's does not.
-        threshold: the error that is good enough: status REACHED, and `erik` stops there.
-        posture_weight: of the posture error in the error.
-        early: whether `best` may stop at the threshold too, which is faster.
-        speed: [rad/s] that a joint keeps to in `track`, unless a better answer is out of reach otherwise.
-        gain: how much less the error must be for `track` to leap.
-        iterations: `erik` takes at most so many.
-        sweeps: of its backward descents; CCD takes five times as many.
+        chain: the joints that are solved for.
+        method: "best": closed forms and a search, with the smallest error; "erik": the paper's algorithm as specified;
+            "simple": its warp and coordinate descent only; "ccd": cyclic coordinate descent from the posture.
+        symmetric: whether the tip may be upside down: half a rotation about its pointing axis costs nothing.
+        aggravation: ratio of each bend's weight in the posture error to that of the bend before it.
+        signed: whether the posture error sees the sign of a bend; the paper's does not.
+        threshold: the largest error with status REACHED; `erik` stops there.
+        posture_weight: weight of the posture error in the error.
+        stop_at_threshold: whether `best` stops at the threshold too, which is faster.
+        speed: largest speed of a joint in `track` [rad/s], unless only a jump leads to a clearly smaller error.
+        gain: how much smaller the error must be for `track` to jump.
+        iterations: largest number of iterations of `erik`.
+        sweeps: largest number of sweeps of its backward descents; cyclic coordinate descent takes five times as many.
         precision: of a direction, (1 - cosine) / 2, at which a descent stops.
-        disturbance: [rad] by which `erik` keeps off limits and moves a target that it cannot meet.
-        offset_trick: whether it does the latter (NonConvOffsetTrick).
-        ccd_trick: whether it tries CCD at last (NonConvCCDTrick).
+        disturbance: distance that `erik` keeps from limits, and by which it moves a target that it cannot meet [rad].
+        offset_trick: whether it moves such targets (NonConvOffsetTrick).
+        ccd_trick: whether it falls back on cyclic coordinate descent (NonConvCCDTrick).
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class ERIK:
         signed: bool = False,
         threshold: float = 0.04,
         posture_weight: float = 0.2,
-        early: bool = False,
+        stop_at_threshold: bool = False,
         speed: float = 10.0,
         gain: float = 0.01,
         iterations: int = 15,
@@ -86,15 +88,22 @@ class ERIK:
             raise PosableError(f"disturbance is {disturbance}; expected 0 to 0.5 rad")
         self.chain, self.method, self.speed = chain, method, float(speed)
         self.aggravation, self.threshold = float(aggravation), float(threshold)
+        self.symmetric, self.posture_weight = bool(symmetric), float(posture_weight)
         self._settings = np.zeros(1, SETTINGS)
         for name, value in {
             **{"method": METHODS[method], "symmetric": symmetric, "signed": signed, "iterations": iterations},
-            **{"sweeps": sweeps, "offset": offset_trick, "descent": ccd_trick, "early": early, "precision": precision},
+            **{
+                "sweeps": sweeps,
+                "offset": offset_trick,
+                "descent": ccd_trick,
+                "stop_at_threshold": stop_at_threshold,
+                "precision": precision,
+            },
             **{"disturbance": disturbance, "threshold": threshold, "posture": posture_weight, "gain": gain},
         }.items():
             self._settings[0][name] = value
         self._models: dict[bool, Packed] = {}
-        links = [chain.links[k] for k in chain.turning]
+        links = [chain.links[k] for k in chain.rotating]
         self._dofs = np.array([link.dof for link in links], dtype=np.int64)
         self._scale = np.array([link.multiplier for link in links])
         self._shift = np.array([link.offset for link in links])
@@ -108,106 +117,122 @@ class ERIK:
         *,
         direction: ArrayLike | None = None,
         look_at: ArrayLike | None = None,
-    ) -> ErikAnswer:
-        """Angles for postures (..., N) and one of the following, each frame by itself.
+    ) -> ErikSolution:
+        """Solve for angles that hold postures (..., N) and meet one of the following targets, each row by itself.
 
         Args:
             posture: (..., N) [rad], which may lie outside the limits; or a pose of the chain's skeleton.
             orientation: (..., 4) of the tip, in the world.
-            direction: (..., 3) where the tip shall point, whatever its roll.
-            look_at: (..., 3) [m] a point to look at from the tip, whatever its roll.
+            direction: (..., 3) target of the pointing axis, in the world; the roll is free.
+            look_at: (..., 3) [m] a point in the world for the tip to look at; the roll is free.
         """
-        wanted = self._postures(posture)
-        kind, goals = one_of(orientation, direction, look_at)
+        requested = self._postures(posture)
+        kind, goals = one_target(orientation, direction, look_at)
         if kind == "look_at":
-            return self._look(wanted, goals)
+            return self._look(requested, goals)
         if kind == "direction":
-            return self._solve(wanted, self._roll_free(goals), True)
-        return self._solve(wanted, goals, False)
+            return self._solve(requested, self._roll_free(goals), True)
+        return self._solve(requested, goals, False)
 
     def track(
         self,
         postures: ArrayLike | Pose | Motion,
         orientations: ArrayLike | None = None,
-        fps: float = 60.0,
         *,
+        fps: float = 60.0,
         directions: ArrayLike | None = None,
         look_at: ArrayLike | None = None,
         start: ArrayLike | None = None,
-    ) -> ErikTrack:
-        """Angles for a moving target, each frame continuing from the one before.
+    ) -> ErikMotionSolution:
+        """Solve for angles that follow a moving target, each frame continuing from the one before.
 
         Args:
             postures: (N,) or (..., F, N), or a motion of the chain's skeleton, which is warped to the target.
             orientations: (..., F, 4) of the tip.
             fps: frames a second.
-            directions: (..., F, 3) instead, whatever the roll.
-            look_at: (..., F, 3) [m] instead.
+            directions: (..., F, 3) of the pointing axis instead; the roll is free.
+            look_at: (..., F, 3) [m] points to look at instead; the roll is free.
             start: (..., N) angles before the first frame, if any.
         """
         if not (math.isfinite(fps) and fps > 0):
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
-        wanted = self._postures(postures.pose if isinstance(postures, Motion) else postures)
-        kind, goals = one_of(orientations, directions, look_at)
+        requested = self._postures(postures.pose if isinstance(postures, Motion) else postures)
+        kind, goals = one_target(orientations, directions, look_at)
         if kind == "look_at":
-            return self._follow(wanted, goals, fps, start)
+            return self._follow(requested, goals, fps, start)
         if kind == "direction":
-            return self._track(wanted, self._roll_free(goals), True, fps, start)
-        return self._track(wanted, goals, False, fps, start)
+            return self._track(requested, self._roll_free(goals), True, fps, start)
+        return self._track(requested, goals, False, fps, start)
 
     def stream(self, fps: float = 60.0) -> ErikStream:
-        """The solver with a memory: `step(posture, orientation, dt)` continues from the step before."""
+        """Return a solver with a state: `step(posture, orientation, dt)` continues from the step before."""
         from .stream import ErikStream
 
         return ErikStream(self, fps)
 
+    def orientation_score(self, orientations: Floats, targets: Floats) -> Floats:
+        """Return (...) the paper's measure sqrt(2) sin(angle / 4) between orientations of the tip and targets (..., 4).
+
+        With a symmetric end point a roll by pi about the pointing axis costs nothing (Eq. 20).
+        """
+        goals = np.asarray(pm.normalize(np.where(np.isfinite(targets), targets, 0.0)))
+        rolled = pm.multiply(orientations, pm.axis_angle(self.chain.pointing, np.pi))
+        ends = (orientations, rolled) if self.symmetric else (orientations,)
+        chords = [np.linalg.norm(goals - sign * np.asarray(end), axis=-1) for end in ends for sign in (1.0, -1.0)]
+        return np.asarray(np.min(chords, axis=0) / np.sqrt(2.0))
+
     def _solve(
         self,
-        wanted: Floats,
+        requested: Floats,
         goals: Floats,
         free: bool,
         *,
         box: Floats | None = None,
         past: Floats | None = None,
-        leap: float | None = None,
-    ) -> ErikAnswer:
-        shape = np.broadcast_shapes(wanted.shape[:-1], goals.shape[:-1])
-        rows = rows_of(wanted, shape), rows_of(goals, shape)
+        max_step: float | None = None,
+    ) -> ErikSolution:
+        shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
+        rows = rows_of(requested, shape), rows_of(goals, shape)
         before = None if past is None else rows_of(past, shape)
-        angles, report = self._run(*rows, len(rows[0]), 1, free, before, LEAP if leap is None else leap, box)
-        return ErikAnswer(self.chain, angles.reshape(*shape, len(self.chain)), **reported(report, shape))
+        angles, report = self._run(
+            *rows, len(rows[0]), 1, free, before, MAX_STEP if max_step is None else max_step, box
+        )
+        return ErikSolution(self.chain, angles.reshape(*shape, len(self.chain)), **solution_fields(report, shape))
 
-    def _track(self, wanted: Floats, goals: Floats, free: bool, fps: float, start: ArrayLike | None) -> ErikTrack:
-        shape = np.broadcast_shapes(wanted.shape[:-1], goals.shape[:-1])
+    def _track(
+        self, requested: Floats, goals: Floats, free: bool, fps: float, start: ArrayLike | None
+    ) -> ErikMotionSolution:
+        shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
         if not shape:
             raise ShapeError("a track needs a frame axis: postures (F, N) or orientations (F, 4)")
         length, count = shape[-1], len(self.chain)
         tracks = math.prod(shape[:-1])
-        before = None if start is None else rows_of(self.chain._checked("start", start), shape[:-1])
+        before = None if start is None else rows_of(self.chain.checked("start", start), shape[:-1])
         angles, report = self._run(
-            rows_of(wanted, shape), rows_of(goals, shape), tracks, length, free, before, self.speed / fps, None
+            rows_of(requested, shape), rows_of(goals, shape), tracks, length, free, before, self.speed / fps, None
         )
         angles = angles.reshape(*shape, count)
-        return ErikTrack(self.chain, angles, **reported(report, shape), fps=fps, jumped=self._jumped(angles, fps))
+        fields = solution_fields(report, shape)
+        return ErikMotionSolution(self.chain, angles, **fields, fps=fps, jumped=self._jumped(angles, fps))
 
     def _run(
         self,
-        wanted: Floats,
+        requested: Floats,
         goals: Floats,
         tracks: int,
         length: int,
         free: bool,
         before: Floats | None,
-        leap: float,
+        max_step: float,
         box: Floats | None,
     ) -> tuple[Floats, Records]:
-        """(values (n, N), reports (n,)) of so many tracks of equal length, in blocks of rows."""
+        """Return (values (n, N), reports (n,)) of `tracks` tracks of equal length, in blocks of rows."""
         model = self._model(free)
-        joints, total = len(model.joints), len(wanted)
-        postures, limits = self._into(wanted, joints, free, box)
+        joints, total = len(model.joints), len(requested)
+        postures, limits = self._into(requested, joints, free, box)
         past = np.full((tracks, joints), np.nan)
         if before is not None:
-            past[:, : len(self._dofs)] = self._turned(before)
+            past[:, : len(self._dofs)] = self._joint_angles(before)
             past[:, len(self._dofs) :] = 0.0
         angles, report = np.empty((total, joints)), np.zeros(total, REPORT)
         step = max(1, BLOCK // max(length, 1))
@@ -224,7 +249,7 @@ class ERIK:
                 model.triples,
                 model.mirrors,
                 model.ends,
-                leap,
+                max_step,
                 postures[rows],
                 goals[rows],
                 past[first : first + n],
@@ -234,41 +259,41 @@ class ERIK:
                 frames,
                 work,
             )
-        return (angles if self._plain and not free else self._out(angles, wanted)), report
+        return (angles if self._plain and not free else self._out(angles, requested)), report
 
-    def _into(self, wanted: Floats, joints: int, free: bool, box: Floats | None) -> tuple[Floats, Floats]:
-        """(postures of the kernels' joints, limits of rows that have their own)."""
+    def _into(self, requested: Floats, joints: int, free: bool, box: Floats | None) -> tuple[Floats, Floats]:
+        """Return (postures of the kernels' joints, limits of rows that have their own)."""
         if self._plain and joints == len(self.chain) and box is None:
-            return wanted, NO_BOX
-        turning = len(self._dofs)
-        postures = np.zeros((len(wanted), joints))
-        postures[:, :turning] = self._turned(wanted)
-        held = self.chain.held
-        if box is None and not len(held):
+            return requested, NO_BOX
+        rotating = len(self._dofs)
+        postures = np.zeros((len(requested), joints))
+        postures[:, :rotating] = self._joint_angles(requested)
+        shared = self.chain.shared_motors
+        if box is None and not len(shared):
             return postures, NO_BOX
         model = self._model(free).joints
-        limits = np.empty((len(wanted), 2, joints))
+        limits = np.empty((len(requested), 2, joints))
         limits[:, 0], limits[:, 1] = model["low"], model["high"]
         if box is not None:
-            ends = np.sort(np.stack([self._turned(box[:, 0]), self._turned(box[:, 1])], axis=1), axis=1)
-            limits[:, :, :turning] = ends
-        if len(held):
-            values = np.clip(np.nan_to_num(wanted), self.chain.lower, self.chain.upper)
-            limits[:, :, held] = self._turned(values)[:, None, held]
+            ends = np.sort(np.stack([self._joint_angles(box[:, 0]), self._joint_angles(box[:, 1])], axis=1), axis=1)
+            limits[:, :, :rotating] = ends
+        if len(shared):
+            values = np.clip(np.nan_to_num(requested), self.chain.lower, self.chain.upper)
+            limits[:, :, shared] = self._joint_angles(values)[:, None, shared]
         return postures, limits
 
-    def _turned(self, values: Floats) -> Floats:
-        """Values of the chain (n, N) as angles of the joints that turn."""
-        turned: Floats = values[:, self._dofs] * self._scale + self._shift
-        return turned
+    def _joint_angles(self, values: Floats) -> Floats:
+        """Return values of the chain (n, N) as angles of the joints that rotate."""
+        angles: Floats = values[:, self._dofs] * self._scale + self._shift
+        return angles
 
-    def _out(self, angles: Floats, wanted: Floats) -> Floats:
-        """Angles of the kernels as values of the chain; slides and shared motors keep the posture's."""
+    def _out(self, angles: Floats, requested: Floats) -> Floats:
+        """Return the kernels' angles as values of the chain; slides and shared motors keep the posture's."""
         chain = self.chain
-        values = np.clip(np.nan_to_num(wanted), chain.lower, chain.upper)
-        held = set(chain.held.tolist())
+        values = np.clip(np.nan_to_num(requested), chain.lower, chain.upper)
+        shared = set(chain.shared_motors.tolist())
         for m, dof in enumerate(self._dofs):
-            if m not in held:
+            if m not in shared:
                 found = (angles[:, m] - self._shift[m]) / self._scale[m]
                 values[:, dof] = np.clip(found, chain.lower[dof], chain.upper[dof])
         return values
@@ -281,61 +306,87 @@ class ERIK:
     def _postures(self, posture: ArrayLike | Pose) -> Floats:
         if isinstance(posture, Pose):
             return self.chain.read(posture)
-        return self.chain._checked("postures", posture)
+        return self.chain.checked("postures", posture)
 
     def _roll_free(self, directions: Floats) -> Floats:
-        """(..., 4): some orientation whose tip points there; a direction that is none gives the zero quaternion."""
-        turned = np.asarray(pm.between(np.broadcast_to(self.chain.pointing, directions.shape), directions))
+        """Return (..., 4) some orientation that points there; zero where a direction is zero or not finite."""
+        orientations = np.asarray(pm.between(np.broadcast_to(self.chain.pointing, directions.shape), directions))
         fine = np.isfinite(directions).all(axis=-1) & (np.abs(directions).max(axis=-1) > 0.0)
-        return np.where(fine[..., None], turned, 0.0)
+        return np.where(fine[..., None], orientations, 0.0)
 
     def _look(
-        self, wanted: Floats, points: Floats, past: Floats | None = None, leap: float | None = None
-    ) -> ErikAnswer:
-        """Look at points: solve for the direction from where the tip has come to, until that no longer changes.
+        self, requested: Floats, points: Floats, past: Floats | None = None, max_step: float | None = None
+    ) -> ErikSolution:
+        """Look at points by a damped fixed-point iteration on the direction from the tip to its point.
 
-        Each round continues from the one before, so that it stays on one branch. Where the tip's own way changes the
-        direction as much as the direction moved the tip, as with a point nearby, rounds go a part of the way only.
+        Each iteration continues from the one before, so that it stays on one branch. Where moving the tip changes the
+        direction as much as the direction moved the tip, as with a point nearby, iterations take a fraction of the
+        step only.
         """
         chain = self.chain
-        shape = np.broadcast_shapes(wanted.shape[:-1], points.shape[:-1])
-        here = np.clip(np.nan_to_num(wanted), chain.lower, chain.upper) if past is None else past
+        shape = np.broadcast_shapes(requested.shape[:-1], points.shape[:-1])
+        here = np.clip(np.nan_to_num(requested), chain.lower, chain.upper) if past is None else past
         directions = unit_rows(np.broadcast_to(points - chain.forward(here).positions[..., -1, :], (*shape, 3)))
-        share, before = np.ones(shape), np.full(shape, np.inf)
-        for _ in range(LOOKS):
-            answer = self._solve(wanted, self._roll_free(directions), True, past=past, leap=leap)
-            past = answer.angles
+        fraction, before = np.ones(shape), np.full(shape, np.inf)
+        for _ in range(LOOK_ITERATIONS):
+            solution = self._solve(requested, self._roll_free(directions), True, past=past, max_step=max_step)
+            past = solution.angles
             with np.errstate(invalid="ignore"):
                 ahead = unit_rows(points - chain.forward(past).positions[..., -1, :])
                 change = np.linalg.norm(ahead - directions, axis=-1)
-                if not (change > LOOKED).any():
+                if not (change > LOOK_TOLERANCE).any():
                     break
-                share, before = np.where(change > SHRINKS * before, 0.5 * share, share), change
-                directions = unit_rows(directions + share[..., None] * (ahead - directions))
-        return answer
+                fraction, before = np.where(change > CONTRACTION * before, 0.5 * fraction, fraction), change
+                directions = unit_rows(directions + fraction[..., None] * (ahead - directions))
+        return self._looking(solution, points)
 
-    def _follow(self, wanted: Floats, points: Floats, fps: float, start: ArrayLike | None) -> ErikTrack:
+    def _looking(self, solution: ErikSolution, points: Floats) -> ErikSolution:
+        """Return a solution whose score and status are those of looking at the points with these angles.
+
+        The kernels score the last direction that was iterated on; the tip may have moved away from it since.
+        """
+        frames = self.chain.forward(solution.angles)
+        with np.errstate(invalid="ignore"):
+            ahead = unit_rows(points - frames.positions[..., -1, :])
+            cosine = np.clip((ahead * frames.pointing).sum(axis=-1), -1.0, 1.0)
+            sine = np.linalg.norm(np.cross(ahead, frames.pointing), axis=-1)
+            angle = np.where((ahead * ahead).sum(axis=-1) > 0.0, np.arctan2(sine, cosine), np.pi)
+        posture_error = np.asarray(solution.posture_error, dtype=np.float64)
+        score = np.where(np.isfinite(posture_error), np.sqrt(2.0) * np.sin(0.25 * angle), np.inf)
+        error = score + self.posture_weight * posture_error
+        shape, flat = np.shape(error), np.atleast_1d
+        causes = np.array(solution.status, dtype=np.int64).reshape(-1)
+        nothing, statuses = np.zeros(causes.size), np.empty(causes.size, np.int64)
+        verdict_rows(causes.size, causes, nothing, 0.0, flat(error).reshape(-1), self.threshold, nothing, statuses)
+        return replace(
+            solution,
+            error=error if shape else float(error),
+            orientation_score=score if shape else float(score),
+            status=status_like(statuses, shape),
+        )
+
+    def _follow(self, requested: Floats, points: Floats, fps: float, start: ArrayLike | None) -> ErikMotionSolution:
         """Look at moving points, frame after frame."""
-        shape = np.broadcast_shapes(wanted.shape[:-1], points.shape[:-1])
+        shape = np.broadcast_shapes(requested.shape[:-1], points.shape[:-1])
         if not shape:
             raise ShapeError("a track needs a frame axis: postures (F, N) or look_at (F, 3)")
-        postures = np.broadcast_to(wanted, (*shape, len(self.chain)))
-        places = np.broadcast_to(points, (*shape, 3))
-        past = None if start is None else self.chain._checked("start", start)
-        told: list[ErikAnswer] = []
+        postures = np.broadcast_to(requested, (*shape, len(self.chain)))
+        positions = np.broadcast_to(points, (*shape, 3))
+        past = None if start is None else self.chain.checked("start", start)
+        frames: list[ErikSolution] = []
         for f in range(shape[-1]):
-            told.append(self._look(postures[..., f, :], places[..., f, :], past, self.speed / fps))
-            past = told[-1].angles
-        angles = np.stack([one.angles for one in told], axis=-2)
+            frames.append(self._look(postures[..., f, :], positions[..., f, :], past, self.speed / fps))
+            past = frames[-1].angles
+        angles = np.stack([one.angles for one in frames], axis=-2)
         columns: dict[str, Any] = {
-            name: np.stack([np.asarray(getattr(one, name)) for one in told], axis=-1)
-            for name in ("error", "orientation_error", "posture_error", "iterations", "status")
+            name: np.stack([np.asarray(getattr(one, name)) for one in frames], axis=-1)
+            for name in ("error", "orientation_score", "posture_error", "iterations", "status")
         }
         columns["status"] = columns["status"].astype(np.int8)
-        return ErikTrack(chain=self.chain, angles=angles, **columns, fps=fps, jumped=self._jumped(angles, fps))
+        return ErikMotionSolution(self.chain, angles, **columns, fps=fps, jumped=self._jumped(angles, fps))
 
     def _jumped(self, angles: Floats, fps: float) -> Bools:
-        """(..., F): frames in which a joint moved further than the speed allows."""
+        """Return (..., F): frames in which a joint moved further than the speed allows."""
         jumped = np.zeros(angles.shape[:-1], dtype=np.bool_)
         jumped[..., 1:] = (np.abs(np.diff(angles, axis=-2)) > self.speed / fps + 1e-9).any(axis=-1)
         return jumped

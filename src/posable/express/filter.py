@@ -36,10 +36,10 @@ class MotionFilter:
         fps: samples a second of `run`, and of a stream whose steps come without a time.
         kind: "limits": they hold, at any rate; "nutty": the paper's filter, whose limits are soft (it reaches a tenth
             to a quarter of the speed, and more than the jerk on repeated steps).
-        range: (low, high) or (N, 2) that the values never leave (nutty: near whose ends it slows down).
+        position_limits: (low, high) or (N, 2) that the values never leave (nutty: near which it slows down).
         response: of the paper's filter, its rho: 0 to below 1; more is faster.
         smoothness: its sigma, 0 to 1; more eases more.
-        hardness: its beta, above 0: how late it slows down before the range's ends.
+        hardness: its beta, above 0: how late it slows down before the position limits.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class MotionFilter:
         jerk: ArrayLike,
         fps: float = 60.0,
         kind: str = "limits",
-        range: ArrayLike | None = None,
+        position_limits: ArrayLike | None = None,
         *,
         response: float = 0.0,
         smoothness: float = 0.0,
@@ -68,9 +68,11 @@ class MotionFilter:
         for name, value in rows.items():
             if value.ndim != 1 or not (np.isfinite(value) & (value > 0)).all():
                 raise PosableError(f"{name} is {value.tolist()}; expected a number above 0, or one for each channel")
-        ends = np.array([-np.inf, np.inf] if range is None else range, dtype=np.float64)
+        ends = np.array([-np.inf, np.inf] if position_limits is None else position_limits, dtype=np.float64)
         if ends.ndim not in (1, 2) or ends.shape[-1] != 2 or not (ends[..., 0] < ends[..., 1]).all():
-            raise PosableError(f"range is {ends.tolist()}; expected (low, high) with low < high, or (N, 2) of them")
+            raise PosableError(
+                f"position_limits are {ends.tolist()}; expected (low, high) with low < high, or (N, 2) of them"
+            )
         rows |= {"low": np.atleast_1d(ends[..., 0]), "high": np.atleast_1d(ends[..., 1])}
         try:
             count = np.broadcast_shapes(*(value.shape for value in rows.values()))[0]
@@ -82,7 +84,7 @@ class MotionFilter:
             self._limits[name] = column
 
     def run(self, signal: ArrayLike) -> Floats:
-        """The signal (F, N) or (F,) as motors can follow it, at rest on its first sample; in the same shape.
+        """Return the signal (F, N) or (F,) as motors can follow it, at rest on its first sample; in the same shape.
 
         Samples that are not finite are passed over: the last setpoint stays.
         """
@@ -100,7 +102,7 @@ class MotionFilter:
         return np.ascontiguousarray(out[..., 0]).reshape(given.shape)
 
     def stream(self, start: ArrayLike) -> FilterStream:
-        """A filter with a memory, at rest at `start` (N,): `step(setpoint, dt)`."""
+        """Return a filter with a state, at rest at `start` (N,): `step(setpoint, dt)`."""
         return FilterStream(self, start)
 
     def _rows(self, count: int) -> Records:

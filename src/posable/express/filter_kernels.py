@@ -1,6 +1,6 @@
 """Motion that motors can follow, in compiled code: limits that hold, and the paper's filter (specification express, 9).
 
-The filter whose limits hold is planned in continuous time: a state (place, speed, acceleration) moves with piecewise
+The filter whose limits hold is planned in continuous time: a state (position, speed, acceleration) moves with piecewise
 constant jerk, and is only ever allowed where a stop with full effort keeps to every limit. So at any rate of frames,
 and whenever the next setpoint comes, the limits hold, and so they do for the differences of the samples. Of the
 allowed jerks the one is taken whose stop ends on the setpoint: full effort first, then exactly that stop.
@@ -20,7 +20,7 @@ FINEST = 256  # at most so many steps between two samples
 
 @kernel
 def moved(state: Vec3, jerk: float, t: float) -> Vec3:
-    """(place, speed, acceleration) after t seconds of constant jerk."""
+    """Return (position, speed, acceleration) after t seconds of constant jerk."""
     x, v, a = state
     return (
         x + t * (v + t * (0.5 * a + t * jerk / 6.0)),
@@ -60,22 +60,22 @@ def along_stop(state: Vec3, most: float, jerk: float, t: float) -> Vec3:
 
 
 @kernel
-def stop_place(state: Vec3, most: float, jerk: float) -> float:
-    """Where the fastest stop ends."""
+def stop_position(state: Vec3, most: float, jerk: float) -> float:
+    """Return the position where the fastest stop ends."""
     first, t1, t2, t3 = stop_of(state, most, jerk)
     return moved(moved(moved(state, first, t1), 0.0, t2), -first, t3)[0]
 
 
 @kernel
 def keeps_range(state: Vec3, most: float, jerk: float, low: float, high: float) -> bool:
-    """Whether the fastest stop stays inside a range: where it ends, and where it turns round on the way."""
+    """Whether the fastest stop stays inside a range: where it ends, and where it reverses before."""
     x, v, a = state
-    end = stop_place(state, most, jerk)
+    end = stop_position(state, most, jerk)
     if not (low <= x <= high and low <= end <= high):
         return False
     first, t1, _, _ = stop_of(state, most, jerk)
     if first * v <= 0.0:
-        return True  # it moves the way that it brakes against: never back
+        return True  # it brakes against its motion: it never reverses
     root = a * a - 2.0 * first * v
     if root < 0.0:
         return True
@@ -84,8 +84,8 @@ def keeps_range(state: Vec3, most: float, jerk: float, low: float, high: float) 
     if 0.0 < other < t:
         t = other
     if 0.0 < t <= t1:
-        turn = moved(state, first, t)[0]
-        return low <= turn <= high
+        reversal = moved(state, first, t)[0]
+        return low <= reversal <= high
     return True
 
 
@@ -106,7 +106,7 @@ def allowed(state: Vec3, u: float, h: float, limits: Records, i: int) -> bool:
         return True
     if not keeps_range(after, most, jerk, low, high):
         return False
-    # Inside the step the place is extreme where the speed is zero.
+    # Inside the step the position is extreme where the speed is zero.
     root = a * a - 2.0 * u * v
     if u != 0.0 and root >= 0.0:
         for side in range(2):
@@ -122,19 +122,19 @@ def allowed(state: Vec3, u: float, h: float, limits: Records, i: int) -> bool:
 
 @kernel
 def towards(state: Vec3, goal: float, h: float, limits: Records, i: int) -> Vec3:
-    """The state after h seconds on the way to rest at `goal`."""
+    """The state after h seconds towards rest at `goal`, by bisection on the jerk."""
     most, jerk = limits[i]["acceleration"], limits[i]["jerk"]
-    end = stop_place(state, most, jerk)
+    end = stop_position(state, most, jerk)
     if abs(end - goal) <= SETTLED * max(1.0, abs(goal)):
         return along_stop(state, most, jerk, h)
     low, high = max(-jerk, (-most - state[2]) / h), min(jerk, (most - state[2]) / h)
     u = high
-    if stop_place(moved(state, high, h), most, jerk) > goal:
+    if stop_position(moved(state, high, h), most, jerk) > goal:
         u = low
-        if stop_place(moved(state, low, h), most, jerk) < goal:
+        if stop_position(moved(state, low, h), most, jerk) < goal:
             for _ in range(BISECTIONS):
                 u = 0.5 * (low + high)
-                if stop_place(moved(state, u, h), most, jerk) > goal:
+                if stop_position(moved(state, u, h), most, jerk) > goal:
                     high = u
                 else:
                     low = u
@@ -208,6 +208,8 @@ def filter_row(i: int, kind: int, limits: Records, goals: Floats, steps: Floats,
             count = int(min(float(FINEST), max(1.0, math.ceil(steps[f] / finest))))
             for _ in range(count):
                 state = towards(state, states[i, 3], steps[f] / count, limits, i)
+            # A stop that ends on a limit may end beyond it by rounding.
+            state = (min(limits[i]["high"], max(limits[i]["low"], state[0])), state[1], state[2])
         out[f, i, 0], out[f, i, 1], out[f, i, 2] = state
     states[i, 0], states[i, 1], states[i, 2] = state
 

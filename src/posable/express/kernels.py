@@ -1,6 +1,6 @@
-"""What every solver of a chain uses: forward kinematics, the score, angles inside limits (specification express, 1-4).
+"""Kernels that every solver of a chain uses: forward kinematics, the score, angles inside limits (specification 1-4).
 
-Decided here: angles are wrapped into the turn around the middle of a joint's range instead of around zero, so that one
+Decided here: angles are wrapped into the 2 pi around the middle of a joint's range instead of around zero, so that one
 beyond a limit is clamped to the limit that is nearer on the circle; for ranges around zero it is the same.
 """
 
@@ -16,9 +16,9 @@ from ..math.vector import cross, dot, norm, reject, unit
 from .model import BEND
 
 Y = (0.0, 1.0, 0.0)
-HALF_TURN = (0.0, 0.0, 1.0, 0.0)  # about Y
+HALF_ROTATION = (0.0, 0.0, 1.0, 0.0)  # about Y
 NOTHING = 1e-9  # a projection shorter than this has no direction
-ONE_TURN = 2.0 * math.pi
+TWO_PI = 2.0 * math.pi
 
 
 @kernel
@@ -46,7 +46,7 @@ def rest_of(joints: Records, k: int) -> Quat:
 
 
 @kernel
-def turn_of(joints: Records, k: int, angle: float) -> Quat:
+def rotation_of(joints: Records, k: int, angle: float) -> Quat:
     """The rotation of joint k by an angle [rad]."""
     return axis_angle(axis_of(joints, k), angle)
 
@@ -75,10 +75,10 @@ def copy(source: Floats, target: Floats, count: int) -> None:
 
 @kernel
 def product(joints: Records, angles: Floats, first: int, last: int) -> Quat:
-    """The turns of joints first to last - 1, each with the constant turn before it."""
+    """Return the product of the rotations of joints first to last - 1, each with the constant rotation before it."""
     q = (1.0, 0.0, 0.0, 0.0)
     for k in range(first, last):
-        q = mul(mul(q, rest_of(joints, k)), turn_of(joints, k, angles[k]))
+        q = mul(mul(q, rest_of(joints, k)), rotation_of(joints, k, angles[k]))
     return q
 
 
@@ -90,7 +90,7 @@ def forward(joints: Records, angles: Floats, frames: Floats, first: int) -> Quat
         keep(frames, 0, rest_of(joints, 0))
     after = (1.0, 0.0, 0.0, 0.0)
     for k in range(first, count):
-        after = mul(quat_in(frames, k), turn_of(joints, k, angles[k]))
+        after = mul(quat_in(frames, k), rotation_of(joints, k, angles[k]))
         if k + 1 < count:
             keep(frames, k + 1, mul(after, rest_of(joints, k + 1)))
     return after
@@ -98,7 +98,7 @@ def forward(joints: Records, angles: Floats, frames: Floats, first: int) -> Quat
 
 @kernel
 def wrapped(low: float, high: float, a: float) -> float:
-    """The angle within half a turn of the middle of a range; of zero where it has no ends."""
+    """Return the angle within pi of the middle of a range; of zero where it has no ends."""
     if math.isinf(low) and math.isinf(high):
         middle = 0.0
     elif math.isinf(low):
@@ -118,7 +118,7 @@ def clamped(low: float, high: float, a: float) -> float:
 
 @kernel
 def safe_twist(low: float, high: float, a: float, last: bool) -> float:
-    """A twist inside the limits, half a turn away if need be (section 4); the end point's is only clamped."""
+    """Return a twist inside the limits, pi away if need be (section 4); the end point's is only clamped."""
     b = wrapped(low, high, a)
     if low <= b <= high:
         return b
@@ -141,7 +141,7 @@ def off_edge(low: float, high: float, a: float, step: float) -> float:
 
 @kernel
 def signed_angle(a: Vec3, b: Vec3, about: Vec3) -> float:
-    """The angle from a to b, negative when it turns against `about`."""
+    """The angle from a to b, negative when it rotates against `about`."""
     c = cross(a, b)
     angle = math.atan2(norm(c), dot(a, b))
     return -angle if dot(about, c) < 0.0 else angle
@@ -168,7 +168,7 @@ def latitude_angle(joints: Records, k: int, u: Vec3, other: bool) -> float:
 
 
 @kernel
-def apart(a: Quat, b: Quat) -> float:
+def chord_distance(a: Quat, b: Quat) -> float:
     """Z of section 2: sqrt(2) sin(angle / 4), from the chord, so that it is right to the last digits near zero."""
     plus, minus = 0.0, 0.0
     for c in range(4):
@@ -178,17 +178,17 @@ def apart(a: Quat, b: Quat) -> float:
 
 
 @kernel
-def orientation_error(settings: Records, target: Quat, end: Quat) -> float:
-    """How far the end is from a target (Eq. 20); with a symmetric end point also from the target turned over."""
-    error = apart(target, end)
+def orientation_score(settings: Records, target: Quat, end: Quat) -> float:
+    """Return how far the end is from a target (Eq. 20); a symmetric end point may be rolled by pi."""
+    error = chord_distance(target, end)
     if settings[0]["symmetric"]:
-        error = min(error, apart(target, mul(end, HALF_TURN)))
+        error = min(error, chord_distance(target, mul(end, HALF_ROTATION)))
     return error
 
 
 @kernel
 def bend_error(joints: Records, settings: Records, posture: Floats, shape: Floats, k: int, angle: float) -> float:
-    """A joint's share of the posture error: of its cosine (Eq. 21, 22), or of where its segment points (signed)."""
+    """Return a joint's part of the posture error: of its cosine (Eq. 21, 22), or signed, of its direction."""
     if settings[0]["signed"]:
         return float(joints[k]["weight"] * joints[k]["side"] * abs(math.sin(0.5 * (angle - posture[k]))))
     return float(0.5 * joints[k]["weight"] * abs(cosine(joints, k, angle) - shape[k]))
@@ -206,7 +206,7 @@ def posture_error(joints: Records, settings: Records, posture: Floats, shape: Fl
 
 @kernel
 def backward_twist(target: Quat, end: Quat) -> float:
-    """The turn about the end's own segment that brings it to the target's roll (section 5)."""
+    """Return the rotation about the end's own segment that brings it to the target's roll (section 5) [rad]."""
     y = rotate(end, Y)
     x = rotate(target, (1.0, 0.0, 0.0))
     z = rotate(target, (0.0, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Chains on a body or any skeleton: a path of joints as one-axis turns after each other."""
+"""Chains on a body or any skeleton: a path of joints as one-axis rotations after each other."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 X, Y, Z = np.eye(3)
 DOWN = -Y
 
-# Turns of each part: (name, canonical axis for the left side, low, high [degrees]). A bend forward or sideways away
-# from the body and a turn inwards are positive; the right side is the mirror image.
+# Rotations of each part: (name, canonical axis for the left side, low, high [degrees]). A bend forward or sideways
+# away from the body and a rotation inwards are positive; the right side is the mirror image.
 ARM = {
     "upper_arm": (("flexion", -X, -50, 160), ("abduction", Z, -20, 150), ("twist", Y, -80, 80)),
     "lower_arm": (("flexion", -X, 0, 145), ("twist", Y, -80, 80)),
@@ -40,7 +40,7 @@ HEAD = (("flexion", X, -30, 30), ("side", Z, -20, 20), ("twist", Y, -45, 45))
 def chain_of_body(
     cls: type[Chain], body: Humanoid, part: str, limits: ArrayLike | None, pointing: ArrayLike | None
 ) -> Chain:
-    """`Chain.from_body`."""
+    """Implement `Chain.from_body`."""
     from ..body.roles import LIMBS
 
     if part == "spine":
@@ -49,7 +49,7 @@ def chain_of_body(
         plan = [(j, role, HEAD if role in ("neck", "head") else BACK) for j, role in rows]
         ahead = Z
     elif part in LIMBS:
-        plan = [(body.index(role), role, _turns(role)) for role in LIMBS[part]]
+        plan = [(body.index(role), role, _rotations(role)) for role in LIMBS[part]]
         ahead = DOWN if part.endswith("arm") else Z
     else:
         raise UnknownNameError("part", part, ("spine", *LIMBS))
@@ -57,9 +57,9 @@ def chain_of_body(
     names_of: list[str] = []
     ends: list[tuple[float, float]] = []
     frames = body.skeleton.forward(body.neutral_pose)
-    for joint, role, turns in plan:
-        for name, axis, low, high in turns:
-            # Mirrored about the body's middle plane, a turn about y or z goes the other way round.
+    for joint, role, rotations in plan:
+        for name, axis, low, high in rotations:
+            # Mirrored about the body's middle plane, a rotation about y or z changes its sign.
             side = -1.0 if role.startswith("right_") and axis[0] == 0.0 else 1.0
             in_joint = np.asarray(pm.rotate(pm.conjugate(frames.orientations[joint]), side * axis))
             links.append(Link(joint, in_joint, False, len(links)))
@@ -72,7 +72,7 @@ def chain_of_body(
     return cls(body.skeleton, links, rows_of, tip=tip, pointing=points, names=names_of)
 
 
-def _turns(role: str) -> Any:
+def _rotations(role: str) -> Any:
     part = role.split("_", 1)[1]
     return ARM[part] if part in ARM else LEG[part]
 
@@ -86,7 +86,7 @@ def chain_of_path(
     tip_offset: ArrayLike | None,
     pointing: ArrayLike | None,
 ) -> Chain:
-    """`Chain.from_skeleton`."""
+    """Implement `Chain.from_skeleton`."""
     first, last = skeleton.index(base), skeleton.index(tip)
     path = skeleton.path(last)
     if first not in path:
@@ -97,7 +97,7 @@ def chain_of_path(
     names: list[str] = []
     for at, joint in enumerate(path):
         bone = skeleton.offsets[path[at + 1]] if at + 1 < len(path) else offset
-        for axis, slides, name in _own_turns(skeleton, joint, bone):
+        for axis, slides, name in _one_axis_joints(skeleton, joint, bone):
             links.append(Link(joint, axis, slides, len(links)))
             names.append(f"{skeleton.names[joint]}.{name}")
     if not links:
@@ -117,8 +117,8 @@ def _tip_offset(skeleton: Skeleton, joint: int) -> Floats:
     return skeleton.end_offsets[sites[0]].copy() if len(sites) else np.zeros(3)
 
 
-def _own_turns(skeleton: Skeleton, joint: int, bone: Floats) -> list[tuple[Floats, bool, str]]:
-    """(axis, slides, name) of a joint's turns after each other; a ball bends its bone twice, then twists it."""
+def _one_axis_joints(skeleton: Skeleton, joint: int, bone: Floats) -> list[tuple[Floats, bool, str]]:
+    """Return (axis, slides, name) of a joint's rotations in order; a ball bends its bone twice, then twists it."""
     kind, axes = skeleton.kinds[joint], skeleton.axes[joint]
     if kind == "hinge":
         return [(axes[0], False, "angle")]

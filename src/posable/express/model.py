@@ -1,11 +1,11 @@
 """A chain of one-axis joints as kernels read it, and the settings of a solve (specification express, section 1).
 
 The paper's rest pose has every segment along +Y of its own frame. Any chain can be written so: let C_k be a constant
-turn that carries Y to segment k in the frame after joint k, and describe everything in the frames turned by it. Then
+rotation that carries Y to segment k in the frame after joint k; describe everything in the frames rotated by it. Then
 
     Q_{k+1} = W_k R_{k+1},   W_k = Q_k A(r_k, angle_k),   d_k = W_k Y
 
-with constant turns R between the joints (all of them the identity for the paper's skeletons). The direction of the
+with constant rotations R between the joints (all of them the identity for the paper's skeletons). The direction of the
 parent's segment, seen in Q_k, is P_k = R_k* Y, and the cosine that the posture error compares is
 
     c_k = d_{k-1} . d_k = P_k . A(r_k, angle) Y = k0 + k1 cos(angle) + k2 sin(angle) = k0 + amp cos(angle - phi).
@@ -23,7 +23,7 @@ from .. import math as pm
 from ..compute.types import Floats, Ints, Records
 
 TWISTER, BEND, OFFSET = range(3)
-"""A joint turns about its own segment; changes the angle between two segments; turns about its parent's segment."""
+"""A joint rotates about its own segment; changes the angle between two segments; rotates about its parent's segment."""
 
 JOINT = np.dtype(
     [("kind", "i8")]
@@ -36,10 +36,13 @@ JOINT = np.dtype(
     + [("side", "f8"), ("weight", "f8"), ("low", "f8"), ("high", "f8")],
     align=True,
 )
-"""`side` is how far the segment's end is from the axis, `weight` the joint's share of the posture error."""
+"""`side` is how far the segment's end is from the axis, `weight` the joint's weight in the posture error."""
 
 SETTINGS = np.dtype(
-    [(name, "i8") for name in ("method", "symmetric", "signed", "iterations", "sweeps", "offset", "descent", "early")]
+    [
+        (name, "i8")
+        for name in ("method", "symmetric", "signed", "iterations", "sweeps", "offset", "descent", "stop_at_threshold")
+    ]
     + [(name, "f8") for name in ("precision", "disturbance", "threshold", "posture", "gain")],
     align=True,
 )
@@ -53,14 +56,14 @@ BEST, ERIK, SIMPLE, CCD = range(4)
 METHODS = {"best": BEST, "erik": ERIK, "simple": SIMPLE, "ccd": CCD}
 
 # Rows of a solve's scratch, each as wide as the chain has joints (and never narrower than WIDTH).
-(ANGLES, KEPT, POSTURE, WARPED, LOW, HIGH, SHAPE, TRIAL, SPARE, PROBE, NOTES, TRACED, TOP) = range(13)
+(ANGLES, FOUND, POSTURE, WARPED, LOW, HIGH, SHAPE, TRIAL, SPARE, PROBE, NOTES, TRACED, TOP) = range(13)
 STARTS = 6  # how many of the best candidates are refined: rows TOP to TOP + STARTS
 SCRATCH = TOP + STARTS
 WIDTH = 2 * STARTS  # a row is at least so wide
 
 STRAIGHT = 1e-4  # sines and cosines below are zero: files write pi with five digits
-MOST_MIRRORS = 6  # at most 2^6 patterns of mirrored bends are tried
-MOST_TRIPLES = 12
+MAX_MIRRORS = 6  # at most 2^6 patterns of mirrored bends are tried
+MAX_TRIPLES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,7 @@ class Packed:
 
 def pack(
     axes: Floats,
-    turns: Floats,
+    rests: Floats,
     segments: Floats,
     low: Floats,
     high: Floats,
@@ -87,42 +90,42 @@ def pack(
     up: Floats,
     aggravation: float,
 ) -> Packed:
-    """A chain from its geometry.
+    """Return a chain packed from its geometry.
 
     Args:
         axes: (M, 3) unit, in the frame of each joint.
-        turns: (M, 4) from the frame of the joint before (for the first: from the world) to that of the joint, at rest.
+        rests: (M, 4) rotations at rest from the frame of the joint before (the world for the first) to the joint's.
         segments: (M, 3) unit direction of each joint's segment in its own frame; the last is the pointing axis.
         low: (M,) [rad].
         high: (M,) [rad].
         tip: (4,) from the frame of the last joint to that of the tip.
         up: (3,) unit, in the world.
-        aggravation: how much more each bend counts than the one before it.
+        aggravation: ratio of each bend's weight to that of the bend before it.
     """
     count = len(axes)
     y = np.array([0.0, 1.0, 0.0])
     fits = np.asarray(pm.between(np.broadcast_to(y, (count, 3)), segments)).reshape(count, 4)
     before = np.concatenate([[[1.0, 0.0, 0.0, 0.0]], fits[:-1]])
-    rests = pm.multiply(pm.multiply(pm.conjugate(before), turns), fits)
+    fitted = pm.multiply(pm.multiply(pm.conjugate(before), rests), fits)
     # The base has no segment: the first joint's parent points up, as the paper's does (a pan costs no shape then).
-    first = np.asarray(pm.rotate(pm.conjugate(rests[0]), up))
-    ends = np.stack([pm.conjugate(rests[0]), pm.multiply(pm.conjugate(tip), fits[-1])])
-    rests[0] = [1.0, 0.0, 0.0, 0.0]
-    turned = pm.rotate(pm.conjugate(fits), axes)
-    parents = np.asarray(pm.rotate(pm.conjugate(rests), y))
+    first = np.asarray(pm.rotate(pm.conjugate(fitted[0]), up))
+    ends = np.stack([pm.conjugate(fitted[0]), pm.multiply(pm.conjugate(tip), fits[-1])])
+    fitted[0] = [1.0, 0.0, 0.0, 0.0]
+    fitted_axes = pm.rotate(pm.conjugate(fits), axes)
+    parents = np.asarray(pm.rotate(pm.conjugate(fitted), y))
     parents[0] = first
     joints = np.zeros(count, JOINT)
     for k in range(count):
-        _fill(joints, k, np.asarray(turned)[k], parents[k])
-    for name, column in zip("wxyz", np.moveaxis(rests, -1, 0), strict=True):
+        _fill(joints, k, np.asarray(fitted_axes)[k], parents[k])
+    for name, column in zip("wxyz", np.moveaxis(fitted, -1, 0), strict=True):
         joints[f"r{name}"] = column
     joints["low"], joints["high"] = low, high
     bends = np.flatnonzero(joints["kind"] == BEND)
-    shares = np.asarray(aggravation, dtype=np.float64) ** np.arange(len(bends))
+    weights = np.asarray(aggravation, dtype=np.float64) ** np.arange(len(bends))
     if len(bends):
-        joints["weight"][bends] = shares / shares.sum()
+        joints["weight"][bends] = weights / weights.sum()
     _pitch_axes(joints)
-    mirrors = bends[np.argsort(-joints["weight"][bends], kind="stable")][:MOST_MIRRORS]
+    mirrors = bends[np.argsort(-joints["weight"][bends], kind="stable")][:MAX_MIRRORS]
     return Packed(joints, _triples(joints), np.sort(mirrors), ends)
 
 
@@ -146,7 +149,7 @@ def _fill(joints: Records, k: int, axis: Floats, parent: Floats) -> None:
 
 
 def _pitch_axes(joints: Records) -> None:
-    """For a twister the axis of its neighbour, across Y (section 1); for others their own."""
+    """Set the pitch axis: for a twister that of its neighbour, across Y (section 1); for others their own."""
     count = len(joints)
     for k in range(count):
         other = k if joints[k]["kind"] != TWISTER or count == 1 else (1 if k == 0 else k - 1)
@@ -158,7 +161,7 @@ def _pitch_axes(joints: Records) -> None:
 
 
 def _triples(joints: Records) -> Ints:
-    """Which three joints meet an orientation together: those that turn without changing the shape, and one more."""
+    """Return triples of joints that meet an orientation: two that do not change the shape, and one more."""
     count = len(joints)
     cost = np.where(joints["kind"] == BEND, joints["weight"], 0.0)
     free = [k for k in range(count) if joints[k]["kind"] != BEND]
@@ -168,4 +171,4 @@ def _triples(joints: Records) -> Ints:
     else:
         found = [(a, b, c) for a in range(count) for b in range(a + 1, count) for c in range(b + 1, count)]
     found.sort(key=lambda triple: float(cost[list(triple)].sum()))
-    return np.array(found[:MOST_TRIPLES], dtype=np.int64).reshape(-1, 3)
+    return np.array(found[:MAX_TRIPLES], dtype=np.int64).reshape(-1, 3)

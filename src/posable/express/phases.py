@@ -1,7 +1,7 @@
 """ERIK's forward and backward phases and its loop (Ribeiro 2019, Algorithms 2 to 18; specification express, section 6).
 
-Frames are those before a joint turns. `frames` holds the solution's in its first half and the warped posture's in its
-second. What the specification decided where the printed algorithms contradict themselves is in its section 7.
+Frames are those before a joint's rotation. `frames` holds the solution's in its first half and the warped posture's in
+its second. The specification's decisions where the printed algorithms contradict themselves are in its section 7.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..math.quaternion import axis_angle, conj, mul, rotate
 from ..math.vector import dot, norm, reject
 from .descent import backward_descent, cyclic_descent, warp_posture
 from .kernels import (
-    HALF_TURN,
+    HALF_ROTATION,
     NOTHING,
     Y,
     across_of,
@@ -26,20 +26,20 @@ from .kernels import (
     keep,
     latitude_angle,
     off_edge,
-    orientation_error,
+    orientation_score,
     parent_of,
     posture_error,
     quat_in,
     relative,
     rest_of,
+    rotation_of,
     safe_twist,
     signed_angle,
     toward,
-    turn_of,
     wrapped,
     yaw_and_roll,
 )
-from .model import ANGLES, BEND, CCD, HIGH, KEPT, LOW, POSTURE, SHAPE, TWISTER, WARPED
+from .model import ANGLES, BEND, CCD, FOUND, HIGH, LOW, POSTURE, SHAPE, TWISTER, WARPED
 
 STALL = 1e-3  # an error that changes by less does not converge
 PATIENCE = 3  # iterations before a stall counts
@@ -47,7 +47,7 @@ PATIENCE = 3  # iterations before a stall counts
 
 @kernel
 def goal_of(joints: Records, target: Quat, frames: Floats, k: int) -> Quat:
-    """What the frame after joint k should be: the target for the last one, else what its child's frame implies."""
+    """Return the frame that joint k should end in: the target for the last one, else what its child's frame implies."""
     if k == joints.shape[0] - 1:
         return target
     return mul(quat_in(frames, k + 1), conj(rest_of(joints, k + 1)))
@@ -56,7 +56,7 @@ def goal_of(joints: Records, target: Quat, frames: Floats, k: int) -> Quat:
 @kernel
 def child_direction(joints: Records, angles: Floats, frames: Floats, k: int) -> Vec3:
     """Where the segment of joint k + 1 points."""
-    return rotate(mul(quat_in(frames, k + 1), turn_of(joints, k + 1, angles[k + 1])), Y)
+    return rotate(mul(quat_in(frames, k + 1), rotation_of(joints, k + 1, angles[k + 1])), Y)
 
 
 @kernel
@@ -74,7 +74,7 @@ def forward_phase(
         goal = goal_of(joints, target, frames, k)
         axis = axis_of(joints, k)
         if k < count - 1 and joints[k + 1]["kind"] == TWISTER and dot(rotate(goal, axis), rotate(frame, axis)) < 0.0:
-            turn_over(joints, angles, frames, k)
+            flip_beyond(joints, angles, frames, k)
             goal = goal_of(joints, target, frames, k)
         low, high = work[LOW, k], work[HIGH, k]
         if joints[k]["kind"] == TWISTER:
@@ -88,12 +88,12 @@ def forward_phase(
             angle = clamped(low, high, latitude_angle(joints, k, u, False))
         angles[k] = off_edge(low, high, angle, settings[0]["disturbance"])
         if k < count - 1:
-            keep(frames, k, mul(goal, conj(turn_of(joints, k, angles[k]))))
+            keep(frames, k, mul(goal, conj(rotation_of(joints, k, angles[k]))))
 
 
 @kernel
-def turn_over(joints: Records, angles: Floats, frames: Floats, k: int) -> None:
-    """Everything beyond joint k turned half a turn about its parent's segment, its bends mirrored (section 4)."""
+def flip_beyond(joints: Records, angles: Floats, frames: Floats, k: int) -> None:
+    """Rotate everything beyond joint k by pi about its parent's segment, its bends mirrored (section 4)."""
     for j in range(k + 1, joints.shape[0]):
         p = parent_of(joints, j)
         keep(frames, j, mul(quat_in(frames, j), (0.0, p[0], p[1], p[2])))
@@ -126,11 +126,11 @@ def twist_backward(
     if not last:
         roll_child(joints, angles, frames, k)
     goal = goal_of(joints, target, frames, k)
-    after = mul(quat_in(frames, k), turn_of(joints, k, angles[k]))
+    after = mul(quat_in(frames, k), rotation_of(joints, k, angles[k]))
     low, high, along = work[LOW, k], work[HIGH, k], joints[k]["ay"]
     a = angles[k] + along * backward_twist(goal, after)
     if last and settings[0]["symmetric"]:
-        b = angles[k] + along * backward_twist(mul(goal, HALF_TURN), after)
+        b = angles[k] + along * backward_twist(mul(goal, HALF_ROTATION), after)
         if abs(wrapped(low, high, b)) < abs(wrapped(low, high, a)):
             a = b
     angles[k] = clamped(low, high, a) if last else safe_twist(low, high, a, False)
@@ -146,8 +146,8 @@ def bend_backward(joints: Records, target: Quat, angles: Floats, frames: Floats,
     angle = clamped(low, high, latitude_angle(joints, k, u, False))
     if k < joints.shape[0] - 1:
         other = clamped(low, high, latitude_angle(joints, k, u, True))
-        one = rotate(mul(frame, turn_of(joints, k, angle)), Y)
-        two = rotate(mul(frame, turn_of(joints, k, other)), Y)
+        one = rotate(mul(frame, rotation_of(joints, k, angle)), Y)
+        two = rotate(mul(frame, rotation_of(joints, k, other)), Y)
         child = child_direction(joints, angles, frames, k)
         if dot(two, child) > dot(one, child):
             angle, other = other, angle
@@ -161,7 +161,7 @@ def bend_backward(joints: Records, target: Quat, angles: Floats, frames: Floats,
 
 @kernel
 def twist_parent(joints: Records, goal: Quat, angles: Floats, frames: Floats, work: Floats, k: int) -> None:
-    """Turn the twister before bend k so that the bend's axis lies as its goal's does."""
+    """Rotate the twister before bend k so that the bend's axis lies as its goal's does."""
     frame, before = quat_in(frames, k), quat_in(frames, k - 1)
     about = rotate(before, axis_of(joints, k - 1))
     axis = axis_of(joints, k)
@@ -179,7 +179,7 @@ def twist_parent(joints: Records, goal: Quat, angles: Floats, frames: Floats, wo
         return
     a = angles[k - 1] + signed_angle(mine, p, about)
     angles[k - 1] = safe_twist(work[LOW, k - 1], work[HIGH, k - 1], a, False)
-    keep(frames, k, mul(mul(before, turn_of(joints, k - 1, angles[k - 1])), rest_of(joints, k)))
+    keep(frames, k, mul(mul(before, rotation_of(joints, k - 1, angles[k - 1])), rest_of(joints, k)))
 
 
 @kernel
@@ -191,7 +191,7 @@ def backward_phase(
         if k == 0:
             keep(frames, 0, rest_of(joints, 0))
         else:
-            after = mul(quat_in(frames, k - 1), turn_of(joints, k - 1, angles[k - 1]))
+            after = mul(quat_in(frames, k - 1), rotation_of(joints, k - 1, angles[k - 1]))
             keep(frames, k, mul(after, rest_of(joints, k)))
         if joints[k]["kind"] == TWISTER:
             twist_backward(joints, settings, target, angles, frames, work, k)
@@ -203,11 +203,11 @@ def backward_phase(
 def offer(
     joints: Records, settings: Records, target: Quat, end: Quat, best: float, work: Floats
 ) -> tuple[float, float]:
-    """(error of the angles, least error so far): the angles are kept if theirs is less."""
+    """(error of the angles, least error so far): the angles are stored if theirs is less."""
     posture = posture_error(joints, settings, work[POSTURE], work[SHAPE], work[ANGLES])
-    error = orientation_error(settings, target, end) + settings[0]["posture"] * posture
+    error = orientation_score(settings, target, end) + settings[0]["posture"] * posture
     if error < best:
-        copy(work[ANGLES], work[KEPT], joints.shape[0])
+        copy(work[ANGLES], work[FOUND], joints.shape[0])
         return error, error
     return error, best
 
@@ -246,7 +246,7 @@ def to_zero(joints: Records, angles: Floats, work: Floats) -> None:
 
 @kernel
 def solve_erik(joints: Records, settings: Records, target: Quat, frames: Floats, work: Floats) -> int:
-    """ERIK as specified (or CCD alone): the best angles it met into KEPT; how many iterations it took."""
+    """Run ERIK as specified (or CCD alone): the best angles into FOUND; return how many iterations it took."""
     angles, best, i, attempts = work[ANGLES], math.inf, 0, 0
     aim, since, last, older, tried = target, 0, math.inf, math.inf, settings[0]["offset"] == 0
     if settings[0]["method"] == CCD:
@@ -305,7 +305,7 @@ def last_resort(
 
 @kernel
 def solve_simple(joints: Records, settings: Records, target: Quat, frames: Floats, work: Floats) -> None:
-    """Simplified ERIK (section 8): the warped posture and its half-turned twin, clamped and descended; then CCD."""
+    """Simplified ERIK (section 8): the warped posture and its twin rolled by pi, clamped and descended; then CCD."""
     count, angles, best = joints.shape[0], work[ANGLES], math.inf
     warp(joints, settings, target, 0.0, frames, work)
     first = -1
@@ -325,5 +325,5 @@ def solve_simple(joints: Records, settings: Records, target: Quat, frames: Float
         end = backward_descent(joints, settings, target, angles, frames, work)
         _, best = offer(joints, settings, target, end, best, work)
     if best > settings[0]["threshold"] and settings[0]["descent"]:
-        copy(work[KEPT], angles, count)
+        copy(work[FOUND], angles, count)
         last_resort(joints, settings, target, target, best, 2, frames, work)

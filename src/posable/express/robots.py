@@ -1,9 +1,9 @@
 """Chains of robots: a serial path of a URDF file.
 
 Fixed joints are folded into the segments, which may run in any direction. Slides move as a posture says: they do not
-turn the tip, and the shape is measured with them at zero. A joint that mimics another is driven by its leader's motor:
-where no other joint of the path is, it is solved for like any other, and where several are (the fingers of a hand) they
-keep what the posture says.
+rotate the tip, and the shape is measured with them at zero. A joint that mimics another is driven by its leader's
+motor: where no other joint of the path is, it is solved for like any other, and where several are (the fingers of a
+hand) they keep what the posture says.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def chain_of_robot(
     pointing: ArrayLike | None,
     up: str,
 ) -> Chain:
-    """`Chain.from_urdf`."""
+    """Implement `Chain.from_urdf`."""
     model = read_urdf(Path(path), up=up)
     first = 0 if base is None else _link(model, base)
     last = _guess(model, first) if tip is None else _link(model, tip)
-    way = model.skeleton.path(last)
-    if first not in way:
+    joints = model.skeleton.path(last)
+    if first not in joints:
         raise PosableError(f"the link {model.links[last]!r} does not hang on {model.links[first]!r}")
-    way = way[way.index(first) + 1 :]
-    links, motors = _links(model, way)
+    joints = joints[joints.index(first) + 1 :]
+    links, motors = _links(model, joints)
     if not any(not link.slides for link in links):
-        raise PosableError(f"no joint between {model.links[first]!r} and {model.links[last]!r} turns")
+        raise PosableError(f"no joint between {model.links[first]!r} and {model.links[last]!r} rotates")
     limits = np.array([_limits(model, links, motor, d) for d, motor in enumerate(motors)])
     names = [model.skeleton.names[model.skeleton.dofs.joint[motor]] for motor in motors]
     points = _pointing(model, links, last) if pointing is None else pointing
@@ -55,13 +55,13 @@ def _link(model: UrdfModel, name: str) -> int:
     return model.links.index(name)
 
 
-def _links(model: UrdfModel, way: tuple[int, ...]) -> tuple[list[Link], list[int]]:
-    """The moving joints of a path, and the DoF of the robot that drive them, in the order of the path."""
+def _links(model: UrdfModel, path: tuple[int, ...]) -> tuple[list[Link], list[int]]:
+    """Return the moving joints of a path, and the DoF of the robot that drive them, in the order of the path."""
     skeleton, drives = model.skeleton, _drives(model)
     dof_of = {joint: d for d, joint in enumerate(skeleton.dofs.joint.tolist())}
     links: list[Link] = []
     motors: list[int] = []
-    for joint in way:
+    for joint in path:
         if joint not in dof_of:
             continue
         motor, multiplier, offset = drives[dof_of[joint]]
@@ -75,7 +75,7 @@ def _links(model: UrdfModel, way: tuple[int, ...]) -> tuple[list[Link], list[int
 
 
 def _drives(model: UrdfModel) -> list[tuple[int, float, float]]:
-    """For each DoF of a robot: (the motor that drives it, factor, offset)."""
+    """Return for each DoF of a robot (the motor that drives it, factor, offset)."""
     drives = [(d, 1.0, 0.0) for d in range(len(model.lower))]
     for mimic in model.mimics:  # leaders come before followers
         motor, factor, offset = drives[mimic.leader]
@@ -84,7 +84,7 @@ def _drives(model: UrdfModel) -> list[tuple[int, float, float]]:
 
 
 def _limits(model: UrdfModel, links: list[Link], motor: int, d: int) -> tuple[float, float]:
-    """A motor's limits, and those of the joints that follow it as they bound the motor."""
+    """Return a motor's limits, and those of the joints that follow it as they bound the motor."""
     low, high = float(model.lower[motor]), float(model.upper[motor])
     own = {joint: k for k, joint in enumerate(model.skeleton.dofs.joint.tolist())}
     for link in links:
@@ -99,15 +99,15 @@ def _limits(model: UrdfModel, links: list[Link], motor: int, d: int) -> tuple[fl
 
 
 def _guess(model: UrdfModel, first: int) -> int:
-    """A tip: a link that calls itself a tool, else the one after most motors that turn, moved on along fixed joints."""
+    """Return a tip: a link that is called a tool, else the one after most rotating motors, along fixed joints."""
     skeleton = model.skeleton
     below = [j for j in range(len(skeleton)) if first in skeleton.path(j)]
     followers = {int(skeleton.dofs.joint[mimic.dof]) for mimic in model.mimics}
 
     def motors(j: int) -> int:
-        way = skeleton.path(j)
-        way = way[way.index(first) + 1 :]
-        return sum(skeleton.kinds[k] == "hinge" and k not in followers for k in way)
+        path = skeleton.path(j)
+        path = path[path.index(first) + 1 :]
+        return sum(skeleton.kinds[k] == "hinge" and k not in followers for k in path)
 
     tools = [j for j in below if motors(j) and any(word in model.links[j].lower() for word in TOOLS)]
     if tools:
@@ -125,7 +125,7 @@ def _guess(model: UrdfModel, first: int) -> int:
 
 
 def _pointing(model: UrdfModel, links: list[Link], tip: int) -> Floats:
-    """Away from the last joint that turns; along its axis where the tip is in the same place."""
+    """Return the direction away from the last joint that rotates; along its axis where the tip coincides with it."""
     frames = model.skeleton.forward(model.skeleton.rest)
     last = [link for link in links if not link.slides][-1]
     away = frames.positions[tip] - frames.positions[last.joint]

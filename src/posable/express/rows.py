@@ -1,4 +1,4 @@
-"""Rows of solves: one target after the other, on one core or many, or on a GPU; each track continues from its past."""
+"""Batches of solves: tracks of targets, each continuing from its past; on one core, on many, or on a GPU."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ import math
 
 from ..compute import Status, batch, kernel, prange
 from ..compute.types import Floats, Ints, Quat, Records
+from ..compute.verdict import verdict
 from ..math.quaternion import mul, unit_quat
 from .best import limits_into, search
 from .kernels import (
-    ONE_TURN,
+    TWO_PI,
     clamped,
     cosine,
     forward,
-    orientation_error,
+    orientation_score,
     posture_error,
     product,
     quat_in,
     relative,
     wrapped,
 )
-from .model import CCD, ERIK, HIGH, KEPT, LOW, POSTURE, SHAPE, TWISTER
+from .model import CCD, ERIK, FOUND, HIGH, LOW, POSTURE, SHAPE, TWISTER
 from .phases import solve_erik
 
-REACHED, UNREACHABLE, LIMITS = int(Status.REACHED), int(Status.UNREACHABLE), int(Status.LIMITS)
-INVALID = int(Status.INVALID)
+UNREACHABLE, LIMITS, INVALID = int(Status.UNREACHABLE), int(Status.LIMITS), int(Status.INVALID)
 
 
 @kernel
-def judge(
+def evaluate(
     joints: Records, settings: Records, target: Quat, angles: Floats, frames: Floats, work: Floats
 ) -> tuple[float, float, float]:
-    """(error, orientation error, posture error) of angles, from their forward kinematics."""
-    off = orientation_error(settings, target, forward(joints, angles, frames, 0))
+    """Return (error, orientation score, posture error) of angles, from their forward kinematics."""
+    off = orientation_score(settings, target, forward(joints, angles, frames, 0))
     shape = posture_error(joints, settings, work[POSTURE], work[SHAPE], angles)
     return off + settings[0]["posture"] * shape, off, shape
 
 
 @kernel
 def set_free_roll(joints: Records, target: Quat, work: Floats) -> None:
-    """Where the last joint twists without ends (a roll that is free), its best angle, whatever the method left."""
+    """Set the best angle of a last joint that twists without ends (a free roll), whatever the method left."""
     k = joints.shape[0] - 1
     if joints[k]["kind"] == TWISTER and math.isinf(work[LOW, k]) and math.isinf(work[HIGH, k]):
-        off = relative(product(joints, work[KEPT], 0, k + 1), target)
+        off = relative(product(joints, work[FOUND], 0, k + 1), target)
         if off[0] != 0.0 or off[2] != 0.0:
-            a = work[KEPT, k] + joints[k]["ay"] * 2.0 * math.atan2(off[2], off[0])
-            work[KEPT, k] = wrapped(-math.inf, math.inf, a)
+            a = work[FOUND, k] + joints[k]["ay"] * 2.0 * math.atan2(off[2], off[0])
+            work[FOUND, k] = wrapped(-math.inf, math.inf, a)
 
 
 @kernel
 def is_valid(targets: Floats, postures: Floats, i: int, count: int) -> bool:
-    """Whether row i is a target at all."""
+    """Return whether row i is a target at all."""
     length = 0.0
     for c in range(4):
         if not math.isfinite(targets[i, c]):
@@ -63,17 +63,15 @@ def is_valid(targets: Floats, postures: Floats, i: int, count: int) -> bool:
 
 
 @kernel
-def nearest_turn(low: float, high: float, a: float, before: float) -> float:
-    """The same angle whole turns nearer to the one before, inside the limits."""
-    b = a + ONE_TURN * round((before - a) / ONE_TURN)
+def nearest_equivalent(low: float, high: float, a: float, before: float) -> float:
+    """Return the equivalent angle nearest to the one before, inside the limits."""
+    b = a + TWO_PI * round((before - a) / TWO_PI)
     return b if low <= b <= high else a
 
 
 @kernel
-def status_of(joints: Records, settings: Records, error: float, off: float, angles: Floats, work: Floats) -> int:
-    """REACHED within the threshold; LIMITS where the orientation is off and a joint stands at a limit."""
-    if error <= settings[0]["threshold"]:
-        return REACHED
+def cause_of(joints: Records, settings: Records, off: float, angles: Floats, work: Floats) -> int:
+    """Return why angles miss the target: LIMITS where the orientation is off and a joint is at a limit."""
     if off > settings[0]["threshold"]:
         for k in range(joints.shape[0]):
             if angles[k] <= work[LOW, k] or angles[k] >= work[HIGH, k]:
@@ -89,7 +87,7 @@ def solve_row(
     triples: Ints,
     mirrors: Ints,
     ends: Floats,
-    leap: float,
+    max_step: float,
     postures: Floats,
     targets: Floats,
     before: Floats,
@@ -99,7 +97,7 @@ def solve_row(
     frames: Floats,
     work: Floats,
 ) -> None:
-    """Row i, after the angles `before` (NaN: none)."""
+    """Solve row i, after the angles `before` (NaN: none)."""
     count = joints.shape[0]
     limits_into(joints, box, i, work)
     past = not math.isnan(before[0])
@@ -116,15 +114,16 @@ def solve_row(
     if settings[0]["method"] in (ERIK, CCD):
         tried = solve_erik(joints, settings, target, frames, work)
     else:
-        tried = search(i, joints, settings, target, triples, mirrors, leap, before, box, frames, work)
+        tried = search(i, joints, settings, target, triples, mirrors, max_step, before, box, frames, work)
     set_free_roll(joints, target, work)
     for k in range(count):
-        a = work[KEPT, k]
-        angles[i, k] = nearest_turn(work[LOW, k], work[HIGH, k], a, before[k]) if past else a
-    error, off, shape = judge(joints, settings, target, angles[i], frames, work)
+        a = work[FOUND, k]
+        angles[i, k] = nearest_equivalent(work[LOW, k], work[HIGH, k], a, before[k]) if past else a
+    error, off, shape = evaluate(joints, settings, target, angles[i], frames, work)
     report[i]["error"], report[i]["orientation"], report[i]["posture"] = error, off, shape
     report[i]["iterations"] = tried
-    report[i]["status"] = status_of(joints, settings, error, off, angles[i], work)
+    cause = cause_of(joints, settings, off, angles[i], work)
+    report[i]["status"] = verdict(cause, 0.0, 0.0, error, settings[0]["threshold"], 0.0)
 
 
 @batch(rows=64)
@@ -136,7 +135,7 @@ def solve_rows(
     triples: Ints,
     mirrors: Ints,
     ends: Floats,
-    leap: float,
+    max_step: float,
     postures: Floats,
     targets: Floats,
     before: Floats,
@@ -146,7 +145,7 @@ def solve_rows(
     frames: Floats,
     work: Floats,
 ) -> None:
-    """n tracks of `length` rows each: every row continues from the one before it, the first from `before` (n, M)."""
+    """Solve n tracks of `length` rows: each row continues from the one before, the first from `before` (n, M)."""
     for i in prange(n):
         for row in range(i * length, (i + 1) * length):
             past = before[i] if row == i * length else angles[row - 1]
@@ -157,7 +156,7 @@ def solve_rows(
                 triples,
                 mirrors,
                 ends,
-                leap,
+                max_step,
                 postures,
                 targets,
                 past,

@@ -1,4 +1,4 @@
-"""A chain over time, step by step: for targets that come in as they come."""
+"""`ErikStream`: a chain over time, step by step, for targets that arrive one at a time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, Status
+from ..compute import PosableError, ShapeError
 from ..compute.types import ArrayLike, Floats
-from .answers import ErikAnswer
+from ..skeleton.solution import status_like
 from .erik import ERIK
-from .inputs import one_of
+from .solutions import ErikSolution, one_target
 
 
 class ErikStream:
-    """`ERIK` with a memory; made by `ERIK.stream`. One stream serves one chain, from one thread."""
+    """`ERIK` with a state; made by `ERIK.stream`. One stream serves one chain, from one thread."""
 
     def __init__(self, erik: ERIK, fps: float) -> None:
         if not (math.isfinite(fps) and fps > 0):
@@ -26,7 +26,7 @@ class ErikStream:
 
     def reset(self, angles: ArrayLike | None = None) -> None:
         """Forget the past, or continue from these angles (N,)."""
-        self.angles = None if angles is None else self.erik.chain._checked("angles", angles).copy()
+        self.angles = None if angles is None else self.erik.chain.checked("angles", angles).copy()
 
     def step(
         self,
@@ -36,26 +36,26 @@ class ErikStream:
         *,
         direction: ArrayLike | None = None,
         look_at: ArrayLike | None = None,
-    ) -> ErikAnswer:
-        """The angles for the next target, `dt` seconds after the last (a frame when not given)."""
+    ) -> ErikSolution:
+        """Return the angles for the next target, `dt` seconds after the last (a frame when not given)."""
         seconds = 1.0 / self.fps if dt is None else float(dt)
         if not (math.isfinite(seconds) and seconds > 0):
             raise PosableError(f"dt is {dt}; expected seconds above 0")
-        kind, goal = one_of(orientation, direction, look_at)
+        kind, goal = one_target(orientation, direction, look_at)
         if np.ndim(goal) != 1:
             raise ShapeError(f"the {kind} has shape {np.shape(goal)}; a stream takes one target a step")
         options: dict[str, Any] = {
             {"orientation": "orientations", "direction": "directions"}.get(kind, kind): goal[None]
         }
-        told = self.erik.track(posture, fps=1.0 / seconds, start=self.angles, **options)
-        answer = ErikAnswer(
-            chain=told.chain,
-            angles=told.angles[0],
-            error=told.error[0].item(),
-            orientation_error=told.orientation_error[0].item(),
-            posture_error=told.posture_error[0].item(),
-            iterations=told.iterations[0].item(),
-            status=Status(int(told.status[0])),
+        track = self.erik.track(posture, fps=1.0 / seconds, start=self.angles, **options)
+        solution = ErikSolution(
+            chain=track.chain,
+            angles=track.angles[0],
+            error=track.error[0].item(),
+            orientation_score=track.orientation_score[0].item(),
+            posture_error=track.posture_error[0].item(),
+            iterations=track.iterations[0].item(),
+            status=status_like(np.asarray(track.status), ()),
         )
-        self.angles = np.array(answer.angles)
-        return answer
+        self.angles = np.array(solution.angles)
+        return solution

@@ -82,7 +82,7 @@ def test_the_tip_follows_the_target_wherever_it_is_put(tab: ExpressTab, kind: st
         tab.target.face(tab.chain)
         settle(tab)
         answer, frames = tab.runners[0].answer, tab.chain.forward(tab.runners[0].angles)
-        assert float(answer.angle_left) < 0.02
+        assert float(answer.orientation_error) < 0.02
         wanted = {
             POINT: tab.target.position - frames.positions[-1],
             DIRECTION: tab.target.position,

@@ -21,10 +21,10 @@ def answer_facts(runner: Runner) -> str:
         return f"**{runner.method}**"
     status = Status(int(answer.status))
     plural = "" if answer.iterations == 1 else "s"
-    left = math.degrees(float(answer.angle_left))
+    left = math.degrees(float(answer.orientation_error))
     return (
         f"**{runner.method}** {coloured(COLOURS[status], f'**{status.name}**')} · error **{answer.error:.4f}**  \n"
-        f"orientation {answer.orientation_error:.4f} ({left:.1f}°) · posture {answer.posture_error:.4f}  \n"
+        f"orientation {answer.orientation_score:.4f} ({left:.1f}°) · posture {answer.posture_error:.4f}  \n"
         f"{answer.iterations} {WORDS[runner.method]}{plural} · {1000.0 * runner.seconds:.1f} ms"
     )
 

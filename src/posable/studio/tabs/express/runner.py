@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....compute.types import Floats
-from ....express import ERIK, Chain, ErikAnswer, FilterStream, MotionFilter
+from ....express import ERIK, Chain, ErikSolution, FilterStream, MotionFilter
 
 STILL = 1e-5
 """[rad]: an answer that changes by less stands still."""
@@ -30,7 +30,7 @@ class Motors:
         """The filter for a chain; a joint whose limits leave it one value keeps it by itself."""
         ends = chain.limits
         ends = np.where(ends[:, :1] < ends[:, 1:], ends, [-np.inf, np.inf])
-        return MotionFilter(self.velocity, self.acceleration, self.jerk, kind=self.kind, range=ends)
+        return MotionFilter(self.velocity, self.acceleration, self.jerk, kind=self.kind, position_limits=ends)
 
 
 class Runner:
@@ -40,7 +40,7 @@ class Runner:
         self.method = method
         self.stream = ERIK(chain, method).stream()
         self.motors: Motors | None = None
-        self.answer: ErikAnswer | None = None
+        self.answer: ErikSolution | None = None
         self.seconds = 0.0
         self.still = False
         self._sent: FilterStream | None = None
@@ -68,7 +68,7 @@ class Runner:
             start, self.motors = self.angles, motors
             self._sent = None if motors is None else motors.filter(self.stream.erik.chain).stream(start)
 
-    def step(self, posture: Floats, aim: Mapping[str, Floats], dt: float) -> ErikAnswer:
+    def step(self, posture: Floats, aim: Mapping[str, Floats], dt: float) -> ErikSolution:
         """Go on by `dt` seconds with a posture (N,) and a target as `ErikStream.step` takes it."""
         before = None if self.answer is None else self.answer.angles
         begun = time.perf_counter()

@@ -253,7 +253,7 @@ class ExpressTab:
             self._looks[runner.method].draw(angles, place)
             frames = chain.forward(angles)
             status = Status.INVALID if runner.answer is None else runner.answer.status
-            tips.append((frames.positions[-1] + place, frames.pointing, COLOURS[status]))
+            tips.append((frames.positions[-1] + place, frames.pointing, COLOURS[int(status)]))
         self.target.draw(str(self._aim.value), [self._place(k + 1) for k in range(len(self.runners))], tips)
 
     def _tell(self) -> None:
