@@ -119,7 +119,7 @@ def test_wrong_settings_are_named():
         MotionFilter(1, 1, 1, kind="soft")
     with pytest.raises(PosableError, match=r"velocity is \[0.0\]"):
         MotionFilter(0, 1, 1)
-    with pytest.raises(PosableError, match="range is"):
+    with pytest.raises(PosableError, match="position_limits are"):
         MotionFilter(1, 1, 1, position_limits=(1, 0))
     with pytest.raises(PosableError, match="response 1"):
         MotionFilter(1, 1, 1, kind="nutty", response=1)

@@ -112,7 +112,7 @@ def test_every_link_of_a_robot_may_be_a_tip(name, data_dir):
         try:
             chain = robot(data_dir, name, None, link)
         except PosableError as error:
-            assert "turns" in str(error)  # nothing but slides or fixed joints on the way
+            assert "rotates" in str(error)  # nothing but slides or fixed joints between
             continue
         low, high = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
         postures = rng.uniform(low, high, (3, len(chain)))

@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 import traceback
+from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.conftest import data_folder
 
 from . import answers, compare
 from .calls import Call, all_calls
-from .flat import flatten
+from .flat import Flat, flatten
 
 
 def main() -> int:
@@ -22,6 +23,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--forget", action="append", default=[], help="drop the answers of a call that is gone")
     parser.add_argument("--rename", nargs=2, metavar=("OLD", "NEW"), help="a call that is called otherwise now")
+    parser.add_argument("--fields", action="append", help="record only fields of this pattern anew, keep the others")
     parser.add_argument("--answers", type=Path, default=answers.PATH, help="another file of answers")
     parser.add_argument("--backwards", action="store_true", help="the last call first: no call may depend on another")
     asked = parser.parse_args()
@@ -53,7 +55,10 @@ def main() -> int:
             continue
         began = time.perf_counter()
         try:
-            kept[made.key] = flatten(made.function(*paths))
+            found = flatten(made.function(*paths))
+            if asked.fields:
+                found = _merged(made.key, kept[made.key], found, asked.fields)
+            kept[made.key] = found
         except Exception:
             traceback.print_exc()
             failed.append(made.key)
@@ -65,6 +70,17 @@ def main() -> int:
     answers.save(kept, here, asked.answers)
     print(f"{len(kept)} calls in {asked.answers}, {asked.answers.stat().st_size} bytes")
     return 0
+
+
+def _merged(key: str, recorded: Flat, found: Flat, patterns: list[str]) -> Flat:
+    """The recorded fields with those of the patterns replaced by what was found; each that changed is printed."""
+    merged = {name: value for name, value in recorded.items() if name in found}
+    for name, value in found.items():
+        if any(fnmatch(name, pattern) for pattern in patterns):
+            if name not in recorded or compare.differences({name: recorded[name]}, {name: value}, None):
+                print(f"    {key}: {name} is recorded anew")
+            merged[name] = value
+    return merged
 
 
 def _check(chosen: list[Call], recorded: answers.Answers, same: bool) -> int:

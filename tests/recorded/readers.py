@@ -229,9 +229,9 @@ def erik(answer: Any) -> dict[str, Any]:
     return {
         "angles": answer.angles,
         "error": answer.error,
-        "orientation_error": answer.orientation_error,
+        "orientation_error": answer.orientation_score,
         "posture_error": answer.posture_error,
-        "angle_left": answer.angle_left,
+        "angle_left": answer.orientation_error,
         "iterations": answer.iterations,
         "status": answer.status,
         "ok": answer.ok,

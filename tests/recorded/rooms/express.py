@@ -81,7 +81,7 @@ def best_with_options():
     for label, options in {
         "not_symmetric": {"symmetric": False},
         "signed": {"signed": True, "aggravation": 1.0},
-        "early": {"early": True, "threshold": 0.1},
+        "early": {"stop_at_threshold": True, "threshold": 0.1},
         "posture_weight": {"posture_weight": 0.6, "aggravation": 2.0},
     }.items():
         found[label] = readers.erik(ps.ERIK(_chain(), **options).solve(postures, targets))
@@ -145,7 +145,7 @@ def tracks_and_streams():
 def bodies():
     spine = ps.Chain.from_body(body(), "spine")
     arm = ps.Chain.from_body(body(), "left_arm")
-    looking = ps.ERIK(spine, early=True).solve(spine.zero, look_at=(1.0, 1.5, 1.5))
+    looking = ps.ERIK(spine, stop_at_threshold=True).solve(spine.zero, look_at=(1.0, 1.5, 1.5))
     pose = sample("dance")[20]
     return {
         "spine": readers.erik(looking),
@@ -177,14 +177,14 @@ def tree():
     both = {"a": chain([0, 1, 2, 3, 4, 5]), "b": chain([0, 1, 2, 6, 7, 8])}
     postures = {"a": _postures(both["a"], 6, 10), "b": _postures(both["b"], 6, 11)}
     targets = {"a": rotations(6, 12), "b": rotations(6, 13)}
-    answer = Tree(both, early=True).solve(postures, targets)
+    answer = Tree(both, stop_at_threshold=True).solve(postures, targets)
     weighted = Tree(both, weights={"a": 3.0}, method="erik").solve({}, {"a": targets["a"][0], "b": targets["b"][0]})
     return {
-        "answers": {name: readers.erik(one) for name, one in answer.answers.items()},
+        "answers": {name: readers.erik(one) for name, one in answer.chains.items()},
         "error": answer.error,
         "ok": answer.ok,
         "pose": answer.pose,
-        "weighted": {name: readers.erik(one) for name, one in weighted.answers.items()},
+        "weighted": {name: readers.erik(one) for name, one in weighted.chains.items()},
         "weighted_error": weighted.error,
     }
 
@@ -196,9 +196,9 @@ def filters():
     signal[20, 1] = np.nan
     made = {
         "limits": ps.MotionFilter(3.0, 20.0, 200.0, fps=50.0),
-        "range": ps.MotionFilter([3.0, 2.0, 1.0], 20.0, [200.0, 100.0, 300.0], range=(-0.6, 0.7)),
+        "range": ps.MotionFilter([3.0, 2.0, 1.0], 20.0, [200.0, 100.0, 300.0], position_limits=(-0.6, 0.7)),
         "nutty": ps.MotionFilter(3.0, 20.0, 200.0, fps=50.0, kind="nutty", response=0.5, smoothness=0.4),
-        "nutty_range": ps.MotionFilter(3.0, 20.0, 200.0, kind="nutty", range=(-0.6, 0.7), hardness=2.0),
+        "nutty_range": ps.MotionFilter(3.0, 20.0, 200.0, kind="nutty", position_limits=(-0.6, 0.7), hardness=2.0),
     }
     found = {}
     for name, one in made.items():
