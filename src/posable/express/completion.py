@@ -171,7 +171,7 @@ def try_three(
 
 @kernel
 def weighed(joints: Records, settings: Records, k: int, angle: float, work: Floats) -> float:
-    """What an angle of joint k costs the error."""
+    """Return the contribution of an angle of joint k to the error."""
     if joints[k]["weight"] == 0.0:
         return 0.0
     return float(settings[0]["posture"] * bend_error(joints, settings, work[POSTURE], work[SHAPE], k, angle))
@@ -179,7 +179,7 @@ def weighed(joints: Records, settings: Records, k: int, angle: float, work: Floa
 
 @kernel
 def cost_without(joints: Records, settings: Records, p: int, j: int, q: int, angles: Floats, work: Floats) -> float:
-    """What all other joints than these three cost the error."""
+    """Return the contribution of all joints but these three to the error."""
     total = 0.0
     for k in range(joints.shape[0]):
         if k not in (p, j, q):
