@@ -94,8 +94,11 @@ def _check(chosen: list[Call], recorded: answers.Answers, same: bool) -> int:
             print(f"{made.key}: not checked, {paths}")
             continue
         began = time.perf_counter()
-        found = flatten(made.function(*paths))
-        lines = compare.differences(recorded.get(made.key, {}), found, None if same else made.within)
+        try:
+            found = flatten(made.function(*paths))
+            lines = compare.differences(recorded.get(made.key, {}), found, None if same else made.within)
+        except Exception:
+            lines = traceback.format_exc().splitlines()
         wrong += bool(lines)
         print(f"{made.key}: {'differs' if lines else 'same'}, {time.perf_counter() - began:.2f} s", flush=True)
         for line in lines:

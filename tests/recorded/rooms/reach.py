@@ -43,11 +43,11 @@ def _both(**options: object) -> ps.Reacher:
     return ps.Reacher(body(), **behaviours, **options)
 
 
-def _mine(blend: str = "linear") -> ps.Behaviour:
+def _mine(kind: str = "linear") -> ps.Behaviour:
     parts = ["hips", "spine", "chest", "upper_chest", "head"]
-    made = ps.Behaviour("right_arm", parts, blend=blend, weight=Weight("smooth", 0.6), name="mine")
+    made = ps.Behaviour("right_arm", parts, interpolation=kind, weight=Weight("smooth", 0.6), name="mine")
     at = [(1.2, 0.9), (-0.5, 0.8), (0.4, -0.3)]
-    if blend == "around":
+    if kind == "around":
         at = [(0.2, 0.5, 1.0), (0.5, -0.8, 0.6), (-0.4, 0.3, 0.9)]
     for k, where in enumerate(at):
         key = made.add(where, name=f"key {k}")
@@ -58,14 +58,20 @@ def _mine(blend: str = "linear") -> ps.Behaviour:
     return made
 
 
+def _as_recorded(document: dict[str, object]) -> dict[str, object]:
+    """A file of a behaviour with the field names it had when it was recorded."""
+    document["blend"] = document.pop("interpolation")
+    return document
+
+
 @call()
 def behaviours():
     found = {}
-    for blend in ("linear", "smooth", "around"):
-        made = _mine(blend)
-        at = SWINGS if blend != "around" else np.concatenate([SWINGS, SWINGS[:, :1]], axis=-1)
-        found[blend] = {
-            "blend": readers.posture(made.blend(at)),
+    for kind in ("linear", "smooth", "around"):
+        made = _mine(kind)
+        at = SWINGS if kind != "around" else np.concatenate([SWINGS, SWINGS[:, :1]], axis=-1)
+        found[kind] = {
+            "blend": readers.posture(made.posture_at(at)),
             "shares": made.shares(at),
             "search": readers.search(made.search(at[0])),
         }
@@ -73,7 +79,7 @@ def behaviours():
     made.move(made.keys[-1].id, (0.5, -0.4))
     made.duplicate(made.keys[-1].id, (0.1, 1.2))
     made.set_search(made.keys[-1].id, Search(0.9, 0.0, 1.5))
-    made.restyle(blend="smooth", weight=Weight("constant", 0.5), name="other")
+    made.restyle(interpolation="smooth", weight=Weight("constant", 0.5), name="other")
     at, weights = made.locate(RIGHT, 0.57)
     with tempfile.TemporaryDirectory() as folder:
         made.save(Path(folder) / "mine.json")
@@ -81,23 +87,23 @@ def behaviours():
         again = ps.Behaviour.load(Path(folder) / "mine.json")
     return {
         **found,
-        "edited": readers.posture(made.blend(SWINGS)),
+        "edited": readers.posture(made.posture_at(SWINGS)),
         "searches": readers.search(made.search((0.1, 1.2))),
         "triangles": made.triangles,
         "at": at,
         "weights": weights,
-        "text": json.dumps(json.loads(text), sort_keys=True),
-        "again": readers.posture(again.blend(SWINGS)),
-        "mirrored": readers.posture(made.mirrored().blend(SWINGS * [1.0, -1.0])),
+        "text": json.dumps(_as_recorded(json.loads(text)), sort_keys=True),
+        "again": readers.posture(again.posture_at(SWINGS)),
+        "mirrored": readers.posture(made.mirrored().posture_at(SWINGS * [1.0, -1.0])),
     }
 
 
 @call()
 def example_behaviours():
-    found = {"default": readers.posture(ps.Behaviour.default(body(), "left_arm").blend(SWINGS * [1.0, -1.0]))}
+    found = {"default": readers.posture(ps.Behaviour.default(body(), "left_arm").posture_at(SWINGS * [1.0, -1.0]))}
     for name in ("normal", "tired", "energetic"):
-        found[name] = readers.posture(ps.Behaviour.example(name).blend(SWINGS))
-    found["on_a_child"] = readers.posture(ps.Behaviour.example("tired", "left_arm", child()).blend(SWINGS))
+        found[name] = readers.posture(ps.Behaviour.example(name).posture_at(SWINGS))
+    found["on_a_child"] = readers.posture(ps.Behaviour.example("tired", "left_arm", child()).posture_at(SWINGS))
     return found
 
 
@@ -105,12 +111,12 @@ def example_behaviours():
 def learned_behaviours():
     motions = [ps.samples.reach(body(), fps=15.0), ps.samples.boxing(body(), fps=15.0)]
     found = {}
-    for blend, keys in (("linear", 5), ("around", 6)):
-        made = ps.Behaviour.fit(body(), "right_arm", motions, keys=keys, blend=blend, seed=2, name="mine")
-        at = SWINGS if blend != "around" else np.concatenate([SWINGS, SWINGS[:, :1]], axis=-1)
+    for kind, keys in (("linear", 5), ("around", 6)):
+        made = ps.Behaviour.fit(body(), "right_arm", motions, keys=keys, interpolation=kind, seed=2, name="mine")
+        at = SWINGS if kind != "around" else np.concatenate([SWINGS, SWINGS[:, :1]], axis=-1)
         report = made.learned
-        found[blend] = {
-            "posture": readers.posture(made.blend(at)),
+        found[kind] = {
+            "posture": readers.posture(made.posture_at(at)),
             "keys": np.array([key.at for key in made.keys]),
             "residual": report.residual,
             "still": report.still,
@@ -157,7 +163,7 @@ def reacher_options():
         body(), right=ps.Behaviour.example("normal"), scene=scene, margin=0.02, touching=("table", "floor")
     )
     return {
-        "raising": readers.reach(_reacher(raising=True).solve(right=target)),
+        "raising": readers.reach(_reacher(extend=True).solve(right=target)),
         "not_itself": readers.reach(_reacher(itself=False).solve(right=target)),
         "feet_free": readers.reach(_reacher(feet=False).solve(right=target)),
         "sitting": readers.reach(_reacher(hips=False).solve(right=target)),
@@ -181,9 +187,9 @@ def animated():
     start = sample("walk")[0]
     cup, mouth = ps.Target([-0.2, 1.0, 0.45]), ps.Target([-0.1, 1.45, 0.25], [0.9, 0.3, 0.1, 0.2])
     steps = [
-        ps.Reach(right=cup, hold=0.1),
-        ps.Reach(right=mouth, duration=Fitts(0.04)),
-        ps.Reach(left=ps.Target(LEFT[0])),
+        ps.ReachStep(right=cup, hold=0.1),
+        ps.ReachStep(right=mouth, duration=Fitts(0.04)),
+        ps.ReachStep(left=ps.Target(LEFT[0])),
     ]
     return {
         "one": readers.reach_motion(_reacher().animate(right=ps.Target(RIGHT[0]), start=start, fps=20.0)),
@@ -213,5 +219,5 @@ def streams():
 @call("characters/KayKit_Knight.glb")
 def knight(path):
     person = ps.Humanoid(ps.load(path).skeleton)
-    reacher = ps.Reacher(person, right=ps.Behaviour.example("energetic", body=person), raising=True)
+    reacher = ps.Reacher(person, right=ps.Behaviour.example("energetic", body=person), extend=True)
     return readers.reach(reacher.solve(right=ps.Target(RIGHT * (person.height / body().height))))
