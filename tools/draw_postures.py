@@ -89,7 +89,7 @@ def bodies(data: Path) -> dict[str, ps.Humanoid]:
         skeleton = ps.load(data / file, **repair).skeleton
         body = ps.Humanoid(skeleton)
         roles = {role: skeleton.names[joint] for role, joint in body.roles.items()}
-        skeleton = skeleton.scaled(found["figure"].height / body.height)
+        skeleton = skeleton.scaled(found["figure"].joint_height / body.joint_height)
         if SKINLESS in file:
             skeleton = skeleton.replace(character=None)
         elif skeleton.character is not None:
@@ -102,7 +102,7 @@ def bodies(data: Path) -> dict[str, ps.Humanoid]:
 def grounded(body: ps.Humanoid, pose: ps.Pose) -> ps.Pose:
     """The pose moved up or down until its lowest joint is as high as joints of feet are."""
     lowest = body.skeleton.forward(pose).positions[list(body.roles.values()), 1].min()
-    return pose.replace(translation=pose.translation + np.array([0.0, 0.02 * body.height - lowest, 0.0]))
+    return pose.replace(translation=pose.translation + np.array([0.0, 0.02 * body.joint_height - lowest, 0.0]))
 
 
 def draw(data: Path, height: int = 160) -> np.ndarray:

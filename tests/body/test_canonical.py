@@ -310,7 +310,7 @@ def test_size_does_not_matter(data_dir):
     grown = pose.replace(translation=pose.translation * 37.0)
     a, b = body.canonical(pose), large.canonical(grown)
     assert pm.angle(a.rotations, b.rotations).max() < 1e-12 and np.abs(a.hips - b.hips).max() < 1e-12
-    assert np.isclose(large.height, 37.0 * body.height)
+    assert np.isclose(large.joint_height, 37.0 * body.joint_height)
 
 
 def test_a_rig_that_rests_in_a_heap_takes_a_standing_pose():
@@ -354,7 +354,7 @@ def test_on_a_symmetric_body_the_mirrored_pose_is_the_mirror_image(plan):
 def test_heights_of_the_papers_people_are_those_of_the_specification(cmu):
     for clip, height in (("17_10", 26.78), ("90_05", 26.63), ("01_03", 26.25)):
         body = Humanoid(load(cmu / f"{clip}.bvh", repair="cmu").skeleton)
-        assert abs(body.height / CMU_UNIT - height) < 0.006
+        assert abs(body.joint_height / CMU_UNIT - height) < 0.006
 
 
 def test_a_figure_has_the_measures_it_was_asked_for():
@@ -371,7 +371,9 @@ def test_measures_of_any_rig_are_finite_and_plausible(data_dir):
     for name, body in all_bodies(data_dir).items():
         assert all(np.isfinite(length) and length >= 0.0 for length in body.measures.values()), name
         assert 0.2 < body.measures["thigh"] / body.leg_length < 0.8, name
-        assert np.isclose(body.height, sum(body.measures[m] for m in ("calf", "thigh", "pelvis", "torso", "neck")))
+        assert np.isclose(
+            body.joint_height, sum(body.measures[m] for m in ("calf", "thigh", "pelvis", "torso", "neck"))
+        )
 
 
 def test_markers_are_the_six_joints_in_order(data_dir):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import posable.math as pm
 from posable.body import MEASURES, ROLES, Humanoid, figure
-from posable.body.soles import sole_of, stature
+from posable.body.soles import sole_of
 from posable.compute import PosableError
 from posable.formats import load
 
@@ -43,7 +43,7 @@ def test_the_figure_is_as_tall_as_was_asked_with_the_measures_that_were_given(he
     body = figure(height, **given_measures)
     frames = body.skeleton.forward(body.skeleton.rest)
     ends = dict(zip(body.skeleton.end_names, frames.ends))
-    assert ends["skull_tip"][1] == pytest.approx(height)
+    assert ends["skull_tip"][1] == pytest.approx(height) == body.height
     for name in ("l_heel", "r_heel", "l_toe_tip", "r_toe_tip"):
         assert ends[name][1] == pytest.approx(0.0, abs=1e-12)
     for name, length in given_measures.items():
@@ -53,7 +53,7 @@ def test_the_figure_is_as_tall_as_was_asked_with_the_measures_that_were_given(he
 def test_without_measures_it_has_the_published_proportions(body):
     for name, share in MEASURES.items():
         assert body.measures[name] == pytest.approx(1.75 * share), name
-    assert stature(body) == pytest.approx(1.75)
+    assert body.height == 1.75
     shoulder = body.skeleton.forward(body.skeleton.rest).positions[body.index("left_upper_arm")]
     assert shoulder[1] / 1.75 == pytest.approx(0.818, abs=1e-3)  # Winter 2009, Fig. 4.1
 
@@ -162,7 +162,7 @@ def test_a_captured_body_gets_a_persons_volumes_on_its_own_joints(cmu, clip):
     vertices, which = placed(body)
     names = np.array(body.volumes.names)[which]
     assert np.all(body.volumes.joints < len(body.skeleton))
-    tall = stature(body)
+    tall = body.height
     assert np.ptp(vertices[:, 1]) == pytest.approx(tall, rel=0.06)
     # Each limb's volumes lie around the bones that carry them.
     positions = body.skeleton.forward(body.neutral_pose).positions

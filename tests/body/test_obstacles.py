@@ -34,7 +34,7 @@ def hand_through_the_chest(body, limb="right_arm"):
     chest = frames.positions[[body.index("left_upper_arm"), body.index("right_upper_arm")]].mean(axis=0)
     arm = body.limb(limb, limits=None)
     frame, origin = arm.frame(frames)
-    goal = chest - np.array([0.0, 0.12 * body.height / 1.55, 0.0])
+    goal = chest - np.array([0.0, 0.12 * body.joint_height / 1.55, 0.0])
     values = arm.solve(rotate(conjugate(frame), goal - origin), swivel=1.2).values
     return arm.pose(body.neutral_pose, values)
 

@@ -118,7 +118,9 @@ def test_they_work_on_other_bodies(name, body, data_dir):
     for method, made in METHODS.items():
         told = made(other).track(points)
         assert np.isfinite(told.motion.pose.rotations).all(), method
-        assert np.median(told.residual) < (0.05 if method == "jacobian_transpose" else 0.02) * other.height, method
+        assert np.median(told.residual) < (0.05 if method == "jacobian_transpose" else 0.02) * other.joint_height, (
+            method
+        )
 
 
 def test_one_and_many_are_the_same_call(solvers, walk):

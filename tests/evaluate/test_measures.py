@@ -47,7 +47,7 @@ def test_a_motion_is_no_error_from_itself(body):
     motion = ps.samples.walk(body)
     frames, scored = body.skeleton.forward(motion.pose), scored_joints(body)
     places, turns = frames.positions[:, scored.joints], local_rotations(frames, scored)
-    assert root_mean_square(position_errors(places, places, body.height)) == 0.0
+    assert root_mean_square(position_errors(places, places, body.joint_height)) == 0.0
     assert root_mean_square(orientation_errors(turns, turns)) < 1e-7
     assert jitter(places, places, motion.fps) == 0.0
 

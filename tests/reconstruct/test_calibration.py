@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.body.soles import sole_of, stature
+from posable.body.soles import expected_stature, sole_of
 from posable.reconstruct.calibration import PARTS, scaled_body
 from posable.reconstruct.calibration_pose import _named_pose
 from posable.skeleton import Pose
@@ -57,7 +57,7 @@ def test_offsets_and_turns_are_recovered_from_a_pose_to_half_a_centimetre(name, 
     parts, turn = orientations_of(person, held), pm.axis_angle([0.0, 1.0, 0.0], 2.2)
     points = pm.rotate(turn, person.markers(held)) + np.array([4.0, 0.0, -1.0])
     reported = true.trackers(points, {role: pm.multiply(turn, q) for role, q in parts.items()})
-    found = ps.Calibration.from_pose(body, *reported, pose=pose, height=1.13 * stature(body))
+    found = ps.Calibration.from_pose(body, *reported, pose=pose, height=1.13 * expected_stature(body))
     assert all(found.scales[part] == pytest.approx(1.13, abs=1e-9) for part in PARTS)
     in_world = [pm.rotate(parts[role], WORN[k]) for k, role in enumerate(ps.MARKERS)]
     off = [pm.rotate(parts[role], found.offsets[k]) - in_world[k] for k, role in enumerate(ps.MARKERS)]

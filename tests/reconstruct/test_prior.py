@@ -181,9 +181,9 @@ def test_it_works_on_other_bodies_and_nearer_to_the_motion_than_without(name, bo
     points, truth = other.markers(pose), places(other, pose)
     joints = [other.index(f"{side}_{part}") for side in ("left", "right") for part in ("lower_arm", "lower_leg")]
     answer = SequentialIK(other).track(points)
-    assert answer.ok.mean() > 0.8 and answer.residual.max() < 0.1 * other.height
+    assert answer.ok.mean() > 0.8 and answer.residual.max() < 0.1 * other.joint_height
     off = np.linalg.norm(places(other, answer.motion.pose) - truth, axis=-1)[:, joints].mean()
-    assert off < 0.15 * other.height
+    assert off < 0.15 * other.joint_height
 
 
 @pytest.mark.parametrize("height", [0.5, 3.0])

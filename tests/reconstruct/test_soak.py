@@ -22,7 +22,7 @@ def body_of(name, data_dir):
 def hostile(body, markers, count, rng):
     """Points of every kind: around a body, far off, coincident, huge, tiny, not numbers."""
     base = points_of(body, body.neutral_pose, markers)
-    points = base + rng.normal(size=(count, len(markers), 3)) * rng.uniform(0.0, 0.6, (count, 1, 1)) * body.height
+    points = base + rng.normal(size=(count, len(markers), 3)) * rng.uniform(0.0, 0.6, (count, 1, 1)) * body.joint_height
     kind = rng.integers(0, 12, count)
     one, other = rng.integers(len(markers), size=(2, count))
     rows = np.arange(count)

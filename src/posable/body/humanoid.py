@@ -87,9 +87,7 @@ class Humanoid:
         self._upright, self._rest_hips = turns["hips"], rest.positions[self.roles["hips"]]
 
     def __repr__(self) -> str:
-        return (
-            f"Humanoid({len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m to the head's joint)"
-        )
+        return f"Humanoid({len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m tall)"
 
     def index(self, role: str) -> int:
         """The joint of a role; raises when the body has none such."""
@@ -114,13 +112,17 @@ class Humanoid:
 
     @cached_property
     def joint_height(self) -> float:
-        """Calf + thigh + pelvis + torso + neck [m] (`specs/reconstruct.md`, section 2): without head and feet."""
+        """Calf + thigh + pelvis + torso + neck [m]: the height of paper 004, without head and feet, which errors and
+        sizes are counted in (`specs/reconstruct.md`, section 2).
+        """
         return reconstruction_height(self.measures)
 
-    @property
+    @cached_property
     def height(self) -> float:
-        """As `joint_height`."""
-        return self.joint_height
+        """Stature [m]: from the soles to the top of the head, estimated where a rig has no site there."""
+        from .soles import stature
+
+        return stature(self)
 
     @cached_property
     def leg_length(self) -> float:

@@ -12,6 +12,7 @@ from ..math import rotate
 if TYPE_CHECKING:
     from .humanoid import Humanoid
 
+SKULL_TIP = "skull_tip"  # the built-in figure's end site at the top of its head
 WITHOUT_HEAD_AND_FEET = 0.8875
 """Calf, thigh, pelvis, torso and neck of a person, as a fraction of the stature (`figure.MEASURES`)."""
 
@@ -33,8 +34,18 @@ class Sole:
 
 
 def stature(body: Humanoid) -> float:
-    """Sole to top of the head [m], from the body's height without head and feet."""
-    return body.height / WITHOUT_HEAD_AND_FEET
+    """Sole to top of the head [m]: measured where the rig has a site there, else estimated from the joint height."""
+    if SKULL_TIP not in body.skeleton.end_names:
+        return expected_stature(body)
+    tip = float(body.neutral_frames.ends[body.skeleton.end_names.index(SKULL_TIP), 1])
+    ankles = body.neutral_frames.positions[[body.index("left_foot"), body.index("right_foot")], 1]
+    floor = min(float(y) - sole_of(body, side).depth for y, side in zip(ankles, ("left", "right"), strict=True))
+    return round(tip - floor, 12)  # sums of offsets: a figure of 1.75 m shall say 1.75
+
+
+def expected_stature(body: Humanoid) -> float:
+    """The stature of a person with this joint height [m], which is without head and feet."""
+    return body.joint_height / WITHOUT_HEAD_AND_FEET
 
 
 def sole_of(body: Humanoid, side: str) -> Sole:
@@ -44,7 +55,7 @@ def sole_of(body: Humanoid, side: str) -> Sole:
     not say is taken from human proportions: the ankle .039 of the stature above the sole, the foot .152 of it long,
     a quarter of which lies behind the ankle, and the leg .491 (Drillis and Contini, in Winter 2009, Fig. 4.1).
     """
-    frames = body.skeleton.forward(body.neutral_pose)
+    frames = body.neutral_frames
     ankle = frames.positions[body.index(f"{side}_foot")]
     tall = body.leg_length / 0.491  # feet go with legs, whatever a character's head may be
     depth, long = 0.039 * tall, 0.152 * tall
@@ -65,7 +76,7 @@ def sole_of(body: Humanoid, side: str) -> Sole:
 def sole_points(body: Humanoid, side: str) -> tuple[np.ndarray, np.ndarray]:
     """Heel and ball (2, 3) in the foot joint's frame, toe tip (1, 3) in the toes' (else the foot's) [m]."""
     sole = sole_of(body, side)
-    frames = body.skeleton.forward(body.neutral_pose)
+    frames = body.neutral_frames
     foot = body.index(f"{side}_foot")
     toes = body.roles.get(f"{side}_toes", foot)
 

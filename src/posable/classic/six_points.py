@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..limits import Limits
 
 PAPER_HEIGHT = 1.84
-"""[m]: as tall as the paper's three bodies are on average by its own measure, which is `Humanoid.height`."""
+"""[m]: as tall as the paper's three bodies are on average by its own measure, which is `Humanoid.joint_height`."""
 COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
 LEAST_BEND = 0.02  # [rad] of elbows and knees
 BALLS = ("shoulder", "upper_arm", "upper_leg")
@@ -94,7 +94,7 @@ class SixPointIK(SixPointMethod):
     ) -> None:
         self.body, self._weights = body, checked_weights(weights)
         self.limits = body_limits(body, limits)
-        self._scale = body.height / PAPER_HEIGHT
+        self._scale = body.joint_height / PAPER_HEIGHT
         self._neutral = body.skeleton.forward(body.neutral_pose)
         self.skeleton = working_skeleton(body)
         """The body's skeleton with the joints that these methods move."""
@@ -256,7 +256,7 @@ def working_skeleton(body: Humanoid) -> Skeleton:
     hips = neutral.positions[body.spine[0]]
     for k, joint in enumerate(body.spine[1:-1], start=1):
         away = float(np.linalg.norm(neutral.positions[joint] - hips))
-        if away > COINCIDENT * body.height and (body.spine_roles[k] or k == len(body.spine) - 2):
+        if away > COINCIDENT * body.joint_height and (body.spine_roles[k] or k == len(body.spine) - 2):
             kinds[joint] = "ball"
     for side in ("left", "right"):
         for part in BALLS:

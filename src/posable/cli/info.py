@@ -84,4 +84,4 @@ def _body_facts(motion: Motion) -> dict[str, Any]:
     except PosableError as error:
         return {"body": f"not a person as far as names tell: {error}"}
     names = motion.skeleton.names
-    return {"ankle_to_head_m": float(body.height), "body": {role: names[j] for role, j in body.roles.items()}}
+    return {"ankle_to_head_m": float(body.joint_height), "body": {role: names[j] for role, j in body.roles.items()}}

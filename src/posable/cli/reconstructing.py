@@ -164,7 +164,7 @@ def _facts(answer: Any, body: Humanoid, scales: tuple[float, float], points: Poi
         "seconds": round(float(answer.motion.duration), 3),
         "points": list(points.names),
         "orientations": list(points.turns),
-        "ankle_to_head_m": round(float(body.height), 4),
+        "ankle_to_head_m": round(float(body.joint_height), 4),
         "points_scaled": [round(scale, 6) for scale in scales],
         "frames_reached": int((answer.status == Status.REACHED).sum()),
         "frames_with_lost_points": int((answer.status == Status.INVALID).sum()),

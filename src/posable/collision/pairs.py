@@ -23,7 +23,7 @@ ALWAYS = 0.8
 """A pair that touches in a larger share of all poses than this is left out."""
 
 FEELER = 0.014
-"""Of a body's height (`Humanoid.height`, without head and feet): a pair that never comes nearer is left out."""
+"""Of a body's height (`Humanoid.joint_height`, without head and feet): a pair that never comes nearer is left out."""
 
 
 def neighbours(volumes: Records, parents: Ints) -> Bools:

@@ -189,7 +189,7 @@ def _rested(
 ) -> Floats:
     """Places (F, 3) of a hand, with those where it rests on a part as that part sees them, times the bodies' ratio."""
     source = clip.body
-    ratio = target.height / source.height
+    ratio = target.joint_height / source.joint_height
     for on in sorted({contact.on for contact in found if contact.part == part and contact.on in target.roles}):
         weight = hold_weights(found, part, on, len(clip), clip.fps)[:, None]
         o, n = source.roles[on], target.roles[on]

@@ -75,7 +75,7 @@ def evaluate_clip(
         answer, milliseconds = _timed_track(solver, points, motion.fps)
         reconstructed = motion.skeleton.forward(answer.motion.pose)
         there = reconstructed.positions[:, scored.joints]
-        position = position_errors(places, there, body.height)
+        position = position_errors(places, there, body.joint_height)
         orientation = orientation_errors(turns, local_rotations(reconstructed, scored))
         found[method] = {
             "position": root_mean_square(position),
@@ -95,7 +95,7 @@ def evaluate_clip(
         "clip": called,
         "frames": len(motion),
         "fps": motion.fps,
-        "height": body.height,
+        "height": body.joint_height,
         "weights": list(chosen),
         "acceleration": float(moved.mean()) if moved.size else 0.0,
         "joints": list(scored.names),

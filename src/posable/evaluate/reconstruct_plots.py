@@ -105,7 +105,7 @@ def picture_frames(
     for method in methods:
         rows[method] = find_method(method)(body, chosen).track(points, fps=motion.fps).motion
     moments = np.unique(np.linspace(0, len(motion) - 1, frames).round().astype(np.int64))
-    apart = APART * body.height  # the same in every row, so that figures stand below each other
+    apart = APART * body.joint_height  # the same in every row, so that figures stand below each other
     pictures = [strip(shown, frames=moments, height=240, spacing=apart) for shown in rows.values()]
     high, wide = sum(image.shape[0] for image in pictures), max(image.shape[1] for image in pictures)
     sheet = figures.Figure(figsize=(wide / 120.0, high / 120.0 + 0.25 * len(rows)), dpi=120, layout="constrained")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..body.canonical import CanonicalPose
 from ..body.roles import MARKERS
-from ..body.soles import sole_of, stature
+from ..body.soles import expected_stature, sole_of
 from ..compute import PosableError, UnknownNameError
 from ..compute.types import ArrayLike, Floats
 from ..math import axis_angle, conjugate, multiply, rotate
@@ -45,7 +45,7 @@ def calibrate_from_pose(
     yaw = _yaw(joints, places)
     if height is not None and not (math.isfinite(height) and height > 0.0):
         raise PosableError(f"height is {height} m; expected a number above 0")
-    scale = _scale(joints, places) if height is None else height / stature(body)
+    scale = _scale(joints, places) if height is None else height / expected_stature(body)
     laid = rotate(upright(yaw), joints * scale)
     shift = (places - laid).mean(axis=0) * [1.0, 0.0, 1.0]
     offsets, turns = np.empty((len(markers), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(markers), 1))

@@ -57,7 +57,7 @@ def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bo
     places = frames.positions[list(body.spine)]
     offsets = np.diff(places, axis=0, prepend=places[:1])
     away = np.linalg.norm(places - places[0], axis=-1)
-    bends = (away > COINCIDENT * body.height).astype(np.int64)
+    bends = (away > COINCIDENT * body.joint_height).astype(np.int64)
     bends[[0, -1]] = 0
     roles = body.roles
     carrier = body.chest

@@ -129,7 +129,7 @@ class Prior:
             biases,
             np.delete(self._inputs, always, axis=0),
             self._outputs,
-            np.array([body.height, trunk.numbers[0]]),
+            np.array([body.joint_height, trunk.numbers[0]]),
             np.column_stack([low, high, share, stretched(trunk.offsets, trunk.bends, trunk.numbers[2])]),
         )
 
@@ -200,7 +200,7 @@ def proportions(body: Humanoid, trunk: Trunk) -> Floats:
     spine = np.linalg.norm(trunk.offsets[1 : body.chest + 1], axis=-1).sum()
     lengths = [measures[name] for name in ("upper_arm", "forearm", "thigh", "calf")]
     widths = [measures["torso_width"], measures["pelvis_width"]]
-    return np.array([*lengths, trunk.numbers[0], spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.height
+    return np.array([*lengths, trunk.numbers[0], spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.joint_height
 
 
 def weight_count(sizes: list[int]) -> int:

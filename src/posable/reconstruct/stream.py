@@ -32,7 +32,7 @@ class ReconstructStream:
         self._plain = solver._rows(points, np.empty((0, 6, 4)))
         self._turned = solver._rows(points, np.empty((1, 6, 4)))
         seconds = checked_smoothing(smoothing)
-        self._smooth = None if seconds is None else OneEuro(seconds, solver.body.height)
+        self._smooth = None if seconds is None else OneEuro(seconds, solver.body.joint_height)
         self._smooth_turns = None if seconds is None else OneEuro(seconds, 1.0, turns=True)
         self._lock = FootLock(solver.markers, solver.body.leg_length) if lock_feet else None
         self.reset()

@@ -46,7 +46,7 @@ class Puppet:
     def __init__(self, body: Humanoid, times: Floats) -> None:
         self.body = body
         self.times = times
-        frames = body.skeleton.forward(body.neutral_pose)
+        frames = body.neutral_frames
         places = {role: frames.positions[joint] for role, joint in body.roles.items()}
         self.offsets = {
             role: places[role] - places[parent] for role in places if (parent := parent_role(role, places)) is not None

@@ -29,7 +29,7 @@ def _described(person: ps.Humanoid) -> dict[str, object]:
         "spine": person.spine,
         "arc_length": person.arc_length,
         "measures": person.measures,
-        "height": person.height,
+        "height": person.joint_height,
         "leg_length": person.leg_length,
         "neutral_pose": person.neutral_pose,
         "markers": person.markers(person.neutral_pose),

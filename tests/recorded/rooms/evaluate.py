@@ -40,7 +40,7 @@ def measures():
     before, after = (body().skeleton.forward(one.pose) for one in (motion, other))
     there, here = before.positions[:, scored.joints], after.positions[:, scored.joints]
     turned, again = local_rotations(before, scored), local_rotations(after, scored)
-    errors = position_errors(there, here, body().height)
+    errors = position_errors(there, here, body().joint_height)
     return {
         "names": scored.names,
         "joints": scored.joints,

@@ -220,4 +220,4 @@ def streams():
 def knight(path):
     person = ps.Humanoid(ps.load(path).skeleton)
     reacher = ps.Reacher(person, right=ps.Behaviour.example("energetic", body=person), extend=True)
-    return readers.reach(reacher.solve(right=ps.Target(RIGHT * (person.height / body().height))))
+    return readers.reach(reacher.solve(right=ps.Target(RIGHT * (person.joint_height / body().joint_height))))

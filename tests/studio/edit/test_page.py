@@ -26,7 +26,7 @@ def test_a_hand_is_pulled_undone_redone_and_saved_on_the_page(
     wait(lambda: not session.stale(session.time) and "/world/gizmo/edit" in window.nodes(), "the handle")
     settled(window)
     start = np.array(session.gizmos["edit"].position)
-    drag_arrow(window, start + session.stage.offset, 0.12 * body.height)
+    drag_arrow(window, start + session.stage.offset, 0.12 * body.joint_height)
     wait(lambda: session.history.undoable == "Pull the right hand", "the drag to end")
     joint, edited = body.index("right_hand"), session.motion
     there, here = (body.skeleton.forward(motion[30]).positions[joint] for motion in (before, edited))
@@ -58,7 +58,7 @@ def test_a_hand_is_turned_by_a_ring_and_warped_through_marks_on_the_page(
     wait(lambda: not session.gizmos["edit"].disable_rotations and not session.stale(session.time), "the rings")
     settled(window)
     at = np.array(session.gizmos["edit"].position) + session.stage.offset
-    drag_ring(window, at, np.array([1.0, 0.0, 0.0, 0.0]), 0.16 * body.height, 2)
+    drag_ring(window, at, np.array([1.0, 0.0, 0.0, 0.0]), 0.16 * body.joint_height, 2)
     wait(lambda: session.history.undoable == "Pull and turn the left hand", "the turn to end")
     joint = body.index("left_hand")
     was, now = (body.skeleton.forward(motion[30]) for motion in (before, session.motion))
@@ -72,7 +72,7 @@ def test_a_hand_is_turned_by_a_ring_and_warped_through_marks_on_the_page(
         wait(lambda: not session.stale(session.time), "the frame")
         settled(window)
         at = np.array(session.gizmos["edit"].position) + session.stage.offset
-        drag_arrow(window, at, 0.12 * body.height)
+        drag_arrow(window, at, 0.12 * body.joint_height)
         wait(lambda frame=frame: tab.warp.parts_at(frame) == ("left_hand",), "the mark")
     assert session.motion is turned
     window.press("Warp through the marks")

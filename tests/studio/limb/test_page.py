@@ -24,7 +24,9 @@ def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: Lim
     wait(lambda: "/world/gizmo/limb" in window.nodes() and "/world/limb/orbit" in window.nodes(), "the orbit")
     window.page.get_by_text("Drag the handle at the left hand.").wait_for()
     before = session.active.frames(session.time).positions[session.body.index("left_hand")]
-    drag_arrow(window, np.array(session.gizmos["limb"].position) + session.stage.offset, 0.16 * session.body.height)
+    drag_arrow(
+        window, np.array(session.gizmos["limb"].position) + session.stage.offset, 0.16 * session.body.joint_height
+    )
     wait(lambda: session.history.undoable == "Place the left hand", "the drag to end")
     handle = np.array(session.gizmos["limb"].position)
     assert handle[1] > before[1] + 0.02
@@ -75,7 +77,7 @@ def test_an_obstacle_is_moved_and_turned_by_its_handle(window: Window, tab: Limb
     tab.choose(NONE)
     choose(window, "Obstacle", "box")
     wait(lambda: f"/world/gizmo/{NAME}/shape" in window.nodes(), "the obstacle")
-    before, size = tab.obstacle.now, 0.13 * session.body.height
+    before, size = tab.obstacle.now, 0.13 * session.body.joint_height
     place = np.array(session.gizmos[NAME].position) + session.stage.offset
     drag_arrow(window, place, size)
     wait(lambda: session.history.undoable == "Move the box", "the drag to end")

@@ -119,7 +119,7 @@ def test_the_target_is_dragged_and_the_body_goes_with_it(window: Window, tab: Re
     wait(lambda: "/world/gizmo/reach_right" in window.nodes() and "/world/reach/rim" in window.nodes(), "the scene")
     before, cross = tab.targets["right"], page.locator("svg.swing-plane .target circle")
     place = cross.get_attribute("cy")
-    drag_arrow(window, before + session.active.place + session.stage.offset, 0.14 * session.body.height)
+    drag_arrow(window, before + session.active.place + session.stage.offset, 0.14 * session.body.joint_height)
     wait(lambda: tab.targets["right"][1] > before[1] + 0.02, "the target to move")
     wait(lambda: cross.get_attribute("cy") != place, "the cross on the plane to move")
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
@@ -203,7 +203,7 @@ def test_a_ring_is_dragged_and_the_joint_turns_with_it(window: Window, tab: Reac
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
     handle, body = tab.joint.gizmo, session.body
     before, turned = tab.keys.behaviour.posture(tab.keys.chosen).rotation("chest"), np.array(handle.wxyz)
-    drag_ring(window, np.array(handle.position) + session.stage.offset, turned, 0.13 * body.height, axis=2)
+    drag_ring(window, np.array(handle.position) + session.stage.offset, turned, 0.13 * body.joint_height, axis=2)
     wait(lambda: session.history.undoable == "Turn the chest", "the chest to turn")
 
     def together() -> bool:

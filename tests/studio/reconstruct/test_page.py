@@ -85,7 +85,7 @@ def test_a_point_is_dragged_and_the_body_follows(window: Window, tab: Reconstruc
         renew_picture(window, tab, session)
     handle, body = session.gizmos["reconstruct_right_hand"], session.body
     before = np.array(handle.position)
-    drag_arrow(window, before + session.stage.offset, 0.075 * body.height)
+    drag_arrow(window, before + session.stage.offset, 0.075 * body.joint_height)
     wait(lambda: session.history.undoable == "Drag a point", "the drag to end")
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
     there = np.array(session.gizmos["reconstruct_right_hand"].position)

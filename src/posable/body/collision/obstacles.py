@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ..humanoid import Humanoid
 
 SOFT = 0.012
-"""[m] How far two volumes may sink into each other before that is a collision, on a body whose `height` (without head
-and feet) is 1.75 m; a larger body yields more."""
+"""[m] How far two volumes may sink into each other before that is a collision, on a body whose `joint_height` is
+1.75 m; a larger body yields more."""
 
 NOTHING: Records = np.zeros(0, OBSTACLE)
 NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
@@ -81,7 +81,7 @@ def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
     """What of a body must keep apart; learned once a body, in a fraction of a second, and kept."""
     if seed == 0 and body in _LEARNED:
         return SelfCollision(body, *_LEARNED[body])
-    softness = SOFT * body.height / 1.75
+    softness = SOFT * body.joint_height / 1.75
     skeleton = body.skeleton
     free = skeleton.forward(_free_poses(body))
     many = skeleton.forward(_poses_inside_limits(body, seed))
@@ -92,7 +92,7 @@ def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
         (free.positions, free.orientations),
         (many.positions, many.orientations),
         softness,
-        pairs_of.FEELER * body.height,
+        pairs_of.FEELER * body.joint_height,
     )
     if seed == 0:
         _LEARNED[body] = wanted, softness  # nothing that holds the body itself, or it would never be forgotten

@@ -19,7 +19,7 @@ import numpy as np
 from ...collision import Volumes
 from ...compute.types import Floats
 from ...math import axis_angle, conjugate, multiply, rotate
-from ..soles import Sole, sole_of, stature
+from ..soles import SKULL_TIP, Sole, expected_stature, sole_of
 from .skins import skin_volumes
 
 if TYPE_CHECKING:
@@ -62,16 +62,16 @@ def body_volumes(body: Humanoid) -> Volumes:
     skin = skin_volumes(body)
     if skin is not None:
         return skin
-    frames = body.skeleton.forward(body.neutral_pose)
+    frames = body.neutral_frames
     joints = dict(body.roles)
     for role, name in _HAND_JOINTS.items():
         if name in body.skeleton.names:
             joints[role] = body.skeleton.index(name)
     places = {role: frames.positions[joint] for role, joint in joints.items()}
-    size = stature(body) / STATURE
+    size = expected_stature(body) / STATURE
     clay = Clay(places, size, {side: sole_of(body, side) for side in ("left", "right")})
-    if "skull_tip" in body.skeleton.end_names:  # the built-in figure knows how high its head is
-        tip = frames.ends[body.skeleton.end_names.index("skull_tip")]
+    if SKULL_TIP in body.skeleton.end_names:  # the built-in figure knows how high its head is
+        tip = frames.ends[body.skeleton.end_names.index(SKULL_TIP)]
         clay.head = float(tip[1] - places["head"][1]) / (size * CROWN)
     sculpt(clay)
     return clay.volumes(joints, frames.positions, frames.orientations)

@@ -134,12 +134,12 @@ class Obstacle:
             NAME,
             now.position + track.place,
             wxyz=now.orientation,
-            scale=0.13 * body.height,
+            scale=0.13 * body.joint_height,
             disable_rotations=now.kind == "sphere",
             depth_test=False,
         )
         handle.on_update(self._session.guarded(self._dragged))
-        scale, shown = body.height / 1.75, self._session.scene
+        scale, shown = body.joint_height / 1.75, self._session.scene
         if now.kind == "box":
             self.scene.box(NAME, BOX * scale, now.position, now.orientation)
             shown.add_box(SHAPE, color=COLOUR, dimensions=BOX * scale, opacity=0.6)
@@ -163,7 +163,7 @@ def _before_body(body: Humanoid, pose: Pose) -> Floats:
     ahead = pm.rotate(canonical_orientation(body, "hips", pose), np.array([0.0, 0.0, 1.0]))
     ahead[1] = 0.0
     length = max(float(np.linalg.norm(ahead)), 1e-6)
-    place: Floats = hips + body.height * (0.28 * ahead / length + np.array([0.0, 0.04, 0.0]))
+    place: Floats = hips + body.joint_height * (0.28 * ahead / length + np.array([0.0, 0.04, 0.0]))
     return place
 
 

@@ -87,7 +87,7 @@ class EditMarks:
                 rings.append((around(body, frames, joint), TOUCHES))
         self._put_rings(rings[:MOST])
         places = [(mark.target + place, MARKED if mark.frame == frame else OTHERS) for mark in marks]
-        self._put_balls(places[:MOST], 0.028 * body.height)
+        self._put_balls(places[:MOST], 0.028 * body.joint_height)
 
     def hide(self) -> None:
         """Show nothing."""

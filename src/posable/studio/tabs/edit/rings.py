@@ -38,8 +38,8 @@ class Rings:
         length = float(np.linalg.norm(way))
         along = way / length if length > 1e-6 else up
         around = self._surface(body, frames, joint, below=False) - frames.positions[joint]
-        near = around[np.abs(around @ along) < 0.03 * body.height]
-        radius = 0.032 * body.height
+        near = around[np.abs(around @ along) < 0.03 * body.joint_height]
+        radius = 0.032 * body.joint_height
         if len(near):
             radius = max(radius, 1.12 * float(np.linalg.norm(near - np.outer(near @ along, along), axis=-1).max()))
         ring = _circle()[:, [0, 2, 1]] * radius
@@ -59,8 +59,8 @@ class Rings:
         axes = np.stack([ahead, [-ahead[1], ahead[0]]])
         seen = flat @ axes.T
         middle, half = 0.5 * (seen.min(axis=0) + seen.max(axis=0)), 0.5 * np.ptp(seen, axis=0)
-        ring = (middle + _circle()[:, :2] * (1.2 * half + 0.025 * body.height)) @ axes
-        height = 0.004 * body.height if abs(low) < 0.1 * body.height else low
+        ring = (middle + _circle()[:, :2] * (1.2 * half + 0.025 * body.joint_height)) @ axes
+        height = 0.004 * body.joint_height if abs(low) < 0.1 * body.joint_height else low
         return np.stack([ring[:, 0], np.full(AROUND, height), ring[:, 1]], axis=-1)
 
     def _surface(self, body: Humanoid, frames: Frames, joint: int, below: bool) -> Floats:

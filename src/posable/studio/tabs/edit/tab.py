@@ -224,7 +224,7 @@ class EditTab:
         frames = track.frames(time)
         if pull is None and self.part is not None:
             turning = bool(self.options.turn.value and not self.warp.marking.value)
-            size = (TURNING_HANDLE if turning else HANDLE) * body.height
+            size = (TURNING_HANDLE if turning else HANDLE) * body.joint_height
             self.handle.show(frames.positions[joint_of(body, self.part)], size, not playing and not original, turning)
         self.view.draw(track, body, editor, time, frame)
         marks = self.warp.marks

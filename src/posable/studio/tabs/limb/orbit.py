@@ -99,7 +99,7 @@ class Orbit:
             self._circle.points = (ends + track.place).astype(np.float32)
             self._circle.colors = np.repeat(_linear(colours)[:, None], 2, axis=1)
             self._joint.position = now[mid] + track.place
-            self._joint.scale = 0.014 * body.height
+            self._joint.scale = 0.014 * body.joint_height
             self._circle.visible = self._joint.visible = True
 
     def hide(self) -> None:

@@ -291,7 +291,7 @@ class LimbTab:
         handle = session.add_gizmo(
             "limb",
             goal.position + track.place,
-            scale=0.16 * body.height,
+            scale=0.16 * body.joint_height,
             wxyz=UPRIGHT if goal.orientation is None else goal.orientation,
             disable_rotations=goal.orientation is None,
             depth_test=False,

@@ -79,7 +79,7 @@ class JointHandle:
         self._held = _Held(part, place, turned, above, posture, body.leg_length)
         handle = self.gizmo
         if handle is None or changed:
-            self._add(part, place, turned, body.height)
+            self._add(part, place, turned, body.joint_height)
             return
         if not np.allclose(handle.position, place, rtol=0.0, atol=1e-6):
             handle.position = place

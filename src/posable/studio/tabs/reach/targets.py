@@ -149,7 +149,7 @@ class ReachTargets:
                 continue
             if side not in self._at:
                 self.aim(side, (AHEAD[0], AHEAD[1] if side == "right" else -AHEAD[1]))
-            place, size = self._at[side] + track.place, 0.14 * body.height
+            place, size = self._at[side] + track.place, 0.14 * body.joint_height
             handle = session.add_gizmo(name, place, scale=size, disable_rotations=True, depth_test=False)
             handle.on_update(session.guarded(partial(self._dragged, side)))
 

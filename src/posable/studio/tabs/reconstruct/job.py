@@ -108,4 +108,4 @@ def joint_errors(body: Humanoid, original: Motion, reconstructed: Motion) -> Flo
     """(F, K) distances of the scored joints, in heights of the body."""
     joints = scored_joints(body).joints
     there, here = (body.skeleton.forward(motion.pose).positions[:, joints] for motion in (original, reconstructed))
-    return position_errors(there, here, body.height)
+    return position_errors(there, here, body.joint_height)

@@ -160,8 +160,8 @@ class ReconstructPoints:
         with session.server.atomic():
             self._balls.points = there.astype(np.float32)
             self._balls.colors = colours.astype(np.uint8)
-            if not np.isclose(self._balls.point_size, 0.034 * body.height):
-                self._balls.point_size = 0.034 * body.height
+            if not np.isclose(self._balls.point_size, 0.034 * body.joint_height):
+                self._balls.point_size = 0.034 * body.joint_height
             if not self._balls.visible:
                 self._balls.visible = True
         still = not session.clock.playing
@@ -171,7 +171,7 @@ class ReconstructPoints:
                 handle = session.add_gizmo(
                     f"reconstruct_{role}",
                     there[k],
-                    scale=0.075 * body.height,
+                    scale=0.075 * body.joint_height,
                     disable_rotations=True,
                     disable_sliders=True,
                     depth_test=False,

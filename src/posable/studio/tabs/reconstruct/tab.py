@@ -246,7 +246,9 @@ class ReconstructTab:
         frames = body.skeleton.forward(pose)
         there = body.skeleton.forward(track.motion.at(time)).positions[joints]
         error = float(np.linalg.norm(frames.positions[joints] - there, axis=-1).mean())
-        lines = [now_facts(Status.INVALID if self.status is None else self.status, self.residual, error, body.height)]
+        lines = [
+            now_facts(Status.INVALID if self.status is None else self.status, self.residual, error, body.joint_height)
+        ]
         if (found := self.result) is not None:
             lines.append(whole_facts(found))
         show(self._told_now, "content", "  \n".join(lines))
