@@ -24,7 +24,7 @@ ROWS = 4000
 def run() -> list[Table]:
     body = ps.figure()
     behaviour = ps.Behaviour.default(body, "right_arm")
-    bare = ps.Reacher(body, right=behaviour, itself=False)
+    bare = ps.Reacher(body, right=behaviour, self_collision=False)
     whole = ps.Reacher(body, right=behaviour)
     goals = np.random.default_rng(0).uniform([-0.9, 0.5, 0.0], [0.3, 1.9, 0.8], (3 * ROWS, 3))
     goals = goals[whole.solve(right=ps.Target(goals)).ok][:ROWS]
@@ -68,7 +68,7 @@ def _among(body: ps.Humanoid, behaviour: ps.Behaviour, goals: np.ndarray) -> Tab
     crowded.mesh("person", vertices - [0, vertices[:, 1].min(), 0], faces, (-0.75, 0.0, 0.45))
     samples = {}
     for label, scene in (("a table, a floor and a wall", room), (f"a table, a floor and {name}", crowded)):
-        reacher = ps.Reacher(body, right=behaviour, scene=scene, touching=())
+        reacher = ps.Reacher(body, right=behaviour, scene=scene, allowed_contacts=())
         times, told = [], []
         for goal in goals:
             target = ps.Target(goal)
@@ -95,7 +95,7 @@ def _examples(body: ps.Humanoid) -> list[Table]:
     """What the example behaviours add to the arm, and how fast they move with a target."""
     rng = np.random.default_rng(1)
     around = ps.Target(rng.uniform([-1.6, 0.0, -1.2], [1.2, 2.4, 1.6], (20_000, 3)))
-    alone = float(body.place(body.neutral_pose, "right_hand", around, itself=True).ok.mean())
+    alone = float(body.place(body.neutral_pose, "right_hand", around, self_collision=True).ok.mean())
     ends = rng.uniform([-1.2, 0.1, -0.6], [0.8, 2.1, 1.2], (60, 2, 3))
     paths = [np.linspace(a, b, int(np.linalg.norm(b - a) * 1000)) for a, b in ends]  # a millimetre a step
     volumes, rates = {"the arm alone": ([1.0], "")}, {}

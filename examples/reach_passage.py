@@ -19,18 +19,18 @@ behaviour = ps.Behaviour.default(body, "right_arm")
 steps = [ps.ReachStep(right=ps.Target(BACK), duration=2.0), ps.ReachStep(right=ps.Target(FRONT), duration=2.0)]
 
 
-def passage(itself: bool) -> ps.reach.ReachMotion:
+def passage(self_collision: bool) -> ps.reach.ReachMotion:
     """The whole way: from standing to behind the body, and on to its front."""
-    return ps.Reacher(body, right=behaviour, itself=itself).animate(steps=steps, fps=60)
+    return ps.Reacher(body, right=behaviour, self_collision=self_collision).animate(steps=steps, fps=60)
 
 
 whole = clearance(body)
-for itself in (False, True):
-    told = passage(itself)
+for self_collision in (False, True):
+    told = passage(self_collision)
     frames = body.skeleton.forward(told.motion.pose)
     touching = whole.touches(frames)
     parts = sorted({name for pair in whole.touching(frames) for name in pair})
-    print("the arm keeps out of the body:" if itself else "the arm does not care:")
+    print("the arm keeps out of the body:" if self_collision else "the arm does not care:")
     print(f"  {len(told.motion)} frames, {told.ok.sum()} with the hand on its way, {told.jumped.sum()} elbow jumps")
     print(f"  {touching.sum()} frames in which the body touches itself {', '.join(parts)}")
     hand = frames.positions[told.arrivals[0] :, body.index("right_hand")]

@@ -5,7 +5,7 @@ import pytest
 
 import posable as ps
 from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import _poses_inside_limits, limb_links, self_collision
+from posable.body.collision.obstacles import SelfCollision, _poses_inside_limits, limb_links
 from posable.collision.bodies import body_contacts_rows, body_depth_rows, body_touching_rows
 from posable.collision.kernels import gap_rows
 from posable.collision.scene import all_gaps
@@ -65,7 +65,7 @@ def test_coal_sees_the_same_pairs_touch(body, frames):
     round_ones = volumes["kind"] == 0
     volumes["radii"][round_ones, 1] = volumes["radii"][round_ones, 0]
     volumes["bound"] = 0.5 * np.linalg.norm(volumes["end"] - volumes["start"], axis=-1) + volumes["radii"].max(axis=-1)
-    pairs = self_collision(body).pairs
+    pairs = SelfCollision.of(body).pairs
     request, hits = coal.CollisionRequest(), 0
     for i in range(8):
         p, q = frames.positions[i : i + 1], frames.orientations[i : i + 1]
@@ -93,7 +93,7 @@ def test_limbs_that_are_left_out_do_not_count(body, frames, scene):
     names = [body.volumes.names[v] for v in gone]
     expected = {pair for pair in whole.touching(frames, scene) if not set(pair) & set(names)}
     assert set(rest.touching(frames, scene)) == expected
-    assert len(clearance(body, itself=False).pairs) == 0
+    assert len(clearance(body, self_collision=False).pairs) == 0
     with pytest.raises(UnknownNameError, match="right_arm"):
         clearance(body, leave_out=("right_wing",))
 

@@ -5,7 +5,7 @@ import pytest
 
 import posable as ps
 from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import self_collision
+from posable.body.collision.obstacles import SelfCollision
 from posable.body.elbows import elbow_out
 
 ARMS = ("right_arm", "left_arm")
@@ -34,7 +34,7 @@ def arms_in_the_torso(body, limb, count=400, seed=0, stretched=False):
 
 def in_trunk(body, limb, pose):
     """(...) whether the upper arm or forearm is in the trunk, by the test of the whole body."""
-    learned = self_collision(body)
+    learned = SelfCollision.of(body)
     names = body.volumes.names
     side = limb.split("_")[0]
     arm = {f"{side}_{part}" for part in ("deltoid", "upper_arm", "biceps", "elbow", "forearm", "lower_arm")}

@@ -94,15 +94,15 @@ def test_a_hand_may_touch_what_it_takes_hold_of_and_the_arm_may_not(body):
     ):
         cup = make(ps.Scene(), "cup", [-0.3, 1.16, 0.45])
         assert body.place(body.neutral_pose, "right_hand", target, scene=cup).status is Status.COLLISION
-        assert body.place(body.neutral_pose, "right_hand", target, scene=cup, touching="cup").ok
+        assert body.place(body.neutral_pose, "right_hand", target, scene=cup, allowed_contacts="cup").ok
         both = make(cup, "knob", elbow)
-        held = body.place(body.neutral_pose, "right_hand", target, scene=both, touching=["cup", "knob"])
+        held = body.place(body.neutral_pose, "right_hand", target, scene=both, allowed_contacts=["cup", "knob"])
         frames = body.skeleton.forward(held.pose)
         if held.ok:
             hits = both.contacts(body.volumes, frames.positions, frames.orientations)
             assert not [pair for pair in hits if pair[0] == "knob"]
     with pytest.raises(UnknownNameError, match="cup"):
-        body.place(body.neutral_pose, "right_hand", target, scene=cup, touching=["cap"])
+        body.place(body.neutral_pose, "right_hand", target, scene=cup, allowed_contacts=["cap"])
 
 
 def test_a_margin_is_kept_from_meshes_too(body):

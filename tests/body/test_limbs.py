@@ -163,10 +163,10 @@ def test_a_twist_is_handed_out_over_the_joints_a_rig_has_for_it(data_dir: Path):
 
 def touching_pairs(body: ps.Humanoid, pose: ps.Pose, limb: str) -> list[tuple[str, str]]:
     """Pairs of the body's own volumes that touch and of which one is the limb's."""
-    from posable.body.collision.obstacles import limb_links, self_collision
+    from posable.body.collision.obstacles import SelfCollision, limb_links
 
     own = {body.volumes.names[k] for k in limb_links(body, limb).volumes}
-    return [pair for pair in self_collision(body).touching(body.skeleton.forward(pose)) if own & set(pair)]
+    return [pair for pair in SelfCollision.of(body).touching(body.skeleton.forward(pose)) if own & set(pair)]
 
 
 def test_the_elbow_keeps_out_of_the_body():
@@ -175,7 +175,7 @@ def test_the_elbow_keeps_out_of_the_body():
     goals = rng.uniform([-0.35, 0.95, 0.1], [0.25, 1.5, 0.35], size=(300, 3))
     poses = ps.Pose.stack([body.neutral_pose] * len(goals))
     blind = body.place(poses, "right_hand", ps.Target(goals))
-    careful = body.place(poses, "right_hand", ps.Target(goals), itself=True)
+    careful = body.place(poses, "right_hand", ps.Target(goals), self_collision=True)
     hits = [
         sum(bool(touching_pairs(body, told.pose[k], "right_arm")) for k in np.flatnonzero(told.ok))
         for told in (blind, careful)

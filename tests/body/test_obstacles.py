@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.collision.obstacles import limb_links, limb_obstacles, self_collision, self_obstacles
+from posable.body.collision.obstacles import SelfCollision, limb_links, limb_obstacles, self_obstacles
 from posable.collision import Scene
 from posable.collision.kernels import limb_touching_rows
 from posable.collision.scene import all_gaps
@@ -40,7 +40,7 @@ def hand_through_the_chest(body, limb="right_arm"):
 
 
 def test_standing_walking_and_a_t_pose_touch_nothing(body):
-    learned = self_collision(body)
+    learned = SelfCollision.of(body)
     for pose in (body.neutral_pose, t_pose(body), ps.samples.walk(body).pose, ps.samples.dance(body).pose):
         assert learned.touching(body.skeleton.forward(pose)) == []
 
@@ -48,8 +48,8 @@ def test_standing_walking_and_a_t_pose_touch_nothing(body):
 def test_a_hand_through_the_chest_is_seen(body):
     for limb, side in (("right_arm", "right"), ("left_arm", "left")):
         frames = body.skeleton.forward(hand_through_the_chest(body, limb))
-        assert self_collision(body).touches(frames)
-        found = self_collision(body).touching(frames)
+        assert SelfCollision.of(body).touches(frames)
+        found = SelfCollision.of(body).touching(frames)
         assert any({a, b} >= {f"{side}_palm"} and {a, b} & {"ribs", "left_thorax", "right_thorax"} for a, b in found)
 
 
@@ -60,14 +60,14 @@ def test_a_captured_body_walks_without_touching_itself(cmu, clip):
         pytest.skip(f"no {clip}")
     motion = ps.load(path, repair="cmu")
     body = ps.Humanoid(motion.skeleton)
-    learned = self_collision(body)
+    learned = SelfCollision.of(body)
     assert learned.touches(body.skeleton.forward(motion.pose[::5])).mean() < 0.01
     assert not learned.touches(body.skeleton.forward(t_pose(body)))
     assert learned.touches(body.skeleton.forward(hand_through_the_chest(body)))
 
 
 def test_pairs_are_symmetric_and_leave_neighbours_out(body):
-    wanted = self_collision(body).wanted
+    wanted = SelfCollision.of(body).wanted
     names = body.volumes.names
     np.testing.assert_array_equal(wanted, wanted.T)
     assert not wanted.diagonal().any()
@@ -81,7 +81,7 @@ def test_pairs_are_symmetric_and_leave_neighbours_out(body):
 
 def pairs_of_parts(body, one, other):
     """Whether each volume of the one part is tested against some volume of the other: (A,) bools."""
-    joints, wanted = body.volumes.packed["joint"], self_collision(body).wanted
+    joints, wanted = body.volumes.packed["joint"], SelfCollision.of(body).wanted
     skeleton = body.skeleton
     a, b = ([v for v, j in enumerate(joints) if body.index(part) in skeleton.path(int(j))] for part in (one, other))
     return wanted[np.ix_(a, b)]
@@ -117,19 +117,19 @@ def captured(cmu):
 
 
 def test_two_palms_are_kept_apart(body):
-    names, wanted = body.volumes.names, self_collision(body).wanted
+    names, wanted = body.volumes.names, SelfCollision.of(body).wanted
     assert wanted[names.index("left_palm"), names.index("right_palm")]
 
 
 @pytest.mark.parametrize("height", [0.1, 1.0, 2.0, 30.0])
 def test_a_small_and_a_large_body_test_the_same_pairs(body, height):
-    other = self_collision(ps.figure(height=height))
-    np.testing.assert_array_equal(other.wanted, self_collision(body).wanted)
+    other = SelfCollision.of(ps.figure(height=height))
+    np.testing.assert_array_equal(other.wanted, SelfCollision.of(body).wanted)
 
 
 def test_learning_is_the_same_every_time(body):
-    again = self_collision(ps.figure())
-    np.testing.assert_array_equal(again.wanted, self_collision(body).wanted)
+    again = SelfCollision.of(ps.figure())
+    np.testing.assert_array_equal(again.wanted, SelfCollision.of(body).wanted)
 
 
 def test_what_was_learned_does_not_keep_a_body_alive():
@@ -205,7 +205,7 @@ def test_obstacles_follow_the_pose_and_a_batch_has_rows_for_each(body):
     assert rows.shape == (len(motion), len(self_obstacles(body, "right_arm")))
     one = limb_obstacles(body, "right_arm", body.skeleton.forward(motion[7]))
     np.testing.assert_array_equal(rows[7], one)
-    assert limb_obstacles(body, "right_arm", frames, itself=False).shape == (len(motion), 0)
+    assert limb_obstacles(body, "right_arm", frames, self_collision=False).shape == (len(motion), 0)
 
 
 def test_an_unknown_limb_is_refused_with_the_known_ones(body):

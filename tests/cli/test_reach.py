@@ -184,7 +184,7 @@ def test_a_scene_is_kept_out_of_but_for_what_the_hand_may_touch(posable, tmp_pat
     scene = ("--scene", scene_file(tmp_path, obstacle))
     told = [
         json.loads(posable(*words, *more)[1])["targets"][0]["status"]
-        for more in ((), scene, (*scene, "--touching", obstacle["name"]))
+        for more in ((), scene, (*scene, "--allowed-contact", obstacle["name"]))
     ]
     assert told == ["reached", "collision", touched]  # a forearm may not be in the crate
 
@@ -192,9 +192,9 @@ def test_a_scene_is_kept_out_of_but_for_what_the_hand_may_touch(posable, tmp_pat
 @pytest.mark.parametrize(
     ("obstacle", "more", "told"),
     [
-        (CRATE, ("--touching", "cup"), "--scene"),
+        (CRATE, ("--allowed-contact", "cup"), "--scene"),
         ({**CRATE, "size": [1, 1]}, ("--scene", "scene.json"), "obstacles[0].size"),
-        (CRATE, ("--scene", "scene.json", "--touching", "mug"), "crate"),
+        (CRATE, ("--scene", "scene.json", "--allowed-contact", "mug"), "crate"),
         (CRATE, ("--scene", "missing.json"), "missing.json"),
     ],
 )

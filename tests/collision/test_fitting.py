@@ -103,10 +103,10 @@ def test_a_characters_volumes_hold_its_skin(data_dir, name):
 
 
 def test_a_characters_volumes_do_not_touch_while_it_stands(data_dir):
-    from posable.body.collision.obstacles import self_collision
+    from posable.body.collision.obstacles import SelfCollision
 
     path = data_dir / "characters" / "CesiumMan.glb"
     if not path.exists():
         pytest.skip("no CesiumMan.glb")
     body = ps.Humanoid(ps.load(path).skeleton)
-    assert not self_collision(body).touches(body.skeleton.forward(body.neutral_pose))
+    assert not SelfCollision.of(body).touches(body.skeleton.forward(body.neutral_pose))

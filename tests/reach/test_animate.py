@@ -294,7 +294,7 @@ def test_the_hand_passes_close_to_the_body_without_touching_it(body, name):
     steps = [ps.ReachStep(right=ps.Target(back), duration=2.0), ps.ReachStep(right=ps.Target(front), duration=2.0)]
     behaviour = ps.Behaviour.example(name, "right_arm", body)
     told = ps.Reacher(body, right=behaviour).animate(steps=steps)
-    careless = ps.Reacher(body, right=behaviour, itself=False).animate(steps=steps)
+    careless = ps.Reacher(body, right=behaviour, self_collision=False).animate(steps=steps)
     whole = clearance(body)
     assert told.ok.all() and not told.jumped.any()
     assert not whole.touches(body.skeleton.forward(told.motion.pose)).any()

@@ -95,7 +95,7 @@ def test_hundred_thousand_hands_are_on_their_targets_and_feet_stay(body, style):
 
 def test_the_reachable_volume_grows_by_more_than_a_third(body):
     goals = ps.Target(np.random.default_rng(1).uniform(*BOX, (5_000, 3)))
-    arm = body.place(body.neutral_pose, "right_hand", goals, itself=True).ok.mean()
+    arm = body.place(body.neutral_pose, "right_hand", goals, self_collision=True).ok.mean()
     for name, least in (("normal", 1.9), ("tired", 4 / 3), ("energetic", 1.9)):
         for extend in (False, True):
             reacher = ps.Reacher(body, right=ps.Behaviour.example(name), extend=extend)
@@ -217,7 +217,7 @@ def test_they_work_on_other_bodies(data_dir, name, style):
     goals = feet + pm.rotate(facing, (around - stood) * size)
     answer = ps.Reacher(body, right=behaviour).solve(right=ps.Target(goals))
     check_reaches(body, answer, goals, body.neutral_pose)
-    arm = body.place(body.neutral_pose, "right_hand", ps.Target(goals), itself=True)
+    arm = body.place(body.neutral_pose, "right_hand", ps.Target(goals), self_collision=True)
     assert answer.ok.mean() > 4 / 3 * arm.ok.mean()
     assert answer.lowered.mean() < 0.2  # thicker thighs stop a dangling arm sooner
     assert not (answer.reason == ps.Status.UNREACHABLE).any()  # no leg is asked for more than it has

@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.body.collision.obstacles import self_collision
+from posable.body.collision.obstacles import SelfCollision
 from posable.limb import Search
 from posable.reach import Posture, Weight
 from tests.body.bodies import file_body
@@ -187,7 +187,7 @@ def test_two_arms_that_reach_do_not_pass_through_each_other(body):
     rng = np.random.default_rng(5)
     right, left = (ps.Target(rng.uniform([-0.4, 0.8, 0.2], [0.4, 1.5, 0.6], (1500, 3))) for _ in range(2))
     answer = both.solve(right=right, left=left)
-    touches = self_collision(body).touches(body.skeleton.forward(answer.pose))
+    touches = SelfCollision.of(body).touches(body.skeleton.forward(answer.pose))
     assert answer.ok.mean() > 0.4 and not touches[answer.ok].any()
     assert (answer.left.status == ps.Status.COLLISION).any()  # some cross, and say so
 
@@ -199,7 +199,7 @@ def test_where_an_arm_comes_from_is_not_in_the_way_of_the_other(body):
     left = ps.Target([0.3, 1.3, 0.4])
     told = both.solve(right=right, left=left, start=before)
     np.testing.assert_array_equal(told.right.status, both.solve(right=right, left=left).right.status)
-    blocked = body.place(before, "right_hand", right, itself=True)  # here the left arm stays, and is in the way
+    blocked = body.place(before, "right_hand", right, self_collision=True)  # here the left arm stays, and is in the way
     assert (told.ok & (blocked.status == ps.Status.COLLISION)).any()
 
 

@@ -8,7 +8,7 @@ import pytest
 import posable.math as pm
 from posable import samples
 from posable.body import MEASURES, Humanoid, figure
-from posable.body.collision.obstacles import self_collision
+from posable.body.collision.obstacles import SelfCollision
 from posable.body.soles import sole_of, sole_points
 from posable.compute import PosableError
 from posable.formats import load
@@ -121,12 +121,12 @@ def test_the_motions_keep_out_of_their_own_body(name, height):
     body = figure(height)
     motion = getattr(samples, name)(body, fps=120)  # between the frames of a usual rate as well
     frames = body.skeleton.forward(motion.pose)
-    assert self_collision(body).touching(frames) == []
+    assert SelfCollision.of(body).touching(frames) == []
     hands = [k for k, volume in enumerate(body.volumes.names) if any(part in volume for part in HAND)]
     each = [[k for k in hands if body.volumes.names[k].startswith(side)] for side in SIDES]
     wanted = np.zeros((len(body.volumes.names),) * 2, np.bool_)
     wanted[np.ix_(*each)] = True  # random poses bring few of these together: they are not all among the learned pairs
-    both = replace(self_collision(body), wanted=wanted | wanted.T)
+    both = replace(SelfCollision.of(body), wanted=wanted | wanted.T)
     assert len(both.pairs) >= 100 and both.touching(frames) == []
 
 

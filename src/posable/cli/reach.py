@@ -46,8 +46,9 @@ def reach(
     scene: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Things to keep out of, in JSON: see the page on collision.")
     ] = None,
-    touching: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A thing of the scene that the hands may touch.")
+    allowed_contacts: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-contact", metavar="NAME", help="An obstacle of the scene that the hands may touch."),
     ] = None,
     gaze: Annotated[float, typer.Option(help="How far the head turns to the target, 0 to 1.")] = 0.0,
     scale: ScaleOption = None,
@@ -66,10 +67,10 @@ def reach(
     given = None if body is None else read(body, scale=scale, repair=repair)
     begun = None if start is None else read(start, scale=scale, repair=repair)
     person, pose = _beginning(given, begun, frame)
-    if touching and scene is None:
-        raise PosableError(f"--touching {touching[0]} names a thing of a scene; give --scene FILE too")
+    if allowed_contacts and scene is None:
+        raise PosableError(f"--allowed-contact {allowed_contacts[0]} names a thing of a scene; give --scene FILE too")
     around = None if scene is None else Scene.load(scene)
-    options = {"scene": around, "touching": touching or (), "gaze": gaze}
+    options = {"scene": around, "allowed_contacts": allowed_contacts or (), "gaze": gaze}
     reacher = _reacher(person, behaviour, {goal.hand for goal in goals}, options)
     told = _reached(reacher, goals, pose, fps, _duration(speed, duration, width))
     with busy(f"writing {output.name}"):

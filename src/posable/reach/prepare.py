@@ -122,11 +122,11 @@ def key_rotations(body: Humanoid, posture: Posture, joints: list[int]) -> Floats
     return np.where((out * neutral).sum(axis=-1, keepdims=True) < 0.0, -out, out)
 
 
-def figure_of(body: Humanoid, drive: Records, arms: Sequence[str], scene: Scene | None, itself: bool) -> Figure:
+def figure_of(body: Humanoid, drive: Records, arms: Sequence[str], scene: Scene | None, self_collision: bool) -> Figure:
     """The body and what it keeps out of; the volumes of `arms`, which are solved last, do not count."""
     slots = np.full(len(body.skeleton), -1, np.int64)
     slots[drive["joint"]] = np.arange(len(drive))
-    looked_at = clearance(body, leave_out=arms, itself=itself)
+    looked_at = clearance(body, leave_out=arms, self_collision=self_collision)
     around = NOTHING if scene is None else scene.packed
     return Figure(
         body.skeleton.packed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.collision.clearance import clearance
-from ..body.collision.obstacles import self_collision
+from ..body.collision.obstacles import SelfCollision
 from ..body.limb.kernels import READING
 from ..body.limb.results import Placement
 from ..compute import PosableError, ShapeError, expect, number
@@ -43,7 +43,7 @@ class Reacher:
         right: how the body goes with the right hand; None: that hand is not used.
         left: the same for the left hand.
         scene: what to keep out of. Its meshes are asked from Python, a pose at a time.
-        itself: whether the arm keeps out of the body, and the body out of itself.
+        self_collision: whether the arm keeps out of the body, and the body out of itself.
         feet: whether both feet stay where they stood.
         hips: whether the behaviour may move and turn the hips; False for somebody who sits.
         gaze: how far the head turns to the target, from 0 to 1.
@@ -52,7 +52,7 @@ class Reacher:
             leap where a target goes behind the body. So it is off unless asked for.
         handedness: what both hands drive goes with the right one (1), with the left (0), or between.
         margin: to keep away from the scene [m].
-        touching: things of the scene that the hands may touch.
+        allowed_contacts: things of the scene that the hands may touch.
     """
 
     def __init__(
@@ -62,26 +62,28 @@ class Reacher:
         left: Behaviour | None = None,
         scene: Scene | None = None,
         *,
-        itself: bool = True,
+        self_collision: bool = True,
         feet: bool = True,
         hips: bool = True,
         gaze: float = 0.0,
         extend: bool = False,
         handedness: float = 0.5,
         margin: float = 0.0,
-        touching: str | Collection[str] = (),
+        allowed_contacts: str | Collection[str] = (),
     ) -> None:
         self._check(right, left, gaze, handedness, margin)
         self.body, self.scene, self.right, self.left = body, scene, right, left
-        self.itself, self.margin, self.touching = itself, margin, touching
+        self.self_collision, self.margin, self.allowed_contacts = self_collision, margin, allowed_contacts
         behaviours = [behaviour for behaviour in (right, left) if behaviour is not None]
         parts = {part for behaviour in behaviours for part in behaviour.parts}
         parts |= {"neck", "head"} if gaze > 0.0 else set()
         parts -= set() if hips else {"hips"}
         joints = driven_joints(body, parts)
-        self._figure = figure_of(body, drive_rows(body, joints), [one.limb for one in behaviours], scene, itself)
+        self._figure = figure_of(
+            body, drive_rows(body, joints), [one.limb for one in behaviours], scene, self_collision
+        )
         self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
-        self._clearance = clearance(body, [one.limb for one in behaviours], itself=False)
+        self._clearance = clearance(body, [one.limb for one in behaviours], self_collision=False)
         self._leg_joints = int((self._legs.models["last_driven"] - self._legs.models["first_driven"]).max())
         self._options = self._packed_options(feet, extend, gaze, handedness)
         self._guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
@@ -204,9 +206,9 @@ class Reacher:
             pose,
             target,
             scene=self.scene,
-            itself=self.itself,
+            self_collision=self.self_collision,
             margin=self.margin,
-            touching=self.touching,
+            allowed_contacts=self.allowed_contacts,
             leave_out=to_move,
             searches=searches,
             **({} if arm is None else arm._asdict()),
@@ -308,7 +310,10 @@ class Reacher:
         row, roles = np.zeros(1, OPTIONS), self.body.roles
         row["feet"], row["extend"], row["gaze"], row["handedness"] = feet, extend, gaze, handedness
         row["right_share"] = row["left_share"] = 1.0
-        row["margin"], row["softness"] = self.margin, self_collision(self.body).softness if self.itself else 0.0
+        row["margin"], row["softness"] = (
+            self.margin,
+            SelfCollision.of(self.body).softness if self.self_collision else 0.0,
+        )
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
         for letter, role in (("h", "hips"), ("k", "head")):
             for axis, value in zip("wxyz", self.body.neutral_orientation(role), strict=True):

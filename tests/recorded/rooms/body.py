@@ -10,7 +10,7 @@ import posable as ps
 import posable.math as pm
 from posable.body import find_roles
 from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import self_collision
+from posable.body.collision.obstacles import SelfCollision
 from posable.body.contacts import foot_contacts
 from posable.body.elbows import elbow_out
 from posable.limb import Search
@@ -149,7 +149,7 @@ def placed_with_options():
         "swivel": place(ps.Target(targets), swivel=np.linspace(-0.5, 1.5, 8)),
         "preferred": place(ps.Target(targets), preferred=ps.SwivelTable.builtin("right_arm")),
         "scene": place(ps.Target(targets), scene=scene),
-        "itself": place(ps.Target(targets), scene=scene, itself=True, margin=0.02, touching=("table",)),
+        "itself": place(ps.Target(targets), scene=scene, self_collision=True, margin=0.02, allowed_contacts=("table",)),
         "range": place(ps.Target(targets), limb_range=learned),
         "soft": place(ps.Target(targets), softness=0.04),
         "own_limb": readers.placement(own.place(poses, ps.Target(targets))),
@@ -174,7 +174,7 @@ def placed_in_a_stream():
     steps = []
     for k in range(8):
         target = ps.Target([0.3 + 0.03 * k, 1.2, 0.3 + 0.05 * k], pole=[1.0, 0.5, 0.0])
-        steps.append(limb.place(poses[k], target, stream=stream, itself=True, dt=0.05 if k == 4 else None))
+        steps.append(limb.place(poses[k], target, stream=stream, self_collision=True, dt=0.05 if k == 4 else None))
     return stacked(map(readers.placement, steps))
 
 
@@ -183,7 +183,7 @@ def touching_itself():
     poses = few(sample("reach"), 12)
     frames = body().skeleton.forward(poses)
     folded = body().pose(ps.CanonicalPose.neutral().turned(left_upper_arm=pm.axis_angle([0, 0, 1], -0.6)))
-    own = self_collision(body())
+    own = SelfCollision.of(body())
     rest = clearance(body(), leave_out=("right_arm", "left_arm"))
     whole, scene = clearance(body()), room()
     return {
@@ -234,9 +234,9 @@ def knight(path):
         "body": _described(person),
         "posed": posed,
         "posture": readers.canonical(person.canonical(posed)),
-        "placed": readers.placement(person.place(posed[0], "right_hand", ps.Target(targets), itself=True)),
+        "placed": readers.placement(person.place(posed[0], "right_hand", ps.Target(targets), self_collision=True)),
         "walk": ps.samples.walk(person, duration=0.5, fps=20.0),
-        "pairs": self_collision(person).pairs,
+        "pairs": SelfCollision.of(person).pairs,
     }
 
 

@@ -160,11 +160,11 @@ def reacher_options():
     around = ps.Reacher(body(), right=_mine("around"))
     smooth = ps.Reacher(body(), right=_mine("smooth"))
     among = ps.Reacher(
-        body(), right=ps.Behaviour.example("normal"), scene=scene, margin=0.02, touching=("table", "floor")
+        body(), right=ps.Behaviour.example("normal"), scene=scene, margin=0.02, allowed_contacts=("table", "floor")
     )
     return {
         "raising": readers.reach(_reacher(extend=True).solve(right=target)),
-        "not_itself": readers.reach(_reacher(itself=False).solve(right=target)),
+        "not_itself": readers.reach(_reacher(self_collision=False).solve(right=target)),
         "feet_free": readers.reach(_reacher(feet=False).solve(right=target)),
         "sitting": readers.reach(_reacher(hips=False).solve(right=target)),
         "gaze": readers.reach(_reacher(gaze=0.8).solve(right=target)),

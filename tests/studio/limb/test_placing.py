@@ -134,7 +134,7 @@ def test_the_orbit_is_green_exactly_where_the_swivel_is_valid(tab: LimbTab, sess
     assert len(tab._orbit.status) == SWIVELS
     pose = session.motion.at(session.time)
     for swivel, status in zip(np.linspace(-np.pi, np.pi, SWIVELS, endpoint=False), tab._orbit.status, strict=True):
-        alone = body.place(pose, part, ps.Target(place - session.active.place), swivel=swivel, itself=True)
+        alone = body.place(pose, part, ps.Target(place - session.active.place), swivel=swivel, self_collision=True)
         assert (alone.status == Status.REACHED) == (status == Status.REACHED)
     assert {Status.REACHED, Status.LIMITS} <= {Status(int(status)) for status in tab._orbit.status}
     points = np.asarray(tab._orbit._circle.points, dtype=float)

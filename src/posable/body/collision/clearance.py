@@ -22,7 +22,7 @@ import numpy as np
 
 from ...collision.bodies import body_contacts_rows, body_depth_rows, body_touching_rows
 from ...compute.types import Bools, Floats, Ints, Records
-from .obstacles import NOTHING, limb_links, self_collision
+from .obstacles import NOTHING, SelfCollision, limb_links
 
 if TYPE_CHECKING:
     from ...collision.scene import Scene
@@ -33,19 +33,19 @@ REACH = 0.1
 """[m] Distances further than this are told as this one, unless more is asked for."""
 
 
-def clearance(body: Humanoid, leave_out: Collection[str] = (), *, itself: bool = True) -> Clearance:
+def clearance(body: Humanoid, leave_out: Collection[str] = (), *, self_collision: bool = True) -> Clearance:
     """What of a body is looked at.
 
     Args:
         body: whose parts.
         leave_out: limbs whose volumes do not count: "right_arm", "left_arm", "right_leg", "left_leg".
-        itself: whether the body must keep out of itself too.
+        self_collision: whether the body must keep out of itself too.
     """
     counts = np.ones(len(body.volumes), np.bool_)
     for limb in leave_out:
         counts[limb_links(body, limb).volumes] = False
-    learned = self_collision(body)
-    pairs = learned.pairs if itself else np.zeros((0, 2), np.int64)
+    learned = SelfCollision.of(body)
+    pairs = learned.pairs if self_collision else np.zeros((0, 2), np.int64)
     kept = np.ascontiguousarray(pairs[counts[pairs].all(axis=-1)])
     return Clearance(body, kept, np.flatnonzero(counts).astype(np.int64), learned.softness)
 

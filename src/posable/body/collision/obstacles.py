@@ -47,13 +47,35 @@ SAMPLES = 400
 
 @dataclass(frozen=True, eq=False)
 class SelfCollision:
-    """Which of a body's volumes must keep apart, and whether they do. Made by `self_collision`; immutable."""
+    """Which of a body's volumes must keep apart, and whether they do. Made by `SelfCollision.of`; immutable."""
 
     body: Humanoid
     wanted: Bools
     """(V, V) symmetric: pairs that are tested."""
     softness: float
     """[m]"""
+
+    @classmethod
+    def of(cls, body: Humanoid, seed: int = 0) -> SelfCollision:
+        """Return what of a body must keep apart; learned once a body, in a fraction of a second, and stored."""
+        if seed == 0 and body in _LEARNED:
+            return cls(body, *_LEARNED[body])
+        softness = SOFT * body.joint_height / 1.75
+        skeleton = body.skeleton
+        free = skeleton.forward(_free_poses(body))
+        many = skeleton.forward(_poses_inside_limits(body, seed))
+        wanted = pairs_of.pairs_to_test(
+            _candidates(body),
+            body.volumes.packed,
+            np.asarray(skeleton.parents, dtype=np.int64),
+            (free.positions, free.orientations),
+            (many.positions, many.orientations),
+            softness,
+            pairs_of.FEELER * body.joint_height,
+        )
+        if seed == 0:
+            _LEARNED[body] = wanted, softness  # nothing that holds the body itself, or it would never be forgotten
+        return cls(body, wanted, softness)
 
     @property
     def pairs(self) -> Ints:
@@ -75,28 +97,6 @@ class SelfCollision:
 
 _LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()
 _LINKS: WeakKeyDictionary[Humanoid, dict[str, LimbLinks]] = WeakKeyDictionary()
-
-
-def self_collision(body: Humanoid, seed: int = 0) -> SelfCollision:
-    """What of a body must keep apart; learned once a body, in a fraction of a second, and kept."""
-    if seed == 0 and body in _LEARNED:
-        return SelfCollision(body, *_LEARNED[body])
-    softness = SOFT * body.joint_height / 1.75
-    skeleton = body.skeleton
-    free = skeleton.forward(_free_poses(body))
-    many = skeleton.forward(_poses_inside_limits(body, seed))
-    wanted = pairs_of.pairs_to_test(
-        _candidates(body),
-        body.volumes.packed,
-        np.asarray(skeleton.parents, dtype=np.int64),
-        (free.positions, free.orientations),
-        (many.positions, many.orientations),
-        softness,
-        pairs_of.FEELER * body.joint_height,
-    )
-    if seed == 0:
-        _LEARNED[body] = wanted, softness  # nothing that holds the body itself, or it would never be forgotten
-    return SelfCollision(body, wanted, softness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +141,8 @@ def limb_obstacles(
     frames: Frames,
     scene: Scene | None = None,
     *,
-    itself: bool = True,
-    touching: Collection[str] = (),
+    self_collision: bool = True,
+    allowed_contacts: Collection[str] = (),
     leave_out: Collection[str] = (),
 ) -> Records:
     """(..., O) rows of `OBSTACLE` in the limb's frame: the rest of the body, and the primitives of a scene.
@@ -152,17 +152,17 @@ def limb_obstacles(
         limb: "right_arm", "left_arm", "right_leg" or "left_leg".
         frames: of one pose, or of a batch.
         scene: obstacles in the world; its meshes are asked by `Scene.touches`.
-        itself: whether the limb must keep out of the body's own volumes.
-        touching: things of the scene that the hand or foot may touch.
+        self_collision: whether the limb must keep out of the body's own volumes.
+        allowed_contacts: things of the scene that the hand or foot may touch.
         leave_out: other limbs, whose volumes do not count.
     """
     made, part = limb_links(body, limb), body.limb(limb)
-    own = made.own if itself else NOTHING
-    if itself and leave_out:
+    own = made.own if self_collision else NOTHING
+    if self_collision and leave_out:
         gone = np.concatenate([limb_links(body, other).volumes for other in leave_out])
         own = own[~np.isin(made.obstacles, gone)]
         own.flags.writeable = False
-    around = NOTHING if scene is None else _spared(scene, touching, int(made.groups[2]["bits"]))
+    around = NOTHING if scene is None else _spared(scene, allowed_contacts, int(made.groups[2]["bits"]))
     shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
     n = math.prod(shape)
     out = np.empty((n, len(own) + len(around)), OBSTACLE)
@@ -172,16 +172,16 @@ def limb_obstacles(
     return out.reshape(*shape, len(own) + len(around))
 
 
-def _spared(scene: Scene, touching: Collection[str], bits: int) -> Records:
+def _spared(scene: Scene, allowed_contacts: Collection[str], bits: int) -> Records:
     """The scene's rows, with these links spared by the things named."""
     rows, names = scene.packed, scene.names
-    if not touching:
+    if not allowed_contacts:
         return rows
-    unknown = [name for name in touching if name not in names]
+    unknown = [name for name in allowed_contacts if name not in names]
     if unknown:
         raise UnknownNameError("obstacle", unknown[0], names)
     rows = rows.copy()
-    rows["spares"][np.isin(rows["source"], [names.index(name) for name in touching])] |= bits
+    rows["spares"][np.isin(rows["source"], [names.index(name) for name in allowed_contacts])] |= bits
     rows.flags.writeable = False
     return rows
 
@@ -206,12 +206,12 @@ def _links(body: Humanoid, limb: str) -> LimbLinks:
         links[field] = rotate(back, place + rotate(turn, packed[field][own]) - heads)
     links["rotation"] = multiply(multiply(back, turn), packed["rotation"][own])
     others = np.flatnonzero(segment < 0)
-    wanted = self_collision(body).wanted[np.ix_(own, others)]  # (L, O)
+    wanted = SelfCollision.of(body).wanted[np.ix_(own, others)]  # (L, O)
     kept = wanted.any(axis=0)
     bits = (1 << np.arange(len(own), dtype=np.int64))[:, None]
     spares = np.where(wanted[:, kept], 0, bits).sum(axis=0, dtype=np.int64)
     rows = np.zeros(int(kept.sum()), OBSTACLE)
-    rows["source"], rows["spares"], rows["softness"] = -1 - others[kept], spares, self_collision(body).softness
+    rows["source"], rows["spares"], rows["softness"] = -1 - others[kept], spares, SelfCollision.of(body).softness
     rows["bound"] = packed["bound"][others[kept]]
     rows.flags.writeable = False
     return LimbLinks(links, _groups(links), own, others[kept], rows)

@@ -106,21 +106,21 @@ class BodyLimb(Limb):
         pose: Pose,
         scene: Scene | None = None,
         *,
-        itself: bool = True,
+        self_collision: bool = True,
         margin: float = 0.0,
-        touching: str | Collection[str] = (),
+        allowed_contacts: str | Collection[str] = (),
     ) -> LimbObstacles:
         """What this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
 
         Args:
             pose: one, or a batch; only the rest of the body matters.
             scene: obstacles in the world. Its meshes are not among them: `place` asks them by themselves.
-            itself: whether the body's own volumes count.
+            self_collision: whether the body's own volumes count.
             margin: to keep away from everything [m].
-            touching: things of the scene that the hand or foot may touch.
+            allowed_contacts: things of the scene that the hand or foot may touch.
         """
-        names = (touching,) if isinstance(touching, str) else touching
-        return self._around(self.body.skeleton.forward(pose), scene, itself, margin, names)
+        names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        return self._around(self.body.skeleton.forward(pose), scene, self_collision, margin, names)
 
     def place(
         self,
@@ -128,9 +128,9 @@ class BodyLimb(Limb):
         target: Target,
         *,
         scene: Scene | None = None,
-        itself: bool = False,
+        self_collision: bool = False,
         margin: float = 0.0,
-        touching: str | Collection[str] = (),
+        allowed_contacts: str | Collection[str] = (),
         leave_out: Collection[str] = (),
         searches: Floats | None = None,
         stream: LimbStream | None = None,
@@ -144,9 +144,9 @@ class BodyLimb(Limb):
             pose: one, or a batch that broadcasts with the target.
             target: where, how turned, and where the elbow or knee turns to.
             scene: what the limb must keep out of. With meshes in it, a batch is worked through pose by pose.
-            itself: whether it must also keep out of the body it belongs to.
+            self_collision: whether it must also keep out of the body it belongs to.
             margin: how far to keep away from both [m].
-            touching: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
+            allowed_contacts: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
             leave_out: limbs of the same body that are not in its way: they are about to go elsewhere.
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
@@ -160,18 +160,20 @@ class BodyLimb(Limb):
         if searches is not None:
             aim = aim.searching(searches)
             options.setdefault("preferred", searches[..., 0])
-        touching = (touching,) if isinstance(touching, str) else touching
-        if scene is not None or itself:
-            options["obstacles"] = self._around(aim.frames, scene, itself, margin, touching, leave_out)
+        allowed_contacts = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        if scene is not None or self_collision:
+            options["obstacles"] = self._around(aim.frames, scene, self_collision, margin, allowed_contacts, leave_out)
         if aim.starts is not None:
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
             if aim.pose.shape:
-                return self._place_each(aim, target, scene, itself, margin, touching, leave_out, searches, options)
+                return self._place_each(
+                    aim, target, scene, self_collision, margin, allowed_contacts, leave_out, searches, options
+                )
             options["collides"] = self._against_meshes(
                 *(aim.model, aim.world[0], scene, options.get("collides")),
                 margin=margin,
-                touching=touching,
+                allowed_contacts=allowed_contacts,
                 held=aim.orientation is not None,
             )
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
@@ -223,9 +225,9 @@ class BodyLimb(Limb):
         aim: Aim,
         target: Target,
         scene: Scene,
-        itself: bool,
+        self_collision: bool,
         margin: float,
-        touching: Collection[str],
+        allowed_contacts: Collection[str],
         leave_out: Collection[str],
         searches: Floats | None,
         options: dict[str, Any],
@@ -245,9 +247,9 @@ class BodyLimb(Limb):
                 aim.pose[at],
                 Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
                 scene=scene,
-                itself=itself,
+                self_collision=self_collision,
                 margin=margin,
-                touching=touching,
+                allowed_contacts=allowed_contacts,
                 leave_out=leave_out,
                 searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],
                 **{name: row[at].item() for name, row in rows.items()},
@@ -276,16 +278,22 @@ class BodyLimb(Limb):
         self,
         frames: Frames,
         scene: Scene | None,
-        itself: bool,
+        self_collision: bool,
         margin: float,
-        touching: Collection[str],
+        allowed_contacts: Collection[str],
         leave_out: Collection[str] = (),
     ) -> LimbObstacles:
         from ..collision.obstacles import limb_links, limb_obstacles
 
         made = limb_links(self.body, self.name)
         rows = limb_obstacles(
-            self.body, self.name, frames, scene, itself=itself, touching=touching, leave_out=leave_out
+            self.body,
+            self.name,
+            frames,
+            scene,
+            self_collision=self_collision,
+            allowed_contacts=allowed_contacts,
+            leave_out=leave_out,
         )
         flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
         return LimbObstacles(made.links, made.groups, flat, margin)

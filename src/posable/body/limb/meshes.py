@@ -38,7 +38,7 @@ class LimbAgainstMeshes:
         world: (7,) place [m] and orientation of the limb's frame.
         scene: whose meshes.
         margin: how near is too near [m].
-        touching: meshes that the hand or foot may touch.
+        allowed_contacts: meshes that the hand or foot may touch.
         held: whether the hand or foot is the same at every swivel.
     """
 
@@ -50,7 +50,7 @@ class LimbAgainstMeshes:
         scene: Scene,
         *,
         margin: float = 0.0,
-        touching: Collection[str] = (),
+        allowed_contacts: Collection[str] = (),
         held: bool = False,
     ) -> None:
         obstacles = scene.meshes
@@ -59,7 +59,7 @@ class LimbAgainstMeshes:
         self._ask = [
             obstacle.mesh.contact_test(self._links, self._margin) for obstacle in obstacles if obstacle.mesh is not None
         ]
-        self._meshes = np.array([obstacle.row(obstacle.name in touching) for obstacle in obstacles])
+        self._meshes = np.array([obstacle.row(obstacle.name in allowed_contacts) for obstacle in obstacles])
         self._hand = int(made.groups[END]["first"])
         self._held, self._hand_is_free = held, False
         shape = (len(obstacles), len(self._links))

@@ -194,7 +194,7 @@ class LimbTab:
     # What follows from it.
 
     def _options(self, body: Humanoid, part: str) -> dict[str, Any]:
-        options: dict[str, Any] = {"itself": bool(self._itself.value)}
+        options: dict[str, Any] = {"self_collision": bool(self._itself.value)}
         if part == self.part:
             options["preferred"] = math.radians(self._preferred.value)
         if len(self.obstacle.scene):
@@ -256,7 +256,9 @@ class LimbTab:
         limb, asked = LIMB_OF[part], self.learned.asked
         if moved and self.learned.keeping:
             goal = Goal(goal_here(body, part, pose, False).position, goal.orientation)
-        tried = {name: value for name, value in self._options(body, part).items() if name in ("itself", "scene")}
+        tried = {
+            name: value for name, value in self._options(body, part).items() if name in ("self_collision", "scene")
+        }
         usual = (lambda swivels: self.learned.usual(body, limb, pose, swivels)) if asked else None
         self._orbit.draw(track, body, limb, pose, goal, tried, usual)
         if self._legend.content != legend(asked):

@@ -66,7 +66,7 @@ class ReachOptions:
         """The solver as the controls have it."""
         scene = self.obstacle.scene if len(self.obstacle.scene) else None
         options: dict[str, Any] = {
-            "itself": bool(self._itself.value),
+            "self_collision": bool(self._itself.value),
             "feet": bool(self._feet.value),
             "gaze": float(self._gaze.value),
             "handedness": float(self._handed.value),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....body.collision.obstacles import self_collision
+from ....body.collision.obstacles import SelfCollision
 from ....limb.model import ROLES
 from ....skeleton import Frames, Pose
 from ...core.session import Session
@@ -48,7 +48,7 @@ class ReconstructLimits:
             self._swing.hide()
         show(self._touching, "visible", self.volumes)
         if self.volumes:
-            show(self._touching, "content", touching_facts(self_collision(body).touching(frames)))
+            show(self._touching, "content", touching_facts(SelfCollision.of(body).touching(frames)))
 
     def hide(self) -> None:
         """Show nothing."""
