@@ -16,7 +16,7 @@ import numpy as np
 import posable as ps
 from posable.math import exp, multiply, slerp
 from posable.reach import Behaviour
-from posable.reach.learn_reading import Reaches, read_reaches
+from posable.reach.observations import Reaches, read_reaches
 
 CLIPS = ["02_06", "80_07", "62_07", "115_06", "13_10", "13_26", "13_29", "79_22", "28_03", "114_03", "42_01"]
 PARTS = ("hips", "spine", "chest", "upper_chest", "neck", "head")
@@ -33,15 +33,15 @@ def degrees(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def said(made: Behaviour | None, reaches: Reaches) -> np.ndarray:
     """(N, R, 4) changes from standing that a behaviour asks for; None: stands."""
     if made is None:
-        return np.broadcast_to(STANDING, (len(reaches.places), len(PARTS), 4))
-    at, u = made.locate(reaches.places, 1.0)
+        return np.broadcast_to(STANDING, (len(reaches.positions), len(PARTS), 4))
+    at, u = made.locate(reaches.positions, 1.0)
     return slerp(STANDING, made.posture_at(at).rotations[:, [made.parts.index(part) for part in PARTS]], u[:, None])
 
 
 def errors(made: Behaviour | None, reaches: Reaches) -> list[float]:
     """Of all frames, of the far ones, and of the whole trunk in those."""
-    told, seen = said(made, reaches), exp(reaches.turns)
-    far = np.linalg.norm(reaches.places, axis=-1) > 1.1
+    told, seen = said(made, reaches), exp(reaches.rotations)
+    far = np.linalg.norm(reaches.positions, axis=-1) > 1.1
     trunks = (multiply(multiply(q[:, 1], q[:, 2]), q[:, 3]) for q in (told, seen))
     parts, trunk = degrees(told, seen).mean(axis=-1), degrees(*trunks)
     beyond = [float(np.median(parts[far])), float(np.median(trunk[far]))] if far.sum() > 30 else [np.nan, np.nan]

@@ -37,7 +37,7 @@ _HOMES = {
     "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure"],
-    "reach": ["Behaviour", "Posture", "ReachAnswer", "ReachStep", "Reacher"],
+    "reach": ["Behaviour", "Posture", "ReachAnswer", "ReachStep", "Reacher", "load_targets"],
     "reconstruct": ["Calibration", "Prior", "SequentialIK"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
-    from .reach import Behaviour, Posture, ReachAnswer, Reacher, ReachStep
+    from .reach import Behaviour, Posture, ReachAnswer, Reacher, ReachStep, load_targets
     from .reconstruct import Calibration, Prior, SequentialIK
     from .skeleton import (
         Character,

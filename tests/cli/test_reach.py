@@ -30,7 +30,7 @@ def test_the_hand_goes_through_its_targets_in_the_file_written(posable, tmp_path
     told = json.loads(out)
     motion = ps.load(file)
     assert told["frames"] == len(motion) and motion.fps == pytest.approx(30, rel=1e-4)
-    assert told["frames_not_on_the_way"] == 0 and told["bytes"] == file.stat().st_size
+    assert told["frames_off_the_path"] == 0 and told["bytes"] == file.stat().st_size
     near = {".npz": 1e-9, ".bvh": 1e-4, ".glb": 1e-4}[suffix]  # what each format keeps of a number
     for goal, row in zip(goals, told["targets"], strict=True):
         assert row["status"] == "reached"

@@ -302,3 +302,15 @@ def test_the_hand_passes_close_to_the_body_without_touching_it(body, name):
         assert whole.touches(body.skeleton.forward(careless.motion.pose)).any()
     hand = place(body, told.motion.pose)[told.arrivals[0] :]
     assert off_the_line(hand, np.array(back), np.array(front)).max() < 1e-9
+
+
+def test_targets_of_a_file_are_steps_of_a_motion(tmp_path):
+    """The file's own hand and hold win over the defaults, in both formats."""
+    (tmp_path / "a.csv").write_text("x, y, z, hand, hold\n-0.3, 1.2, 0.4, , \n0.3, 1.1, 0.4, left, 0.2\n")
+    (tmp_path / "a.json").write_text(
+        '[{"x": -0.3, "y": 1.2, "z": 0.4}, {"x": 0.3, "y": 1.1, "z": 0.4, "hand": "left", "hold": 0.2}]'
+    )
+    for name in ("a.csv", "a.json"):
+        first, second = ps.load_targets(tmp_path / name, hold=0.1)
+        assert first.left is None and first.right.position == (-0.3, 1.2, 0.4) and first.hold == 0.1
+        assert second.right is None and second.left.position == (0.3, 1.1, 0.4) and second.hold == 0.2

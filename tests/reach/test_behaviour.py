@@ -12,7 +12,7 @@ import posable.math as pm
 from posable.limb import Search
 from posable.limits import Ellipse
 from posable.reach import Posture, Weight, drivable_parts
-from posable.reach.triangles import triangulate
+from posable.reach.field import triangulate
 
 PARTS = ("hips", "spine", "chest", "head")
 DEGREE = math.pi / 180.0
@@ -64,13 +64,13 @@ def test_a_behaviour_is_continuous_and_defined_everywhere(interpolation):
 
 def test_weights_of_keys_are_shares():
     behaviour = designed()
-    field, turns, numbers = behaviour.field
+    field, turns, numbers = behaviour.packed
     ones = np.ones_like(numbers)
-    from posable.reach.interpolation import blend_rows
+    from posable.reach.interpolation import interpolate_rows
 
     at = np.random.default_rng(3).uniform(-3, 3, (2000, 3)) * [1, 1, 0]
     weights, told = np.empty((len(at), len(field.keys))), np.empty((len(at), ones.shape[1]))
-    blend_rows(len(at), *field, turns, ones, at, weights, np.empty((len(at), len(PARTS), 4)), told)
+    interpolate_rows(len(at), *field, turns, ones, at, weights, np.empty((len(at), len(PARTS), 4)), told)
     assert weights.min() >= 0.0
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-12)
     assert (np.count_nonzero(weights, axis=-1) <= 3).all()
@@ -166,7 +166,7 @@ def test_swings_outside_the_ellipse_come_to_its_nearest_point(x, y):
     from posable.reach.interpolation import into_ellipse
 
     behaviour = BEHAVIOUR
-    at = np.array(into_ellipse(behaviour.field[0].header[0], x, y))
+    at = np.array(into_ellipse(behaviour.packed[0].header[0], x, y))
     offset = (np.array([x, y]) - behaviour.ellipse.centre) / behaviour.ellipse.radii
     if offset @ offset <= 1.0:
         np.testing.assert_array_equal(at, [x, y])
@@ -204,10 +204,11 @@ def test_symmetric_keys_are_triangulated_alike_in_any_order():
 def test_triangles_cover_the_ellipse_whatever_the_keys():
     for seed in range(10):
         behaviour = designed(seed, 30)
-        field = behaviour.field[0]
+        field = behaviour.packed[0]
         at = swings(behaviour, np.random.default_rng(seed), 2000, 1.0)
-        first = field.rows[:, 0] + field.rows[:, 1] * at[:, :1] + field.rows[:, 2] * at[:, 1:]
-        second = field.rows[:, 3] + field.rows[:, 4] * at[:, :1] + field.rows[:, 5] * at[:, 1:]
+        rows = field.barycentric
+        first = rows[:, 0] + rows[:, 1] * at[:, :1] + rows[:, 2] * at[:, 1:]
+        second = rows[:, 3] + rows[:, 4] * at[:, :1] + rows[:, 5] * at[:, 1:]
         least = np.minimum(np.minimum(first, second), 1 - first - second)
         assert least.max(axis=-1).min() > -1e-9
 

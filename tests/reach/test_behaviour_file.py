@@ -15,7 +15,7 @@ from posable.limb.model import SEARCHES
 from posable.limits import Ellipse
 from posable.math import exp
 from posable.reach import Behaviour, Posture, Weight, drivable_parts
-from posable.reach.behaviour_file import LARGEST
+from posable.reach.behaviour_file import MAX_BYTES
 
 INTERPOLATIONS = ("linear", "smooth", "around")
 
@@ -320,7 +320,7 @@ def test_a_missing_file_a_folder_and_a_huge_file_are_errors(tmp_path):
         Behaviour.load(tmp_path)
     huge = tmp_path / "huge.json"
     with huge.open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_BYTES + 1)
     with pytest.raises(FormatError, match="bytes"):
         Behaviour.load(huge)
 

@@ -13,7 +13,7 @@ from posable.limb.model import SEARCHES
 from posable.math import exp, log
 from posable.reach import Behaviour, Posture, Weight
 from posable.reach.behaviour import ELLIPSE
-from posable.reach.spline import outer_keys, reach_of_keys, spline_of
+from posable.reach.field import furthest_key, outer_keys, spline_of
 
 PARTS = ("hips", "spine", "head")
 INTERPOLATIONS = ("linear", "smooth", "around")
@@ -58,7 +58,7 @@ def test_a_behaviour_is_exact_at_its_keys(interpolation, count):
         for row, key in enumerate(made.keys):
             if key.outer:
                 continue
-            counts = made.shares(key.at)
+            counts = made.key_weights(key.at)
             counts[row] -= 1.0
             assert np.abs(counts).max() < 1e-9
             said = made.posture_at(key.at)
@@ -74,7 +74,7 @@ def test_the_keys_shares_sum_to_one_everywhere(interpolation, seed, count):
     asked = np.concatenate(
         [places(rng, interpolation, 40), 20.0 * rng.normal(size=(10, 3 if interpolation == "around" else 2))]
     )
-    counts = made.shares(asked)
+    counts = made.key_weights(asked)
     assert np.abs(counts.sum(axis=-1) - 1.0).max() < 1e-9
     if interpolation == "linear":
         assert counts.min() >= 0.0 and (counts > 0.0).sum(axis=-1).max() <= 3
@@ -85,7 +85,7 @@ def test_shares_say_what_blending_does(interpolation):
     made = behaviour(3, interpolation, 9)
     made.add(places(np.random.default_rng(77), interpolation, 1)[0])  # one that follows the field counts nothing
     asked = places(np.random.default_rng(5), interpolation, 200)
-    counts = made.shares(asked)
+    counts = made.key_weights(asked)
     assert (counts[:, -1] == 0.0).all()
     hips = np.array([key.posture.hips if key.posture else np.zeros(3) for key in made.keys])
     assert np.abs(counts @ hips - made.posture_at(asked).hips).max() < 1e-12
@@ -101,7 +101,7 @@ def test_a_smooth_blend_has_no_corner_by_finite_differences(interpolation):
     way /= np.linalg.norm(way, axis=-1, keepdims=True)
 
     def corner(h: float) -> float:
-        a, b, c = (made.shares(asked + k * h * way) for k in (-1, 0, 1))
+        a, b, c = (made.key_weights(asked + k * h * way) for k in (-1, 0, 1))
         return float(np.abs((c - b) - (b - a)).max() / h)
 
     assert corner(1e-4) < 0.15 * corner(1e-3) < 0.05  # differences of slopes go to 0 with the step: no corner
@@ -111,7 +111,7 @@ def test_a_linear_blend_is_continuous_and_has_the_corners_it_admits():
     made, rng = behaviour(11, "linear", 12), np.random.default_rng(2)
     asked = places(rng, "linear", 4000)
     near = asked + 1e-7 * rng.normal(size=asked.shape)
-    assert np.abs(made.shares(near) - made.shares(asked)).max() < 1e-5
+    assert np.abs(made.key_weights(near) - made.key_weights(asked)).max() < 1e-5
 
 
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
@@ -150,12 +150,12 @@ def test_few_keys_around_the_shoulder_do_not_explode_anywhere(which):
     for place in FEW[which]:
         made.add(place, posture(rng))
     asked = rng.normal(size=(3000, 3)) * rng.choice([0.3, 1.0, 30.0], (3000, 1))
-    counts = made.shares(asked)
+    counts = made.key_weights(asked)
     assert np.abs(counts.sum(axis=-1) - 1.0).max() < 1e-9
     most = 80.0 if which == "two close ones" else 5.0  # a difference over a centimetre is a slope, and goes on a while
     assert np.abs(counts).sum(axis=-1).max() < most
     for row, key in enumerate(made.keys):
-        assert abs(made.shares(key.at)[row] - 1.0) < 1e-9
+        assert abs(made.key_weights(key.at)[row] - 1.0) < 1e-9
 
 
 def test_a_single_key_around_the_shoulder_holds_everywhere():
@@ -168,7 +168,7 @@ def test_a_single_key_around_the_shoulder_holds_everywhere():
 
 def test_beyond_the_furthest_key_the_sphere_through_it_holds():
     made = behaviour(6, "around", 8)
-    reach = reach_of_keys(np.array([key.at for key in made.keys]))
+    reach = furthest_key(np.array([key.at for key in made.keys]))
     way = np.array([0.6, 0.0, 0.8])
     for far in (reach, 2.0 * reach, 50.0 * reach):
         assert apart(made.posture_at(far * way), made.posture_at(reach * way)) < 1e-12
@@ -181,7 +181,7 @@ def test_outer_keys_enclose_every_place_that_is_asked_for():
     corners, shares = outer_keys(keys)
     assert np.abs(shares.sum(axis=-1) - 1.0).max() < 1e-12 and shares.min() > 0.0
     way = np.random.default_rng(4).normal(size=(500, 3))
-    ball = reach_of_keys(keys) * way / np.linalg.norm(way, axis=-1, keepdims=True)
+    ball = furthest_key(keys) * way / np.linalg.norm(way, axis=-1, keepdims=True)
     assert (Delaunay(1.0000001 * corners).find_simplex(ball) >= 0).all()
 
 

@@ -9,7 +9,7 @@ from posable.limb import Target
 from posable.math import exp, multiply, rotate, slerp
 from posable.reach import Behaviour, Posture, Reacher, Weight
 from posable.reach.learn import fit
-from posable.reach.learn_reading import read_reaches
+from posable.reach.observations import read_reaches
 from posable.skeleton import Motion, Pose
 
 INTERPOLATIONS = ("linear", "smooth", "around")
@@ -34,18 +34,18 @@ def learned(request, body, sample):
 def explained(made: Behaviour, reaches) -> np.ndarray:
     """(N, R) degrees between each part and what a behaviour says of it, as a change from standing."""
     if made.interpolation == "around":
-        at, u = reaches.places, np.full(len(reaches.places), made.weight.k)
+        at, u = reaches.positions, np.full(len(reaches.positions), made.weight.k)
     else:
-        at, u = made.locate(reaches.places, 1.0)
+        at, u = made.locate(reaches.positions, 1.0)
     rows = [made.parts.index(part) for part in TRUNK]
     said = slerp([1.0, 0.0, 0.0, 0.0], made.posture_at(at).rotations[:, rows], u[:, None])
-    q = multiply(said * [1.0, -1.0, -1.0, -1.0], exp(reaches.turns))
+    q = multiply(said * [1.0, -1.0, -1.0, -1.0], exp(reaches.rotations))
     return np.degrees(2.0 * np.arctan2(np.linalg.norm(q[..., 1:], axis=-1), np.abs(q[..., 0])))
 
 
 def test_a_learned_behaviour_explains_what_it_was_learned_from(learned, body, sample):
     report = learned.learned
-    assert report.residual < (0.4 if learned.interpolation == "around" else 0.62) * report.still
+    assert report.orientation_error < (0.4 if learned.interpolation == "around" else 0.62) * report.standing_error
     by_part = {part: (now, still) for part, now, still in report.by_part}
     for part in ("hips", "spine", "chest", "upper_chest"):
         assert by_part[part][0] < (0.25 if learned.interpolation == "around" else 0.6) * by_part[part][1]
@@ -119,7 +119,7 @@ def test_where_and_which_way_somebody_stands_changes_nothing(body, sample):
     assert 0 <= kept <= 40  # around the leap, feet move
     both = read_reaches(body, "right_arm", moved[half:], TRUNK)
     assert len(both.weights) > 100
-    near = np.linalg.norm(b.places[:, None] - a.places[None], axis=-1).min(axis=1)
+    near = np.linalg.norm(b.positions[:, None] - a.positions[None], axis=-1).min(axis=1)
     assert np.quantile(near, 0.99) < 0.02
 
 
@@ -127,8 +127,8 @@ def test_the_mirrored_motion_teaches_the_other_arm_the_mirror_image(body, sample
     mirrored = sample.replace(pose=body.mirrored(sample.pose))
     a = read_reaches(body, "right_arm", sample, TRUNK)
     b = read_reaches(body, "left_arm", mirrored, TRUNK)
-    assert a.start == b.start and np.abs(a.places - b.places * [-1.0, 1.0, 1.0]).max() < 1e-6
-    assert np.abs(a.turns - b.turns * [1.0, -1.0, -1.0]).max() < 1e-6
+    assert a.start == b.start and np.abs(a.positions - b.positions * [-1.0, 1.0, 1.0]).max() < 1e-6
+    assert np.abs(a.rotations - b.rotations * [1.0, -1.0, -1.0]).max() < 1e-6
     assert np.abs(a.shifts - b.shifts * [-1.0, 1.0, 1.0]).max() < 1e-6
 
 
@@ -137,8 +137,8 @@ def test_a_motion_of_another_body_teaches_the_same(body, sample):
     carried = Motion(tall.skeleton, tall.pose(body.canonical(sample.pose)), sample.fps, "tall")
     a, b = (read_reaches(body, "right_arm", each, TRUNK) for each in (sample, carried))
     assert abs(len(a.weights) - len(b.weights)) < 20
-    assert np.degrees(np.abs(np.quantile(np.linalg.norm(a.turns, axis=-1), [0.5, 0.9], axis=0)
-        - np.quantile(np.linalg.norm(b.turns, axis=-1), [0.5, 0.9], axis=0))).max() < 1.5  # fmt: skip
+    assert np.degrees(np.abs(np.quantile(np.linalg.norm(a.rotations, axis=-1), [0.5, 0.9], axis=0)
+        - np.quantile(np.linalg.norm(b.rotations, axis=-1), [0.5, 0.9], axis=0))).max() < 1.5  # fmt: skip
 
 
 def test_keys_may_be_counted_or_placed(body, sample):
@@ -206,7 +206,7 @@ def test_real_reaches_are_found_in_captured_clips(captured):
     assert used["02_06"] > 1500 and used["80_07"] > 1000 and used["62_07"] > 600 and used["115_06"] > 200
     assert used["13_10"] < 300 and reaches["13_10"].left_out["the feet move"] > 1500  # he jumps and walks about
     for each in reaches.values():
-        assert np.linalg.norm(each.places, axis=-1).max() < 2.6  # of an arm, from where the shoulder stood
+        assert np.linalg.norm(each.positions, axis=-1).max() < 2.6  # of an arm, from where the shoulder stood
 
 
 def test_a_clip_that_was_not_learned_from_is_explained_better_than_by_standing_and_by_the_example(captured, body):
@@ -216,8 +216,8 @@ def test_a_clip_that_was_not_learned_from_is_explained_better_than_by_standing_a
     errors = []
     for clip in ("02_06", "115_06", "13_29", "79_22"):
         made = fit(body, "right_arm", [motions[other] for other in CLIPS if other != clip], interpolation="around")
-        far = np.linalg.norm(reaches[clip].places, axis=-1) > 1.1
-        still = np.degrees(np.linalg.norm(reaches[clip].turns, axis=-1))
+        far = np.linalg.norm(reaches[clip].positions, axis=-1) > 1.1
+        still = np.degrees(np.linalg.norm(reaches[clip].rotations, axis=-1))
         each = (explained(made, reaches[clip]), explained(normal, reaches[clip]), still)
         errors.append([np.median(degrees[far].mean(axis=-1)) for degrees in each])
     learned, example, still = np.mean(errors, axis=0)

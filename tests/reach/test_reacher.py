@@ -24,8 +24,8 @@ def leaning(limb="right_arm", weight=None, parts=PARTS):
     for key in behaviour.keys:
         down, ahead = key.at
         bow = pm.exp([0.12 * max(down, 0.0) + 0.05, 0.1 * ahead - 0.05, 0.0])
-        posture = Posture.neutral(parts).turned(**dict.fromkeys(("spine", "chest", "upper_chest"), bow))
-        posture = posture.turned(hips=pm.exp([0.15 * max(down, 0.0), 0.1 * ahead, 0.0]))
+        posture = Posture.neutral(parts).rotated(**dict.fromkeys(("spine", "chest", "upper_chest"), bow))
+        posture = posture.rotated(hips=pm.exp([0.15 * max(down, 0.0), 0.1 * ahead, 0.0]))
         behaviour.set(key.id, posture.shifted((-0.03, -0.05 - 0.12 * max(down, 0.0), 0.02)))
     return behaviour if limb == "right_arm" else behaviour.mirrored()
 

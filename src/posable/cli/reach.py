@@ -12,10 +12,9 @@ from .reading import RepairOption, ScaleOption, read
 
 if TYPE_CHECKING:
     from ..body import Humanoid
-    from ..reach import Behaviour, Reacher, ReachMotion
+    from ..reach import Behaviour, Reacher, ReachMotion, ReachStep
     from ..reach.animate import Duration
     from ..skeleton import Motion, Pose
-    from .targets import Goal
 
 
 def reach(
@@ -44,7 +43,7 @@ def reach(
         float | None, typer.Option(help="Size of what is reached for, in metres: Fitts' law says how long it takes.")
     ] = None,
     scene: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Things to keep out of, in JSON: see the page on collision.")
+        Path | None, typer.Option(metavar="FILE", help="Obstacles, in JSON: see the page on collision.")
     ] = None,
     allowed_contacts: Annotated[
         list[str] | None,
@@ -59,31 +58,36 @@ def reach(
     from ..collision import Scene
     from ..compute import PosableError
     from ..formats import save
-    from .targets import read_goals, written_goal
+    from ..formats.targets import parse_target
+    from ..reach import ReachStep, load_targets
 
     check_output(output, body, start)
-    goals = [written_goal(text, hand, hold) for text in to or ()]
-    goals += [] if targets is None else read_goals(targets, hand, hold)
+    steps = [ReachStep.of(parse_target(text, hand, hold)) for text in to or ()]
+    steps += [] if targets is None else load_targets(targets, hand=hand, hold=hold)
     given = None if body is None else read(body, scale=scale, repair=repair)
     begun = None if start is None else read(start, scale=scale, repair=repair)
     person, pose = _beginning(given, begun, frame)
     if allowed_contacts and scene is None:
-        raise PosableError(f"--allowed-contact {allowed_contacts[0]} names a thing of a scene; give --scene FILE too")
+        raise PosableError(
+            f"--allowed-contact {allowed_contacts[0]} names an obstacle of a scene; give --scene FILE too"
+        )
     around = None if scene is None else Scene.load(scene)
     options = {"scene": around, "allowed_contacts": allowed_contacts or (), "gaze": gaze}
-    reacher = _reacher(person, behaviour, {goal.hand for goal in goals}, options)
-    told = _reached(reacher, goals, pose, fps, _duration(speed, duration, width))
+    reacher = _reacher(person, behaviour, {_hand(step) for step in steps}, options)
+    took = _duration(speed, duration, width)
+    with progress("reaching") as fraction:
+        reached = reacher.animate(steps=steps, start=pose, fps=fps, duration=took, progress=fraction)
     with busy(f"writing {output.name}"):
-        save(told.motion, output)
-    rows = _rows(told, goals)
-    facts = _facts(output, told)
+        save(reached.motion, output)
+    rows = _rows(reached, steps)
+    facts = _facts(output, reached)
     if not write_json(json, {**facts, "targets": rows}):
         show_facts(output.name, facts)
         show_table("targets", rows)
 
 
 def _beginning(given: Motion | None, begun: Motion | None, frame: int) -> tuple[Humanoid, Pose]:
-    """(who reaches, the pose to begin in); a start of another body is taken over as a posture."""
+    """Return (who reaches, the pose to begin in); a start of another body is retargeted."""
     from ..body import Humanoid, figure
     from ..compute import PosableError
 
@@ -136,45 +140,38 @@ def _duration(speed: float, duration: float | None, width: float | None) -> Dura
     return Pace(speed) if width is None else Fitts(width)
 
 
-def _reached(reacher: Reacher, goals: list[Goal], pose: Pose, fps: float, duration: Duration) -> ReachMotion:
-    from ..limb import Target
-    from ..reach import ReachStep
-
-    steps = []
-    for goal in goals:
-        target = Target(goal.position, goal.orientation)
-        right, left = (target, None) if goal.hand == "right" else (None, target)
-        steps.append(ReachStep(right, left, goal.hold))
-    with progress("reaching") as share:
-        return reacher.animate(steps=steps, start=pose, fps=fps, duration=duration, progress=share)
+def _hand(step: ReachStep) -> str:
+    return "right" if step.left is None else "left"
 
 
-def _facts(output: Path, told: ReachMotion) -> dict[str, Any]:
-    frames, failed = len(told.motion), int((~told.ok).sum())
-    first = told.first_failure
+def _facts(output: Path, reached: ReachMotion) -> dict[str, Any]:
+    frames, failed = len(reached.motion), int((~reached.ok).sum())
+    first = reached.first_failure
     return {
         "output": str(output),
         "bytes": output.stat().st_size,
         "frames": frames,
-        "fps": told.motion.fps,
-        "seconds": round(told.motion.duration, 3),
-        "frames_not_on_the_way": failed,
-        "first_of_them_at_seconds": None if first is None else round(first / told.motion.fps, 3),
-        "elbow_jumps": int(told.jumped.sum()),
+        "fps": reached.motion.fps,
+        "seconds": round(reached.motion.duration, 3),
+        "frames_off_the_path": failed,
+        "first_of_them_at_seconds": None if first is None else round(first / reached.motion.fps, 3),
+        "elbow_jumps": int(reached.jumped.sum()),
     }
 
 
-def _rows(told: ReachMotion, goals: list[Goal]) -> list[dict[str, Any]]:
+def _rows(reached: ReachMotion, steps: list[ReachStep]) -> list[dict[str, Any]]:
+    import numpy as np
+
     from ..compute import Status
 
     return [
         {
-            "hand": goal.hand,
-            "target": " ".join(f"{value:g}" for value in goal.position),
-            "arrives_s": round(int(arrival) / told.motion.fps, 3),
-            "status": Status(int(told.status[arrival])).name.lower(),
-            "away_mm": round(1000.0 * float(told.residual[arrival]), 6),
-            "weight": round(float(told.weight[arrival]), 3),
+            "hand": _hand(step),
+            "target": " ".join(f"{value:g}" for value in np.asarray((step.right or step.left).position)),
+            "arrives_s": round(int(arrival) / reached.motion.fps, 3),
+            "status": Status(int(reached.status[arrival])).name.lower(),
+            "away_mm": round(1000.0 * float(reached.residual[arrival]), 6),
+            "weight": round(float(reached.weight[arrival]), 3),
         }
-        for goal, arrival in zip(goals, told.arrivals, strict=True)
+        for step, arrival in zip(steps, reached.arrivals, strict=True)
     ]

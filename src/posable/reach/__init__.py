@@ -1,11 +1,10 @@
 """Reaching with the whole body: behaviours an artist designs on the swing plane, and the solver that follows them."""
 
-from .animate import Fitts, Pace, ReachMotion, ReachStep
+from .animate import Fitts, Pace, ReachMotion, ReachStep, load_targets
 from .answers import HandAnswer, ReachAnswer
 from .behaviour import Behaviour
-from .key import Key, Weight
 from .learn import LearnReport, MotionReport
-from .posture import Posture, drivable_parts
+from .posture import Key, Posture, Weight, drivable_parts
 from .reacher import Reacher
 from .stream import ReachStream
 
@@ -25,4 +24,5 @@ __all__ = [
     "Reacher",
     "Weight",
     "drivable_parts",
+    "load_targets",
 ]

@@ -1,11 +1,12 @@
-"""`Behaviour`: how a body accompanies a reaching hand, as key postures an artist places on the shoulder's swing plane.
+"""`Behaviour`: how a body accompanies a reaching hand, as key postures an artist puts on the shoulder's swing plane.
 
 Kallmann 2008, Body Control (Eq. 8) and Extended Behaviors; specification limb-and-reach, section 5. A behaviour
-belongs to no rig: its postures are canonical rotations of the parts it names and a shift of the hips in leg lengths.
+belongs to no rig: its postures are canonical rotations of the parts it names and a displacement of the hips in leg
+lengths.
 
-A key added without a posture follows the field: it marks a place, its posture is whatever the others blend to there,
-and it takes part only from its first edit on. So adding a key changes nothing until the artist does. (The paper inserts
-the blended posture at once, and Delaunay's flips then change the field elsewhere: 28 % of it with nine keys.)
+A key added without a posture is interpolated: it marks a point, its posture is that of the others there, and it takes
+part only from its first edit on. So adding a key changes nothing until the artist does. (The paper inserts the
+interpolated posture at once, and Delaunay's flips then change the field elsewhere: 28 % of it with nine keys.)
 """
 
 from __future__ import annotations
@@ -25,11 +26,9 @@ from ..compute.types import ArrayLike, Floats
 from ..limb.model import SEARCHES, Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
-from .interpolation import Field, blend_rows, place_rows
-from .key import Key, Weight
-from .packing import INTERPOLATIONS, NUMBERS, field_of, outer_corners
-from .posture import Posture, drivable_parts, ordered_parts
-from .spline import outer_keys
+from .field import INTERPOLATIONS, SEARCH_FIELDS, field_of, outer_corners, outer_keys
+from .interpolation import Field, interpolate_rows, locate_rows
+from .posture import Key, Posture, Weight, drivable_parts, ordered_parts
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -39,21 +38,22 @@ if TYPE_CHECKING:
 ARMS = ("right_arm", "left_arm")
 ELLIPSE = Ellipse((math.radians(95), math.radians(80)), (math.radians(5), math.radians(35)))
 """The right arm's swings: from straight up to past hanging, and from behind to across the chest."""
-CLOSEST = 1e-3  # [rad], or arm lengths: two keys nearer than this would be one
-MOST_KEYS = 512
-LARGEST_SHIFT = 10.0  # [leg lengths] of a key's hips: more is a mistake of units
+MIN_DISTANCE = 1e-3  # [rad], or arm lengths: two keys nearer than this would be one
+MAX_KEYS = 512
+MAX_SHIFT = 10.0  # [leg lengths] of a key's hips: more is a mistake of units
 
 
 class Behaviour:
-    """Key postures and how they blend. Mutable, for editors; `copy` gives an independent one.
+    """Key postures and how they are interpolated. Mutable, for editors; `copy` gives an independent one.
 
     Args:
         limb: "right_arm" or "left_arm".
-        parts: the roles it drives; those it may are `drivable_parts(limb)`.
-        ellipse: the swings it is made for; beyond them the nearest point's posture holds, fading to the far side.
-        interpolation: "linear" (the paper's), "smooth" (C1), or "around" (keys in space, smooth).
-        weight: how the distance counts.
-        name: for people.
+        parts: the roles it drives, some of `drivable_parts(limb)`.
+        ellipse: the swings [rad] it is made for, by default what an arm does; beyond them the nearest point's posture
+            applies, fading to the far side.
+        interpolation: "linear" (the paper's, and the default), "smooth" (C1), or "around" (keys in space, smooth).
+        weight: how much of it a target takes by its distance; by default the paper's `Weight()`.
+        name: shown to people.
     """
 
     def __init__(
@@ -90,25 +90,23 @@ class Behaviour:
     def __repr__(self) -> str:
         return f"Behaviour({self.name!r}, {self.limb}, {len(self._keys)} keys of {len(self.parts)} parts)"
 
-    # Where behaviours come from
-
     @staticmethod
     def default(body: Humanoid, limb: str) -> Behaviour:
-        """The example "normal", with the parts that this body has."""
+        """Return the example "normal", with the parts that this body has."""
         return Behaviour.example("normal", limb, body)
 
     @staticmethod
     def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) -> Behaviour:
-        """One of the behaviours that come with Posable: "normal", "tired", "energetic"."""
+        """Return one of the behaviours that come with Posable: "normal", "tired", "energetic"."""
         from .examples import example
 
         return example(name, limb, body)
 
     @staticmethod
     def fit(body: Humanoid, limb: str, motions: Motion | Iterable[Motion], **options: Any) -> Behaviour:
-        """Learn one from motions in which people reach: `posable.reach.learn.fit` has the options.
+        """Learn a behaviour from motions in which people reach; `posable.reach.learn.fit` has the options.
 
-        What it was learned from, and how well, is told in `learned`.
+        The behaviour's `learned` reports which frames it was learned from, and how well.
         """
         from .learn import fit
 
@@ -128,13 +126,13 @@ class Behaviour:
         save(self, path)
 
     def copy(self) -> Behaviour:
-        """An independent one with the same keys."""
+        """Return an independent behaviour with the same keys."""
         other = copy.copy(self)
         other._keys = dict(self._keys)
         return other
 
     def mirrored(self) -> Behaviour:
-        """The same behaviour for the other arm."""
+        """Return the same behaviour for the other arm."""
         cx, cy = self.ellipse.centre
         other = Behaviour(
             ARMS[1 - ARMS.index(self.limb)],
@@ -147,11 +145,9 @@ class Behaviour:
         other._keys = {}
         for key in self._keys.values():
             posture = None if key.posture is None else key.posture.mirrored()
-            other._keys[key.id] = replace(key, at=self._mirrored_place(key.at), posture=posture)
+            other._keys[key.id] = replace(key, at=_mirrored(key.at), posture=posture)
         other._next = self._next
         return other
-
-    # Keys
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -159,37 +155,44 @@ class Behaviour:
         return tuple(self._keys.values())
 
     def key(self, key: int) -> Key:
-        """One of them, by its id."""
+        """Return a key by its id."""
         if key not in self._keys:
             raise UnknownNameError("key", key, map(str, self._keys))
         return self._keys[key]
 
     def posture(self, key: int) -> Posture:
-        """The posture of a key; where it follows the field, the field's."""
+        """Return the posture of a key; the interpolated one where it has none of its own."""
         found = self.key(key)
         return self.posture_at(found.at) if found.posture is None else found.posture
 
     def add(
         self, at: ArrayLike, posture: Posture | None = None, *, search: Search | None = None, name: str = ""
     ) -> int:
-        """Add a key and return its id; without a posture it follows the field until `set` gives it one."""
-        place = self._checked_place(at)
-        return self._insert(Key(self._next, place, self._checked(posture), False, _checked(search), name))
+        """Add a key and return its id; without a posture it is interpolated until `set` gives it one.
+
+        Args:
+            at: (2,) swing [rad]; (3,) position [arm lengths] in a behaviour around the shoulder.
+            posture: of at least the behaviour's parts.
+            search: how the arm's swivel is searched there; None: the arm's own search.
+            name: shown to people.
+        """
+        checked = self._checked_position(at)
+        return self._insert(Key(self._next, checked, self._checked(posture), False, _checked(search), name))
 
     def move(self, key: int, at: ArrayLike) -> None:
-        """Put a key somewhere else, with its posture."""
+        """Move a key, with its posture."""
         found = self._inner(key, "moved")
-        self._replace(replace(found, at=self._checked_place(at, but=key)))
+        self._replace(replace(found, at=self._checked_position(at, but=key)))
 
     def set(self, key: int, posture: Posture | None) -> None:
-        """Give a key a posture; None lets it follow the field again."""
+        """Give a key a posture; None interpolates it again."""
         found = self.key(key)
         if posture is None and found.outer:
             raise PosableError(f"key {key} is an outer one and must have a posture")
         self._replace(replace(found, posture=self._checked(posture)))
 
     def set_search(self, key: int, search: Search | None) -> None:
-        """Say how the arm's swivel is searched around a key; None: as usual. The key must have a posture."""
+        """Set how the arm's swivel is searched around a key; None: the arm's own search. The key gets a posture."""
         found = self.key(key)
         if search is not None and found.posture is None:
             found = replace(found, posture=self.posture(key))
@@ -200,7 +203,7 @@ class Behaviour:
         self._replace(replace(self.key(key), name=name))
 
     def remove(self, key: int) -> None:
-        """Take a key away; the outer ones stay."""
+        """Remove a key; the outer ones stay."""
         del self._keys[self._inner(key, "removed").id]
         self._field = None
 
@@ -217,33 +220,31 @@ class Behaviour:
         self.name, self._field = self.name if name is None else name, None
 
     def duplicate(self, key: int, at: ArrayLike) -> int:
-        """A new key elsewhere with the posture, search and name of this one."""
+        """Add a key elsewhere with the posture, search and name of this one, and return its id."""
         found = self.key(key)
         return self.add(at, self.posture(key), search=found.search, name=found.name)
 
-    # Blending
-
     def posture_at(self, at: ArrayLike) -> Posture:
-        """The posture at swings (..., 2) [rad], or at places (..., 3) [arm lengths] in a behaviour around."""
-        rotations, numbers, shape = self._blended(at)
+        """Return the posture at swings (..., 2) [rad], or at positions (..., 3) [arm lengths] in a behaviour around."""
+        rotations, numbers, shape = self._interpolated(at)
         return Posture(self.parts, rotations, numbers[..., :3].reshape(*shape, 3))
 
     def search(self, at: ArrayLike) -> Search:
-        """How the arm's swivel is searched at one swing or place."""
-        _, numbers, _ = self._blended(at)
-        return replace(SEARCHES["arm"], **dict(zip(NUMBERS, numbers.reshape(-1)[3:].tolist(), strict=True)))
+        """Return how the arm's swivel is searched at one swing or position."""
+        _, numbers, _ = self._interpolated(at)
+        return replace(SEARCHES["arm"], **dict(zip(SEARCH_FIELDS, numbers.reshape(-1)[3:].tolist(), strict=True)))
 
-    def shares(self, at: ArrayLike) -> Floats:
-        """(..., K) how much each key of `keys` counts at swings (..., 2) [rad] or places (..., 3); they sum to 1.
+    def key_weights(self, at: ArrayLike) -> Floats:
+        """Return the weights (..., K) of `keys` at swings (..., 2) [rad] or positions (..., 3); they sum to 1.
 
-        Smooth ones may be a little below 0. Keys that follow the field count nothing.
+        Smooth ones may be a little below 0. Keys without a posture of their own have weight 0.
         """
-        field, _, _ = self.field
+        field, _, _ = self.packed
         rows, shape = self._rows_at(at)
         n, all_keys = len(rows), len(field.keys)
         weights = np.empty((n, all_keys))
         nothing = np.empty((all_keys, 0, 4)), np.empty((all_keys, 0))
-        blend_rows(n, *field, *nothing, rows, weights, np.empty((n, 0, 4)), np.empty((n, 0)))
+        interpolate_rows(n, *field, *nothing, rows, weights, np.empty((n, 0, 4)), np.empty((n, 0)))
         settled = [row for row, key in enumerate(self.keys) if key.posture is not None]
         out = np.zeros((n, len(self._keys)))
         out[:, settled] = weights[:, : len(settled)]
@@ -252,66 +253,67 @@ class Behaviour:
         return out.reshape(*shape, len(self._keys))
 
     def locate(self, target: ArrayLike, length: float) -> tuple[Floats, Floats]:
-        """(where targets lie among the keys, how much of the behaviour they take).
+        """Return (where targets lie among the keys, how much of the behaviour they take).
 
         Args:
             target: (..., 3) [m] in the arm's frame of the starting pose.
             length: of the arm [m].
 
         Returns:
-            (..., 2) swings [rad], brought into the ellipse, or (..., 3) places [arm lengths]; and (...) weights.
+            Swings (..., 2) [rad], brought into the ellipse, or positions (..., 3) [arm lengths]; and weights (...).
         """
         given = floats(target, "target", 3)
         rows = np.ascontiguousarray(given.reshape(-1, 3))
         at, weights = np.empty_like(rows), np.empty(len(rows))
-        place_rows(len(rows), self.field[0].header, rows, float(length), at, weights)
+        locate_rows(len(rows), self.packed[0].header, rows, float(length), at, weights)
         size = 3 if self.interpolation == "around" else 2
         return at[:, :size].reshape(*given.shape[:-1], size), weights.reshape(given.shape[:-1])
 
     @property
     def triangles(self) -> list[tuple[int, int, int]]:
-        """Ids of the corners of each triangle of the plane; none in a behaviour around the shoulder."""
+        """The ids of the corners of each triangle of the plane; none in a behaviour around the shoulder."""
         ids = [key.id for key in self._settled]
-        return [(ids[a], ids[b], ids[c]) for a, b, c in self.field[0].triangles.tolist()]
+        return [(ids[a], ids[b], ids[c]) for a, b, c in self.packed[0].triangles.tolist()]
 
     @property
-    def field(self) -> tuple[Field, Floats, Floats]:
-        """(the field, rotations (K, R, 4), hips and search (K, 8)) of the keys that have postures, for kernels.
-
-        Around the shoulder twelve outer keys follow them, which take their postures from the others.
-        """
+    def packed(self) -> tuple[Field, Floats, Floats]:
+        """(the field, rotations (K, R, 4), hips and search (K, 8)) of the keys that have postures: `field.field_of`."""
         if self._field is None:
             self._field = field_of(self._settled, len(self.parts), self.interpolation, self.weight, self.ellipse)
         return self._field
 
-    def _blended(self, at: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
-        field, turns, numbers = self.field
+    def _interpolated(self, at: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
+        """Return (rotations (..., R, 4), hips and search (..., 8), the batch's shape) at swings or positions."""
+        field, key_rotations, key_numbers = self.packed
         rows, shape = self._rows_at(at)
         n = len(rows)
-        rotations, shifts = np.empty((n, len(self.parts), 4)), np.empty((n, numbers.shape[1]))
-        blend_rows(n, *field, turns, numbers, rows, np.empty((n, len(field.keys))), rotations, shifts)
-        return rotations.reshape(*shape, len(self.parts), 4), shifts.reshape(*shape, -1), shape
+        rotations, numbers = np.empty((n, len(self.parts), 4)), np.empty((n, key_numbers.shape[1]))
+        weights = np.empty((n, len(field.keys)))
+        interpolate_rows(n, *field, key_rotations, key_numbers, rows, weights, rotations, numbers)
+        return rotations.reshape(*shape, len(self.parts), 4), numbers.reshape(*shape, -1), shape
 
     def _rows_at(self, at: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
-        """(rows (N, 3) for kernels, the batch's shape) of swings or places, these as near as `locate` brings them."""
-        place = floats(at, "at")
+        """Return (rows (N, 3) for kernels, the batch's shape) of swings or positions, these as near as `locate` has
+        them.
+        """
+        given = floats(at, "at")
         size = 3 if self.interpolation == "around" else 2
-        if not place.shape or place.shape[-1] != size or not np.isfinite(place).all():
-            raise ShapeError(f"at has shape {place.shape}; expected (..., {size}), finite")
-        rows = np.zeros((math.prod(place.shape[:-1]), 3))
-        rows[:, :size] = place.reshape(-1, size)
+        if not given.shape or given.shape[-1] != size or not np.isfinite(given).all():
+            raise ShapeError(f"at has shape {given.shape}; expected (..., {size}), finite")
+        rows = np.zeros((math.prod(given.shape[:-1]), 3))
+        rows[:, :size] = given.reshape(-1, size)
         if self.interpolation == "around":
-            reach = self.field[0].header["reach"][0]
-            rows *= (reach / np.maximum(np.linalg.norm(rows, axis=-1), reach))[:, None]
-        return rows, place.shape[:-1]
+            furthest = self.packed[0].header["furthest_key"][0]
+            rows *= (furthest / np.maximum(np.linalg.norm(rows, axis=-1), furthest))[:, None]
+        return rows, given.shape[:-1]
 
     @property
     def _settled(self) -> list[Key]:
         return [key for key in self._keys.values() if key.posture is not None]
 
     def _insert(self, key: Key) -> int:
-        if len(self._keys) >= MOST_KEYS:
-            raise PosableError(f"a behaviour has at most {MOST_KEYS} keys")
+        if len(self._keys) >= MAX_KEYS:
+            raise PosableError(f"a behaviour has at most {MAX_KEYS} keys")
         self._keys[key.id] = key
         self._next, self._field = key.id + 1, None
         return key.id
@@ -332,8 +334,8 @@ class Behaviour:
             return None
         if posture.shape:
             raise ShapeError(f"the posture is a batch of shape {posture.shape}; expected one")
-        if not (np.abs(posture.hips) <= LARGEST_SHIFT).all():  # a smooth interpolation may go beyond, a key may not
-            raise PosableError(f"hips are {posture.hips}; expected (3,) leg lengths, each at most {LARGEST_SHIFT:g}")
+        if not (np.abs(posture.hips) <= MAX_SHIFT).all():  # a smooth interpolation may go beyond, a key may not
+            raise PosableError(f"hips are {posture.hips}; expected (3,) leg lengths, each at most {MAX_SHIFT:g}")
         missing = [part for part in self.parts if part not in posture.parts]
         if missing:
             raise PosableError(f"the posture lacks {', '.join(missing)}, which this behaviour drives")
@@ -341,31 +343,32 @@ class Behaviour:
             return posture
         return Posture(self.parts, [posture.rotation(part) for part in self.parts], posture.hips)
 
-    def _checked_place(self, at: ArrayLike, but: int | None = None) -> tuple[float, ...]:
-        place = floats(at, "at")
+    def _checked_position(self, at: ArrayLike, but: int | None = None) -> tuple[float, ...]:
+        given = floats(at, "at")
         around = self.interpolation == "around"
-        if place.shape != ((3,) if around else (2,)) or not np.isfinite(place).all():
-            raise ShapeError(f"at is {place}; expected {'three' if around else 'two'} finite numbers")
+        if given.shape != ((3,) if around else (2,)) or not np.isfinite(given).all():
+            raise ShapeError(f"at is {given}; expected {'three' if around else 'two'} finite numbers")
         if not around:
-            self._check_inside(place)
-        elif math.hypot(*place) > 10.0:
-            raise PosableError(f"place {place.tolist()} is further than ten arm lengths")
+            self._check_inside(given)
+        elif math.hypot(*given) > 10.0:
+            raise PosableError(f"position {given.tolist()} is further than ten arm lengths")
         for key in self._keys.values():
-            if key.id != but and math.dist(place, key.at) < CLOSEST:
-                raise PosableError(f"key {key.id} is already at {key.at}; keys keep {CLOSEST} apart")
-        return tuple(place.tolist())
+            if key.id != but and math.dist(given, key.at) < MIN_DISTANCE:
+                raise PosableError(f"key {key.id} is already at {key.at}; keys must be {MIN_DISTANCE} apart")
+        return tuple(given.tolist())
 
     def _check_inside(self, swing: Floats) -> None:
         offset = (swing - np.array(self.ellipse.centre)) / np.array(self.ellipse.radii)
         if math.hypot(*offset) > 1.0 + 1e-12:
             degrees = np.round(np.degrees(swing), 1).tolist()
             raise PosableError(
-                f"swing {degrees} degrees lies outside the behaviour's ellipse; the outer keys rule there"
+                f"swing {degrees} degrees lies outside the behaviour's ellipse; only the outer keys lie there"
             )
 
-    def _mirrored_place(self, at: tuple[float, ...]) -> tuple[float, ...]:
-        """Mirror rule of the limb's frame: a swing (x, -y); a place in the left arm's frame (-x, y, z)."""
-        return (at[0], -at[1]) if len(at) == 2 else (-at[0], at[1], at[2])
+
+def _mirrored(at: tuple[float, ...]) -> tuple[float, ...]:
+    """Mirror a swing (x, y) or a position (x, y, z) of one arm's frame into the other's."""
+    return (at[0], -at[1]) if len(at) == 2 else (-at[0], at[1], at[2])
 
 
 def _checked(search: Search | None) -> Search | None:

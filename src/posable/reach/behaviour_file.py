@@ -15,17 +15,16 @@ from ..compute.documents import read_document, write_document
 from ..limb.model import Search
 from ..limb.prepare import checked_search
 from ..limits import Ellipse
-from .behaviour import MOST_KEYS, Behaviour
-from .key import Key, Weight
-from .posture import Posture
+from .behaviour import MAX_KEYS, Behaviour
+from .posture import Key, Posture, Weight
 
 FORMAT = "posable-behaviour/1"
-LARGEST = 8_000_000  # [bytes]
-NAME = 200  # characters
+MAX_BYTES = 8_000_000
+MAX_NAME = 200  # characters
 
-Name = Annotated[str, msgspec.Meta(max_length=NAME)]
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 Pair = tuple[float, float]
-Turn = tuple[float, float, float, float]
+Quaternion = tuple[float, float, float, float]
 
 
 class EllipseEntry(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,11 +53,11 @@ class SearchEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class KeyEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """As `Key`; `rotations` by role, or null where the key follows the field."""
+    """As `Key`; `rotations` by role, or null where the key is interpolated."""
 
     id: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
     at: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)]
-    rotations: dict[str, Turn] | None
+    rotations: dict[str, Quaternion] | None
     hips: tuple[float, float, float] = (0.0, 0.0, 0.0)
     outer: bool = False
     search: SearchEntry | None = None
@@ -74,7 +73,7 @@ class BehaviourFile(msgspec.Struct, forbid_unknown_fields=True):
     interpolation: str
     weight: WeightEntry
     ellipse: EllipseEntry
-    keys: Annotated[list[KeyEntry], msgspec.Meta(max_length=MOST_KEYS)]
+    keys: Annotated[list[KeyEntry], msgspec.Meta(max_length=MAX_KEYS)]
     name: Name = ""
 
 
@@ -94,16 +93,16 @@ def save(behaviour: Behaviour, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Behaviour:
-    """Read a behaviour; what does not fit is an error that names its place in the file."""
+    """Read a behaviour; an error names the field of the file that is wrong."""
     where = Path(path)
-    content = read_document(where, BehaviourFile, FORMAT, LARGEST)
-    behaviour = _made(where, content)
-    _take_keys(where, behaviour, content.keys)
+    content = read_document(where, BehaviourFile, FORMAT, MAX_BYTES)
+    behaviour = _without_keys(where, content)
+    _read_keys(where, behaviour, content.keys)
     return behaviour
 
 
-def _made(where: Path, content: BehaviourFile) -> Behaviour:
-    """The behaviour without its keys. Made bit by bit, so that an error names the field that is wrong."""
+def _without_keys(where: Path, content: BehaviourFile) -> Behaviour:
+    """Return the behaviour without its keys, made field by field, so that an error names the one that is wrong."""
     given: dict[str, Any] = {}
     for field, make in (
         ("limb", lambda: {"limb": content.limb, "parts": ()}),
@@ -120,7 +119,7 @@ def _made(where: Path, content: BehaviourFile) -> Behaviour:
     return behaviour
 
 
-def _take_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> None:
+def _read_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> None:
     expected = [key.at for key in behaviour.keys]
     outer = [entry for entry in entries if entry.outer]
     if len(outer) != len(expected):
@@ -133,18 +132,17 @@ def _take_keys(where: Path, behaviour: Behaviour, entries: list[KeyEntry]) -> No
             expected.remove(corner)
     behaviour._keys = {}
     for row, entry in enumerate(entries):
-        place = f"keys[{row}]"
         try:
             if entry.id in behaviour._keys:
-                raise PosableError(f"id {entry.id} stands twice")
+                raise PosableError(f"id {entry.id} occurs twice")
             posture = None if entry.rotations is None else _posture(behaviour, entry)
             if entry.outer and posture is None:
                 raise PosableError("an outer key must have rotations")
-            at = tuple(entry.at) if entry.outer else behaviour._checked_place(entry.at)
+            at = tuple(entry.at) if entry.outer else behaviour._checked_position(entry.at)
             search = None if entry.search is None else checked_search(Search(**msgspec.structs.asdict(entry.search)))
             behaviour._insert(Key(entry.id, at, posture, entry.outer, search, entry.name))
         except PosableError as error:
-            raise FormatError(where, str(error), place) from None
+            raise FormatError(where, str(error), f"keys[{row}]") from None
     behaviour._next = 1 + max((entry.id for entry in entries), default=-1)
 
 

@@ -12,9 +12,11 @@ from ..limits.kernels import allowed, clamp_from
 from ..math.quaternion import between, conj, mul, rotate, rotate_inverse, slerp, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
-from .heading import facing
-from .interpolation import blended, key_weights, place_in_field
+from .interpolation import key_weights
+from .interpolation import locate as place_in_field
+from .interpolation import mean_rotation as blended
 from .model import Figure, Legs, Rows, Styles
+from .posture import facing
 
 LOOK_BACK = math.radians(100.0)  # beyond this angle the head gives up looking, little by little
 NECK = 0.4  # the neck's share of a look, the head does the rest

@@ -1,17 +1,17 @@
 """The behaviours that come with Posable: normal, tired, energetic.
 
-Each is a table of postures that a person can read and change: where on the swing plane of the right arm, and how far
-the hips shift, pelvis, trunk and head turn, and the free arm goes along when the hand reaches as far as it can in that
-direction. The knees follow from the hips, since the feet stay. The left arm's behaviours are mirror images.
+Each is a table of postures that a person can read and change: a point of the swing plane of the right arm, and how far
+the hips shift, pelvis, trunk and head rotate, and the free arm moves when the hand reaches as far as it can in that
+direction. The knees follow from the hips, since the feet are fixed. The left arm's behaviours are mirror images.
 
 Decided with numbers:
 
 - The weight eases in over more than two arm lengths (k well below the paper's 0.8), because a crouch to the floor is
   worth more than an arm: at the length of the arm little of it is needed.
-- Hips always sink a little, so that straight legs can follow any turn of the pelvis.
-- The free arm keeps clear of the thigh, so that the body stands at any weight and none need be taken back.
+- Hips always sink a little, so that straight legs can follow any rotation of the pelvis.
+- The free arm stays clear of the thigh, so that the body stands at any weight and the weight need not be lowered.
 - Keys stand at the four ends of the ellipse: no thin triangle with two outer keys then reaches into it, and the driven
-  joints turn by less than 2 mrad for each millimetre of the target.
+  joints rotate by less than 2 mrad for each millimetre of the target.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from ..compute.types import Floats
 from ..math import exp, log, multiply
 from ..samples.curves import yaw_pitch_roll
 from .behaviour import ARMS, Behaviour
-from .key import Weight
-from .posture import Posture
+from .posture import Posture, Weight
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -39,12 +38,12 @@ Three = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Stance:
-    """A key of the right arm's table. Turns in degrees: bow forward, turn to the left, lean to the right."""
+    """A key of the right arm's table. Rotations in degrees: bow forward, twist to the left, lean to the right."""
 
     at: tuple[float, float]
     """Swing [degrees]: (90, 0) is down, (-90, 0) up, (0, 0) to the right, (0, 90) ahead, beyond that across."""
     hips: Three
-    """How far the hips shift: to the left, up, ahead, in hundredths of a leg."""
+    """Displacement of the hips: to the left, up, ahead [hundredths of a leg length]."""
     pelvis: Three
     trunk: Three
     """Of the whole trunk, from pelvis to shoulders."""
@@ -121,15 +120,15 @@ STYLES = {"normal": Style(0.18, NORMAL), "tired": Style(0.15, TIRED), "energetic
 TRUNK = {"spine": 0.36, "chest": 0.34, "upper_chest": 0.30}
 NECK = {"neck": 0.45, "head": 0.55}
 DRIVEN = ("hips", *TRUNK, *NECK, "left_shoulder", "left_upper_arm", "left_lower_arm", "right_shoulder")
-"""The parts of the right arm's behaviours, and how much of a turn each joint of trunk and neck takes."""
+"""The parts of the right arm's behaviours; trunk and neck have the fraction of their rotation that each joint takes."""
 CORNERS = ("up aside", "down behind", "down across", "up across")
-"""Whose postures the four outer keys have: of the keys beside them."""
+"""The keys whose postures the four outer keys have: those next to them."""
 EXAMPLES = tuple(STYLES)
 """Their names."""
 
 
 def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) -> Behaviour:
-    """One of the example behaviours, for either arm; with a body, only the parts it has, which bend as far in all."""
+    """Return one of the example behaviours, for either arm; with a body, of the parts it has, which bend as far."""
     if name not in STYLES:
         raise UnknownNameError("behaviour", name, STYLES)
     if limb not in ARMS:
@@ -146,13 +145,13 @@ def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) ->
 
 
 def posture_of(stance: Stance, parts: Sequence[str] = DRIVEN) -> Posture:
-    """The posture of these parts that a row of a table describes."""
+    """Return the posture of these parts that a row of a table describes."""
     ahead, out, elbow = np.radians(stance.free)
     forward, up = np.radians(stance.shoulder)
     rotations = {
-        "hips": _turn(stance.pelvis),
-        **_spread(_turn(stance.trunk), TRUNK, parts),
-        **_spread(_turn(stance.head), NECK, parts),
+        "hips": _rotation(stance.pelvis),
+        **_spread(_rotation(stance.trunk), TRUNK, parts),
+        **_spread(_rotation(stance.head), NECK, parts),
         "left_shoulder": exp([0.0, -0.25 * ahead, 0.15 * out]),
         "left_upper_arm": multiply(exp([-ahead, 0.0, 0.0]), exp([0.0, 0.0, out])),
         "left_lower_arm": exp([-elbow, 0.0, 0.0]),
@@ -161,17 +160,17 @@ def posture_of(stance: Stance, parts: Sequence[str] = DRIVEN) -> Posture:
     return Posture(parts, [rotations[part] for part in parts], np.array(stance.hips) / 100.0)
 
 
-def _turn(degrees: Three) -> Floats:
-    bow, turn, lean = np.radians(degrees)
-    return yaw_pitch_roll(turn, bow, lean)
+def _rotation(degrees: Three) -> Floats:
+    bow, twist, lean = np.radians(degrees)
+    return yaw_pitch_roll(twist, bow, lean)
 
 
-def _spread(whole: Floats, shares: dict[str, float], parts: Sequence[str]) -> dict[str, Floats]:
-    """A turn spread over the joints that are there."""
-    there = {part: share for part, share in shares.items() if part in parts}
-    return {part: exp(share / sum(there.values()) * log(whole)) for part, share in there.items()}
+def _spread(rotation: Floats, fractions: dict[str, float], parts: Sequence[str]) -> dict[str, Floats]:
+    """Return a rotation spread over those of its joints that are among the parts."""
+    present = {part: fraction for part, fraction in fractions.items() if part in parts}
+    return {part: exp(fraction / sum(present.values()) * log(rotation)) for part, fraction in present.items()}
 
 
 def _sided(part: str, limb: str) -> str:
-    """A part of the right arm's behaviour, or its twin in the left one's."""
+    """Return a part of the right arm's behaviour, or its counterpart in the left one's."""
     return part if limb == "right_arm" else other_side(part)

@@ -71,7 +71,7 @@ def drive_rows(body: Humanoid, joints: list[int]) -> Records:
 
 def styles_of(body: Humanoid, behaviours: Sequence[Behaviour | None], joints: list[int], hips: bool) -> Styles:
     """The behaviours of right and left hand on this body; `hips`: whether their hips move."""
-    fields = [None if one is None else one.field for one in behaviours]
+    fields = [None if one is None else one.packed for one in behaviours]
     most = max(len(one[0].keys) for one in fields if one is not None)
     triangles = max(len(one[0].triangles) for one in fields if one is not None)
     styles = Styles(
@@ -94,7 +94,7 @@ def styles_of(body: Humanoid, behaviours: Sequence[Behaviour | None], joints: li
         styles.keys[side, :count], styles.numbers[side, :count] = field.keys, numbers
         styles.numbers[side, :, :3] *= body.leg_length if hips else 0.0
         styles.triangles[side, : len(field.triangles)] = field.triangles
-        styles.rows[side, : len(field.rows)] = field.rows
+        styles.rows[side, : len(field.barycentric)] = field.barycentric
         if len(field.spline):
             styles.spline[side, :count, : count + 4] = field.spline
         for k, one in enumerate(turns):

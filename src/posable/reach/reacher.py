@@ -26,7 +26,7 @@ from .kernels import bend_rows
 from .meshes import keep_out_of_meshes
 from .model import OPTIONS, TOLD, Figure, Rows
 from .prepare import drive_rows, driven_joints, figure_of, legs_of, styles_of
-from .stream import ArmStep, ReachStream, Shares
+from .stream import ArmStep, Fractions, ReachStream
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -160,7 +160,7 @@ class Reacher:
         self,
         start: Pose,
         targets: tuple[Target | None, Target | None],
-        weight: float | Shares | None = None,
+        weight: float | Fractions | None = None,
         arms: Sequence[ArmStep | None] = (None, None),
     ) -> ReachAnswer:
         """`solve`, of what is known to be right; with streams of the arms, one step of them."""
@@ -219,7 +219,7 @@ class Reacher:
         shape: tuple[int, ...],
         start: Pose,
         targets: tuple[Target | None, Target | None],
-        weight: float | Shares | None,
+        weight: float | Fractions | None,
         block: slice,
     ) -> Rows:
         """The body of some rows of a batch: bent, its feet held, its arms still as at the start."""
@@ -237,7 +237,7 @@ class Reacher:
         shape: tuple[int, ...],
         start: Pose,
         targets: tuple[Target | None, Target | None],
-        weight: float | Shares | None,
+        weight: float | Fractions | None,
         block: slice,
         most: float = 0.0,
     ) -> Rows:
@@ -246,13 +246,14 @@ class Reacher:
         if most != 0.0 or weight is not None:
             options = options.copy()
             options["most"] = most
-        if isinstance(weight, Shares):
+        if isinstance(weight, Fractions):
             options["right_share"], options["left_share"] = weight
             options["gaze"] *= max(s for s, target in zip(weight, targets, strict=True) if target is not None)
         elif weight is not None:
             options["extend"] = 0
             header = styles.header.copy()
-            header["weight"], header["k"], header["edge"] = CONSTANT, weight, 4.0  # beyond every swing: no fading
+            header["weight"], header["k"] = CONSTANT, weight
+            header["furthest_swing"] = 4.0  # beyond every swing: no fading
             styles = styles._replace(header=header)
         figure = self._figure
         if self.scene is not None:

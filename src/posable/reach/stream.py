@@ -1,9 +1,9 @@
-"""Whole-body reaching over time: `ReachStream`, the memory of a reacher.
+"""Whole-body reaching over time: `ReachStream`, a reacher with memory.
 
-How the body bends is a continuous function of where the hands go, so it needs no memory. Two things do: the arms, whose
-swivels walk from frame to frame (`limb.stream`), and the beginning. A body at rest has its hands somewhere too, and a
-behaviour may already bend it for a hand that hangs; so what a hand takes of its behaviour grows from nothing when it
-gets its first target, and a motion begins in its starting pose.
+How the body bends is a continuous function of the hands' targets, so it needs no memory. The arms do, whose swivels
+move from frame to frame (`limb.stream`), and so does the beginning. A behaviour may bend a body at rest already, for
+the hands that hang; so the weight of a hand's behaviour grows from 0 when it gets its first target, and a motion begins
+in its starting pose.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from .reacher import Reacher
 
 
-class Shares(NamedTuple):
-    """How much of something each hand has by now, from 0 to 1."""
+class Fractions(NamedTuple):
+    """How much of something is due by now, from 0 to 1, for each hand."""
 
     right: float = 1.0
     left: float = 1.0
 
 
 class ArmStep(NamedTuple):
-    """A step of an arm's stream: `BodyLimb.place` takes these."""
+    """A step of an arm's stream: options of `BodyLimb.place`."""
 
     stream: LimbStream
     dt: float
@@ -56,28 +56,33 @@ class ReachStream:
         self.reset()
 
     def reset(self) -> None:
-        """Back to the starting pose: the next step is as the first."""
+        """Go back to the starting pose: the next step is as the first."""
         self.pose = self.start
         """The last pose."""
         self._since: list[float | None] = [None, None]
 
     def step(self, right: Target | None = None, left: Target | None = None, dt: float | None = None) -> ReachAnswer:
-        """The body for the next targets, `dt` [s] after the last ones (a frame when not given).
+        """Return the body for the next targets.
 
-        A hand without a target hangs as at the start, or goes with the other hand's behaviour. A target that is not
-        valid holds the body still.
+        A hand without a target hangs as at the start, or moves with the other hand's behaviour. A target that is not
+        finite keeps the body still.
+
+        Args:
+            right: of the right hand, in the world.
+            left: of the left hand.
+            dt: time since the last targets [s]; a frame when not given.
         """
         step = 1.0 / self.fps if dt is None else dt
-        shares = []
+        fractions = []
         for since in self._since:
             time = step if since is None else since + step
-            shares.append(1.0 if time >= self.settle else float(minimum_jerk(time / self.settle)))
-        return self.advance((right, left), step, Shares(*shares), Shares(*shares))
+            fractions.append(1.0 if time >= self.settle else float(minimum_jerk(time / self.settle)))
+        return self.advance((right, left), step, Fractions(*fractions), Fractions(*fractions))
 
     def advance(
-        self, targets: tuple[Target | None, Target | None], dt: float, bodies: Shares, elbows: Shares
+        self, targets: tuple[Target | None, Target | None], dt: float, weights: Fractions, elbows: Fractions
     ) -> ReachAnswer:
-        """As `step`, told what is due by now: of the behaviours, and of the elbows' ways since they departed."""
+        """Do a `step` with given fractions of the behaviours' weights and of the elbows' paths since `depart`."""
         self.reacher._check_call(self.start, *targets)
         arms: list[ArmStep | None] = [None, None]
         for side, (target, arm) in enumerate(zip(targets, self._arms, strict=True)):
@@ -88,13 +93,13 @@ class ReachStream:
                 if since is None:  # goes on from where it is
                     reading = self.reacher.body.limb(ARMS[side]).read(self.pose)
                     arm.begin(reading.values, float(reading.swivel))
-        answer = self.reacher._solve(self.start, targets, bodies, arms)
+        answer = self.reacher._solve(self.start, targets, weights, arms)
         if answer.status is Status.INVALID:
             answer = replace(answer, pose=self.pose)
         self.pose = answer.pose
         return answer
 
     def depart(self) -> None:
-        """New ways begin here: the elbows' shares count from their swivels of this moment."""
+        """Begin new paths here: the elbows' fractions count from their swivels of this moment."""
         for arm in self._arms:
             arm.depart()

@@ -55,7 +55,7 @@ def around(session: Session, tab: ReachTab, tmp_path: Path) -> Path:
     """A file of a behaviour with keys in space, loaded: low ahead the chest bends, high it straightens."""
     made = Behaviour("right_arm", ["spine", "chest"], interpolation="around", name="in space")
     for at, bent in (((0.7, -0.6, 0.3), 0.5), ((0.2, 0.8, 0.2), -0.1), ((0.1, 0.0, 0.9), 0.0)):
-        posture = Posture.neutral(made.parts).turned(chest=pm.axis_angle([1.0, 0.0, 0.0], bent))
+        posture = Posture.neutral(made.parts).rotated(chest=pm.axis_angle([1.0, 0.0, 0.0], bent))
         made.add(at, posture.shifted(np.array([0.0, -0.2 * max(bent, 0.0), 0.0])))
     made.save(tmp_path / "space.json")
     tab.files.load(str(tmp_path / "space.json"))

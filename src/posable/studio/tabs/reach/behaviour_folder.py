@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ....reach import Behaviour, Weight
-from ....reach.behaviour_file import LARGEST
-from ....reach.key import WEIGHTS
+from ....reach.behaviour_file import MAX_BYTES
+from ....reach.posture import WEIGHTS
 from ...core.session import Session
 from ...widgets.controls import Follower, assign
 from ...widgets.file_panel import DocumentFile
@@ -30,7 +30,7 @@ class BehaviourFolder(DocumentFile):
         keys: tells what is edited.
     """
 
-    document, one, file, largest = "behaviour", "a behaviour", "behaviour.json", LARGEST
+    document, one, file, largest = "behaviour", "a behaviour", "behaviour.json", MAX_BYTES
 
     def __init__(self, session: Session, keys: Callable[[], ReachKeys]) -> None:
         self._session, self._keys = session, keys

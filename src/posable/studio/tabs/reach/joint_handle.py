@@ -12,7 +12,7 @@ from .... import math as pm
 from ....body.roles import parent_role
 from ....compute.types import Floats
 from ....reach import Posture
-from ....reach.heading import heading
+from ....reach.posture import heading
 from ....skeleton import Pose
 from ...core.actor import Track
 from ...core.session import Session

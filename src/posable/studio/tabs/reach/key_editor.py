@@ -112,7 +112,7 @@ class KeyEditor:
                 return
             body, behaviour, key = found
             kept = body.limits.clamp(part, rotation) if part in body.limits else rotation
-            posture = behaviour.posture(key).turned(**{part: kept})
+            posture = behaviour.posture(key).rotated(**{part: kept})
             self._put(f"Turn the {part.replace('_', ' ')}", posture, ("turn", key, part, tag))
 
     def shift(self, hips: Floats, tag: Hashable) -> None:

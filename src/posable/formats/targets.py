@@ -1,8 +1,8 @@
-"""Targets as they are written down for `posable reach`: on the command line, in CSV and in JSON.
+"""Targets of hands in CSV and JSON files, and as text on the command line.
 
 A CSV file has a line of column names, a JSON file a list of objects with the same names: x, y, z [m] in the world;
-where the hand shall be turned, qw, qx, qy, qz (canonical: the identity is a hand that hangs, palm in); and, where they
-differ from the command's own, hand (right or left) and hold [s].
+qw, qx, qy, qz, the orientation of the hand (canonical: the identity is a hand that hangs, palm in), where it matters;
+and, where they differ from the caller's defaults, hand (right or left) and hold [s].
 """
 
 from __future__ import annotations
@@ -11,61 +11,69 @@ import csv
 import io
 import math
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ..compute import FormatError, PosableError, UnknownNameError
+from ..compute.documents import decode_json
 
 HANDS = ("right", "left")
-NUMBERS = ("x", "y", "z", "qw", "qx", "qy", "qz", "hold")
+POSITION, ORIENTATION = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
+NUMBERS = (*POSITION, *ORIENTATION, "hold")
 COLUMNS = (*NUMBERS, "hand")
 EXPECTED = 'a JSON list of targets, such as [{"x": 0.3, "y": 1.2, "z": 0.5}]'
-LARGEST = 64_000_000  # bytes: more than a day of targets
+MAX_BYTES = 64_000_000  # more than a day of targets
 
 
 @dataclass(frozen=True)
-class Goal:
+class HandTarget:
     """A target of one hand."""
 
     hand: str
+    """"right" or "left"."""
     position: tuple[float, ...]
+    """(3,) [m] in the world."""
     orientation: tuple[float, ...] | None = None
+    """(4,) canonical `wxyz`; None: free."""
     hold: float = 0.0
+    """[s] to stay there."""
 
 
-def written_goal(text: str, hand: str, hold: float) -> Goal:
-    """One that was given on the command line: x,y,z or x,y,z,qw,qx,qy,qz."""
+def parse_target(text: str, hand: str = "right", hold: float = 0.0) -> HandTarget:
+    """Return the target written as x,y,z or x,y,z,qw,qx,qy,qz."""
     try:
         numbers = tuple(float(word) for word in text.split(","))
     except ValueError:
         numbers = ()
     if len(numbers) not in (3, 7) or not all(map(math.isfinite, numbers)):
-        raise PosableError(f"--to {text}: expected x,y,z or x,y,z,qw,qx,qy,qz")
-    return Goal(_hand(hand), numbers[:3], _turn(numbers[3:]), hold)
+        raise PosableError(f"target {text}: expected x,y,z or x,y,z,qw,qx,qy,qz")
+    return HandTarget(_hand(hand), numbers[:3], _orientation(numbers[3:]), hold)
 
 
-def read_goals(path: Path, hand: str, hold: float) -> list[Goal]:
-    """Those of a file; `hand` and `hold` where it does not say."""
+def read_targets(path: str | PathLike[str], hand: str = "right", hold: float = 0.0) -> list[HandTarget]:
+    """Return the targets of a `.csv` or `.json` file; `hand` and `hold` [s] apply where it has none."""
+    path = Path(path)
     readers = {".csv": _csv_rows, ".json": _json_rows}
     if path.suffix.lower() not in readers:
         raise FormatError(path, f"targets are read from {' and '.join(readers)}")
     try:
-        if path.stat().st_size > LARGEST:
-            raise FormatError(path, f"has {path.stat().st_size} bytes; targets have at most {LARGEST}")
+        if path.stat().st_size > MAX_BYTES:
+            raise FormatError(path, f"has {path.stat().st_size} bytes; targets have at most {MAX_BYTES}")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise FormatError(path, error.strerror or "cannot be read") from None
     except UnicodeDecodeError:
         raise FormatError(path, "is not text") from None
-    goals = []
-    for place, row in readers[path.suffix.lower()](path, text):
+    targets = []
+    for where, row in readers[path.suffix.lower()](path, text):
         try:
-            goals.append(_goal(row, hand, hold))
+            targets.append(_target(row, hand, hold))
         except PosableError as error:
-            raise FormatError(path, str(error), place) from None
-    if not goals:
+            raise FormatError(path, str(error), where) from None
+    if not targets:
         raise FormatError(path, "has no targets; expected at least one")
-    return goals
+    return targets
 
 
 def _csv_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -83,30 +91,28 @@ def _csv_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _json_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
-    from ..compute.documents import decode_json
-
     rows = decode_json(path, text.encode(), list[dict[str, float | str | None]], EXPECTED)
     return [(f"[{k}]", {name: v for name, v in row.items() if v is not None}) for k, row in enumerate(rows)]
 
 
-def _goal(row: dict[str, Any], hand: str, hold: float) -> Goal:
+def _target(row: dict[str, Any], hand: str, hold: float) -> HandTarget:
     for name in row:
         if name not in COLUMNS:
             raise UnknownNameError("column", name, COLUMNS)
     numbers = {name: _number(name, row[name]) for name in NUMBERS if name in row}
-    turn = [name for name in ("qw", "qx", "qy", "qz") if name in numbers]
-    missing = [name for name in (*"xyz", *(("qw", "qx", "qy", "qz") if turn else ())) if name not in numbers]
+    oriented = any(name in numbers for name in ORIENTATION)
+    missing = [name for name in (*POSITION, *(ORIENTATION if oriented else ())) if name not in numbers]
     if missing:
         raise PosableError(f"lacks {', '.join(missing)}")
-    return Goal(
+    return HandTarget(
         _hand(str(row.get("hand", hand))),
-        tuple(numbers[name] for name in "xyz"),
-        _turn(tuple(numbers[name] for name in turn)),
+        tuple(numbers[name] for name in POSITION),
+        _orientation(tuple(numbers[name] for name in ORIENTATION) if oriented else ()),
         numbers.get("hold", hold),
     )
 
 
-def _turn(numbers: tuple[float, ...]) -> tuple[float, ...] | None:
+def _orientation(numbers: tuple[float, ...]) -> tuple[float, ...] | None:
     if numbers and not 0.0 < math.hypot(*numbers) < math.inf:
         raise PosableError(f"the orientation qw, qx, qy, qz is {numbers}; expected a quaternion, which is not all 0")
     return numbers or None

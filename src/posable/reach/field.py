@@ -1,0 +1,204 @@
+"""The keys of a behaviour made into the field that kernels interpolate: triangles, splines and outer keys.
+
+*Triangles* of the swing plane are Delaunay's, the same on every machine. Where four or more points lie on one circle
+any diagonal is Delaunay's, and which one a library picks may change from platform to platform; symmetric keys are just
+such points. Ties are therefore settled here: of the two diagonals of such a quadrilateral the one at the
+lexicographically smallest corner is taken (specification limb-and-reach, section 5).
+
+*Splines* are polyharmonic, r^3. A spline follows its keys and is unbounded beyond them: with three keys in front of the
+body, it would lean the body many times over for a hand behind it. On the plane four outer keys enclose the ellipse. In
+space twelve do the same, the corners of an icosahedron around every position that a behaviour is evaluated at; with an
+octahedron's six, weights overshoot twice as much. These are not edited: their postures are means of the keys', weighted
+by inverse distance. So one key gives its posture everywhere, keys on a line or in a plane are as good as any, and far
+from all keys the nearest ones' postures apply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial import Delaunay
+
+from ..compute import PosableError
+from ..compute.types import Floats, Ints
+from ..limb.model import SEARCHES
+from ..limits import Ellipse
+from ..math import normalize
+from .interpolation import AROUND, FIELD, LINEAR, SMOOTH, Field
+from .posture import WEIGHTS, Key, Weight
+
+INTERPOLATIONS = {"linear": LINEAR, "smooth": SMOOTH, "around": AROUND}
+SEARCH_FIELDS = ("preferred", "low", "high", "step", "growth")
+"""The fields of a search that are interpolated as postures are."""
+OUTER = 1.05  # the four outer keys stand on a rectangle this many times the ellipse's radii around its centre
+FURTHEST = 0.9 * math.pi  # [rad] of an outer key: the plane has no directions at pi
+COCIRCULAR = 1e-9  # of the in-circle determinant, for points of the order of one radian
+MIN_REACH = 1.0  # [arm lengths]: the outer keys in space enclose at least what the arm reaches
+
+GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
+ICOSAHEDRON = np.array(
+    [np.roll((0.0, a, b * GOLDEN), k) for k in range(3) for a in (-1.0, 1.0) for b in (-1.0, 1.0)]
+) / (GOLDEN**2 / math.sqrt(3.0))  # fmt: skip
+"""(12, 3) corners of the icosahedron around the unit ball, the same in a mirror across each axis."""
+
+
+def field_of(
+    keys: Sequence[Key], parts: int, interpolation: str, weight: Weight, ellipse: Ellipse
+) -> tuple[Field, Floats, Floats]:
+    """Return (the field, rotations (K, R, 4), hips and search (K, 8)), for kernels.
+
+    Around the shoulder twelve outer keys follow the given ones, and take their postures from them.
+
+    Args:
+        keys: those that have postures.
+        parts: how many parts a posture rotates, R.
+        interpolation: one of `INTERPOLATIONS`.
+        weight: how much of the behaviour is taken at which distance.
+        ellipse: the swings that the behaviour is made for.
+    """
+    if not keys:
+        raise PosableError("a behaviour around the shoulder needs at least one key with a posture")
+    around = interpolation == "around"
+    positions = np.array([key.at if around else (*key.at, 0.0) for key in keys], dtype=np.float64)
+    triangles = np.zeros((0, 3), np.int64) if around else triangulate(positions[:, :2])
+    barycentric = barycentric_rows(positions[:, :2], triangles)
+    header = np.zeros(1, FIELD)
+    header["interpolation"], header["weight"] = INTERPOLATIONS[interpolation], WEIGHTS[weight.kind]
+    header["k"], header["centre"], header["radii"] = weight.k, ellipse.centre, ellipse.radii
+    header["furthest_swing"] = np.linalg.norm(ellipse.boundary(np.linspace(0, math.tau, 721)), axis=-1).max()
+    header["furthest_key"] = furthest_key(positions)
+    rotations, numbers = _postures_of(keys, parts)
+    if around:
+        beyond, weights = outer_keys(positions)
+        means = normalize(np.einsum("ok,krc->orc", weights, rotations))
+        positions, rotations = np.concatenate([positions, beyond]), np.concatenate([rotations, means])
+        numbers = np.concatenate([numbers, weights @ numbers])
+    spline = np.zeros((0, 0)) if interpolation == "linear" else spline_of(positions)
+    return Field(header, positions, triangles, barycentric, spline), rotations, numbers
+
+
+def outer_corners(ellipse: Ellipse) -> list[tuple[float, float]]:
+    """Return the swings [rad] of the four keys around an ellipse; raise where the plane has no room for them."""
+    (cx, cy), (rx, ry) = ellipse.centre, ellipse.radii
+    corners = [(cx + a * OUTER * rx, cy + b * OUTER * ry) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    furthest = max(math.hypot(x, y) for x, y in corners)
+    if furthest > FURTHEST:
+        raise PosableError(
+            f"the ellipse's outer keys would stand at swings up to {math.degrees(furthest):.0f} degrees; "
+            f"shrink it until they stay below {math.degrees(FURTHEST):.0f}"
+        )
+    if min(rx, ry) < math.radians(1.0):
+        raise PosableError(f"the ellipse's radii are {ellipse.radii} rad; expected at least one degree each")
+    return corners
+
+
+def _postures_of(keys: Sequence[Key], parts: int) -> tuple[Floats, Floats]:
+    """Return (rotations (K, R, 4), hips and search (K, 8)) of the keys themselves."""
+    default = SEARCHES["arm"]
+    postures = [key.posture for key in keys if key.posture is not None]
+    rotations = np.array([posture.rotations for posture in postures]).reshape(len(keys), parts, 4)
+    numbers = [
+        [*posture.hips, *(getattr(key.search or default, name) for name in SEARCH_FIELDS)]
+        for key, posture in zip(keys, postures, strict=True)
+    ]
+    return rotations, np.array(numbers, dtype=np.float64)
+
+
+def spline_of(keys: Floats) -> Floats:
+    """Return (K, K + 4): the weights of the keys (K, 3) at a point are this times (r^3 to each key, 1, x, y, z).
+
+    The spline of least bending through values f at the keys is [phi, p]^T A^-1 [f, 0], and so linear in f. The keys
+    must span the plane z = 0 or space, as they do with outer keys. Weights of 1e-9 stay exact for keys a degree apart.
+    """
+    count = len(keys)
+    axes = np.flatnonzero(np.ptp(keys, axis=0) > 0.0)  # a plane has no slope across it
+    size = count + 1 + len(axes)
+    r = np.linalg.norm(keys[:, None] - keys[None], axis=-1)
+    system = np.zeros((size, size))
+    system[:count, :count] = r**3
+    system[:count, count] = system[count, :count] = 1.0
+    system[:count, count + 1 :] = keys[:, axes]
+    system[count + 1 :, :count] = keys[:, axes].T
+    identity = np.eye(size, count)
+    found = np.linalg.solve(system, identity)
+    found += np.linalg.solve(system, identity - system @ found)  # iterative refinement: keys may be near each other
+    out = np.zeros((count, count + 4))
+    out[:, : count + 1] = found[: count + 1].T
+    out[:, count + 1 + axes] = found[count + 1 :].T
+    return out
+
+
+def furthest_key(keys: Floats) -> float:
+    """Return the distance from the shoulder [arm lengths] to which targets further than all keys (K, 3) are brought."""
+    return max(MIN_REACH, float(np.linalg.norm(keys, axis=-1).max()))
+
+
+def outer_keys(keys: Floats) -> tuple[Floats, Floats]:
+    """Return (positions (12, 3) of the outer keys around keys (K, 3) in space, weights (12, K) of the keys there)."""
+    positions = furthest_key(keys) * ICOSAHEDRON
+    weights = np.linalg.norm(positions[:, None] - keys[None], axis=-1) ** -4.0
+    return positions, weights / weights.sum(axis=-1, keepdims=True)
+
+
+def triangulate(points: Floats) -> Ints:
+    """Return the Delaunay triangles (T, 3) of points (K, 2) [rad], counter-clockwise, sorted, smallest corner first."""
+    triangles = [_oriented(points, corners) for corners in Delaunay(points).simplices.tolist()]
+    triangles = [corners for corners in triangles if _area(points, *corners) > 0.0]
+    while _settle_one_tie(points, triangles):
+        pass
+    rolled = [corners[corners.index(min(corners)) :] + corners[: corners.index(min(corners))] for corners in triangles]
+    return np.array(sorted(rolled), dtype=np.int64).reshape(-1, 3)
+
+
+def barycentric_rows(points: Floats, triangles: Ints) -> Floats:
+    """Return (T, 6): weights of a triangle's first two corners at (x, y) are (a + b x + c y) and (d + e x + f y)."""
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    out = np.empty((len(triangles), 6))
+    for first, p, q in ((0, b, c), (3, c, a)):  # the weight of a corner is the area over the other two
+        out[:, first] = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
+        out[:, first + 1] = p[:, 1] - q[:, 1]
+        out[:, first + 2] = q[:, 0] - p[:, 0]
+    total = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    return out / total[:, None]
+
+
+def _settle_one_tie(points: Floats, triangles: list[list[int]]) -> bool:
+    """Flip one edge of a tie to the smallest corner; return whether there was one. Every flip lowers a corner."""
+    position = {corner: (*points[corner].tolist(), corner) for corners in triangles for corner in corners}
+    triangle_of: dict[tuple[int, int], int] = {}
+    for index, corners in enumerate(triangles):
+        for k in range(3):
+            triangle_of[corners[k], corners[(k + 1) % 3]] = index
+    for (p, q), first in triangle_of.items():
+        second = triangle_of.get((q, p))
+        if second is None or p > q:
+            continue
+        r = next(corner for corner in triangles[first] if corner not in (p, q))
+        s = next(corner for corner in triangles[second] if corner not in (p, q))
+        smallest = min((p, q, r, s), key=lambda corner: position[corner])
+        if smallest in (p, q) or abs(_in_circle(points, p, q, r, s)) > COCIRCULAR:
+            continue
+        if min(_area(points, r, p, s), _area(points, r, s, q)) <= 0.0:
+            continue
+        triangles[first], triangles[second] = [r, p, s], [r, s, q]
+        return True
+    return False
+
+
+def _oriented(points: Floats, corners: list[int]) -> list[int]:
+    a, b, c = corners
+    return corners if _area(points, a, b, c) > 0.0 else [a, c, b]
+
+
+def _area(points: Floats, a: int, b: int, c: int) -> float:
+    """Return twice the signed area, positive counter-clockwise."""
+    ab, ac = points[b] - points[a], points[c] - points[a]
+    return float(ab[0] * ac[1] - ab[1] * ac[0])
+
+
+def _in_circle(points: Floats, a: int, b: int, c: int, d: int) -> float:
+    """Return the in-circle determinant: 0 where d lies on the circle through a, b and c."""
+    rows = points[[a, b, c]] - points[d]
+    return float(np.linalg.det(np.column_stack([rows, (rows * rows).sum(axis=-1)])))
