@@ -51,7 +51,7 @@ def _mine(kind: str = "linear") -> ps.Behaviour:
         at = [(0.2, 0.5, 1.0), (0.5, -0.8, 0.6), (-0.4, 0.3, 0.9)]
     for k, where in enumerate(at):
         key = made.add(where, name=f"key {k}")
-        turned = Posture.neutral(parts).turned(
+        turned = Posture.neutral(parts).rotated(
             spine=pm.axis_angle([1, 0, 0], 0.2 + 0.1 * k), head=pm.axis_angle([0, 1, 0], 0.3)
         )
         made.set(key, turned.shifted((0.02 * k, -0.1, -0.05)))
@@ -72,7 +72,7 @@ def behaviours():
         at = SWINGS if kind != "around" else np.concatenate([SWINGS, SWINGS[:, :1]], axis=-1)
         found[kind] = {
             "blend": readers.posture(made.posture_at(at)),
-            "shares": made.shares(at),
+            "shares": made.key_weights(at),
             "search": readers.search(made.search(at[0])),
         }
     made = _mine()
@@ -118,9 +118,9 @@ def learned_behaviours():
         found[kind] = {
             "posture": readers.posture(made.posture_at(at)),
             "keys": np.array([key.at for key in made.keys]),
-            "residual": report.residual,
-            "still": report.still,
-            "shift": report.shift,
+            "residual": report.orientation_error,
+            "still": report.standing_error,
+            "shift": report.hips_error,
             "used": report.used,
             "frames": report.frames,
             "told": str(report),
