@@ -167,7 +167,7 @@ def _rows(reached: ReachMotion, steps: list[ReachStep]) -> list[dict[str, Any]]:
     return [
         {
             "hand": _hand(step),
-            "target": " ".join(f"{value:g}" for value in np.asarray((step.right or step.left).position)),
+            "target": " ".join(f"{value:g}" for value in np.ravel([t.position for t in (step.right, step.left) if t])),
             "arrives_s": round(int(arrival) / reached.motion.fps, 3),
             "status": Status(int(reached.status[arrival])).name.lower(),
             "away_mm": round(1000.0 * float(reached.residual[arrival]), 6),

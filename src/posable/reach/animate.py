@@ -96,7 +96,8 @@ class ReachStep:
     def of(target: HandTarget) -> ReachStep:
         """Return the step in which one hand goes to a target of a file."""
         aim = Target(target.position, target.orientation)
-        return ReachStep(hold=target.hold, **{target.hand: aim})
+        right, left = (aim, None) if target.hand == "right" else (None, aim)
+        return ReachStep(right, left, target.hold)
 
 
 def load_targets(path: str | PathLike[str], *, hand: str = "right", hold: float = 0.0) -> list[ReachStep]:
