@@ -34,6 +34,7 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     session.clock.pause()
     session.clock.seek(0.5)
     tab.choose("left_hand")
+    tab.update(session.time)  # on a new machine this compiles for minutes, longer than a page is waited for
     session.history.clear()
     yield tab
     tab.choose(NONE)
