@@ -109,8 +109,8 @@ def _page(studio: Studio, stages: dict[str, tuple[Callable[[], None], str]]) -> 
 
 
 def _empty(session: Session) -> None:
-    for track in session.tracks:
-        session.close_track(track)
+    for actor in session.actors:
+        session.close_actor(actor)
 
 
 def _played(page: Any, meter: Any, session: Session, put: Callable[[], None]) -> list[float]:

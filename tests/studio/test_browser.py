@@ -68,7 +68,7 @@ def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, sessi
     session.stage.shadows = True
     assert session.message is None, "a picture without the traces of other tests: this one comes early"
     window.page.set_viewport_size({"width": 1280, "height": 720})
-    session.stage.frame(session.tracks)
+    session.stage.frame(session.actors)
     settled(window)
     window.page.mouse.move(500, 30)
     shot = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")
@@ -95,7 +95,7 @@ def _best_moment(session: Session) -> float:
 def test_the_figure_is_on_the_screen(window: Window, session: Session):
     settled(window)
     with_body = window.screen()
-    session.close_track(session.tracks[0])
+    session.close_actor(session.actors[0])
     settled(window)
     without = window.screen()
     changed = np.abs(with_body - without).max(axis=-1) > 24
@@ -124,7 +124,7 @@ def test_play_moves_the_figure_and_pause_stops_it(window: Window, session: Sessi
 
 def test_the_slider_scrubs(window: Window, session: Session):
     before = settled(window)
-    window.drag(window.page.locator(".mantine-Slider-track").first, 0.25)
+    window.drag(window.page.locator(".mantine-Slider-actor").first, 0.25)
     quarter = session.clock.duration / 4
     wait(lambda: abs(session.time - quarter) < 0.1 * session.clock.duration, "the time to follow the slider")
     assert not session.clock.playing
@@ -161,16 +161,16 @@ def test_space_plays_and_control_z_undoes(window: Window, session: Session):
     wait(lambda: not session.clock.playing, "space to pause")
     session.open_sample("walk")
     window.page.keyboard.press("Control+z")
-    wait(lambda: len(session.tracks) == 1, "the undo")
+    wait(lambda: len(session.actors) == 1, "the undo")
     window.page.keyboard.press("Control+Shift+z")
-    wait(lambda: len(session.tracks) == 2, "the redo")
+    wait(lambda: len(session.actors) == 2, "the redo")
 
 
 def test_a_file_is_opened_by_path(window: Window, session: Session, tmp_path: Path):
     path = tmp_path / "shorter.bvh"
     save(session.motion[:40], path)
     window.field("File").first.fill(str(path))
-    window.press("Open the file")
+    window.press("Load the motion")
     wait(lambda: session.active is not None and session.active.name == "shorter", "the file")
     window.page.get_by_text("40 frames at").wait_for()
     window.press("Undo")
@@ -183,7 +183,7 @@ def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_told(window: Window, 
     bad.write_text("HIERARCHY\nROOT Hips\n{\n  OFSET 0 0 0\n")
     for path in (bad, good):
         with window.page.expect_file_chooser() as chooser:
-            window.press("Upload a file")
+            window.press("Upload a motion")
         chooser.value.set_files(str(path))
         if path is bad:
             window.page.get_by_text("bad.bvh").first.wait_for()
@@ -195,7 +195,7 @@ def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_told(window: Window, 
 def test_a_motion_is_downloaded(window: Window, session: Session, tmp_path: Path):
     window.page.get_by_text("Save", exact=True).first.click()
     with window.page.expect_download() as download:
-        window.press("Download")
+        window.press("Download the motion")
     assert download.value.suggested_filename == "walk.bvh"
     target = tmp_path / "walk.bvh"
     download.value.save_as(target)
@@ -239,7 +239,7 @@ def test_two_motions_beside_and_over_each_other(window: Window, session: Session
     over = settled(window)
     assert differing(beside, over) > 0.02
     window.press("Close it")
-    wait(lambda: len(session.tracks) == 1, "one to be closed")
+    wait(lambda: len(session.actors) == 1, "one to be closed")
 
 
 def test_looks_can_be_changed_again_and_again(window: Window, session: Session):
@@ -296,7 +296,7 @@ def test_a_skinned_character_is_on_the_screen(window: Window, session: Session, 
         pytest.skip(f"no {name} in the data")
     session.open(found[0], keep=False)
     with_body = settled(window)
-    session.close_track(session.tracks[0])
+    session.close_actor(session.actors[0])
     assert differing(with_body, settled(window)) > 0.02
 
 
@@ -305,8 +305,8 @@ def test_a_joint_name_from_a_file_cannot_put_a_program_into_the_page(window: Win
     evil = "<img src=x onerror=window.hacked=1>"
     names = [evil, *motion.skeleton.names[1:]]
     session.add(motion.replace(skeleton=motion.skeleton.replace(names=names)), name=evil, keep=False)
-    session.select(session.tracks[0], 0)
-    session.fail(f"cannot read {evil}")
+    session.select(session.actors[0], 0)
+    session.show_error(f"cannot read {evil}")
     window.page.get_by_text("cannot read").first.wait_for()
     window.page.get_by_role("tab", name="Plot").click()
     settled(window)
@@ -327,7 +327,7 @@ def test_the_tab_of_the_docs_works_and_closing_leaves_the_page_in_peace(browser)
         window = Window(browser, studio)
         before = settled(window)
         upright = session.pose.rotations.copy()
-        window.drag(window.field("Lean [°]", ".mantine-Slider-track"), 0.95)
+        window.drag(window.field("Lean [°]", ".mantine-Slider-actor"), 0.95)
         wait(lambda: np.abs(session.pose.rotations - upright).max() > 0.05, "the body to lean")
         wait(lambda: differing(before, window.picture()) > 0.005, "the leaning body on the screen")
         window.press("Straighten up")

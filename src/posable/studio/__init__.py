@@ -8,8 +8,8 @@ from ..compute import require
 require("viser", "studio")
 
 from .app import Studio, launch  # noqa: E402
-from .core.actor import Track  # noqa: E402
+from .core.actor import Actor  # noqa: E402
 from .core.session import Selection, Session  # noqa: E402
 from .tabs import TABS, Tab  # noqa: E402
 
-__all__ = ["TABS", "Selection", "Session", "Studio", "Tab", "Track", "launch"]
+__all__ = ["TABS", "Actor", "Selection", "Session", "Studio", "Tab", "launch"]

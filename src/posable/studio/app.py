@@ -162,7 +162,7 @@ class Studio:
         undo.on_trigger(session.guarded(lambda _: self._step("Undo")))
         redo = gui.add_command("Redo", hotkey="Z", modifier="cmd/ctrl+shift", icon=viser.Icon.ARROW_FORWARD_UP)
         redo.on_trigger(session.guarded(lambda _: self._step("Redo")))
-        session.listen(self._told)
+        session.subscribe(self._told)
 
     def _fill(self, session: Session) -> None:
         """Put on the stage what was given; the walk when nothing was, or nothing could be read."""
@@ -175,14 +175,14 @@ class Studio:
                     session.add(open_path(os.fspath(source)))
             except PosableError as error:
                 failures.append(str(error))
-        if not session.tracks:
+        if not session.actors:
             session.open_sample("walk")
         session.history.clear()
         session.changed("history")
         session.clock.play()
         session.draw(session.time)
         if failures:
-            session.fail("; ".join(failures))
+            session.show_error("; ".join(failures))
 
     def _loop(self, web: Web, session: Session) -> None:
         """Draw at most `RATE` moments a second, each at its time; stand still while nobody looks."""
@@ -203,7 +203,7 @@ class Studio:
             except Exception as error:
                 log.exception("drawing")
                 session.clock.pause()
-                session.fail(f"Drawing failed and was paused ({type(error).__name__}: {error}).")
+                session.show_error(f"Drawing failed and was paused ({type(error).__name__}: {error}).")
             due = max(due + 1.0 / RATE, time.monotonic())
             self._stop.wait(max(0.0, due - time.monotonic()))
 
@@ -212,12 +212,12 @@ class Studio:
 
     def _refused(self, client: int, why: str) -> None:
         if self._session is not None:
-            self._session.fail(f"The upload was not taken: {why}.")
+            self._session.show_error(f"The upload was not taken: {why}.")
 
     def _step(self, which: str) -> None:
         _, session = self._running()
         label = session.undo() if which == "Undo" else session.redo()
-        session.tell(f"{which}: {label}" if label else f"Nothing to {which.lower()}")
+        session.notify(f"{which}: {label}" if label else f"Nothing to {which.lower()}")
 
     def _told(self, topic: str) -> None:
         if topic == "message" and self._session is not None and self._session.message is not None:

@@ -115,9 +115,9 @@ def marked(tab: EditTab, session: Session) -> Motion:
     go_to(tab, session, 20)
     assert session.gizmos["edit"].disable_rotations, "marks are places alone"
     grip(tab, session, by(0.0, 0.08, 0.0))
-    assert session.motion is before and len(tab.warp.marks) == 1 and session.active.held is not None
+    assert session.motion is before and len(tab.warp.marks) == 1 and session.active.pose_override is not None
     go_to(tab, session, 40)
-    assert session.active.held is None, "a mark is seen at its own frame"
+    assert session.active.pose_override is None, "a mark is seen at its own frame"
     tab.warp.mark_here()
     tab.update(session.time)
     return before
@@ -159,7 +159,7 @@ def test_parts_marked_at_one_frame_hold_while_others_are_pulled(tab: EditTab, se
     tab.update(session.time)
     grip(tab, session, by(0.0, 0.0, 0.05))
     assert tab.warp.parts_at(20) == ("left_hand", "right_hand")
-    held = session.body.skeleton.forward(session.active.held).positions[session.body.index("left_hand")]
+    held = session.body.skeleton.forward(session.active.pose_override).positions[session.body.index("left_hand")]
     assert np.linalg.norm(held - hand) < 2e-3
     tab.warp.marking.value = False
     tab.update(session.time)

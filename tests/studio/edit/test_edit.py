@@ -42,7 +42,7 @@ def same(one: Motion, other: Motion) -> bool:
 
 def test_a_pulled_hand_becomes_an_edit_of_the_motion_that_can_be_undone_and_redone(tab: EditTab, session: Session):
     before = session.motion
-    assert np.allclose(session.gizmos["edit"].position, hand(session, before) + session.active.place)
+    assert np.allclose(session.gizmos["edit"].position, hand(session, before) + session.active.position)
     pull(tab, session)
     assert session.history.undoable == "Pull the left hand" and len(tab.editor.edits) == 1
     wanted = MotionEditor(before, session.body)
@@ -61,7 +61,7 @@ def test_a_pulled_hand_becomes_an_edit_of_the_motion_that_can_be_undone_and_redo
 def test_another_thread_never_sees_an_edited_motion_without_its_edits(tab: EditTab, session: Session):
     seen: list[int | None] = []
     look = threading.Thread(target=lambda: seen.append(None if tab.editor is None else len(tab.editor.edits)))
-    leave = session.listen(lambda topic: look.start() if topic == "tracks" and look.ident is None else None)
+    leave = session.subscribe(lambda topic: look.start() if topic == "actors" and look.ident is None else None)
     pull(tab, session)
     leave()
     look.join(30.0)
@@ -72,14 +72,14 @@ def test_the_body_follows_while_the_handle_is_on_its_way(tab: EditTab, session: 
     before = session.motion
     tab.drag(np.array(session.gizmos["edit"].position) + WAY)
     tab.update(session.time)
-    held = session.active.held
+    held = session.active.pose_override
     assert held is not None and session.motion is before and session.history.undoable is None
     answer = tab.editor.drag(frame=30, part="left_hand", displacement=WAY)
     assert np.allclose(held.rotations, answer.pose.rotations, atol=1e-9)
     assert answer.status.name in tab.telling.text.content
     tab.drop()
     tab.update(session.time)
-    assert session.active.held is None
+    assert session.active.pose_override is None
 
 
 def test_a_click_on_the_handle_changes_nothing(tab: EditTab, session: Session):
@@ -161,7 +161,7 @@ def test_the_original_is_seen_through_or_instead(tab: EditTab, session: Session)
     pull(tab, session)
     tab.view.onion.value = True
     tab.update(session.time)
-    assert tab.view.ghosts.skins[0] in session.guests and tab.view.ghosts.skins[0].ghost
+    assert tab.view.ghosts.skins[0] in session.extras and tab.view.ghosts.skins[0].ghost
     assert tab.view.ghosts.skins[0].motion is original
     tab.view.shown.value = ORIGINAL
     tab.update(session.time)
@@ -169,7 +169,7 @@ def test_the_original_is_seen_through_or_instead(tab: EditTab, session: Session)
     assert not session.gizmos["edit"].visible
     tab.view.onion.value, tab.view.shown.value = False, "edited"
     tab.update(session.time)
-    assert session.guests == () and session.active.held is None and session.gizmos["edit"].visible
+    assert session.extras == () and session.active.pose_override is None and session.gizmos["edit"].visible
 
 
 def test_any_part_is_chosen_by_a_click(tab: EditTab, session: Session):

@@ -120,18 +120,18 @@ def test_ghosts_of_the_original_stand_before_and_after_this_moment(tab: EditTab,
     tab.view.onion.value, tab.view.around.value, tab.view.apart.value = True, 2, 5
     tab.update(session.time)
     skins = tab.view.ghosts.skins
-    assert sorted(skins) == [-10, -5, 0, 5, 10] and set(skins.values()) == set(session.guests)
+    assert sorted(skins) == [-10, -5, 0, 5, 10] and set(skins.values()) == set(session.extras)
     for later, skin in skins.items():
         assert skin.ghost and skin.motion is original
         assert np.allclose(skin.pose(session.time).rotations, original.at(session.time + later / fps).rotations)
-    assert skins[10].faint < skins[5].faint < skins[0].faint == 1.0
+    assert skins[10].opacity < skins[5].opacity < skins[0].opacity == 1.0
     assert len({skin.hue for skin in skins.values()}) == 1
     session.clock.seek(0.0)
     tab.update(0.0)
     assert np.allclose(skins[-10].pose(0.0).rotations, original[0].rotations), "none is before the beginning"
     tab.view.onion.value, tab.view.around.value = False, 0
     tab.update(session.time)
-    assert session.guests == ()
+    assert session.extras == ()
 
 
 def test_the_original_is_compared_in_its_place_or_beside_it(tab: EditTab, session: Session):
@@ -143,16 +143,16 @@ def test_the_original_is_compared_in_its_place_or_beside_it(tab: EditTab, sessio
     assert np.array_equal(session.pose.rotations, original.at(session.time).rotations)
     tab.view.toggle()
     tab.update(session.time)
-    assert tab.view.shown.value == EDITED and session.active.held is None
+    assert tab.view.shown.value == EDITED and session.active.pose_override is None
     tab.view.shown.value = BESIDE
     tab.update(session.time)
     twin = tab.view.ghosts.twin
-    assert session.guests == (twin,) and twin.motion is original and not twin.ghost
+    assert session.extras == (twin,) and twin.motion is original and not twin.ghost
     apart = twin.frames(session.time).positions[:, 0].min() - session.active.frames(session.time).positions[:, 0].max()
     assert apart > 0.0, "they do not stand in each other"
     tab.view.shown.value = EDITED
     tab.update(session.time)
-    assert session.guests == ()
+    assert session.extras == ()
 
 
 def test_a_foot_on_the_ground_is_ringed_there_and_a_pin_around_its_part(tab: EditTab, session: Session):

@@ -70,7 +70,7 @@ def test_every_skeleton_and_every_way_to_aim_is_solved_and_drawn(tab: ExpressTab
             tab.step(1 / 60)
             tab.update(session.time)
             assert all(np.isfinite(runner.answer.error) for runner in tab.runners)
-            assert len(tab._looks) == 3 and session.stage.alone is not None
+            assert len(tab._looks) == 3 and session.stage.only is not None
 
 
 @pytest.mark.parametrize("kind", AIMS)
@@ -144,12 +144,12 @@ def test_the_target_goes_around_by_itself_and_stops(tab: ExpressTab, session: Se
     for _ in range(90):
         tab.step(0.1)
         way.append(tab.target.position)
-    assert "express" in session.movers
+    assert "express" in session.animating
     assert np.allclose(way[-1], tab.target._home, atol=1e-9), "one round takes nine seconds"
     assert np.linalg.norm(np.diff(way, axis=0), axis=-1).max() < 0.2 * chain_size(tab.chain)
     tab._orbits.value = False
     settle(tab)
-    assert "express" not in session.movers
+    assert "express" not in session.animating
 
 
 @pytest.mark.parametrize("kind", ["limits", "nutty"])
@@ -207,10 +207,10 @@ def test_the_bodies_step_aside_for_a_chain_and_come_back(tab: ExpressTab, sessio
     body, _ = session.stage._looks[session.active]
     assert not body[0]._parts[0][0].visible
     tab.choose(NONE)
-    assert body[0]._parts[0][0].visible and session.stage.alone is None and tab._looks == {}
+    assert body[0]._parts[0][0].visible and session.stage.only is None and tab._looks == {}
     tab.choose("A")
     session.open_sample("walk", keep=False)
-    assert tab.chain is None and session.stage.alone is None, "a motion that is opened is seen"
+    assert tab.chain is None and session.stage.only is None, "a motion that is opened is seen"
     session.clock.pause()
 
 

@@ -19,7 +19,7 @@ PICTURE = PICTURES / "studio-express.png"
 def at_rest(tab: ExpressTab, session: Session) -> None:
     def still() -> bool:
         runners = tab.runners  # none while kernels compile
-        return "express" not in session.movers and bool(runners) and runners[0].answer is not None
+        return "express" not in session.animating and bool(runners) and runners[0].answer is not None
 
     wait(still, "the chains to stand still")
 
@@ -102,7 +102,7 @@ def renew_picture(window: Window, tab: ExpressTab, session: Session) -> None:
 
     with session.lock:  # wherever the target was when its orbit ended
         tab.target.put(chain_size(tab.chain) * np.array([0.1, 1.15, 0.35]))
-        session.movers.add("express")
+        session.animating.add("express")
     at_rest(tab, session)
     session.stage.shadows = True
     window.page.set_viewport_size({"width": 1280, "height": 800})

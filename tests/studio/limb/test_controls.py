@@ -58,7 +58,7 @@ def test_a_limb_that_keeps_to_what_people_do_is_where_people_have_it(tab: LimbTa
         tab.drag(start + rng.uniform(-0.5, 0.5, 3))
         drawn(tab, session)
         told = tab._told_now.content
-        margins = found.margins(body.limb(limb).read(session.active.held).position, 0.0)
+        margins = found.margins(body.limb(limb).read(session.active.pose_override).position, 0.0)
         if tab.placement.status == Status.REACHED:
             assert margins.direction > -1e-6 and margins.distance > -1e-6
             assert "the direction" not in told and "distance" not in told
@@ -81,10 +81,10 @@ def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, ses
     tab.learned.keep(True)
     drawn(tab, session)
     assert "the range changed the " in tab._told_now.content and "unusual" in tab._legend.content
-    turned, origin = limb_frame(body, "left_arm", session.active.held)
-    goal = pm.rotate(pm.conjugate(turned), hand + UNUSUAL_PLACE - session.active.place - origin)
+    turned, origin = limb_frame(body, "left_arm", session.active.pose_override)
+    goal = pm.rotate(pm.conjugate(turned), hand + UNUSUAL_PLACE - session.active.position - origin)
     told = tab.learned.of(body, "left_arm").correct(goal, np.radians(tab._preferred.value))
-    there = body.limb("left_arm").read(session.active.held).position
+    there = body.limb("left_arm").read(session.active.pose_override).position
     assert np.linalg.norm(there - told.position) < 1e-6, "the hand is where the correction has it"
     tab.learned.keep(False)
     tab.learned.show(False)
@@ -125,7 +125,7 @@ def test_swivels_that_people_do_not_have_are_marked_on_the_orbit(tab: LimbTab, s
     tab.learned.show(True)
     drawn(tab, session)
     swivels = np.linspace(-np.pi, np.pi, len(tab._orbit.usual), endpoint=False)
-    place = session.body.limb("left_arm").read(session.active.held).position
+    place = session.body.limb("left_arm").read(session.active.pose_override).position
     found = tab.learned.of(session.body, "left_arm")
     assert np.array_equal(tab._orbit.usual, found.contains(place, swivels))
     assert tab._orbit.usual.any() and not tab._orbit.usual.all()
@@ -138,8 +138,8 @@ def test_each_step_with_an_obstacle_can_be_undone(tab: LimbTab, session: Session
     tab.obstacle.choose("box")
     first = tab.obstacle.now.position
     tab.obstacle.choose("capsule")
-    tab.obstacle.move(first + session.active.place + by(0.1, 0.0, 0.0))
-    tab.obstacle.move(first + session.active.place + by(0.2, 0.0, 0.0), pm.axis_angle([1.0, 0.0, 0.0], 0.7))
+    tab.obstacle.move(first + session.active.position + by(0.1, 0.0, 0.0))
+    tab.obstacle.move(first + session.active.position + by(0.2, 0.0, 0.0), pm.axis_angle([1.0, 0.0, 0.0], 0.7))
     tab.obstacle.drop()
     tab.obstacle.choose(NOTHING)
     assert NAME not in session.gizmos and len(tab.obstacle.scene) == 0
@@ -148,7 +148,7 @@ def test_each_step_with_an_obstacle_can_be_undone(tab: LimbTab, session: Session
     assert session.undo() == "Move the capsule"
     assert np.allclose(tab.obstacle.scene[NAME].position, first)
     assert np.allclose(tab.obstacle.scene[NAME].orientation, [1.0, 0.0, 0.0, 0.0])
-    assert np.allclose(session.gizmos[NAME].position, first + session.active.place)
+    assert np.allclose(session.gizmos[NAME].position, first + session.active.position)
     assert session.undo() == "Put a capsule" and tab.obstacle.scene[NAME].kind == "box"
     assert tab.obstacle._choices[0].value == "box"
     assert session.undo() == "Put a box" and tab.obstacle.now is None
@@ -183,9 +183,7 @@ def test_an_obstacle_waits_while_there_is_no_body(tab: LimbTab, session: Session
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".bvh", ".glb"])
-def test_a_saved_pose_is_set_back_exactly_and_can_be_undone(
-    tab: LimbTab, session: Session, tmp_path: Path, suffix: str
-):
+def test_a_saved_pose_is_loaded_exactly_and_can_be_undone(tab: LimbTab, session: Session, tmp_path: Path, suffix: str):
     tab.drag(shown(tab, session, "left_hand") + by(0.0, 0.2, 0.2))
     tab.drop()
     drawn(tab, session)
@@ -197,7 +195,7 @@ def test_a_saved_pose_is_set_back_exactly_and_can_be_undone(
     drawn(tab, session)
     before = session.active.frames(session.time).positions
     assert np.abs(before - placed).max() > 0.1
-    tab.files.set_back(str(tmp_path / f"pose{suffix}"))
+    tab.files.load(str(tmp_path / f"pose{suffix}"))
     drawn(tab, session)
     assert np.abs(session.active.frames(session.time).positions - placed).max() < 1e-5
     hand = shown(tab, session, "right_hand") + by(0.0, 0.1, 0.1)
@@ -208,7 +206,7 @@ def test_a_saved_pose_is_set_back_exactly_and_can_be_undone(
     session.undo()
     assert session.undo() == "Set the pose of pose"
     drawn(tab, session)
-    assert np.allclose(session.active.frames(session.time).positions, before) and session.active.held is None
+    assert np.allclose(session.active.frames(session.time).positions, before) and session.active.pose_override is None
 
 
 def test_a_pose_of_another_body_is_taken_as_the_same_posture(tab: LimbTab, session: Session, tmp_path: Path):
@@ -221,9 +219,9 @@ def test_a_pose_of_another_body_is_taken_as_the_same_posture(tab: LimbTab, sessi
     throw = ps.samples.throw(tall)
     pose = throw[len(throw) // 2]
     save(Motion(skeleton, pose.reshape(1), 30.0), tmp_path / "tall.npz")
-    tab.files.set_back(str(tmp_path / "tall.npz"))
+    tab.files.load(str(tmp_path / "tall.npz"))
     drawn(tab, session)
-    taken, given = session.body.canonical(session.active.held), tall.canonical(pose)
+    taken, given = session.body.canonical(session.active.pose_override), tall.canonical(pose)
     for role in ("hips", "left_upper_arm", "right_lower_arm", "left_foot"):
         one, other = taken.rotations[taken.index(role)], given.rotations[given.index(role)]
         assert pm.angle(one, other) < 1e-6
@@ -234,13 +232,13 @@ def test_what_is_no_pose_is_told_and_changes_nothing(tab: LimbTab, session: Sess
     save(Motion(chain, Pose(np.zeros((1, 3)), np.tile([1.0, 0, 0, 0], (1, 2, 1))), 30.0), tmp_path / "chain.npz")
     for path, why in ((tmp_path / "chain.npz", "no human roles"), (tmp_path / "none.npz", "none.npz"), ("", "path")):
         with pytest.raises(PosableError, match=why):
-            tab.files.set_back(str(path))
+            tab.files.load(str(path))
     with pytest.raises(PosableError, match="suffix"):
-        tab.files.set_upload(SimpleNamespace(name="pose.exe", content=b""))
-    assert session.history.undoable is None and session.active.held is None
+        tab.files.load_upload(SimpleNamespace(name="pose.exe", content=b""))
+    assert session.history.undoable is None and session.active.pose_override is None
     session.paths = False
     try:
-        for refused in (tab.files.save, tab.files.set_back):
+        for refused in (tab.files.save, tab.files.load):
             with pytest.raises(PosableError, match="other machines"):
                 refused(str(tmp_path / "pose.npz"))
     finally:

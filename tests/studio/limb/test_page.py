@@ -38,7 +38,7 @@ def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: Lim
     if RENEW:
         _renew_picture(window, tab, session)
     window.press("Undo")
-    wait(lambda: session.active.held is None, "the motion again")
+    wait(lambda: session.active.pose_override is None, "the motion again")
 
 
 def test_the_page_shows_the_limits_and_moves_the_point_on_them(window: Window, tab: LimbTab, session: Session):
@@ -98,12 +98,12 @@ def test_an_obstacle_is_moved_and_turned_by_its_handle(window: Window, tab: Limb
     assert np.allclose(tab.obstacle.now.position, before.position, atol=1e-6)
 
 
-def test_a_pose_is_saved_and_set_back_on_the_page(window: Window, tab: LimbTab, session: Session, tmp_path: Path):
+def test_a_pose_is_saved_and_loaded_on_the_page(window: Window, tab: LimbTab, session: Session, tmp_path: Path):
     page = window.page
     tab.drag(np.array(session.gizmos["limb"].position) + by(0.0, 0.2, 0.2))
     tab.drop()
     tab.update(session.time)
-    placed = session.active.held
+    placed = session.active.pose_override
     page.get_by_text("Pose to a file").click()
     field = window.field("Pose file").first
     field.fill(str(tmp_path / "mine.npz"))
@@ -111,11 +111,11 @@ def test_a_pose_is_saved_and_set_back_on_the_page(window: Window, tab: LimbTab, 
     window.press("Save the pose")
     wait((tmp_path / "mine.npz").exists, "the file")
     window.press("Back to the motion")
-    wait(lambda: session.active.held is None, "the motion again")
-    window.press("Set it back")
+    wait(lambda: session.active.pose_override is None, "the motion again")
+    window.press("Load the pose")
     wait(lambda: session.history.undoable == "Set the pose of mine", "the pose")
-    wait(lambda: session.active.held is not None, "the pose to be shown")
-    assert np.allclose(session.active.held.rotations, placed.rotations, atol=1e-9)
+    wait(lambda: session.active.pose_override is not None, "the pose to be shown")
+    assert np.allclose(session.active.pose_override.rotations, placed.rotations, atol=1e-9)
     with page.expect_download() as sent:
         window.press("Download the pose")
     got = load(sent.value.path().rename(tmp_path / "got.npz"))

@@ -81,7 +81,7 @@ def test_one_drag_is_one_step_to_undo_and_to_redo(tab: LimbTab, session: Session
     after = shown(tab, session, "right_hand")
     assert session.undo() == "Place the right hand"
     assert np.allclose(shown(tab, session, "right_hand"), before, atol=1e-12)
-    assert session.active.held is None
+    assert session.active.pose_override is None
     assert np.allclose(session.gizmos["limb"].position, before)
     session.redo()
     assert np.allclose(shown(tab, session, "right_hand"), after, atol=1e-12)
@@ -95,7 +95,7 @@ def test_a_click_on_the_handle_places_nothing(tab: LimbTab, session: Session):
     tab.drag(np.float32(session.gizmos["limb"].position).astype(float))
     tab.drop()
     shown(tab, session, "right_hand")
-    assert session.history.undoable is None and session.active.held is None
+    assert session.history.undoable is None and session.active.pose_override is None
 
 
 def test_back_to_the_motion_lets_every_part_go_and_can_be_undone(tab: LimbTab, session: Session):
@@ -134,7 +134,7 @@ def test_the_orbit_is_green_exactly_where_the_swivel_is_valid(tab: LimbTab, sess
     assert len(tab._orbit.status) == SWIVELS
     pose = session.motion.at(session.time)
     for swivel, status in zip(np.linspace(-np.pi, np.pi, SWIVELS, endpoint=False), tab._orbit.status, strict=True):
-        alone = body.place(pose, part, ps.Target(place - session.active.place), swivel=swivel, self_collision=True)
+        alone = body.place(pose, part, ps.Target(place - session.active.position), swivel=swivel, self_collision=True)
         assert (alone.status == Status.REACHED) == (status == Status.REACHED)
     assert {Status.REACHED, Status.LIMITS} <= {Status(int(status)) for status in tab._orbit.status}
     points = np.asarray(tab._orbit._circle.points, dtype=float)
@@ -186,7 +186,7 @@ def test_a_motion_without_limbs_has_nothing_to_choose(tab: LimbTab, session: Ses
     session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
     assert tab.part is None and "limb" not in session.gizmos
     assert session.stage.seen_through is None
-    assert walk.held is None, "what is no longer worked on goes back to its motion"
+    assert walk.pose_override is None, "what is no longer worked on goes back to its motion"
     tab.update(session.time)
     session.undo()
     assert session.active is walk

@@ -45,4 +45,4 @@ def written(tab: ReachTab, folder: Path) -> tuple[str, str]:
 
 def shown(tab: ReachTab, session: Session) -> Pose:
     tab.update(session.time)
-    return session.active.held
+    return session.active.pose_override

@@ -157,7 +157,7 @@ def test_a_click_on_the_sphere_has_the_target_there(tab: ReachTab, session: Sess
         turn, share = rng.uniform(0.0, 2.0 * np.pi), rng.uniform(0.0, 0.95)
         swing = np.array(ellipse.centre) + share * np.array(ellipse.radii) * [np.cos(turn), np.sin(turn)]
         turned, origin = tab.targets.frame("right")
-        origin, far = origin + session.active.place, tab.targets.distance("right")
+        origin, far = origin + session.active.position, tab.targets.distance("right")
         on = origin + far * pm.rotate(turned, direction_of(swing))
         eye = origin + 4.0 * pm.rotate(turned, direction_of(swing + rng.uniform(-0.2, 0.2, 2)))
         way = (on - eye) / np.linalg.norm(on - eye)

@@ -7,7 +7,7 @@ import numpy as np
 
 import posable.math as pm
 from posable.studio import Session
-from posable.studio.tabs.limb.goals import canonical_orientation
+from posable.studio.core.actor import canonical_orientation
 from posable.studio.tabs.reach.swing_plane import Stroke
 from posable.studio.tabs.reach.swings import direction_of
 from posable.studio.tabs.reach.tab import NONE, ReachTab
@@ -27,7 +27,7 @@ def renew_picture(window: Window, tab: ReachTab, session: Session) -> None:
     tab.editor.choose("chest")
     session.stage.shadows = True
     window.page.set_viewport_size({"width": 1280, "height": 800})
-    session.stage.frame(session.tracks)
+    session.stage.frame(session.actors)
     window.page.wait_for_timeout(2000)
     tab.face(window.client)
     camera = window.client.camera
@@ -40,7 +40,7 @@ def renew_picture(window: Window, tab: ReachTab, session: Session) -> None:
     Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").save(PICTURE, optimize=True)
     session.stage.shadows = False
     window.page.set_viewport_size(SIZE)
-    session.stage.frame(session.tracks)
+    session.stage.frame(session.actors)
 
 
 def on_plane(window: Window, swing: tuple[float, float]) -> tuple[float, float]:
@@ -67,12 +67,12 @@ def test_a_whole_edit_on_the_page_is_saved_and_comes_back_to_the_last_bit(
     key = tab.keys.chosen
     page.locator(f'svg.swing-plane .key[data-key="{key}"]').wait_for()
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
-    before = session.active.held
-    slider = window.field("Forward [°]", ".mantine-Slider-track").first
+    before = session.active.pose_override
+    slider = window.field("Forward [°]", ".mantine-Slider-actor").first
     slider.scroll_into_view_if_needed()
     window.drag(slider, 0.8)
     wait(lambda: session.history.undoable == "Turn the chest", "the chest to turn")
-    wait(lambda: not np.allclose(session.active.held.rotations, before.rotations), "the body to change")
+    wait(lambda: not np.allclose(session.active.pose_override.rotations, before.rotations), "the body to change")
     start, end = on_plane(window, LOW), on_plane(window, (LOW[0] - 0.5, LOW[1]))
     page.mouse.move(*start)
     page.mouse.down()
@@ -119,7 +119,7 @@ def test_the_target_is_dragged_and_the_body_goes_with_it(window: Window, tab: Re
     wait(lambda: "/world/gizmo/reach_right" in window.nodes() and "/world/reach/rim" in window.nodes(), "the scene")
     before, cross = tab.targets["right"], page.locator("svg.swing-plane .target circle")
     place = cross.get_attribute("cy")
-    drag_arrow(window, before + session.active.place + session.stage.offset, 0.14 * session.body.joint_height)
+    drag_arrow(window, before + session.active.position + session.stage.offset, 0.14 * session.body.joint_height)
     wait(lambda: tab.targets["right"][1] > before[1] + 0.02, "the target to move")
     wait(lambda: cross.get_attribute("cy") != place, "the cross on the plane to move")
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
@@ -150,7 +150,7 @@ def test_a_ball_on_the_sphere_chooses_its_key(window: Window, tab: ReachTab, ses
     wait(lambda: f"/world/reach/key{key}" in window.nodes() and not session.stale(session.time), "the ball")
     turned, origin = tab.targets.frame("right")
     far = np.linalg.norm(tab.targets["right"] - origin)
-    ball = origin + far * pm.rotate(turned, direction_of(at)) + session.active.place + session.stage.offset
+    ball = origin + far * pm.rotate(turned, direction_of(at)) + session.active.position + session.stage.offset
     window.page.mouse.move(*on_screen(window, ball))
     window.page.wait_for_timeout(1000)
     window.page.mouse.click(*on_screen(window, ball))
@@ -163,12 +163,12 @@ def test_a_click_on_the_sphere_has_the_target_there(window: Window, tab: ReachTa
     turned, origin = tab.targets.frame("right")
     far = tab.targets.distance("right")
     at = (np.radians(-35.0), np.radians(20.0))
-    place = origin + far * pm.rotate(turned, direction_of(at)) + session.active.place + session.stage.offset
+    place = origin + far * pm.rotate(turned, direction_of(at)) + session.active.position + session.stage.offset
     window.page.mouse.click(*on_screen(window, place))
     wait(lambda: not np.allclose(tab.targets.swing("right"), LOW), "the target to move")
     turned, origin = tab.targets.frame("right")
-    eye = np.array(window.client.camera.position) - session.active.place - session.stage.offset
-    way, there = place - session.active.place - session.stage.offset - eye, tab.targets["right"] - eye
+    eye = np.array(window.client.camera.position) - session.active.position - session.stage.offset
+    way, there = place - session.active.position - session.stage.offset - eye, tab.targets["right"] - eye
     assert np.linalg.norm(np.cross(way, there)) < 0.02 * np.linalg.norm(way) * np.linalg.norm(there), (
         "under the pointer"
     )
@@ -207,7 +207,7 @@ def test_a_ring_is_dragged_and_the_joint_turns_with_it(window: Window, tab: Reac
     wait(lambda: session.history.undoable == "Turn the chest", "the chest to turn")
 
     def together() -> bool:
-        now = canonical_orientation(body, "chest", session.active.held)
+        now = canonical_orientation(body, "chest", session.active.pose_override)
         return not session.stale(session.time) and bool(pm.angle(now, np.array(tab.joint.gizmo.wxyz)) < 1e-3)
 
     wait(together, "the rings to be as the chest is")

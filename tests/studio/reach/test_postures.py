@@ -6,7 +6,7 @@ import numpy as np
 
 import posable.math as pm
 from posable.studio import Session
-from posable.studio.tabs.limb.goals import canonical_orientation
+from posable.studio.core.actor import canonical_orientation
 from posable.studio.tabs.reach.swing_plane import Stroke
 from posable.studio.tabs.reach.tab import ReachTab
 
@@ -36,14 +36,14 @@ def test_sliders_keep_joints_inside_the_limits_and_turn_one_way_each(tab: ReachT
 
 
 def test_the_handle_at_a_joint_turns_it_and_shifts_the_hips(tab: ReachTab, session: Session):
-    body, track = session.body, session.active
+    body, actor = session.body, session.active
     tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
     tab.keys.add()
     for part in ("spine", "chest", "neck"):
         tab.editor.choose(part)
         pose = shown(tab, session)
         handle = tab.joint.gizmo
-        assert np.allclose(handle.position, body.skeleton.forward(pose).positions[body.index(part)] + track.place)
+        assert np.allclose(handle.position, body.skeleton.forward(pose).positions[body.index(part)] + actor.position)
         wanted = pm.multiply(pm.axis_angle([1.0, 0.0, 0.0], 0.1), np.array(handle.wxyz))
         tab.joint.put(np.array(handle.position), wanted)
         pose = shown(tab, session)
@@ -53,7 +53,7 @@ def test_the_handle_at_a_joint_turns_it_and_shifts_the_hips(tab: ReachTab, sessi
     wanted = np.array(tab.joint.gizmo.position) + by(0.03, -0.08, 0.02)
     tab.joint.put(wanted, np.array(tab.joint.gizmo.wxyz))
     pose = shown(tab, session)
-    assert np.allclose(body.skeleton.forward(pose).positions[body.index("hips")] + track.place, wanted, atol=1e-7)
+    assert np.allclose(body.skeleton.forward(pose).positions[body.index("hips")] + actor.position, wanted, atol=1e-7)
     assert session.history.undoable == "Shift the hips"
     before = tab.keys.behaviour.posture(tab.keys.chosen).hips
     for k, phase in enumerate(("start", "update", "end", "update")):  # the last one comes late and changes nothing

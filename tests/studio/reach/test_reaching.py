@@ -32,7 +32,7 @@ def test_dragging_the_target_lets_the_key_go_and_both_hands_reach(tab: ReachTab,
     tab.keys.choose(tab.keys.behaviour.keys[0].id)
     shown(tab, session)
     assert tab.weight == 1.0
-    place = tab.targets["right"] + session.active.place + by(0.05, 0.1, 0.0)
+    place = tab.targets["right"] + session.active.position + by(0.05, 0.1, 0.0)
     tab.targets.drag("right", place)
     assert tab.keys.chosen is None and tab.weight is None
     tab.choose("both hands")
@@ -49,7 +49,7 @@ def test_an_obstacle_in_the_body_lowers_the_weight_and_it_is_told(tab: ReachTab,
     shown(tab, session)
     chest = session.body.skeleton.forward(tab.answer.pose).positions[session.body.index("head")]
     tab.options.obstacle.choose("sphere")
-    tab.options.obstacle.move(chest + session.active.place + by(0.0, 0.0, 0.05))
+    tab.options.obstacle.move(chest + session.active.position + by(0.0, 0.0, 0.05))
     shown(tab, session)
     assert tab.answer.lowered and float(tab.answer.weight) < 1.0
     assert "lowered" in tab._told_now.content
@@ -82,9 +82,9 @@ def test_a_reach_is_played_from_the_start_to_the_target_and_kept(tab: ReachTab, 
     last = session.body.skeleton.forward(made.motion[len(made.motion) - 1]).positions
     assert np.linalg.norm(last[session.body.index("right_hand")] - tab.targets["right"]) < 1e-9
     tab.player.play()
-    assert session.movers
+    assert session.animating
     wait(lambda: not tab.player.playing, "the reach to end")
-    assert not session.movers and np.allclose(shown(tab, session).rotations, tab.answer.pose.rotations)
+    assert not session.animating and np.allclose(shown(tab, session).rotations, tab.answer.pose.rotations)
     tab.player.keep()
     assert session.active.name == "reach" and len(session.motion) == len(made.motion)
     tab.choose(NONE)

@@ -25,7 +25,7 @@ def test_a_motion_is_loaded_reconstructed_beside_itself_compared_and_saved(
     page.get_by_role("tab", name="Play").click()
     window.field("File").first.fill(str(tmp_path / "mine.bvh"))
     window.field("Keep others").first.uncheck()
-    window.press("Open the file")
+    window.press("Load the motion")
     wait(lambda: session.active is not None and session.active.name == "mine", "the file")
     wait(lambda: session.clock.playing, "it to play")
     session.clock.pause()

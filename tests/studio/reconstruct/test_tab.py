@@ -36,27 +36,27 @@ def test_the_motion_is_reconstructed_as_the_solver_reconstructs_it(tab: Reconstr
     tab.show(OVER)
     found = reconstructed(tab, session)
     body, motion = session.body, session.motion
-    wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).track(body.markers(motion.pose), fps=motion.fps)
+    wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).actor(body.markers(motion.pose), fps=motion.fps)
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     assert np.array_equal(found.status, wanted.status) and found.motion.fps == motion.fps
     told = evaluate_clip(motion, ["sik"], weights=(1.0, 1.0, 0.0))["methods"]["sik"]
     assert np.isclose(found.overall, told["position"], rtol=1e-12), "the paper's measure"
     assert f"{100 * found.overall:.2f} %" in tab._told_now.content and "REACHED" in tab._told_now.content
-    assert tab.guest.held is not None and tab.guest in session.shown and tab.guest not in session.tracks
+    assert tab.guest.pose_override is not None and tab.guest in session.shown and tab.guest not in session.actors
 
 
 def test_the_body_stands_over_the_original_or_beside_it(tab: ReconstructTab, session: Session):
     tab.show(OVER)
     tab.update(session.time)
     reconstructed(tab, session)
-    assert np.array_equal(tab.guest.place, session.active.place) and tab.guest.ghost
+    assert np.array_equal(tab.guest.position, session.active.position) and tab.guest.ghost
     tab.show(BESIDE)
     tab.update(session.time)
     here, there = session.active.frames(session.time).positions, tab.guest.frames(session.time).positions
     assert there[:, 0].min() > here[:, 0].max() and not tab.guest.ghost
     tab.show(NONE)
     tab.update(session.time)
-    assert session.shown == session.tracks and not any(name.startswith("reconstruct") for name in session.gizmos)
+    assert session.shown == session.actors and not any(name.startswith("reconstruct") for name in session.gizmos)
 
 
 def test_methods_are_switched_and_compared(tab: ReconstructTab, session: Session):
@@ -72,14 +72,14 @@ def test_methods_are_switched_and_compared(tab: ReconstructTab, session: Session
     tab.choose(OURS)
     third = reconstructed(tab, session)
     points = session.body.markers(session.motion.pose)
-    wanted = SequentialIK(session.body, (1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
+    wanted = SequentialIK(session.body, (1.0, 1.0, 0.0)).actor(points, fps=session.motion.fps)
     assert np.array_equal(third.motion.pose.rotations, wanted.motion.pose.rotations)
 
 
 @pytest.mark.parametrize("method", method_names())
 def test_every_method_reconstructs_the_walk(tab: ReconstructTab, session: Session, method: str):
     points = session.body.markers(session.motion.pose)
-    find_method(method)(session.body, (1.0, 1.0, 0.0)).track(points[:2])  # compiles here, where nobody waits for it
+    find_method(method)(session.body, (1.0, 1.0, 0.0)).actor(points[:2])  # compiles here, where nobody waits for it
     tab.choose(method)
     tab.show(OVER)
     found = reconstructed(tab, session)
@@ -92,7 +92,7 @@ def test_of_many_questions_the_last_is_answered(tab: ReconstructTab, session: Se
         tab._weights[2].value = 0.05 * k
         tab.update(session.time)
     found = reconstructed(tab, session)
-    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.55)).track(session.body.markers(session.motion.pose))
+    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.55)).actor(session.body.markers(session.motion.pose))
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     tab._weights[2].value = 0.0
     tab.update(session.time)
@@ -107,7 +107,7 @@ def test_lost_points_are_no_numbers_for_as_long_as_they_are_lost(tab: Reconstruc
     assert [MARKERS[k] for k in np.flatnonzero(lost.any(axis=0))] == ["head", "left_hand"]
     tab.show(OVER)
     found = reconstructed(tab, session)
-    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
+    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.0)).actor(points, fps=session.motion.fps)
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     assert found.motion.pose.is_finite() and np.isfinite(found.errors).all()
     session.clock.seek(20 / session.motion.fps)
@@ -119,10 +119,10 @@ def test_lost_points_are_no_numbers_for_as_long_as_they_are_lost(tab: Reconstruc
 def test_a_dragged_point_is_followed_and_each_drag_is_a_step(tab: ReconstructTab, session: Session):
     tab.show(BESIDE)
     reconstructed(tab, session)
-    body, before = session.body, tab.guest.held
+    body, before = session.body, tab.guest.pose_override
     handle = session.gizmos["reconstruct_left_hand"]
     start = np.array(handle.position)
-    assert np.allclose(start - tab.guest.place, body.markers(session.pose)[2])
+    assert np.allclose(start - tab.guest.position, body.markers(session.pose)[2])
     for share, phase in ((0.5, "start"), (1.0, "update"), (1.0, "end")):
         moved = SimpleNamespace(position=start + share * by(0.05, 0.15, 0.05))
         tab.points._moved("left_hand", SimpleNamespace(target=moved, phase=phase))
@@ -130,18 +130,18 @@ def test_a_dragged_point_is_followed_and_each_drag_is_a_step(tab: ReconstructTab
     points = body.markers(session.pose)
     points[2] += by(0.05, 0.15, 0.05)
     wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).solve(points)
-    assert np.allclose(tab.guest.held.rotations, wanted.pose.rotations, atol=1e-9)
-    assert np.allclose(body.markers(tab.guest.held)[2], points[2], atol=1e-6) == bool(wanted.ok)
+    assert np.allclose(tab.guest.pose_override.rotations, wanted.pose.rotations, atol=1e-9)
+    assert np.allclose(body.markers(tab.guest.pose_override)[2], points[2], atol=1e-6) == bool(wanted.ok)
     assert session.history.undoable == "Drag a point"
     session.undo()
     tab.update(session.time)
-    assert np.array_equal(tab.guest.held.rotations, before.rotations)
+    assert np.array_equal(tab.guest.pose_override.rotations, before.rotations)
     session.redo()
     tab.update(session.time)
-    assert np.allclose(tab.guest.held.rotations, wanted.pose.rotations, atol=1e-9)
+    assert np.allclose(tab.guest.pose_override.rotations, wanted.pose.rotations, atol=1e-9)
     tab.points.release()
     tab.update(session.time)
-    assert np.array_equal(tab.guest.held.rotations, before.rotations)
+    assert np.array_equal(tab.guest.pose_override.rotations, before.rotations)
     tab.points._moved("left_hand", SimpleNamespace(target=SimpleNamespace(position=start), phase="end"))
     assert session.history.undoable == "Let the points go", "a click drags nothing"
 
@@ -151,10 +151,10 @@ def test_limits_and_volumes_of_the_reconstructed_body_are_shown(tab: Reconstruct
     tab.limits._limb.value, tab.limits._volumes.value = "right arm", True
     reconstructed(tab, session)
     assert "limits of the right arm" in tab.limits._swing._html.content and tab.limits._swing._html.visible
-    assert tab.guest.plain and tab.limits._touching.visible and "touch" in tab.limits._touching.content
+    assert tab.guest.volumes_only and tab.limits._touching.visible and "touch" in tab.limits._touching.content
     tab.limits._limb.value, tab.limits._volumes.value = NONE, False
     tab.update(session.time)
-    assert not tab.limits._swing._html.visible and not tab.limits._touching.visible and not tab.guest.plain
+    assert not tab.limits._swing._html.visible and not tab.limits._touching.visible and not tab.guest.volumes_only
 
 
 @pytest.mark.parametrize("suffix", ["bvh", "npz", "glb"])
@@ -177,10 +177,10 @@ def test_the_reconstructed_motion_is_kept_on_the_stage(tab: ReconstructTab, sess
     tab.show(OVER)
     found = reconstructed(tab, session)
     tab.keep()
-    assert session.active.name == "walk sik" and len(session.tracks) == 2
+    assert session.active.name == "walk sik" and len(session.actors) == 2
     assert np.array_equal(session.motion.pose.rotations, found.motion.pose.rotations) and tab.mode == NONE
     session.undo()
-    assert len(session.tracks) == 1
+    assert len(session.actors) == 1
 
 
 def test_a_method_that_fails_is_told_and_the_studio_goes_on(tab: ReconstructTab, session: Session, monkeypatch):
@@ -204,7 +204,7 @@ def test_without_a_person_there_is_nothing_to_reconstruct(tab: ReconstructTab, s
     chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
     session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
     tab.update(session.time)
-    assert tab.guest is None and session.guests == () and "person" in tab._told_now.content
+    assert tab.guest is None and session.extras == () and "person" in tab._told_now.content
     session.undo()
     reconstructed(tab, session)
     assert tab.guest is not None

@@ -103,8 +103,8 @@ class TestStudio:
 
     @pytest.mark.parametrize("name", ["walk", "run", "boxing", "reach", "dance", "throw"])
     def test_every_built_in_motion_opens(self, session: Session, name):
-        track = session.open_sample(name, keep=False)
-        assert track.body is not None and track.motion.duration > 0.5
+        actor = session.open_sample(name, keep=False)
+        assert actor.body is not None and actor.motion.duration > 0.5
         session.draw(session.time)
 
     def test_an_unreadable_file_is_told_and_the_walk_shown(self, tmp_path):
@@ -118,7 +118,7 @@ class TestStudio:
     def test_motions_and_paths_are_shown_together(self, session: Session, tmp_path):
         path = session.save(tmp_path / "saved.npz")
         with Studio([chain_motion(), path], port=0, open_browser=False) as studio:
-            assert len(studio.session.tracks) == 2
+            assert len(studio.session.actors) == 2
 
     def test_closing_ends_every_thread_and_frees_the_port(self):
         before = set(threading.enumerate())
@@ -172,7 +172,7 @@ class TestStudio:
         studio = Studio(chain_motion(), port=0, open_browser=False)
         for _ in range(2):
             with studio:
-                assert studio.session.tracks
+                assert studio.session.actors
 
     def test_a_change_while_a_moment_is_drawn_is_drawn_in_the_next(self):
         """Else what a user does just then is never shown: the moment was taken for drawn with it."""
@@ -202,7 +202,7 @@ class TestStudio:
         with Studio(chain_motion(), port=0, open_browser=False, tabs=[Watch]) as studio:
             studio.session.clock.pause()
             studio.session.server.get_clients = lambda: {0: None}  # somebody looks
-            studio.session._say = lambda *_: None
+            studio.session._show_message = lambda *_: None
             studio._newcomers.set()
             end = time.monotonic() + 20
             while (len(seen) < 21 or seen[-1] < 20) and time.monotonic() < end:

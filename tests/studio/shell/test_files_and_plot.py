@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from posable.compute import PosableError
+from posable.formats import save
 from posable.studio import Session
-from posable.studio.core.files import LARGEST_UPLOAD, encoded, open_upload, upload_name
+from posable.studio.core.files import LARGEST_UPLOAD, download, open_upload, upload_name
 from posable.studio.tabs.plot import QUANTITIES, sampled
 from posable.studio.view.theme import plain
 from posable.studio.widgets.time_plot import POINTS
@@ -17,16 +18,16 @@ class TestFiles:
     @pytest.mark.parametrize("suffix", [".bvh", ".npz", ".glb"])
     def test_what_is_saved_opens_again(self, session: Session, tmp_path, suffix):
         target = session.save(str(tmp_path / f"out{suffix}"))
-        track = session.open(target, keep=False)
-        assert len(track.motion) == 31 and track.motion.fps == pytest.approx(30.0, rel=1e-4)
-        names = [name for name in track.motion.skeleton.names if name in ("root", "middle", "tip")]
+        actor = session.open(target, keep=False)
+        assert len(actor.motion) == 31 and actor.motion.fps == pytest.approx(30.0, rel=1e-4)
+        names = [name for name in actor.motion.skeleton.names if name in ("root", "middle", "tip")]
         assert names == ["root", "middle", "tip"]
 
     def test_what_is_downloaded_can_be_uploaded(self, session: Session):
-        name, content = session.encoded("C:\\somewhere\\my walk.bvh")
+        name, content = download("C:\\somewhere\\my walk.bvh", lambda path: save(session.motion, path))
         assert name == "my walk.bvh"
-        track = session.open_upload(name, content, keep=False)
-        assert track.name == "my walk" and len(track.motion) == 31
+        actor = session.open_upload(name, content, keep=False)
+        assert actor.name == "my walk" and len(actor.motion) == 31
 
     @pytest.mark.parametrize(
         "given_name",
@@ -58,24 +59,24 @@ class TestFiles:
     def test_a_path_that_cannot_be_opened_is_one_clear_error(self, session: Session, path):
         with pytest.raises(PosableError):
             session.open(path)
-        assert len(session.tracks) == 1
+        assert len(session.actors) == 1
 
     def test_saving_to_an_unknown_kind_or_place_is_one_clear_error(self, session: Session, tmp_path):
         for target in ("", "walk.doc", str(tmp_path / "no" / "walk.bvh"), str(tmp_path)):
             with pytest.raises(PosableError):
                 session.save(target)
         with pytest.raises(PosableError, match="doc"):
-            encoded(session.motion, "walk.doc")
+            download("walk.doc", lambda path: save(session.motion, path))
 
     def test_nothing_to_save_is_said(self, session: Session):
-        session.close_track(session.tracks[0])
+        session.close_actor(session.actors[0])
         with pytest.raises(PosableError, match="open one first"):
             session.save("walk.bvh")
 
     def test_a_cmu_clip_is_mended_when_it_is_opened(self, session: Session, cmu):
-        track = session.open(cmu / "01_03.bvh", keep=False)
-        assert track.name == "01_03" and track.body is not None
-        assert 1.0 < track.box[1, 1] < 3.0, "in metres"
+        actor = session.open(cmu / "01_03.bvh", keep=False)
+        assert actor.name == "01_03" and actor.body is not None
+        assert 1.0 < actor.box[1, 1] < 3.0, "in metres"
 
     def test_a_studio_open_to_others_neither_opens_nor_saves_by_path(self, session: Session, tmp_path):
         session.paths = False

@@ -12,21 +12,21 @@ from .conftest import chain_motion
 
 class TestSession:
     def test_opening_can_be_undone_and_redone(self, session: Session):
-        first = session.tracks
-        track = session.add(chain_motion(name="other"))
-        assert session.tracks == (*first, track) and session.active is track
+        first = session.actors
+        actor = session.add(chain_motion(name="other"))
+        assert session.actors == (*first, actor) and session.active is actor
         assert session.undo() == "Open other"
-        assert session.tracks == first and session.active is first[0]
+        assert session.actors == first and session.active is first[0]
         assert session.redo() == "Open other"
-        assert session.tracks == (*first, track) and session.active is track
+        assert session.actors == (*first, actor) and session.active is actor
 
     def test_closing_can_be_undone(self, session: Session):
-        track = session.tracks[0]
-        session.close_track(track)
-        assert session.tracks == () and session.active is None and session.pose is None
+        actor = session.actors[0]
+        session.close_actor(actor)
+        assert session.actors == () and session.active is None and session.pose is None
         assert session.clock.duration == 0.0
         session.undo()
-        assert session.tracks == (track,) and session.clock.duration == track.motion.duration
+        assert session.actors == (actor,) and session.clock.duration == actor.motion.duration
 
     def test_replacing_a_motion_keeps_its_name_and_can_be_undone(self, session: Session):
         before = session.motion
@@ -48,23 +48,23 @@ class TestSession:
     def test_names_of_tracks_differ(self, session: Session):
         for _ in range(3):
             session.add(chain_motion())
-        assert [track.name for track in session.tracks] == ["chain", "chain 2", "chain 3", "chain 4"]
+        assert [actor.name for actor in session.actors] == ["chain", "chain 2", "chain 3", "chain 4"]
 
     def test_motions_beside_each_other_do_not_touch_and_over_each_other_keep_their_places(self, session: Session):
         session.add(chain_motion())
         session.arrange("beside")
-        spans = [track.frames(0.0).positions[:, 0] for track in session.tracks]
+        spans = [actor.frames(0.0).positions[:, 0] for actor in session.actors]
         assert spans[0].max() < spans[1].min()
         session.arrange("over")
-        for track in session.tracks:
-            np.testing.assert_array_equal(track.place, 0.0)
+        for actor in session.actors:
+            np.testing.assert_array_equal(actor.position, 0.0)
         session.arrange("beside")
 
     def test_what_hangs_below_the_ground_is_lifted_onto_it(self, session: Session):
         motion = chain_motion()
         sunk = motion.pose.replace(translation=motion.pose.translation - np.array([0.0, 3.0, 0.0]))
-        track = session.add(motion.replace(pose=sunk), keep=False)
-        lowest = min(track.frames(time).positions[:, 1].min() for time in track.motion.times)
+        actor = session.add(motion.replace(pose=sunk), keep=False)
+        lowest = min(actor.frames(time).positions[:, 1].min() for time in actor.motion.times)
         assert lowest == pytest.approx(0.0, abs=1e-9)
 
     def test_the_ground_suits_giants_and_dwarfs(self, session: Session):
@@ -88,16 +88,16 @@ class TestSession:
 
     def test_a_held_pose_is_shown_until_it_is_let_go(self, session: Session):
         rest = session.motion.skeleton.rest
-        session.hold(rest)
+        session.override_pose(rest)
         np.testing.assert_array_equal(session.pose.rotations, rest.rotations)
-        session.hold(None)
+        session.override_pose(None)
         np.testing.assert_array_equal(session.pose.rotations, session.motion[0].rotations)
 
     def test_a_moment_is_stale_when_time_or_anything_else_moved_on(self, session: Session):
         session.draw(0.25)
         assert not session.stale(0.25)
         assert session.stale(0.5)
-        session.hold(session.motion[3])
+        session.override_pose(session.motion[3])
         assert session.stale(0.25)
 
     def test_clicking_a_bone_selects_its_joint_and_clicking_the_air_none(self, session: Session):
@@ -115,8 +115,8 @@ class TestSession:
         assert session.selection is None
 
     def test_a_selection_goes_with_its_track(self, session: Session):
-        session.select(session.tracks[0], "tip")
-        session.close_track(session.tracks[0])
+        session.select(session.actors[0], "tip")
+        session.close_actor(session.actors[0])
         assert session.selection is None
 
     def test_an_error_in_an_action_becomes_a_message_and_not_an_exception(self, session: Session):
@@ -142,9 +142,9 @@ class TestSession:
 
     def test_listeners_hear_until_they_leave(self, session: Session):
         heard = []
-        leave = session.listen(heard.append)
+        leave = session.subscribe(heard.append)
         session.add(chain_motion())
-        assert "tracks" in heard and "history" in heard
+        assert "actors" in heard and "history" in heard
         leave()
         heard.clear()
         session.undo()

@@ -1,4 +1,4 @@
-"""A track: a motion on the stage, with the body that performs it and its place there."""
+"""An actor: a motion on the stage, the body that performs it, and where both are on the stage."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ... import math as pm
 from ...compute import PosableError
 from ...compute.types import Floats
 from ...skeleton import Frames, Motion, Pose, Skeleton, SkinnedMesh
@@ -15,37 +16,37 @@ from ...skeleton import Frames, Motion, Pose, Skeleton, SkinnedMesh
 if TYPE_CHECKING:
     from ...body import Humanoid
 
-CALM = 0.6
-"""Seconds over which the way of the body over the floor is smoothed for the camera, so that the ground glides."""
+SMOOTHING = 0.6
+"""Window [s] of the moving average over the root's path that the camera follows, so that the ground glides."""
 
 
 @dataclass(eq=False)
-class Track:
-    """A motion that is shown. Two tracks of one motion are two bodies.
+class Actor:
+    """A motion that is shown. Two actors with one motion are two bodies.
 
     Attributes:
         motion: what is played.
         body: who performs it, or None where the skeleton's joints have no human roles.
         name: what the user calls it.
-        hue: which colours of the palette it wears.
-        place: (3,) where its world lies on the stage [m].
-        held: a pose that a tab shows in place of the motion's, or None.
-        guest: whether it is a tab's own, which says itself where it stands.
-        ghost: whether it is seen through, wherever it stands.
-        faint: how much of a body that is seen through is seen, 1 as usual.
-        plain: whether it is drawn as its volumes, also where it has meshes.
+        hue: index of its colours in the palette.
+        position: (3,) of its world's origin on the stage [m].
+        pose_override: a pose that a tab shows in place of the motion's, or None.
+        extra: whether it belongs to a tab, which decides its position.
+        ghost: whether it is transparent, wherever it stands.
+        opacity: factor on the opacity of a transparent body.
+        volumes_only: whether it is drawn as its volumes, also where it has meshes.
     """
 
     motion: Motion
     body: Humanoid | None
     name: str
     hue: int = 0
-    place: Floats = field(default_factory=lambda: np.zeros(3))
-    held: Pose | None = None
-    guest: bool = False
+    position: Floats = field(default_factory=lambda: np.zeros(3))
+    pose_override: Pose | None = None
+    extra: bool = False
     ghost: bool = False
-    faint: float = 1.0
-    plain: bool = False
+    opacity: float = 1.0
+    volumes_only: bool = False
 
     @property
     def skeleton(self) -> Skeleton:
@@ -53,40 +54,40 @@ class Track:
         return self.motion.skeleton
 
     def pose(self, time: float) -> Pose:
-        """The pose shown at a time [s]."""
-        return self.motion.at(time) if self.held is None else self.held
+        """Return the pose shown at a time [s]."""
+        return self.motion.at(time) if self.pose_override is None else self.pose_override
 
     def frames(self, time: float) -> Frames:
-        """Where the joints are on the stage at a time [s]."""
+        """Return the joints' frames on the stage at a time [s]."""
         world = self.skeleton.forward(self.pose(time))
-        return Frames(self.skeleton, world.positions + self.place, world.orientations)
+        return Frames(self.skeleton, world.positions + self.position, world.orientations)
 
-    def ground(self, time: float) -> Floats:
-        """(2,) the calm way of the body over the floor, x and z on the stage [m], at a time [s]."""
-        way = self._way
-        place = float(np.clip(time * self.motion.fps, 0.0, len(way) - 1))
-        return np.array([np.interp(place, np.arange(len(way)), way[:, k]) for k in (0, 1)]) + self.place[[0, 2]]
+    def path_at(self, time: float) -> Floats:
+        """Return (2,) x and z [m] on the stage of the root's smoothed path at a time [s]."""
+        path = self._path
+        row = float(np.clip(time * self.motion.fps, 0.0, len(path) - 1))
+        return np.array([np.interp(row, np.arange(len(path)), path[:, k]) for k in (0, 1)]) + self.position[[0, 2]]
 
     @cached_property
     def box(self) -> Floats:
-        """(2, 3) least and greatest place of the body relative to its calm way [m], from some of its frames."""
+        """(2, 3) lowest and highest coordinates of the body relative to its smoothed path [m], from sampled frames."""
         character = self.skeleton.character
         meshes = [_thinned(mesh) for mesh in character.meshes] if character is not None else []
         some = np.unique(np.linspace(0, len(self.motion) - 1, 12 if meshes else 200).astype(int))
         world = self.skeleton.forward(self.motion.pose[some])
         skins = [mesh.posed(world) for mesh in meshes]
         points = np.concatenate([world.positions, world.ends, *skins], axis=1)
-        points = points - np.insert(self._way[some], 1, 0.0, axis=-1)[:, None]
+        points = points - np.insert(self._path[some], 1, 0.0, axis=-1)[:, None]
         return np.stack([points.min(axis=(0, 1)), points.max(axis=(0, 1))])
 
     @cached_property
-    def _way(self) -> Floats:
-        """(F, 2) x and z of the root, smoothed [m]."""
+    def _path(self) -> Floats:
+        """(F, 2) x and z of the root, smoothed by a moving average [m]."""
         raw = self.motion.pose.translation[:, [0, 2]]
-        half = min(int(CALM / 2 * self.motion.fps), (len(raw) - 1) // 2)
+        half = min(int(SMOOTHING / 2 * self.motion.fps), (len(raw) - 1) // 2)
         if half == 0:
             return raw
-        # Mirrored at both ends about the end points, so that a straight way stays straight up to its ends.
+        # Mirrored at both ends about the end points, so that a straight path stays straight up to its ends.
         before, after = 2 * raw[0] - raw[half:0:-1], 2 * raw[-1] - raw[-2 : -half - 2 : -1]
         sums = np.cumsum(np.concatenate([np.zeros((1, 2)), before, raw, after]), axis=0)
         width = 2 * half + 1
@@ -94,23 +95,23 @@ class Track:
         return smooth
 
 
-def _thinned(mesh: SkinnedMesh, most: int = 600) -> SkinnedMesh:
-    """Some vertices of a mesh, enough to tell how far it reaches."""
-    some = slice(None, None, max(1, len(mesh.vertices) // most))
+def _thinned(mesh: SkinnedMesh, count: int = 600) -> SkinnedMesh:
+    """Return a mesh with about `count` of its vertices, enough to tell how far it reaches."""
+    some = slice(None, None, max(1, len(mesh.vertices) // count))
     return replace(mesh, vertices=mesh.vertices[some], joints=mesh.joints[some], weights=mesh.weights[some])
 
 
-def track_of(motion: Motion, body: Humanoid | None = None, name: str | None = None) -> Track:
-    """A track for a motion, its body found by the names of the joints where the caller has none."""
+def actor_of(motion: Motion, body: Humanoid | None = None, name: str | None = None) -> Actor:
+    """Return an actor for a motion; without a body, one is looked for by the names of the joints."""
     if len(motion) == 0:
         raise PosableError(f"{name or motion.name or 'the motion'} has no frames; there is nothing to show")
     if not motion.pose.is_finite():
         raise PosableError(f"{name or motion.name or 'the motion'} has numbers that are not finite; it cannot be shown")
-    return Track(motion, body or body_of(motion.skeleton), name or motion.name or "motion")
+    return Actor(motion, body or body_of(motion.skeleton), name or motion.name or "motion")
 
 
 def body_of(skeleton: Skeleton) -> Humanoid | None:
-    """The humanoid that the joints' names tell, or None where they tell none."""
+    """Return the humanoid that the joints' names describe, or None where they describe none."""
     from ...body import Humanoid
 
     try:
@@ -119,10 +120,16 @@ def body_of(skeleton: Skeleton) -> Humanoid | None:
         return None
 
 
-def nearest_joint(frames: Frames, origin: Floats, direction: Floats, reach: float) -> tuple[int, float] | None:
-    """The joint whose bones a ray passes closest, and how close [m]; None when none is within `reach` [m].
+def canonical_orientation(body: Humanoid, part: str, pose: Pose) -> Floats:
+    """Return (4,) a part's orientation in the world, the identity as in the neutral pose."""
+    world = body.skeleton.forward(pose).orientations[body.index(part)]
+    return pm.multiply(world, pm.conjugate(body.neutral_orientation(part)))
 
-    A bone belongs to the joint that turns it: a click on the forearm is a click on the elbow. Bones that lead to end
+
+def nearest_joint(frames: Frames, origin: Floats, direction: Floats, reach: float) -> tuple[int, float] | None:
+    """Return the joint whose bones a ray passes closest and the distance [m]; None when none is within `reach` [m].
+
+    A bone belongs to the joint that rotates it: a click on the forearm is a click on the elbow. Bones that lead to end
     sites count, and the joints themselves, so that a root without bones can be found.
     """
     skeleton = frames.skeleton
@@ -136,7 +143,7 @@ def nearest_joint(frames: Frames, origin: Floats, direction: Floats, reach: floa
 
 
 def _ray_to_segments(origin: Floats, unit: Floats, start: Floats, end: Floats) -> Floats:
-    """(N,) least distances between a ray and segments (N, 3): Ericson 2005, section 5.1.9, one line half infinite."""
+    """Return (N,) distances of a ray from segments (N, 3): Ericson 2005, section 5.1.9, one line half infinite."""
     along = end - start
     gap = start - origin
     length = np.einsum("ni,ni->n", along, along)
@@ -144,10 +151,10 @@ def _ray_to_segments(origin: Floats, unit: Floats, start: Floats, end: Floats) -
     parallel = length - shadow**2
     safe = np.where(parallel > 1e-12 * np.maximum(length, 1e-12), parallel, np.inf)
     on_ray, on_bone = gap @ unit, np.einsum("ni,ni->n", gap, along)
-    share = np.clip((shadow * on_ray - on_bone) / safe, 0.0, 1.0)
-    distance_along = np.maximum(on_ray + share * shadow, 0.0)
+    fraction = np.clip((shadow * on_ray - on_bone) / safe, 0.0, 1.0)
+    distance_along = np.maximum(on_ray + fraction * shadow, 0.0)
     nearest = origin + distance_along[:, None] * unit
     spans = np.where(length > 0.0, length, 1.0)
-    share = np.clip(np.einsum("ni,ni->n", nearest - start, along) / spans, 0.0, 1.0)
-    gaps: Floats = np.linalg.norm(start + share[:, None] * along - nearest, axis=-1)
+    fraction = np.clip(np.einsum("ni,ni->n", nearest - start, along) / spans, 0.0, 1.0)
+    gaps: Floats = np.linalg.norm(start + fraction[:, None] * along - nearest, axis=-1)
     return gaps

@@ -1,14 +1,17 @@
-"""Files of the studio: opened by path, uploaded by a browser, saved, downloaded.
+"""Files of the studio: opened and saved by path, uploaded and downloaded by a browser.
 
-What a browser uploads is a stranger's until it is parsed: it must be small enough and have a known suffix, it is
-written under a name of ours into a folder of its own, and the folder goes when it has been read.
+An upload is untrusted until it is parsed: it must be small enough and have a known suffix, it is stored under a name
+of ours in a folder of its own, the folder goes when it has been read, and an error speaks of the name that the browser
+gave, never of a folder of this machine.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TypeVar
 
 from ...compute import FormatError, PosableError
 from ...formats import load, save, suffixes
@@ -17,75 +20,101 @@ from ...skeleton import Motion
 
 LARGEST_UPLOAD = 256 * 1024 * 1024
 """Bytes of the largest file taken from a browser."""
+Content = TypeVar("Content")
 
 
-def open_path(path: str | Path) -> Motion:
-    """Read a file of this machine; `~` is the user's home."""
-    text = str(path).strip().strip('"')
-    if not text:
-        raise PosableError(f"give the path of a file to open; known suffixes: {', '.join(suffixes())}")
-    source = Path(text).expanduser()
+def read_motion(path: Path, name: str) -> Motion:
+    """Read a motion that people know by a file name; clips of the CMU conversion, which state no unit, are repaired."""
+    motion = load(path)
+    if path.suffix.lower() == ".bvh" and is_conversion(motion.skeleton):
+        motion = load(path, repair="cmu")
+    return motion.replace(name=Path(name).stem)
+
+
+def local_path(text: str | Path, example: str) -> Path:
+    """Return the absolute path that a user typed; `~` is the user's home."""
+    typed = str(text).strip().strip('"')
+    if not typed:
+        raise PosableError(f"give the path of a file, such as {example}")
+    return Path(typed).expanduser().absolute()
+
+
+def read_path(path: Path, read: Callable[[Path, str], Content]) -> Content:
+    """Read a file of this machine with `read(path, name)`."""
     try:
-        return _read(source).replace(name=source.stem)
+        return read(path, path.name)
     except OSError as error:
-        raise FormatError(source, error.strerror or str(error)) from error
+        raise FormatError(path, error.strerror or str(error)) from error
 
 
-def open_upload(name: str, content: bytes) -> Motion:
-    """Read what a browser sent under a name; an error speaks of that name, never of a folder of this machine."""
+def write_path(path: Path, write: Callable[[Path], object]) -> Path:
+    """Write a file of this machine with `write(path)`; returns the path."""
+    try:
+        write(path)
+    except OSError as error:
+        raise FormatError(path, error.strerror or str(error)) from error
+    return path
+
+
+def read_upload(
+    name: str, content: bytes, read: Callable[[Path, str], Content], known: Sequence[str], largest: int
+) -> Content:
+    """Read an uploaded file with `read(path, name)`.
+
+    Args:
+        name: the file's name, as the browser gave it.
+        content: its bytes.
+        read: called with the path where it is stored meanwhile, and with the name that people know it by.
+        known: the suffixes that are taken.
+        largest: bytes that are taken at most.
+    """
     shown = upload_name(name)
-    if len(content) > LARGEST_UPLOAD:
-        raise FormatError(shown, f"has {len(content)} bytes; at most {LARGEST_UPLOAD} are taken")
     suffix = Path(shown).suffix.lower()
-    if suffix not in suffixes():
-        raise FormatError(shown, f"unknown suffix {suffix!r}; known: {', '.join(suffixes())}")
+    if suffix not in known:
+        raise FormatError(shown, f"unknown suffix {suffix!r}; known: {', '.join(known)}")
+    if len(content) > largest:
+        raise FormatError(shown, f"has {len(content)} bytes; at most {largest} are read")
     with tempfile.TemporaryDirectory(prefix="posable-upload-") as folder:
-        kept = Path(folder) / f"upload{suffix}"
-        kept.write_bytes(content)
+        stored = Path(folder) / f"upload{suffix}"
+        stored.write_bytes(content)
         try:
-            motion = _read(kept)
+            return read(stored, shown)
         except PosableError as error:
-            raise PosableError(str(error).replace(str(kept), shown).replace(folder, "")) from None
+            raise PosableError(str(error).replace(str(stored), shown).replace(folder, "")) from None
         except OSError as error:
             raise FormatError(shown, error.strerror or "cannot be read") from None
-    return motion.replace(name=Path(shown).stem)
 
 
-def upload_name(name: str) -> str:
-    """The last part of a name that a browser gave, without anything that could lead elsewhere."""
-    last = PurePosixPath(PureWindowsPath(name).name).name
-    kept = re.sub(r"[^\w .()+-]", "_", last).strip(" .")[-100:]
-    return kept or "upload"
-
-
-def save_path(motion: Motion, path: str | Path) -> Path:
-    """Write a motion to a file of this machine; the format by its suffix. Returns the whole path."""
-    text = str(path).strip().strip('"')
-    if not text:
-        raise PosableError(f"give a file name to save to; suffixes: {', '.join(suffixes(written=True))}")
-    target = Path(text).expanduser().absolute()
-    try:
-        save(motion, target)
-    except OSError as error:
-        raise FormatError(target, error.strerror or str(error)) from error
-    return target
-
-
-def encoded(motion: Motion, name: str) -> tuple[str, bytes]:
-    """A motion as the bytes of a file; the format by the suffix of the name. Returns a plain name and the bytes."""
+def download(name: str, write: Callable[[Path], object]) -> tuple[str, bytes]:
+    """Return a plain file name and the bytes that `write(path)` writes for it; the format by the name's suffix."""
     shown = upload_name(name)
     with tempfile.TemporaryDirectory(prefix="posable-download-") as folder:
-        target = Path(folder) / f"motion{Path(shown).suffix.lower()}"
+        target = Path(folder) / f"download{Path(shown).suffix.lower()}"
         try:
-            save(motion, target)
+            write(target)
         except PosableError as error:
             raise PosableError(str(error).replace(str(target), shown)) from None
         return shown, target.read_bytes()
 
 
-def _read(path: Path) -> Motion:
-    """A file as one wants to see it: clips of the CMU conversion, which say no unit, are mended."""
-    motion = load(path)
-    if path.suffix.lower() == ".bvh" and is_conversion(motion.skeleton):
-        return load(path, repair="cmu")
-    return motion
+def open_path(path: str | Path) -> Motion:
+    """Read a motion of this machine."""
+    return read_path(local_path(path, f"walk.bvh (known suffixes: {', '.join(suffixes())})"), read_motion)
+
+
+def open_upload(name: str, content: bytes) -> Motion:
+    """Read a motion that a browser sent under a name."""
+    return read_upload(name, content, read_motion, suffixes(), LARGEST_UPLOAD)
+
+
+def save_path(motion: Motion, path: str | Path) -> Path:
+    """Write a motion to a file of this machine, the format by its suffix; returns the absolute path."""
+    target = local_path(path, f"walk.bvh (known suffixes: {', '.join(suffixes(written=True))})")
+    return write_path(target, lambda path: save(motion, path))
+
+
+def upload_name(name: str) -> str:
+    """Return the last part of a name that a browser gave, without anything that could lead elsewhere."""
+    last = PurePosixPath(PureWindowsPath(name).name).name
+    plain = re.sub(r"[^\w .()+-]", "_", last).strip(" .")[-100:]
+    return plain or "upload"

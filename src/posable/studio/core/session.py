@@ -1,8 +1,8 @@
 """The session: what the studio is working on, shared by the shell and every tab.
 
-It owns the motions on the stage and the body that performs the active one, the clock, the selection, the gizmos, the
-undo history and the files. A tab changes them through the methods here, so that every change can be taken back, is
-seen in every window, and a mistake becomes one sentence in the page.
+It owns the actors on the stage, the clock, the selection, the gizmos, the undo history and the files. A tab changes
+them through the methods here, so that every change can be undone and is seen in every window, and a mistake becomes
+one sentence in the page.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ...compute.types import Floats
 from ...skeleton import Frames, Motion, Pose
 from ..view.stage import ARRANGEMENTS, LOOKS, Stage
 from . import files
-from .actor import Track, nearest_joint, track_of
+from .actor import Actor, actor_of, nearest_joint
 from .clock import Clock
-from .events import Bulletin
+from .events import Events
 from .history import Command, History
 
 if TYPE_CHECKING:
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 SAMPLES = ("walk", "run", "boxing", "reach", "dance", "throw")
 """Built-in motions, in the order of the menu."""
 CLICK_REACH = 0.09
-"""How far from a bone a click still means it, as a share of the body's size."""
+"""How far from a bone a click still selects it, as a fraction of the body's size."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A joint of a track."""
+    """A joint of an actor."""
 
-    track: Track
+    actor: Actor
     joint: int
 
     @property
     def name(self) -> str:
         """The joint's name in its file."""
-        return self.track.skeleton.names[self.joint]
+        return self.actor.skeleton.names[self.joint]
 
 
-class Session(Bulletin):
+class Session(Events):
     """The state of a studio.
 
     Args:
@@ -63,22 +63,22 @@ class Session(Bulletin):
         self.clock = Clock()
         self.history = History()
         self.stage = Stage(server)
-        self.tracks: tuple[Track, ...] = ()
+        self.actors: tuple[Actor, ...] = ()
+        self.extras: tuple[Actor, ...] = ()  # bodies that a tab shows next to or over the motions
         self.selection: Selection | None = None
         self.gizmos: dict[str, viser.TransformControlsHandle] = {}
         self.shared: dict[str, Any] = {}  # what several tabs work on, by name
-        self.clicks: list[Callable[[Floats, Floats], bool]] = []  # asked first about a click: see `_clicked`
-        self.movers: set[str] = set()  # tabs that show something that moves by itself: every moment is then drawn
-        self.guests: tuple[Track, ...] = ()  # bodies that a tab shows beside or over the motions
-        self._active: Track | None = None
+        self.click_handlers: list[Callable[[Floats, Floats], bool]] = []  # called first with a click: see `_clicked`
+        self.animating: set[str] = set()  # names of what moves by itself: while there is any, every moment is drawn
+        self._active: Actor | None = None
         self._drawn: tuple[float, int] | None = None
         server.scene.on_click()(self.guarded(self._clicked))
 
     # What is on the stage.
 
     @property
-    def active(self) -> Track | None:
-        """The track that tabs work on."""
+    def active(self) -> Actor | None:
+        """The actor that tabs work on."""
         return self._active
 
     @property
@@ -102,43 +102,43 @@ class Session(Bulletin):
         return self._active.pose(self.time) if self._active else None
 
     @property
-    def shown(self) -> tuple[Track, ...]:
-        """Everybody on the stage: the motions, then the tabs' guests."""
-        return (*self.tracks, *self.guests)
+    def shown(self) -> tuple[Actor, ...]:
+        """All bodies on the stage: the actors, then the tabs' extras."""
+        return (*self.actors, *self.extras)
 
-    def invite(self, guest: Track) -> None:
-        """Have a tab's own body on the stage, where its `place` says: drawn, but no motion that others work on."""
+    def add_extra(self, extra: Actor) -> None:
+        """Put a tab's own body on the stage, at its `position`: drawn, but not a motion that others work on."""
         with self.lock:
-            if guest not in self.guests:
-                guest.guest, self.guests = True, (*self.guests, guest)
+            if extra not in self.extras:
+                extra.extra, self.extras = True, (*self.extras, extra)
                 self.stage.show(self.shown)
                 self.changed("look")
 
-    def send_off(self, guest: Track) -> None:
+    def remove_extra(self, extra: Actor) -> None:
         """Take a tab's own body off the stage."""
         with self.lock:
-            if guest in self.guests:
-                self.guests = tuple(other for other in self.guests if other is not guest)
+            if extra in self.extras:
+                self.extras = tuple(other for other in self.extras if other is not extra)
                 self.stage.show(self.shown)
                 self.changed("look")
 
-    def add(self, motion: Motion, *, body: Humanoid | None = None, name: str | None = None, keep: bool = True) -> Track:
+    def add(self, motion: Motion, *, body: Humanoid | None = None, name: str | None = None, keep: bool = True) -> Actor:
         """Put a motion on the stage and make it the active one; `keep=False` takes the others off. Can be undone."""
-        track = track_of(motion, body, name)
+        actor = actor_of(motion, body, name)
         with self.lock:
-            track.name = _unlike(track.name, [other.name for other in self.tracks] if keep else [])
-            self._swap(f"Open {track.name}", (*self.tracks, track) if keep else (track,), track)
-        return track
+            actor.name = _unique(actor.name, [other.name for other in self.actors] if keep else [])
+            self._swap(f"Open {actor.name}", (*self.actors, actor) if keep else (actor,), actor)
+        return actor
 
-    def close_track(self, track: Track) -> None:
-        """Take a track off the stage. Can be undone."""
+    def close_actor(self, actor: Actor) -> None:
+        """Take an actor off the stage. Can be undone."""
         with self.lock:
-            if track in self.tracks:
-                left = tuple(other for other in self.tracks if other is not track)
-                self._swap(f"Close {track.name}", left, left[-1] if left else None)
+            if actor in self.actors:
+                left = tuple(other for other in self.actors if other is not actor)
+                self._swap(f"Close {actor.name}", left, left[-1] if left else None)
 
     def replace(self, motion: Motion, label: str) -> None:
-        """Exchange the active track's motion, as an edit does; the label is for the undo menu. Can be undone.
+        """Exchange the active actor's motion, as an edit does; the label is for the undo menu. Can be undone.
 
         The same body stays as it is seen, and windows keep their cameras.
         """
@@ -147,29 +147,29 @@ class Session(Bulletin):
             if old is None:
                 raise PosableError("there is no motion on the stage to replace")
             body = old.body if motion.skeleton is old.skeleton else None
-            new = track_of(motion, body, old.name)
-            self._swap(label, tuple(new if track is old else track for track in self.tracks), new, old)
+            new = actor_of(motion, body, old.name)
+            self._swap(label, tuple(new if actor is old else actor for actor in self.actors), new, old)
 
-    def activate(self, track: Track) -> None:
-        """Make a track the one that tabs work on."""
+    def activate(self, actor: Actor) -> None:
+        """Make an actor the one that tabs work on."""
         with self.lock:
-            if track in self.tracks and track is not self._active:
-                self._active = track
+            if actor in self.actors and actor is not self._active:
+                self._active = actor
                 self.changed("active")
 
-    def hold(self, pose: Pose | None) -> None:
+    def override_pose(self, pose: Pose | None) -> None:
         """Show this pose of the active body in place of its motion's; None goes back to the motion."""
         with self.lock:
-            if self._active is not None and self._active.held is not pose:
-                self._active.held = pose
+            if self._active is not None and self._active.pose_override is not pose:
+                self._active.pose_override = pose
                 self.changed("pose")
 
-    def select(self, track: Track | None, joint: int | str = 0) -> None:
-        """Mark a joint, or with None, none."""
+    def select(self, actor: Actor | None, joint: int | str = 0) -> None:
+        """Select a joint of an actor; None selects nothing."""
         with self.lock:
-            self.selection = None if track is None else Selection(track, track.skeleton.index(joint))
-            if track is not None:
-                self.activate(track)
+            self.selection = None if actor is None else Selection(actor, actor.skeleton.index(joint))
+            if actor is not None:
+                self.activate(actor)
             self.changed("selection")
 
     def set_look(self, look: str) -> None:
@@ -180,7 +180,7 @@ class Session(Bulletin):
             self.changed("look")
 
     def arrange(self, arrangement: str) -> None:
-        """Have several motions beside or over each other."""
+        """Arrange several motions beside or over each other."""
         with self.lock:
             self.stage.arrangement = _one_of("arrangement", arrangement, ARRANGEMENTS)
             self.stage.show(self.shown)
@@ -194,51 +194,46 @@ class Session(Bulletin):
             self.stage.frame(self.shown)
             self.changed("look")
 
-    def show_alone(self, box: Floats | None) -> None:
-        """Have the bodies step aside for what a tab shows in a box (2, 3) [m]; None brings them back."""
+    def show_only(self, box: Floats | None) -> None:
+        """Hide the bodies while a tab shows something else in a box (2, 3) [m]; None shows them again."""
         with self.lock:
-            self.stage.alone = box
+            self.stage.only = box
             self.stage.apply_look(self.shown)
             self.stage.frame(self.shown)
             self.changed("look")
 
     def undo(self) -> str | None:
-        """Take the last step back; what it was, or None."""
+        """Undo the last step; returns its label, or None."""
         with self.lock:
             label = self.history.undo()
             self.changed("history")
             return label
 
     def redo(self) -> str | None:
-        """Bring back the last step that was undone; what it was, or None."""
+        """Redo the last step that was undone; returns its label, or None."""
         with self.lock:
             label = self.history.redo()
             self.changed("history")
             return label
 
     def run(self, label: str, do: Callable[[], None], undo: Callable[[], None]) -> None:
-        """Make a change of a tab's own that can be undone."""
+        """Do a step of a tab that can be undone."""
         with self.lock:
             self.history.run(Command(label, do, undo))
             self.changed("history")
 
     # Files.
 
-    def open(self, path: str | Path, *, keep: bool = True) -> Track:
+    def open(self, path: str | Path, *, keep: bool = True) -> Actor:
         """Open a file of this machine."""
-        return self.add(self.read(path), keep=keep)
+        self.require_paths()
+        return self.add(files.open_path(path), keep=keep)
 
-    def read(self, path: str | Path) -> Motion:
-        """What is in a file of this machine; nothing on the stage changes."""
-        if not self.paths:
-            raise PosableError("this studio is open to other machines, so it opens no files by path; upload the file")
-        return files.open_path(path)
-
-    def open_upload(self, name: str, content: bytes, *, keep: bool = True) -> Track:
+    def open_upload(self, name: str, content: bytes, *, keep: bool = True) -> Actor:
         """Open a file that a browser sent."""
         return self.add(files.open_upload(name, content), keep=keep)
 
-    def open_sample(self, name: str, *, keep: bool = True) -> Track:
+    def open_sample(self, name: str, *, keep: bool = True) -> Actor:
         """Open a built-in motion on the built-in figure."""
         from ... import samples
         from ...body import figure
@@ -247,20 +242,29 @@ class Session(Bulletin):
         motion: Motion = getattr(samples, _one_of("sample", name, SAMPLES))(body)
         return self.add(motion, body=body, name=name, keep=keep)
 
-    def save(self, path: str | Path, motion: Motion | None = None) -> Path:
-        """Save a motion, the active one when none is given, to a file of this machine; the whole path of it."""
-        if not self.paths:
-            raise PosableError("this studio is open to other machines, so it saves no files by path; download the file")
-        return files.save_path(self._some_motion() if motion is None else motion, path)
+    def save(self, path: str | Path) -> Path:
+        """Save the active motion to a file of this machine; returns the absolute path."""
+        self.require_paths()
+        return files.save_path(self.require_motion(), path)
 
-    def encoded(self, name: str, motion: Motion | None = None) -> tuple[str, bytes]:
-        """A motion, the active one when none is given, as a file to download: a plain name and its bytes."""
-        return files.encoded(self._some_motion() if motion is None else motion, name)
+    def require_paths(self) -> None:
+        """Raise where files of this machine may not be opened and saved by path."""
+        if not self.paths:
+            raise PosableError(
+                "this studio is open to other machines, so it opens and saves no files by path; "
+                "upload or download the file"
+            )
+
+    def require_motion(self) -> Motion:
+        """Return the active motion; raises where there is none."""
+        if self._active is None:
+            raise PosableError("there is no motion on the stage to save; open one first")
+        return self._active.motion
 
     # Gizmos.
 
     def add_gizmo(self, name: str, position: Floats, **options: Any) -> viser.TransformControlsHandle:
-        """A handle to drag, at a place on the stage [m]; options are those of viser's `add_transform_controls`."""
+        """Add a handle to drag, at a position on the stage [m]; options as of viser's `add_transform_controls`."""
         with self.lock:
             self.remove_gizmo(name)
             gizmo = self.scene.add_transform_controls(f"/world/gizmo/{name}", position=position, **options)
@@ -268,7 +272,7 @@ class Session(Bulletin):
             return gizmo
 
     def remove_gizmo(self, name: str) -> None:
-        """Take a gizmo away; nothing happens when there is none of that name."""
+        """Remove a gizmo; nothing happens when there is none of that name."""
         with self.lock:
             if gizmo := self.gizmos.pop(name, None):
                 gizmo.remove()
@@ -276,75 +280,70 @@ class Session(Bulletin):
     # Drawing, called by the studio's loop.
 
     def stale(self, time: float) -> bool:
-        """Whether the moment on the screen is another one, or anything changed since it was drawn."""
-        return bool(self.movers) or self._drawn != (time, self._changes)
+        """Return whether the moment on the screen is another one, or anything changed since it was drawn."""
+        return bool(self.animating) or self._drawn != (time, self._changes)
 
     def draw(self, time: float) -> None:
         """Draw the stage as it is at a time [s]."""
         with self.lock:
             self._drawn = (time, self._changes)
-            poses: dict[Track, Frames] = {track: track.frames(time) for track in self.shown}
-            ground = self.tracks[0].ground(time) if self.tracks else -self.stage.offset[[0, 2]]
+            poses: dict[Actor, Frames] = {actor: actor.frames(time) for actor in self.shown}
+            ground = self.actors[0].path_at(time) if self.actors else -self.stage.offset[[0, 2]]
             mark = None
-            if self.selection is not None and self.selection.track in poses:
-                mark = (poses[self.selection.track].positions[self.selection.joint], self.selection.name)
+            if self.selection is not None and self.selection.actor in poses:
+                mark = (poses[self.selection.actor].positions[self.selection.joint], self.selection.name)
             self.stage.update(poses, ground, mark)
 
     def close(self) -> None:
         """Take everything off the stage."""
         with self.lock:
-            self._listeners.clear()
+            self._subscribers.clear()
             for name in list(self.gizmos):
                 self.remove_gizmo(name)
             self.stage.clear()
-            self.tracks, self.guests, self._active, self.selection = (), (), None, None
+            self.actors, self.extras, self._active, self.selection = (), (), None, None
 
-    def _swap(self, label: str, tracks: tuple[Track, ...], active: Track | None, replaced: Track | None = None) -> None:
-        before, before_active = self.tracks, self._active
+    def _swap(self, label: str, actors: tuple[Actor, ...], active: Actor | None, replaced: Actor | None = None) -> None:
+        before, before_active = self.actors, self._active
         same = replaced is not None and active is not None and replaced.skeleton is active.skeleton
 
-        def put(which: tuple[Track, ...], on: Track | None) -> None:
+        def put(which: tuple[Actor, ...], on: Actor | None) -> None:
             if same and replaced is not None and active is not None:
                 self.stage.hand_over(*((replaced, active) if on is active else (active, replaced)))
-            self.tracks, self._active = which, on
-            if self.selection is not None and self.selection.track not in which:
+            self.actors, self._active = which, on
+            if self.selection is not None and self.selection.actor not in which:
                 self.selection = None
             self.stage.show(self.shown)
             if which and not same:
                 self.stage.frame(self.shown)
-            self.clock.duration = max((track.motion.duration for track in which), default=0.0)
-            self.changed("tracks")
+            self.clock.duration = max((actor.motion.duration for actor in which), default=0.0)
+            self.changed("actors")
 
-        self.history.run(Command(label, lambda: put(tracks, active), lambda: put(before, before_active)))
+        self.history.run(Command(label, lambda: put(actors, active), lambda: put(before, before_active)))
         self.changed("history")
 
     def _clicked(self, event: Any) -> None:
-        """A click on the stage: the first of `clicks` that says True takes it, else it marks a joint.
+        """Offer a click to `click_handlers` until one returns True; otherwise it selects a joint.
 
-        They get the ray through the pointer, its origin (3,) on the stage [m] and its unit direction (3,).
+        A handler gets the ray through the pointer: its origin (3,) on the stage [m] and its unit direction (3,).
         """
         with self.lock:
             origin = np.asarray(event.ray_origin, dtype=np.float64) - self.stage.offset
             direction = np.asarray(event.ray_direction, dtype=np.float64)
             direction = direction / max(float(np.linalg.norm(direction)), 1e-9)
-            if any(take(origin, direction) for take in list(self.clicks)):
+            if any(handle(origin, direction) for handle in list(self.click_handlers)):
                 return
-            found: list[tuple[float, Track, int]] = []
-            for track in self.tracks:
-                reach = CLICK_REACH * float(np.ptp(track.box, axis=0).max())
-                hit = nearest_joint(track.frames(self.time), origin, direction, reach)
+            found: list[tuple[float, Actor, int]] = []
+            for actor in self.actors:
+                reach = CLICK_REACH * float(np.ptp(actor.box, axis=0).max())
+                hit = nearest_joint(actor.frames(self.time), origin, direction, reach)
                 if hit is not None:
-                    found.append((hit[1], track, hit[0]))
+                    found.append((hit[1], actor, hit[0]))
             if found:
-                _, track, joint = min(found, key=lambda each: each[0])
-                self.select(track, joint)
+                _, actor, joint = min(found, key=lambda each: each[0])
+                self.select(actor, joint)
             else:
                 self.select(None)
-
-    def _some_motion(self) -> Motion:
-        if self._active is None:
-            raise PosableError("there is no motion on the stage to save; open one first")
-        return self._active.motion
 
 
 def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:
@@ -353,8 +352,8 @@ def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def _unlike(name: str, others: list[str]) -> str:
-    """The name, with a number when others have it already."""
+def _unique(name: str, others: list[str]) -> str:
+    """Return the name, with a number when others have it already."""
     if name not in others:
         return name
     return next(f"{name} {k}" for k in range(2, len(others) + 3) if f"{name} {k}" not in others)

@@ -1,4 +1,4 @@
-"""Long work for a tab while the page goes on: one thread, and the newest question wins."""
+"""Long computations of a tab while the page stays responsive: one thread, and only the newest request is kept."""
 
 from __future__ import annotations
 
@@ -9,67 +9,67 @@ from typing import Generic, TypeVar
 from .events import log
 from .session import Session
 
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Request = TypeVar("Request")
+Result = TypeVar("Result")
 
 
-class Worker(ABC, Generic[Question, Answer]):
-    """Answers one question at a time, on a thread of its own; a newer one waits for its turn and older ones go.
+class Worker(ABC, Generic[Request, Result]):
+    """Computes one request at a time on its own thread; a newer request replaces one that still waits.
 
     Args:
-        session: told when there is an answer, and kept drawing while there is none.
-        name: of the work, for the session and the thread.
+        session: notified when a result is there, and redrawn continuously while none is.
+        name: names the computation in the session and the thread.
     """
 
     def __init__(self, session: Session, name: str) -> None:
         self._session, self._name = session, name
         self._lock = threading.Lock()
-        self._wanted: Question | None = None
+        self._pending: Request | None = None
         self._thread: threading.Thread | None = None
 
     @property
     def running(self) -> bool:
-        """Whether something is under way."""
+        """Whether a computation is under way."""
         return self._thread is not None
 
-    def ask(self, question: Question) -> None:
-        """Have a question answered, instead of any that still waits for its turn."""
+    def submit(self, request: Request) -> None:
+        """Compute a request, in place of any that still waits."""
         with self._lock:
-            self._wanted = question
+            self._pending = request
             if self._thread is None:
-                self._session.movers.add(self._name)
+                self._session.animating.add(self._name)
                 self._thread = threading.Thread(target=self._work, name=f"posable-{self._name}", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
-        """Forget what waits, and wait for what is under way."""
+        """Drop the waiting request, and wait for the computation under way."""
         with self._lock:
-            self._wanted, thread = None, self._thread
+            self._pending, thread = None, self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
     @abstractmethod
-    def answer(self, question: Question) -> Answer:
-        """The work itself, on the thread."""
+    def compute(self, request: Request) -> Result:
+        """Compute the result; called on the worker's thread."""
 
     @abstractmethod
-    def tell(self, question: Question, answer: Answer | Exception) -> None:
-        """What to do with an answer, or with the error that came instead."""
+    def deliver(self, request: Request, result: Result | Exception) -> None:
+        """Use a result, or the error raised instead of one; called on the worker's thread."""
 
-    def _next(self) -> Question | None:
+    def _next(self) -> Request | None:
         with self._lock:
-            wanted, self._wanted = self._wanted, None
-            if wanted is None:
+            request, self._pending = self._pending, None
+            if request is None:
                 self._thread = None
-                self._session.movers.discard(self._name)
-            return wanted
+                self._session.animating.discard(self._name)
+            return request
 
     def _work(self) -> None:
-        while (question := self._next()) is not None:
+        while (request := self._next()) is not None:
             try:
-                answer: Answer | Exception = self.answer(question)
+                result: Result | Exception = self.compute(request)
             except Exception as error:
                 log.debug("working on %s", self._name, exc_info=True)
-                answer = error
-            self.tell(question, answer)
+                result = error
+            self.deliver(request, result)
         self._session.changed("pose")

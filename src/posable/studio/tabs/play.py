@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import viser
-
-from ...formats import suffixes
-from ..core.actor import Track
+from ...formats import save, suffixes
+from ..core.actor import Actor
+from ..core.files import read_motion
 from ..core.session import SAMPLES, Session
 from ..view.stage import ARRANGEMENTS, LOOKS
 from ..view.theme import plain
 from ..widgets.controls import assign
+from ..widgets.file_panel import FilePanel, suffix_hint
 
 NOTHING = "(nothing)"
 PICK = "choose…"
@@ -33,9 +33,12 @@ class PlayTab:
         with gui.add_folder("On the stage"):
             self._build_stage()
         with gui.add_folder("Save", expand_by_default=False):
-            self._build_saving()
-        self._leave = self._session.listen(self._told)
-        self._show_tracks()
+            self._saving = FilePanel(
+                session, "motion", "walk.bvh", write=lambda path: save(session.require_motion(), path)
+            )
+            self._saving.add_controls("File", hint=suffix_hint())
+        self._leave = self._session.subscribe(self._told)
+        self._show_actors()
 
     def update(self, time: float) -> None:
         """Nothing here follows the time."""
@@ -48,11 +51,8 @@ class PlayTab:
         session, gui = self._session, self._session.gui
         self._sample = gui.add_dropdown("Built-in", (PICK, *SAMPLES), initial_value=PICK)
         self._sample.on_update(session.guarded(self._open_sample))
-        if session.paths:
-            self._path = gui.add_text("File", "", hint=f"A path on this machine: {', '.join(suffixes())}")
-            gui.add_button("Open the file", icon=viser.Icon.FOLDER_OPEN).on_click(session.guarded(self._open_path))
-        upload = gui.add_upload_button("Upload a file", icon=viser.Icon.UPLOAD, mime_type=",".join(suffixes()))
-        upload.on_upload(session.guarded(self._open_upload))
+        opening = FilePanel(session, "motion", "walk.bvh", read=self._open, known=suffixes())
+        opening.add_controls("File", hint=f"A path on this machine: {', '.join(suffixes())}", value="")
         self._keep = gui.add_checkbox("Keep others", False, hint="Show the next motion together with these")
 
     def _build_stage(self) -> None:
@@ -71,13 +71,6 @@ class PlayTab:
         actions = gui.add_button_group("Do", ("Frame it", "Close it"))
         actions.on_click(session.guarded(self._act))
 
-    def _build_saving(self) -> None:
-        session, gui = self._session, self._session.gui
-        self._target = gui.add_text("File", "", hint=f"The suffix says the format: {', '.join(suffixes(written=True))}")
-        if session.paths:
-            gui.add_button("Save", icon=viser.Icon.DEVICE_FLOPPY).on_click(session.guarded(self._save))
-        gui.add_button("Download", icon=viser.Icon.DOWNLOAD).on_click(session.guarded(self._download))
-
     def _open_sample(self, _: Any) -> None:
         if self._sample.value != PICK:
             name = self._sample.value
@@ -85,23 +78,19 @@ class PlayTab:
             self._session.open_sample(name, keep=self._keep.value)
             self._session.clock.play()
 
-    def _open_path(self, _: Any) -> None:
-        self._greet(self._session.open(self._path.value, keep=self._keep.value))
+    def _open(self, path: Path, name: str) -> None:
+        self._greet(self._session.add(read_motion(path, name), keep=self._keep.value))
 
-    def _open_upload(self, event: Any) -> None:
-        sent = event.target.value
-        self._greet(self._session.open_upload(sent.name, sent.content, keep=self._keep.value))
-
-    def _greet(self, track: Track) -> None:
+    def _greet(self, actor: Actor) -> None:
         self._session.clock.seek(0.0)
         self._session.clock.play()
-        notes = "".join(f" {note}." for note in track.motion.notes)
-        self._session.tell(f"Opened {track.name}: {len(track.motion)} frames.{notes}")
+        notes = "".join(f" {note}." for note in actor.motion.notes)
+        self._session.notify(f"Opened {actor.name}: {len(actor.motion)} frames.{notes}")
 
     def _activate(self) -> None:
-        for track in self._session.tracks:
-            if track.name == self._which.value:
-                self._session.activate(track)
+        for actor in self._session.actors:
+            if actor.name == self._which.value:
+                self._session.activate(actor)
 
     def _set_shadows(self) -> None:
         with self._session.lock:
@@ -111,38 +100,31 @@ class PlayTab:
         session = self._session
         if event.target.value == "Frame it":
             with session.lock:
-                session.stage.frame(session.tracks, event.client)
+                session.stage.frame(session.actors, event.client)
         elif session.active is not None:
-            session.close_track(session.active)
-
-    def _save(self, _: Any) -> None:
-        self._session.tell(f"Saved {self._session.save(self._target.value)}")
-
-    def _download(self, event: Any) -> None:
-        name, content = self._session.encoded(Path(self._target.value).name)
-        event.client.send_file_download(name, content, save_immediately=True)
+            session.close_actor(session.active)
 
     def _told(self, topic: str) -> None:
-        if topic in ("tracks", "active"):
-            self._show_tracks()
-        if topic in ("tracks", "selection"):
+        if topic in ("actors", "active"):
+            self._show_actors()
+        if topic in ("actors", "selection"):
             chosen = self._session.selection
             assign(self._joint, chosen.name if chosen else "click a body")
 
-    def _show_tracks(self) -> None:
+    def _show_actors(self) -> None:
         active = self._session.active
-        names = tuple(track.name for track in self._session.tracks)
+        names = tuple(actor.name for actor in self._session.actors)
         self._which.options = names or (NOTHING,)
         assign(self._which, active.name if active else NOTHING)
         self._facts.content = _facts(active) if active else "Open a motion to begin."
         if active is not None:
-            assign(self._target, f"{active.name}.bvh")
+            self._saving.suggest(f"{active.name}.bvh")
 
 
-def _facts(track: Track) -> str:
-    motion = track.motion
-    roles = "a person" if track.body is not None else "no human roles"
+def _facts(actor: Actor) -> str:
+    motion = actor.motion
+    roles = "a person" if actor.body is not None else "no human roles"
     return (
-        f"**{plain(track.name)}** · {len(motion)} frames at {motion.fps:g} fps · {motion.duration:.2f} s  \n"
+        f"**{plain(actor.name)}** · {len(motion)} frames at {motion.fps:g} fps · {motion.duration:.2f} s  \n"
         f"{len(motion.skeleton)} joints, {roles}"
     )

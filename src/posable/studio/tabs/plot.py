@@ -48,7 +48,7 @@ class PlotTab:
             aspect=1.1,
             visible=False,
         )
-        self._leave = session.listen(self._told)
+        self._leave = session.subscribe(self._told)
         self._choices()
 
     def add(self, joint: str) -> None:
@@ -77,7 +77,7 @@ class PlotTab:
         self._leave()
 
     def _told(self, topic: str) -> None:
-        if topic in ("tracks", "active"):
+        if topic in ("actors", "active"):
             self._choices()
         elif topic == "selection" and self._session.selection is not None:
             assign(self._joint, self._session.selection.name)

@@ -11,9 +11,8 @@ from ... import math as pm
 from ...collision import Scene
 from ...compute.types import ArrayLike, Floats, Ints
 from ...skeleton import Pose
-from ..core.actor import Track
+from ..core.actor import Actor, canonical_orientation
 from ..core.session import Session
-from ..tabs.limb.goals import canonical_orientation
 from ..widgets.controls import assign
 from .theme import Rgb
 
@@ -35,7 +34,7 @@ class Standing:
 
     kind: str
     position: Floats
-    """(3,) in the track's world [m]."""
+    """(3,) in the actor's world [m]."""
     orientation: Floats
     """(4,)."""
 
@@ -68,12 +67,12 @@ class Obstacle:
     def choose(self, kind: str) -> None:
         """Have one of `KINDS` where the last one is, or before the body; `NOTHING` takes it away. Can be undone."""
         with self._session.lock:
-            track, body = self._session.active, self._session.body
-            if kind == NOTHING or track is None or body is None:
+            actor, body = self._session.active, self._session.body
+            if kind == NOTHING or actor is None or body is None:
                 if self.now is not None:
                     self._keep("Remove the obstacle", self.now, None)
             elif self.now is None:
-                place = _before_body(body, track.pose(self._session.time))
+                place = _before_body(body, actor.pose(self._session.time))
                 self._keep(f"Put a {kind}", None, Standing(kind, place, np.array([1.0, 0.0, 0.0, 0.0])))
             elif self.now.kind != kind:
                 self._keep(f"Put a {kind}", self.now, replace(self.now, kind=kind))
@@ -81,10 +80,10 @@ class Obstacle:
     def move(self, position: ArrayLike, orientation: ArrayLike | None = None) -> None:
         """Have it at a place on the stage (3,) [m], turned so (4,); the step to undo is made by `drop`."""
         with self._session.lock:
-            track = self._session.active
-            if self.now is None or track is None:
+            actor = self._session.active
+            if self.now is None or actor is None:
                 return
-            place = np.array(position, dtype=np.float64) - track.place
+            place = np.array(position, dtype=np.float64) - actor.position
             turned = self.now.orientation if orientation is None else np.array(orientation, dtype=np.float64)
             moved = float(np.abs(place - self.now.position).max())
             if moved < 1e-6 and pm.angle(turned, self.now.orientation) < 1e-5:
@@ -103,12 +102,12 @@ class Obstacle:
 
     def show(self) -> None:
         """Draw it anew, for another body perhaps; without a body there is none."""
-        track, body = self._session.active, self._session.body
+        actor, body = self._session.active, self._session.body
         self.hide()
         for choice in self._choices:
             assign(choice, NOTHING if self.now is None else self.now.kind)
-        if self.now is not None and track is not None and body is not None:
-            self._build(self.now, track, body)
+        if self.now is not None and actor is not None and body is not None:
+            self._build(self.now, actor, body)
 
     def hide(self) -> None:
         """Take it off the stage and out of the solver's way; `show` brings it back."""
@@ -119,20 +118,20 @@ class Obstacle:
     def _keep(self, label: str, before: Standing | None, after: Standing | None) -> None:
         def put(standing: Standing | None) -> None:
             shown, self.now, self._before = self.now, standing, None
-            handle, track = self._session.gizmos.get(NAME), self._session.active
-            if shown and standing and shown.kind == standing.kind and handle is not None and track is not None:
+            handle, actor = self._session.gizmos.get(NAME), self._session.active
+            if shown and standing and shown.kind == standing.kind and handle is not None and actor is not None:
                 self.scene.move(NAME, standing.position, standing.orientation)
-                handle.position, handle.wxyz = standing.position + track.place, standing.orientation
+                handle.position, handle.wxyz = standing.position + actor.position, standing.orientation
             else:
                 self.show()
             self._session.changed("pose")
 
         self._session.run(label, lambda: put(after), lambda: put(before))
 
-    def _build(self, now: Standing, track: Track, body: Humanoid) -> None:
+    def _build(self, now: Standing, actor: Actor, body: Humanoid) -> None:
         handle = self._session.add_gizmo(
             NAME,
-            now.position + track.place,
+            now.position + actor.position,
             wxyz=now.orientation,
             scale=0.13 * body.joint_height,
             disable_rotations=now.kind == "sphere",

@@ -13,7 +13,7 @@ import viser
 
 from ...compute.types import Floats
 from ...skeleton import Frames
-from ..core.actor import Track
+from ..core.actor import Actor
 from . import theme
 from .body_meshes import BoneLook, Look, character_look, moves_joints, volume_look, volumes_of
 from .paint import Paint
@@ -40,14 +40,14 @@ class Stage:
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
         self._scene = server.scene
-        self._looks: dict[Track, tuple[list[Look], list[Look]]] = {}  # body, bones
-        self._paints: dict[Track, Paint] = {}
+        self._looks: dict[Actor, tuple[list[Look], list[Look]]] = {}  # body, bones
+        self._paints: dict[Actor, Paint] = {}
         self._names = 0
         self.look = "body"
         self.arrangement = "beside"
         self.following = True
-        self.seen_through: Track | None = None  # a body behind and inside which a tab draws something
-        self.alone: Floats | None = None  # (2, 3) the box of what a tab shows in place of the bodies [m]
+        self.seen_through: Actor | None = None  # a body behind and inside which a tab draws something
+        self.only: Floats | None = None  # (2, 3) the box of what a tab shows in place of the bodies [m]
         self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
         self._sun = _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
@@ -55,70 +55,70 @@ class Stage:
         self._mark = self._scene.add_icosphere("/mark", radius=0.022, color=theme.MARK, visible=False)
         self._label = self._scene.add_label("/name", "", visible=False, anchor="bottom-left", font_screen_scale=1.3)
 
-    def show(self, tracks: tuple[Track, ...]) -> None:
-        """Put these tracks on the stage, in this order, and take the others off."""
-        for gone in [track for track in self._looks if track not in tracks]:
+    def show(self, actors: tuple[Actor, ...]) -> None:
+        """Put these actors on the stage, in this order, and take the others off."""
+        for gone in [actor for actor in self._looks if actor not in actors]:
             self._paints.pop(gone, None)
             body, bones = self._looks.pop(gone)
             for look in (*body, *bones):
                 look.remove()
-        solid = [track for track in tracks if not track.ghost]
-        for track in tracks:  # ghosts are alike
-            track.hue = len(solid) if track.ghost else solid.index(track)
-        self._arrange(tracks)
-        for track in tracks:
-            if track not in self._looks:
-                self._looks[track] = self._make(track)
-        self.apply_look(tracks)
+        solid = [actor for actor in actors if not actor.ghost]
+        for actor in actors:  # ghosts are alike
+            actor.hue = len(solid) if actor.ghost else solid.index(actor)
+        self._arrange(actors)
+        for actor in actors:
+            if actor not in self._looks:
+                self._looks[actor] = self._make(actor)
+        self.apply_look(actors)
 
-    def paint(self, track: Track, paint: Paint | None) -> None:
-        """Have a track on the stage wear the colours of a paint, or its own again."""
-        if track in self._looks and (paint is not None or track in self._paints):
-            for look in (*self._looks[track][0], *self._looks[track][1]):
+    def paint(self, actor: Actor, paint: Paint | None) -> None:
+        """Have an actor on the stage wear the colours of a paint, or its own again."""
+        if actor in self._looks and (paint is not None or actor in self._paints):
+            for look in (*self._looks[actor][0], *self._looks[actor][1]):
                 look.paint(paint)
             if paint is None:
-                self._paints.pop(track, None)
+                self._paints.pop(actor, None)
             else:
-                self._paints[track] = paint
+                self._paints[actor] = paint
 
-    def hand_over(self, old: Track, new: Track) -> None:
-        """Have a track wear what another wore: the same body with another motion."""
+    def hand_over(self, old: Actor, new: Actor) -> None:
+        """Have an actor wear what another wore: the same body with another motion."""
         alike = old.skeleton is new.skeleton and old.body is new.body
         if old in self._looks and alike and moves_joints(old.motion.pose) == moves_joints(new.motion.pose):
             self._looks[new] = self._looks.pop(old)
             if old in self._paints:
                 self._paints[new] = self._paints.pop(old)
 
-    def apply_look(self, tracks: tuple[Track, ...]) -> None:
+    def apply_look(self, actors: tuple[Actor, ...]) -> None:
         """Show the bodies, the bones or both; one body over another is seen through."""
-        for place, track in enumerate(tracks):
-            body, bones = self._looks[track]
-            covered = track.ghost or (place > 0 and self.arrangement == "over" and not track.guest)
-            opacity = GHOST * track.faint if covered or self.look == "both" or track is self.seen_through else 1.0
+        for place, actor in enumerate(actors):
+            body, bones = self._looks[actor]
+            covered = actor.ghost or (place > 0 and self.arrangement == "over" and not actor.extra)
+            opacity = GHOST * actor.opacity if covered or self.look == "both" or actor is self.seen_through else 1.0
             for look in body:
-                look.show(self.look != "bones" and self.alone is None, opacity)
+                look.show(self.look != "bones" and self.only is None, opacity)
             for look in bones:
-                look.show((self.look != "body" or not body) and self.alone is None, 1.0)
+                look.show((self.look != "body" or not body) and self.only is None, 1.0)
 
-    def update(self, poses: dict[Track, Frames], ground: Floats, mark: tuple[Floats, str] | None) -> None:
+    def update(self, poses: dict[Actor, Frames], ground: Floats, mark: tuple[Floats, str] | None) -> None:
         """Draw one moment.
 
         Args:
-            poses: where the joints of each track are on the stage.
+            poses: where the joints of each actor are on the stage.
             ground: (2,) x and z of what is followed [m].
             mark: place (3,) and name of the joint that is marked, or None.
         """
-        here = self.following and self.alone is None
+        here = self.following and self.only is None
         wanted = np.array([-ground[0], 0.0, -ground[1]]) if here else np.zeros(3)
-        poses, mark = (poses, mark) if self.alone is None else ({}, None)
+        poses, mark = (poses, mark) if self.only is None else ({}, None)
         with self._server.atomic():
             if not np.array_equal(wanted, self.offset):
                 self.offset = wanted
                 self.world.position = wanted
                 self._floor.position = np.fmod(wanted, self._tile)  # the ground repeats, so it never ends
-            for track, on_stage in poses.items():
+            for actor, on_stage in poses.items():
                 frames = Frames(on_stage.skeleton, on_stage.positions + wanted, on_stage.orientations)
-                body, bones = self._looks[track]
+                body, bones = self._looks[actor]
                 if self.look != "bones":
                     for look in body:
                         look.update(frames)
@@ -140,9 +140,9 @@ class Stage:
     def shadows(self, cast: bool) -> None:
         self._sun.cast_shadow = cast
 
-    def frame(self, tracks: tuple[Track, ...], client: viser.ClientHandle | None = None) -> None:
+    def frame(self, actors: tuple[Actor, ...], client: viser.ClientHandle | None = None) -> None:
         """Have the bodies in full view: in one window, or in all of them and in those still to come."""
-        look_at, position = self._viewpoint(tracks)
+        look_at, position = self._viewpoint(actors)
         self._size_floor(float(np.linalg.norm(position - look_at)))
         windows = self._server.get_clients().values() if client is None else (client,)
         for window in windows:
@@ -169,50 +169,50 @@ class Stage:
         """Take every body off the stage."""
         self.show(())
 
-    def _make(self, track: Track) -> tuple[list[Look], list[Look]]:
+    def _make(self, actor: Actor) -> tuple[list[Look], list[Look]]:
         self._names += 1
         name = f"/body{self._names}"
-        start, tones = track.frames(0.0), theme.tones(track.hue)
-        depth = THINNER * float(np.ptp(track.box[:, 1])) if track.ghost else 0.0
+        start, tones = actor.frames(0.0), theme.tones(actor.hue)
+        depth = THINNER * float(np.ptp(actor.box[:, 1])) if actor.ghost else 0.0
         body: list[Look] = []
-        character, volumes = track.skeleton.character, volumes_of(track.body)
-        if character is not None and character.meshes and not (track.plain and volumes is not None):
+        character, volumes = actor.skeleton.character, volumes_of(actor.body)
+        if character is not None and character.meshes and not (actor.volumes_only and volumes is not None):
             body.append(character_look(self._scene, name, character, start, tones[0], depth))
         elif volumes is not None:
             body.append(volume_look(self._scene, name, volumes, start, tones, depth))
-        return body, [BoneLook(self._scene, name, start, moves_joints(track.motion.pose), tones)]
+        return body, [BoneLook(self._scene, name, start, moves_joints(actor.motion.pose), tones)]
 
-    def _arrange(self, tracks: tuple[Track, ...]) -> None:
+    def _arrange(self, actors: tuple[Actor, ...]) -> None:
         """Beside: each starts on a line along x, none in another's way. Over: all where their files have them.
 
         What stands far below the ground, as robots do whose origin is their hips, is lifted onto it. Guests stay where
         their tabs have them.
         """
-        tracks = tuple(track for track in tracks if not track.guest)
+        actors = tuple(actor for actor in actors if not actor.extra)
         edge = 0.0
-        for place, track in enumerate(tracks):
-            low, high = track.box
+        for place, actor in enumerate(actors):
+            low, high = actor.box
             lift = -low[1] if low[1] < -0.1 * (high[1] - low[1]) else 0.0
-            track.place = np.array([0.0, lift, 0.0])
-            if self.arrangement == "over" or len(tracks) == 1:
+            actor.position = np.array([0.0, lift, 0.0])
+            if self.arrangement == "over" or len(actors) == 1:
                 continue
             edge = edge - low[0] if place else 0.0
-            start = track.motion.pose.translation[0]
-            track.place = np.array([edge - start[0], lift, -start[2]])
+            start = actor.motion.pose.translation[0]
+            actor.position = np.array([edge - start[0], lift, -start[2]])
             edge += high[0] + 0.25
 
-    def _viewpoint(self, tracks: tuple[Track, ...]) -> tuple[Floats, Floats]:
+    def _viewpoint(self, actors: tuple[Actor, ...]) -> tuple[Floats, Floats]:
         """A point to look at and one to look from, (3,) each [m]."""
-        if self.alone is not None:
-            low, high = self.alone
-        elif not tracks:
+        if self.only is not None:
+            low, high = self.only
+        elif not actors:
             low, high = np.array([-0.5, 0.0, -0.5]), np.array([0.5, 1.8, 0.5])
         else:
-            leader = tracks[0].ground(0.0) if self.following else np.zeros(2)
-            shift = [np.insert(track.ground(0.0) - leader, 1, 0.0) for track in tracks]
-            lift = [np.array([0.0, track.place[1], 0.0]) for track in tracks]
-            low = np.min([track.box[0] + s + up for track, s, up in zip(tracks, shift, lift)], axis=0)
-            high = np.max([track.box[1] + s + up for track, s, up in zip(tracks, shift, lift)], axis=0)
+            leader = actors[0].path_at(0.0) if self.following else np.zeros(2)
+            shift = [np.insert(actor.path_at(0.0) - leader, 1, 0.0) for actor in actors]
+            lift = [np.array([0.0, actor.position[1], 0.0]) for actor in actors]
+            low = np.min([actor.box[0] + s + up for actor, s, up in zip(actors, shift, lift)], axis=0)
+            high = np.max([actor.box[1] + s + up for actor, s, up in zip(actors, shift, lift)], axis=0)
             low[1] = min(low[1], 0.0)
         centre, size = (low + high) / 2, np.maximum(high - low, 0.2)
         half = np.tan(FIELD / 2)

@@ -1,103 +1,178 @@
-"""A JSON document of a tab's, saved and loaded: by path on this machine, or through the browser.
-
-What a browser uploads is a stranger's until it is parsed: it must be small enough and have the right suffix, it is
-written under a name of ours into a folder of its own, and an error speaks of the name that the browser gave.
-"""
+"""Controls that save, load, download and upload a file: motions, poses, robots and the tabs' own documents."""
 
 from __future__ import annotations
 
-import tempfile
-from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import viser
 
-from ...compute import FormatError, PosableError
-from ..core.files import upload_name
+from ...compute import PosableError
+from ...formats import save, suffixes
+from ...skeleton import Motion, Pose
+from ..core import files
 from ..core.session import Session
+from .controls import assign
 
-SUFFIX = ".json"
+if TYPE_CHECKING:
+    from ...body import Humanoid
 
 
-class DocumentFile(ABC):
-    """Buttons that save, load, download and upload what a folder of the panel holds; `_add_files` makes them."""
+class FilePanel:
+    """A text field with a file's name, and buttons for the file; `add_controls` puts them into the panel.
 
-    document: ClassVar[str]
-    """What it holds, as the buttons say it: "behaviour"."""
-    one: ClassVar[str]
-    """The same with its article: "a behaviour"."""
-    file: ClassVar[str]
-    """The name of a file that is offered at first."""
-    largest: ClassVar[int]
-    """Uploads with more bytes are refused."""
-    _session: Session
+    Files of this machine are offered only where the session allows paths.
+
+    Args:
+        session: the session whose panel it is.
+        noun: what the file holds, as the buttons say it: "behaviour".
+        file: the name offered at first: "behaviour.json".
+        write: called with the path to write; without it nothing can be saved or downloaded.
+        read: called with the path to read and the name that people know it by; without it nothing can be loaded.
+        known: suffixes that can be loaded; that of `file` where not given.
+        largest: bytes of an upload at most.
+        article: "a" or "an" of the noun; empty for a plural.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        noun: str,
+        file: str,
+        *,
+        write: Callable[[Path], object] | None = None,
+        read: Callable[[Path, str], object] | None = None,
+        known: Sequence[str] | None = None,
+        largest: int = files.LARGEST_UPLOAD,
+        article: str = "a",
+    ) -> None:
+        self._session, self._noun, self._default = session, noun, file
+        self._write_to, self._read_from, self._largest = write, read, largest
+        self._known = (Path(file).suffix,) if known is None else tuple(known)
+        self._one = f"{article} {noun}".strip()
+
+    def add_controls(self, label: str | None = None, *, hint: str = "", value: str | None = None) -> None:
+        """Add the controls here in the panel; the field has a label, a hint and a value at first."""
+        session, gui, noun = self._session, self._session.gui, self._noun
+        name = f"{noun.capitalize()} file" if label is None else label
+        if session.paths or self._write_to is not None:
+            self._field = gui.add_text(name, self._default if value is None else value, hint=hint or None)
+        if session.paths and self._write_to is not None:
+            button = gui.add_button(f"Save the {noun}", icon=viser.Icon.DEVICE_FLOPPY)
+            button.on_click(session.guarded(lambda _: self.save(str(self._field.value))))
+        if session.paths and self._read_from is not None:
+            button = gui.add_button(f"Load the {noun}", icon=viser.Icon.FOLDER_OPEN)
+            button.on_click(session.guarded(lambda _: self.load(str(self._field.value))))
+        if self._write_to is not None:
+            button = gui.add_button(f"Download the {noun}", icon=viser.Icon.DOWNLOAD)
+            button.on_click(session.guarded(self._download))
+        if self._read_from is not None:
+            upload = gui.add_upload_button(
+                f"Upload {self._one}", icon=viser.Icon.UPLOAD, mime_type=",".join(self._known)
+            )
+            upload.on_upload(session.guarded(lambda event: self.load_upload(event.target.value)))
+
+    def suggest(self, file: str) -> None:
+        """Show another file name in the field."""
+        assign(self._field, file)
 
     def save(self, path: str) -> None:
         """Save to a file of this machine."""
-        target = self._path(path)
-        try:
-            self._write(target)
-        except OSError as error:
-            raise FormatError(target, error.strerror or str(error)) from error
-        self._session.tell(f"Saved {target}")
+        if self._write_to is not None:
+            self._session.notify(f"Saved {files.write_path(self._local(path), self._write_to)}")
 
     def load(self, path: str) -> None:
         """Load a file of this machine."""
-        source = self._path(path)
-        self._read(source, source.name)
+        if self._read_from is not None:
+            files.read_path(self._local(path), self._read_from)
 
     def load_upload(self, sent: Any) -> None:
-        """Take a file that a browser sent (its name and content); errors speak of its name only."""
-        shown = upload_name(sent.name)
-        if Path(shown).suffix.lower() != SUFFIX:
-            raise FormatError(shown, f"expected a {SUFFIX} file")
-        if len(sent.content) > self.largest:
-            raise FormatError(shown, f"has {len(sent.content)} bytes; at most {self.largest} are read")
-        with tempfile.TemporaryDirectory(prefix="posable-upload-") as folder:
-            kept = Path(folder) / f"upload{SUFFIX}"
-            kept.write_bytes(sent.content)
-            try:
-                self._read(kept, shown)
-            except PosableError as error:
-                raise PosableError(str(error).replace(str(kept), shown)) from None
-
-    @abstractmethod
-    def _write(self, path: Path) -> None:
-        """Write it to a file."""
-
-    @abstractmethod
-    def _read(self, path: Path, name: str) -> None:
-        """Take what a file has in its place; `name` is what people call the file."""
-
-    def _add_files(self, hint: str = "A JSON file that people can read") -> None:
-        """The controls, here in the panel."""
-        session, gui = self._session, self._session.gui
-        self._file = gui.add_text(f"{self.document.capitalize()} file", self.file, hint=hint)
-        if session.paths:
-            save = gui.add_button(f"Save the {self.document}", icon=viser.Icon.DEVICE_FLOPPY)
-            save.on_click(session.guarded(lambda _: self.save(str(self._file.value))))
-            load = gui.add_button(f"Load the {self.document}", icon=viser.Icon.FOLDER_OPEN)
-            load.on_click(session.guarded(lambda _: self.load(str(self._file.value))))
-        download = gui.add_button(f"Download the {self.document}", icon=viser.Icon.DOWNLOAD)
-        download.on_click(session.guarded(self._download))
-        upload = gui.add_upload_button(f"Upload {self.one}", icon=viser.Icon.UPLOAD, mime_type=SUFFIX)
-        upload.on_upload(session.guarded(lambda event: self.load_upload(event.target.value)))
+        """Load a file that a browser sent (its name and content)."""
+        if self._read_from is not None:
+            files.read_upload(sent.name, sent.content, self._read_from, self._known, self._largest)
 
     def _download(self, event: Any) -> None:
-        shown = upload_name(Path(str(self._file.value)).name or self.file)
-        with tempfile.TemporaryDirectory(prefix="posable-download-") as folder:
-            target = Path(folder) / self.file
-            self._write(target)
-            event.client.send_file_download(shown, target.read_bytes(), save_immediately=True)
+        if self._write_to is not None:
+            name, content = files.download(Path(str(self._field.value)).name or self._default, self._write_to)
+            event.client.send_file_download(name, content, save_immediately=True)
 
-    def _path(self, path: str) -> Path:
-        if not self._session.paths:
-            raise PosableError(
-                "this studio is open to other machines, so it takes no files by path; "
-                f"download and upload the {self.document}"
-            )
-        text = str(path).strip().strip('"')
-        if not text:
-            raise PosableError(f"give a file name, such as {self.file}")
-        return Path(text).expanduser().absolute()
+    def _local(self, path: str) -> Path:
+        self._session.require_paths()
+        return files.local_path(path, self._default)
+
+
+def motion_panel(session: Session, made: str, motion: Callable[[], Motion]) -> FilePanel:
+    """Add a folder that saves a motion which a tab made, here in the panel.
+
+    Args:
+        session: the session whose panel it is.
+        made: what became of the motion, as the buttons say it: "edited".
+        motion: returns the motion to save; may raise while there is none.
+    """
+    panel = FilePanel(session, f"{made} motion", f"{made}.bvh", write=lambda path: save(motion(), path))
+    with session.gui.add_folder(f"{made.capitalize()} motion to a file", expand_by_default=False):
+        panel.add_controls(f"{made.capitalize()} file", hint=suffix_hint())
+    return panel
+
+
+def suffix_hint() -> str:
+    """Return the hint of a field for a motion that is saved."""
+    return f"The suffix says the format: {', '.join(suffixes(written=True))}"
+
+
+def pose_panel(session: Session, put: Callable[[Pose, str], None]) -> FilePanel:
+    """Add a folder that saves the pose on the stage and loads the first pose of a file, here in the panel.
+
+    Args:
+        session: the session whose active body has the pose.
+        put: called with the pose of a file and the file's name; makes it the one that is shown.
+    """
+
+    def write(path: Path) -> None:
+        with session.lock:
+            actor, pose = session.active, session.pose
+            if actor is None or pose is None:
+                raise PosableError("there is no body on the stage whose pose could be saved; open a motion first")
+            save(Motion(actor.skeleton, pose.reshape(1), actor.motion.fps, name=f"{actor.name} pose"), path)
+
+    def read(path: Path, name: str) -> None:
+        motion = files.read_motion(path, name)
+        with session.lock:
+            body, now = session.body, session.pose
+            if body is None or now is None:
+                raise PosableError("there is no human body on the stage to take the pose; open a motion of one first")
+            put(pose_for(body, now, motion), motion.name or "a file")
+        session.notify(f"Loaded the pose of {motion.name or 'the file'}")
+
+    panel = FilePanel(session, "pose", "pose.npz", write=write, read=read, known=suffixes())
+    with session.gui.add_folder("Pose to a file", expand_by_default=False):
+        panel.add_controls(hint=suffix_hint())
+    return panel
+
+
+def pose_for(body: Humanoid, now: Pose, motion: Motion) -> Pose:
+    """Return the first pose of a motion for a body: unchanged where the joints are the same, else the same posture.
+
+    Args:
+        body: who takes the pose.
+        now: its pose, for joints that the other body does not have.
+        motion: of any body with human roles.
+    """
+    from ...body import Humanoid
+
+    if len(motion) == 0:
+        raise PosableError(f"{motion.name or 'the file'} has no frames; there is no pose in it")
+    first = motion[0]
+    if not first.is_finite():
+        raise PosableError(f"{motion.name or 'the file'} has numbers that are not finite; it cannot be shown")
+    if motion.skeleton.names == body.skeleton.names and (motion.skeleton.parents == body.skeleton.parents).all():
+        return first
+    try:
+        other = Humanoid(motion.skeleton)
+    except PosableError:
+        raise PosableError(
+            f"{motion.name or 'the file'} has other joints than the body on the stage, and no human roles; "
+            "give a pose of this body, or of any person"
+        ) from None
+    return body.pose(other.canonical(first), now)

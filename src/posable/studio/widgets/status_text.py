@@ -1,62 +1,72 @@
-"""What the limb tab says about a placement, as lines of the panel."""
+"""Status → colour and sentence: the one table that every tab uses for how a solve went."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import numpy as np
 
 from ...compute import Status
-from ..tabs.limb.orbit import COLOURS, UNUSUAL
+from ...compute.types import Ints
 from ..view.theme import Rgb
 
-if TYPE_CHECKING:
-    from ...body.limb.results import Placement
-
-WORDS = {
-    Status.REACHED: "the part is where the handle is",
-    Status.LIMITS: "the joints' limits hold it back",
-    Status.COLLISION: "something is in the way",
-    Status.UNREACHABLE: "out of reach",
-    Status.SINGULAR: "no single answer there",
-    Status.INVALID: "that is no place",
+COLOURS: dict[int, Rgb] = {
+    Status.REACHED: (22, 140, 52),
+    Status.LIMITS: (224, 122, 0),
+    Status.COLLISION: (198, 24, 24),
+    Status.UNREACHABLE: (112, 118, 124),
+    Status.SINGULAR: (112, 118, 124),
+    Status.INVALID: (112, 118, 124),
 }
-LEGEND = (
-    (Status.REACHED, "free"),
-    (Status.LIMITS, "limits"),
-    (Status.COLLISION, "collision"),
-    (Status.SINGULAR, "none"),
-)
-"""What the colours of the orbit say."""
-
-
-def legend(unusual: bool) -> str:
-    """The colours of the orbit; with `unusual`, also that of what people do not do."""
-    words = [coloured(COLOURS[status], f"● {word}") for status, word in LEGEND]
-    return "orbit: " + " ".join([*words, *([coloured(UNUSUAL, "● unusual")] if unusual else [])])
-
-
-def facts(placed: Placement, moved_by_range: bool) -> str:
-    """How a placement went; `moved_by_range` where a learned range had its target elsewhere."""
-    status = Status(int(placed.status))
-    why = "people do not reach there" if moved_by_range and status == Status.LIMITS else WORDS[status]
-    turned = math.degrees(float(placed.orientation_error))
-    tests = int(placed.tests)
-    return (
-        f"{coloured(COLOURS[status], f'**{status.name}**')} · {why}  \n"
-        f"residual {1000 * float(placed.residual):.1f} mm, {turned:.1f}°  \n"
-        f"swivel {math.degrees(float(placed.swivel)):.1f}° · {tests} test{'' if tests == 1 else 's'}"
-    )
-
-
-def habit(changed: Sequence[str], keeping: bool) -> str:
-    """What a learned range says of a goal: what it changed, or would change."""
-    if not changed:
-        return coloured(COLOURS[Status.REACHED], "people do this")
-    what = " and ".join(changed)
-    return coloured(UNUSUAL, f"the range changed the {what}" if keeping else f"people do not do this: {what}")
+"""Colour of a status, in the panel and in the scene."""
+UNUSUAL: Rgb = (126, 62, 168)
+"""Colour of what no limit forbids and people still do not do."""
+SENTENCES: dict[Status, str] = {
+    Status.REACHED: "the target is reached",
+    Status.LIMITS: "the joint limits prevent it",
+    Status.COLLISION: "something is in the way",
+    Status.UNREACHABLE: "the target is out of reach",
+    Status.SINGULAR: "the target has no unique solution",
+    Status.INVALID: "the target is not finite",
+}
+"""Why a solve has its status, for a person."""
+LABELS: dict[Status, str] = {
+    Status.REACHED: "reached",
+    Status.LIMITS: "limits",
+    Status.COLLISION: "collision",
+    Status.UNREACHABLE: "out of reach",
+    Status.SINGULAR: "no solution",
+    Status.INVALID: "invalid",
+}
+"""A status in a legend."""
 
 
 def coloured(colour: Rgb, text: str) -> str:
-    """Markdown in a colour."""
+    """Return Markdown in a colour."""
     return f'<span style="color: #{bytes(colour).hex()}">{text}</span>'
+
+
+def status_text(status: int, reason: str | None = None) -> str:
+    """Return a status as Markdown, in its colour: its name and why.
+
+    Args:
+        status: of `Status`.
+        reason: a more precise reason than that of `SENTENCES`.
+    """
+    known = Status(int(status))
+    return f"{coloured(COLOURS[known], f'**{known.name}**')} · {reason or SENTENCES[known]}"
+
+
+def legend(labels: dict[Status, str] = LABELS, statuses: Ints | None = None) -> str:
+    """Return what colours stand for as Markdown; with statuses (N,), only those that occur and how often they do."""
+    entries = []
+    for status, label in labels.items():
+        if statuses is None:
+            entries.append(coloured(COLOURS[status], f"● {label}"))
+        elif (fraction := float(np.mean(statuses == status))) > 0.0:
+            percent = "<1 %" if fraction < 0.005 else f"{100 * fraction:.0f} %"
+            entries.append(coloured(COLOURS[status], f"● {label} {percent}"))
+    return " ".join(entries)
+
+
+def distance_text(metres: float) -> str:
+    """Return a distance in millimetres, with a decimal where it is small."""
+    return f"{1000 * metres:.1f} mm" if metres < 0.01 else f"{1000 * metres:.0f} mm"

@@ -43,7 +43,7 @@ class Timeline:
             self._command("Slower", "arrowdown", "Slower", viser.Icon.CHEVRONS_DOWN),
             self._command("Loop or not", "L", "Loop", viser.Icon.REPEAT),
         ]
-        self._leave = session.listen(self._told)
+        self._leave = session.subscribe(self._told)
         self._fit()
 
     @property
@@ -106,7 +106,7 @@ class Timeline:
         return command
 
     def _told(self, topic: str) -> None:
-        if topic in ("tracks", "active"):
+        if topic in ("actors", "active"):
             self._fit()
 
     def _fit(self) -> None:

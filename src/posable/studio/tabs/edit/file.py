@@ -9,14 +9,14 @@ from typing import Any
 from ....compute import FormatError, PosableError
 from ....edit.edit_list import MOST_BYTES, load_edits, make_edits, save_edits
 from ...core.session import Session
-from ...widgets.file_panel import DocumentFile
+from ...widgets.file_panel import FilePanel
 from .states import EditStates
 
 MOST_LOADED = 200
 """Edits of a list at most, each place of a warp counted: they are worked out while the page waits."""
 
 
-class EditFile(DocumentFile):
+class EditFile(FilePanel):
     """A folder of the panel, here.
 
     Args:
@@ -26,15 +26,18 @@ class EditFile(DocumentFile):
         keep: called with a label when the edits are made; has them on the stage as one step to undo.
     """
 
-    document, one, file, largest = "edits", "edits", "edits.json", MOST_BYTES
-
     def __init__(
         self, session: Session, states: EditStates, wake: Callable[[], None], keep: Callable[[str], None]
     ) -> None:
-        self._session, self._states, self._wake, self._keep = session, states, wake, keep
+        super().__init__(
+            session, "edits", "edits.json", write=self._write, read=self._read, largest=MOST_BYTES, article=""
+        )
+        self._states, self._wake, self._keep = states, wake, keep
         self._wanted: tuple[str, list[dict[str, Any]]] | None = None  # a file and its edits, to be made
         with session.gui.add_folder("Edits to a file", expand_by_default=False):
-            self._add_files("A list of edits in JSON, as posable edit --edits reads it; loaded edits add to those here")
+            self.add_controls(
+                hint="A list of edits in JSON, as posable edit --edits reads it; loaded edits add to those here"
+            )
 
     def ready(self) -> None:
         """The motion's editor is there now: make what was loaded before it was."""
@@ -45,7 +48,7 @@ class EditFile(DocumentFile):
         """Another motion is edited now than the one that edits were loaded for."""
         if self._wanted is not None:
             name, self._wanted = self._wanted[0], None
-            self._session.fail(f"{name} was not loaded, because another motion came first; load it again")
+            self._session.show_error(f"{name} was not loaded, because another motion came first; load it again")
 
     def forget(self) -> None:
         """The motion that edits were loaded for cannot be edited."""
@@ -66,8 +69,8 @@ class EditFile(DocumentFile):
                 name, f"has {count} edits and places of warps; the studio takes {MOST_LOADED}, posable edit takes more"
             )
         with self._session.lock:
-            track = self._session.active
-            if track is None or track.body is None:
+            actor = self._session.active
+            if actor is None or actor.body is None:
                 raise PosableError("there is no person on the stage whose motion could be edited; open a motion first")
             self._wanted = (name, rows)
             if self._states.editor is None:
@@ -88,4 +91,4 @@ class EditFile(DocumentFile):
             self._keep(f"Load {count} of {Path(name).stem}")
             short = sum(not edit.ok for edit in made)
             more = f"; {short} could not do all that was asked" if short else ""
-            self._session.tell(f"Loaded {count} of {name}{more}")
+            self._session.notify(f"Loaded {count} of {name}{more}")

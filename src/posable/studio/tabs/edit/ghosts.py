@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....skeleton import Motion
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ class EditGhosts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.skins: dict[int, Track] = {}
+        self.skins: dict[int, Actor] = {}
         """The ghosts by how many frames later they are."""
-        self.twin: Track | None = None
+        self.twin: Actor | None = None
         """The original beside the edited body, which is no ghost."""
 
     def draw(
-        self, track: Track, body: Humanoid, original: Motion, time: float, frames: tuple[int, ...], beside: bool
+        self, actor: Actor, body: Humanoid, original: Motion, time: float, frames: tuple[int, ...], beside: bool
     ) -> None:
         """Have the ghosts that are wanted.
 
         Args:
-            track: the edited motion.
+            actor: the edited motion.
             body: whose it is.
             original: of the motion.
             time: now [s].
@@ -45,46 +45,48 @@ class EditGhosts:
         for later in [
             later for later, skin in self.skins.items() if later not in frames or skin.motion is not original
         ]:
-            self._session.send_off(self.skins.pop(later))
+            self._session.remove_extra(self.skins.pop(later))
         steps = sorted({abs(later) for later in frames} - {0})
         for later in frames:
             if later not in self.skins:
                 faint = FAINTER ** (1 + steps.index(abs(later))) if later else 1.0
-                skin = Track(original, body, f"{track.name} original", place=track.place, ghost=True, faint=faint)
+                skin = Actor(
+                    original, body, f"{actor.name} original", position=actor.position, ghost=True, opacity=faint
+                )
                 self.skins[later] = skin
-                self._session.invite(skin)
-            self.skins[later].place = track.place
+                self._session.add_extra(skin)
+            self.skins[later].position = actor.position
             if later:
                 then = float(np.clip(time + later / original.fps, 0.0, original.duration))
-                self.skins[later].held = original.at(then)
-        self._draw_twin(track, body, original, beside)
+                self.skins[later].pose_override = original.at(then)
+        self._draw_twin(actor, body, original, beside)
 
     def send_off(self) -> None:
         """Have none."""
         for skin in self.skins.values():
-            self._session.send_off(skin)
+            self._session.remove_extra(skin)
         self.skins = {}
         if self.twin is not None:
-            self._session.send_off(self.twin)
+            self._session.remove_extra(self.twin)
             self.twin = None
 
-    def _draw_twin(self, track: Track, body: Humanoid, original: Motion, beside: bool) -> None:
+    def _draw_twin(self, actor: Actor, body: Humanoid, original: Motion, beside: bool) -> None:
         if self.twin is not None and (not beside or self.twin.motion is not original):
-            self._session.send_off(self.twin)
+            self._session.remove_extra(self.twin)
             self.twin = None
             self._session.stage.frame(self._session.shown)
         if beside and self.twin is None:
-            place = track.place + np.array([self._edge() + ROOM - _left(track), 0.0, 0.0])
-            self.twin = Track(original, body, f"{track.name} original", place=place)
-            self._session.invite(self.twin)
+            place = actor.position + np.array([self._edge() + ROOM - _left(actor), 0.0, 0.0])
+            self.twin = Actor(original, body, f"{actor.name} original", position=place)
+            self._session.add_extra(self.twin)
             self._session.stage.frame(self._session.shown)
 
     def _edge(self) -> float:
         """Where the last of the motions on the stage ends [m]."""
         return max(
-            float(one.place[0] + one.motion.pose.translation[0, 0] + one.box[1, 0]) for one in self._session.tracks
+            float(one.position[0] + one.motion.pose.translation[0, 0] + one.box[1, 0]) for one in self._session.actors
         )
 
 
-def _left(track: Track) -> float:
-    return float(track.place[0] + track.motion.pose.translation[0, 0] + track.box[0, 0])
+def _left(actor: Actor) -> float:
+    return float(actor.position[0] + actor.motion.pose.translation[0, 0] + actor.box[0, 0])

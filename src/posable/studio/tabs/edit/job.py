@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....edit import EFFECTORS, MotionEditor
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...core.worker import Worker
 from .options import limits_of
@@ -25,7 +25,7 @@ LITTLE = (0.0, 0.001, 0.0)
 class Wanted:
     """An editor that is asked for."""
 
-    track: Track
+    actor: Actor
     body: Humanoid
     limits: str
     """One of `edit_options.LIMITS`, which edits shall be able to keep to without anybody waiting."""
@@ -47,10 +47,10 @@ class EditorJob(Worker[Wanted, MotionEditor]):
         self.share = 0.0
         """How much of the fit is done, from 0 to 1."""
 
-    def answer(self, question: Wanted) -> MotionEditor:
+    def compute(self, question: Wanted) -> MotionEditor:
         """The editor, with nothing of it left to be compiled."""
         self.share = 0.0
-        motion, body, editor = question.track.motion, question.body, question.editor
+        motion, body, editor = question.actor.motion, question.body, question.editor
         if editor is None:
             editor = MotionEditor(motion, body, progress=self._advanced)
             _ = editor.logs
@@ -59,7 +59,7 @@ class EditorJob(Worker[Wanted, MotionEditor]):
         rehearse(MotionEditor(editor.original, body, weights="identity", limits=limits, contacts=editor.contacts))
         return editor
 
-    def tell(self, question: Wanted, answer: MotionEditor | Exception) -> None:
+    def deliver(self, question: Wanted, answer: MotionEditor | Exception) -> None:
         """Hand it over."""
         self._done(question, answer)
 

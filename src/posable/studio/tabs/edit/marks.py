@@ -76,7 +76,7 @@ class EditMarks:
             pins: parts that are pinned.
             contacts: whether what touches is marked.
             marks: places to warp through.
-            place: (3,) of the track on the stage [m].
+            place: (3,) of the actor on the stage [m].
         """
         body = editor.body
         rings = [(self._around.bracelet(body, frames, joint_of(body, pin)), PINNED) for pin in pins]

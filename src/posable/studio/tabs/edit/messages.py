@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compute import Status
 from ....edit import Edit, StretchEdit
 from ...core.session import Session
 from ...view.theme import plain
 from ...widgets.controls import show
-from ...widgets.status_text import coloured
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import status_text
 from .changes import words
 from .job import EditorJob
 from .pull import Pull
 
-WORDS = {
-    Status.LIMITS: "joint limits hold it back",
-    Status.COLLISION: "something is in the way",
-    Status.UNREACHABLE: "the body cannot follow that far",
-    Status.SINGULAR: "no single answer there",
-    Status.INVALID: "that is no place",
-}
 FITTING = "Learning how this person moves: {share:.0f} %."
 COMPILING = "Nearly ready. On a new machine code is compiled now, once, which takes a minute."
 
@@ -71,13 +62,13 @@ def pull_facts(pull: Pull) -> str:
     answer = pull.answer
     if answer is None:
         return ""
-    told = f"{_status(Status(int(answer.status)))}, {1000 * float(answer.residual):.1f} mm from the handle"
+    told = f"{status_text(answer.status)}, {1000 * float(answer.residual):.1f} mm from the handle"
     return told if pull.turn is None else f"{told}, turned within {np.degrees(float(answer.turn_residual)):.1f}°"
 
 
 def edit_facts(index: int, edit: Edit) -> str:
     """How an edit went: its status, how far the worst place stayed off, which frames it changed, contacts."""
-    told = f"Edit {index + 1}: {_status(Status(int(np.max(np.asarray(edit.status)))))}"
+    told = f"Edit {index + 1}: {status_text(np.max(np.asarray(edit.status)))}"
     if not isinstance(edit, StretchEdit):
         told += f", {1000 * float(np.max(edit.residual, initial=0.0)):.1f} mm off"
     if edit.settings.get("orientation") is not None:
@@ -85,9 +76,3 @@ def edit_facts(index: int, edit: Edit) -> str:
     if not len(edit.rows):
         return f"{told}  \nno frame changed"
     return f"{told}  \nframes {edit.rows[0]} to {edit.rows[-1]}, contacts moved {1000 * edit.slid:.1f} mm"
-
-
-def _status(status: Status) -> str:
-    """The status, and what keeps it from being reached."""
-    why = f" · {WORDS[status]}" if status in WORDS else ""
-    return f"{coloured(COLOURS[status], f'**{status.name}**')}{why}"

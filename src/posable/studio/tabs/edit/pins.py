@@ -41,7 +41,7 @@ class EditPins:
             one.on_click(session.guarded(lambda _: self._toggle_chosen()))
             free = gui.add_button("Let all go", icon=viser.Icon.PINNED_OFF)
             free.on_click(session.guarded(lambda _: self.clear()))
-        session.clicks.append(self.clicked)
+        session.click_handlers.append(self.clicked)
 
     def toggle(self, part: str) -> None:
         """Have a part stay where it is in edits to come, or let it go."""
@@ -67,18 +67,18 @@ class EditPins:
 
     def clicked(self, origin: Floats, direction: Floats) -> bool:
         """A click on the body pins, while the user wants that."""
-        track, body = self._session.active, self._session.body
-        if not self.by_click.value or self._chosen() is None or track is None or body is None:
+        actor, body = self._session.active, self._session.body
+        if not self.by_click.value or self._chosen() is None or actor is None or body is None:
             return False
-        reach = CLICK_REACH * float(np.ptp(track.box, axis=0).max())
-        hit = nearest_joint(track.frames(self._session.time), origin, direction, reach)
+        reach = CLICK_REACH * float(np.ptp(actor.box, axis=0).max())
+        hit = nearest_joint(actor.frames(self._session.time), origin, direction, reach)
         if hit is not None:
             self.toggle(part_of(body, hit[0]))
         return hit is not None
 
     def remove(self) -> None:
         """Take no more clicks."""
-        self._session.clicks.remove(self.clicked)
+        self._session.click_handlers.remove(self.clicked)
 
     def _toggle_chosen(self) -> None:
         part = self._chosen()

@@ -12,14 +12,14 @@ from ....compute.types import Floats
 from ....edit import DragAnswer, MotionEditor
 from ....edit.parts import joint_of
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 
 
 @dataclass(eq=False)
 class Pull:
     """A drag under way, of a frame of the edited motion."""
 
-    track: Track
+    actor: Actor
     frame: int
     part: str
     pose: Pose
@@ -29,18 +29,18 @@ class Pull:
     turned: Floats
     """(4,) its orientation there."""
     target: Floats
-    """(3,) where it shall be, in the track's world [m]."""
+    """(3,) where it shall be, in the actor's world [m]."""
     turn: Floats | None = None
     """(4,) by how much it shall be turned, in the world; None leaves that to the body."""
     answer: DragAnswer | None = None
 
     @classmethod
-    def begin(cls, track: Track, editor: MotionEditor, frame: int, part: str, pose: Pose | None) -> Pull:
+    def begin(cls, actor: Actor, editor: MotionEditor, frame: int, part: str, pose: Pose | None) -> Pull:
         """A drag that has not moved yet; `pose` where it is not the frame's."""
         begun = editor.motion[frame] if pose is None else pose
         here, joint = editor.body.skeleton.forward(begun), joint_of(editor.body, part)
         place = np.array(here.positions[joint])
-        return cls(track, frame, part, begun, place, np.array(here.orientations[joint]), place)
+        return cls(actor, frame, part, begun, place, np.array(here.orientations[joint]), place)
 
     def stands(self, target: Floats, turn: Floats | None) -> bool:
         """Whether a place (3,) and a turn (4,) are where it began: of a click, or a message after the drag's end."""

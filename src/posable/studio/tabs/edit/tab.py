@@ -14,9 +14,9 @@ import numpy as np
 from ....compute.types import ArrayLike
 from ....edit import EFFECTORS, MotionEditor
 from ....edit.parts import joint_of, part_of
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
-from ...widgets.motion_file import MotionFile
+from ...widgets.file_panel import motion_panel
 from .bars import EditBars
 from .changes import change, words
 from .edit_list import EditList
@@ -46,7 +46,7 @@ class EditTab:
     title = "Edit"
 
     def __init__(self) -> None:
-        self._track: Track | None = None
+        self._actor: Actor | None = None
         self._pull: Pull | None = None
         self._holding = False
 
@@ -66,25 +66,25 @@ class EditTab:
         self.stretch = EditStretch(session, self.states, self.options, lambda: self._here)
         self.pins = EditPins(session, lambda: self.part)
         self.listed = EditFile(session, self.states, self._wake, self._keep)
-        self.files = MotionFile(session, "edited", lambda: session.motion)
+        self.files = motion_panel(session, "edited", session.require_motion)
         self.marks = EditMarks(session)
         self.handle = EditHandle(session, self.drag, self.drop)
-        self._leave = session.listen(self._told)
+        self._leave = session.subscribe(self._told)
         self._follow()
         self._rest()
 
     def update(self, time: float) -> None:
         """Show the moment with its handle, marks and bars."""
         with self._session.lock:
-            track, body = self._session.active, self._session.body
-            if track is None or body is None or self.part is None:
+            actor, body = self._session.active, self._session.body
+            if actor is None or body is None or self.part is None:
                 self._rest()
                 return
             editor = self.editor
             if editor is None:
-                self._wait(track, body)
+                self._wait(actor, body)
                 return
-            self._draw(track, body, editor, time)
+            self._draw(actor, body, editor, time)
 
     def close(self) -> None:
         """Take everything away, and wait for what is under way."""
@@ -129,19 +129,19 @@ class EditTab:
         """
         session = self._session
         with session.lock:
-            track, part = session.active, self.part
-            if track is None or self.editor is None or part is None:
+            actor, part = session.active, self.part
+            if actor is None or self.editor is None or part is None:
                 return
             editor = self.states.sure()
-            target = np.array(position, dtype=np.float64) - track.place
+            target = np.array(position, dtype=np.float64) - actor.position
             turned = None if turn is None else np.array(turn, dtype=np.float64)
             if self._pull is None:
                 frame = self.frame
-                begun = Pull.begin(track, editor, frame, part, self.warp.pose_at(frame))
+                begun = Pull.begin(actor, editor, frame, part, self.warp.pose_at(frame))
                 if begun.stands(target, turned):
                     return
                 session.clock.pause()
-                session.clock.seek(frame / track.motion.fps)
+                session.clock.seek(frame / actor.motion.fps)
                 self._pull = begun
             self._pull.target, self._pull.turn = target, turned
             self._pull.solve(editor, self._held_beside(self._pull), self.options.of_drag())
@@ -153,7 +153,7 @@ class EditTab:
             pull, self._pull = self._pull, None
             editor = self.editor
             self._session.changed("pose")
-            if pull is None or editor is None or pull.track is not self._session.active:
+            if pull is None or editor is None or pull.actor is not self._session.active:
                 return
             if self.warp.marking.value:
                 self.warp.add(
@@ -213,7 +213,7 @@ class EditTab:
         self.states.keep(label)
         self.warp.carry(old, self._session.active)
 
-    def _draw(self, track: Track, body: Humanoid, editor: MotionEditor, time: float) -> None:
+    def _draw(self, actor: Actor, body: Humanoid, editor: MotionEditor, time: float) -> None:
         pull, frame, playing = self._pull, self.frame, self._session.clock.playing
         original = self.view.original and pull is None
         self.warp.draw(-1 if playing else frame)
@@ -221,17 +221,17 @@ class EditTab:
             self._hold(pull.answer.pose)
         else:
             self._hold(editor.original.at(time) if original else self.warp.pose_at(frame))
-        frames = track.frames(time)
+        frames = actor.frames(time)
         if pull is None and self.part is not None:
             turning = bool(self.options.turn.value and not self.warp.marking.value)
             size = (TURNING_HANDLE if turning else HANDLE) * body.joint_height
             self.handle.show(frames.positions[joint_of(body, self.part)], size, not playing and not original, turning)
-        self.view.draw(track, body, editor, time, frame)
+        self.view.draw(actor, body, editor, time, frame)
         marks = self.warp.marks
-        self.marks.draw(editor, frames, frame, self.pins.parts, bool(self.view.contacts.value), marks, track.place)
-        self.list.draw(editor.edits, track.motion)
+        self.marks.draw(editor, frames, frame, self.pins.parts, bool(self.view.contacts.value), marks, actor.position)
+        self.list.draw(editor.edits, actor.motion)
         at = [mark.frame for mark in marks]
-        self.bars.draw(editor.edits, self.list.index, editor.contacts, at, track.motion, time)
+        self.bars.draw(editor.edits, self.list.index, editor.contacts, at, actor.motion, time)
         self.stretch.draw()
         self.pins.draw()
         self._tell(editor, frame)
@@ -246,10 +246,10 @@ class EditTab:
         elif self.part is not None:
             self.telling.invite(frame, self.part)
 
-    def _wait(self, track: Track, body: Humanoid) -> None:
+    def _wait(self, actor: Actor, body: Humanoid) -> None:
         """Nothing can be pulled yet: say so, and have the editor made where nobody was asked."""
         self._show_nothing()
-        self.states.ask(track, body)
+        self.states.ask(actor, body)
         self.telling.fitting(self.states.job)
 
     def _wake(self) -> None:
@@ -261,7 +261,7 @@ class EditTab:
     def _failed(self, why: str) -> None:
         self.listed.forget()
         self.choose(NONE)
-        self._session.fail(why)
+        self._session.show_error(why)
 
     def _rest(self) -> None:
         """Nothing is edited."""
@@ -281,7 +281,7 @@ class EditTab:
         """Show a pose of the active body; None lets go of it, where it was held here."""
         if pose is not None or self._holding:
             self._holding = pose is not None
-            self._session.hold(pose)
+            self._session.override_pose(pose)
 
     def _part_chosen(self) -> None:
         self._pull = None
@@ -289,26 +289,26 @@ class EditTab:
 
     def _told(self, topic: str) -> None:
         session = self._session
-        if topic in ("tracks", "active"):
+        if topic in ("actors", "active"):
             with session.lock:
                 self._follow()
         elif topic == "selection" and self.part is not None and session.selection is not None:
             with session.lock:
-                if session.selection.track is session.active and session.body is not None and self._pull is None:
+                if session.selection.actor is session.active and session.body is not None and self._pull is None:
                     self.choose(part_of(session.body, session.selection.joint))
 
     def _follow(self) -> None:
-        """Edit the active track: its edits are those that it had when it was last on the stage."""
-        track, body = self._session.active, self._session.body
-        if track is self._track:
+        """Edit the active actor: its edits are those that it had when it was last on the stage."""
+        actor, body = self._session.active, self._session.body
+        if actor is self._actor:
             return
-        if self._track is not None and self._holding:
-            self._track.held, self._holding = None, False
+        if self._actor is not None and self._holding:
+            self._actor.pose_override, self._holding = None, False
         self._pull = None
         self.listed.left()
-        self.states.recall(track)
-        same = self._track is not None and track is not None and self._track.body is track.body
-        self._track = track
+        self.states.recall(actor)
+        same = self._actor is not None and actor is not None and self._actor.body is actor.body
+        self._actor = actor
         if not same:
             self.pins.parts = ()
             self.parts.offer(body)

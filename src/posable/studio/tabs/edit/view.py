@@ -8,7 +8,7 @@ import viser
 
 from ....compute.types import Floats
 from ....edit import MotionEditor
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...widgets.controls import assign, show
 from .ghosts import EditGhosts
@@ -26,7 +26,7 @@ class EditView:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._painted: Track | None = None
+        self._painted: Actor | None = None
         self._weighing = WeightColours()
         self.ghosts = EditGhosts(session)
         gui = session.gui
@@ -61,19 +61,19 @@ class EditView:
             assign(self.shown, EDITED if self.original else ORIGINAL)
             self._session.changed("pose")
 
-    def draw(self, track: Track, body: Humanoid, editor: MotionEditor, time: float, frame: int) -> None:
+    def draw(self, actor: Actor, body: Humanoid, editor: MotionEditor, time: float, frame: int) -> None:
         """Show ghosts and colours as they are asked for."""
         each, apart = int(self.around.value), int(self.apart.value)
         later = tuple(apart * k for k in range(-each, each + 1) if k)
         frames = ((0,) if self.onion.value else ()) + later
-        self.ghosts.draw(track, body, editor.original, time, frames, self.shown.value == BESIDE)
+        self.ghosts.draw(actor, body, editor.original, time, frames, self.shown.value == BESIDE)
         show(self._legend, "visible", bool(self.weights.value))
         show(self.apart, "visible", bool(each))
         stage = self._session.stage
-        if self._painted is not None and self._painted is not track:
+        if self._painted is not None and self._painted is not actor:
             stage.paint(self._painted, None)
-        stage.paint(track, self._weighing.paint(editor, frame) if self.weights.value else None)
-        self._painted = track if self.weights.value else None
+        stage.paint(actor, self._weighing.paint(editor, frame) if self.weights.value else None)
+        self._painted = actor if self.weights.value else None
 
     def ease(self, editor: MotionEditor, frame: int) -> Floats:
         """(J,) from 0 to 1: how readily each joint moves at a frame."""

@@ -13,7 +13,7 @@ from ....compute import PosableError
 from ....compute.types import Floats
 from ....edit.parts import joint_of
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...view.theme import plain
 from ...widgets.controls import show
@@ -32,11 +32,11 @@ class Mark:
     frame: int
     part: str
     target: Floats
-    """(3,) in the track's world [m]."""
+    """(3,) in the actor's world [m]."""
 
 
 class EditWarp:
-    """A folder of the panel, here. Marks belong to a track, so an undo of a warp has them again.
+    """A folder of the panel, here. Marks belong to an actor, so an undo of a warp has them again.
 
     Args:
         session: whose panel.
@@ -53,8 +53,8 @@ class EditWarp:
         here: Callable[[], tuple[str, int] | None],
     ) -> None:
         self._session, self._states, self._options, self._here = session, states, options, here
-        self._marks: weakref.WeakKeyDictionary[Track, tuple[Mark, ...]] = weakref.WeakKeyDictionary()
-        self._seen: tuple[Track, int, Pose] | None = None  # a frame with its marks met
+        self._marks: weakref.WeakKeyDictionary[Actor, tuple[Mark, ...]] = weakref.WeakKeyDictionary()
+        self._seen: tuple[Actor, int, Pose] | None = None  # a frame with its marks met
         gui = session.gui
         with gui.add_folder("Warp through several places", expand_by_default=False):
             hint = "A part that you pull and let go leaves a mark at this frame instead of making an edit"
@@ -72,9 +72,9 @@ class EditWarp:
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """Those of the active track, by frame."""
-        track = self._session.active
-        return () if track is None else self._marks.get(track, ())
+        """Those of the active actor, by frame."""
+        actor = self._session.active
+        return () if actor is None else self._marks.get(actor, ())
 
     def parts_at(self, frame: int) -> tuple[str, ...]:
         """The parts that have marks at a frame."""
@@ -90,15 +90,15 @@ class EditWarp:
         """Add a mark; one of the same part at the same frame goes. Can be undone.
 
         Args:
-            mark: of the active track.
+            mark: of the active actor.
             pose: in which the part is there, shown as long as nobody goes to another frame.
         """
         others = [one for one in self.marks if (one.frame, one.part) != (mark.frame, mark.part)]
         marks = tuple(sorted([*others, mark], key=lambda one: (one.frame, one.part)))
         self._change(f"Mark the {words(mark.part)}", marks)
-        track = self._session.active
-        if pose is not None and track is not None:
-            self._seen = (track, mark.frame, pose)
+        actor = self._session.active
+        if pose is not None and actor is not None:
+            self._seen = (actor, mark.frame, pose)
 
     def mark_here(self) -> None:
         """Have the chosen part stay where it is at this frame. Can be undone."""
@@ -128,8 +128,8 @@ class EditWarp:
             editor.warp(constraints, spread=spread, contacts=contacts)
             self._states.keep(f"Warp through {len(marks)} places")
 
-    def carry(self, old: Track | None, new: Track | None) -> None:
-        """Have the marks of a track on the one that an edit made of it, too."""
+    def carry(self, old: Actor | None, new: Actor | None) -> None:
+        """Have the marks of an actor on the one that an edit made of it, too."""
         if old is not None and new is not None and self._marks.get(old):
             self._marks[new] = self._marks[old]
 
@@ -146,13 +146,13 @@ class EditWarp:
         show(self._forget, "disabled", not marks)
 
     def _change(self, label: str, marks: tuple[Mark, ...]) -> None:
-        track = self._session.active
-        if track is None:
+        actor = self._session.active
+        if actor is None:
             return
-        before = self._marks.get(track, ())
+        before = self._marks.get(actor, ())
 
         def put(which: tuple[Mark, ...]) -> None:
-            self._marks[track], self._seen = which, None
+            self._marks[actor], self._seen = which, None
             self._session.changed("pose")
 
         self._session.run(label, lambda: put(marks), lambda: put(before))

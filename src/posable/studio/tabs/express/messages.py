@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from ....compute import Status
-from ...widgets.status_text import coloured
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import COLOURS, coloured
 from .runner import Runner
 
 ANGLE, SPEED, ACCELERATION = "angle", "speed", "acceleration"

@@ -17,7 +17,7 @@ from ....compute.types import Floats
 from ....express import Chain
 from ...core.session import Session
 from ...widgets.controls import assign
-from ...widgets.file_panel import DocumentFile
+from ...widgets.file_panel import FilePanel
 
 FORMAT = "posable-postures/1"
 LARGEST = 4_000_000
@@ -68,7 +68,7 @@ def example_posture(chain: Chain, name: str) -> Floats:
     return np.clip(values, chain.lower, chain.upper)
 
 
-class PostureFolder(DocumentFile):
+class PostureFolder(FilePanel):
     """Keep, recall, forget, save and load postures.
 
     Args:
@@ -78,8 +78,6 @@ class PostureFolder(DocumentFile):
         take: called with one (N,) that is recalled, and its name.
     """
 
-    document, one, file, largest = "library", "a library", "postures.json", LARGEST
-
     def __init__(
         self,
         session: Session,
@@ -87,7 +85,8 @@ class PostureFolder(DocumentFile):
         posture: Callable[[], Floats],
         take: Callable[[Floats, str], None],
     ) -> None:
-        self._session, self._chain, self._posture, self._take = session, chain, posture, take
+        super().__init__(session, "library", "postures.json", write=self._write, read=self._read, largest=LARGEST)
+        self._chain, self._posture, self._take = chain, posture, take
         self.kept: list[Posture] = []
         gui = session.gui
         self._pick = gui.add_dropdown("Posture", (PICK,), hint="Recall a posture; those of this chain are offered")
@@ -102,7 +101,7 @@ class PostureFolder(DocumentFile):
             keep.on_click(session.guarded(lambda _: self.keep(str(self._name.value))))
             forget = gui.add_button("Forget the posture", icon=viser.Icon.TRASH, hint="The one of that name")
             forget.on_click(session.guarded(lambda _: self.forget(str(self._name.value))))
-            self._add_files()
+            self.add_controls(hint="A JSON file that people can read")
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -146,7 +145,7 @@ class PostureFolder(DocumentFile):
         joints = {joint: float(value) for joint, value in zip(told[1].names, self._posture(), strict=True)}
         self.kept = [*others, Posture(called, told[0], joints)]
         self.show()
-        self._session.tell(f"Kept the posture {called}")
+        self._session.notify(f"Kept the posture {called}")
 
     def forget(self, name: str) -> None:
         """Drop a posture that was kept for this chain."""
@@ -164,7 +163,7 @@ class PostureFolder(DocumentFile):
     def _read(self, path: Path, name: str) -> None:
         self.kept = list(read_document(path, PostureFile, FORMAT, LARGEST).postures)
         self.show()
-        self._session.tell(f"The library has {len(self.kept)} postures, {len(self.offered)} offered for this chain")
+        self._session.notify(f"The library has {len(self.kept)} postures, {len(self.offered)} offered for this chain")
 
 
 def _fits(posture: Posture, name: str, chain: Chain) -> bool:

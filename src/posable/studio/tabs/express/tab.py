@@ -20,7 +20,7 @@ from ....formats.urdf import Shape
 from ...core.session import Session
 from ...view import theme
 from ...widgets.controls import assign, show
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import COLOURS
 from .chain import ChainLook, chain_lift, chain_room, chain_size
 from .messages import QUANTITIES, answer_facts, motor_lines
 from .plot import LivePlot
@@ -83,8 +83,8 @@ class ExpressTab:
         self._add_motors()
         self.robots = RobotFolder(session, self.add_robot)
         self.target = AimTarget(session, lambda: session.changed("pose"), self._dropped)
-        session.clicks.append(self._clicked)
-        self._leave = session.listen(self._told)
+        session.click_handlers.append(self._clicked)
+        self._leave = session.subscribe(self._told)
 
     def _add_motors(self) -> None:
         session, gui = self._session, self._session.gui
@@ -128,7 +128,7 @@ class ExpressTab:
         with self._session.lock:
             self._put_away()
             self.target.remove()
-            self._session.clicks.remove(self._clicked)
+            self._session.click_handlers.remove(self._clicked)
 
     # What a user can do.
 
@@ -142,7 +142,7 @@ class ExpressTab:
             self._put_away()
             if name == NONE:
                 show(self._told_now, "content", WELCOME)
-                self._session.show_alone(None)
+                self._session.show_only(None)
                 return
             chain, shapes = self._robots.get(name) or (SKELETONS[name], ())
             self._session.clock.pause()
@@ -207,7 +207,7 @@ class ExpressTab:
                 runner.drive(motors)
                 runner.step(self.sliders.values, aim, dt)
             moves = bool(self._orbits.value) or not all(runner.still for runner in self.runners)
-            (self._session.movers.add if moves else self._session.movers.discard)("express")
+            (self._session.animating.add if moves else self._session.animating.discard)("express")
             self._tell()
 
     # What follows from it.
@@ -233,7 +233,7 @@ class ExpressTab:
         size, lift = chain_size(chain), chain_lift(chain)
         wide = chain_room(chain) * (len(methods) / 2 + 0.35)
         box = np.array([[-wide, 0.0, -0.3 * size], [wide, 1.0 * size + lift, 1.0 * size]])
-        self._session.show_alone(box)
+        self._session.show_only(box)
 
     def _place(self, k: int) -> Floats:
         """(3,) where chain k stands [m]: 0 is the posture."""
@@ -292,7 +292,7 @@ class ExpressTab:
         self.target.hide()
         self._errors.hide()
         self._motor_plot.hide()
-        self._session.movers.discard("express")
+        self._session.animating.discard("express")
 
     def _get_ready(self) -> None:
         """Have the kernels compiled, where they are not, without keeping the page waiting."""
@@ -315,5 +315,5 @@ class ExpressTab:
         return self.chain is not None
 
     def _told(self, topic: str) -> None:
-        if topic == "tracks" and self.chain is not None:  # a motion was opened: it wants to be seen
+        if topic == "actors" and self.chain is not None:  # a motion was opened: it wants to be seen
             self.choose(NONE)

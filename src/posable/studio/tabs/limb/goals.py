@@ -12,6 +12,7 @@ from .... import math as pm
 from ....compute.types import Floats
 from ....limb import Target
 from ....skeleton import Pose
+from ...core.actor import canonical_orientation
 
 if TYPE_CHECKING:
     from ....body import Humanoid
@@ -22,7 +23,7 @@ class Goal:
     """Where a part shall be."""
 
     position: Floats
-    """(3,) in the track's world [m]."""
+    """(3,) in the actor's world [m]."""
     orientation: Floats | None
     """(4,) in the world, canonical, or None: as it comes."""
 
@@ -60,9 +61,3 @@ def goal_here(body: Humanoid, part: str, pose: Pose, turned: bool) -> Goal:
     """The goal that leaves a part where it is in a pose, and with `turned` as it is turned."""
     place = body.skeleton.forward(pose).positions[body.index(part)]
     return Goal(place, canonical_orientation(body, part, pose) if turned else None)
-
-
-def canonical_orientation(body: Humanoid, part: str, pose: Pose) -> Floats:
-    """(4,) a part's orientation in the world, the identity as in the neutral pose."""
-    world = body.skeleton.forward(pose).orientations[body.index(part)]
-    return pm.multiply(world, pm.conjugate(body.neutral_orientation(part)))

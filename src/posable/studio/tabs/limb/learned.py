@@ -13,12 +13,11 @@ from ....limb import LimbRange
 from ....limb.model import ROLES, SIDES
 from ....limb.sphere import sphere_mesh
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor, canonical_orientation
 from ...core.session import Session
 from ...view.theme import Rgb
 from ...widgets.controls import assign
-from .goals import canonical_orientation
-from .orbit import COLOURS, UNUSUAL
+from ...widgets.status_text import COLOURS, UNUSUAL
 
 if TYPE_CHECKING:
     from ....body import Humanoid
@@ -84,7 +83,7 @@ class LearnedRange:
         told = self.of(body, limb).correct(pm.rotate(pm.conjugate(turned), goal - origin), swivel)
         return [name for name, changed in told.causes.items() if changed]
 
-    def draw(self, track: Track, body: Humanoid, limb: str, pose: Pose) -> None:
+    def draw(self, actor: Actor, body: Humanoid, limb: str, pose: Pose) -> None:
         """Show the range around the joint of a pose, and where on it the hand or foot is."""
         if not self._show.value:
             self.hide()
@@ -98,7 +97,7 @@ class LearnedRange:
         on_sphere = here * (radius / max(float(np.linalg.norm(here)), 1e-9))
         colour = COLOURS[0] if found.contains(here) else UNUSUAL
         with self._session.server.atomic():
-            self._node.position, self._node.wxyz = origin + track.place, turned
+            self._node.position, self._node.wxyz = origin + actor.position, turned
             self._dot.position, self._dot.color = on_sphere, colour
             self._ray.points = np.array([[here, on_sphere]], dtype=np.float32)
             self._node.visible = True

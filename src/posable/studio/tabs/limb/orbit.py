@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....compute import Status
 from ....compute.types import Bools, Floats, Ints
 from ....limb import Target
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
-from ...view.theme import Rgb
+from ...view.theme import Rgb, linear
+from ...widgets.status_text import COLOURS, UNUSUAL
 from .goals import Goal
 
 if TYPE_CHECKING:
@@ -25,18 +25,8 @@ SWIVELS = 72
 """Places of the elbow that are tried for the orbit circle."""
 ON_CIRCLE = 1e-3
 """How far from the circle a tried elbow may be [m]; one without a posture is nowhere near it and is not drawn."""
-UNUSUAL: Rgb = (126, 62, 168)
-"""Colour of what nothing forbids and people still do not do."""
 INK: Rgb = (34, 40, 48)
 """Colour of the joint on its orbit: unlike that of any body."""
-COLOURS: dict[int, Rgb] = {
-    Status.REACHED: (22, 140, 52),
-    Status.LIMITS: (224, 122, 0),
-    Status.COLLISION: (198, 24, 24),
-    Status.UNREACHABLE: (112, 118, 124),
-    Status.SINGULAR: (112, 118, 124),
-    Status.INVALID: (112, 118, 124),
-}
 
 
 class Orbit:
@@ -61,7 +51,7 @@ class Orbit:
 
     def draw(
         self,
-        track: Track,
+        actor: Actor,
         body: Humanoid,
         limb: str,
         pose: Pose,
@@ -72,8 +62,8 @@ class Orbit:
         """Try swivels all around for a goal, in one call, and draw where they put the joint.
 
         Args:
-            track: whose limb it is.
-            body: of the track.
+            actor: whose limb it is.
+            body: of the actor.
             limb: "right_arm".
             pose: of the body.
             goal: where the hand or foot is.
@@ -96,9 +86,9 @@ class Orbit:
         if self.usual is not None:
             colours[(tried.status == Status.REACHED) & ~self.usual] = UNUSUAL
         with self._server.atomic():
-            self._circle.points = (ends + track.place).astype(np.float32)
-            self._circle.colors = np.repeat(_linear(colours)[:, None], 2, axis=1)
-            self._joint.position = now[mid] + track.place
+            self._circle.points = (ends + actor.position).astype(np.float32)
+            self._circle.colors = np.repeat(linear(colours)[:, None], 2, axis=1)
+            self._joint.position = now[mid] + actor.position
             self._joint.scale = 0.014 * body.joint_height
             self._circle.visible = self._joint.visible = True
 
@@ -122,8 +112,3 @@ def _on_circle(places: Floats, base: Floats, goal: Floats) -> Bools:
     away = np.linalg.norm(places - base - along[:, None] * unit, axis=-1)
     on: Bools = (np.abs(along - np.median(along)) < ON_CIRCLE) & (np.abs(away - np.median(away)) < ON_CIRCLE)
     return on
-
-
-def _linear(colours: Floats) -> NDArray[np.uint8]:
-    """(..., 3): browsers take the colours of single lines for linear ones and show them brighter than they are."""
-    return np.asarray(255.0 * (colours / 255.0) ** 2.2).astype(np.uint8)

@@ -10,7 +10,7 @@ from ....reach.behaviour_file import MAX_BYTES
 from ....reach.posture import WEIGHTS
 from ...core.session import Session
 from ...widgets.controls import Follower, assign
-from ...widgets.file_panel import DocumentFile
+from ...widgets.file_panel import FilePanel
 from .keys import ReachKeys
 
 EXAMPLES = ("normal", "tired", "energetic")
@@ -22,7 +22,7 @@ NEAR = 0.006
 LONGEST_NAME = 60
 
 
-class BehaviourFolder(DocumentFile):
+class BehaviourFolder(FilePanel):
     """Save the behaviour that is edited; have one of a file or an example in its place.
 
     Args:
@@ -30,10 +30,9 @@ class BehaviourFolder(DocumentFile):
         keys: tells what is edited.
     """
 
-    document, one, file, largest = "behaviour", "a behaviour", "behaviour.json", MAX_BYTES
-
     def __init__(self, session: Session, keys: Callable[[], ReachKeys]) -> None:
-        self._session, self._keys = session, keys
+        super().__init__(session, "behaviour", "behaviour.json", write=self._write, read=self._read, largest=MAX_BYTES)
+        self._keys = keys
         gui = session.gui
         self._example = gui.add_dropdown(
             "Example", (PICK, *EXAMPLES), hint="Start from a behaviour that comes with Posable, for both arms"
@@ -56,7 +55,7 @@ class BehaviourFolder(DocumentFile):
             k = gui.add_slider("k", min=0.05, max=1.0, step=0.01, initial_value=0.8, hint=hint)
             self._k = Follower(session, k, lambda k: self._weighted(self._keys().behaviour.weight.kind, float(k)))
         with gui.add_folder("Behaviour to a file", expand_by_default=False):
-            self._add_files()
+            self.add_controls(hint="A JSON file that people can read")
 
     def show(self) -> None:
         """Have the controls as the behaviour is."""
@@ -89,7 +88,7 @@ class BehaviourFolder(DocumentFile):
         if name != PICK:
             assign(self._example, PICK)
             self._keys().start_from(name)
-            self._session.tell(f"Both arms now reach as in the example {name}")
+            self._session.notify(f"Both arms now reach as in the example {name}")
 
     def _write(self, path: Path) -> None:
         self._keys().behaviour.save(path)
@@ -99,4 +98,4 @@ class BehaviourFolder(DocumentFile):
 
     def _take(self, behaviour: Behaviour, name: str) -> None:
         self._keys().take(behaviour, name)
-        self._session.tell(f"The {behaviour.limb.replace('_', ' ')} now reaches as in {name}")
+        self._session.notify(f"The {behaviour.limb.replace('_', ' ')} now reaches as in {name}")

@@ -49,7 +49,7 @@ class Behaviours:
         self._session, self._changed = session, changed
         self._now: Mapping[str, Behaviour] = {}
         self._step: _Step | None = None
-        self.leave = session.listen(self._told)
+        self.leave = session.subscribe(self._told)
 
     def __getitem__(self, side: str) -> Behaviour:
         return self._now[side]

@@ -14,9 +14,8 @@ from ....compute.types import Floats
 from ....reach import Posture
 from ....reach.posture import heading
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor, canonical_orientation
 from ...core.session import Session
-from ..limb.goals import canonical_orientation
 from .key_editor import KeyEditor
 
 if TYPE_CHECKING:
@@ -54,12 +53,12 @@ class JointHandle:
         self._held: _Held | None = None
         self._drag: int | None = None  # while it is dragged
 
-    def draw(self, track: Track, body: Humanoid, pose: Pose, start: Pose, posture: Posture) -> None:
+    def draw(self, actor: Actor, body: Humanoid, pose: Pose, start: Pose, posture: Posture) -> None:
         """Have it at the joint as a pose has it, unless it is being dragged.
 
         Args:
-            track: whose body.
-            body: of the track.
+            actor: whose body.
+            body: of the actor.
             pose: that is shown.
             start: from which the body reaches.
             posture: of the key.
@@ -71,7 +70,7 @@ class JointHandle:
         changed = self._held is None or self._held.part != part
         if self._drag is not None and not changed:
             return
-        place = body.skeleton.forward(pose).positions[body.index(part)] + track.place
+        place = body.skeleton.forward(pose).positions[body.index(part)] + actor.position
         turned = canonical_orientation(body, part, pose)
         parent = parent_role(part, body.roles)
         facing = heading(canonical_orientation(body, "hips", start))

@@ -61,12 +61,12 @@ class ReachKeys:
         self._hands, self._turn_to, self._changed = hands, turn_to, changed
         self.chosen: int | None = None
         self.behaviours = Behaviours(session, self._kept)
-        session.clicks.append(self.click)
+        session.click_handlers.append(self.click)
 
     def leave(self) -> None:
         """Take no more clicks."""
         self.behaviours.leave()
-        self._session.clicks.remove(self.click)
+        self._session.click_handlers.remove(self.click)
 
     @property
     def side(self) -> str:
@@ -112,7 +112,7 @@ class ReachKeys:
                 return
             if stroke.moved and in_space(self.behaviour):
                 if stroke.ended:
-                    self._session.tell(IN_SPACE)
+                    self._session.notify(IN_SPACE)
             elif stroke.moved and not keys[stroke.key].outer:
                 self.behaviours.move(self.side, stroke.key, stroke.now, tag=("move", stroke.id))
             self.choose(stroke.key)
@@ -126,14 +126,14 @@ class ReachKeys:
             origin: (3,) of the ray through the pointer, on the stage [m].
             direction: (3,) of the ray, unit.
         """
-        track = self._session.active
-        if track is None or not self.sides:
+        actor = self._session.active
+        if actor is None or not self.sides:
             return False
         if (key := self._sphere.key_at(origin, direction)) is not None:
             self.choose(key)
             return True
-        near = ON_BONE * float(np.ptp(track.box, axis=0).max())
-        if self.chosen is not None and nearest_joint(track.frames(self._session.time), origin, direction, near):
+        near = ON_BONE * float(np.ptp(actor.box, axis=0).max())
+        if self.chosen is not None and nearest_joint(actor.frames(self._session.time), origin, direction, near):
             return False
         if (swing := self._sphere.swing_at(origin, direction)) is None:
             return False
@@ -189,7 +189,7 @@ class ReachKeys:
         with self._session.lock:
             other = SIDES[1 - SIDES.index(self.side)]
             self.behaviours.replace(f"Mirror to the {other} arm", **{other: self.behaviour.mirrored()})
-            self._session.tell(f"The {other} arm now reaches like the {self.side} one")
+            self._session.notify(f"The {other} arm now reaches like the {self.side} one")
 
     def take(self, behaviour: Behaviour, name: str) -> None:
         """Have a behaviour for the arm it is made for, and edit it. Can be undone."""
@@ -217,14 +217,14 @@ class ReachKeys:
 
     def _show(self, at: ArrayLike) -> None:
         """Have the target at a key in space, or in a key's direction where the hand comes with all of its posture."""
-        track, body = self._session.active, self._session.body
-        if track is None or body is None or not self.sides:
+        actor, body = self._session.active, self._session.body
+        if actor is None or body is None or not self.sides:
             return
         if in_space(self.behaviour):
             self._targets.put(self.side, at)
         else:
             self._targets.aim(self.side, at)
-            start = self._options.start(track, body, self._session.time)
+            start = self._options.start(actor, body, self._session.time)
             answer = self.reacher(body).solve(**self._targets.aims(self.sides), start=start, weight=1.0)
             shoulder = body.skeleton.forward(answer.pose).positions[body.index(f"{self.side}_upper_arm")]
             self._targets.reach_out(self.side, at, shoulder)

@@ -4,34 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ....compute import Status
 from ....compute.types import Ints
-from ...widgets.status_text import coloured
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import COLOURS, coloured, distance_text, legend, status_text
 
 if TYPE_CHECKING:
     from ....reach import HandAnswer, ReachAnswer
 
-WORDS = {
-    Status.REACHED: "the hand is on the target",
-    Status.LIMITS: "the arm's limits hold it back",
-    Status.COLLISION: "something is in the way",
-    Status.UNREACHABLE: "too far",
-    Status.SINGULAR: "no single answer there",
-    Status.INVALID: "that is no place",
-}
 LOWERED = {
     Status.COLLISION: "lowered: the body would touch something",
     Status.UNREACHABLE: "lowered: a leg could not hold its foot",
-}
-SHORT = {
-    Status.REACHED: "reached",
-    Status.LIMITS: "limits",
-    Status.COLLISION: "collision",
-    Status.UNREACHABLE: "too far",
-    Status.SINGULAR: "none",
 }
 
 
@@ -47,16 +29,14 @@ def reach_facts(answer: ReachAnswer, edited: bool) -> str:
 
 
 def map_legend(status: Ints) -> str:
-    """What the colours of the map say, and how much of it has each."""
-    shares = [(which, float(np.mean(status == which))) for which in SHORT]
-    told = [coloured(COLOURS[which], f"● {SHORT[which]} {_percent(share)}") for which, share in shares if share > 0]
-    return " ".join(told)
+    """Return what the colours of the map stand for, and how much of it has each."""
+    return legend(statuses=status)
 
 
 def _hand(name: str, hand: HandAnswer) -> str:
     status = Status(int(hand.status))
-    away = "" if status == Status.REACHED else f", {_length(float(hand.residual))} away"
-    return f"{name}{coloured(COLOURS[status], f'**{status.name}**')} · {WORDS[status]}{away}"
+    away = "" if status == Status.REACHED else f", {distance_text(float(hand.residual))} away"
+    return f"{name}{status_text(status)}{away}"
 
 
 def _weight(hand: HandAnswer, reason: Status, edited: bool) -> str:
@@ -66,11 +46,3 @@ def _weight(hand: HandAnswer, reason: Status, edited: bool) -> str:
     if used > wanted + 5e-3:
         return f"weight **{used:.2f}** · raised from {wanted:.2f}: the arm alone is too short"
     return f"weight **{used:.2f}**" + (" · the key as it is" if edited else "")
-
-
-def _percent(share: float) -> str:
-    return "<1 %" if share < 0.005 else f"{100 * share:.0f} %"
-
-
-def _length(metres: float) -> str:
-    return f"{1000 * metres:.1f} mm" if metres < 0.01 else f"{1000 * metres:.0f} mm"

@@ -11,7 +11,7 @@ from ....compute.types import Floats, Ints
 from ....limb import Target
 from ....reach import Behaviour, Reacher
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...view.obstacle import shared_obstacle
 from ..limb.learned import limb_frame
@@ -52,11 +52,11 @@ class ReachOptions:
         """The weight that was set by hand; None: what the distance asks for."""
         return float(self._weight.value) if self._own_weight.value else None
 
-    def start(self, track: Track, body: Humanoid, time: float) -> Pose:
+    def start(self, actor: Actor, body: Humanoid, time: float) -> Pose:
         """The pose to reach from: standing where the motion is at a time [s], or as it is there."""
         if self._start.value == MOVING:
-            return self._keep("start", (track, MOVING, time), lambda: track.motion.at(time))
-        return self._keep("start", (track, STANDING, time), lambda: _standing(body, track.motion.at(time)))
+            return self._keep("start", (actor, MOVING, time), lambda: actor.motion.at(time))
+        return self._keep("start", (actor, STANDING, time), lambda: _standing(body, actor.motion.at(time)))
 
     def ground(self, start: Pose) -> Floats | None:
         """(3,) where on the floor somebody stands who is carried along with the motion [m]; None: nobody is."""

@@ -12,7 +12,7 @@ from ....compute import Status
 from ....reach import ReachMotion
 from ....skeleton import Motion, Pose
 from ...core.session import Session
-from .messages import WORDS
+from ...widgets.status_text import SENTENCES
 
 HOLD = 0.6
 """Seconds that the hand stays on its target."""
@@ -44,13 +44,13 @@ class ReachPlayer:
         """Show the reach, once."""
         with self._session.lock:
             self._playing = (self._made().motion, time.monotonic())
-            self._session.movers.add("reach")
+            self._session.animating.add("reach")
 
     def stop(self) -> None:
         """Show no reach."""
         if self._playing is not None:
             self._playing = None
-            self._session.movers.discard("reach")
+            self._session.animating.discard("reach")
 
     def keep(self) -> None:
         """Put the reach on the stage beside the others, from its start. Can be undone."""
@@ -75,6 +75,6 @@ class ReachPlayer:
         made = self._make()
         if not np.all(made.ok):
             first = int(np.flatnonzero(~np.asarray(made.ok))[0])
-            why = WORDS[Status(int(made.status[first]))]
-            self._session.tell(f"From {first / made.motion.fps:.2f} s on the hand leaves its path: {why}")
+            why = SENTENCES[Status(int(made.status[first]))]
+            self._session.notify(f"From {first / made.motion.fps:.2f} s on the hand leaves its path: {why}")
         return made

@@ -15,7 +15,7 @@ from ....compute.types import Floats, Ints
 from ...core.session import Session
 from ...view.theme import Rgb
 from ...widgets.joint_limit_plot import EDGE
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import COLOURS
 from .swing_plane import CHOSEN, FREE
 from .swings import direction_of, in_space, pieces, swing_of
 

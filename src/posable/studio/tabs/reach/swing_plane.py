@@ -20,7 +20,7 @@ from ....compute.types import ArrayLike, Floats, Ints
 from ...core.session import Session
 from ...widgets.joint_limit_plot import AREA, EDGE, FAINT, TEXT
 from ...widgets.pointer import Pointed, PointerField, handlers, hidden, read_pointed
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import COLOURS
 from .swings import in_space, swing_of_key
 
 if TYPE_CHECKING:

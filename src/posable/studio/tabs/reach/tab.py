@@ -14,7 +14,7 @@ from ....compute import PosableError
 from ....compute.types import Floats, Ints
 from ....reach import Behaviour, ReachAnswer, Reacher, ReachMotion, ReachStep
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...widgets.controls import assign
 from .behaviour_folder import BehaviourFolder
@@ -42,7 +42,7 @@ class ReachTab:
     def __init__(self) -> None:
         self.answer: ReachAnswer | None = None
         self.map: tuple[Floats, Ints] | None = None  # swings and statuses, while they are shown
-        self._track: Track | None = None
+        self._actor: Actor | None = None
         self._holding = False
 
     # The panel.
@@ -77,37 +77,37 @@ class ReachTab:
             changed=self._changed,
         )
         self.files.add_folder()
-        self._leave = session.listen(self._told)
-        self._follow_track()
+        self._leave = session.subscribe(self._told)
+        self._follow_actor()
 
     def update(self, time: float) -> None:
         """Solve the reach of this moment and draw it."""
         with self._session.lock:
-            track, body = self._session.active, self._session.body
-            if track is None or body is None or not self.sides:
+            actor, body = self._session.active, self._session.body
+            if actor is None or body is None or not self.sides:
                 self._rest()
                 return
-            start = self.options.start(track, body, time)
+            start = self.options.start(actor, body, time)
             self.targets.carry(self.options.ground(start))
             self._holding = True
             playing = self.player.pose()
             if playing is not None:
                 self.joint.hide()
-                self._session.hold(playing)
+                self._session.override_pose(playing)
                 return
             reacher = self.keys.reacher(body)
             answer = reacher.solve(**self.targets.aims(self.sides), start=start, weight=self.weight)
             self.answer = answer
-            self._session.hold(answer.pose)
-            self._draw(track, start, answer, reacher)
+            self._session.override_pose(answer.pose)
+            self._draw(actor, start, answer, reacher)
 
     def close(self) -> None:
         """Take the handles and the drawing away."""
         self._leave()
         self.keys.leave()
         with self._session.lock:
-            if self._track is not None and self._holding:
-                self._track.held = None
+            if self._actor is not None and self._holding:
+                self._actor.pose_override = None
             self.view.sphere.remove()
             self.options.obstacle.hide()
             self.joint.hide()
@@ -157,11 +157,11 @@ class ReachTab:
     def motion(self) -> ReachMotion:
         """The reach motion from the starting pose to the targets."""
         with self._session.lock:
-            body, track, aims = self._session.body, self._session.active, self.targets.aims(self.sides)
-            if body is None or track is None or not aims:
+            body, actor, aims = self._session.body, self._session.active, self.targets.aims(self.sides)
+            if body is None or actor is None or not aims:
                 raise PosableError("choose a hand first; its target says where the reach goes")
             step = ReachStep(aims.get("right"), aims.get("left"), HOLD)
-            start = self.options.start(track, body, self._session.time)
+            start = self.options.start(actor, body, self._session.time)
             return self.keys.reacher(body).animate(steps=[step], start=start)
 
     @property
@@ -184,24 +184,24 @@ class ReachTab:
 
     # What follows from it.
 
-    def _draw(self, track: Track, start: Pose, answer: ReachAnswer, reacher: Reacher) -> None:
+    def _draw(self, actor: Actor, start: Pose, answer: ReachAnswer, reacher: Reacher) -> None:
         side, distance = self.side, self.targets.distance(self.side)
         turned, origin = self.targets.frame(side)
         self.map = self.options.map(reacher, side, start, distance) if self.view.mapping else None
         self.view.draw(
             self.keys.behaviour,
-            (turned, origin + track.place),
+            (turned, origin + actor.position),
             distance,
             self.targets.length(side),
             swing=self.targets.swing(side),
             chosen=self.keys.chosen,
             map=self.map,
         )
-        self.targets.draw(track)
+        self.targets.draw(actor)
         self.files.show()
         self.editor.show()
         if self.keys.chosen is not None and self.editor.handle:
-            self.joint.draw(track, reacher.body, answer.pose, start, self.keys.behaviour.posture(self.keys.chosen))
+            self.joint.draw(actor, reacher.body, answer.pose, start, self.keys.behaviour.posture(self.keys.chosen))
         else:
             self.joint.hide()
         facts = reach_facts(answer, self.keys.chosen is not None and self.options.weight is None)
@@ -214,7 +214,7 @@ class ReachTab:
     def _rest(self) -> None:
         """No hand reaches: the motion goes on."""
         if self._holding:
-            self._session.hold(None)
+            self._session.override_pose(None)
         self._holding, self.answer, self.map = False, None, None
         self.view.hide()
         self.editor.show()
@@ -230,22 +230,22 @@ class ReachTab:
         self._session.changed("pose")
 
     def _told(self, topic: str) -> None:
-        if topic in ("tracks", "active"):
+        if topic in ("actors", "active"):
             with self._session.lock:
-                self._follow_track()
+                self._follow_actor()
         elif topic == "selection" and self._session.selection is not None and self.keys.chosen is not None:
             chosen, body = self._session.selection, self._session.body
-            if body is not None and chosen.track is self._session.active:
+            if body is not None and chosen.actor is self._session.active:
                 self.editor.choose(next((role for role, joint in body.roles.items() if joint == chosen.joint), ""))
 
-    def _follow_track(self) -> None:
+    def _follow_actor(self) -> None:
         """Reach with the active body; behaviours with parts that it lacks give way to the example "normal"."""
-        track, body = self._session.active, self._session.body
-        if track is self._track:
+        actor, body = self._session.active, self._session.body
+        if actor is self._actor:
             return
-        if self._track is not None and self._holding:
-            self._track.held = None
-        self._track, self._holding = track, False
+        if self._actor is not None and self._holding:
+            self._actor.pose_override = None
+        self._actor, self._holding = actor, False
         self.keys.chosen = None
         self.targets.clear()
         self.player.stop()

@@ -14,7 +14,7 @@ from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats
 from ....limb import Target
 from ....skeleton import Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ..limb.learned import limb_frame
 from .behaviours import SIDES
@@ -33,7 +33,7 @@ COMFORT = 0.92
 
 
 class ReachTargets:
-    """The targets by side, (3,) in the track's world [m].
+    """The targets by side, (3,) in the actor's world [m].
 
     Args:
         session: whose scene.
@@ -131,40 +131,40 @@ class ReachTargets:
     def drag(self, side: str, position: ArrayLike) -> None:
         """Have a target at a place on the stage (3,) [m]."""
         with self._session.lock:
-            track = self._session.active
-            if track is None or side not in self._at:
+            actor = self._session.active
+            if actor is None or side not in self._at:
                 return
-            place = np.array(position, dtype=np.float64) - track.place
+            place = np.array(position, dtype=np.float64) - actor.position
             if not np.allclose(place, self._at[side], rtol=0.0, atol=1e-6):  # else a click, or a late message
                 self._at[side] = place
                 self._moved(side)
 
     def show(self, sides: Sequence[str]) -> None:
         """Have handles for these hands, and for no others."""
-        session, track, body = self._session, self._session.active, self._session.body
+        session, actor, body = self._session, self._session.active, self._session.body
         for side in SIDES:
             name = f"reach_{side}"
             session.remove_gizmo(name)
-            if side not in sides or track is None or body is None:
+            if side not in sides or actor is None or body is None:
                 continue
             if side not in self._at:
                 self.aim(side, (AHEAD[0], AHEAD[1] if side == "right" else -AHEAD[1]))
-            place, size = self._at[side] + track.place, 0.14 * body.joint_height
+            place, size = self._at[side] + actor.position, 0.14 * body.joint_height
             handle = session.add_gizmo(name, place, scale=size, disable_rotations=True, depth_test=False)
             handle.on_update(session.guarded(partial(self._dragged, side)))
 
-    def draw(self, track: Track) -> None:
+    def draw(self, actor: Actor) -> None:
         """Have the handles where the targets are."""
         for side, place in self._at.items():
             handle = self._session.gizmos.get(f"reach_{side}")
-            if handle is not None and not np.allclose(handle.position, place + track.place, rtol=0.0, atol=1e-6):
-                handle.position = place + track.place
+            if handle is not None and not np.allclose(handle.position, place + actor.position, rtol=0.0, atol=1e-6):
+                handle.position = place + actor.position
 
     def _dragged(self, side: str, event: Any) -> None:
         self.drag(side, event.target.position)
 
     def _standing(self) -> tuple[Humanoid, Pose]:
-        track, body = self._session.active, self._session.body
-        if track is None or body is None:
+        actor, body = self._session.active, self._session.body
+        if actor is None or body is None:
             raise PosableError("there is no human body on the stage; open a motion of one first")
-        return body, self._options.start(track, body, self._session.time)
+        return body, self._options.start(actor, body, self._session.time)

@@ -106,10 +106,10 @@ class ReachView:
         Args:
             client: the window.
             side: "right" or "left".
-            frame: of the arm: orientation (4,) and origin (3,) in the track's world [m].
+            frame: of the arm: orientation (4,) and origin (3,) in the actor's world [m].
         """
-        camera, track = client.camera, self._session.active
-        place = frame[1] + self._session.stage.offset + (track.place if track is not None else 0.0)
+        camera, actor = client.camera, self._session.active
+        place = frame[1] + self._session.stage.offset + (actor.position if actor is not None else 0.0)
         look_at = np.array(camera.look_at)
         far = float(np.linalg.norm(np.array(camera.position) - look_at))
         middle = np.array([place[0], look_at[1], place[2]])

@@ -12,7 +12,7 @@ import numpy as np
 from ....compute.types import Floats, Ints
 from ....evaluate.measures import position_errors, root_mean_square, scored_joints
 from ....skeleton import Motion
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...core.worker import Worker
 
@@ -27,11 +27,11 @@ PROBE = 12
 class Question:
     """What is to be reconstructed, and how."""
 
-    track: Track
+    actor: Actor
     """The original."""
     body: Humanoid
     key: tuple[Any, ...]
-    """How, and with which points: the same for the same question about a track."""
+    """How, and with which points: the same for the same question about an actor."""
     points: Floats
     """(F, 6, 3) [m], NaN where a point is lost."""
     make: Callable[[], Any]
@@ -80,10 +80,10 @@ class ReconstructJob(Worker[Question, Reconstructed]):
         since, lasts = self._began
         return min((time.monotonic() - since) / max(lasts, 1e-6), 0.99)
 
-    def answer(self, question: Question) -> Reconstructed:
+    def compute(self, question: Question) -> Reconstructed:
         """The motion, reconstructed and compared with the original."""
         self._began = None
-        solver, points, fps = question.make(), question.points, question.track.motion.fps
+        solver, points, fps = question.make(), question.points, question.actor.motion.fps
         solver.solve(points[0])
         for _ in range(2):
             began = time.monotonic()
@@ -94,12 +94,12 @@ class ReconstructJob(Worker[Question, Reconstructed]):
         self._began = (began, each * len(points))
         answer = solver.track(points, fps=fps)
         seconds = time.monotonic() - began
-        errors = joint_errors(question.body, question.track.motion, answer.motion)
+        errors = joint_errors(question.body, question.actor.motion, answer.motion)
         return Reconstructed(
             answer.motion, np.asarray(answer.status), errors.mean(axis=-1), root_mean_square(errors), seconds
         )
 
-    def tell(self, question: Question, answer: Reconstructed | Exception) -> None:
+    def deliver(self, question: Question, answer: Reconstructed | Exception) -> None:
         """Hand it over."""
         self._done(question, answer)
 

@@ -10,18 +10,8 @@ from ....body import MARKERS
 from ....compute import Status
 from ....compute.types import Floats
 from ...view.theme import plain
-from ...widgets.status_text import coloured
-from ..limb.orbit import COLOURS
+from ...widgets.status_text import COLOURS, coloured, status_text
 from .job import Reconstructed
-
-WORDS = {
-    Status.REACHED: "all six points are met",
-    Status.LIMITS: "limits keep it away",
-    Status.COLLISION: "something is in the way",
-    Status.UNREACHABLE: "out of reach",
-    Status.SINGULAR: "no single answer",
-    Status.INVALID: "a point is lost",
-}
 
 
 def now_facts(status: Status, residual: Floats, error: float, height: float) -> str:
@@ -33,7 +23,7 @@ def now_facts(status: Status, residual: Floats, error: float, height: float) -> 
         error: mean distance of the joints from the original's [m].
         height: of the body [m].
     """
-    told = f"{coloured(COLOURS[status], f'**{status.name}**')} · {WORDS[status]}"
+    told = status_text(status, "a point is lost" if status == Status.INVALID else None)
     known = np.where(np.isfinite(residual), residual, 0.0)
     worst = int(np.argmax(known))
     if known[worst] >= 5e-5:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....body import MARKERS
 from ....compute.types import ArrayLike, Bools, Floats
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...view.theme import Rgb
 from ...widgets.controls import Follower, assign
@@ -33,7 +33,7 @@ class Dragged:
 
     time: float
     places: Mapping[int, Floats] = field(default_factory=dict)
-    """Index of `MARKERS` to (3,) in the track's world [m]."""
+    """Index of `MARKERS` to (3,) in the actor's world [m]."""
 
 
 class ReconstructPoints:
@@ -43,7 +43,7 @@ class ReconstructPoints:
         self._session = session
         self._now = Dragged(-1.0)
         self._before: Dragged | None = None  # what a drag began with
-        self._base: Floats = np.zeros(3)  # from the track's world to where the points are drawn on the stage [m]
+        self._base: Floats = np.zeros(3)  # from the actor's world to where the points are drawn on the stage [m]
         self._balls = session.scene.add_point_cloud(
             NODE,
             np.zeros((len(MARKERS), 3), dtype=np.float32),
@@ -93,16 +93,16 @@ class ReconstructPoints:
         lost: Bools = ((share >= low) & (share <= high))[:, None] & np.array(self.loses)
         return lost
 
-    def of_motion(self, track: Track, body: Humanoid) -> Floats:
+    def of_motion(self, actor: Actor, body: Humanoid) -> Floats:
         """(F, 6, 3) [m]: the points of a motion, NaN where they are lost."""
-        points = body.markers(track.motion.pose)
+        points = body.markers(actor.motion.pose)
         points[self.lost(len(points))] = np.nan
         return points
 
-    def at(self, track: Track, body: Humanoid, time: float) -> Floats:
-        """(6, 3) [m] in the track's world: the points at a time, as they were dragged there; NaN where lost."""
-        points = body.markers(track.motion.at(time))
-        share = time / track.motion.duration if track.motion.duration > 0.0 else 0.0
+    def at(self, actor: Actor, body: Humanoid, time: float) -> Floats:
+        """(6, 3) [m] in the actor's world: the points at a time, as they were dragged there; NaN where lost."""
+        points = body.markers(actor.motion.at(time))
+        share = time / actor.motion.duration if actor.motion.duration > 0.0 else 0.0
         low, high = self.when
         if low <= share <= high:
             points[np.array(self.loses)] = np.nan
@@ -118,12 +118,12 @@ class ReconstructPoints:
         """Have a point at a place on the stage (3,) [m]; the step to undo is made by `drop`."""
         session = self._session
         with session.lock:
-            track, body = session.active, session.body
-            if track is None or body is None:
+            actor, body = session.active, session.body
+            if actor is None or body is None:
                 return
             session.clock.pause()
             k, place = MARKERS.index(role), np.array(position, dtype=np.float64) - self._base
-            if np.allclose(self.at(track, body, session.time)[k], place, rtol=0.0, atol=1e-6):
+            if np.allclose(self.at(actor, body, session.time)[k], place, rtol=0.0, atol=1e-6):
                 return  # a click, or a message that comes after the drag's end
             self._before = self._before or self._now
             self._now = Dragged(session.time, {**self.dragged(session.time), k: place})
@@ -142,19 +142,19 @@ class ReconstructPoints:
             if self.dragged(self._session.time):
                 self._session.run("Let the points go", partial(self._put, Dragged(-1.0)), partial(self._put, self._now))
 
-    def draw(self, track: Track, body: Humanoid, points: Floats, residual: Floats, place: Floats) -> None:
+    def draw(self, actor: Actor, body: Humanoid, points: Floats, residual: Floats, place: Floats) -> None:
         """Show the points, and handles while the motion stands still.
 
         Args:
-            track: whose points.
-            body: of the track.
-            points: (6, 3) in the track's world [m]; lost ones are NaN and shown where the motion has them.
+            actor: whose points.
+            body: of the actor.
+            points: (6, 3) in the actor's world [m]; lost ones are NaN and shown where the motion has them.
             residual: (6,) how far the joints of the reconstructed body are from them [m].
             place: (3,) where the reconstructed body's world lies on the stage [m].
         """
         session, self._base = self._session, place
         lost = np.isnan(points.sum(axis=-1))
-        there = np.where(lost[:, None], body.markers(track.motion.at(session.time)), points) + place
+        there = np.where(lost[:, None], body.markers(actor.motion.at(session.time)), points) + place
         far = np.where(lost, np.inf, residual)
         colours = np.where(lost[:, None], LOST, np.where((far < CLOSE)[:, None], MET, MISSED))
         with session.server.atomic():

@@ -21,10 +21,10 @@ from ....evaluate import find_method, method_names
 from ....evaluate.measures import scored_joints
 from ....reconstruct import SequentialIK
 from ....skeleton import Motion, Pose
-from ...core.actor import Track
+from ...core.actor import Actor
 from ...core.session import Session
 from ...widgets.controls import assign, show
-from ...widgets.motion_file import MotionFile
+from ...widgets.file_panel import motion_panel
 from .job import Question, Reconstructed, ReconstructJob
 from .limits import ReconstructLimits
 from .messages import now_facts, whole_facts
@@ -51,11 +51,11 @@ class ReconstructTab:
     title = "Reconstruct"
 
     def __init__(self) -> None:
-        self.reconstructed: dict[Any, Reconstructed] = {}  # by question, for the active track
-        self.guest: Track | None = None  # the reconstructed body on the stage
+        self.reconstructed: dict[Any, Reconstructed] = {}  # by question, for the active actor
+        self.guest: Actor | None = None  # the reconstructed body on the stage
         self.status: Status | None = None
         self.residual: Floats = np.zeros(len(MARKERS))
-        self._track: Track | None = None
+        self._actor: Actor | None = None
         self._asked: Any = None
         self._solver: tuple[Any, Any] | None = None  # method and weights, and the solver that has them
 
@@ -93,24 +93,24 @@ class ReconstructTab:
         hint = "As a motion of the stage, beside the others"
         kept = gui.add_button("Keep the reconstructed motion", icon=viser.Icon.MOVIE, hint=hint)
         kept.on_click(session.guarded(lambda _: self.keep()))
-        self.files = MotionFile(session, "reconstructed", self._whole)
+        self.files = motion_panel(session, "reconstructed", self._whole)
         self._job = ReconstructJob(session, self._ready, self._done)
-        self._leave = session.listen(self._told)
-        self._track = session.active
+        self._leave = session.subscribe(self._told)
+        self._actor = session.active
         self._rest()
 
     def update(self, time: float) -> None:
         """Reconstruct the body of this moment and draw it."""
         with self._session.lock:
-            track, body = self._session.active, self._session.body
-            if track is None or body is None or self.mode == NONE or not _has_points(body):
+            actor, body = self._session.active, self._session.body
+            if actor is None or body is None or self.mode == NONE or not _has_points(body):
                 self._rest()
                 return
             try:
-                self._draw(track, body, time)
+                self._draw(actor, body, time)
             except PosableError as error:  # a method that this body does not suit
                 self.show(NONE)
-                self._session.fail(str(error))
+                self._session.show_error(str(error))
 
     def close(self) -> None:
         """Take everything away, and wait for what is under way."""
@@ -167,42 +167,42 @@ class ReconstructTab:
 
     def _whole(self) -> Motion:
         with self._session.lock:
-            track, found = self._session.active, self.result
-            if track is None or self.mode == NONE:
+            actor, found = self._session.active, self.result
+            if actor is None or self.mode == NONE:
                 raise PosableError(f"nothing is reconstructed yet; choose {OVER!r} or {BESIDE!r} first")
             if found is None:
                 raise PosableError(
                     f"the motion is still being reconstructed ({100 * self._job.share:.0f} %); wait until it is"
                 )
-            return found.motion.replace(name=f"{track.name} {self.method}")
+            return found.motion.replace(name=f"{actor.name} {self.method}")
 
     def _maker(self, body: Humanoid) -> Callable[[], Any]:
         method, weights, _ = self._question
         make = SequentialIK if method == OURS else find_method(method)
         return lambda: make(body, weights if any(weights) else (1.0, 1.0, 0.0))
 
-    def _ask(self, track: Track, body: Humanoid) -> None:
+    def _ask(self, actor: Actor, body: Humanoid) -> None:
         """Have the whole motion reconstructed, where it is not and nobody was asked yet."""
         question = self._question
         if question in self.reconstructed or question == self._asked:
             return
         self._asked = question
-        points = self.points.of_motion(track, body)
-        self._job.ask(Question(track, body, question, points, self._maker(body)))
+        points = self.points.of_motion(actor, body)
+        self._job.submit(Question(actor, body, question, points, self._maker(body)))
 
     def _ready(self, question: Question, solver: Any) -> None:
         """Called by the worker."""
         with self._session.lock:
-            if question.track is self._track:
+            if question.actor is self._actor:
                 self._solver = (question.key[:2], solver)
 
     def _done(self, question: Question, answer: Reconstructed | Exception) -> None:
         """Called by the worker."""
         with self._session.lock:
-            if question.track is not self._track:
+            if question.actor is not self._actor:
                 return
             if isinstance(answer, Exception):
-                self._session.fail(f"The motion was not reconstructed: {answer}")
+                self._session.show_error(f"The motion was not reconstructed: {answer}")
                 return
             self.reconstructed[question.key] = answer
             for oldest in list(self.reconstructed)[:-KEPT]:
@@ -211,19 +211,19 @@ class ReconstructTab:
                 self._asked = None
             self._session.changed("pose")
 
-    def _draw(self, track: Track, body: Humanoid, time: float) -> None:
-        self._ask(track, body)
-        points = self.points.at(track, body, time)
+    def _draw(self, actor: Actor, body: Humanoid, time: float) -> None:
+        self._ask(actor, body)
+        points = self.points.at(actor, body, time)
         pose = self._solve(body, points, time)
         if pose is None:
             self._show_progress()
             show(self._told_now, "content", "Getting ready; on a new machine the kernels are compiled, once.")
             return
-        guest = self._invite(track, body)
-        guest.held = pose
-        guest.place = track.place + self._shift(track)
-        self.points.draw(track, body, points, self.residual, guest.place)
-        self._tell(track, body, pose, time)
+        guest = self._invite(actor, body)
+        guest.pose_override = pose
+        guest.position = actor.position + self._shift(actor)
+        self.points.draw(actor, body, points, self.residual, guest.position)
+        self._tell(actor, body, pose, time)
 
     def _solve(self, body: Humanoid, points: Floats, time: float) -> Pose | None:
         """Return the pose at `time`: of the reconstructed motion, else solved alone; None while it is not ready."""
@@ -241,10 +241,10 @@ class ReconstructTab:
         pose: Pose = answer.pose
         return pose
 
-    def _tell(self, track: Track, body: Humanoid, pose: Pose, time: float) -> None:
+    def _tell(self, actor: Actor, body: Humanoid, pose: Pose, time: float) -> None:
         joints = scored_joints(body).joints
         frames = body.skeleton.forward(pose)
-        there = body.skeleton.forward(track.motion.at(time)).positions[joints]
+        there = body.skeleton.forward(actor.motion.at(time)).positions[joints]
         error = float(np.linalg.norm(frames.positions[joints] - there, axis=-1).mean())
         lines = [
             now_facts(Status.INVALID if self.status is None else self.status, self.residual, error, body.joint_height)
@@ -261,29 +261,31 @@ class ReconstructTab:
         show(self._progress, "visible", self._job.running and self.result is None)
         show(self._progress, "value", round(100.0 * self._job.share))
 
-    def _invite(self, track: Track, body: Humanoid) -> Track:
+    def _invite(self, actor: Actor, body: Humanoid) -> Actor:
         """The reconstructed body on the stage; another one where it shall look otherwise."""
         plain, ghost = self.limits.volumes, self.mode == OVER
-        if self.guest is not None and (self.guest.plain, self.guest.ghost) != (plain, ghost):
+        if self.guest is not None and (self.guest.volumes_only, self.guest.ghost) != (plain, ghost):
             self._send_off()
         if self.guest is None:
-            place = track.place + self._shift(track)
-            self.guest = Track(track.motion, body, f"{track.name} reconstructed", place=place, plain=plain, ghost=ghost)
-            self._session.invite(self.guest)
+            place = actor.position + self._shift(actor)
+            self.guest = Actor(
+                actor.motion, body, f"{actor.name} reconstructed", position=place, volumes_only=plain, ghost=ghost
+            )
+            self._session.add_extra(self.guest)
             self._session.stage.frame(self._session.shown)
         return self.guest
 
     def _send_off(self) -> None:
         if self.guest is not None:
-            self._session.send_off(self.guest)
+            self._session.remove_extra(self.guest)
             self.guest = None
 
-    def _shift(self, track: Track) -> Floats:
+    def _shift(self, actor: Actor) -> Floats:
         """(3,) from the original to the reconstructed body [m]: nothing, or right of everybody on the stage."""
         if self.mode == OVER:
             return np.zeros(3)
-        own = track.place[0] + track.motion.pose.translation[0, 0] + track.box[0, 0]
-        edges = [one.place[0] + one.motion.pose.translation[0, 0] + one.box[1, 0] for one in self._session.tracks]
+        own = actor.position[0] + actor.motion.pose.translation[0, 0] + actor.box[0, 0]
+        edges = [one.position[0] + one.motion.pose.translation[0, 0] + one.box[1, 0] for one in self._session.actors]
         return np.array([max(edges) + ROOM - own, 0.0, 0.0])
 
     def _rest(self) -> None:
@@ -299,10 +301,10 @@ class ReconstructTab:
         show(self._told_now, "content", words)
 
     def _told(self, topic: str) -> None:
-        if topic in ("tracks", "active"):
+        if topic in ("actors", "active"):
             with self._session.lock:
-                if self._session.active is not self._track:
-                    self._track, self._asked, self._solver = self._session.active, None, None
+                if self._session.active is not self._actor:
+                    self._actor, self._asked, self._solver = self._session.active, None, None
                     self.reconstructed.clear()
                     self._send_off()
 

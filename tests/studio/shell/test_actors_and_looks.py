@@ -9,7 +9,7 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
 from posable.studio import Session
-from posable.studio.core.actor import Track, nearest_joint, track_of
+from posable.studio.core.actor import Actor, actor_of, nearest_joint
 from posable.studio.view.body_meshes import MOST_COLOURS, _corners, colour_groups, volume_look
 from posable.studio.view.skin import Skin
 
@@ -18,38 +18,38 @@ from .conftest import chain_motion
 
 class TestTracks:
     def test_a_skeleton_without_roles_has_no_body_and_is_shown_all_the_same(self):
-        assert track_of(chain_motion()).body is None
+        assert actor_of(chain_motion()).body is None
 
     def test_an_empty_motion_and_one_with_nan_are_refused(self):
         motion = chain_motion()
         with pytest.raises(PosableError, match="no frames"):
-            track_of(motion[0:0])
+            actor_of(motion[0:0])
         broken = motion.pose.translation.copy()
         broken[3] = np.nan
         with pytest.raises(PosableError, match="not finite"):
-            track_of(motion.replace(pose=motion.pose.replace(translation=broken)))
+            actor_of(motion.replace(pose=motion.pose.replace(translation=broken)))
 
     @pytest.mark.parametrize("frames", [1, 2, 3, 10, 31])
     def test_the_calm_way_of_a_straight_walk_is_the_walk(self, frames):
-        track = track_of(chain_motion(frames))
-        for moment in np.linspace(0.0, track.motion.duration, 7):
-            np.testing.assert_allclose(track.ground(float(moment)), [0.0, moment], atol=1e-9)
+        actor = actor_of(chain_motion(frames))
+        for moment in np.linspace(0.0, actor.motion.duration, 7):
+            np.testing.assert_allclose(actor.path_at(float(moment)), [0.0, moment], atol=1e-9)
 
     def test_the_box_holds_the_body_at_every_frame(self):
-        track = track_of(chain_motion())
-        low, high = track.box
-        for moment in track.motion.times:
-            places = track.frames(moment).positions - np.insert(track.ground(moment), 1, 0.0)
+        actor = actor_of(chain_motion())
+        low, high = actor.box
+        for moment in actor.motion.times:
+            places = actor.frames(moment).positions - np.insert(actor.path_at(moment), 1, 0.0)
             assert (places >= low - 1e-9).all() and (places <= high + 1e-9).all()
 
     def test_a_ray_through_a_bone_finds_the_joint_that_turns_it(self):
-        frames = track_of(chain_motion(1)).frames(0.0)
+        frames = actor_of(chain_motion(1)).frames(0.0)
         middle_of_bone = frames.positions[1] * 0.5 + frames.positions[2] * 0.5
         found = nearest_joint(frames, middle_of_bone + np.array([0.0, 0.0, 5.0]), np.array([0.0, 0.0, -2.0]), 0.05)
         assert found is not None and found[0] == 1 and found[1] < 1e-9
 
     def test_a_ray_that_points_away_finds_nothing(self):
-        frames = track_of(chain_motion(1)).frames(0.0)
+        frames = actor_of(chain_motion(1)).frames(0.0)
         assert nearest_joint(frames, frames.positions[1] + [0, 0, 5], np.array([0.0, 0.0, 1.0]), 1.0) is None
 
     @given(st.integers(0, 10_000))
@@ -101,12 +101,12 @@ class TestLooks:
         np.testing.assert_allclose(Skin.of_meshes(tuple(meshes)).posed(pose), expected, atol=1e-5)
 
     def test_a_person_is_few_messages_and_follows_its_joints_rigidly(self, session: Session):
-        track = session.open_sample("walk", keep=False)
-        start, later = track.frames(0.0), track.frames(0.4)
-        look = volume_look(session.scene, "/test", track.body.volumes, start, ((1, 2, 3), (4, 5, 6), (7, 8, 9)))
+        actor = session.open_sample("walk", keep=False)
+        start, later = actor.frames(0.0), actor.frames(0.4)
+        look = volume_look(session.scene, "/test", actor.body.volumes, start, ((1, 2, 3), (4, 5, 6), (7, 8, 9)))
         assert len(look._parts) <= 3
         look.update(later)
-        volumes = track.body.volumes
+        volumes = actor.body.volumes
         posed = look._skin.posed(later)
         joint = int(volumes.joints[0])
         first = posed[: len(volumes.mesh(0, _corners(volumes, 0))[0])]
@@ -126,10 +126,10 @@ class TestLooks:
         motion = chain_motion()
         offsets = np.tile(motion.skeleton.offsets, (len(motion), 1, 1))
         offsets[:, 2, 0] += np.linspace(0.0, 0.5, len(motion))
-        track = session.add(motion.replace(pose=motion.pose.replace(offsets=offsets)), keep=False)
-        session.draw(track.motion.duration)
-        look = session.stage._looks[track][1][0]
-        frames = track.frames(track.motion.duration)
+        actor = session.add(motion.replace(pose=motion.pose.replace(offsets=offsets)), keep=False)
+        session.draw(actor.motion.duration)
+        look = session.stage._looks[actor][1][0]
+        frames = actor.frames(actor.motion.duration)
         scales, turns = look._bones.batched_scales, look._bones.batched_wxyzs
         tips = pm.rotate(
             np.asarray(turns, dtype=float), np.stack([0 * scales[:, 0], scales[:, 1], 0 * scales[:, 0]], -1)
@@ -144,4 +144,4 @@ def _turned(skeleton: Skeleton, rng: np.random.Generator) -> Frames:
 
 def test_a_track_is_not_equal_to_another_of_the_same_motion():
     motion = chain_motion()
-    assert Track(motion, None, "a") != Track(motion, None, "a")
+    assert Actor(motion, None, "a") != Actor(motion, None, "a")
