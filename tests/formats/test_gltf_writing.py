@@ -15,9 +15,9 @@ from posable.compute import FormatError, PosableError
 from posable.formats import load, save
 from posable.formats.gltf import reader as gltf
 from posable.formats.gltf.accessors import Packer
-from posable.formats.gltf.bones import bone_mesh
 from posable.formats.gltf.tracks import Tracks
 from posable.skeleton import Motion, Pose, Skeleton
+from posable.skeleton.bone_mesh import bone_mesh
 
 from ..skeleton.random_skeletons import random_skeleton
 from .example_motions import random_motion, world

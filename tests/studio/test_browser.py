@@ -124,7 +124,7 @@ def test_play_moves_the_figure_and_pause_stops_it(window: Window, session: Sessi
 
 def test_the_slider_scrubs(window: Window, session: Session):
     before = settled(window)
-    window.drag(window.page.locator(".mantine-Slider-actor").first, 0.25)
+    window.drag(window.page.locator(".mantine-Slider-track").first, 0.25)
     quarter = session.clock.duration / 4
     wait(lambda: abs(session.time - quarter) < 0.1 * session.clock.duration, "the time to follow the slider")
     assert not session.clock.playing
@@ -327,7 +327,7 @@ def test_the_tab_of_the_docs_works_and_closing_leaves_the_page_in_peace(browser)
         window = Window(browser, studio)
         before = settled(window)
         upright = session.pose.rotations.copy()
-        window.drag(window.field("Lean [°]", ".mantine-Slider-actor"), 0.95)
+        window.drag(window.field("Lean [°]", ".mantine-Slider-track"), 0.95)
         wait(lambda: np.abs(session.pose.rotations - upright).max() > 0.05, "the body to lean")
         wait(lambda: differing(before, window.picture()) > 0.005, "the leaning body on the screen")
         window.press("Straighten up")

@@ -11,7 +11,9 @@ from ..compute import PosableError
 from ..compute.types import Floats, Ints
 from ..math import rotate
 from ..skeleton import Frames, Skeleton
-from .raster import Mesh, vertex_normals
+from ..skeleton.bone_mesh import bone_starts, octahedron
+from ..skeleton.skinning import vertex_normals
+from .raster import Mesh
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -75,7 +77,7 @@ class SkinnedLook:
             vertices = skin.posed(Frames(self.skeleton, positions, orientations))
             faces = skin.faces.astype(np.int64)
             colours = skin.colours[:, :3] / 255.0 if len(skin.colours) else np.tile(BODY, (len(vertices), 1))
-            parts.append(Mesh(vertices, faces, vertex_normals(vertices, faces), colours))
+            parts.append(Mesh(vertices, faces, vertex_normals(vertices, faces, merge=True), colours))
         return Mesh.join(parts)
 
 
@@ -89,14 +91,14 @@ def person_look(body: Humanoid, detail: int = 24) -> RigidLook:
 
 def bone_look(skeleton: Skeleton) -> RigidLook:
     """An octahedron from each joint to each of its children and end sites, a small one where it has none."""
-    starts = [(int(p), skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
-    starts += [(int(p), offset) for p, offset in zip(skeleton.end_parents, skeleton.end_offsets)]
+    offsets = np.concatenate([skeleton.offsets[1:], skeleton.end_offsets.reshape(-1, 3)])
+    starts = list(zip(bone_starts(skeleton).tolist(), offsets))
     size = max((float(np.linalg.norm(v)) for _, v in starts), default=0.1) or 0.1
     carriers = {p for p, v in starts if np.linalg.norm(v) > 0.01 * size}
     # A knob marks what no bone shows: leaves without an end site, and a skeleton of one joint.
     knobs = [j for j in range(len(skeleton)) if j not in carriers]
     parts = [(p, *_octahedron(v)) for p, v in starts if np.linalg.norm(v) > 0.01 * size]
-    parts += [(j, *_octahedron(np.array([0.0, 0.08 * size, 0.0]), low=-1.0, girth=0.5)) for j in knobs]
+    parts += [(j, *_octahedron(np.array([0.0, 0.08 * size, 0.0]), base=-1.0, girth=0.5)) for j in knobs]
     vertices = np.concatenate([corners.reshape(-1, 3) for _, corners, _ in parts])
     normals = np.concatenate([np.repeat(n, 3, axis=0) for _, _, n in parts])
     joints = np.concatenate([np.full(3 * len(n), j) for j, _, n in parts])
@@ -104,19 +106,14 @@ def bone_look(skeleton: Skeleton) -> RigidLook:
     return RigidLook(vertices, normals, np.arange(len(vertices)).reshape(-1, 3), joints, colours)
 
 
-def _octahedron(along: Floats, low: float = 0.0, girth: float = 0.11) -> tuple[Floats, Floats]:
-    """Flat triangles (8, 3, 3) and their normals (8, 3) of a bone: thickest at a sixth of its length."""
+def _octahedron(along: Floats, base: float = 0.0, girth: float = 0.11) -> tuple[Floats, Floats]:
+    """Return flat triangles (8, 3, 3) and their normals (8, 3) of a bone: thickest at a sixth of its length."""
     length = float(np.linalg.norm(along))
     axis = along / length
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
     across *= girth * length / np.linalg.norm(across)
-    other = np.cross(axis, across)
-    waist = along * (0.16 if low == 0.0 else 0.0)
-    ring = [waist + across, waist + other, waist - across, waist - other]
-    corners = []
-    for k in range(4):
-        a, b = ring[k], ring[(k + 1) % 4]
-        corners += [(along, a, b), (low * along, b, a)]
-    triangles = np.array(corners)
+    corners, faces = octahedron(0.16 if base == 0.0 else 0.0, base)
+    x, y, z = corners[:, :1], corners[:, 1:2], corners[:, 2:]
+    triangles = (x * across + y * np.cross(axis, across) + z * along)[faces]
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     return triangles, normals / np.linalg.norm(normals, axis=-1, keepdims=True)

@@ -20,8 +20,9 @@ from ..limb import Limb, LimbRange
 from ..limb.kernels import reference
 from ..limb.model import ROLES, SIDES
 from ..limb.sphere import sphere_mesh
+from ..skeleton.skinning import vertex_normals
 from .look import look_of
-from .raster import Camera, Mesh, Pixels, draw, vertex_normals
+from .raster import Camera, Mesh, Pixels, draw
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -129,7 +130,7 @@ def _tubes(places: Floats, pairs: Ints, radius: float, colours: Floats, sides: i
     one = np.concatenate([np.stack([k, after, k + sides], -1), np.stack([after, after + sides, k + sides], -1)])
     faces = (one[None] + (2 * sides * np.arange(len(pairs)))[:, None, None]).reshape(-1, 3)
     tints = np.repeat(colours[pairs], sides, axis=1).reshape(-1, 3)
-    return Mesh(vertices, faces, vertex_normals(vertices, faces), tints)
+    return Mesh(vertices, faces, vertex_normals(vertices, faces, merge=True), tints)
 
 
 def _draw_map(axes: Any, found: LimbRange) -> None:

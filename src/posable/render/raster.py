@@ -161,19 +161,6 @@ def nearest_triangles(xy: Floats, depth: Floats, faces: Ints, width: int, height
     return np.where(none, -1, keys & 0xFFFFFFFF).reshape(height, width)
 
 
-def vertex_normals(vertices: Floats, faces: Ints) -> Floats:
-    """Area-weighted unit normals (V, 3); vertices at one place share theirs, so seams of a file do not show."""
-    _, same = np.unique(np.round(vertices, 6), axis=0, return_inverse=True)
-    same = same.reshape(-1)
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    across = np.cross(b - a, c - a)
-    total = np.zeros((int(same.max()) + 1 if len(same) else 0, 3))
-    for k in range(3):
-        np.add.at(total, same[faces[:, k]], across)
-    normals = total[same]
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-12))
-
-
 def _splat(keys: Ints, offset: int, slopes: Floats, ladder: Floats, first: Ints, lines: Ints, width: int) -> None:
     """Offers the pixels inside triangles to the buffer of keys, which keeps the nearest.
 

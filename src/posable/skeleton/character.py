@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compute.types import Floats
-from ..math import conjugate, multiply, rotate, to_matrix
+from .skinning import Skinning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,15 +42,12 @@ class SkinnedMesh:
         return f"SkinnedMesh({self.name[:40]!r}, {len(self.vertices)} vertices, {len(self.faces)} triangles)"
 
     def posed(self, frames: Frames) -> Floats:
-        """(..., V, 3) [m]: the vertices where the joints of `frames` carry them."""
-        turn = multiply(frames.orientations, conjugate(self.bind_orientations))
-        shift = frames.positions - rotate(turn, self.bind_positions)
-        matrices = np.concatenate([to_matrix(turn), shift[..., None]], axis=-1)  # (..., J, 3, 4)
-        blended = sum(
-            self.weights[:, k, None, None] * matrices[..., self.joints[:, k], :, :] for k in range(self.joints.shape[1])
-        )
-        moved: Floats = np.einsum("...vij,vj->...vi", blended[..., :3], self.vertices) + blended[..., 3]
-        return moved
+        """Return (..., V, 3) [m]: the vertices where the joints of `frames` carry them, by linear blend skinning."""
+        return self._skinning.posed(frames)
+
+    @cached_property
+    def _skinning(self) -> Skinning:
+        return Skinning.of_meshes((self,))
 
     def scaled(self, factor: float) -> SkinnedMesh:
         """The same mesh on a skeleton scaled by `factor`."""

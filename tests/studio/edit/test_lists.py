@@ -125,12 +125,12 @@ def test_a_list_that_is_wrong_is_told_and_leaves_everything_as_it_was(tab: EditT
 
 
 def test_files_by_path_are_for_this_machine_only(tab: EditTab, session: Session, tmp_path: Path):
-    with pytest.raises(PosableError, match=r"expected a \.json file"):
+    with pytest.raises(PosableError, match=r"known: \.json"):
         tab.listed.load_upload(sent(HEAD, name="mine.exe"))
     session.paths = False
     try:
         for refused in (tab.listed.save, tab.listed.load):
-            with pytest.raises(PosableError, match="download and upload the edits"):
+            with pytest.raises(PosableError, match="upload or download the file"):
                 refused(str(tmp_path / "edits.json"))
     finally:
         session.paths = True

@@ -9,14 +9,14 @@ from scipy.sparse import csr_array
 from posable.body import Humanoid, figure
 from posable.formats import load
 from posable.skeleton import Pose
+from posable.skeleton.skinning import Skinning
 from posable.studio import Session
 from posable.studio.tabs.edit.marks import SCALE, carriers
 from posable.studio.tabs.edit.rings import AROUND, Rings
 from posable.studio.tabs.edit.tab import EditTab
 from posable.studio.tabs.edit.view import BESIDE, EDITED, ORIGINAL
-from posable.studio.view.body_meshes import BoneLook
+from posable.studio.view.body_meshes import BoneLook, _inset
 from posable.studio.view.paint import STEPS, Paint, carried_groups
-from posable.studio.view.skin import Skin, inset
 from posable.studio.view.theme import linear
 
 from ..window import by
@@ -87,7 +87,7 @@ def test_a_ghost_is_thinner_whichever_way_its_faces_are_wound():
     vertices, faces = volumes.mesh(0, 12)
     centre = vertices.mean(axis=0)
     for wound in (faces, faces[:, ::-1]):
-        thin = inset(vertices, wound, 0.004)
+        thin = _inset(vertices, wound, 0.004)
         closer = np.linalg.norm(vertices - centre, axis=-1) - np.linalg.norm(thin - centre, axis=-1)
         assert (closer > 0.0).all() and np.allclose(np.linalg.norm(thin - vertices, axis=-1), 0.004)
 
@@ -98,9 +98,9 @@ def test_volumes_along_a_bone_become_as_long_as_the_bone():
     elbow, wrist = body.index("left_lower_arm"), body.index("left_hand")
     meshes = [volumes.mesh(k, 8)[0] for k in range(len(volumes))]
     joints = np.repeat(volumes.joints, [len(vertices) for vertices in meshes])
-    skin = Skin.of_volumes(np.concatenate(meshes), joints, skeleton)
+    skin = Skinning.rigid(np.concatenate(meshes), joints, skeleton)
     rest = skeleton.forward(skeleton.rest)
-    rigid = Skin(np.concatenate(meshes), joints[:, None], np.ones((len(joints), 1)), len(skeleton))
+    rigid = Skinning(np.concatenate(meshes), joints[:, None], np.ones((len(joints), 1)), len(skeleton))
     assert np.abs(skin.posed(rest) - rigid.posed(rest)).max() < 1e-6, "at rest nothing is other than it was"
     offsets = skeleton.offsets.copy()
     offsets[wrist] *= 1.5

@@ -14,11 +14,11 @@ def tab(studio: Studio) -> Iterator[ExpressTab]:
     """The tab with skeleton C on the stage, both methods, and everything else as it begins."""
     tab = next(tab for tab in studio.tabs if isinstance(tab, ExpressTab))
     tab.choose("C")
-    tab._getting_ready.join()  # compiles, where nobody has yet
+    tab._warming.join()  # compiles, where nobody has yet
     yield tab
     with studio.session.lock:
         tab._orbits.value, tab._filtered.value, tab._aim.value = False, False, POINT
         tab.solve_by(BOTH)
-        tab.postures.kept = []
+        tab.postures.stored = []
         tab.choose(NONE)
         studio.session.history.clear()

@@ -11,7 +11,7 @@ from posable.compute import PosableError, Status
 from posable.express import ERIK, SKELETONS, Chain
 from posable.studio import Session
 from posable.studio.tabs.express.chain import chain_size
-from posable.studio.tabs.express.posture_folder import EXAMPLES, example_posture
+from posable.studio.tabs.express.posture import EXAMPLES, example_posture
 from posable.studio.tabs.express.tab import BOTH, NONE, ExpressTab
 from posable.studio.tabs.express.target import AIMS, DIRECTION, ORIENTATION, POINT
 
@@ -54,12 +54,12 @@ def test_both_methods_answer_the_question_that_the_panel_asks(tab: ExpressTab):
     posture, ball = tab.sliders.values, tab.target.position
     for runner in tab.runners:
         alone = ERIK(SKELETONS["C"], runner.method).solve(posture, look_at=ball)
-        assert runner.answer.error <= alone.error + 0.01, "following is about as good as starting afresh"
-        assert f"{runner.answer.error:.4f}" in tab._told_now.content and runner.method in tab._told_now.content
+        assert runner.solution.error <= alone.error + 0.01, "following is about as good as starting afresh"
+        assert f"{runner.solution.error:.4f}" in tab._text.content and runner.method in tab._text.content
         assert (runner.angles >= tab.chain.lower).all() and (runner.angles <= tab.chain.upper).all()
-        assert str(runner.answer.iterations) in tab._told_now.content
+        assert str(runner.solution.iterations) in tab._text.content
     assert tab._errors.labels == ("best", "erik")
-    assert np.allclose(tab._errors.lines[-1, 1:], [runner.answer.error for runner in tab.runners])
+    assert np.allclose(tab._errors.samples[-1, 1:], [runner.solution.error for runner in tab.runners])
 
 
 def test_every_skeleton_and_every_way_to_aim_is_solved_and_drawn(tab: ExpressTab, session: Session):
@@ -69,7 +69,7 @@ def test_every_skeleton_and_every_way_to_aim_is_solved_and_drawn(tab: ExpressTab
             tab._aim.value = kind
             tab.step(1 / 60)
             tab.update(session.time)
-            assert all(np.isfinite(runner.answer.error) for runner in tab.runners)
+            assert all(np.isfinite(runner.solution.error) for runner in tab.runners)
             assert len(tab._looks) == 3 and session.stage.only is not None
 
 
@@ -78,10 +78,10 @@ def test_the_tip_follows_the_target_wherever_it_is_put(tab: ExpressTab, kind: st
     tab._aim.value = kind
     tab.solve_by("best")
     for place in ((0.5, 0.9, 1.4), (-0.4, 0.5, 1.5), (0.0, 1.4, 1.2)):
-        tab.target.put(np.array(place))
+        tab.target.set(np.array(place))
         tab.target.face(tab.chain)
         settle(tab)
-        answer, frames = tab.runners[0].answer, tab.chain.forward(tab.runners[0].angles)
+        answer, frames = tab.runners[0].solution, tab.chain.forward(tab.runners[0].angles)
         assert float(answer.orientation_error) < 0.02
         wanted = {
             POINT: tab.target.position - frames.positions[-1],
@@ -112,13 +112,13 @@ def test_examples_are_inside_the_limits_of_any_chain_and_differ():
 
 def test_postures_are_kept_saved_and_read_back_to_the_last_bit(tab: ExpressTab, tmp_path: Path):
     values = np.array([0.1, -0.2, 1 / 3, 0.4, -0.5])
-    tab.take(values)
-    tab.postures.keep("mine")
+    tab.set_posture(values)
+    tab.postures.store("mine")
     assert tab.postures.offered[-1] == "mine"
     tab.postures.save(str(tmp_path / "p.json"))
     tab.postures.forget("mine")
     assert "mine" not in tab.postures.offered
-    tab.take(np.zeros(5))
+    tab.set_posture(np.zeros(5))
     tab.postures.load(str(tmp_path / "p.json"))
     tab.postures.recall("mine")
     assert np.array_equal(tab.sliders.values, values)
@@ -132,10 +132,10 @@ def test_postures_are_kept_saved_and_read_back_to_the_last_bit(tab: ExpressTab, 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"format": "other", "postures": []}', b'{"format": 1}', b"[" * 5000])
 def test_a_library_that_is_none_is_refused_and_changes_nothing(tab: ExpressTab, content: bytes):
-    tab.postures.keep("mine")
+    tab.postures.store("mine")
     with pytest.raises(PosableError, match=r"bad\.json"):
         tab.postures.load_upload(SimpleNamespace(name="bad.json", content=content))
-    assert [one.name for one in tab.postures.kept] == ["mine"]
+    assert [one.name for one in tab.postures.stored] == ["mine"]
 
 
 def test_the_target_goes_around_by_itself_and_stops(tab: ExpressTab, session: Session):
@@ -158,7 +158,7 @@ def test_motors_follow_the_answers_through_the_filter(tab: ExpressTab, kind: str
     tab._filtered.value, tab._kind.value = True, kind
     tab.step(1 / 60)
     start = tab.runners[0].angles
-    tab.target.put(np.array([-0.6, 0.6, 1.4]))
+    tab.target.set(np.array([-0.6, 0.6, 1.4]))
     speeds = []
     for _ in range(120):
         tab.step(1 / 60)
@@ -168,11 +168,11 @@ def test_motors_follow_the_answers_through_the_filter(tab: ExpressTab, kind: str
     if kind == "limits":
         assert max(speeds) <= 3.0 + 1e-9
         settle(tab)
-        assert np.allclose(runner.angles, runner.answer.angles, atol=2e-3)
-    assert tab._motor_plot.labels == ("sent", "asked")
+        assert np.allclose(runner.angles, runner.solution.angles, atol=2e-3)
+    assert tab._motor_plot.labels == ("sent", "target")
     tab._quantity.value = "speed"
     tab.step(1 / 60)
-    assert tab._motor_plot.labels[0] == "sent" and np.isclose(tab._motor_plot.lines[-1, 2], 3.0)
+    assert tab._motor_plot.labels[0] == "sent" and np.isclose(tab._motor_plot.samples[-1, 2], 3.0)
     tab._quantity.value = "angle"
 
 
@@ -185,7 +185,7 @@ def test_a_robot_comes_with_its_own_shapes_and_its_chain_can_be_chosen(tab: Expr
     assert [shape.kind for shape in shapes] == ["box", "cylinder", "sphere"], "what is broken or a mesh is left out"
     assert shapes[0].colour == (0, 0, 255)
     settle(tab)
-    assert tab.runners[0].answer.status in (Status.REACHED, Status.UNREACHABLE, Status.LIMITS)
+    assert tab.runners[0].solution.status in (Status.REACHED, Status.UNREACHABLE, Status.LIMITS)
     tab.robots.choose(tip="neck")
     assert tab.chain.names == ("pan", "nod")
     tab.update(0.0)
@@ -200,7 +200,7 @@ def test_every_robot_at_hand_is_drawn_and_aims(tab: ExpressTab, data_dir: Path, 
         tab.robots.load(str(path))
         tab.step(1 / 60)
         tab.update(session.time)
-        assert isinstance(tab.chain, Chain) and all(np.isfinite(one.answer.error) for one in tab.runners)
+        assert isinstance(tab.chain, Chain) and all(np.isfinite(one.solution.error) for one in tab.runners)
 
 
 def test_the_bodies_step_aside_for_a_chain_and_come_back(tab: ExpressTab, session: Session):
@@ -218,9 +218,9 @@ def test_mistakes_are_told_with_what_would_have_been_right(tab: ExpressTab):
     for wrong, words in (
         (lambda: tab.choose("Z"), "unknown chain 'Z'"),
         (lambda: tab.solve_by("magic"), BOTH),
-        (lambda: tab.take(np.zeros(3)), r"\(5,\)"),
+        (lambda: tab.set_posture(np.zeros(3)), r"\(5,\)"),
         (lambda: tab.postures.recall("nothing"), "upright"),
-        (lambda: tab.postures.keep(" "), "1 to 60"),
+        (lambda: tab.postures.store(" "), "1 to 60"),
         (lambda: tab.postures.forget("never"), "never"),
         (lambda: tab.robots.load(""), r"robot\.urdf"),
     ):

@@ -8,7 +8,7 @@ import numpy as np
 from posable.studio import Session
 from posable.studio.tabs.express.chain import chain_size
 from posable.studio.tabs.express.tab import BOTH, NONE, ExpressTab
-from posable.studio.tabs.express.target import PLACE
+from posable.studio.tabs.express.target import MOVE
 
 from ..window import PICTURES, RENEW, SIZE, Window, choose, differing, drag_arrow, settled, wait
 from .test_express import ROBOT
@@ -19,7 +19,7 @@ PICTURE = PICTURES / "studio-express.png"
 def at_rest(tab: ExpressTab, session: Session) -> None:
     def still() -> bool:
         runners = tab.runners  # none while kernels compile
-        return "express" not in session.animating and bool(runners) and runners[0].answer is not None
+        return "express" not in session.animating and bool(runners) and runners[0].solution is not None
 
     wait(still, "the chains to stand still")
 
@@ -41,7 +41,7 @@ def test_a_chain_is_chosen_posed_and_follows_the_dragged_target(window: Window, 
     wait(lambda: tab.sliders.values[1] > 0.9, "the slider")
     at_rest(tab, session)
     assert differing(shown, settled(window)) > 0.005, "posture and answers have moved"
-    handle, before, tips = session.gizmos[PLACE], tab.target.position, tab.runners[0].angles
+    handle, before, tips = session.gizmos[MOVE], tab.target.position, tab.runners[0].angles
     drag_arrow(window, np.array(handle.position) + session.stage.offset, float(handle.scale))
     wait(lambda: session.history.undoable == "Move the target", "the drag to end")
     at_rest(tab, session)
@@ -63,8 +63,8 @@ def test_methods_motors_and_postures_are_used_on_the_page(
     choose(window, "Posture", "curious")
     wait(lambda: session.history.undoable == "Recall curious", "the posture")
     page.get_by_text("Library of postures").click()
-    window.press("Keep the posture")
-    wait(lambda: tab.postures.offered[-1] == "mine", "the posture to be kept")
+    window.press("Store the posture")
+    wait(lambda: tab.postures.offered[-1] == "mine", "the posture to be stored")
     field = window.field("Library file").first
     field.fill(str(tmp_path / "p.json"))
     field.blur()
@@ -74,7 +74,7 @@ def test_methods_motors_and_postures_are_used_on_the_page(
     window.field("Target orbits").first.click()
     page.get_by_text("Motors", exact=True).click()
     window.field("Through a filter").first.click()
-    wait(lambda: len(tab._motor_plot.lines) > 5, "the motor's plot")
+    wait(lambda: len(tab._motor_plot.samples) > 5, "the motor's plot")
     wait(lambda: page.locator(".uplot canvas").count() == 2, "both plots")
     page.get_by_text("Motors", exact=True).click()
     window.field("Target orbits").first.click()
@@ -101,7 +101,7 @@ def renew_picture(window: Window, tab: ExpressTab, session: Session) -> None:
     from PIL import Image
 
     with session.lock:  # wherever the target was when its orbit ended
-        tab.target.put(chain_size(tab.chain) * np.array([0.1, 1.15, 0.35]))
+        tab.target.set(chain_size(tab.chain) * np.array([0.1, 1.15, 0.35]))
         session.animating.add("express")
     at_rest(tab, session)
     session.stage.shadows = True

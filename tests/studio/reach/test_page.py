@@ -68,7 +68,7 @@ def test_a_whole_edit_on_the_page_is_saved_and_comes_back_to_the_last_bit(
     page.locator(f'svg.swing-plane .key[data-key="{key}"]').wait_for()
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
     before = session.active.pose_override
-    slider = window.field("Forward [°]", ".mantine-Slider-actor").first
+    slider = window.field("Forward [°]", ".mantine-Slider-track").first
     slider.scroll_into_view_if_needed()
     window.drag(slider, 0.8)
     wait(lambda: session.history.undoable == "Turn the chest", "the chest to turn")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import posable.math as pm
 from posable.compute import PosableError
 from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
+from posable.skeleton.skinning import Skinning
 from posable.studio import Session
 from posable.studio.core.actor import Actor, actor_of, nearest_joint
-from posable.studio.view.body_meshes import MOST_COLOURS, _corners, colour_groups, volume_look
-from posable.studio.view.skin import Skin
+from posable.studio.view.body_meshes import MAX_COLOURS, _corners, colour_groups, volume_look
 
 from .conftest import chain_motion
 
@@ -98,7 +98,7 @@ class TestLooks:
             )
         pose = _turned(skeleton, rng)
         expected = np.concatenate([mesh.posed(pose) for mesh in meshes])
-        np.testing.assert_allclose(Skin.of_meshes(tuple(meshes)).posed(pose), expected, atol=1e-5)
+        np.testing.assert_allclose(Skinning.of_meshes(tuple(meshes)).posed(pose), expected, atol=1e-5)
 
     def test_a_person_is_few_messages_and_follows_its_joints_rigidly(self, session: Session):
         actor = session.open_sample("walk", keep=False)
@@ -107,7 +107,7 @@ class TestLooks:
         assert len(look._parts) <= 3
         look.update(later)
         volumes = actor.body.volumes
-        posed = look._skin.posed(later)
+        posed = look._skinning.posed(later)
         joint = int(volumes.joints[0])
         first = posed[: len(volumes.mesh(0, _corners(volumes, 0))[0])]
         local = pm.rotate(pm.conjugate(later.orientations[joint]), first - later.positions[joint])
@@ -118,7 +118,7 @@ class TestLooks:
         rng = np.random.default_rng(1)
         faces = np.arange(3000).reshape(1000, 3)
         groups = colour_groups(faces, rng.uniform(0, 255, size=(1000, 3)))
-        assert 1 < len(groups) <= MOST_COLOURS
+        assert 1 < len(groups) <= MAX_COLOURS
         assert sorted(np.concatenate([part for _, part in groups])[:, 0]) == list(range(0, 3000, 3))
         assert colour_groups(faces[:0], np.zeros((0, 3))) == []
 

@@ -102,8 +102,8 @@ class TestPlot:
         np.testing.assert_allclose(speed, 1.0, atol=1e-9)
         _, (depth,) = sampled(chain_motion(301), ["root"], "front-back [m]")
         np.testing.assert_allclose(depth, times, atol=1e-9)
-        _, (turn,) = sampled(chain_motion(31), ["middle"], "turn from rest [°]")
-        assert turn.max() == pytest.approx(np.rad2deg(np.sin(1.0)), abs=1e-6)
+        _, (rotation,) = sampled(chain_motion(31), ["middle"], "rotation from rest [°]")
+        assert rotation.max() == pytest.approx(np.rad2deg(np.sin(1.0)), abs=1e-6)
 
 
 @pytest.mark.parametrize(

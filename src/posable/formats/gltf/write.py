@@ -16,8 +16,9 @@ from ... import __version__
 from ... import math as pm
 from ...compute.types import Floats
 from ...skeleton import Frames, Motion, Skeleton, SkinnedMesh
+from ...skeleton.bone_mesh import bone_mesh
+from ...skeleton.skinning import vertex_normals
 from .accessors import ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER, Packer
-from .bones import bone_mesh
 from .colour import from_srgb
 from .tracks import Tracks
 
@@ -131,15 +132,9 @@ def _four_joints(joints: NDArray[Any], weights: Floats) -> tuple[NDArray[Any], F
 
 
 def _normals(vertices: NDArray[np.float32], faces: NDArray[np.int32]) -> NDArray[np.float32]:
-    """(V, 3) unit normals, each triangle counting by its area; up where there is none."""
-    corners = vertices[faces].astype(np.float64)
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals = np.zeros((len(vertices), 3))
-    for k in range(3):
-        for axis in range(3):
-            normals[:, axis] += np.bincount(faces[:, k], across[:, axis], minlength=len(vertices))
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    unit = np.where(length > 1e-12, normals / np.where(length > 1e-12, length, 1.0), [0.0, 1.0, 0.0])
+    """Return (V, 3) unit normals; up where no triangle has an area."""
+    normals = vertex_normals(vertices.astype(np.float64), faces.astype(np.int64))
+    unit = np.where(np.linalg.norm(normals, axis=1, keepdims=True) > 0.5, normals, [0.0, 1.0, 0.0])
     return np.asarray(unit, dtype=np.float32)
 
 

@@ -15,7 +15,7 @@ from ...compute.types import Floats
 from ...skeleton import Frames
 from ..core.actor import Actor
 from . import theme
-from .body_meshes import BoneLook, Look, character_look, moves_joints, volume_look, volumes_of
+from .body_meshes import BoneLook, Look, character_look, stretches_bones, volume_look, volumes_of
 from .paint import Paint
 
 LOOKS = ("body", "bones", "both")
@@ -84,7 +84,7 @@ class Stage:
     def hand_over(self, old: Actor, new: Actor) -> None:
         """Have an actor wear what another wore: the same body with another motion."""
         alike = old.skeleton is new.skeleton and old.body is new.body
-        if old in self._looks and alike and moves_joints(old.motion.pose) == moves_joints(new.motion.pose):
+        if old in self._looks and alike and stretches_bones(old.motion.pose) == stretches_bones(new.motion.pose):
             self._looks[new] = self._looks.pop(old)
             if old in self._paints:
                 self._paints[new] = self._paints.pop(old)
@@ -180,7 +180,7 @@ class Stage:
             body.append(character_look(self._scene, name, character, start, tones[0], depth))
         elif volumes is not None:
             body.append(volume_look(self._scene, name, volumes, start, tones, depth))
-        return body, [BoneLook(self._scene, name, start, moves_joints(actor.motion.pose), tones)]
+        return body, [BoneLook(self._scene, name, start, stretches_bones(actor.motion.pose), tones)]
 
     def _arrange(self, actors: tuple[Actor, ...]) -> None:
         """Beside: each starts on a line along x, none in another's way. Over: all where their files have them.

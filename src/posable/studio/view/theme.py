@@ -38,7 +38,7 @@ MARK: Rgb = (224, 102, 60)
 TAB_ROW = (
     "<style>[role=tablist]:has([role=tab]:nth-child(4)) {padding-right: 9px}"
     "[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
-    "{padding: 0 4px !important; font-size: 12px !important; flex: 1 1 auto; justify-content: center}</style>"
+    "{padding: 0 2px !important; font-size: 11px !important; flex: 1 1 auto; justify-content: center}</style>"
 )
 """Has the tabs of the jobs in one row, clear of the scroll bar; viser gives each so much room that they take two."""
 

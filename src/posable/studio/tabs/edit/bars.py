@@ -16,7 +16,7 @@ from ....skeleton import Motion
 from ...core.session import Session
 from ...view.theme import plain
 from ...widgets.pointer import Pointed, PointerField, handlers, hidden
-from ...widgets.time_plot import CURSOR_A_SECOND
+from ...widgets.time_plot import CURSOR_RATE
 from .changes import Changing, frame_of, frames_of, name_of, range_of
 
 WIDTH, ROW, THIN = 300.0, 13.0, 5.0
@@ -74,7 +74,7 @@ class EditBars:
         bars, high = _bars(edits, chosen, contacts, marks, motion)
         before, at = self._shown
         playing = self._session.clock.playing
-        if bars == before and (time == at or (playing and abs(time - at) < 1.0 / CURSOR_A_SECOND)):
+        if bars == before and (time == at or (playing and abs(time - at) < 1.0 / CURSOR_RATE)):
             return
         self._shown = (bars, time)
         x = WIDTH * min(time / max(motion.duration, 1e-6), 1.0)

@@ -11,8 +11,8 @@ import numpy as np
 from .... import math as pm
 from ....compute.types import Floats
 from ....skeleton import Frames, SkinnedMesh
+from ....skeleton.skinning import Skinning
 from ...view.body_meshes import volumes_of
-from ...view.skin import Skin
 
 if TYPE_CHECKING:
     from ....body import Humanoid
@@ -27,7 +27,7 @@ class Rings:
     """Rings (A, 3) around parts of bodies; what they must go around is found once a body and part."""
 
     def __init__(self) -> None:
-        self._skins: weakref.WeakKeyDictionary[Humanoid, dict[tuple[int, bool], Skin | None]] = (
+        self._skins: weakref.WeakKeyDictionary[Humanoid, dict[tuple[int, bool], Skinning | None]] = (
             weakref.WeakKeyDictionary()
         )
 
@@ -74,19 +74,19 @@ class Rings:
         return np.zeros((0, 3)) if skin is None else skin.posed(frames).astype(np.float64)
 
 
-def _skin_of(body: Humanoid, joints: list[int]) -> Skin | None:
+def _skin_of(body: Humanoid, joints: list[int]) -> Skinning | None:
     """Some of the surface that some joints carry: of the character's meshes, else of the body's volumes."""
     character, volumes = body.skeleton.character, volumes_of(body)
     if character is not None and character.meshes:
         meshes = [_part(mesh, joints) for mesh in character.meshes]
         meshes = [mesh for mesh in meshes if len(mesh.vertices)]
-        return Skin.of_meshes(tuple(meshes)) if meshes else None
+        return Skinning.of_meshes(tuple(meshes)) if meshes else None
     own = [] if volumes is None else [k for k in range(len(volumes)) if volumes.joints[k] in joints]
     if volumes is None or not own:
         return None
     vertices = [volumes.mesh(k, 8)[0] for k in own]
     carried = np.repeat(volumes.joints[own], [len(points) for points in vertices])
-    return Skin.of_volumes(np.concatenate(vertices), carried, body.skeleton)
+    return Skinning.rigid(np.concatenate(vertices), carried, body.skeleton)
 
 
 def _part(mesh: SkinnedMesh, joints: list[int]) -> SkinnedMesh:

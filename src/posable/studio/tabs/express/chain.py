@@ -1,6 +1,6 @@
 """How a chain is drawn: a robot's own shapes where its file has them, links, drums and a head made here elsewhere.
 
-Everything is rigid with a joint of the skeleton and posed as the bodies are (`looks.MeshLook`): one message a colour.
+Everything is rigid with a joint of the skeleton and posed as the bodies are (`MeshLook`): one message a colour.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ....compute.types import ArrayLike, Floats, Ints
 from ....express import Chain
 from ....formats.urdf import Shape
 from ....skeleton import Frames
+from ....skeleton.skinning import Skinning
 from ...core.session import Session
 from ...view.body_meshes import MeshLook, colour_groups
-from ...view.skin import Skin
 from ...view.theme import Rgb
 
 AROUND = 20
@@ -42,10 +42,10 @@ class ChainLook:
     """A chain on the stage.
 
     Args:
-        session: whose stage.
+        session: the session whose stage it is on.
         name: of its node, not used before.
         chain: what is drawn.
-        shapes: what its file says is seen of it.
+        shapes: the shapes of its file.
         tones: main colour, accent and darker shade.
     """
 
@@ -60,15 +60,15 @@ class ChainLook:
         vertices = np.concatenate([part.vertices for part in parts])
         faces = np.concatenate([part.faces + at for part, at in zip(parts, first)])
         colours = np.repeat([part.colour for part in parts], [len(part.faces) for part in parts], axis=0)
-        skin = Skin(vertices, joints, np.ones(joints.shape), len(chain.skeleton))
+        skinning = Skinning(vertices, joints, np.ones(joints.shape), len(chain.skeleton))
         start = chain.skeleton.forward(chain.pose(chain.zero))
-        self._mesh = MeshLook(session.scene, name, skin, colour_groups(faces, colours.astype(np.float64)), start)
+        self._mesh = MeshLook(session.scene, name, skinning, colour_groups(faces, colours.astype(np.float64)), start)
 
-    def draw(self, angles: ArrayLike, place: Floats) -> None:
-        """Have it with these values (N,), its world at a place (3,) on the stage [m]."""
+    def draw(self, angles: ArrayLike, position: Floats) -> None:
+        """Draw it with these joint values (N,), its world's origin at a position (3,) on the stage [m]."""
         frames = self.chain.skeleton.forward(self.chain.pose(angles))
         with self._server.atomic():
-            self._mesh.update(Frames(frames.skeleton, frames.positions + place, frames.orientations))
+            self._mesh.update(Frames(frames.skeleton, frames.positions + position, frames.orientations))
 
     def show(self, visible: bool, opacity: float = 1.0) -> None:
         """Show or hide it."""
@@ -80,25 +80,25 @@ class ChainLook:
 
 
 def chain_size(chain: Chain) -> float:
-    """How far it reaches when stretched [m]: the measure of everything that is drawn with it."""
-    places = chain.forward(chain.zero).positions
-    return max(float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum()), 0.05)
+    """Return how far it reaches when stretched [m]: the measure of everything that is drawn with it."""
+    positions = chain.forward(chain.zero).positions
+    return max(float(np.linalg.norm(np.diff(positions, axis=0), axis=-1).sum()), 0.05)
 
 
-def chain_room(chain: Chain) -> float:
-    """How far from one to the next they stand [m]: whole robots are wider than their chain is long."""
+def chain_spacing(chain: Chain) -> float:
+    """Return the distance [m] between chains next to each other: whole robots are wider than their chain is long."""
     across = chain.skeleton.forward(chain.pose(chain.zero)).positions[:, 0]
     return max(chain_size(chain), 1.15 * float(np.ptp(across)))
 
 
 def chain_lift(chain: Chain) -> float:
-    """How far it must be lifted to stand on the ground [m]: robots whose origin is their hips."""
+    """Return how far it must be lifted to stand on the ground [m]: robots whose origin is their hips."""
     heights = chain.skeleton.forward(chain.pose(chain.zero)).positions[:, 1]
     return max(-float(heights.min()), 0.0)
 
 
 def _generated(chain: Chain, size: float, shaped: set[int], tones: tuple[Rgb, ...]) -> list[Part]:
-    """Links between joints, a drum on each axis of the chain, a head at its tip, a foot where it stands."""
+    """Return links between joints, a drum on each axis, a head at the tip and a foot where it stands."""
     skeleton = chain.skeleton
     parts: list[Part] = []
     # Fixed links at whose end nothing moves are sensors and frames: a robot is not drawn as a hedgehog of them.
@@ -118,33 +118,33 @@ def _generated(chain: Chain, size: float, shaped: set[int], tones: tuple[Rgb, ..
     rest = skeleton.forward(skeleton.rest)
     if 0 not in shaped and rest.positions[0, 1] - rest.positions[:, 1].min() < 0.05 * size:
         foot = [(0.0, 0.0), (0.12, 0.0)], [(0.12, 0.0), (0.12, 0.02)], [(0.12, 0.02), (0.06, 0.035), (0.0, 0.035)]
-        parts.append(_turned(0, _lathe(foot, size), pm.rotate(pm.conjugate(rest.orientations[0]), UP), tones[2]))
+        parts.append(_aligned(0, _lathe(foot, size), pm.rotate(pm.conjugate(rest.orientations[0]), UP), tones[2]))
     return parts
 
 
 def _link(joint: int, end: Floats, size: float, colour: Rgb) -> Part:
-    """A tapered, rounded bar from a joint to a place (3,) in its frame."""
+    """Return a tapered, rounded bar from a joint to a position (3,) in its frame."""
     length = float(np.linalg.norm(end))
     thick = min(max(0.16 * length, 0.012 * size), 0.036 * size)
     thin, rise = 0.72 * thick, np.linspace(0.0, 0.5 * np.pi, 5)
     below = [(thick * np.cos(t), -thick * np.sin(t)) for t in rise[::-1]]
     above = [(thin * np.cos(t), length + thin * np.sin(t)) for t in rise]
-    return _turned(joint, _lathe([[*below, *above]], 1.0), end / length, colour)
+    return _aligned(joint, _lathe([[*below, *above]], 1.0), end / length, colour)
 
 
 def _drum(joint: int, axis: Floats, radius: float, colour: Rgb) -> Part:
-    """A motor around an axis."""
+    """Return a motor around an axis."""
     half, edge = 0.62, 0.86
     pieces = (
         [(0.0, -half), (edge, -half)],
         [(edge, -half), (1.0, -half + 0.14), (1.0, half - 0.14), (edge, half)],
         [(edge, half), (0.0, half)],
     )
-    return _turned(joint, _lathe(pieces, radius), axis, colour)
+    return _aligned(joint, _lathe(pieces, radius), axis, colour)
 
 
 def _head(chain: Chain, size: float, tones: tuple[Rgb, ...]) -> list[Part]:
-    """A lamp that points where the tip does, its eye, and a knob that shows its roll."""
+    """Return a lamp that points where the tip does, its eye, and a knob that shows its roll."""
     shade = (
         [(0.0, -0.045), (0.028, -0.04), (0.04, -0.02)],
         [(0.04, -0.02), (0.066, 0.055)],
@@ -154,7 +154,7 @@ def _head(chain: Chain, size: float, tones: tuple[Rgb, ...]) -> list[Part]:
     knob = [[(0.014 * np.cos(t), 0.014 * np.sin(t)) for t in np.linspace(-0.5 * np.pi, 0.5 * np.pi, 7)]]
     parts = []
     for pieces, colour in ((shade, tones[1]), (eye, LENS)):
-        part = _turned(chain.tip, _lathe(pieces, size), chain.pointing, colour)
+        part = _aligned(chain.tip, _lathe(pieces, size), chain.pointing, colour)
         parts.append(Part(part.joint, part.vertices + chain.tip_offset, part.faces, part.colour))
     across = np.cross(chain.pointing, np.eye(3)[int(np.argmin(np.abs(chain.pointing)))])
     side = chain.tip_offset + 0.056 * size * across / np.linalg.norm(across)
@@ -164,7 +164,7 @@ def _head(chain: Chain, size: float, tones: tuple[Rgb, ...]) -> list[Part]:
 
 
 def _of_shape(shape: Shape, plain: Rgb) -> Part:
-    """A box, a cylinder or a sphere of a robot's file."""
+    """Return a box, a cylinder or a sphere of a robot's file."""
     if shape.kind == "box":
         vertices, faces = _box(shape.size)
     elif shape.kind == "cylinder":
@@ -175,19 +175,24 @@ def _of_shape(shape: Shape, plain: Rgb) -> Part:
     else:
         rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
         vertices, faces = _lathe([[(np.cos(t), np.sin(t)) for t in rise]], float(shape.size[0]))
-    placed = np.asarray(pm.rotate(shape.orientation, vertices)) + shape.position
-    return Part(shape.joint, placed, faces, shape.colour or plain)
+    vertices = np.asarray(pm.rotate(shape.orientation, vertices)) + shape.position
+    return Part(shape.joint, vertices, faces, shape.colour or plain)
 
 
-def _turned(joint: int, mesh: tuple[Floats, Ints], along: Floats, colour: Rgb) -> Part:
-    """A mesh along y, turned to a direction (3,) of a joint's frame."""
+def _aligned(joint: int, mesh: tuple[Floats, Ints], along: Floats, colour: Rgb) -> Part:
+    """Return a mesh along y, rotated to a direction (3,) of a joint's frame."""
     return Part(joint, np.asarray(pm.rotate(pm.between(UP, np.asarray(along)), mesh[0])), mesh[1], colour)
 
 
 def _lathe(pieces: Sequence[Sequence[tuple[float, float]]], scale: float) -> tuple[Floats, Ints]:
-    """What turning a profile around y makes: pieces of (radius, height), upwards; edges between pieces are sharp."""
-    turn = 2.0 * np.pi * np.arange(AROUND) / AROUND
-    ring = np.stack([np.sin(turn), np.zeros(AROUND), np.cos(turn)], axis=-1)
+    """Return the surface of revolution around y of a profile.
+
+    Args:
+        pieces: lists of (radius, height), upwards; edges between pieces are sharp.
+        scale: factor on both.
+    """
+    angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
+    ring = np.stack([np.sin(angle), np.zeros(AROUND), np.cos(angle)], axis=-1)
     vertices, faces, first = [], [], 0
     for piece in pieces:
         rows = scale * np.asarray(piece, dtype=np.float64)
@@ -201,7 +206,7 @@ def _lathe(pieces: Sequence[Sequence[tuple[float, float]]], scale: float) -> tup
 
 
 def _box(edges: Floats) -> tuple[Floats, Ints]:
-    """A box about the origin, each face with corners of its own."""
+    """Return a box about the origin, each face with corners of its own."""
     vertices: list[list[Floats]] = []
     faces: list[list[int]] = []
     for axis in range(3):

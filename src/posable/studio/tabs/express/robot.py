@@ -1,4 +1,4 @@
-"""A robot's file for the express tab: by path or uploaded, and which way through the robot is the chain."""
+"""A robot's file for the express tab: by path or uploaded, and which links its chain goes from and to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....express import Chain
 from ....formats.urdf import Shape, read_urdf
 from ...core.files import LARGEST_UPLOAD, read_upload
 from ...core.session import Session
-from ...widgets.controls import assign
+from ...widgets.controls import assign, show
 from ...widgets.file_panel import FilePanel
 
 SUFFIX = ".urdf"
@@ -21,24 +21,24 @@ class RobotFolder(FilePanel):
     """Load a robot, and choose the links that its chain goes from and to.
 
     Args:
-        session: whose panel.
-        take: called with the robot's name, its chain and what is seen of it.
+        session: the session whose panel it is.
+        loaded: called with the robot's name, its chain and its shapes.
     """
 
-    def __init__(self, session: Session, take: Callable[[str, Chain, tuple[Shape, ...]], None]) -> None:
+    def __init__(self, session: Session, loaded: Callable[[str, Chain, tuple[Shape, ...]], None]) -> None:
         super().__init__(session, "robot", f"robot{SUFFIX}", read=self._load)
-        self._take = take
+        self._loaded = loaded
         self._robot: tuple[str, bytes] | None = None
         gui = session.gui
         with gui.add_folder("Robot from a file", expand_by_default=False):
             self.add_controls(hint="The path of a .urdf file", value="")
-            self._base = gui.add_dropdown("From link", (GUESSED,), hint="What stands still")
-            self._tip = gui.add_dropdown("To link", (GUESSED,), hint="What points at the target")
+            self._base = gui.add_dropdown("From link", (GUESSED,), hint="The link that stands still")
+            self._tip = gui.add_dropdown("To link", (GUESSED,), hint="The link that points at the target")
             for control in (self._base, self._tip):
                 control.on_update(session.guarded(lambda _: self.choose(str(self._base.value), str(self._tip.value))))
 
     def choose(self, base: str = GUESSED, tip: str = GUESSED) -> None:
-        """Have the chain from one link of the robot to another."""
+        """Use the chain from one link of the robot to another."""
         if self._robot is None:
             raise PosableError("load a robot first; its links can then be chosen")
         name, chain, shapes, links = read_upload(
@@ -46,13 +46,12 @@ class RobotFolder(FilePanel):
         )
         with self._session.lock:
             for control, value in ((self._base, base), (self._tip, tip)):
-                if control.options != (GUESSED, *links):
-                    control.options = (GUESSED, *links)
+                show(control, "options", (GUESSED, *links))
                 assign(control, value)
-            self._take(name, chain, shapes)
+            self._loaded(name, chain, shapes)
 
     def _load(self, path: Path, name: str) -> None:
-        _read(path, name, GUESSED, GUESSED)  # what cannot be read leaves the robot before it as it is
+        _read(path, name, GUESSED, GUESSED)  # a file that cannot be read leaves the robot before it as it is
         self._robot = (name, path.read_bytes())
         self.choose()
 

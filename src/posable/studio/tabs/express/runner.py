@@ -1,7 +1,8 @@
-"""One method at work on a chain: the solver with its memory, and the filter that its motors follow."""
+"""One method that follows a target with a chain: the solver with its state, the filter of its motors, its text."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,16 +11,21 @@ import numpy as np
 
 from ....compute.types import Floats
 from ....express import ERIK, Chain, ErikSolution, FilterStream, MotionFilter
+from ...widgets.status_text import status_text
 
 STILL = 1e-5
-"""[rad]: an answer that changes by less stands still."""
+"""[rad]: a solution that changes by less stands still."""
 AT_REST = 1e-3
-"""[rad, and rad a second]: motors this near to their answer, this slow, are at rest; answers tremble by less."""
+"""[rad, and rad a second]: motors this near to their solution, this slow, are at rest; solutions jitter by less."""
+ANGLE, SPEED, ACCELERATION = "angle", "speed", "acceleration"
+QUANTITIES = (ANGLE, SPEED, ACCELERATION)
+ITERATIONS = {"best": "start", "erik": "iteration", "simple": "iteration", "ccd": "iteration"}
+"""What a method counts."""
 
 
 @dataclass(frozen=True)
 class Motors:
-    """What the motors can do: [rad/s], [rad/s^2], [rad/s^3], and the kind of filter."""
+    """The limits of the motors, [rad/s], [rad/s^2], [rad/s^3], and the kind of filter that enforces them."""
 
     velocity: float
     acceleration: float
@@ -27,10 +33,10 @@ class Motors:
     kind: str
 
     def filter(self, chain: Chain) -> MotionFilter:
-        """The filter for a chain; a joint whose limits leave it one value keeps it by itself."""
-        ends = chain.limits
-        ends = np.where(ends[:, :1] < ends[:, 1:], ends, [-np.inf, np.inf])
-        return MotionFilter(self.velocity, self.acceleration, self.jerk, kind=self.kind, position_limits=ends)
+        """Return the filter for a chain; a joint whose limits leave it one value keeps it by itself."""
+        limits = chain.limits
+        limits = np.where(limits[:, :1] < limits[:, 1:], limits, [-np.inf, np.inf])
+        return MotionFilter(self.velocity, self.acceleration, self.jerk, kind=self.kind, position_limits=limits)
 
 
 class Runner:
@@ -40,17 +46,17 @@ class Runner:
         self.method = method
         self.stream = ERIK(chain, method).stream()
         self.motors: Motors | None = None
-        self.answer: ErikSolution | None = None
-        self.seconds = 0.0
+        self.solution: ErikSolution | None = None
+        self.seconds = 0.0  # that the last solution took
         self.still = False
         self._sent: FilterStream | None = None
 
     @property
     def angles(self) -> Floats:
-        """(N,) what the motors have: the answer, or as far as the filter has come towards it."""
+        """(N,) the motors' angles: the solution, or as far as the filter has come towards it."""
         if self._sent is not None:
             return self._sent.values
-        return self.stream.erik.chain.zero if self.answer is None else np.asarray(self.answer.angles)
+        return self.stream.erik.chain.zero if self.solution is None else np.asarray(self.solution.angles)
 
     @property
     def velocity(self) -> Floats | None:
@@ -63,21 +69,48 @@ class Runner:
         return None if self._sent is None else self._sent.acceleration
 
     def drive(self, motors: Motors | None) -> None:
-        """Have motors of this kind follow, from where they are; None: whatever is answered."""
+        """Follow with motors of this kind, from their present angles; None applies every solution at once."""
         if motors != self.motors:
             start, self.motors = self.angles, motors
             self._sent = None if motors is None else motors.filter(self.stream.erik.chain).stream(start)
 
-    def step(self, posture: Floats, aim: Mapping[str, Floats], dt: float) -> ErikSolution:
-        """Go on by `dt` seconds with a posture (N,) and a target as `ErikStream.step` takes it."""
-        before = None if self.answer is None else self.answer.angles
-        begun = time.perf_counter()
-        answer = self.stream.step(posture, dt=dt, **aim)
-        self.seconds = time.perf_counter() - begun
-        self.answer = answer
-        self.still = before is not None and float(np.abs(answer.angles - before).max()) < STILL
+    def step(self, posture: Floats, aim: Mapping[str, Floats], dt: float) -> None:
+        """Advance by `dt` seconds with a posture (N,) and a target as `ErikStream.step` takes it."""
+        before = None if self.solution is None else self.solution.angles
+        start = time.perf_counter()
+        solution = self.stream.step(posture, dt=dt, **aim)
+        self.seconds = time.perf_counter() - start
+        self.solution = solution
+        self.still = before is not None and float(np.abs(solution.angles - before).max()) < STILL
         if self._sent is not None:
-            values = self._sent.step(answer.angles, dt)
-            moving = max(float(np.abs(self._sent.velocity).max()), float(np.abs(values - answer.angles).max()))
+            values = self._sent.step(solution.angles, dt)
+            moving = max(float(np.abs(self._sent.velocity).max()), float(np.abs(values - solution.angles).max()))
             self.still = self.still and moving < AT_REST
-        return answer
+
+    @property
+    def text(self) -> str:
+        """How the solution is, as Markdown: its status, errors, iterations and time."""
+        found = self.solution
+        if found is None:
+            return f"**{self.method}**"
+        counted = f"{found.iterations} {ITERATIONS[self.method]}{'' if found.iterations == 1 else 's'}"
+        degrees = math.degrees(float(found.orientation_error))
+        return (
+            f"**{self.method}** {status_text(found.status)} · error **{found.error:.4f}**  \n"
+            f"orientation {found.orientation_score:.4f} ({degrees:.1f}°) · posture {found.posture_error:.4f}  \n"
+            f"{counted} · {1000.0 * self.seconds:.1f} ms"
+        )
+
+    def motor_lines(self, joint: int, quantity: str) -> tuple[str, dict[str, float]]:
+        """Return a title and, by label, one of `QUANTITIES` of a joint's motor now, with its limits."""
+        motors, speed, acceleration = self.motors, self.velocity, self.acceleration
+        if motors is None or speed is None or acceleration is None or self.solution is None:
+            return quantity, {}
+        if quantity == ANGLE:
+            sent, target = float(self.angles[joint]), float(self.solution.angles[joint])
+            return "angle [°]", {"sent": math.degrees(sent), "target": math.degrees(target)}
+        if quantity == SPEED:
+            title, value, limit = "speed [rad/s]", float(speed[joint]), motors.velocity
+        else:
+            title, value, limit = "acceleration [rad/s²]", float(acceleration[joint]), motors.acceleration
+        return title, {"sent": value, "limit": limit, "−limit": -limit}

@@ -1,4 +1,4 @@
-"""What a chain aims at: a ball that is dragged or goes around by itself, and lines along which the tips point."""
+"""What a chain aims at: a ball that is dragged or orbits by itself, and lines along which the tips point."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .... import math as pm
 from ....compute.types import Floats
 from ....express import Chain
 from ...core.session import Session
-from ...view.theme import MARK, Rgb
+from ...view.theme import MARK, Rgb, linear
 from ...widgets.controls import show
 
 POINT, DIRECTION, ORIENTATION = "a point", "a direction", "an orientation"
 AIMS = (POINT, DIRECTION, ORIENTATION)
-PLACE, TURN = "express_target", "express_turn"
-"""The gizmos: one that moves the ball, one that also turns the tip."""
-MOST = 3
-"""Chains beside each other at most."""
+MOVE, ROTATE = "express_target", "express_orientation"
+"""The gizmos: one that moves the ball, one that also rotates the tip."""
+MAX_CHAINS = 3
 PERIOD = 9.0
 """Seconds of one round of the orbit."""
 
 
 class AimTarget:
-    """The ball, its handles and its twins: each chain has one at the same place of its own world.
+    """The ball, its handles and its copies: each chain has one at the same position of its own world.
 
     Args:
-        session: whose stage.
-        moved: called while it is dragged, and `dropped` with where it was before (position, orientation) afterwards.
+        session: the session whose stage it is on.
+        moved: called while it is dragged.
+        dropped: called after a drag with where it was before (position, orientation).
     """
 
     def __init__(self, session: Session, moved: Callable[[], None], dropped: Callable[[tuple[Floats, Floats]], None]):
@@ -38,75 +38,74 @@ class AimTarget:
         self.position = np.array([0.0, 1.0, 1.0])
         self.orientation = np.array([1.0, 0.0, 0.0, 0.0])
         self.phase = 0.0
-        self._home, self._size = np.zeros(3), 1.0
+        self._home, self._size, self._origin = np.zeros(3), 1.0, np.zeros(3)
         self._before: tuple[Floats, Floats] | None = None
         self._balls = [
             session.scene.add_icosphere(
                 f"/world/express/target{k}", radius=1.0, color=MARK, cast_shadow=False, visible=False
             )
-            for k in range(MOST)
+            for k in range(MAX_CHAINS)
         ]
         self._lines = session.scene.add_line_segments(
             "/world/express/aims",
-            np.zeros((MOST, 2, 3), dtype=np.float32),
-            np.zeros((MOST, 2, 3), dtype=np.uint8),
+            np.zeros((MAX_CHAINS, 2, 3), dtype=np.float32),
+            np.zeros((MAX_CHAINS, 2, 3), dtype=np.uint8),
             thickness=3.0,
             thickness_units="screen",
             visible=False,
         )
         self._gizmos: dict[str, Any] = {}
 
-    def stand(self, chain: Chain, size: float) -> None:
-        """Begin before another chain of a size [m]."""
+    def start(self, chain: Chain, size: float) -> None:
+        """Begin in front of another chain of a size [m]."""
         base = chain.forward(chain.zero).positions[0]
         self._size, self._home = size, base + size * np.array([0.0, 0.75, 1.3])
         self.phase, self._before = 0.0, None
-        self.put(self._home + np.array([0.3 * size, 0.1 * size, 0.0]))
+        self.set(self._home + np.array([0.3 * size, 0.1 * size, 0.0]))
         self.face(chain)
-        for name, turns in ((PLACE, False), (TURN, True)):
+        for name in (MOVE, ROTATE):
             if name not in self._gizmos:
                 handle = self._session.add_gizmo(
-                    name, self.position, disable_rotations=not turns, depth_test=False, visible=False
+                    name, self.position, disable_rotations=name == MOVE, depth_test=False, visible=False
                 )
                 handle.on_update(self._session.guarded(self._dragged))
                 self._gizmos[name] = handle
             self._gizmos[name].scale = 0.28 * size
 
-    def put(self, position: Floats, orientation: Floats | None = None) -> None:
-        """Have it somewhere (3,) [m] in the first chain's world, turned so (4,)."""
+    def set(self, position: Floats, orientation: Floats | None = None) -> None:
+        """Move it to a position (3,) [m] in the first chain's world, with an orientation (4,)."""
         self.position = np.array(position, dtype=np.float64)
         if orientation is not None:
             self.orientation = np.array(orientation, dtype=np.float64)
 
     def orbit(self, chain: Chain, dt: float) -> None:
-        """Go on around by `dt` seconds, on a circle before the chain that it faces."""
+        """Go on around by `dt` seconds, on a closed curve in front of the chain that it faces."""
         self.phase = (self.phase + 2.0 * math.pi * dt / PERIOD) % (2.0 * math.pi)
         sideways, upwards = 0.7 * math.sin(self.phase), 0.45 * math.sin(2.0 * self.phase)
-        self.put(self._home + self._size * np.array([sideways, upwards, 0.0]))
+        self.set(self._home + self._size * np.array([sideways, upwards, 0.0]))
         self.face(chain)
 
     def face(self, chain: Chain) -> None:
-        """Turn the orientation so that a tip which has it points from the chain's base to the ball."""
+        """Set the orientation with which a tip points from the chain's base to the ball."""
         rest = chain.forward(chain.zero)
-        turn = pm.between(rest.pointing, self._away(chain))
-        self.orientation = np.asarray(pm.multiply(turn, rest.orientations[-1]))
+        rotation = pm.between(rest.pointing, self._direction(chain))
+        self.orientation = np.asarray(pm.multiply(rotation, rest.orientations[-1]))
 
     def aim(self, chain: Chain, kind: str) -> dict[str, Floats]:
-        """The target as a solver takes it."""
+        """Return the target as a solver takes it."""
         if kind == POINT:
             return {"look_at": self.position}
-        return {"direction": self._away(chain)} if kind == DIRECTION else {"orientation": self.orientation}
+        return {"direction": self._direction(chain)} if kind == DIRECTION else {"orientation": self.orientation}
 
     def draw(self, kind: str, origins: Sequence[Floats], tips: Sequence[tuple[Floats, Floats, Rgb]]) -> None:
-        """Show it for chains whose worlds are at some places (3,) on the stage [m].
+        """Show it for chains whose worlds have their origins (3,) on the stage [m].
 
         Args:
             kind: one of `AIMS`.
             origins: the first has the handle.
-            tips: of each chain, on the stage: where its tip is, where it points, and the line's colour.
+            tips: of each chain, on the stage: the tip's position, where it points, and the line's colour.
         """
-        ends = np.zeros((MOST, 2, 3))
-        colours = np.zeros((MOST, 2, 3))
+        ends, colours = np.zeros((MAX_CHAINS, 2, 3)), np.zeros((MAX_CHAINS, 2, 3))
         for k, (tip, pointing, colour) in enumerate(tips):
             far = float(np.linalg.norm(self.position + origins[k] - tip)) if kind == POINT else 0.8 * self._size
             ends[k], colours[k] = (tip, tip + far * pointing), colour
@@ -115,19 +114,18 @@ class AimTarget:
                 show(ball, "visible", k < len(origins))
                 if k < len(origins):
                     ball.position, ball.scale = self.position + origins[k], (0.032 if k == 0 else 0.022) * self._size
-            self._lines.points = ends.astype(np.float32)
-            self._lines.colors = np.asarray(255.0 * (colours / 255.0) ** 2.2).astype(np.uint8)
+            self._lines.points, self._lines.colors = ends.astype(np.float32), linear(colours)
             show(self._lines, "visible", True)
             for name, handle in self._gizmos.items():
-                show(handle, "visible", (name == TURN) == (kind == ORIENTATION))
+                show(handle, "visible", (name == ROTATE) == (kind == ORIENTATION))
                 if self._before is None:
                     handle.position = self.position + origins[0]
-                    if name == TURN:
+                    if name == ROTATE:
                         handle.wxyz = self.orientation
         self._origin = np.asarray(origins[0])
 
     def hide(self) -> None:
-        """Show nothing."""
+        """Hide all of it."""
         for node in (*self._balls, self._lines, *self._gizmos.values()):
             show(node, "visible", False)
 
@@ -135,24 +133,24 @@ class AimTarget:
         """Take it off the stage."""
         for node in (*self._balls, self._lines):
             node.remove()
-        for name in (PLACE, TURN):
+        for name in (MOVE, ROTATE):
             self._session.remove_gizmo(name)
         self._gizmos.clear()
 
-    def _away(self, chain: Chain) -> Floats:
-        """(3,) unit, from the chain's first joint to the ball; up where it is there."""
-        way = self.position - chain.forward(chain.zero).positions[0]
-        far = float(np.linalg.norm(way))
-        return way / far if far > 1e-6 else np.array([0.0, 1.0, 0.0])
+    def _direction(self, chain: Chain) -> Floats:
+        """Return (3,) unit, from the chain's first joint to the ball; up where both are at one position."""
+        offset = self.position - chain.forward(chain.zero).positions[0]
+        distance = float(np.linalg.norm(offset))
+        return offset / distance if distance > 1e-6 else np.array([0.0, 1.0, 0.0])
 
     def _dragged(self, event: Any) -> None:
         with self._session.lock:
-            handle, place = event.target, np.array(event.target.position) - self._origin
-            turns = bool(handle is self._gizmos.get(TURN))
-            turned = np.array(event.target.wxyz) if turns else self.orientation
-            if np.abs(place - self.position).max() > 1e-6 or pm.angle(turned, self.orientation) > 1e-5:
+            position = np.array(event.target.position) - self._origin
+            rotates = event.target is self._gizmos.get(ROTATE)
+            orientation = np.array(event.target.wxyz) if rotates else self.orientation
+            if np.abs(position - self.position).max() > 1e-6 or pm.angle(orientation, self.orientation) > 1e-5:
                 self._before = self._before or (self.position, self.orientation)
-                self.put(place, turned)
+                self.set(position, orientation)
                 self._moved()
             if event.phase == "end" and self._before is not None:
                 before, self._before = self._before, None

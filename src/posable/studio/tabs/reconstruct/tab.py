@@ -254,7 +254,7 @@ class ReconstructTab:
         show(self._told_now, "content", "  \n".join(lines))
         self._show_progress()
         _, *same = self._question
-        self._plot.draw({key[0]: one for key, one in self.reconstructed.items() if list(key[1:]) == same}, time)
+        self._plot.draw_errors({key[0]: one for key, one in self.reconstructed.items() if list(key[1:]) == same}, time)
         self.limits.draw(body, pose, frames)
 
     def _show_progress(self) -> None:
