@@ -366,7 +366,7 @@ def _orbit_legend(unusual: bool) -> str:
 def _placement_text(placed: Placement, moved_by_range: bool) -> str:
     """Return how a placement went; `moved_by_range` where a learned range has moved its target."""
     outside = moved_by_range and int(placed.status) == Status.LIMITS
-    tests, rotated = int(placed.tests), math.degrees(float(placed.orientation_residual))
+    tests, rotated = int(placed.tests), math.degrees(float(placed.orientation_error))
     return (
         f"{status_text(placed.status, 'people do not reach there' if outside else None)}  \n"
         f"residual {1000 * float(placed.residual):.1f} mm, {rotated:.1f}°  \n"
