@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compute import Status
 from ...compute.types import Ints
@@ -44,11 +47,11 @@ def coloured(colour: Rgb, text: str) -> str:
     return f'<span style="color: #{bytes(colour).hex()}">{text}</span>'
 
 
-def status_text(status: int, reason: str | None = None) -> str:
+def status_text(status: int | NDArray[Any], reason: str | None = None) -> str:
     """Return a status as Markdown, in its colour: its name and why.
 
     Args:
-        status: of `Status`.
+        status: of `Status`; an array has one element.
         reason: a more precise reason than that of `SENTENCES`.
     """
     known = Status(int(status))
