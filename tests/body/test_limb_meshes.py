@@ -122,7 +122,7 @@ def test_a_batch_among_meshes_is_each_of_its_poses(body):
     rng = np.random.default_rng(5)
     goals = rng.uniform([-0.5, 1.0, 0.15], [0.05, 1.45, 0.45], (3, 4, 3))
     told = body.place(body.neutral_pose, "right_hand", ps.Target(goals), scene=scene)
-    assert told.status.shape == told.residual.shape == (3, 4)
+    assert told.status.shape == told.position_error.shape == (3, 4)
     assert told.status.dtype == np.int8
     for at in np.ndindex(3, 4):
         one = body.place(body.neutral_pose, "right_hand", ps.Target(goals[at]), scene=scene)

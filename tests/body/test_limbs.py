@@ -80,8 +80,8 @@ def test_a_part_goes_exactly_where_it_is_sent_and_the_rest_stays(motion: ps.Moti
     told = body.place(poses, part, ps.Target(goal))
     after = motion.skeleton.forward(told.pose)
     there = after.positions[:, body.index(part)]
-    np.testing.assert_allclose(np.linalg.norm(there - goal, axis=-1), told.residual, atol=1e-12)
-    assert told.residual[told.ok].max(initial=0) < 1e-9
+    np.testing.assert_allclose(np.linalg.norm(there - goal, axis=-1), told.position_error, atol=1e-12)
+    assert told.position_error[told.ok].max(initial=0) < 1e-9
     assert told.ok.mean() > 0.2  # a straight leg cannot go everywhere, nor a yogi's inside our limits
     limb = set(motion.skeleton.path(body.index(part))) - set(motion.skeleton.path(body.index(part))[:-3])
     below = {j for j in range(len(motion.skeleton)) if limb & set(motion.skeleton.path(j))}
@@ -183,7 +183,7 @@ def test_the_elbow_keeps_out_of_the_body():
     assert hits[0] > 5  # otherwise this test shows nothing
     assert hits[1] == 0
     assert (careful.status == Status.COLLISION).sum() + careful.ok.sum() > 100
-    assert careful.residual[careful.ok].max() < 1e-9
+    assert careful.position_error[careful.ok].max() < 1e-9
 
 
 def test_the_arm_keeps_out_of_a_table():
@@ -240,12 +240,12 @@ def test_a_batch_of_placements_is_each_of_them_in_any_shape_that_broadcasts(moti
     turn, pole = pm.exp(rng.normal(size=(3, 3)) * 0.3), base[:, None] + [1.0, -0.5, 0.2]
     wide = poses.reshape(len(poses), 1)
     told = body.place(wide, "left_hand", ps.Target(goals, turn, pole))
-    assert told.pose.shape == told.status.shape == told.residual.shape == (5, 3)
+    assert told.pose.shape == told.status.shape == told.position_error.shape == (5, 3)
     for i, k in np.ndindex(5, 3):
         one = body.place(poses[i], "left_hand", ps.Target(goals[i, k], turn[k], pole[i, 0]))
         assert one.status == told.status[i, k]
         np.testing.assert_array_equal(one.pose.rotations, told.pose[i, k].rotations)
-        np.testing.assert_array_equal(one.residual, told.residual[i, k])
+        np.testing.assert_array_equal(one.position_error, told.position_error[i, k])
 
 
 def test_a_target_of_the_wrong_shape_is_refused_by_its_name():
@@ -254,3 +254,28 @@ def test_a_target_of_the_wrong_shape_is_refused_by_its_name():
         body.place(body.neutral_pose, "right_hand", ps.Target([0.0, 1.0, 0.3], [0.0, 0.0, 1.0]))
     with pytest.raises(ShapeError, match="do not broadcast"):
         body.place(body.neutral_pose, "right_hand", ps.Target(np.zeros((2, 3)), np.ones((3, 4))))
+
+
+def test_a_misspelt_option_is_answered_with_the_nearest_name():
+    body = ps.figure()
+    with pytest.raises(ps.PosableError, match="self_collision"):
+        body.place(body.neutral_pose, "right_hand", ps.Target([0.0, 1.0, 0.3]), self_colision=True)
+
+
+def test_errors_and_status_are_those_of_the_returned_pose(data_dir: Path):
+    rng = np.random.default_rng(3)
+    for name, body in all_bodies(data_dir).items():
+        part = ("right_hand", "left_hand", "right_foot", "left_foot")[len(name) % 4]
+        joint, reach = body.index(part), body.limb(part.replace("hand", "arm").replace("foot", "leg")).length
+        base = body.neutral_frames.positions[body.limb_joints(part.replace("hand", "arm").replace("foot", "leg"))[0]]
+        goals = base + rng.normal(size=(60, 3)) * 0.5 * reach
+        orientations = pm.exp(rng.normal(0.0, 0.5, (60, 3)))
+        solution = body.place(body.neutral_pose, part, ps.Target(goals, 3.0 * orientations))
+        frames = body.skeleton.forward(solution.pose)
+        away = np.linalg.norm(frames.positions[:, joint] - goals, axis=-1)
+        canonical = pm.multiply(frames.orientations[:, joint], pm.conjugate(body.neutral_orientation(part)))
+        turned = pm.angle(canonical, orientations)
+        np.testing.assert_allclose(solution.position_error, away, atol=1e-9 * reach, err_msg=name)
+        np.testing.assert_allclose(solution.orientation_error, turned, atol=1e-7, err_msg=name)
+        assert (away[solution.ok] < 2e-9 * max(reach, 1.0)).all() and (turned[solution.ok] < 2e-6).all(), name
+        assert repr(solution).startswith("PlaceSolution(60 rows: ") and "\n" not in repr(solution)

@@ -49,7 +49,7 @@ def placement(answer: Any) -> dict[str, Any]:
         "pose": answer.pose,
         "status": answer.status,
         "ok": answer.ok,
-        "residual": answer.residual,
+        "residual": answer.position_error,
         "orientation_residual": answer.orientation_error,
         "swivel": answer.swivel,
         "tests": answer.tests,

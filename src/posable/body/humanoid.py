@@ -8,28 +8,30 @@ retargeting) speaks in C; `canonical` and `pose` convert, without loss.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, expect
+from ..compute.errors import checked_keywords
 from ..compute.types import ArrayLike, Floats, Records
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
 from .measures import body_measures, reconstruction_height
 from .neutral import neutral_turns
-from .roles import LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
+from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 from .roles.matching import find_roles
 
 if TYPE_CHECKING:
-    from ..collision import Volumes
-    from ..limb import Search, Target
+    from ..collision import Scene, Volumes
+    from ..limb import LimbRange, Search, Target
+    from ..limb.limb import Collides, Preferred
     from ..limits import Limits
     from .limb.body_limb import BodyLimb
-    from .limb.results import Placement
+    from .limb.results import PlaceSolution
     from .packed import PackedBody
 
 
@@ -321,27 +323,67 @@ class Humanoid:
             search: how the swivel is searched; the usual way when not given.
             reference: where swivel 0 is: "transport" or "paper", see `Limb`.
         """
+        usual = limits == "body" and search is None and reference == "transport"
+        if usual and name in self._limbs:
+            return self._limbs[name]
         from .limb.body_limb import BodyLimb
 
-        if limits != "body" or search is not None or reference != "transport":
-            return BodyLimb(self, name, self.limits_for(limits), search, reference)
-        if name not in self._limbs:
-            self._limbs[name] = BodyLimb(self, name, self.limits)
-        return self._limbs[name]
+        made = BodyLimb(self, name, self.limits_for(limits), search, reference)
+        if usual:
+            self._limbs[name] = made
+        return made
 
-    def place(self, pose: Pose, part: str, target: Target, **options: Any) -> Placement:
-        """The pose with a hand or a foot at a target in the world, the rest of the body as it was.
+    @checked_keywords
+    def place(
+        self,
+        pose: Pose,
+        part: str,
+        target: Target,
+        *,
+        swivel: ArrayLike | None = None,
+        preferred: Preferred | None = None,
+        scene: Scene | None = None,
+        self_collision: bool = False,
+        margin: float = 0.0,
+        allowed_contacts: str | Collection[str] = (),
+        collides: Collides | None = None,
+        limb_range: LimbRange | None = None,
+        softness: float = 0.0,
+    ) -> PlaceSolution:
+        """Return the pose with a hand or a foot at a target in the world, the rest of the body as it was.
 
         Args:
             pose: one, or a batch that broadcasts with the target.
-            part: "right_hand", "left_hand", "right_foot" or "left_foot".
-            target: where, and how turned; its pole is where the elbow or the knee turns to.
-            **options: for `Limb.solve`: `swivel=`, `preferred=`.
+            part: "right_hand", "left_hand", "right_foot" or "left_foot": its joint is the end effector.
+            target: position [m], orientation (canonical; None leaves it to the limb) and pole, the point [m] that the
+                elbow or the knee points to, all in the world.
+            swivel: (...) [rad] exactly this swivel of the elbow or knee; default None, which searches one.
+            preferred: where the search begins: an angle [rad], one a target, a function of the targets in the limb's
+                frame, a `SwivelTable` or `Sensorimotor()`; default None, the limb's own. A pole goes first.
+            scene: obstacles that the limb must keep out of; default None.
+            self_collision: whether it must also keep out of the rest of its body; default False.
+            margin: distance to keep from both [m]; default 0.
+            allowed_contacts: names of obstacles of the scene that the hand or foot may touch: what it grasps, the
+                floor; default none.
+            collides: a test of your own, called with (values (7,) [rad], swivel [rad]); default None.
+            limb_range: where such limbs are found: targets and swivels outside it are corrected; default None.
+            softness: [m] how far before full stretch the end begins to lag behind its target; default 0.
         """
-        ends = {roles[-1]: limb for limb, roles in LIMBS.items()}
-        if part not in ends:
-            raise UnknownNameError("part that can be placed", part, ends)
-        return self.limb(ends[part]).place(pose, target, **options)
+        if part not in LIMB_OF:
+            raise UnknownNameError("part that can be placed", part, LIMB_OF)
+        return self.limb(LIMB_OF[part]).place(
+            pose,
+            target,
+            swivel=swivel,
+            preferred=preferred,
+            scene=scene,
+            self_collision=self_collision,
+            margin=margin,
+            allowed_contacts=allowed_contacts,
+            collides=collides,
+            limb_range=limb_range,
+            softness=softness,
+        )
 
     def pose_limb(self, pose: Pose, limb: str, values: ArrayLike) -> Pose:
         """The pose with a limb turned to its seven values (..., 7) [rad], as `limb(name).solve` gives them."""

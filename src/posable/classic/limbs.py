@@ -212,7 +212,7 @@ def with_limbs(
     for k, (name, limb) in enumerate(limbs.items()):
         told = limb.place(here, Target(points[:, 2 + k], pole=poles[name]))
         here = told.pose
-        found = np.where((found == Status.REACHED) & (told.residual > tolerance), told.status, found)
+        found = np.where((found == Status.REACHED) & (told.position_error > tolerance), told.status, found)
     rotations = np.where(sound[:, None, None], here.rotations, pose.rotations)
     done = Pose(pose.translation, rotations)
     residual = np.linalg.norm(body.markers(done) - points, axis=-1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..body.limb.results import Placement
+from ..body.limb.results import PlaceSolution
 from ..compute import Status
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton import Pose
@@ -19,7 +19,7 @@ REACHED, INVALID = int(Status.REACHED), int(Status.INVALID)
 class HandAnswer:
     """What one hand did; read when it is asked for."""
 
-    placed: Placement
+    placed: PlaceSolution
     """The arm, as `body.place` tells of it."""
     told: Records
     """(...) rows of `model.TOLD`, and which hand (0: right) this is in them."""
@@ -33,7 +33,7 @@ class HandAnswer:
     @property
     def residual(self) -> Floats:
         """(...) [m] from its target."""
-        return self.placed.residual
+        return self.placed.position_error
 
     @property
     def orientation_error(self) -> Floats:

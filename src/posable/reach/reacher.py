@@ -11,7 +11,7 @@ import numpy as np
 from ..body.collision.clearance import clearance
 from ..body.collision.obstacles import SelfCollision
 from ..body.limb.kernels import READING
-from ..body.limb.results import Placement
+from ..body.limb.results import PlaceSolution
 from ..compute import PosableError, ShapeError, expect, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
@@ -196,7 +196,7 @@ class Reacher:
         searches: Floats | None,
         arm: ArmStep | None,
         to_move: Collection[str],
-    ) -> Placement:
+    ) -> PlaceSolution:
         """One arm of the bent body, solved as any arm is.
 
         `to_move` is the arm that is solved after it. Where that still hangs is in nobody's way: it will go elsewhere,

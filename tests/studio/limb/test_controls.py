@@ -64,7 +64,7 @@ def test_a_limb_that_keeps_to_what_people_do_is_where_people_have_it(tab: LimbTa
             assert "the direction" not in told and "distance" not in told
         elif "people do not reach there" in told:
             held_back += 1
-            assert "the range changed the " in told and tab.placement.residual > 1e-6
+            assert "the range changed the " in told and tab.placement.position_error > 1e-6
     assert held_back > 3
 
 

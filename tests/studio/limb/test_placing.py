@@ -52,8 +52,8 @@ def test_a_place_out_of_reach_is_told_with_how_far_it_is(tab: LimbTab, session: 
     tab.drag(before + by(0.0, 0.0, 3.0))
     shown(tab, session, "left_hand")
     assert tab.placement.status == Status.UNREACHABLE
-    assert f"residual {1000 * float(tab.placement.residual):.1f} mm" in tab._told_now.content
-    assert float(tab.placement.residual) > 2.0
+    assert f"residual {1000 * float(tab.placement.position_error):.1f} mm" in tab._told_now.content
+    assert float(tab.placement.position_error) > 2.0
 
 
 def test_turning_too_turns_the_hand_as_the_handle_is_turned(tab: LimbTab, session: Session):

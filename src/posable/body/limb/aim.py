@@ -14,7 +14,7 @@ from ...limb import LimbSolution, Target
 from ...limb.limb import common_shape
 from ...skeleton import Frames, Pose, Skeleton
 from .kernels import READING
-from .place_kernels import aim_rows, put_rows
+from .place_kernels import PLACED, aim_rows, put_rows
 
 ASKED = (("position", 3), ("orientation", 4), ("pole", 3))
 NOTHING_ASKED = {columns: np.empty((0, columns)) for _, columns in ASKED}
@@ -41,6 +41,8 @@ class Aim:
     """(n, 7) place [m] and orientation of the limb's frame."""
     goals: Floats
     """(n, 3) [m] in the world."""
+    turns: Floats
+    """(n, 4) requested canonical orientations, or no rows."""
     position: Floats
     """(..., 3) in the batch's shape, as the next two."""
     orientation: Floats | None
@@ -52,16 +54,16 @@ class Aim:
         turned = self.orientations.reshape(self.pose.rotations.shape)
         return Frames(self.skeleton, self.positions.reshape(*turned.shape[:-1], 3), turned)
 
-    def put(self, answer: LimbSolution) -> tuple[Floats, Floats]:
-        """(rotations (..., J, 4) as the answer has them, the way (..., 4) [m] that is left to the goal: `put_row`)."""
+    def put(self, solution: LimbSolution) -> tuple[Floats, Records]:
+        """(rotations (..., J, 4) with the limb as the solution has it, errors (...) of `PLACED`)."""
         n, shape = len(self.goals), self.pose.shape
-        rotations, misses = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty((n, 4))
+        rotations, placed = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty(n, PLACED)
         put_rows(
-            *(n, self.skeleton.packed, self.model, self.driven, answer.values.reshape(n, 7)),
-            *(self.remainders, self.offsets, self.goals, self.positions, self.orientations, rotations),
-            *(answer.report.reshape(n), misses),
+            *(n, self.skeleton.packed, self.model, self.driven, solution.values.reshape(n, 7)),
+            *(self.remainders, self.offsets, self.goals, self.turns, self.positions, self.orientations, rotations),
+            *(solution.report.reshape(n), placed),
         )
-        return rotations.reshape(self.pose.rotations.shape), misses.reshape(*shape, 4)
+        return rotations.reshape(self.pose.rotations.shape), placed.reshape(shape)
 
     def searching(self, searches: Floats) -> Aim:
         """The same with a swivel search (..., 5) [rad] of its own for each target."""
@@ -72,13 +74,14 @@ class Aim:
         return replace(self, model=rows)
 
 
-def aim_at(skeleton: Skeleton, packed: Records, driven: Records, pose: Pose, target: Target) -> Aim:
+def aim_at(skeleton: Skeleton, packed: Records, driven: Records, driven_count: int, pose: Pose, target: Target) -> Aim:
     """What the solver is asked: everything that a target in the world says in the limb's frame.
 
     Args:
         skeleton: of the body.
         packed: (1,) the limb, as its kernels read it.
         driven: the joints that the body's limbs rotate.
+        driven_count: how many of them this limb rotates.
         pose: one, or a batch that broadcasts with the target.
         target: in the world.
     """
@@ -99,7 +102,7 @@ def aim_at(skeleton: Skeleton, packed: Records, driven: Records, pose: Pose, tar
         for array, (_, columns) in zip(asked, ASKED, strict=True)
     )
     positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
-    reading, remainders = np.empty(n, READING), np.empty((n, packed["last_driven"][0] - packed["first_driven"][0], 4))
+    reading, remainders = np.empty(n, READING), np.empty((n, driven_count, 4))
     aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
     world = np.empty((n, 7))
     model = packed if pose.offsets is None else np.repeat(packed, n)
@@ -108,7 +111,7 @@ def aim_at(skeleton: Skeleton, packed: Records, driven: Records, pose: Pose, tar
         *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
     )
     return Aim(
-        *(skeleton, driven, pose, offsets, positions, orientations, model, reading, remainders, world, goals),
+        *(skeleton, driven, pose, offsets, positions, orientations, model, reading, remainders, world, goals, turns),
         aims.reshape(*shape, 3),
         aimed.reshape(*shape, 4) if len(turns) else None,
         starts.reshape(shape) if len(poles) else None,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...compute import ShapeError, Status, UnknownNameError
 from ...compute.arrays import floats
 from ...compute.types import ArrayLike, Floats, Records
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target
-from ...limb.limb import Collides, common_shape
+from ...limb.limb import Collides, Preferred, common_shape
 from ...limb.model import ROLES, SIDES
 from ...limb.solve import REPORT
 from ...limb.stream import LimbStream
@@ -24,13 +25,12 @@ from ..packed import attach
 from .aim import Aim, aim_at, spread
 from .kernels import READING, pose_rows, read_rows
 from .place_kernels import CORRECTIONS, EXACT, SHORTEST
-from .results import LimbReading, Placement
+from .results import LimbReading, PlaceSolution
 
 if TYPE_CHECKING:
     from ...collision import Scene
+    from ...limb import LimbRange
     from ..humanoid import Humanoid
-
-MISSED = 1e-9  # [m]: further from its target than this, a part has not reached it
 
 
 class BodyLimb(Limb):
@@ -56,6 +56,7 @@ class BodyLimb(Limb):
         super().__init__(name, upper, lower, limits=limits, search=search, reference=reference)
         self._driven = body.packed.driven
         attach(body, name, self.packed)
+        self._driven_count = int(self.packed["last_driven"][0] - self.packed["first_driven"][0])  # its end aside
 
     def read(self, pose: Pose, frames: Frames | None = None) -> LimbReading:
         """The limb as it is in a pose or a batch of them."""
@@ -127,140 +128,124 @@ class BodyLimb(Limb):
         pose: Pose,
         target: Target,
         *,
+        swivel: ArrayLike | None = None,
+        preferred: Preferred | None = None,
         scene: Scene | None = None,
         self_collision: bool = False,
         margin: float = 0.0,
         allowed_contacts: str | Collection[str] = (),
+        collides: Collides | None = None,
+        limb_range: LimbRange | None = None,
+        softness: float = 0.0,
         leave_out: Collection[str] = (),
         searches: Floats | None = None,
         stream: LimbStream | None = None,
         dt: float | None = None,
         share: float = 1.0,
-        **options: Any,
-    ) -> Placement:
-        """The pose with this limb's end at a target in the world.
+        probe: bool = False,
+    ) -> PlaceSolution:
+        """Return the pose with this limb's end at a target in the world: `Humanoid.place`, for a limb with options.
 
         Args:
             pose: one, or a batch that broadcasts with the target.
-            target: where, how turned, and where the elbow or knee turns to.
-            scene: what the limb must keep out of. With meshes in it, a batch is worked through pose by pose.
-            self_collision: whether it must also keep out of the body it belongs to.
-            margin: how far to keep away from both [m].
-            allowed_contacts: things of the scene that the hand or foot may touch: what it takes hold of, the floor.
+            target: position, orientation and pole, in the world.
+            swivel: and the next ones up to `softness`: as of `Humanoid.place`.
+            preferred: [rad].
+            scene: with meshes in it, a batch is worked through pose by pose.
+            self_collision: default False.
+            margin: [m], default 0.
+            allowed_contacts: names.
+            collides: a test of the user's own.
+            limb_range: of this limb.
+            softness: [m], default 0.
             leave_out: limbs of the same body that are not in its way: they are about to go elsewhere.
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
             dt: with a stream: [s] since its last step; a frame when not given.
             share: with a stream: as its `step` takes it.
-            **options: for `solve`.
+            probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
-        aim = aim_at(self.body.skeleton, self.packed, self._driven, pose, target)
+        aim = aim_at(self.body.skeleton, self.packed, self._driven, self._driven_count, pose, target)
         if stream is not None and aim.pose.shape:
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
+        names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        if aim.pose.shape and scene is not None and scene.has_meshes:
+            one = partial(
+                self.place,
+                scene=scene,
+                self_collision=self_collision,
+                margin=margin,
+                allowed_contacts=names,
+                collides=collides,
+                limb_range=limb_range,
+                softness=softness,
+                leave_out=leave_out,
+                probe=probe,
+            )
+            return _one_by_one(one, aim.pose, target, swivel, preferred, searches)
+        options: dict[str, Any] = {}
+        for name, value in (("swivel", swivel), ("preferred", preferred), ("collides", collides)):
+            if value is not None:
+                options[name] = value
+        if limb_range is not None or softness != 0.0:
+            options["limb_range"], options["softness"] = limb_range, softness
+        if probe:
+            options["probe"] = True
         if searches is not None:
             aim = aim.searching(searches)
             options.setdefault("preferred", searches[..., 0])
-        allowed_contacts = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         if scene is not None or self_collision:
-            options["obstacles"] = self._around(aim.frames, scene, self_collision, margin, allowed_contacts, leave_out)
+            options["obstacles"] = self._around(aim.frames, scene, self_collision, margin, names, leave_out)
         if aim.starts is not None:
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
-            if aim.pose.shape:
-                return self._place_each(
-                    aim, target, scene, self_collision, margin, allowed_contacts, leave_out, searches, options
-                )
             options["collides"] = self._against_meshes(
-                *(aim.model, aim.world[0], scene, options.get("collides")),
+                *(aim.model, aim.world[0], scene, collides),
                 margin=margin,
-                allowed_contacts=allowed_contacts,
+                allowed_contacts=names,
                 held=aim.orientation is not None,
             )
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
             return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
-        told = stream.step(aim.position, aim.orientation, dt, share=share, **options)
+        step = stream.step(aim.position, aim.orientation, dt, share=share, **options)
         options.pop("preferred", None)
-        return replace(self._corrected(aim, told.answer, options), jumped=told.jumped)
+        return replace(self._corrected(aim, step.answer, options), jumped=step.jumped)
 
-    def _corrected(self, aim: Aim, answer: LimbSolution, options: dict[str, Any]) -> Placement:
-        """The body as the answer has it, on its target even where the rig's bones are not straight lines.
+    def _corrected(self, aim: Aim, solution: LimbSolution, options: dict[str, Any]) -> PlaceSolution:
+        """Return the body as the solution has it, on its target even where the rig's bones are not straight lines.
 
-        Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they share out its twist, the hand
-        moves by millimetres. What it misses by is added to the aim, at the swivel found, until nothing is missed.
+        Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they hand out its twist, the hand
+        moves by millimetres. That error is added to the aim, at the swivel found, until nothing is left of it.
         """
-        report, (rotations, misses) = answer.report, aim.put(answer)
-        status = report["status"]
-        if not misses.max(initial=0.0) <= EXACT:
-            rotations, misses, report = self._on_target(aim, rotations, misses, report, options)
-            missed = (report["status"] == Status.REACHED) & (misses[..., 3] > MISSED)
-            status = np.where(missed, np.int8(Status.UNREACHABLE), report["status"])
-        told: Any = status if aim.pose.shape else Status(int(status))
-        return Placement(Pose(aim.pose.translation, rotations, aim.pose.offsets), told, misses[..., 3], report)
+        report, (rotations, placed) = solution.report, aim.put(solution)
+        if not placed["position_error"].max(initial=0.0) <= EXACT:
+            rotations, placed, report = self._on_target(aim, rotations, placed, report, options)
+        status: Any = placed["status"] if aim.pose.shape else Status(int(placed["status"]))
+        pose = Pose(aim.pose.translation, rotations, aim.pose.offsets)
+        return PlaceSolution(pose, status, placed["position_error"], placed["orientation_error"], report)
 
     def _on_target(
-        self, aim: Aim, rotations: Floats, misses: Floats, report: Records, options: dict[str, Any]
-    ) -> tuple[Floats, Floats, Records]:
-        """(rotations, what is missed, reports) after aiming again where the solver was right and the rig off."""
+        self, aim: Aim, rotations: Floats, placed: Records, report: Records, options: dict[str, Any]
+    ) -> tuple[Floats, Records, Records]:
+        """(rotations, errors, reports) after aiming again where the solver was right and the rig off."""
         position = aim.position
         for _ in range(CORRECTIONS):
             solved = (report["status"] == Status.REACHED) | (report["status"] == Status.SINGULAR)
-            off = solved & (misses[..., 3] > EXACT)
+            off = solved & (placed["position_error"] > EXACT)
             if not off.any():
                 break
-            position = position + np.where(off[..., None], misses[..., :3], 0.0)
+            position = position + np.where(off[..., None], placed["miss"], 0.0)
             if options.get("swivel") is None:
                 options["preferred"] = report["swivel"]
             again = self._solve(position, aim.orientation, **options)
-            tried, missing = aim.put(again)
-            better = missing[..., 3] < misses[..., 3]
+            tried, found = aim.put(again)
+            better = found["position_error"] < placed["position_error"]
             if not better.any():
                 break
             rotations = np.where(better[..., None, None], tried, rotations)
-            misses, report = np.where(better[..., None], missing, misses), np.where(better, again.report, report)
-        return rotations, misses, report
-
-    def _place_each(
-        self,
-        aim: Aim,
-        target: Target,
-        scene: Scene,
-        self_collision: bool,
-        margin: float,
-        allowed_contacts: Collection[str],
-        leave_out: Collection[str],
-        searches: Floats | None,
-        options: dict[str, Any],
-    ) -> Placement:
-        """`place` of a batch, one pose after the other: meshes are asked about one posture at a time."""
-        shape = aim.pose.shape
-        options = {name: value for name, value in options.items() if name != "obstacles"}
-        rows: dict[str, Any] = {
-            name: np.broadcast_to(floats(options.pop(name), name), shape)
-            for name in ("swivel", "preferred")
-            if name in options and options[name] is not None and not callable(options[name])
-        }
-        given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
-        full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
-        told = [
-            self.place(
-                aim.pose[at],
-                Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
-                scene=scene,
-                self_collision=self_collision,
-                margin=margin,
-                allowed_contacts=allowed_contacts,
-                leave_out=leave_out,
-                searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],
-                **{name: row[at].item() for name, row in rows.items()},
-                **options,
-            )
-            for at in np.ndindex(shape)
-        ]
-        poses = Pose.stack([one.pose for one in told]).reshape(*shape)
-        status = np.array([one.status for one in told], np.int8).reshape(shape)
-        away = np.array([one.residual for one in told], np.float64).reshape(shape)
-        return Placement(poses, status, away, np.array([one.report for one in told], REPORT).reshape(shape))
+            placed, report = np.where(better, found, placed), np.where(better, again.report, report)
+        return rotations, placed, report
 
     @property
     def volumes(self) -> tuple[Records, Records]:
@@ -310,11 +295,6 @@ class BodyLimb(Limb):
             return meshes
         return lambda values, swivel: also(values, swivel) or meshes(values, swivel)
 
-    @property
-    def _driven_count(self) -> int:
-        """How many joints this limb rotates, its end aside."""
-        return int(self.packed["last_driven"][0] - self.packed["first_driven"][0])
-
     def _model(self, pose: Pose, frames: Frames) -> Records:
         """The limb as kernels read it: one row, or a row a pose where poses move joints and so change its bones."""
         if pose.offsets is None:
@@ -333,7 +313,41 @@ class BodyLimb(Limb):
         return multiply(carrier, axes), frames.positions[..., model["base"], :]
 
 
-def _reading(told: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:
-    row = told.reshape(shape)
+def _one_by_one(
+    place: Callable[..., PlaceSolution],
+    poses: Pose,
+    target: Target,
+    swivel: ArrayLike | None,
+    preferred: Preferred | None,
+    searches: Floats | None,
+) -> PlaceSolution:
+    """Place a batch one pose after the other: meshes are asked about one posture at a time."""
+    shape = poses.shape
+    rows: dict[str, Any] = {"swivel": swivel, "preferred": preferred}
+    fixed = {name: value for name, value in rows.items() if value is None or callable(value)}
+    rows = {name: np.broadcast_to(floats(rows[name], name), shape) for name in rows.keys() - fixed.keys()}
+    given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
+    full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
+    found = [
+        place(
+            poses[at],
+            Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
+            searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],
+            **{name: row[at].item() for name, row in rows.items()},
+            **fixed,
+        )
+        for at in np.ndindex(shape)
+    ]
+    return PlaceSolution(
+        Pose.stack([one.pose for one in found]).reshape(*shape),
+        np.array([one.status for one in found], np.int8).reshape(shape),
+        np.array([one.position_error for one in found], np.float64).reshape(shape),
+        np.array([one.orientation_error for one in found], np.float64).reshape(shape),
+        np.array([one.report for one in found], REPORT).reshape(shape),
+    )
+
+
+def _reading(report: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:
+    row = report.reshape(shape)
     rest = remainders.reshape(*shape, *remainders.shape[1:])
     return LimbReading(row["position"], row["orientation"], row["swivel"], row["values"], rest)

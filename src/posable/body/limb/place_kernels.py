@@ -1,7 +1,8 @@
 """Kernels that put a hand or a foot somewhere in the world: before the limb is solved, and after.
 
-`aim_row` goes from a pose and a target in the world to what the limb solver is asked, `put_row` from its answer back
-to the pose. Between them the solver runs as it always does, so every option of it works in the world too.
+`aim_row` goes from a pose and a target in the world to the limb's own frame, `put_row` from the limb's solution back to
+the pose, and measures there how far it is from the target. Between them the solver runs as it always does, so every
+option of it works in the world too.
 """
 
 from __future__ import annotations
@@ -9,17 +10,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...compute import batch, kernel, prange
 from ...compute.types import Floats, Records, Vec3
-from ...limb.solve import INVALID
-from ...math.quaternion import conj, mul, rotate, rotate_inverse
+from ...compute.verdict import INVALID, REACHED, verdict
+from ...math.quaternion import angle_between, conj, mul, rotate, rotate_inverse, unit_quat
 from ...math.vector import norm, sub
-from ...skeleton.forward import forward_row, offset_of, quat_at, vec_at
+from ...skeleton.forward import forward_row, offset_of, quat_at, quat_from, vec_at
 from .kernels import frame_of, pose_row, read_row, swivel_of
 
 SHORTEST = 1e-6  # [m]: of a bone where poses move joints
 CORRECTIONS = 12  # at most; each leaves a tenth or less of what a rig's crooked bones miss
-EXACT = 1e-12  # [m]: what is not worth a correction
+EXACT = 1e-12  # [m]: an error that is not worth a correction
+REACHED_WITHIN = 1e-9  # [m]: the largest position error that counts as reached
+ORIENTED_WITHIN = 1e-6  # [rad]: and the largest orientation error
+
+PLACED = np.dtype(
+    [("miss", "f8", 3), ("position_error", "f8"), ("orientation_error", "f8"), ("status", "i1")], align=True
+)
+"""A placed hand or foot, measured on the pose: the displacement from its joint to the target in the limb's frame [m],
+its length [m], the angle from the requested orientation [rad] (0 where none was), and the status that it deserves."""
 
 
 @kernel
@@ -84,29 +95,38 @@ def put_row(
     remainders: Floats,
     offsets: Floats,
     goals: Floats,
+    turns: Floats,
     positions: Floats,
     orientations: Floats,
     rotations: Floats,
     report: Records,
-    misses: Floats,
+    placed: Records,
 ) -> None:
-    """Row i: the pose's `rotations` with the limb at its values, and the way from its end to the goal (N, 4) [m], in
-    the limb's frame and then how long it is: a rig whose bones are not straight lines between its joints misses by
-    what the values cannot say.
+    """Row i: the pose's `rotations` with the limb at its values, and how far it is from the target: `PLACED`.
 
-    An invalid target leaves the pose as it is.
+    A rig whose bones are not straight lines between its joints misses by what the values cannot express. An invalid
+    target leaves the pose as it is. The solver's failures stand; that it succeeded is decided here.
     """
-    if report[i]["status"] == INVALID:
-        for k in range(4):
-            misses[i, k] = math.inf
+    result, cause = placed[i], int(report[i]["status"])
+    if cause == INVALID:
+        result["status"], result["position_error"], result["orientation_error"] = INVALID, math.inf, math.inf
+        for k in range(3):
+            result["miss"][k] = math.inf
         return
+    model = limb[i % limb.shape[0]]
     pose_row(i, joints, limb, driven, values, remainders, orientations, rotations)
-    end = end_of_chain(i, joints, limb[0], offsets, positions, orientations)
-    frame = frame_of(limb[i % limb.shape[0]], orientations, i)
+    end = end_of_chain(i, joints, model, offsets, positions, orientations)
+    frame = frame_of(model, orientations, i)
     miss = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), end))
     for k in range(3):
-        misses[i, k] = miss[k]
-    misses[i, 3] = norm(miss)
+        result["miss"][k] = miss[k]
+    angle = 0.0
+    if turns.shape[0] > 0:
+        orientation = mul(quat_at(orientations, i, model["end"]), conj(quat_from(model["end_neutral"])))
+        angle = angle_between(orientation, unit_quat((turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3])))
+    result["position_error"], result["orientation_error"] = norm(miss), angle
+    failed = 0.0 if cause == REACHED else 1.0
+    result["status"] = verdict(cause, norm(miss), REACHED_WITHIN, angle, ORIENTED_WITHIN, failed)
 
 
 @kernel
@@ -177,11 +197,12 @@ def put_rows(
     remainders: Floats,
     offsets: Floats,
     goals: Floats,
+    turns: Floats,
     positions: Floats,
     orientations: Floats,
     rotations: Floats,
     report: Records,
-    misses: Floats,
+    placed: Records,
 ) -> None:
     """`put_row` over a batch."""
     for i in prange(n):
@@ -194,9 +215,10 @@ def put_rows(
             remainders,
             offsets,
             goals,
+            turns,
             positions,
             orientations,
             rotations,
             report,
-            misses,
+            placed,
         )

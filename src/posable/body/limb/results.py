@@ -1,15 +1,13 @@
-"""What a limb of a body tells: how it is in a pose, and a body with a hand or a foot put somewhere."""
+"""Results of a limb of a body: how it is in a pose, and a body with a hand or a foot put at a target."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...compute import Status
 from ...compute.types import Floats, Ints, Records
-from ...skeleton import Pose
+from ...skeleton.solution import PoseSolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +26,14 @@ class LimbReading:
     """(..., K, 4): what they cannot, for each joint of the limb; `pose` puts it back."""
 
 
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """A body with a hand or a foot put somewhere."""
+@dataclass(frozen=True, eq=False, repr=False)
+class PlaceSolution(PoseSolution):
+    """A body with a hand or a foot put at a target, or a batch of them."""
 
-    pose: Pose
-    status: Any
-    """A `Status`, or an int8 array of them."""
-    residual: Floats
-    """(...) [m]: how far the part stayed from its target."""
     report: Records
     """(...) rows of `limb.solve.REPORT`: what the solver wrote."""
     jumped: bool = False
-    """Whether the elbow or knee leapt; only a stream can tell."""
-
-    @property
-    def ok(self) -> Any:
-        """Whether the target was reached."""
-        return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
-
-    @property
-    def orientation_error(self) -> Floats:
-        """(...) [rad]: how far from the orientation asked for."""
-        return np.asarray(self.report["orientation_error"])
+    """Whether the elbow or knee jumped; only a stream can report it."""
 
     @property
     def swivel(self) -> Floats:

@@ -30,6 +30,8 @@ LIMBS = {
     for side in (RIGHT, LEFT)
 }
 """The three joints of each limb."""
+LIMB_OF = {roles[-1]: limb for limb, roles in LIMBS.items()}
+"""The limb that a hand or a foot ends."""
 
 _PARENT = {"head": "neck", "neck": "upper_chest", "upper_chest": "chest", "chest": "spine", "spine": "hips"} | {
     f"{side}_{part}": parent if parent in SPINE_ROLES else f"{side}_{parent}"

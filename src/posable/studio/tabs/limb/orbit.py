@@ -76,15 +76,15 @@ class Orbit:
         base, mid, _ = body.limb_joints(limb)
         places = body.skeleton.forward(tried.pose).positions[:, mid]
         now = body.skeleton.forward(pose).positions
-        self.status = tried.status
+        self.status = np.asarray(tried.status)
         on = _on_circle(places, now[base], goal.position)
         ends = np.stack([0.5 * (places + np.roll(places, 1, axis=0)), 0.5 * (places + np.roll(places, -1, axis=0))], 1)
         whole = on & np.roll(on, 1) & np.roll(on, -1)
         ends[~whole] = now[mid]
         self.usual = None if usual is None else usual(swivels)
-        colours = np.array([COLOURS[int(status)] for status in tried.status], dtype=np.float64)
+        colours = np.array([COLOURS[int(status)] for status in self.status], dtype=np.float64)
         if self.usual is not None:
-            colours[(tried.status == Status.REACHED) & ~self.usual] = UNUSUAL
+            colours[(self.status == Status.REACHED) & ~self.usual] = UNUSUAL
         with self._server.atomic():
             self._circle.points = (ends + actor.position).astype(np.float32)
             self._circle.colors = np.repeat(linear(colours)[:, None], 2, axis=1)

@@ -32,7 +32,7 @@ from .orbit import Orbit
 
 if TYPE_CHECKING:
     from ....body import Humanoid
-    from ....body.limb.results import Placement
+    from ....body.limb.results import PlaceSolution
 
 NONE = "(none)"
 LIMB_OF = {roles[-1]: limb for limb, roles in ROLES.items()}
@@ -57,7 +57,7 @@ class LimbTab:
         self._before: tuple[Actor, Placing] | None = None  # what a drag began with
         self._actor: Actor | None = None
         self._holding = False
-        self.placement: Placement | None = None
+        self.placement: PlaceSolution | None = None
 
     # The panel.
 
@@ -95,7 +95,7 @@ class LimbTab:
             placing = self._placing_of(actor)
             pose = actor.motion.at(time) if placing or self._holding else actor.pose(time)
             pose = pose if placing.base is None else placing.base
-            shown: Placement | None = None
+            shown: PlaceSolution | None = None
             for part, goal in placing.goals.items():
                 placed = body.place(pose, part, goal.target, **self._options(body, part))
                 pose = placed.pose
@@ -363,13 +363,13 @@ def _orbit_legend(unusual: bool) -> str:
     return f"orbit: {legend(ORBIT_LABELS)}" + (f" {coloured(UNUSUAL, '● unusual')}" if unusual else "")
 
 
-def _placement_text(placed: Placement, moved_by_range: bool) -> str:
+def _placement_text(placed: PlaceSolution, moved_by_range: bool) -> str:
     """Return how a placement went; `moved_by_range` where a learned range has moved its target."""
     outside = moved_by_range and int(placed.status) == Status.LIMITS
     tests, rotated = int(placed.tests), math.degrees(float(placed.orientation_error))
     return (
         f"{status_text(placed.status, 'people do not reach there' if outside else None)}  \n"
-        f"residual {1000 * float(placed.residual):.1f} mm, {rotated:.1f}°  \n"
+        f"residual {1000 * float(placed.position_error):.1f} mm, {rotated:.1f}°  \n"
         f"swivel {math.degrees(float(placed.swivel)):.1f}° · {tests} test{'' if tests == 1 else 's'}"
     )
 
