@@ -110,14 +110,14 @@ def test_a_mesh_outside_the_folder_is_refused(name, tmp_path):
     (tmp_path / "out.obj").write_text(QUAD)
     (folder / "link.obj").symlink_to(tmp_path / "out.obj")
     error = refused(written(folder, {"kind": "mesh", "name": "m", "file": name}))
-    assert error.place == "obstacles[0].file"
+    assert error.location == "obstacles[0].file"
 
 
 @pytest.mark.parametrize("name", ["missing.obj", "folder", "notes.txt"])
 def test_a_mesh_that_is_none_is_refused(name, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text(QUAD)
-    assert refused(written(tmp_path, {"kind": "mesh", "name": "m", "file": name})).place == "obstacles[0].file"
+    assert refused(written(tmp_path, {"kind": "mesh", "name": "m", "file": name})).location == "obstacles[0].file"
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ WRONG = [
 
 @pytest.mark.parametrize(("obstacle", "place"), WRONG)
 def test_what_is_wrong_is_told_with_its_place(obstacle, place, tmp_path):
-    assert refused(written(tmp_path, obstacle)).place == place
+    assert refused(written(tmp_path, obstacle)).location == place
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
-    assert refused(written(tmp_path, BALL, BALL)).place == "obstacles[1]"
+    assert refused(written(tmp_path, BALL, BALL)).location == "obstacles[1]"
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_what_is_no_scene_is_refused(text, tmp_path):
 
 
 def test_another_format_a_large_file_and_too_many_things_are_refused(tmp_path):
-    assert refused(written(tmp_path, BALL, format="posable-behaviour/1")).place == "format"
+    assert refused(written(tmp_path, BALL, format="posable-behaviour/1")).location == "format"
     many = [{**BALL, "name": str(row)} for row in range(MAX_OBSTACLES + 1)]
-    assert refused(written(tmp_path, *many)).place == "obstacles"
+    assert refused(written(tmp_path, *many)).location == "obstacles"
     meshes = [{"kind": "mesh", "name": str(row), "file": "a.obj"} for row in range(MAX_MESHES + 1)]
-    assert refused(written(tmp_path, *meshes)).place == "obstacles"
+    assert refused(written(tmp_path, *meshes)).location == "obstacles"
     (tmp_path / "scene.json").write_bytes(b" " * (MAX_BYTES + 1))
     assert "bytes" in str(refused(tmp_path / "scene.json"))
     assert refused(tmp_path / "missing.json")

@@ -19,7 +19,7 @@ def test_an_unknown_name_with_nothing_close_lists_what_is_known():
 def test_a_format_error_names_the_file_and_the_place():
     error = FormatError("walk.bvh", "expected a number, found 'x'", "line 12")
     assert str(error) == "walk.bvh, line 12: expected a number, found 'x'"
-    assert error.place == "line 12"
+    assert error.location == "line 12"
 
 
 def test_a_missing_extra_tells_the_command_that_installs_it():

@@ -89,7 +89,7 @@ def test_a_file_cut_anywhere_is_refused_or_a_whole_motion(tmp_path):
         try:
             motion = ps.load(path)
         except FormatError as error:
-            assert error.place is not None
+            assert error.location is not None
         else:
             # Only the last number can be cut without a trace, as "30" to "3".
             assert len(motion) == 2 and length >= len(LITTLE_BVH) - 2

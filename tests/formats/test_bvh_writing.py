@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import posable as ps
 from posable.compute import PosableError
-from posable.formats.bvh.unit import read_unit_mark, unit_mark
+from posable.formats.bvh.hierarchy import read_unit_mark, unit_mark
 from posable.skeleton import Motion, Pose, Skeleton
 
 from .example_motions import angles_between, random_motion, world

@@ -73,7 +73,7 @@ def test_the_estimate_is_near_the_true_thorax_of_every_known_subject(cmu, alone)
     assert max(errors) < 0.012
 
 
-def test_true_vectors_are_found_beside_the_clip_and_in_the_data_folder(cmu, alone, tmp_path, monkeypatch):
+def test_true_vectors_are_found_next_to_the_clip_and_in_the_data_folder(cmu, alone, tmp_path, monkeypatch):
     path = alone("09_01")
     with (cmu / "thorax.csv").open(newline="") as file:
         (true,) = ([float(row[c]) for c in "xyz"] for row in csv.DictReader(file) if int(row["subject"]) == 9)
@@ -110,8 +110,8 @@ def test_scale_and_rate_can_still_be_told(alone):
     motion = ps.load(alone("09_01", called="61_01"), repair="cmu", scale=1.0, fps=120)
     assert motion.fps == 120
     assert np.linalg.norm(motion.skeleton.offsets[motion.skeleton.index("LeftLeg")]) > 5
-    assert any("120 frames a second, as told" in note for note in motion.notes)
-    assert any("one file unit is 1 m, as told" in note for note in motion.notes)
+    assert any("120 frames a second, as given" in note for note in motion.notes)
+    assert any("one file unit is 1 m, as given" in note for note in motion.notes)
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.01])

@@ -123,7 +123,7 @@ def test_a_broken_file_is_one_error_that_names_the_place(what, tmp_path):
     path.write_bytes(glb(document, built.binary))
     with pytest.raises(FormatError) as caught:
         load(path)
-    assert caught.value.place == place
+    assert caught.value.location == place
     assert str(path) in str(caught.value)
 
 
@@ -174,7 +174,7 @@ def test_numbers_that_are_none_are_found_in_the_buffers(number, accessor, tmp_pa
     built.binary = bytes(binary)
     with pytest.raises(FormatError) as caught:
         load(built.write(tmp_path / "nan.glb"))
-    assert caught.value.place == f"accessors[{index}]"
+    assert caught.value.location == f"accessors[{index}]"
 
 
 URIS = ["../secret.bin", "sub/../../secret.bin", "/etc/passwd", "file:///etc/passwd", "http://example.org/x.bin"]
@@ -219,7 +219,7 @@ def test_a_uri_reads_nothing_outside_the_files_folder(kind, uri, tmp_path):
     path.write_bytes(glb(document, built.binary))
     with pytest.raises(FormatError) as caught:
         load(path)
-    assert caught.value.place == place
+    assert caught.value.location == place
 
 
 def bomb_of_frames(built):

@@ -234,7 +234,7 @@ def test_the_frame_rate_is_the_lowest_usual_one_that_meets_all_keys(times, fps, 
     assert load(built.write(tmp_path / "rate.glb")).fps == fps
 
 
-def test_buffers_may_lie_in_the_file_beside_it_or_be_written_out(tmp_path):
+def test_buffers_may_lie_in_the_file_next_to_it_or_be_written_out(tmp_path):
     built = Gltf([{"name": "a"}]).animate([(0, "translation", [0, 1], [[0, 0, 0], [1, 2, 3]], "LINEAR")])
     (tmp_path / "my data.bin").write_bytes(built.binary)
     inline = "data:application/octet-stream;base64," + base64.b64encode(built.binary).decode()

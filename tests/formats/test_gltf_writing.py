@@ -15,7 +15,7 @@ from posable.compute import FormatError, PosableError
 from posable.formats import load, save
 from posable.formats.gltf import reader as gltf
 from posable.formats.gltf.accessors import Packer
-from posable.formats.gltf.tracks import Tracks
+from posable.formats.gltf.animation import Tracks
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.skeleton.bone_mesh import bone_mesh
 
@@ -304,7 +304,7 @@ def test_unknown_extensions_keep_the_file_whole(tmp_path):
     np.testing.assert_array_equal(np.frombuffer(binary, "<f4", 9, start), np.arange(9.0))
 
 
-def test_buffers_and_pictures_beside_a_file_move_into_what_is_saved(tmp_path, node):
+def test_buffers_and_pictures_next_to_a_file_move_into_what_is_saved(tmp_path, node):
     picture = bytes.fromhex(
         "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
         "0000000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
@@ -373,7 +373,7 @@ def test_a_motion_of_another_body_is_refused_with_the_difference(data_dir, cmu, 
     motion = without_look(load(figure))
     longer = motion.skeleton.offsets.copy()
     longer[3] *= 1.5
-    with pytest.raises(PosableError, match=f"{motion.skeleton.names[3]!r} lies .* mm from its place"):
+    with pytest.raises(PosableError, match=f"{motion.skeleton.names[3]!r} lies .* mm from its position"):
         taller = motion.replace(
             skeleton=motion.skeleton.replace(offsets=longer), pose=motion.pose.replace(offsets=None)
         )

@@ -163,7 +163,7 @@ BROKEN = {
     "weights that are text": (1, "[3, 0.5]", '"x"', "weights.b"),
     "NaN": (1, "0.5", "NaN", None),
     "a vertex that is none": (2, "v 1 2 0", "v 1 x 0", "line 4"),
-    "a vertex of two numbers": (2, "v 1 2 0", "v 1 2", None),
+    "a vertex of two numbers": (2, "v 1 2 0", "v 1 2", "line 4"),
     "a face of no vertex": (2, "4/4", "5/5", "line 6"),
     "no body": (2, "g body", "g coat", None),
 }
@@ -178,7 +178,7 @@ def test_a_broken_rig_is_one_error_with_its_place(what, tmp_path):
     files[which] = text.replace(old, new, 1)
     with pytest.raises(FormatError) as caught:
         load(put(tmp_path, *files))
-    assert caught.value.place == place
+    assert caught.value.location == place
 
 
 @pytest.mark.parametrize("missing", ["base.obj", "little.mhw"])
@@ -209,7 +209,7 @@ def test_thousands_of_mutated_rigs_are_read_or_refused(tmp_path):
         (tmp_path / name).write_bytes(whole[name])
 
 
-def test_a_weights_file_named_by_a_rig_is_found_only_beside_it(folder, tmp_path):
+def test_a_weights_file_named_by_a_rig_is_found_only_next_to_it(folder, tmp_path):
     for name in ("default.mhskel", "base.obj"):
         shutil.copy(folder / name, tmp_path / name)
     with pytest.raises(FormatError, match=r"default_weights\.mhw"):

@@ -89,7 +89,7 @@ def test_links_are_where_yourdfpy_has_them(robot, data_dir):
             )
 
 
-def test_limits_speeds_and_mimics_are_kept(tmp_path):
+def test_limits_speeds_and_mimics_are_read(tmp_path):
     model = read_urdf(written(tmp_path, LITTLE))
     assert model.skeleton.names == ("base", "shoulder", "wrist", "grip")
     assert model.skeleton.kinds == ("fixed", "hinge", "hinge", "slide")
@@ -112,7 +112,12 @@ def test_a_robot_stands_upright_in_our_axes(tmp_path):
         read_urdf(path, up="x")
 
 
-def test_a_robot_may_walk_away_if_told(tmp_path):
+def test_a_robot_prints_as_one_line(tmp_path):
+    shown = repr(read_urdf(written(tmp_path, LITTLE)))
+    assert shown.startswith("UrdfModel(") and "\n" not in shown and len(shown) < 120
+
+
+def test_a_free_root_lets_a_robot_walk_away(tmp_path):
     model = read_urdf(written(tmp_path, LITTLE), free_root=True)
     assert model.skeleton.kinds[0] == "free" and len(model.lower) == 9
     assert np.isinf(model.upper[:6]).all()
@@ -174,7 +179,7 @@ def test_a_broken_robot_is_one_error_with_its_line(what, tmp_path):
     text, place = BROKEN[what]
     with pytest.raises(FormatError) as caught:
         read_urdf(written(tmp_path, text))
-    assert (caught.value.place or "").startswith(place)
+    assert (caught.value.location or "").startswith(place)
 
 
 def test_entities_are_never_expanded(tmp_path):

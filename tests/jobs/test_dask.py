@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 
 import posable as ps
 from posable.jobs import blocks, run
-from posable.jobs.plain import unpacked
+from posable.jobs.store import read_result
 
 from . import jobs
 from .test_run import bits
@@ -58,26 +58,26 @@ def test_a_worker_killed_in_the_middle_loses_nothing(engine: str, tmp_path: Path
 
     def kill_one(now) -> None:
         if now.done >= 20 and not victims:
-            victims.add(unpacked(next(tmp_path.rglob("[!.]*.npz")))[1][0])
+            victims.add(read_result(next(tmp_path.rglob("[!.]*.npz")))[1][0])
             os.kill(next(iter(victims)), signal.SIGKILL)
 
-    told = run(jobs.slow, range(80), store=tmp_path, engine=engine, progress=kill_one)
-    assert told.ok and len(victims) == 1
-    assert [result[1] for result in told.results] == [k / 7.0 for k in range(80)]
-    assert len({result[0] for result in told.results}) >= 2
+    report = run(jobs.slow, range(80), store=tmp_path, engine=engine, progress=kill_one)
+    assert report.ok and len(victims) == 1
+    assert [result[1] for result in report.results] == [k / 7.0 for k in range(80)]
+    assert len({result[0] for result in report.results}) >= 2
 
 
 def test_an_item_that_kills_every_worker_is_told_and_the_others_are_done(engine: str):
-    told = run(jobs.deadly, range(12), engine=engine)
-    assert [one.item for one in told.failures] == [5, 7]
-    assert "KilledWorker" in told.failures[0].error
-    assert list(told.results) == [None if k in (5, 7) else k for k in range(12)]
+    report = run(jobs.deadly, range(12), engine=engine)
+    assert [one.item for one in report.failures] == [5, 7]
+    assert "KilledWorker" in report.failures[0].error
+    assert list(report.results) == [None if k in (5, 7) else k for k in range(12)]
 
 
 def test_failures_and_blocks_of_the_users_own_work_on_a_cluster(cluster: LocalCluster):
     with Client(cluster), joblib.parallel_config("dask"):
-        told = run(jobs.sometimes_wrong, range(7))
-    assert told.workers == 2 and [one.index for one in told.failures] == [0, 3, 6]
+        report = run(jobs.sometimes_wrong, range(7))
+    assert report.workers == 2 and [one.index for one in report.failures] == [0, 3, 6]
     assert [result[0] for result in run(jobs.threads, range(3)).results] == [1] * 3
 
 
@@ -103,5 +103,5 @@ def test_a_cluster_that_goes_away_is_told_and_what_was_done_is_kept(tmp_path: Pa
     with pytest.raises(ps.PosableError, match="gone"):
         run(jobs.slow, range(2000), store=tmp_path, engine=engine)  # far more than can be done before it closes
     closing.join()
-    told = run(jobs.slow, range(20), store=tmp_path, workers=2)
-    assert told.ok and told.skipped > 0
+    report = run(jobs.slow, range(20), store=tmp_path, workers=2)
+    assert report.ok and report.skipped > 0

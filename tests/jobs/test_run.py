@@ -14,7 +14,7 @@ import pytest
 
 import posable as ps
 from posable.jobs import Progress, blocks, run
-from posable.jobs.executors import Crew
+from posable.jobs.executors import Executor
 
 from . import jobs
 
@@ -37,11 +37,11 @@ def test_results_are_the_same_bit_for_bit_whatever_the_number_of_workers(tmp_pat
     found = []
     for workers in (1, 2, 3):
         store = tmp_path / str(workers) if kept else None
-        told = run(jobs.drawn, blocks(50, 3), settings={"seed": 4}, store=store, engine="local", workers=workers)
-        assert told.ok and told.workers == workers and told.computed == 17 and told.skipped == 0
-        found.append([bits(result) for result in told.results])
+        report = run(jobs.drawn, blocks(50, 3), settings={"seed": 4}, store=store, engine="local", workers=workers)
+        assert report.ok and report.workers == workers and report.computed == 17 and report.skipped == 0
+        found.append([bits(result) for result in report.results])
     assert found[0] == found[1] == found[2]
-    assert [part["first"] for part in told.results] == list(range(0, 50, 3))
+    assert [part["first"] for part in report.results] == list(range(0, 50, 3))
 
 
 def test_bodies_reconstructed_by_other_processes_are_the_same_bit_for_bit(tmp_path: Path):
@@ -69,7 +69,7 @@ def test_blocks_cover_every_sample_once():
 
 
 def start_driver(store: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "tests.scale.jobs", str(store), "told"]
+    command = [sys.executable, "-m", "tests.jobs.jobs", str(store), "report"]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
@@ -87,7 +87,7 @@ def test_a_driver_killed_in_the_middle_goes_on_and_ends_with_the_same_bits(tmp_p
     done = len(list(store.rglob("[!.]*.npz")))
     assert 16 <= done < 60
     out, _ = start_driver(store).communicate(timeout=120)
-    assert out.split() == ["told", str(60 - done), str(done)]
+    assert out.split() == ["report", str(60 - done), str(done)]
     # The driver ran as __main__, so this process asks for a job of its own: the same function by another name.
     fresh = run(jobs.drawn, blocks(120, 2), store=tmp_path / "fresh", **options)
     (folder,) = store.iterdir()
@@ -112,8 +112,8 @@ def test_only_what_changed_is_computed_again(tmp_path: Path):
     store = tmp_path / "store"
     assert list(run(jobs.read_text, files, store=store, workers=1).results) == ["a", "b", "c"]
     files[1].write_text("new")
-    told = run(jobs.read_text, files, store=store, workers=1)
-    assert list(told.results) == ["a", "new", "c"] and (told.computed, told.skipped) == (1, 2)
+    report = run(jobs.read_text, files, store=store, workers=1)
+    assert list(report.results) == ["a", "new", "c"] and (report.computed, report.skipped) == (1, 2)
     os.utime(files[2], ns=(1, 1))
     assert run(jobs.read_text, files, store=store, workers=1).computed == 1
 
@@ -124,7 +124,7 @@ def test_other_settings_are_another_job_in_the_same_store(tmp_path: Path):
     assert bits(one.results[0]) != bits(other.results[0])
     jobs_found = [json.loads(path.read_text()) for path in tmp_path.glob("*/manifest.json")]
     assert sorted(job["settings"]["seed"] for job in jobs_found) == [1, 2]
-    assert {job["function"] for job in jobs_found} == {"tests.scale.jobs:drawn"}
+    assert {job["function"] for job in jobs_found} == {"tests.jobs.jobs:drawn"}
 
 
 def test_a_function_that_writes_its_own_files_is_asked_whether_they_are_still_there(tmp_path: Path):
@@ -141,49 +141,49 @@ def test_a_function_that_writes_its_own_files_is_asked_whether_they_are_still_th
     }
     assert run(jobs.copy_to, files, **options).computed == 2
     (out / "a.txt").unlink()
-    told = run(jobs.copy_to, files, **options)
-    assert (told.computed, told.skipped) == (1, 1) and (out / "a.txt").read_text() == "A"
+    report = run(jobs.copy_to, files, **options)
+    assert (report.computed, report.skipped) == (1, 1) and (out / "a.txt").read_text() == "A"
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_items_that_fail_are_told_with_their_error_and_the_others_are_done(tmp_path: Path, workers: int):
-    told = run(jobs.sometimes_wrong, range(10), store=tmp_path, workers=workers)
-    assert not told.ok
-    assert [(one.index, one.item, one.error) for one in told.failures] == [
+    report = run(jobs.sometimes_wrong, range(10), store=tmp_path, workers=workers)
+    assert not report.ok
+    assert [(one.index, one.item, one.error) for one in report.failures] == [
         (k, k, f"ValueError: {k} is a multiple of three") for k in (0, 3, 6, 9)
     ]
-    assert "sometimes_wrong" in told.failures[0].where
-    assert list(told.results) == [None if k % 3 == 0 else k * 0.1 for k in range(10)]
+    assert "sometimes_wrong" in report.failures[0].where
+    assert list(report.results) == [None if k % 3 == 0 else k * 0.1 for k in range(10)]
     (written,) = (json.loads(path.read_text()) for path in tmp_path.glob("*/failures.json"))
-    assert [one["error"] for one in written] == [one.error for one in told.failures]
+    assert [one["error"] for one in written] == [one.error for one in report.failures]
     again = run(jobs.sometimes_wrong, range(10), store=tmp_path, workers=workers)
     assert (again.computed, again.skipped, len(again.failures)) == (4, 6, 4)
 
 
 def test_an_item_that_kills_its_process_every_time_is_told_and_the_others_are_done(tmp_path: Path):
-    told = run(jobs.deadly, range(12), store=tmp_path, engine="local", workers=2)
-    assert [one.item for one in told.failures] == [5, 7]
-    assert "died" in told.failures[0].error and "enough" in told.failures[1].error
-    assert list(told.results) == [None if k in (5, 7) else k for k in range(12)]
+    report = run(jobs.deadly, range(12), store=tmp_path, engine="local", workers=2)
+    assert [one.item for one in report.failures] == [5, 7]
+    assert "died" in report.failures[0].error and "enough" in report.failures[1].error
+    assert list(report.results) == [None if k in (5, 7) else k for k in range(12)]
 
 
 def test_a_new_pool_that_breaks_along_with_the_old_one_blames_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    opened, breaks = Crew._parallel, iter([True])
+    opened, breaks = Executor._parallel, iter([True])
 
-    def opened_too_early(crew: Crew, **options):
+    def opened_too_early(executor: Executor, **options):
         if options and next(breaks, False):
             raise RuntimeError("the processes still end")
-        return opened(crew, **options)
+        return opened(executor, **options)
 
-    monkeypatch.setattr(Crew, "_parallel", opened_too_early)
-    told = run(jobs.deadly, range(12), store=tmp_path, engine="local", workers=2)
+    monkeypatch.setattr(Executor, "_parallel", opened_too_early)
+    report = run(jobs.deadly, range(12), store=tmp_path, engine="local", workers=2)
     assert next(breaks, None) is None, "no task was done by itself"
-    assert [one.item for one in told.failures] == [5, 7]
+    assert [one.item for one in report.failures] == [5, 7]
 
 
 def test_a_process_that_was_killed_once_costs_nothing(tmp_path: Path):
-    told = run(jobs.deadly_once, range(12), settings={"folder": str(tmp_path)}, engine="local", workers=2)
-    assert told.ok and list(told.results) == list(range(12))
+    report = run(jobs.deadly_once, range(12), settings={"folder": str(tmp_path)}, engine="local", workers=2)
+    assert report.ok and list(report.results) == list(range(12))
 
 
 def test_each_worker_runs_compiled_code_on_one_thread():
@@ -197,11 +197,11 @@ def test_each_worker_runs_compiled_code_on_one_thread():
 
 def test_a_block_of_the_users_own_says_who_works():
     with joblib.parallel_config("threading", n_jobs=2):
-        told = run(jobs.threads, range(4))
-    assert told.workers == 2 and {result[1] for result in told.results} == {os.getpid()}
+        report = run(jobs.threads, range(4))
+    assert report.workers == 2 and {result[1] for result in report.results} == {os.getpid()}
     with joblib.parallel_config(n_jobs=2):
-        told = run(jobs.threads, range(4))
-    assert told.workers == 2 and os.getpid() not in {result[1] for result in told.results}
+        report = run(jobs.threads, range(4))
+    assert report.workers == 2 and os.getpid() not in {result[1] for result in report.results}
 
 
 def test_forked_processes_are_refused():
@@ -209,16 +209,24 @@ def test_forked_processes_are_refused():
         run(jobs.threads, range(4))
 
 
-def test_progress_tells_how_far_it_is(tmp_path: Path):
+def test_progress_is_reported(tmp_path: Path):
     seen: list[Progress] = []
     run(jobs.sometimes_wrong, range(6), store=tmp_path, workers=1, progress=seen.append)
     assert [one.done for one in seen] == sorted(one.done for one in seen)
     last = seen[-1]
-    assert (last.done, last.total, last.skipped, last.failed, last.share) == (6, 6, 0, 2, 1.0) and last.rate > 0.0
+    assert (last.done, last.total, last.skipped, last.failed, last.fraction) == (6, 6, 0, 2, 1.0) and last.rate > 0.0
     run(jobs.sometimes_wrong, (k for k in range(6)), store=tmp_path, workers=1, progress=seen.append)
     assert (seen[-1].done, seen[-1].total, seen[-1].skipped) == (6, 6, 4)
-    told = run(jobs.sometimes_wrong, [], progress=seen.append)
-    assert told.ok and not told.results and seen[-1].share == 1.0
+    report = run(jobs.sometimes_wrong, [], progress=seen.append)
+    assert report.ok and not report.results and seen[-1].fraction == 1.0
+    report = run(jobs.sometimes_wrong, range(6), store=tmp_path, workers=1)
+    assert repr(report).startswith("Report(6 results: 2 computed, 4 skipped, 2 failed; ")
+    assert "Traceback" in report.failures[0].where and "Traceback" not in repr(report.failures)
+
+
+def test_a_mistyped_option_is_answered_with_the_nearest_one():
+    with pytest.raises(ps.PosableError, match="did you mean 'workers'"):
+        run(jobs.threads, range(4), worker=2)
 
 
 def test_a_stream_of_items_is_not_read_far_ahead():
@@ -236,12 +244,12 @@ def test_a_stream_of_items_is_not_read_far_ahead():
 
 
 def test_results_in_a_store_are_read_one_at_a_time(tmp_path: Path):
-    told = run(jobs.drawn, blocks(8, 2), store=tmp_path, workers=1)
-    assert len(told.results) == 4 and told.results[-1]["first"] == 6
-    assert [part["first"] for part in told.results[1:3]] == [2, 4]
+    report = run(jobs.drawn, blocks(8, 2), store=tmp_path, workers=1)
+    assert len(report.results) == 4 and report.results[-1]["first"] == 6
+    assert [part["first"] for part in report.results[1:3]] == [2, 4]
     for wrong in (4, -5):
         with pytest.raises(IndexError):
-            told.results[wrong]
+            report.results[wrong]
 
 
 def test_mistakes_are_told_before_any_work(tmp_path: Path):
@@ -254,8 +262,8 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path):
         ({"engine": "spark://there:1"}, "dask://HOST:PORT"),
         ({"engine": "dask"}, "dask://HOST:PORT"),
         ({"workers": 0}, "workers is 0"),
-        ({"engine": "dask://localhost:1", "workers": 2}, "for it to say"),
-        ({"store": tmp_path / "file"}, "cannot keep results"),
+        ({"engine": "dask://localhost:1", "workers": 2}, "itself decides how many"),
+        ({"store": tmp_path / "file"}, "cannot store results"),
         ({"store": tmp_path, "settings": {"seed": {1}}}, "settings['seed'] is a set"),
         ({"store": tmp_path, "settings": {"seed": np.zeros(3)}}, "array"),
         ({"function": lambda item: lock}, "cannot be sent"),
@@ -264,12 +272,12 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path):
         ({"store": tmp_path, "items": [{1, 2}]}, "an item is a set"),
     ):
         chosen = {"function": jobs.drawn, "items": [(0, 1)], **options}
-        with pytest.raises(ps.PosableError) as told:
+        with pytest.raises(ps.PosableError) as report:
             run(chosen.pop("function"), chosen.pop("items"), **chosen)
-        assert says in str(told.value), (options, told.value)
+        assert says in str(report.value), (options, report.value)
 
 
 def test_a_result_that_cannot_be_kept_is_a_failure_of_its_item(tmp_path: Path):
-    told = run(jobs.odd, [1, 2], store=tmp_path, workers=1)
-    assert len(told.failures) == 2 and "['bad'] is a set" in told.failures[0].error
+    report = run(jobs.odd, [1, 2], store=tmp_path, workers=1)
+    assert len(report.failures) == 2 and "['bad'] is a set" in report.failures[0].error
     assert run(jobs.odd, [1], workers=1).results[0]["bad"] == {1}

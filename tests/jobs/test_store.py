@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as npst
 
 import posable as ps
 from posable.compute.archive import archive_bytes
-from posable.jobs.plain import packed, unpacked
 from posable.jobs.run import run
+from posable.jobs.store import read_result, result_bytes
 
 from . import jobs
 from .test_run import bits
@@ -34,17 +34,17 @@ RESULTS = st.recursive(LEAVES, lambda part: st.lists(part, max_size=4) | st.dict
 @given(result=RESULTS)
 def test_a_result_comes_back_with_the_same_bits(result, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "result.npz"
-    path.write_bytes(packed("who", result))
-    identity, again = unpacked(path)
+    path.write_bytes(result_bytes("who", result))
+    identity, again = read_result(path)
     assert identity == "who" and bits(again) == bits(result)
-    assert packed("who", again) == path.read_bytes()
+    assert result_bytes("who", again) == path.read_bytes()
 
 
 def test_what_json_does_not_know_comes_back_as_what_it_does(tmp_path: Path):
     path = tmp_path / "a.npz"
     given = (1, np.float32(0.1), np.int8(3), np.bool_(True), np.str_("x"), ps.Status.LIMITS, Path("a/b"))
-    path.write_bytes(packed("", given))
-    again = unpacked(path)[1]
+    path.write_bytes(result_bytes("", given))
+    again = read_result(path)[1]
     assert again == [1, float(np.float32(0.1)), 3, True, "x", 2, os.fspath(Path("a/b"))]
     assert [type(value) for value in again] == [int, float, int, bool, str, int, str]
 
@@ -54,14 +54,14 @@ def test_what_json_does_not_know_comes_back_as_what_it_does(tmp_path: Path):
 )
 def test_what_cannot_be_kept_is_refused(result):
     with pytest.raises(ps.PosableError, match=r"expected|keys are text"):
-        packed("", result)
+        result_bytes("", result)
 
 
 def test_a_result_that_holds_itself_is_refused():
     loop: list = []
     loop.append(loop)
     with pytest.raises(ps.PosableError, match="nested"):
-        packed("", loop)
+        result_bytes("", loop)
 
 
 def one_file(tmp_path: Path) -> Path:
@@ -120,8 +120,8 @@ def test_a_damaged_or_foreign_file_is_made_again_and_nothing_in_it_is_run(tmp_pa
         about(result={"$array": [1]}),
     ):
         path.write_bytes(bad)
-        told = run(jobs.drawn, [(0, 2)], store=tmp_path, workers=1)
-        assert told.computed == 1 and bits(told.results[0]) == expected
+        report = run(jobs.drawn, [(0, 2)], store=tmp_path, workers=1)
+        assert report.computed == 1 and bits(report.results[0]) == expected
         assert path.read_bytes() == good
     assert not mark.exists()
     path.unlink()
@@ -132,7 +132,7 @@ def test_a_damaged_or_foreign_file_is_made_again_and_nothing_in_it_is_run(tmp_pa
 
 def test_every_file_cut_short_or_scrambled_is_seen(tmp_path: Path):
     path = tmp_path / "a.npz"
-    good = packed("who", {"a": np.arange(3.0), "b": math.pi})
+    good = result_bytes("who", {"a": np.arange(3.0), "b": math.pi})
     rng = np.random.default_rng(5)
     for _ in range(500):
         data = bytearray(good)
@@ -142,7 +142,7 @@ def test_every_file_cut_short_or_scrambled_is_seen(tmp_path: Path):
             data[rng.integers(len(good))] ^= 1 << rng.integers(8)
         path.write_bytes(bytes(data))
         try:
-            identity, again = unpacked(path)
+            identity, again = read_result(path)
         except ps.FormatError:
             continue
         # What a zip file does not sum (dates, attributes) may change; what it carries may not.

@@ -11,11 +11,11 @@ from .types import ArrayLike, Floats
 
 
 def floats(value: ArrayLike, name: str, *last: int, hint: str = "") -> Floats:
-    """What a caller gave as an array of float64 (..., *last), not copied where it is one already.
+    """Return a caller's value as an array of float64 (..., *last), not copied where it is one already.
 
     Args:
         value: anything that NumPy makes an array of.
-        name: what it is called; what is not made of numbers, or has other last axes, is an error that says so.
+        name: of the argument, for the error where the value is not made of numbers or has other last axes.
         *last: lengths of the last axes; any shape will do without them.
         hint: what else was expected, such as the order of the rows.
     """

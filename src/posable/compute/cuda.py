@@ -25,7 +25,7 @@ from .errors import PosableError, require
 from .kernels import Batch
 
 THREADS = 128  # a block: enough to hide memory's delay, few enough for kernels with many registers
-MOST_BLOCKS = 65536  # more rows than this many blocks have threads are walked in strides of the whole grid
+MAX_BLOCKS = 65536  # more rows than this many blocks have threads are walked in strides of the whole grid
 
 __all__ = ["available", "launch", "ptx"]
 
@@ -48,7 +48,7 @@ def launch(batch: Batch, n: int, *arrays: Any) -> None:
         raise PosableError("no GPU is at hand; run the batch itself on the CPU")
     if n <= 0:
         return
-    blocks = min(-(-n // THREADS), MOST_BLOCKS)
+    blocks = min(-(-n // THREADS), MAX_BLOCKS)
     _kernel(batch)[blocks, THREADS](n, *arrays)
 
 
@@ -100,15 +100,15 @@ def _named_gpu(capability: tuple[int, int]) -> Iterator[None]:
     from numba.cuda.cudadrv import nvrtc
 
     gpu = types.SimpleNamespace(compute_capability=capability)
-    answers = {
+    replacements = {
         (dispatcher, "get_current_device"): lambda: gpu,
         (nvrtc, "get_supported_ccs"): lambda: [capability],
         (cuda_paths, "_get_nvrtc_path"): lambda: None,
     }
-    before = {place: getattr(*place) for place in answers}
+    before = {attribute: getattr(*attribute) for attribute in replacements}
     found = getattr(cuda_paths.get_cuda_paths, "_cached_result", None)
     try:
-        for (module, name), answer in answers.items():
+        for (module, name), answer in replacements.items():
             setattr(module, name, answer)
         yield
     finally:

@@ -53,13 +53,13 @@ class UnknownOptionError(UnknownNameError, TypeError):
 class FormatError(PosableError):
     """A file that cannot be read or written; the message names the file and the place in it.
 
-    `place` is as precise as the format allows: "line 12", "accessors[3].count", "frame 7".
+    `location` is as precise as the format allows: "line 12", "accessors[3].count", "frame 7".
     """
 
-    def __init__(self, path: str | PathLike[str], message: str, place: str | None = None) -> None:
+    def __init__(self, path: str | PathLike[str], message: str, location: str | None = None) -> None:
         self.path = str(path)
-        self.place = place
-        where = f"{self.path}, {place}" if place else self.path
+        self.location = location
+        where = f"{self.path}, {location}" if location else self.path
         super().__init__(f"{where}: {message}")
 
 
@@ -102,13 +102,13 @@ def require(module: str, extra: str) -> ModuleType:
 
 
 def expect(kind: type, value: object, name: str, hint: str = "") -> None:
-    """Raise where a caller handed over another kind of thing, such as a motion where its poses were wanted."""
+    """Raise where a caller passed another type, such as an array where a pose was expected."""
     if not isinstance(value, kind):
         raise PosableError(f"{name} is a {type(value).__name__}; expected a {kind.__name__}{hint}")
 
 
 def number(value: object) -> float:
-    """A setting as a float; NaN where it is no number, so that the check which follows refuses and names it."""
+    """Return a setting as a float; NaN where it is not a number, so that the check which follows refuses it."""
     if isinstance(value, str | bytes):
         return math.nan
     try:
@@ -117,8 +117,8 @@ def number(value: object) -> float:
         return math.nan
 
 
-def _listed(names: tuple[str, ...], most: int = 12) -> str:
+def _listed(names: tuple[str, ...], max_names: int = 12) -> str:
     if not names:
         return "none"
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    shown = ", ".join(map(repr, names[:max_names]))
+    return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"

@@ -1,4 +1,4 @@
-"""Writing that never leaves half a file, paths that stay in their folder, and where caches live."""
+"""Bounded reading, writing that never leaves half a file, paths that stay in their folder, and where caches live."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import PosableError
+from .errors import FormatError, PosableError
 
 
 @contextmanager
@@ -47,8 +47,20 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} may not be written to")
 
 
+def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    """Return the content of a file; one that is larger, missing or unreadable is a FormatError."""
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+        if size > max_bytes:
+            raise FormatError(file, f"has {size} bytes; files up to {max_bytes} are read")
+        return file.read_bytes() if size else b""  # a device has size 0 and never ends
+    except OSError as error:
+        raise FormatError(file, f"cannot be read: {error.strerror or error}") from error
+
+
 def inside_folder(folder: Path, name: str) -> Path | None:
-    """The file that a relative path with "/" names, if it lies in the folder or below it, links followed; else None.
+    """Return the file that a relative path with "/" names, if it is in the folder or below, links followed; else None.
 
     For names that stand in files from strangers.
     """
@@ -65,9 +77,9 @@ def inside_folder(folder: Path, name: str) -> Path | None:
 
 
 def cache_dir() -> Path:
-    """The folder for what can be made again: `$POSABLE_CACHE`, or the platform's cache folder.
+    """Return the folder for files that can be made again: `$POSABLE_CACHE`, or the platform's cache folder.
 
-    The path is absolute, so that what is kept there is found again after the current folder was changed.
+    The path is absolute, so that what is stored there is found again after the current folder was changed.
     """
     if chosen := os.environ.get("POSABLE_CACHE"):
         return Path(chosen).absolute()

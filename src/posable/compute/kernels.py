@@ -42,7 +42,7 @@ R = TypeVar("R")
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
 TRIED = ((0, 61), (0, 68))  # oldest and newest Numba for `numba_inline`: both ends and 0.64 were tried
-KEPT_DAYS = 30  # compiled code of versions nobody used for this long is removed
+CACHE_DAYS = 30  # compiled code of versions nobody used for this long is removed
 
 __all__ = ["Batch", "batch", "kernel", "prange"]
 
@@ -172,7 +172,7 @@ def _cache_folder() -> Path:
         ours.mkdir(parents=True, exist_ok=True)
         ours.touch()
         for other in root.iterdir():
-            if time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
+            if time.time() - other.stat().st_mtime > CACHE_DAYS * 86400:
                 shutil.rmtree(other, ignore_errors=True)
     except OSError:
         pass  # a read-only home: Numba then falls back to compiling in memory

@@ -1,4 +1,4 @@
-"""What became of a solve."""
+"""`Status`: the outcome of a solve."""
 
 from __future__ import annotations
 

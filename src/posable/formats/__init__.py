@@ -1,9 +1,9 @@
 """Files in and out: one module a format, chosen by suffix and imported when its suffix is first used.
 
 `load(path)` gives a `Motion` in metres, `save(motion, path)` writes one; what `save` writes, `load` reads back in
-metres without being told a scale. A format's module has `read(path, options) -> Motion` and, where it can be
-written, `write(motion, path, options)`. `options` holds only what the caller gave and the format declares in
-`FORMATS`; `fps` and `first_frame` mean the same for every format and are applied here.
+metres without a scale. A format's module has `read(path, ...) -> Motion` and, where it can be
+written, `write(motion, path, ...)`; both take as keywords the options that the caller gave and the format declares in
+`FORMATS`. `fps` and `first_frame` mean the same for every format and are applied here.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-MOST = {"scale": 1e6, "fps": 1e6}
-"""Beyond which a number is a mistake: metres in a file's unit, frames a second."""
+MAX = {"scale": 1e6, "fps": 1e6}
+"""Numbers from which on a value is a mistake: metres in a file's unit, frames a second."""
 
 
 @checked_keywords
@@ -74,7 +74,7 @@ def load(
 ) -> Motion:
     """Read a motion, every frame of it, in metres; the format is chosen by the suffix.
 
-    What was assumed or changed is told in `motion.notes`. An option that the format does not take is an error.
+    What was assumed or changed is in `motion.notes`. An option that the format does not take is an error.
 
     Args:
         path: the file.
@@ -99,7 +99,7 @@ def load(
     if rate is not None:
         chosen["fps"] = rate
     try:
-        motion: Motion = _module(kind).read(source, chosen)
+        motion: Motion = _module(kind).read(source, **chosen)
     except OSError as error:
         raise FormatError(source, f"cannot be read: {error.strerror or error}") from error
     motion = _from_frame(motion, first_frame)
@@ -137,7 +137,7 @@ def save(
     given = {"scale": scale, "order": order, "character": character, "keep_animations": keep_animations}
     chosen = _checked_options(kind, given, kind.save_options, "saving")
     try:
-        _module(kind).write(motion, target, chosen)
+        _module(kind).write(motion, target, **chosen)
     except OSError as error:
         raise PosableError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
 
@@ -226,6 +226,6 @@ def _positive(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not 0.0 < number < MOST[name]:
-        raise PosableError(f"{name}={value!r}: give a number above 0 and below {MOST[name]:g}")
+    if not 0.0 < number < MAX[name]:
+        raise PosableError(f"{name}={value!r}: give a number above 0 and below {MAX[name]:g}")
     return number

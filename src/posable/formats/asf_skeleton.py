@@ -1,6 +1,6 @@
 """The skeleton half of ASF/AMC: sections of `:units`, `:root`, `:bonedata` and `:hierarchy` in a text file.
 
-Everything is kept in file units but for angles, which become radians.
+Everything is in file units but for angles, which become radians.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from ..compute import FormatError, PosableError
+from ..compute.files import read_bytes
 from ..compute.types import Ints
 from ..skeleton import topological_order
 
 MAX_BYTES = 1 << 24
 MAX_BONES = 10_000
-_TURNS = ("rx", "ry", "rz")
-_SHIFTS = ("tx", "ty", "tz")
+_ROTATIONS = ("rx", "ry", "rz")
+_TRANSLATIONS = ("tx", "ty", "tz")
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class AsfBone:
     direction: tuple[float, float, float] = (0.0, 0.0, 0.0)
     length: float = 0.0
     axis: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Turns about fixed axes that take the world's axes to the bone's own [rad]."""
+    """Angles about fixed axes that take the world's axes to the bone's own [rad]."""
     axis_order: str = "xyz"
     dofs: tuple[str, ...] = ()
     """Its channels in the motion file, in their order: "rx", "ry", "rz"; for the root also "tx", "ty", "tz"."""
@@ -60,12 +61,9 @@ def read_asf(path: Path) -> AsfSkeleton:
     return _Reader(path).run()
 
 
-def text_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a text file without comments and blank lines; binary files are refused."""
-    size = path.stat().st_size
-    if size > most_bytes:
-        raise FormatError(path, f"has {size} bytes; files of this kind up to {most_bytes} are read")
-    data = path.read_bytes()
+def text_lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a text file without comments and blank lines; binary files are refused."""
+    data = read_bytes(path, max_bytes)
     if b"\0" in data:
         raise FormatError(path, "is not text", f"byte {data.index(bytes(1))}")
     for number, line in enumerate(data.decode("latin-1").splitlines(), 1):
@@ -140,7 +138,7 @@ class _Reader:
     def _root(self) -> None:
         name, rest = self.line.words[0].lower(), self.line.words[1:]
         if name == "order":
-            self.root = replace(self.root, dofs=self._channels(rest, (*_SHIFTS, *_TURNS)))
+            self.root = replace(self.root, dofs=self._channels(rest, (*_TRANSLATIONS, *_ROTATIONS)))
         elif name == "axis":
             self.root = replace(self.root, axis_order=self._order(rest))
         elif name == "position":
@@ -167,7 +165,7 @@ class _Reader:
             elif word == "axis":
                 bone = replace(bone, axis=self._angles(rest), axis_order=self._order(rest[3:]))
             elif word == "dof":
-                bone = replace(bone, dofs=self._channels(rest, _TURNS))
+                bone = replace(bone, dofs=self._channels(rest, _ROTATIONS))
         else:
             raise FormatError(self.path, "the file ends inside a bone", f"line {begun}")
         if not bone.name or bone.name in self.bones or bone.name == "root":
@@ -201,11 +199,11 @@ class _Reader:
 
     def _ordered(self) -> AsfSkeleton:
         names = ["root", *self.bones]
-        place = {name: j for j, name in enumerate(names)}
+        index = {name: j for j, name in enumerate(names)}
         for name in self.bones:
             if name not in self.parent_of:
                 raise self._error(f"bone {name!r} is not in the hierarchy")
-        parents = [-1, *(place[self.parent_of[name]] for name in self.bones)]
+        parents = [-1, *(index[self.parent_of[name]] for name in self.bones)]
         try:
             order = topological_order(parents)
         except PosableError as error:

@@ -1,10 +1,10 @@
-"""Mends clips of the 2010 "MotionBuilder-friendly" BVH conversion of the CMU motion-capture database.
+"""Repair of clips of the 2010 "MotionBuilder-friendly" BVH conversion of the CMU motion-capture database.
 
 The conversion lost three things. `load(path, repair="cmu")` puts them back and says so in the motion's notes:
 
 1. The length of bones that have several children. `Neck`, `LeftShoulder` and `RightShoulder` belong one thorax bone
    above `Spine1`, finger base and thumb one wrist bone beyond the hand; all have offset zero in the files. Rotations
-   need no change. The thorax of 112 subjects is known from CMU's own ASF files (`thorax.csv`, looked for beside the
+   need no change. The thorax of 112 subjects is known from CMU's own ASF files (`thorax.csv`, looked for next to the
    clip and in `$POSABLE_DATA`, or `skeleton_fix.csv` where it says so); otherwise it is estimated from the bone
    below it: 1.010 times as long, along its direction plus (0.0025, 0, 0.028). Measured on the 27 subjects whose
    clips were at hand, that is 3 mm off in the median and 11 mm at worst. A wrist bone is exactly half of the forearm
@@ -13,7 +13,7 @@ The conversion lost three things. `load(path, repair="cmu")` puts them back and 
    still overrides it.
 3. The rate of subjects captured at 60 frames a second; every header says 120. `fps=` still overrides it.
 
-Frame 0, a T-pose that was never captured, is kept and noted; `first_frame=1` drops it.
+Frame 0, a T-pose that was never captured, stays and is noted; `first_frame=1` drops it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def file_unit(path: Path, offsets: Mapping[str, tuple[float, float, float] | Non
     raise FormatError(path, f"a thigh of {thigh:g} units is neither in the database's unit nor in metres; give scale=")
 
 
-def repaired(motion: Motion, path: Path, unit: float, told_fps: float | None = None) -> Motion:
+def repaired(motion: Motion, path: Path, unit: float, given_fps: float | None = None) -> Motion:
     """The motion with its lost bones, and its rate, put back. `unit` is the database's unit of length in it [m]."""
     reason = _why_not(motion.skeleton)
     if reason is not None:
@@ -84,8 +84,8 @@ def repaired(motion: Motion, path: Path, unit: float, told_fps: float | None = N
     notes.append(f"thorax bone put back below neck and shoulders: {length:.1f} mm, {source}")
     notes.append("wrist bones put back below finger bases and thumbs: half of the forearm bones")
     fps, note = true_fps(path)
-    if told_fps is not None:
-        fps, note = told_fps, f"{told_fps:g} frames a second, as told (known: {note})"
+    if given_fps is not None:
+        fps, note = given_fps, f"{given_fps:g} frames a second, as given (known: {note})"
     elif abs(motion.fps - fps) > 0.01:
         note += f"; the file's header says {motion.fps:g}"
     notes.append(note)
@@ -112,7 +112,7 @@ def true_fps(path: Path) -> tuple[float, str]:
     if subject in _MEASURED_AT_60:
         return 60.0, f"60 frames a second: subject {subject} is listed at 120, but moves and falls rightly only at 60"
     if subject is None:
-        return 120.0, "120 frames a second, as most of the database (the file's name does not tell its subject)"
+        return 120.0, "120 frames a second, as most of the database (the file's name does not name its subject)"
     return 120.0, "120 frames a second, by CMU's listing"
 
 
@@ -158,7 +158,7 @@ def _with_bones(skeleton: Skeleton, thorax: Floats) -> Skeleton:
 
 
 def _rows(table: str, path: Path) -> Iterator[Mapping[str, str]]:
-    """Rows of a table of the data set, beside the clip or in `$POSABLE_DATA`; none where it is not at hand."""
+    """Yield the rows of a table of the data set, next to the clip or in `$POSABLE_DATA`; none where it is missing."""
     folders = [path.parent]
     if data := os.environ.get("POSABLE_DATA"):
         folders += [Path(data) / "cmu", Path(data)]

@@ -38,8 +38,8 @@ def list_clips() -> list[dict[str, Any]]:
 def fetch(names: Iterable[str] | str, destination: str | os.PathLike[str] | None = None) -> list[Path]:
     """The paths of clips by name ("17_10"), checked by hash; in `destination`, or in the cache when not given."""
     clips = {clip["clip"]: clip for clip in _manifest()["clips"]}
-    wanted = [names] if isinstance(names, str) else list(names)
-    for name in wanted:
+    requested = [names] if isinstance(names, str) else list(names)
+    for name in requested:
         if name not in clips:
             raise UnknownNameError("clip", name, clips)
     folder = cache_dir() / "cmu" if destination is None else Path(destination)
@@ -47,7 +47,7 @@ def fetch(names: Iterable[str] | str, destination: str | os.PathLike[str] | None
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PosableError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from error
-    return [_fetch_one(clips[name], folder) for name in wanted]
+    return [_fetch_one(clips[name], folder) for name in requested]
 
 
 @cache
@@ -84,7 +84,7 @@ def _download(clip: dict[str, Any], target: Path) -> Path:
     name = clip["clip"]
     url = f"{_manifest()['url']}{int(name.split('_')[0]):03d}/{name}.bvh"
     try:
-        # pooch writes beside the target, compares the hash, and only then moves the file into place.
+        # pooch writes next to the target, compares the hash, and only then moves the file into place.
         pooch.retrieve(url, known_hash=f"sha256:{clip['sha256']}", fname=target.name, path=target.parent)
     except (OSError, ValueError) as error:  # no network, no such file, another hash
         raise PosableError(

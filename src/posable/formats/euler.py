@@ -1,6 +1,6 @@
 """Euler angles to quaternions and back, in bulk, for the formats that speak in Euler angles.
 
-A sequence such as "ZYX" means R = Rz Ry Rx on column vectors: turns about the moving axes in the order written, as
+A sequence such as "ZYX" means R = Rz Ry Rx on column vectors: rotations about the moving axes in the order written, as
 the channels of a BVH file do.
 """
 
@@ -19,30 +19,30 @@ _AXES = "XYZ"
 
 
 def quaternions_from_euler(axes: Sequence[int], angles: Floats) -> Floats:
-    """The rotations (..., 4) of turns by `angles` (..., n) [rad] about moving `axes`, n numbers of 0 (X) to 2 (Z).
+    """Return the rotations (..., 4) by `angles` (..., n) [rad] about moving `axes`, n numbers of 0 (X) to 2 (Z).
 
     Any number of axes and any repetition is allowed. Unit quaternions `wxyz`.
     """
     shape = angles.shape[:-1]
     flat = np.ascontiguousarray(angles.reshape(math.prod(shape), len(axes)), dtype=np.float64)
-    return compose_turns(flat, [tuple(axes)], [tuple(range(len(axes)))], 1.0).reshape(*shape, 4)
+    return compose_rotations(flat, [tuple(axes)], [tuple(range(len(axes)))], 1.0).reshape(*shape, 4)
 
 
-def compose_turns(
+def compose_rotations(
     values: Floats, axes: Sequence[Sequence[int]], columns: Sequence[Sequence[int]], unit: float
 ) -> Floats:
-    """Rotations (F, J, 4) of joints whose turns stand in columns of a table (F, C).
+    """Return the rotations (F, J, 4) of joints whose angles stand in columns of a table (F, C).
 
-    Joint j turns about its moving `axes[j]` in order, by the values of `columns[j]`, whose unit is `unit` [rad].
+    Joint j rotates about its moving `axes[j]` in order, by the values of `columns[j]`, whose unit is `unit` [rad].
     """
-    most = max(map(len, axes), default=0)
-    about = np.full((len(axes), most), -1, dtype=np.int64)
-    taken = np.zeros((len(axes), most), dtype=np.int64)
-    for j, (turns, places) in enumerate(zip(axes, columns, strict=True)):
-        about[j, : len(turns)] = turns
-        taken[j, : len(turns)] = places
+    longest = max(map(len, axes), default=0)
+    about = np.full((len(axes), longest), -1, dtype=np.int64)
+    taken = np.zeros((len(axes), longest), dtype=np.int64)
+    for j, (own, numbers) in enumerate(zip(axes, columns, strict=True)):
+        about[j, : len(own)] = own
+        taken[j, : len(own)] = numbers
     out = np.empty((len(values), len(axes), 4))
-    turn_rows(len(values), values, about, taken, 0.5 * unit, out)
+    rotation_rows(len(values), values, about, taken, 0.5 * unit, out)
     return out
 
 
@@ -68,12 +68,12 @@ def euler_from_quaternions(order: str, rotations: Floats) -> Floats:
     last = handed * (half_sum - half_difference)
     locked = np.minimum(across, along) < 1e-12
     if locked.any():
-        kept = _carried(last, locked)
-        # Only the well-determined one of half_sum and half_difference counts; the other follows from `kept`.
+        carried = _carried(last, locked)
+        # Only the well-determined one of half_sum and half_difference counts; the other follows from `carried`.
         sum_counts = along < across
-        first = np.where(locked & sum_counts, 2 * half_sum - handed * kept, first)
-        first = np.where(locked & ~sum_counts, 2 * half_difference + handed * kept, first)
-        last = np.where(locked, kept, last)
+        first = np.where(locked & sum_counts, 2 * half_sum - handed * carried, first)
+        first = np.where(locked & ~sum_counts, 2 * half_difference + handed * carried, first)
+        last = np.where(locked, carried, last)
     angles = np.stack([first, middle, last], axis=-1)
     return _continuous(angles - 2 * np.pi * np.round(angles / (2 * np.pi)))
 
@@ -117,8 +117,8 @@ def _distance(a: Floats, b: Floats) -> Floats:
 
 
 @kernel
-def turn_row(i: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
-    """Compose the turns of every joint in row i of a table; an axis below zero ends a joint's list."""
+def rotation_row(i: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
+    """Compose the rotations of every joint in row i of a table; an axis below zero ends a joint's list."""
     for j in range(axes.shape[0]):
         w, x, y, z = 1.0, 0.0, 0.0, 0.0
         for k in range(axes.shape[1]):
@@ -138,7 +138,7 @@ def turn_row(i: int, values: Floats, axes: Ints, columns: Ints, half_unit: float
 
 # Compiling a parallel loop takes a second: it pays for hours of motion.
 @batch(rows=100_000)
-def turn_rows(n: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
-    """The turns of every row."""
+def rotation_rows(n: int, values: Floats, axes: Ints, columns: Ints, half_unit: float, out: Floats) -> None:
+    """`rotation_row` over a table."""
     for i in prange(n):
-        turn_row(i, values, axes, columns, half_unit, out)
+        rotation_row(i, values, axes, columns, half_unit, out)

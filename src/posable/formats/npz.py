@@ -1,7 +1,7 @@
 """Our own format: a NumPy archive of plain arrays, without pickles, that gives back the same bits.
 
-It keeps the skeleton with kinds, axes and end sites, every pose with joint translations, rate, name and notes; what
-it does not keep is a character's mesh (glTF does). `numpy.load` reads it too. Members are stored, not compressed:
+It stores the skeleton with kinds, axes and end sites, every pose with joint translations, rate, name and notes; what
+it does not store is a character's mesh (glTF does). `numpy.load` reads it too. Members are stored, not compressed:
 motion hardly shrinks, and what a file can unpack to is then bounded by its own size.
 
 Version 1 holds, under these names: `format` ("posable-motion"), `version`, `names` (J,), `parents` (J,),
@@ -12,7 +12,6 @@ only where the motion moves joints. Metres, `wxyz`, Y up. A reader of version 1 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ _MEMBERS = {
 }  # fmt: skip
 
 
-def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
+def write(motion: Motion, path: Path) -> None:
     """Write a motion with everything but its mesh."""
     skeleton, pose = motion.skeleton, motion.pose
     if not pose.is_finite():
@@ -68,8 +67,8 @@ def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
     write_archive(path, arrays)
 
 
-def read(path: Path, options: Mapping[str, Any]) -> Motion:
-    """Read a motion of our own format, version 1."""
+def read(path: Path, *, fps: float | None = None) -> Motion:
+    """Read a motion of our own format, version 1; `load` itself replaces its rate by `fps`."""
     try:
         arrays = read_archive(path, _MEMBERS, MAX_BYTES)
         if str(arrays.get("format", "")) != FORMAT:

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -79,6 +78,11 @@ class UrdfModel:
     shapes: tuple[Shape, ...] = ()
     """What is seen of it, where that is no mesh."""
 
+    def __repr__(self) -> str:
+        return (
+            f"UrdfModel({self.name[:40]!r}, {len(self.links)} links, {len(self.lower)} DoF, {len(self.mimics)} mimics)"
+        )
+
     @property
     def independent(self) -> Ints:
         """The DoF that follow no other."""
@@ -93,12 +97,12 @@ class UrdfModel:
         return full
 
 
-def read(path: Path, options: Mapping[str, Any]) -> Motion:
+def read(path: Path, *, fps: float = FPS, up: str = "y") -> Motion:
     """Read a robot as a motion of one frame, all joints at zero (mimicking ones where that puts them)."""
-    model = read_urdf(path, up=options.get("up", "y"))
+    model = read_urdf(path, up=up)
     zero = model.skeleton.from_values(model.coupled(np.zeros((1, len(model.lower)))))
     pose = Pose(zero.translation, zero.rotations, zero.offsets)
-    return Motion(model.skeleton, pose, float(options.get("fps", FPS)), model.name, model.notes)
+    return Motion(model.skeleton, pose, fps, model.name, model.notes)
 
 
 def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> UrdfModel:
@@ -106,7 +110,7 @@ def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> Ur
 
     Args:
         path: the `.urdf` file.
-        up: "y" turns the robot into our axes (y up, z forward); "z" keeps its own.
+        up: "y" rotates the robot into our axes (y up, z forward); "z" keeps its own.
         free_root: whether the root link may move, or stands fixed in the world.
     """
     if up not in UP:
@@ -122,7 +126,7 @@ def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> Ur
     index = {link: j for j, link in enumerate([root, *(_end(joint, "child") for joint in order)])}
     origins = [joint.first("origin") for joint in order]
     offsets = [np.zeros(3), *(_vector(origin, "xyz") for origin in origins)]
-    rests = [np.array(UP[up]), *(_turn(origin) for origin in origins)]
+    rests = [np.array(UP[up]), *(_rotation(origin) for origin in origins)]
     axes = np.array([np.array([1.0, 0.0, 0.0]), *(_axis(joint) for joint in order)])
     skeleton = Skeleton(
         _names(root, order),
@@ -196,7 +200,7 @@ def _names(root: str, joints: list[Element]) -> list[str]:
 def _kind(joint: Element, notes: list[str]) -> str:
     kind = joint.text("type")
     if kind in ("floating", "planar"):
-        notes.append(f"joint {joint.text('name')!r} is {kind}, which no joint of ours can be: it is held fixed")
+        notes.append(f"joint {joint.text('name')!r} is {kind}, which no joint of ours can be: it is fixed")
         return "fixed"
     if kind not in KINDS:
         joint.fail(f"its type is {kind!r}; expected {', '.join(KINDS)}, floating or planar")
@@ -214,7 +218,7 @@ def _vector(element: Element | None, key: str, default: tuple[float, ...] = (0.0
     return np.array(default) if element is None else element.numbers(key, default)
 
 
-def _turn(origin: Element | None) -> Floats:
+def _rotation(origin: Element | None) -> Floats:
     """The rotation of an origin's roll, pitch and yaw [rad] about fixed x, y and z."""
     return np.asarray(pm.from_euler("ZYX", _vector(origin, "rpy")[::-1]))
 
@@ -295,13 +299,13 @@ def _shape(visual: Element, joint: int, colours: Mapping[str, tuple[int, int, in
     if not (size > 0.0).all():
         return None
     colour = None if material is None else _colour(material) or colours.get(material.attributes.get("name", ""))
-    return Shape(joint, kind, size, _vector(origin, "xyz"), _turn(origin), colour)
+    return Shape(joint, kind, size, _vector(origin, "xyz"), _rotation(origin), colour)
 
 
 def _colour(material: Element) -> tuple[int, int, int] | None:
-    told = material.first("color")
+    element = material.first("color")
     try:
-        rgba = None if told is None or "rgba" not in told.attributes else told.numbers("rgba", (0.0,) * 4)
+        rgba = None if element is None or "rgba" not in element.attributes else element.numbers("rgba", (0.0,) * 4)
     except FormatError:
         rgba = None
     if rgba is None:

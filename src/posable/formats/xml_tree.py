@@ -11,11 +11,12 @@ from xml.parsers import expat
 import numpy as np
 
 from ..compute import FormatError
+from ..compute.files import read_bytes
 from ..compute.types import Floats
 
-MOST_BYTES = 64 * 2**20
-MOST_ELEMENTS = 200_000
-MOST_DEPTH = 64
+MAX_BYTES = 64 * 2**20
+MAX_ELEMENTS = 200_000
+MAX_DEPTH = 64
 
 
 @dataclass(eq=False)
@@ -73,13 +74,7 @@ class Element:
 
 def read_xml(path: Path) -> Element:
     """Parse a file; the outermost element."""
-    try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise FormatError(path, f"has {size} bytes; at most {MOST_BYTES} are read")
-        data = path.read_bytes()
-    except OSError as error:
-        raise FormatError(path, f"cannot be read: {error.strerror}") from None
+    data = read_bytes(path, MAX_BYTES)
     parser = expat.ParserCreate()
     top = Element(path, 0, "", {})
     stack = [top]
@@ -88,8 +83,8 @@ def read_xml(path: Path) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        if count > MOST_ELEMENTS or len(stack) > MOST_DEPTH:
-            problem = f"more than {MOST_ELEMENTS} elements" if count > MOST_ELEMENTS else "elements nested too deeply"
+        if count > MAX_ELEMENTS or len(stack) > MAX_DEPTH:
+            problem = f"more than {MAX_ELEMENTS} elements" if count > MAX_ELEMENTS else "elements nested too deeply"
             raise FormatError(path, problem, f"line {parser.CurrentLineNumber}")
         element = Element(path, parser.CurrentLineNumber, tag, attributes)
         stack[-1].children.append(element)
@@ -107,8 +102,8 @@ def read_xml(path: Path) -> Element:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        place = f"line {error.lineno} column {error.offset}"
-        raise FormatError(path, f"broken XML: {expat.ErrorString(error.code)}", place) from None
+        location = f"line {error.lineno} column {error.offset}"
+        raise FormatError(path, f"broken XML: {expat.ErrorString(error.code)}", location) from None
     except (LookupError, ValueError) as error:
         if isinstance(error, FormatError):
             raise

@@ -1,9 +1,9 @@
-"""joblib's dask backend, which also tells when a task or the whole cluster was lost.
+"""joblib's dask backend, which also reports when a task or the whole cluster was lost.
 
 dask does a task again on another worker when its worker died, up to three times; then it gives the task up. joblib
 1.6 passes that on to nobody and waits for ever: its `_collect` calls back only for tasks that came to an end, and not
 at all once the client has closed because the scheduler is gone. This one calls back, so that the call fails and
-`Crew` can go on.
+`Executor` can go on.
 
 And a cluster that has one core at the moment, because a worker was just lost, is still a cluster: joblib would do the
 work in its own process.
@@ -18,7 +18,7 @@ from typing import Any
 
 from joblib._dask import DaskDistributedBackend
 
-LOOKED_AFTER = 0.2  # seconds between two looks whether the client is still there
+POLL_SECONDS = 0.2  # seconds between two looks whether the client is still there
 
 
 class _Lost:
@@ -28,22 +28,22 @@ class _Lost:
         self.error = error
 
 
-class TellingDask(DaskDistributedBackend):  # type: ignore[misc]
+class ReportingDaskBackend(DaskDistributedBackend):  # type: ignore[misc]
     """joblib's backend, but every task that it took is answered for."""
 
     def effective_n_jobs(self, n_jobs: int) -> int:
-        """Cores of the cluster, and never 1."""
+        """Return the cores of the cluster, and never 1."""
         return max(2, int(super().effective_n_jobs(n_jobs)))
 
     def start_call(self) -> None:
         """Begin to collect, and to look whether the client is still there."""
         self._waiting: dict[object, Callable[[Any], None]] = {}
         self._ended = threading.Event()
-        threading.Thread(target=self._look_after, args=(self._waiting, self._ended), daemon=True).start()
+        threading.Thread(target=self._watch_client, args=(self._waiting, self._ended), daemon=True).start()
         super().start_call()
 
     def stop_call(self) -> None:
-        """End both."""
+        """End collecting and looking."""
         self._ended.set()
         super().stop_call()
 
@@ -60,8 +60,8 @@ class TellingDask(DaskDistributedBackend):  # type: ignore[misc]
             waiting[ticket] = callback
         return super().submit(func, answered)
 
-    def _look_after(self, waiting: dict[object, Callable[[Any], None]], ended: threading.Event) -> None:
-        while not ended.wait(LOOKED_AFTER):
+    def _watch_client(self, waiting: dict[object, Callable[[Any], None]], ended: threading.Event) -> None:
+        while not ended.wait(POLL_SECONDS):
             if self.client.status not in {"closing", "closed"}:
                 continue
             for ticket in list(waiting):
@@ -85,7 +85,7 @@ class TellingDask(DaskDistributedBackend):  # type: ignore[misc]
             await asyncio.sleep(0.01)
 
     def retrieve_result_callback(self, out: Any) -> Any:
-        """The results of a batch; raises why it was lost."""
+        """Return the results of a batch, or raise the reason why it was lost."""
         if isinstance(out, _Lost):
             raise out.error
         return super().retrieve_result_callback(out)

@@ -1,8 +1,8 @@
-"""Who does the work: the cores of this machine, or those of a dask or ray cluster, all through joblib.
+"""Executors: the cores of this machine, or those of a dask or ray cluster, all through joblib.
 
-`Crew.outcomes` hands tasks out and gives back what became of each, in any order. When a process dies (killed for
-want of memory, a crash in a library), joblib gives up the whole call; here the tasks that were under way are done
-again, each by itself, so that only one that kills its process every time is lost, and told.
+`Executor.outcomes` hands tasks out and yields the outcome of each, in any order. When a process dies (killed for
+want of memory, a crash in a library), joblib gives up the whole call; here the tasks in flight are done
+again, each by itself, so that only one that kills its process every time is lost, and reported.
 
 No process is forked: an OpenMP pool that had started before the fork would hang in the child (specification kernels,
 rule 10). joblib's own processes and dask's are started afresh. Each runs compiled code on one thread.
@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..compute import PosableError, number, require
-from .plain import packed
+from .store import result_bytes
 
 ENGINES = ("local", "dask://HOST:PORT", "ray://HOST:PORT")
 WAIT = 20.0  # seconds for a cluster to answer
-TRACEBACK = 4000  # characters of it that are kept
+TRACEBACK = 4000  # characters of it that are stored
 PAUSES = (0.0, 0.5, 2.0)
 """[s] before each try of a task by itself."""
 
@@ -41,7 +41,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: a result, or the error in one line and where it was raised."""
+    """The outcome of a task: a result, or the error in one line and where it was raised."""
 
     index: int
     result: Any
@@ -54,14 +54,14 @@ def work(function: Callable[..., Any], settings: dict[str, Any], task: Task) -> 
     try:
         with one_thread():
             result = function(task.item, **settings)
-            return Outcome(task.index, result if task.identity is None else packed(task.identity, result))
+            return Outcome(task.index, result if task.identity is None else result_bytes(task.identity, result))
     except (Exception, SystemExit) as error:  # a library that wants to end the process ends its item
         return Outcome(task.index, None, f"{type(error).__name__}: {error}", traceback.format_exc()[-TRACEBACK:])
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compiled loops of this thread run on one core: the others have work of their own."""
+    """Run compiled loops of this thread on one core: the others have work of their own."""
     import numba
 
     before = numba.get_num_threads()
@@ -72,8 +72,8 @@ def one_thread() -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-class Crew:
-    """An engine at work. `streams` says whether results come one by one or only when a whole call is done."""
+class Executor:
+    """An open engine. `streams` says whether results come one by one or only when a whole call is done."""
 
     def __init__(self, config: dict[str, Any], alive: Callable[[], bool] = lambda: True) -> None:
         import joblib
@@ -88,26 +88,26 @@ class Crew:
     def outcomes(
         self, function: Callable[..., Any], settings: dict[str, Any], tasks: Sequence[Task]
     ) -> Iterator[Outcome]:
-        """What became of each task, as they come."""
+        """Yield the outcome of each task, in the order in which they end."""
         import joblib
 
         call = joblib.delayed(work)
         waiting = deque(tasks)
         while waiting:
-            handing = _Handing(waiting, lambda task: call(function, settings, task))
+            queue = _TaskQueue(waiting, lambda task: call(function, settings, task))
             try:
-                for outcome in self._parallel()(handing):
-                    handing.back(outcome.index)
+                for outcome in self._parallel()(queue):
+                    queue.done(outcome.index)
                     yield outcome
             except Exception as error:  # not the function's: `work` keeps those
-                under_way = handing.stop()
+                in_flight = queue.stop()
                 self.close()
                 self._check_there(error)
-                for task in under_way:
+                for task in in_flight:
                     yield self._alone(call(function, settings, task), task)
 
     def _alone(self, call: Any, task: Task) -> Outcome:
-        """A task by itself. It is blamed only when its process dies every time.
+        """Do a task by itself. It has failed only when its process dies every time.
 
         While the processes of a pool that broke still end, a new pool may break with them, whatever it works on.
         """
@@ -124,7 +124,7 @@ class Crew:
 
     def _check_there(self, error: Exception) -> None:
         if not self._alive():
-            raise PosableError("the engine is gone; with a store, run it again: what was done is kept") from error
+            raise PosableError("the engine is gone; with a store, run it again: what was done is stored") from error
 
     def close(self) -> None:
         """Let the processes go."""
@@ -144,15 +144,15 @@ class Crew:
             return self._pool
 
 
-class _Handing:
-    """Hands tasks to joblib, whose threads come for them, and knows which are under way."""
+class _TaskQueue:
+    """Hands tasks to joblib, whose threads come for them, and knows which are in flight."""
 
     def __init__(self, waiting: deque[Task], call: Callable[[Task], Any]) -> None:
         self._waiting, self._call = waiting, call
-        self._away: dict[int, Task] = {}
+        self._in_flight: dict[int, Task] = {}
         self._lock, self._open = threading.Lock(), True
 
-    def __iter__(self) -> _Handing:
+    def __iter__(self) -> _TaskQueue:
         return self
 
     def __next__(self) -> Any:
@@ -160,54 +160,54 @@ class _Handing:
             if not self._open or not self._waiting:
                 raise StopIteration
             task = self._waiting.popleft()
-            self._away[task.index] = task
+            self._in_flight[task.index] = task
             return self._call(task)
 
-    def back(self, index: int) -> None:
-        """Task `index` is done."""
+    def done(self, index: int) -> None:
+        """Remove task `index` from those in flight."""
         with self._lock:
-            del self._away[index]
+            del self._in_flight[index]
 
     def stop(self) -> list[Task]:
-        """Hand out no more; those that were under way."""
+        """Hand out no more tasks, and return those in flight."""
         with self._lock:
             self._open = False
-            return list(self._away.values())
+            return list(self._in_flight.values())
 
 
 @contextmanager
-def crew_of(engine: str | None, workers: int | None) -> Iterator[Crew]:
-    """The crew of an engine, for the length of a block."""
+def open_executor(engine: str | None, workers: int | None) -> Iterator[Executor]:
+    """Open the executor of an engine, for the length of a block."""
     require("joblib", "jobs")
     if workers is not None and not 1 <= number(workers) < math.inf:
         raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
-    with _opened(engine, workers) as crew:
+    with _opened(engine, workers) as executor:
         try:
-            yield crew
+            yield executor
         finally:
-            crew.close()
+            executor.close()
 
 
 @contextmanager
-def _opened(engine: str | None, workers: int | None) -> Iterator[Crew]:
+def _opened(engine: str | None, workers: int | None) -> Iterator[Executor]:
     kind, apart, address = (engine or "").partition("://")
     if engine is None or engine == "local":
-        yield Crew(_local(workers) if engine == "local" else _of_the_block(workers))
+        yield Executor(_local(workers) if engine == "local" else _from_joblib_block(workers))
         return
     if kind not in {"dask", "ray"} or not apart:
         raise PosableError(f"engine is {engine!r}; expected one of {', '.join(ENGINES)}, or None")
     if workers is not None:
-        raise PosableError(f"workers is {workers}, but how many the cluster at {engine!r} has is for it to say")
-    with (_dask if kind == "dask" else _ray)(address) as crew:
-        yield crew
+        raise PosableError(f"workers is {workers}, but the cluster at {engine!r} itself decides how many it has")
+    with (_dask if kind == "dask" else _ray)(address) as executor:
+        yield executor
 
 
 def _local(workers: int | None) -> dict[str, Any]:
     return {"backend": "loky", "n_jobs": workers or -1, "inner_max_num_threads": 1}
 
 
-def _of_the_block(workers: int | None) -> dict[str, Any]:
-    """What a `with joblib.parallel_config(...)` block around the call says; without one, all cores of this machine."""
+def _from_joblib_block(workers: int | None) -> dict[str, Any]:
+    """Return the settings of a `with joblib.parallel_config(...)` block around the call; else all cores."""
     import joblib
 
     backend, jobs = joblib.parallel.get_active_backend()
@@ -220,41 +220,43 @@ def _of_the_block(workers: int | None) -> dict[str, Any]:
             "expected loky, threading, dask or ray"
         )
     if name == "DaskDistributedBackend":
-        from .dask_backend import TellingDask
+        from .dask_backend import ReportingDaskBackend
 
-        backend = TellingDask(client=backend.client)
+        backend = ReportingDaskBackend(client=backend.client)
     return {"backend": backend, "n_jobs": workers or (jobs if jobs != 1 else -1)}
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Crew]:
+def _dask(address: str) -> Iterator[Executor]:
     distributed = require("distributed", "dask")
     try:
         client = distributed.Client(f"tcp://{address}", timeout=WAIT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise PosableError(f"no dask scheduler answers at {address!r}: {error}") from error
-    from .dask_backend import TellingDask
+    from .dask_backend import ReportingDaskBackend
 
     with client:
         try:
-            yield Crew({"backend": TellingDask(client=client), "n_jobs": -1}, lambda: client.status == "running")
+            yield Executor(
+                {"backend": ReportingDaskBackend(client=client), "n_jobs": -1}, lambda: client.status == "running"
+            )
         except TimeoutError as error:
             raise PosableError(f"the dask scheduler at {address!r} has no workers") from error
 
 
 @contextmanager
-def _ray(address: str) -> Iterator[Crew]:
+def _ray(address: str) -> Iterator[Executor]:
     ray = require("ray", "ray")
     require("ray.util.joblib", "ray").register_ray()
     if ray.is_initialized():
-        yield Crew(_ray_config(ray))
+        yield Executor(_ray_config(ray))
         return
     try:
         ray.init(address=f"ray://{address}" if ":" in address else address or None, logging_level="warning")
     except (ConnectionError, ValueError) as error:
         raise PosableError(f"no ray cluster answers at {address!r}: {error}") from error
     try:
-        yield Crew(_ray_config(ray))
+        yield Executor(_ray_config(ray))
     finally:
         ray.shutdown()
 

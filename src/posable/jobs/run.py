@@ -10,12 +10,13 @@ from itertools import islice
 from typing import Any
 
 from ..compute import FormatError, PosableError, require
-from .executors import Crew, Outcome, Task, crew_of
+from ..compute.errors import checked_keywords
+from .executors import Executor, Outcome, Task, open_executor
 from .store import Results, Store, identity_of, key_of
 
-ROUND = 256  # items a worker in one call of joblib, which keeps what nobody has taken yet in memory
+ROUND = 256  # items a worker in one call of joblib, which holds results that nobody has taken yet in memory
 SHORT_ROUND = 16  # the same where results come only when the whole call is done
-DETAILED = 1000  # failures whose traceback is kept
+DETAILED = 1000  # failures whose traceback is stored
 SHOWN_EVERY = 0.1  # seconds
 
 
@@ -27,7 +28,7 @@ class Failure:
     item: Any
     error: str
     """In one line: the kind of error and what it said."""
-    where: str
+    where: str = field(repr=False)
     """The traceback as text; of the first thousand failures only."""
 
 
@@ -49,24 +50,28 @@ class Progress:
         return (self.done - self.skipped) / self.seconds if self.seconds > 0.0 else 0.0
 
     @property
-    def share(self) -> float:
-        """0 to 1; 0 while the number of items is not known."""
+    def fraction(self) -> float:
+        """Of the items that are done, 0 to 1; 0 while the number of items is not known."""
         return min(1.0, self.done / self.total) if self.total else float(self.total == 0)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a job gave."""
+    """The results of a job."""
 
     results: Sequence[Any]
-    """In the order of the items, None where one failed; with a store, each is read when it is asked for."""
+    """In the order of the items, None where one failed; with a store, each is read when it is accessed."""
     failures: tuple[Failure, ...]
     computed: int
     """Items that were worked on now, with those that failed."""
     skipped: int
-    """Items whose result lay in the store."""
+    """Items whose result was in the store."""
     seconds: float
     workers: int
+
+    def __repr__(self) -> str:
+        counts = f"{self.computed} computed, {self.skipped} skipped, {len(self.failures)} failed"
+        return f"Report({len(self.results)} results: {counts}; {self.seconds:.1f} s, {self.workers} workers)"
 
     @property
     def ok(self) -> bool:
@@ -79,6 +84,7 @@ class Report:
         return self.computed / self.seconds if self.seconds > 0.0 else 0.0
 
 
+@checked_keywords
 def run(
     function: Callable[..., Any],
     items: Iterable[Any],
@@ -94,33 +100,33 @@ def run(
 
     The result of an item depends on nothing but the item and the settings, so it is the same bit for bit whoever
     computes it; a function that draws samples draws sample i from `default_rng([seed, i])`. An item that raises, or
-    kills its process, is told in the report and the others are done.
+    kills its process, is listed in the report and the others are done.
 
     Args:
         function: importable, or anything cloudpickle can send.
         items: paths (`pathlib.Path`, files that the workers can open), numbers, text, or lists and dicts of these. May
             be a generator: no more than a few hundred items a worker are looked at ahead.
         settings: further arguments, the same for all: numbers, text, lists, dicts.
-        store: a folder that keeps results, a file each. A rerun with the same function and settings computes only
+        store: a folder for results, a file each. A rerun with the same function and settings computes only
             items that are not there, that changed since, or that failed. Results are then numbers, text, lists, dicts
             and arrays. Without a store they are anything that can be pickled, and are held in memory.
         check: called with an item and its stored result; False where it has to be done again, for functions that
             write files of their own.
-        engine: "local", all cores of this machine; "dask://HOST:PORT"; "ray://HOST:PORT"; None, what a
-            `with joblib.parallel_config(...)` around the call says, else local.
+        engine: "local", all cores of this machine; "dask://HOST:PORT"; "ray://HOST:PORT"; None, the one
+            of a `with joblib.parallel_config(...)` around the call, else local.
         workers: how many processes; None for all cores. 1 works in this process.
         progress: called now and then, from this thread.
     """
     chosen = dict(settings or {})
-    kept = None if store is None else Store(store, function, chosen)
-    job = _Job(kept, check, progress, len(items) if isinstance(items, Sized) else None)
-    with crew_of(engine, workers) as crew:
+    results = None if store is None else Store(store, function, chosen)
+    job = _Job(results, check, progress, len(items) if isinstance(items, Sized) else None)
+    with open_executor(engine, workers) as executor:
         _check_sendable(function)
-        size = max(1, crew.workers) * (ROUND if crew.streams else SHORT_ROUND)
+        size = max(1, executor.workers) * (ROUND if executor.streams else SHORT_ROUND)
         pending = job.pending(items)
         while tasks := list(islice(pending, size)):
-            job.take(crew, function, chosen, tasks)
-        return job.report(crew.workers)
+            job.take(executor, function, chosen, tasks)
+        return job.report(executor.workers)
 
 
 def blocks(count: int, size: int) -> list[tuple[int, int]]:
@@ -132,7 +138,7 @@ def blocks(count: int, size: int) -> list[tuple[int, int]]:
 
 @dataclass
 class _Job:
-    """The books of one run."""
+    """The bookkeeping of one run."""
 
     store: Store | None
     check: Callable[[Any, Any], bool] | None
@@ -171,15 +177,17 @@ class _Job:
             return False
         return self.check is None or bool(self.check(item, result))
 
-    def take(self, crew: Crew, function: Callable[..., Any], settings: dict[str, Any], tasks: list[Task]) -> None:
-        """Have tasks done and keep what comes back."""
+    def take(
+        self, executor: Executor, function: Callable[..., Any], settings: dict[str, Any], tasks: list[Task]
+    ) -> None:
+        """Let an executor do tasks, and store their outcomes."""
         by_index = {task.index: task for task in tasks}
-        for outcome in crew.outcomes(function, settings, tasks):
-            self._keep(by_index.pop(outcome.index), outcome)
+        for outcome in executor.outcomes(function, settings, tasks):
+            self._record(by_index.pop(outcome.index), outcome)
             self.computed += 1
             self.show()
 
-    def _keep(self, task: Task, outcome: Outcome) -> None:
+    def _record(self, task: Task, outcome: Outcome) -> None:
         if outcome.error is not None:
             where = outcome.where if len(self.failures) < DETAILED else ""
             self.failures.append(Failure(task.index, task.item, outcome.error, where))
@@ -191,7 +199,7 @@ class _Job:
             self.results.set(task.index, key)
 
     def show(self, last: bool = False) -> None:
-        """Tell how far it is, not more often than anybody can read."""
+        """Report the progress, not more often than anybody can read."""
         now = time.perf_counter()
         if self.progress is None or (now - self.shown < SHOWN_EVERY and not last):
             return
@@ -201,17 +209,19 @@ class _Job:
         self.progress(Progress(done, total, self.skipped, len(self.failures), now - self.began))
 
     def report(self, workers: int) -> Report:
-        """The books closed."""
+        """Return the report of the whole run."""
         self.show(last=True)
         self.failures.sort(key=lambda failure: failure.index)
         if self.store is not None:
-            self.store.tell([{"item": str(one.item), "error": one.error, "where": one.where} for one in self.failures])
+            self.store.write_failures(
+                [{"item": str(one.item), "error": one.error, "where": one.where} for one in self.failures]
+            )
         seconds = time.perf_counter() - self.began
         return Report(self.results, tuple(self.failures), self.computed, self.skipped, seconds, workers)
 
 
 def _check_sendable(function: Callable[..., Any]) -> None:
-    """Better one error before the work than one for each item."""
+    """Raise one error before the work instead of one for each item."""
     pickle = require("cloudpickle", "jobs")
     try:
         pickle.dumps(function)

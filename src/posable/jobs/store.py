@@ -1,10 +1,10 @@
-"""Where results are kept, so that a job that was killed goes on where it was.
+"""The results of a job as files that anybody may open, so that a job that was killed goes on where it was.
 
     STORE/3f0c.../manifest.json      the job: function, settings, versions; another setting is another folder
     STORE/3f0c.../a4/a4c1....npz     the result of one item, under a hash of what the item is
     STORE/3f0c.../failures.json      what failed in the latest run, and why
 
-A file is written beside its place and renamed, so it is there and whole or not there; one that is damaged counts as
+A file is written under another name and renamed, so it is there and whole or not there; one that is damaged counts as
 not there. Whether an item is done is asked of its file alone: there is no list that could disagree with the files.
 
 A file's identity is its absolute path, its size and the time it was last changed, as make and rsync have it; that of
@@ -22,10 +22,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import __version__
 from ..compute import FormatError, PosableError, atomic_write
-from .plain import plain, unpacked
+from ..compute.archive import PLAIN, archive_bytes, read_any_archive
 
+FORMAT, VERSION = "posable-result", 1
+MAX_BYTES = 1 << 34
+ARRAY = "$array"  # {"$array": 2} in the tree is the archive's member array_2
 ABANDONED = 3600.0  # seconds after which half a file is nobody's any more
 
 
@@ -33,35 +39,35 @@ class Store:
     """The results of one job: one function with one set of settings."""
 
     def __init__(self, folder: str | os.PathLike[str], function: Callable[..., Any], settings: Mapping[str, Any]):
-        about = {"posable": __version__, **_named(function), "settings": plain(settings, "settings")}
+        about = {"posable": __version__, **_named(function), "settings": json_tree(settings, "settings")}
         self.root = Path(folder) / _digest(about)[:16]
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise PosableError(f"cannot keep results in {str(folder)!r}: {error.strerror}") from error
+            raise PosableError(f"cannot store results in {str(folder)!r}: {error.strerror}") from error
         _remove_abandoned(self.root)
         _write(self.root / "manifest.json", json.dumps(about, indent=1).encode())
 
     def path(self, key: str) -> Path:
-        """Where the result with this key lies; 256 folders, so that none gets too large."""
+        """Return the file of the result with this key; 256 folders, so that none gets too large."""
         return self.root / key[:2] / f"{key}.npz"
 
     def put(self, key: str, data: bytes) -> None:
-        """Keep the file of a result."""
+        """Store the file of a result."""
         path = self.path(key)
         path.parent.mkdir(exist_ok=True)
         _write(path, data)
 
     def get(self, key: str, identity: str | None = None) -> Any:
-        """The result with this key; FormatError where there is none, or a damaged one, or that of something else."""
+        """Return the result with this key; FormatError where it is missing, damaged or that of another item."""
         path = self.path(key)
-        found, result = unpacked(path)
+        found, result = read_result(path)
         if identity is not None and found != identity:
             raise FormatError(path, f"is the result of {found[:100]}")
         return result
 
-    def tell(self, failures: Sequence[Mapping[str, Any]]) -> None:
-        """Write down what failed."""
+    def write_failures(self, failures: Sequence[Mapping[str, Any]]) -> None:
+        """Write the list of failures."""
         _write(self.root / "failures.json", json.dumps(failures, indent=1).encode())
 
 
@@ -70,14 +76,14 @@ class Results(Sequence[Any]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._keys = bytearray()  # 16 bytes an item: a million of them must fit beside the job
+        self._keys = bytearray()  # 16 bytes an item: a million of them must fit into memory with the job
 
     def add(self, key: str | None) -> None:
-        """The key of the next item, None until it is done."""
+        """Append the key of the next item, None until it is done."""
         self._keys += bytes(16) if key is None else bytes.fromhex(key)
 
     def set(self, index: int, key: str) -> None:
-        """Item `index` is done."""
+        """Store the key of item `index`, which is done."""
         self._keys[16 * index : 16 * index + 16] = bytes.fromhex(key)
 
     def __len__(self) -> int:
@@ -97,12 +103,12 @@ class Results(Sequence[Any]):
 
 
 def identity_of(item: Any) -> str:
-    """What an item is, as text: files inside it with their size and time of change."""
+    """Return the identity of an item as text: files inside it with their size and time of change."""
     return json.dumps(_identity(item), sort_keys=True)
 
 
 def key_of(identity: str) -> str:
-    """The name under which a result is kept: 32 hexadecimal digits."""
+    """Return the name under which a result is stored: 32 hexadecimal digits."""
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
@@ -118,7 +124,86 @@ def _identity(item: Any) -> Any:
         return [_identity(part) for part in item]
     if isinstance(item, Mapping):
         return {str(name): _identity(part) for name, part in item.items()}
-    return plain(item, "an item")
+    return json_tree(item, "an item")
+
+
+def result_bytes(identity: str, result: Any) -> bytes:
+    """Return the file of a result, with the identity of its item: a tree of JSON, and the arrays it points to.
+
+    Nothing is pickled, so a store that came from a stranger can at worst hold wrong numbers. Floats and arrays come
+    back with the same bits; tuples come back as lists, NumPy's numbers as Python's.
+    """
+    arrays: list[NDArray[Any]] = []
+    about = {"format": FORMAT, "version": VERSION, "item": identity, "result": _tree(result, arrays, "the result")}
+    text = json.dumps(about, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    members = {"about": np.frombuffer(text, np.uint8)}
+    return archive_bytes(members | {f"array_{k}": array for k, array in enumerate(arrays)})
+
+
+def read_result(path: str | os.PathLike[str]) -> tuple[str, Any]:
+    """Return (identity, result) of a file; raise FormatError unless it is whole and one of ours."""
+    arrays = read_any_archive(path, MAX_BYTES)
+    try:
+        about = json.loads(arrays.pop("about").tobytes().decode("utf-8", "surrogatepass"))
+        if (about["format"], about["version"]) != (FORMAT, VERSION):
+            raise FormatError(path, f"is no {FORMAT} of version {VERSION}")
+        identity = about["item"]
+        if not isinstance(identity, str):
+            raise TypeError("item is no text")
+        return identity, _value(about["result"], arrays)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FormatError(path, f"is no result as we write them: {error}") from error
+
+
+def json_tree(value: Any, what: str) -> Any:
+    """Return a value as JSON knows it, without arrays: settings and items may be such values."""
+    arrays: list[NDArray[Any]] = []
+    tree = _tree(value, arrays, what)
+    if arrays:
+        raise PosableError(f"{what} has an array in it; expected numbers, text, lists, dicts and paths")
+    return tree
+
+
+def _tree(value: Any, arrays: list[NDArray[Any]], where: str) -> Any:
+    """Return a value with its arrays taken out and named by their number."""
+    if value is None or isinstance(value, bool):
+        return value
+    for simple in (str, int, float):
+        if isinstance(value, simple):
+            return simple(value)  # of a NumPy number or an enumeration, its value
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in PLAIN:
+        arrays.append(value)
+        return {ARRAY: len(arrays) - 1}
+    try:
+        if isinstance(value, list | tuple):
+            return [_tree(part, arrays, f"{where}[{k}]") for k, part in enumerate(value)]
+        if isinstance(value, Mapping):
+            return {_key(name, where): _tree(part, arrays, f"{where}[{name!r}]") for name, part in value.items()}
+        if isinstance(value, os.PathLike):
+            return os.fsdecode(value)
+    except RecursionError:
+        raise PosableError("it is nested too deeply, or in itself") from None
+    kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+    raise PosableError(f"{where} is a {kind}; expected numbers, text, None, lists, dicts, paths and arrays of numbers")
+
+
+def _key(name: Any, where: str) -> str:
+    if not isinstance(name, str) or name.startswith("$"):
+        raise PosableError(f"{where} has the key {name!r}; keys are text that does not begin with $")
+    return str(name)
+
+
+def _value(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the value that a tree was made from."""
+    if isinstance(tree, list):
+        return [_value(part, arrays) for part in tree]
+    if isinstance(tree, dict):
+        if ARRAY in tree:
+            return arrays[f"array_{tree[ARRAY]}"]
+        return {name: _value(part, arrays) for name, part in tree.items()}
+    return tree
 
 
 def _named(function: Callable[..., Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def conjugate(q: ArrayLike) -> Floats:
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Floats:
-    """Vectors (..., 3) turned by q (..., 4)."""
+    """Vectors (..., 3) rotated by q (..., 4)."""
     (a, b), shape = _aligned(q=(q, 4), v=(v, 3))
     out = np.empty_like(b)
     _rotate(len(out), a, b, out)

@@ -43,7 +43,7 @@ def matrix_from_quat(q: Quat, out: Floats) -> None:
 
 
 @kernel
-def turn(axis: int, angle: float) -> Quat:
+def axis_rotation(axis: int, angle: float) -> Quat:
     """The rotation by `angle` [rad] about world axis 0, 1 or 2 (x, y, z)."""
     c, s = math.cos(0.5 * angle), math.sin(0.5 * angle)
     if axis == 0:
@@ -55,5 +55,5 @@ def turn(axis: int, angle: float) -> Quat:
 
 @kernel
 def quat_from_euler(i: int, j: int, k: int, a: float, b: float, c: float) -> Quat:
-    """R_i(a) R_j(b) R_k(c), angles in radians: the first angle turns first in the moving frame (intrinsic)."""
-    return mul(mul(turn(i, a), turn(j, b)), turn(k, c))
+    """R_i(a) R_j(b) R_k(c), angles in radians: the first rotation comes first in the moving frame (intrinsic)."""
+    return mul(mul(axis_rotation(i, a), axis_rotation(j, b)), axis_rotation(k, c))

@@ -33,7 +33,7 @@ def conj(q: Quat) -> Quat:
 
 @kernel
 def rotate(q: Quat, v: Vec3) -> Vec3:
-    """v turned by q: v + 2 w (u x v) + 2 u x (u x v), with u the vector part."""
+    """v rotated by q: v + 2 w (u x v) + 2 u x (u x v), with u the vector part."""
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
     ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
     tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
@@ -46,7 +46,7 @@ def rotate(q: Quat, v: Vec3) -> Vec3:
 
 @kernel
 def rotate_inverse(q: Quat, v: Vec3) -> Vec3:
-    """v turned back by q: a world vector in the frame q."""
+    """v rotated by the inverse of q: a world vector in the frame q."""
     return rotate((q[0], -q[1], -q[2], -q[3]), v)
 
 
@@ -97,7 +97,7 @@ def axis_angle(axis: Vec3, angle: float) -> Quat:
 
 @kernel
 def between(a: Vec3, b: Vec3) -> Quat:
-    """The smallest rotation that turns the direction of `a` into that of `b`.
+    """The smallest rotation from the direction of `a` to that of `b`.
 
     Opposite directions have no single smallest rotation: then it is the half turn about
     `any_perpendicular(a)`, and so it stays within 1e-15 rad of opposite. A zero vector gives the identity.
@@ -125,7 +125,7 @@ def angle_between(p: Quat, q: Quat) -> float:
     """The angle of the rotation from p to q, in [0, pi]."""
     d = mul(conj(p), q)
     sine, cosine = norm((d[1], d[2], d[3])), abs(d[0])
-    if sine < SMALL_ANGLE * cosine:  # what a solver that has met its target asks: atan by its series
+    if sine < SMALL_ANGLE * cosine:  # as for a solver that has met its target: atan by its series
         t = sine / cosine
         return 2.0 * t * (1.0 - t * t / 3.0)
     return 2.0 * math.atan2(sine, cosine)

@@ -1,7 +1,7 @@
 """A rotation split into a swing of an axis and a twist about it, in both orders.
 
 The swing is the smallest rotation that carries the axis where the whole rotation carries it (`swing_twist`), or
-where the inverse does (`twist_swing`). When the axis is turned exactly around (the twist is then undefined: every
+where the inverse does (`twist_swing`). When the axis is exactly reversed (the twist is then undefined: every
 twist is right with a matching half-turn swing) the twist is 0.
 """
 

@@ -1,4 +1,4 @@
-"""What is drawn for a body: the skinned meshes of its file, a person's volumes, or octahedral bones."""
+"""The meshes drawn for a body: the skinned meshes of its file, a person's volumes, or octahedral bones."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Look(Protocol):
     """Something that can be drawn wherever its joints are."""
 
     def mesh(self, positions: Floats, orientations: Floats) -> Mesh:
-        """Its triangles in the world, with its joints at positions (J, 3) [m] and orientations (J, 4)."""
+        """Return its triangles in the world, with its joints at positions (J, 3) [m] and orientations (J, 4)."""
         ...
 
 
 def look_of(skeleton: Skeleton, body: Humanoid | None = None) -> Look:
-    """What a skeleton looks like: its file's meshes, else a person when its joints have roles, else its bones."""
+    """Return the look of a skeleton: its file's meshes, else a person when its joints have roles, else its bones."""
     if skeleton.character is not None and skeleton.character.meshes:
         return SkinnedLook(skeleton)
     if body is None:
@@ -56,10 +56,10 @@ class RigidLook:
     colours: Floats
 
     def mesh(self, positions: Floats, orientations: Floats) -> Mesh:
-        """What it looks like with its joints at positions (J, 3) and orientations (J, 4)."""
-        turn = orientations[self.joints]
-        vertices = positions[self.joints] + rotate(turn, self.vertices)
-        return Mesh(vertices, self.faces, rotate(turn, self.normals), self.colours)
+        """Return its triangles in the world, with its joints at positions (J, 3) [m] and orientations (J, 4)."""
+        rotation = orientations[self.joints]
+        vertices = positions[self.joints] + rotate(rotation, self.vertices)
+        return Mesh(vertices, self.faces, rotate(rotation, self.normals), self.colours)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SkinnedLook:
     skeleton: Skeleton
 
     def mesh(self, positions: Floats, orientations: Floats) -> Mesh:
-        """What it looks like with its joints at positions (J, 3) and orientations (J, 4)."""
+        """Return its triangles in the world, with its joints at positions (J, 3) [m] and orientations (J, 4)."""
         character = self.skeleton.character
         assert character is not None
         parts = []

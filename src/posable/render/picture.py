@@ -1,8 +1,8 @@
 """Pictures of bodies in motion, drawn without a screen: `strip` and `save_picture`.
 
 A body is drawn as what it is: the skinned meshes of its file where it has them, a person's volumes where its joints
-have roles, and octahedral bones otherwise. Figures of a strip stand beside each other on one floor, each at a moment
-of the motion, its way over the floor taken out (or left in, with `travel=True`).
+have roles, and octahedral bones otherwise. Figures of a strip stand next to each other on one floor, each at a moment
+of the motion, its path over the floor taken out (or left in, with `travel=True`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def strip(
     travel: bool = False,
     samples: int = 2,
 ) -> Pixels:
-    """A row (or rows) of figures, a moment of the motion each.
+    """Draw a row (or rows) of figures, a moment of the motion each.
 
     Args:
         subject: what to draw; a Motion brings its own poses.
@@ -60,7 +60,7 @@ def strip(
         view: a name in `VIEWS`, or azimuth and elevation [rad].
         height: of one row [pixels].
         spacing: between figures [m]; as close as they fit when None.
-        travel: keep the way over the floor instead of taking it out (spacing is then added to it, 0 when None).
+        travel: keep the path over the floor instead of taking it out (spacing is then added to it, 0 when None).
         samples: squared, the samples per pixel.
 
     Returns:
@@ -97,7 +97,7 @@ def portrait(
     size: tuple[int, int] = (480, 640),
     samples: int = 3,
 ) -> Pixels:
-    """One figure in mild perspective, (size[1], size[0], 3) uint8: size is width and height [pixels]."""
+    """Draw one figure in mild perspective: (size[1], size[0], 3) uint8, size is width and height [pixels]."""
     skeleton, look, moments = _resolve(subject, pose, [0])
     world = skeleton.forward(moments)
     mesh = look.mesh(world.positions[0], world.orientations[0])
@@ -114,7 +114,7 @@ def portrait(
 
 
 def save_picture(image: Pixels, path: str | os.PathLike[str]) -> None:
-    """Writes (H, W, 3) uint8 as a PNG file; either all of it is written, or nothing."""
+    """Write (H, W, 3) uint8 as a PNG file; either all of it is written, or nothing."""
     array = np.asarray(image)
     if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or array.size == 0:
         raise ShapeError(f"a picture is a (H, W, 3) array of uint8, got {array.dtype} of shape {array.shape}")
@@ -169,7 +169,7 @@ def _view(view: str | tuple[float, float]) -> tuple[float, float]:
 
 
 def _closest_fit(meshes: list[Mesh], right: Floats) -> float:
-    """The least spacing along `right` [m] at which no two neighbours overlap on the screen, plus a finger's breadth."""
+    """Return the smallest spacing along `right` [m] at which no neighbours overlap on the screen, plus a small gap."""
     low = np.array([(m.vertices @ right).min() for m in meshes])
     high = np.array([(m.vertices @ right).max() for m in meshes])
     fit = float(np.max(high[:-1] - low[1:])) if len(meshes) > 1 else 0.0

@@ -1,6 +1,6 @@
-"""Pictures of limb ranges, as in Mukai's figures (b) and (c): what a hand or a foot can reach, and how it turns there.
+"""Pictures of limb ranges, as in Mukai's figures (b) and (c): what a hand or a foot can reach, and how it swivels.
 
-Left, a figure with a net around its shoulder or hip: the farthest place its hand or foot goes to in each direction,
+Left, a figure with a net around its shoulder or hip: the farthest point its hand or foot goes to in each direction,
 and the boundary of all directions. Right, the same sphere as a flat map (azimuthal, equal areas), with fans that open
 towards where the elbow or knee may be.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 RIM = (0.95, 0.53, 0.35)
 NET, THICK = 0.0022, 0.007  # radii of the net's strings and of the rim [m]
-FANS = 110  # about so many fans on a map of the whole sphere
+FANS = 110  # the approximate number of fans on a map of the whole sphere
 COLOURS = "twilight_shifted"  # a colour map that closes, as angles do
 
 
@@ -44,7 +44,7 @@ def net_picture(
 
     Args:
         found: the range; it is drawn in the body's own lengths.
-        body: who wears it; the built-in figure when not given.
+        body: the body it is drawn on; the built-in figure when not given.
         view: azimuth and elevation of the eye [rad]; from the limb's side when not given.
         size: width and height [pixels].
     """
@@ -74,9 +74,8 @@ def save_range_picture(found: LimbRange, path: str | os.PathLike[str], body: Hum
     left.imshow(net_picture(found, body))
     left.set_axis_off()
     _draw_map(right, found)
-    told = found.report
-    name, share = found.name.replace("_", " "), 100 * told.area
-    page.suptitle(f"{name}: learned from {told.examples:,} poses, {share:.0f} % of all directions")
+    report, name = found.report, found.name.replace("_", " ")
+    page.suptitle(f"{name}: learned from {report.examples:,} poses, {100 * report.area:.0f} % of all directions")
     with atomic_write(path) as temporary:
         page.savefig(temporary, format="png")
 
@@ -90,22 +89,22 @@ def _hues(angles: Floats) -> Floats:
     """(N, 3) colours of swivels, the same for the same angle; grey levels where matplotlib is not at hand."""
     import importlib.util
 
-    share = np.mod(angles / (2.0 * math.pi) + 0.5, 1.0)
+    fraction = np.mod(angles / (2.0 * math.pi) + 0.5, 1.0)
     if importlib.util.find_spec("matplotlib") is None:
-        return np.repeat(0.3 + 0.5 * share[:, None], 3, axis=1)
+        return np.repeat(0.3 + 0.5 * fraction[:, None], 3, axis=1)
     from matplotlib import colormaps
 
-    return np.asarray(colormaps[COLOURS](share))[:, :3]
+    return np.asarray(colormaps[COLOURS](fraction))[:, :3]
 
 
 def _net(found: LimbRange, base: Floats) -> Mesh:
-    """Strings between the farthest places in neighbouring directions, and the rim, in the world [m]."""
+    """Return strings between the farthest points in neighbouring directions, and the rim, in the world [m]."""
     triangles = sphere_mesh(len(found.table)).triangles[found.valid]
     pairs = np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)])
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     length = found.upper + found.lower
-    places = base + _in_world(found.name, found.directions * (found.table.high * length)[:, None])
-    parts = [_tubes(places, pairs, NET, _hues(found.table.mid))]
+    points = base + _in_world(found.name, found.directions * (found.table.high * length)[:, None])
+    parts = [_tubes(points, pairs, NET, _hues(found.table.mid))]
     for loop in found.boundary():
         far = found.spans(loop).high
         rim = base + _in_world(found.name, loop * far[:, None])
@@ -114,16 +113,16 @@ def _net(found: LimbRange, base: Floats) -> Mesh:
     return Mesh.join(parts)
 
 
-def _tubes(places: Floats, pairs: Ints, radius: float, colours: Floats, sides: int = 5) -> Mesh:
-    """Thin prisms between pairs of places."""
-    a, b = places[pairs[:, 0]], places[pairs[:, 1]]
+def _tubes(points: Floats, pairs: Ints, radius: float, colours: Floats, sides: int = 5) -> Mesh:
+    """Return thin prisms between pairs of points."""
+    a, b = points[pairs[:, 0]], points[pairs[:, 1]]
     along = b - a
     along /= np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-9)
     across = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)])
     across /= np.linalg.norm(across, axis=-1, keepdims=True)
     other = np.cross(along, across)
-    turn = 2.0 * math.pi * np.arange(sides) / sides
-    ring = radius * (np.cos(turn)[None, :, None] * across[:, None] + np.sin(turn)[None, :, None] * other[:, None])
+    angle = 2.0 * math.pi * np.arange(sides) / sides
+    ring = radius * (np.cos(angle)[None, :, None] * across[:, None] + np.sin(angle)[None, :, None] * other[:, None])
     vertices = np.concatenate([a[:, None] + ring, b[:, None] + ring], axis=1).reshape(-1, 3)
     k = np.arange(sides)
     after = (k + 1) % sides
@@ -189,8 +188,8 @@ def _fans(found: LimbRange, world: Floats, middle: Floats) -> list[Floats]:
         n = found.directions[i]
         u = np.array(reference(row, tuple(n.tolist()))[0])
         half = float(found.table.half[i])
-        turn = row["sign"] * (found.table.mid[i] + np.linspace(-half, half, 24)) + row["offset"]
-        toward = np.cos(turn)[:, None] * u + np.sin(turn)[:, None] * np.cross(u, n)
+        angle = row["sign"] * (found.table.mid[i] + np.linspace(-half, half, 24)) + row["offset"]
+        toward = np.cos(angle)[:, None] * u + np.sin(angle)[:, None] * np.cross(u, n)
         step = n + 1e-3 * toward
         moved = _flattened(_in_world(found.name, step / np.linalg.norm(step, axis=-1, keepdims=True)), middle)
         centre = _flattened(world[i : i + 1], middle)

@@ -2,8 +2,8 @@
 
 It exists so that documents, tests and the command line can show a body on a machine without a screen or a graphics
 library. Triangles are resolved by a z-buffer of 64-bit keys (depth in the upper half, triangle number in the lower
-one, the least key wins), and each pixel is shaded once, from the triangle that won it. The floor is not a mesh but is
-met by every ray that missed the triangles; it carries a metre grid and a soft shadow.
+one, the smallest key wins), and each pixel is shaded once, from the triangle that won it. The floor is not a mesh but
+is met by every ray that missed the triangles; it carries a metre grid and a soft shadow.
 
 World: metres, Y up. Screen: x to the right, y downwards, in pixels, depth growing away from the eye.
 """
@@ -35,6 +35,9 @@ class Mesh:
     faces: Ints
     normals: Floats
     colours: Floats
+
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} triangles)"
 
     @staticmethod
     def join(meshes: list[Mesh]) -> Mesh:
@@ -68,19 +71,19 @@ class Camera:
 
     @property
     def axes(self) -> tuple[Floats, Floats, Floats]:
-        """Unit vectors of the world: the screen's right, its up, and the way the eye looks."""
+        """Unit vectors of the world: the screen's right, its up, and the direction of view."""
         ca, sa, ce, se = np.cos(self.azimuth), np.sin(self.azimuth), np.cos(self.elevation), np.sin(self.elevation)
         return np.array([ca, 0.0, -sa]), np.array([-sa * se, ce, -ca * se]), np.array([-sa * ce, -se, -ca * ce])
 
     def light(self, direction: Floats) -> Floats:
-        """A light that stands beside the camera, as a unit vector of the world towards it."""
+        """Return a light that moves with the camera, as a unit vector of the world towards it."""
         right, _, _ = self.axes
-        turned = direction[0] * right + direction[2] * np.array([-right[2], 0.0, right[0]])
-        turned[1] = direction[1]
-        return np.asarray(turned / np.linalg.norm(turned))
+        rotated = direction[0] * right + direction[2] * np.array([-right[2], 0.0, right[0]])
+        rotated[1] = direction[1]
+        return np.asarray(rotated / np.linalg.norm(rotated))
 
     def project(self, points: Floats, width: int, height: int) -> tuple[Floats, Floats]:
-        """Screen places (..., 2) [pixels] and depths (...,) [m, 0 at the target] of world points (..., 3)."""
+        """Return screen positions (..., 2) [pixels] and depths (...,) [m, 0 at the target] of world points (..., 3)."""
         right, up, forward = self.axes
         relative = np.asarray(points) - self.target
         depth = relative @ forward
@@ -104,12 +107,12 @@ class Camera:
             depth = (level - self.target[1] - near[..., 1]) / ray[..., 1]
         depth = np.where(np.isfinite(depth) & (depth > -self.distance), depth, np.inf)
         reach = np.where(np.isfinite(depth), depth, 0.0)[..., None]
-        place = self.target + near + reach * ray
-        return place[..., [0, 2]], depth
+        points = self.target + near + reach * ray
+        return points[..., [0, 2]], depth
 
 
 def draw(mesh: Mesh, camera: Camera, width: int, height: int, *, level: float = 0.0, samples: int = 3) -> Pixels:
-    """A picture (height, width, 3) of a mesh standing on a floor at y = level, with samples x samples per pixel."""
+    """Draw a mesh on a floor at y = level: a picture (height, width, 3), with samples x samples rays a pixel."""
     w, h = width * samples, height * samples
     xy, depth = camera.project(mesh.vertices, w, h)
     winner = nearest_triangles(xy, depth, mesh.faces, w, h)
@@ -132,11 +135,11 @@ def draw(mesh: Mesh, camera: Camera, width: int, height: int, *, level: float = 
 
 
 def nearest_triangles(xy: Floats, depth: Floats, faces: Ints, width: int, height: int) -> Ints:
-    """Which triangle each pixel shows: (height, width), -1 where none.
+    """Return the triangle that each pixel shows: (height, width), -1 where none.
 
     Args:
-        xy: screen places (V, 2) [pixels]; a pixel is covered when its centre is inside the triangle.
-        depth: (V,), the least one wins.
+        xy: screen positions (V, 2) [pixels]; a pixel is covered when its centre is inside the triangle.
+        depth: (V,), the smallest one wins.
         faces: (T, 3).
         width: of the screen [pixels].
         height: of the screen [pixels].
@@ -162,7 +165,7 @@ def nearest_triangles(xy: Floats, depth: Floats, faces: Ints, width: int, height
 
 
 def _splat(keys: Ints, offset: int, slopes: Floats, ladder: Floats, first: Ints, lines: Ints, width: int) -> None:
-    """Offers the pixels inside triangles to the buffer of keys, which keeps the nearest.
+    """Write the pixels inside triangles to the buffer of keys, which keeps the nearest: the z-buffer.
 
     Each triangle is cut into its lines of pixels, and on each line the three weights, affine in x, bound the span
     that is inside: no pixel outside a triangle is ever made.
@@ -223,7 +226,7 @@ def _shade(colours: Floats, normals: Floats, camera: Camera, hollow: Floats) -> 
 
 
 def _hollows(winner: Ints, depth: Floats, pixels_per_metre: float) -> Floats:
-    """How open each drawn pixel is, 0..1: darker where what surrounds it on the screen is nearer to the eye.
+    """Return how open each drawn pixel is, 0..1: darker where what surrounds it on the screen is nearer to the eye.
 
     An unsharp mask of the depth buffer (Luft, Colditz and Deussen 2006), which sets limbs off against the body.
     """
@@ -238,7 +241,7 @@ def _hollows(winner: Ints, depth: Floats, pixels_per_metre: float) -> Floats:
 
 def _floor_picture(mesh: Mesh, camera: Camera, width: int, height: int, level: float) -> Floats:
     """The empty scene: a white room whose floor has a half-metre grid and the body's shadow (H, W, 3)."""
-    place, depth = camera.floor(width, height, level)
+    points, depth = camera.floor(width, height, level)
     meets = np.isfinite(depth)
     fade = np.where(meets, np.exp(-((np.where(meets, depth, 0.0) / 2.6) ** 2)), 0.0)
     pixel = camera.extent / height
@@ -247,17 +250,17 @@ def _floor_picture(mesh: Mesh, camera: Camera, width: int, height: int, level: f
     for axis in range(2):
         across = abs(camera.axes[0][(0, 2)[axis]]) + stretch * abs(camera.axes[2][(0, 2)[axis]])
         thickness = pixel * across
-        gap = np.abs((place[..., axis] / 0.5 + 0.5) % 1.0 - 0.5) * 0.5
+        gap = np.abs((points[..., axis] / 0.5 + 0.5) % 1.0 - 0.5) * 0.5
         lines = np.maximum(lines, np.clip(1.0 - gap / thickness, 0.0, 1.0) * min(1.0, 0.06 / thickness))
     image = SKY + (FLOOR - SKY) * fade[..., None]
     image += (GRID_LINE - image) * (0.75 * lines * fade)[..., None]
-    shade = _shadow(mesh, place, level, camera.light(KEY_LIGHT))
+    shade = _shadow(mesh, points, level, camera.light(KEY_LIGHT))
     shade *= meets
     return np.asarray(image + (SHADOW - image) * (0.62 * shade)[..., None])
 
 
-def _shadow(mesh: Mesh, place: Floats, level: float, key: Floats, cell: float = 0.008) -> Floats:
-    """Darkness 0..1 of floor places (H, W, 2): the mesh thrown along the key light, blurred more the higher it is."""
+def _shadow(mesh: Mesh, points: Floats, level: float, key: Floats, cell: float = 0.008) -> Floats:
+    """Return the darkness 0..1 of floor points (H, W, 2): the mesh thrown along the key light, blurred with height."""
     rise = np.maximum(mesh.vertices[:, 1] - level, 0.0)
     thrown = mesh.vertices[:, [0, 2]] - rise[:, None] * (key[[0, 2]] / key[1])
     corner = thrown.min(axis=0) - 0.4
@@ -270,6 +273,6 @@ def _shadow(mesh: Mesh, place: Floats, level: float, key: Floats, cell: float = 
         if len(chosen):
             hit = nearest_triangles(where, np.zeros(len(where)), chosen, int(size[0]), int(size[1])) >= 0
             light *= 1.0 - weight * gaussian_filter(hit.astype(np.float64), blur / cell)
-    places = (place.reshape(-1, 2) - corner) / cell - 0.5
-    dark = map_coordinates(1.0 - light, places.T[::-1], order=1, mode="constant", cval=0.0)
-    return np.asarray(dark.reshape(place.shape[:2]))
+    pixels = (points.reshape(-1, 2) - corner) / cell - 0.5
+    dark = map_coordinates(1.0 - light, pixels.T[::-1], order=1, mode="constant", cval=0.0)
+    return np.asarray(dark.reshape(points.shape[:2]))

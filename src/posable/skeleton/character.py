@@ -1,4 +1,4 @@
-"""What a skeleton looks like: skinned meshes, and what a file format needs to write the character back."""
+"""`Character`: the skinned meshes of a skeleton, and what a file format needs to write the character back."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class SkinnedMesh:
     joints: NDArray[np.int32]
     """(V, K) indices of the joints that carry a vertex."""
     weights: Floats
-    """(V, K) their shares; each row sums to 1."""
+    """(V, K) their weights; each row sums to 1."""
     bind_positions: Floats
-    """(J, 3) [m] places of all joints of the skeleton at the moment of binding."""
+    """(J, 3) [m] positions of all joints of the skeleton at the moment of binding."""
     bind_orientations: Floats
     """(J, 4) their orientations."""
     colours: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 4), np.uint8))

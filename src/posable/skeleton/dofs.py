@@ -9,7 +9,7 @@
 | `slide` | 1 translation along `axis`, in the joint's own frame | rest |
 | `fixed` | none | rest |
 
-Rates of ball and free rotations are body angular velocities (in the joint's own, turned frame), so that no angle is
+Rates of ball and free rotations are body angular velocities (in the joint's own, rotated frame), so that no angle is
 ever singular; their *values* are rotation vectors from rest. Everything that counts DoF indexes this list.
 """
 

@@ -43,7 +43,7 @@ def vec_at(vectors: Floats, i: int, j: int) -> Vec3:
 
 @kernel
 def offset_of(joints: Records, offsets: Floats, i: int, j: int) -> Vec3:
-    """Place of joint j in its parent's frame, from the pose where it has offsets, else from the skeleton."""
+    """Position of joint j in its parent's frame, from the pose where it has offsets, else from the skeleton."""
     if offsets.shape[0] > 0:
         return vec_at(offsets, i, j)
     return (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
@@ -77,17 +77,20 @@ def forward_row(
     positions: Floats,
     orientations: Floats,
 ) -> None:
-    """Place and orientation of every joint in the world, for row i. Parents come before their children."""
+    """Fill in the position and orientation of every joint in the world, for row i: forward kinematics.
+
+    Parents come before their children.
+    """
     for k in range(3):
         positions[i, 0, k] = translation[i, k]
     set_quat(orientations, i, 0, quat_at(rotations, i, 0))
     for j in range(1, joints.shape[0]):
         parent = joints[j]["parent"]
-        turned = quat_at(orientations, i, parent)
-        arm = rotate(turned, offset_of(joints, offsets, i, j))
+        orientation = quat_at(orientations, i, parent)
+        arm = rotate(orientation, offset_of(joints, offsets, i, j))
         for k in range(3):
             positions[i, j, k] = positions[i, parent, k] + arm[k]
-        set_quat(orientations, i, j, mul(turned, quat_at(rotations, i, j)))
+        set_quat(orientations, i, j, mul(orientation, quat_at(rotations, i, j)))
 
 
 @batch(rows=256)
@@ -121,12 +124,12 @@ def jacobian_row(
     Walks from the joint to the root; DoF that do not move the point keep their zeros.
     """
     arm = rotate(quat_at(orientations, i, joint), point)
-    place = vec_at(positions, i, joint)
-    tip = (place[0] + arm[0], place[1] + arm[1], place[2] + arm[2])
+    origin = vec_at(positions, i, joint)
+    tip = (origin[0] + arm[0], origin[1] + arm[1], origin[2] + arm[2])
     j = joint
     while j >= 0:
         kind, d = joints[j]["kind"], joints[j]["dof"]
-        turned = quat_at(orientations, i, j)
+        orientation = quat_at(orientations, i, j)
         base = vec_at(positions, i, j)
         lever = (tip[0] - base[0], tip[1] - base[1], tip[2] - base[2])
         if kind == FREE:
@@ -134,19 +137,19 @@ def jacobian_row(
                 out[i, k, d + k] = 1.0
             d += 3
         if kind in (FREE, BALL):
-            _rotation_column(out, i, d, rotate(turned, (1.0, 0.0, 0.0)), lever)
-            _rotation_column(out, i, d + 1, rotate(turned, (0.0, 1.0, 0.0)), lever)
-            _rotation_column(out, i, d + 2, rotate(turned, (0.0, 0.0, 1.0)), lever)
+            _rotation_column(out, i, d, rotate(orientation, (1.0, 0.0, 0.0)), lever)
+            _rotation_column(out, i, d + 1, rotate(orientation, (0.0, 1.0, 0.0)), lever)
+            _rotation_column(out, i, d + 2, rotate(orientation, (0.0, 0.0, 1.0)), lever)
         elif kind == HINGE:
-            _rotation_column(out, i, d, rotate(turned, axis_of(joints, j)), lever)
+            _rotation_column(out, i, d, rotate(orientation, axis_of(joints, j)), lever)
         elif kind == HINGE_TWIST:
             twist_axis = twist_axis_of(joints, j)
             twist = twist_angle(mul(conj(rest_of(joints, j)), quat_at(rotations, i, j)), twist_axis)
-            flexion = rotate(axis_angle(twist_axis, -twist), axis_of(joints, j))  # the twist has turned it along
-            _rotation_column(out, i, d, rotate(turned, flexion), lever)
-            _rotation_column(out, i, d + 1, rotate(turned, twist_axis), lever)
+            flexion = rotate(axis_angle(twist_axis, -twist), axis_of(joints, j))  # the twist has rotated it too
+            _rotation_column(out, i, d, rotate(orientation, flexion), lever)
+            _rotation_column(out, i, d + 1, rotate(orientation, twist_axis), lever)
         elif kind == SLIDE:
-            along = rotate(turned, axis_of(joints, j))
+            along = rotate(orientation, axis_of(joints, j))
             for k in range(3):
                 out[i, k, d] = along[k]
         j = joints[j]["parent"]
@@ -180,7 +183,7 @@ def jacobian_rows(
 def integrate_row(
     i: int, joints: Records, steps: Floats, translation: Floats, rotations: Floats, offsets: Floats
 ) -> None:
-    """Move the pose in row i along its DoF by `steps` (N, D), in place; `offsets` may have no rows without slides."""
+    """Move the pose in row i along its DoF by `steps` (N, D), in origin; `offsets` may have no rows without slides."""
     for j in range(joints.shape[0]):
         kind, d = joints[j]["kind"], joints[j]["dof"]
         q = quat_at(rotations, i, j)
@@ -226,27 +229,27 @@ def values_row(
     """Read the DoF values (N, D) of row i; what a joint's kind cannot say (an off-axis remainder) is left out."""
     for j in range(joints.shape[0]):
         kind, d = joints[j]["kind"], joints[j]["dof"]
-        turned = mul(conj(rest_of(joints, j)), quat_at(rotations, i, j))
+        rotation = mul(conj(rest_of(joints, j)), quat_at(rotations, i, j))
         home = (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
         if kind == FREE:
             for k in range(3):
                 values[i, d + k] = translation[i, k] - home[k]
             d += 3
         if kind in (FREE, BALL):
-            v = log(turned)
+            v = log(rotation)
             for k in range(3):
                 values[i, d + k] = v[k]
         elif kind == HINGE:
-            values[i, d] = twist_angle(turned, axis_of(joints, j))
+            values[i, d] = twist_angle(rotation, axis_of(joints, j))
         elif kind == HINGE_TWIST:
-            twist = twist_angle(turned, twist_axis_of(joints, j))
-            values[i, d] = twist_angle(mul(turned, axis_angle(twist_axis_of(joints, j), -twist)), axis_of(joints, j))
+            twist = twist_angle(rotation, twist_axis_of(joints, j))
+            values[i, d] = twist_angle(mul(rotation, axis_angle(twist_axis_of(joints, j), -twist)), axis_of(joints, j))
             values[i, d + 1] = twist
         elif kind == SLIDE:
-            place = offset_of(joints, offsets, i, j)
+            position = offset_of(joints, offsets, i, j)
             if j == 0:
-                place = (translation[i, 0], translation[i, 1], translation[i, 2])
-            moved = (place[0] - home[0], place[1] - home[1], place[2] - home[2])
+                position = (translation[i, 0], translation[i, 1], translation[i, 2])
+            moved = (position[0] - home[0], position[1] - home[1], position[2] - home[2])
             values[i, d] = dot(rotate_inverse(rest_of(joints, j), moved), axis_of(joints, j))
 
 

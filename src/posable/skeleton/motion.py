@@ -76,7 +76,7 @@ class Motion:
         return np.arange(len(self)) / self.fps
 
     def at(self, time: ArrayLike) -> Pose:
-        """Poses at any times (...) [s]: rotations by slerp, places straight between the two frames around.
+        """Poses at any times (...) [s]: rotations by slerp, positions by linear interpolation of the two frames around.
 
         Before the first and after the last frame, that frame.
         """
@@ -85,18 +85,18 @@ class Motion:
         seconds = floats(time, "time")
         if np.isnan(seconds).any():
             raise PosableError(f"time is {time!r}; expected seconds")
-        place = np.clip(np.clip(seconds, 0.0, self.duration) * self.fps, 0.0, len(self) - 1.0)
+        frame = np.clip(np.clip(seconds, 0.0, self.duration) * self.fps, 0.0, len(self) - 1.0)
         # A time that is a frame's within rounding is that frame: k / fps * fps is not always k.
-        place = np.where(np.abs(place - np.rint(place)) < 1e-9 * max(1, len(self)), np.rint(place), place)
-        before = np.minimum(np.floor(place).astype(np.int64), max(0, len(self) - 2))
-        share = place - before
+        frame = np.where(np.abs(frame - np.rint(frame)) < 1e-9 * max(1, len(self)), np.rint(frame), frame)
+        before = np.minimum(np.floor(frame).astype(np.int64), max(0, len(self) - 2))
+        fraction = frame - before
         first, second = self.pose[before], self.pose[np.minimum(before + 1, len(self) - 1)]
         offsets = None
         if first.offsets is not None and second.offsets is not None:
-            offsets = _straight(first.offsets, second.offsets, share[..., None, None])
+            offsets = _lerp(first.offsets, second.offsets, fraction[..., None, None])
         return Pose(
-            _straight(first.translation, second.translation, share[..., None]),
-            slerp(first.rotations, second.rotations, share[..., None]),
+            _lerp(first.translation, second.translation, fraction[..., None]),
+            slerp(first.rotations, second.rotations, fraction[..., None]),
             offsets,
         )
 
@@ -107,9 +107,11 @@ class Motion:
         if len(self) == 0:
             return replace(self, fps=fps)
         count = int(min(np.floor(self.duration * fps + 1e-6), 1e15)) + 1
-        most = max(100 * len(self), 100_000)
-        if count > most:
-            raise PosableError(f"at {fps:g} frames a second this motion has {count} frames; expected at most {most}")
+        max_count = max(100 * len(self), 100_000)
+        if count > max_count:
+            raise PosableError(
+                f"at {fps:g} frames a second this motion has {count} frames; expected at most {max_count}"
+            )
         return replace(self, pose=self.at(np.arange(count) / fps), fps=fps)
 
     @staticmethod
@@ -143,11 +145,11 @@ class Motion:
         return replace(first, pose=pose, notes=notes)
 
     def replace(self, **changes: Any) -> Motion:
-        """The same motion with some of its fields exchanged."""
+        """Return the same motion with some of its fields replaced."""
         return replace(self, **changes)
 
 
-def _straight(a: Floats, b: Floats, share: Floats) -> Floats:
-    """`a` at share 0, `b` at 1, both exactly."""
-    blend: Floats = a * (1.0 - share) + b * share
+def _lerp(a: Floats, b: Floats, fraction: Floats) -> Floats:
+    """Linear interpolation: `a` at fraction 0, `b` at 1, both exactly."""
+    blend: Floats = a * (1.0 - fraction) + b * fraction
     return blend

@@ -1,4 +1,4 @@
-"""`Pose`: where the root is and how every joint is turned, for one body or any batch of them."""
+"""`Pose`: the position of the root and the rotation of every joint, for one body or any batch of them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from ..compute.types import ArrayLike, Floats
 class Pose:
     """One pose, or a batch of poses with any leading axes.
 
-    The arrays are kept, not copied, when they are float64 and contiguous already: treat them as read-only.
+    The arrays are stored, not copied, when they are float64 and contiguous already: treat them as read-only.
     """
 
     translation: Floats
-    """(..., 3) [m]: the root's place in the world."""
+    """(..., 3) [m]: the root's position in the world."""
     rotations: Floats
     """(..., J, 4): unit quaternions `wxyz`, each joint in its parent's frame; the root's in the world."""
     offsets: Floats | None = None
-    """(..., J, 3) [m], or None: places of the joints in their parents' frames where a file or a slide moves them.
+    """(..., J, 3) [m], or None: positions of the joints in their parents' frames where a file or a slide moves them.
 
     They replace the skeleton's offsets; the root's row is not used.
     """
 
     def __init__(self, translation: ArrayLike, rotations: ArrayLike, offsets: ArrayLike | None = None) -> None:
-        turned = np.ascontiguousarray(floats(rotations, "rotations"))
-        if turned.ndim < 2 or turned.shape[-1] != 4:
-            raise ShapeError(f"rotations have shape {turned.shape}; expected (..., J, 4)")
-        batch = turned.shape[:-2]
+        array = np.ascontiguousarray(floats(rotations, "rotations"))
+        if array.ndim < 2 or array.shape[-1] != 4:
+            raise ShapeError(f"rotations have shape {array.shape}; expected (..., J, 4)")
+        batch = array.shape[:-2]
         object.__setattr__(self, "translation", _fitted("translation", translation, (*batch, 3)))
-        object.__setattr__(self, "rotations", turned)
-        moved = None if offsets is None else _fitted("offsets", offsets, (*turned.shape[:-1], 3))
+        object.__setattr__(self, "rotations", array)
+        moved = None if offsets is None else _fitted("offsets", offsets, (*array.shape[:-1], 3))
         object.__setattr__(self, "offsets", moved)
 
     @property
@@ -67,7 +67,7 @@ class Pose:
         return Pose(self.translation[index], self.rotations[index], offsets)
 
     def replace(self, **changes: Any) -> Pose:
-        """The same pose with some of its arrays exchanged."""
+        """Return the same pose with some of its arrays replaced."""
         return replace(self, **changes)
 
     def reshape(self, *shape: int) -> Pose:

@@ -56,11 +56,11 @@ class Skeleton:
     Args:
         names: (J,) a name for each joint, no two alike.
         parents: (J,) index of each joint's parent, -1 for the root.
-        offsets: (J, 3) [m] each joint's place in its parent's frame at rest; the root's in the world.
+        offsets: (J, 3) [m] each joint's position in its parent's frame at rest; the root's in the world.
         rest_rotations: (J, 4) `wxyz` local rotations at rest; identity when not given.
         kinds: (J,) "free", "ball", "hinge", "hinge_twist", "slide" or "fixed"; a free root and balls when not given.
         axes: (J, 3) or (J, 2, 3) axis (and twist axis) of one-axis joints and hinges with twist, in the joint's frame.
-        end_parents: (E,) joints that carry an end site: a point at the end of a chain that does not turn by itself.
+        end_parents: (E,) joints that carry an end site: a point at the end of a chain that does not rotate by itself.
         end_offsets: (E, 3) [m] the end sites in those joints' frames.
         end_names: (E,) names of the end sites; made from the joints' when not given.
         character: the meshes of the skeleton, if it has any.
@@ -127,7 +127,7 @@ class Skeleton:
         return Pose(self.offsets[0], self.rest_rotations)
 
     def index(self, joint: int | str) -> int:
-        """The index of a joint, by name; an index is checked and handed back."""
+        """The index of a joint, by name; an index is checked and returned."""
         if isinstance(joint, str):
             try:
                 return self._index[joint]
@@ -164,7 +164,9 @@ class Skeleton:
     def jacobian(
         self, pose: Pose | Motion, joint: int | str, point: ArrayLike = (0.0, 0.0, 0.0), frames: Frames | None = None
     ) -> Floats:
-        """(..., 6, D): how a point fixed to a joint moves (rows 0 to 2) and turns (3 to 5), in the world, per DoF rate.
+        """Return the geometric Jacobian (..., 6, D): how a point fixed to a joint moves and rotates per DoF rate.
+
+        Rows 0 to 2 are its velocity, rows 3 to 5 its angular velocity, both in the world.
 
         Args:
             pose: one pose, a batch (...) or a motion (F,).
@@ -181,8 +183,8 @@ class Skeleton:
         _, rotations, _ = self._flat(pose)
         n, count = len(rotations), len(self)
         out = np.zeros((n, 6, len(self.dofs)))
-        places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
-        jacobian_rows(n, self.packed, rotations, places, turned, j, (x, y, z), out)
+        positions, orientations = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
+        jacobian_rows(n, self.packed, rotations, positions, orientations, j, (x, y, z), out)
         return out.reshape(*pose.shape, 6, len(self.dofs))
 
     def integrate(self, pose: Pose, steps: ArrayLike) -> Pose:
@@ -227,7 +229,7 @@ class Skeleton:
         )
 
     def replace(self, **changes: object) -> Skeleton:
-        """A skeleton with some of its constructor's arguments exchanged."""
+        """Return a skeleton with some of its constructor's arguments replaced."""
         fields: dict[str, object] = {name: getattr(self, name) for name in _FIELDS}
         return Skeleton(**(fields | changes))  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""What every solver answers with: `Solution`, `PoseSolution` where a body results, `MotionSolution` over time.
+"""The results of every solver: `Solution`, `PoseSolution` where a body results, `MotionSolution` over time.
 
 The status is taken from the pose that is returned (`posable.compute.verdict`): a solver can say why it failed, it
 cannot say that it succeeded. Each method's own class derives from one of these and adds its own measures.

@@ -2,10 +2,17 @@
 
 Words are read as a stream, so that braces may stand on any line and names may have blanks in them. Keywords are
 accepted in any case. Nothing recurses: nesting is as deep as memory, up to `MAX_JOINTS`.
+
+BVH has no unit and no comments. A file we write in metres (the default, and what Blender assumes) needs no mark:
+without one, and without `scale=`, a unit is a metre. A file written with `save(..., scale=0.01)`, as MotionBuilder
+wants it, carries its scale behind the word HIERARCHY as blanks and tabs, which every reader skips: three.js, for one,
+complains about anything visible there. An editor that trims lines removes the mark; the reader then notes that it took
+the numbers for metres.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,6 +30,8 @@ _MOTION = re.compile(
     rb"(?:^|(?<=\s))motion\s+frames\s*:\s*(?P<frames>\S+)\s+frame\s+time\s*:\s*(?P<time>\S+)[^\S\n\r]*", re.IGNORECASE
 )
 _CHANNEL = re.compile(r"([xyz])(position|rotation)", re.IGNORECASE)
+_SIGNATURE = "\t \t\t"
+_BITS = 7  # of an ASCII character
 
 
 @dataclass
@@ -52,7 +61,7 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class Header:
-    """What a BVH file says before its numbers."""
+    """The part of a BVH file before its numbers."""
 
     hierarchy: Hierarchy
     frames: int
@@ -60,7 +69,7 @@ class Header:
     numbers_at: int
     """Byte at which the numbers begin."""
     first_line: bytes
-    """What stands behind HIERARCHY on its line."""
+    """The rest of the line that begins with HIERARCHY."""
 
 
 def read_header(path: Path, text: bytes) -> Header:
@@ -81,19 +90,19 @@ def read_header(path: Path, text: bytes) -> Header:
 
 
 def line_of(text: bytes, offset: int) -> str:
-    """The place of a byte, for error messages; lines may end as on any system."""
+    """Return the line of a byte, for error messages; lines may end as on any system."""
     before = text[:offset]
     number = before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n") + 1
     return f"line {number}"
 
 
-def _frame_count(path: Path, word: bytes, place: str) -> int:
+def _frame_count(path: Path, word: bytes, location: str) -> int:
     try:
         count = int(word) if len(word) < 19 else -1
     except ValueError:
         count = -1
     if count < 0:
-        raise FormatError(path, f"'Frames:' must be followed by a whole number, not {_shown(word)}", place)
+        raise FormatError(path, f"'Frames:' must be followed by a whole number, not {_shown(word)}", location)
     return count
 
 
@@ -228,7 +237,7 @@ class _Parser:
 
 
 def unique_names(names: list[str]) -> tuple[list[str], list[str]]:
-    """Names made different by a number (`Arm`, `Arm.001`), and which had to be changed."""
+    """Return names made different by a number (`Arm`, `Arm.001`), and which had to be changed."""
     taken, used = set(names), set[str]()
     numbers: dict[str, int] = {}
     result, changed = [], []
@@ -242,3 +251,27 @@ def unique_names(names: list[str]) -> tuple[list[str], list[str]]:
         used.add(new)
         result.append(new)
     return result, changed
+
+
+def unit_mark(scale: float) -> str:
+    """Return the blanks to write behind HIERARCHY for a file unit of `scale` metres."""
+    if scale == 1.0:
+        return ""
+    bits = "".join(f"{ord(character):0{_BITS}b}" for character in repr(scale))
+    return _SIGNATURE + bits.replace("0", " ").replace("1", "\t")
+
+
+def read_unit_mark(behind: bytes) -> float | None:
+    """Return the scale that is marked behind HIERARCHY; None without a mark of ours."""
+    mark = behind.decode("latin-1")
+    if not mark.startswith(_SIGNATURE) or mark.strip(" \t"):
+        return None
+    bits = mark[len(_SIGNATURE) :].replace(" ", "0").replace("\t", "1")
+    if not bits or len(bits) % _BITS or len(bits) > 40 * _BITS:
+        return None
+    text = "".join(chr(int(bits[k : k + _BITS], 2)) for k in range(0, len(bits), _BITS))
+    try:
+        scale = float(text)
+    except ValueError:
+        return None
+    return scale if math.isfinite(scale) and scale > 0 else None

@@ -2,9 +2,9 @@
 
 Decided where the format is silent:
 - A position channel replaces the joint's OFFSET (MotionBuilder and Blender do; the old papers add them); an axis
-  without a channel keeps its OFFSET. So the root's OFFSET is its rest place only.
+  without a channel keeps its OFFSET. So the root's OFFSET is its rest position only.
 - Rotation channels compose in the order written: "Zrotation Yrotation Xrotation" is Rz Ry Rx on column vectors.
-- A unit is a metre unless the file carries our mark (`posable.formats.bvh.unit`) or the caller gives `scale`.
+- A unit is a metre unless the file carries our mark (`posable.formats.bvh.hierarchy`) or the caller gives `scale`.
 - Numbers are a stream: a frame may spill over lines, but there must be exactly frames times channels of them.
 - A frame time whose written digits are those of 1/n, rounded or cut, means n frames a second, n whole (".0083333"
   is 120). Otherwise the number is believed, true or not: only `repair="cmu"` knows better.
@@ -14,20 +14,18 @@ Decided where the format is silent:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...compute import FormatError, UnknownNameError
+from ...compute.files import read_bytes
 from ...compute.types import Floats
 from ...skeleton import Motion, Pose, Skeleton
 from .. import cmu
-from ..euler import compose_turns
-from .hierarchy import Header, Hierarchy, line_of, read_header, unique_names
+from ..euler import compose_rotations
+from .hierarchy import Header, Hierarchy, line_of, read_header, read_unit_mark, unique_names
 from .numbers import NotANumberError, read_decimals
-from .unit import read_unit_mark
 from .writer import write
 
 __all__ = ["read", "write"]
@@ -36,20 +34,21 @@ MAX_BYTES = 1 << 31
 _TALL = 10.0  # m; a skeleton larger than this was hardly written in metres
 
 
-def read(path: Path, options: Mapping[str, Any]) -> Motion:
-    """Read a BVH file. Options: `scale` [m a file unit], `fps` (the file's own need not be good then), `repair`."""
-    repair = options.get("repair")
+def read(path: Path, *, scale: float | None = None, fps: float | None = None, repair: str | None = None) -> Motion:
+    """Read a BVH file; the options are those of `posable.load`. With `fps` the file's own need not be good."""
     if repair not in (None, "cmu"):
         raise UnknownNameError("repair", repair, ("cmu",))
-    text = _bytes_of(path)
+    text = read_bytes(path, MAX_BYTES)
     header = read_header(path, text)
-    with np.errstate(over="ignore"):  # what overflows is found and told below
-        return _motion(path, text, header, options, repair)
+    with np.errstate(over="ignore"):  # an overflow is found and reported there
+        return _motion(path, text, header, scale, fps, repair)
 
 
-def _motion(path: Path, text: bytes, header: Header, options: Mapping[str, Any], repair: str | None) -> Motion:
-    scale, notes = _scale(path, header, options.get("scale"), repair)
-    fps = options.get("fps") or _fps(path, text, header)
+def _motion(
+    path: Path, text: bytes, header: Header, given_scale: float | None, given_fps: float | None, repair: str | None
+) -> Motion:
+    scale, notes = _scale(path, header, given_scale, repair)
+    fps = given_fps or _fps(path, text, header)
     values = _numbers(path, text, header)
     hierarchy = header.hierarchy
     names, changed = unique_names([joint.name for joint in hierarchy.joints])
@@ -59,26 +58,19 @@ def _motion(path: Path, text: bytes, header: Header, options: Mapping[str, Any],
     ends = np.array(hierarchy.end_offsets, dtype=np.float64).reshape(-1, 3) * scale
     pose = _pose(hierarchy, values, offsets, scale)
     if not (np.isfinite(offsets).all() and np.isfinite(ends).all() and pose.is_finite()):
-        raise FormatError(path, f"places are not finite once multiplied by the scale {scale:g}")
+        raise FormatError(path, f"positions are not finite once multiplied by the scale {scale:g}")
     parents = [joint.parent for joint in hierarchy.joints]
     skeleton = Skeleton(names, parents, offsets, end_parents=hierarchy.end_parents, end_offsets=ends)
     motion = Motion(skeleton, pose, fps, path.stem, tuple(notes))
     if repair == "cmu":
-        return cmu.repaired(motion, path, options.get("scale", cmu.UNIT), options.get("fps"))
-    return motion.replace(notes=(*motion.notes, *_doubts(motion, scale, options)))
+        return cmu.repaired(motion, path, given_scale or cmu.UNIT, given_fps)
+    return motion.replace(notes=(*motion.notes, *_doubts(motion, given_scale is None and scale == 1.0)))
 
 
-def _bytes_of(path: Path) -> bytes:
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise FormatError(path, f"has {size} bytes; files up to {MAX_BYTES} are read")
-    return path.read_bytes()
-
-
-def _scale(path: Path, header: Header, told: float | None, repair: str | None) -> tuple[float, list[str]]:
-    """Metres in a file unit: what the caller says, else the file's mark, else what the repair knows, else 1."""
-    if told is not None:
-        return float(told), [f"one file unit is {told:g} m, as told"] if repair else []
+def _scale(path: Path, header: Header, given: float | None, repair: str | None) -> tuple[float, list[str]]:
+    """Return the metres in a file unit, and notes: the caller's, else the file's mark, else the repair's, else 1."""
+    if given is not None:
+        return float(given), [f"one file unit is {given:g} m, as given"] if repair else []
     if (marked := read_unit_mark(header.first_line)) is not None:
         return marked, [f"the file's mark says that one unit is {marked:g} m"]
     if repair == "cmu":
@@ -93,9 +85,9 @@ def _fps(path: Path, text: bytes, header: Header) -> float:
     except ValueError:
         time = math.nan
     if not (math.isfinite(time) and time > 0 and math.isfinite(1 / time)):
-        place = line_of(text, header.numbers_at)
+        location = line_of(text, header.numbers_at)
         raise FormatError(
-            path, f"'Frame Time:' must be seconds above zero, not {word[:40]!r}; fps= overrides it", place
+            path, f"'Frame Time:' must be seconds above zero, not {word[:40]!r}; fps= overrides it", location
         )
     whole = round(1 / time)
     digits = word.lower().split("e")[0].partition(".")[2]
@@ -105,15 +97,17 @@ def _fps(path: Path, text: bytes, header: Header) -> float:
 
 
 def _numbers(path: Path, text: bytes, header: Header) -> Floats:
-    """The motion's numbers (F, C), or the place where their count or form is wrong."""
+    """Return the motion's numbers (F, C), or raise with the line where their count or form is wrong."""
     frames, channels = header.frames, header.hierarchy.channels
     size = len(text) - header.numbers_at
     joints = len(header.hierarchy.joints)
     expected = frames * channels
     # Nothing is allocated for what a header promises before the file's own size makes it possible.
     if expected > size or frames > size + 1 or frames * joints > 2 * len(text) + (1 << 21):
-        place = line_of(text, header.numbers_at)
-        raise FormatError(path, f"'Frames: {frames}' of {channels} numbers do not fit in the {size} bytes left", place)
+        location = line_of(text, header.numbers_at)
+        raise FormatError(
+            path, f"'Frames: {frames}' of {channels} numbers do not fit in the {size} bytes left", location
+        )
     try:
         values, count = read_decimals(text, expected, header.numbers_at)
     except NotANumberError as error:
@@ -139,8 +133,9 @@ def _wrong_count(path: Path, text: bytes, header: Header, count: int) -> FormatE
 
 def _pose(hierarchy: Hierarchy, values: Floats, offsets: Floats, scale: float) -> Pose:
     frames, joints = len(values), hierarchy.joints
-    turns = [(joint.axes, joint.rotations) for joint in joints]
-    rotations = compose_turns(values, [axes for axes, _ in turns], [columns for _, columns in turns], np.pi / 180)
+    rotations = compose_rotations(
+        values, [joint.axes for joint in joints], [joint.rotations for joint in joints], np.pi / 180
+    )
     translation = np.tile(offsets[0], (frames, 1))
     for axis, channel in joints[0].positions.items():
         translation[:, axis] = values[:, channel] * scale
@@ -155,15 +150,15 @@ def _pose(hierarchy: Hierarchy, values: Floats, offsets: Floats, scale: float) -
     return Pose(translation, rotations, moved)
 
 
-def _doubts(motion: Motion, scale: float, options: Mapping[str, Any]) -> list[str]:
-    """What a reader of this file would like to know before believing its lengths."""
+def _doubts(motion: Motion, metres_assumed: bool) -> list[str]:
+    """Return notes for a file whose lengths are hardly right."""
     if cmu.is_conversion(motion.skeleton):
         return ["this is a clip of the CMU conversion, which lost some bones and its unit; repair='cmu' mends it"]
-    if "scale" in options or scale != 1.0:
+    if not metres_assumed:
         return []
-    places = np.zeros_like(motion.skeleton.offsets)
+    positions = np.zeros_like(motion.skeleton.offsets)
     for j, parent in enumerate(motion.skeleton.parents[1:].tolist(), 1):
-        places[j] = places[parent] + motion.skeleton.offsets[j]
-    if np.ptp(places, axis=0).max() < _TALL:
+        positions[j] = positions[parent] + motion.skeleton.offsets[j]
+    if np.ptp(positions, axis=0).max() < _TALL:
         return []
     return ["BVH has no unit and the numbers were taken for metres, which makes a giant; scale=0.01 is for centimetres"]

@@ -1,7 +1,7 @@
 """Writing BVH, so that other programs see the same figure.
 
 The figure at rest is what the OFFSETs draw: where the skeleton has rest rotations (glTF does), the joint frames are
-turned to be the world's at rest, which leaves every place in every frame as it was. Positions are written for the
+rotated to be the world's at rest, which leaves every position in every frame as it was. Positions are written for the
 root and for joints that the motion really moves. Nine decimals of a degree and ten of a metre keep a round
 trip within 1e-9 m and rad.
 """
@@ -9,9 +9,8 @@ trip within 1e-9 m and rad.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,20 +19,19 @@ from ...compute.types import Bools, Floats
 from ...math import conjugate, multiply, rotate
 from ...skeleton import Motion, Skeleton
 from ..euler import euler_axes, euler_from_quaternions
-from .hierarchy import unique_names
-from .unit import unit_mark
+from .hierarchy import unique_names, unit_mark
 
 ANGLE_DECIMALS = 9  # of a degree
-PLACE_DECIMALS = 10  # of a metre
+POSITION_DECIMALS = 10  # of a metre
 _FRAMES_AT_ONCE = 256
 
 
-def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
-    """Write a BVH file. Options: `scale` [m a file unit, 1 by default], `order` of the Euler angles ("ZYX")."""
-    scale = float(options.get("scale", 1.0))
+def write(motion: Motion, path: Path, *, scale: float = 1.0, order: str = "ZYX") -> None:
+    """Write a BVH file; the options are those of `posable.save`."""
+    scale = float(scale)
     if not (np.isfinite(scale) and scale > 0):
         raise PosableError(f"scale={scale!r}: give the metres of one file unit, a number above zero")
-    order = str(options.get("order", "ZYX")).upper()
+    order = str(order).upper()
     euler_axes(order)
     if not motion.pose.is_finite():
         raise PosableError(f"cannot write {str(path)!r}: the motion has numbers that are not finite")
@@ -85,7 +83,7 @@ def _header(
     skeleton = motion.skeleton
     walk: list[int] = []
     names, _ = unique_names([_plain(name, j) for j, name in enumerate(skeleton.names)])
-    turns = " ".join(f"{axis}rotation" for axis in order)
+    rotations = " ".join(f"{axis}rotation" for axis in order)
     lines = [f"HIERARCHY{unit_mark(scale)}"]
     children: list[list[int]] = [[] for _ in names]
     for j, parent in enumerate(skeleton.parents[1:].tolist(), 1):
@@ -103,7 +101,7 @@ def _header(
         walk.append(j)
         positions = "Xposition Yposition Zposition " if j == 0 or slides[j] else ""
         lines += [f"{tab}{'JOINT' if j else 'ROOT'} {names[j]}", f"{tab}{{", f"{tab}\tOFFSET {_vector(offsets[j])}"]
-        lines.append(f"{tab}\tCHANNELS {6 if positions else 3} {positions}{turns}")
+        lines.append(f"{tab}\tCHANNELS {6 if positions else 3} {positions}{rotations}")
         for e in sites[j]:
             lines += [f"{tab}\tEnd Site", f"{tab}\t{{", f"{tab}\t\tOFFSET {_vector(ends[e])}", f"{tab}\t}}"]
         stack.append((~j, depth))
@@ -125,15 +123,15 @@ def _motion_lines(
     translation: Floats, angles: Floats, moved: Floats | None, slides: Bools, walk: list[int], scale: float
 ) -> Iterator[str]:
     """Text of some frames at a time, channels in the order of the header."""
-    decimals = PLACE_DECIMALS + max(0, math.ceil(math.log10(scale)))  # of a file unit; what counts is metres
-    turn, place = [f"%.{ANGLE_DECIMALS}f"] * 3, [f"%.{decimals}f"] * 3
-    columns, formats = [translation.round(decimals)], [*place]
+    decimals = POSITION_DECIMALS + max(0, math.ceil(math.log10(scale)))  # of a file unit; what counts is metres
+    angle, position = [f"%.{ANGLE_DECIMALS}f"] * 3, [f"%.{decimals}f"] * 3
+    columns, formats = [translation.round(decimals)], [*position]
     for j in walk:
         if slides[j] and moved is not None:
             columns.append((moved[:, j] / scale).round(decimals))
-            formats += place
+            formats += position
         columns.append(angles[:, j].round(ANGLE_DECIMALS))
-        formats += turn
+        formats += angle
     values = np.concatenate(columns, axis=1) + 0.0  # no "-0.000000000"
     line = " ".join(formats) + "\n"
     for start in range(0, len(values), _FRAMES_AT_ONCE):

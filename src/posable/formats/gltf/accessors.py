@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compute.types import Floats
-from .checked_json import Place
+from .checked_json import JsonObject
 from .document import Document
 
 COMPONENTS: dict[int, np.dtype[Any]] = {
@@ -35,58 +35,58 @@ class Accessors:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.places = document.root.items("accessors")
+        self.objects = document.root.items("accessors")
         self.views = document.root.items("bufferViews")
         self.numbers = 0
         self.decoded: dict[int, NDArray[Any]] = {}
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.objects)
 
-    def array(self, index: int, kinds: tuple[str, ...], asked_by: Place, key: str) -> NDArray[Any]:
+    def array(self, index: int, kinds: tuple[str, ...], user: JsonObject, key: str) -> NDArray[Any]:
         """The numbers of an accessor as `(count, width)` (or `(count,)` for scalars), in the file's own type.
 
-        `kinds` are the accessor types that make sense there; `asked_by` and `key` say who wanted it.
+        `kinds` are the accessor types that make sense there; `user` and `key` name the member that refers to it.
         """
-        place = self.places[index]
-        kind = place.text("type")
+        accessor = self.objects[index]
+        kind = accessor.text("type")
         if kind not in kinds:
-            asked_by.fail(f"points to accessor {index} of type {kind!r}; expected {' or '.join(kinds)}", key)
+            user.fail(f"points to accessor {index} of type {kind!r}; expected {' or '.join(kinds)}", key)
         if index not in self.decoded:
-            self.decoded[index] = self._decode(place, kind)
+            self.decoded[index] = self._decode(accessor, kind)
         return self.decoded[index]
 
-    def floats(self, index: int, kinds: tuple[str, ...], asked_by: Place, key: str) -> Floats:
+    def floats(self, index: int, kinds: tuple[str, ...], user: JsonObject, key: str) -> Floats:
         """The numbers of an accessor as finite float64; normalised integers become -1 to 1 or 0 to 1."""
-        raw = self.array(index, kinds, asked_by, key)
+        raw = self.array(index, kinds, user, key)
         values: Floats = raw.astype(np.float64)
-        if raw.dtype.kind in "iu" and self.places[index].flag("normalized"):
+        if raw.dtype.kind in "iu" and self.objects[index].flag("normalized"):
             values = np.maximum(values / np.iinfo(raw.dtype).max, -1.0)
         if not np.isfinite(values).all():
             row = int(np.argwhere(~np.isfinite(values))[0][0])
-            self.places[index].fail(f"element {row} is not finite")
+            self.objects[index].fail(f"element {row} is not finite")
         return values
 
-    def _decode(self, place: Place, kind: str) -> NDArray[Any]:
-        count = place.integer("count", low=1)
-        code = place.integer("componentType")
+    def _decode(self, accessor: JsonObject, kind: str) -> NDArray[Any]:
+        count = accessor.integer("count", low=1)
+        code = accessor.integer("componentType")
         if code not in COMPONENTS:
-            place.fail(f"is {code}; expected one of {sorted(COMPONENTS)}", "componentType")
+            accessor.fail(f"is {code}; expected one of {sorted(COMPONENTS)}", "componentType")
         component, width = COMPONENTS[code], WIDTHS[kind]
-        view = place.index("bufferView", len(self.views), "buffer views")
+        view = accessor.index("bufferView", len(self.views), "buffer views")
         rows = None
         if view is not None:
-            rows = self._rows(place, view, place.integer("byteOffset", default=0), count, component, kind)
+            rows = self._rows(accessor, view, accessor.integer("byteOffset", default=0), count, component, kind)
         self.numbers += count * width
         if self.numbers > FREE_NUMBERS + PER_BYTE * sum(map(len, self.document.loaded.values())):
-            place.fail(f"is {count}: the file asks for more numbers than its size warrants", "count")
+            accessor.fail(f"is {count}: the file asks for more numbers than its size warrants", "count")
         flat = np.zeros((count, width), component) if rows is None else rows
-        if place.has("sparse"):
-            flat = self._sparse(place.object("sparse"), flat, component, kind)
+        if accessor.has("sparse"):
+            flat = self._sparse(accessor.object("sparse"), flat, component, kind)
         return flat[:, 0] if kind == "SCALAR" else flat
 
     def _rows(
-        self, place: Place, view_index: int, start: int, count: int, component: np.dtype[Any], kind: str
+        self, accessor: JsonObject, view_index: int, start: int, count: int, component: np.dtype[Any], kind: str
     ) -> NDArray[Any]:
         """`count` elements from a buffer view, with its stride; a view on the bytes where they lie tight."""
         view = self.views[view_index]
@@ -96,10 +96,10 @@ class Accessors:
         tight = columns * (width // columns * component.itemsize + pad)
         stride = view.integer("byteStride", low=1, high=65535, default=0) or tight
         if stride < tight:
-            view.fail(f"is {stride}; an element of {place.where} has {tight} bytes", "byteStride")
+            view.fail(f"is {stride}; an element of {accessor.where} has {tight} bytes", "byteStride")
         if start + (count - 1) * stride + tight > len(data):
             need = start + (count - 1) * stride + tight
-            place.fail(f"is {count}: that needs {need} bytes of {view.where}, which has {len(data)}", "count")
+            accessor.fail(f"is {count}: that needs {need} bytes of {view.where}, which has {len(data)}", "count")
         raw = np.frombuffer(data, np.uint8)[start:]
         window = np.lib.stride_tricks.as_strided(raw, (count, tight), (stride, 1), writeable=False)
         if pad:
@@ -120,16 +120,16 @@ class Accessors:
             view.fail(f"is {length} from byte {start} on; buffers[{buffer}] has {len(data)} bytes", "byteLength")
         return memoryview(data)[start : start + length]
 
-    def _sparse(self, place: Place, base: NDArray[Any], component: np.dtype[Any], kind: str) -> NDArray[Any]:
+    def _sparse(self, sparse: JsonObject, base: NDArray[Any], component: np.dtype[Any], kind: str) -> NDArray[Any]:
         """The base array with some elements replaced (glTF 2.0, section 3.6.2.3)."""
-        count = place.integer("count", low=1, high=len(base))
-        where, what = place.object("indices"), place.object("values")
+        count = sparse.integer("count", low=1, high=len(base))
+        where, what = sparse.object("indices"), sparse.object("values")
         code = where.integer("componentType")
         if code not in (5121, 5123, 5125):
             where.fail(f"is {code}; expected 5121, 5123 or 5125", "componentType")
         views = [part.index("bufferView", len(self.views), "buffer views") for part in (where, what)]
         if views[0] is None or views[1] is None:
-            place.fail("needs buffer views for its indices and its values")
+            sparse.fail("needs buffer views for its indices and its values")
         rows = self._rows(where, views[0], where.integer("byteOffset", default=0), count, COMPONENTS[code], "SCALAR")
         values = self._rows(what, views[1], what.integer("byteOffset", default=0), count, component, kind)
         if rows.max() >= len(base):

@@ -1,4 +1,4 @@
-"""Animations of a glTF document: key frames of node transforms, sampled at even times.
+"""Animations of a glTF document: key frames of node transforms, sampled at even times, and written from a motion.
 
 A glTF animation has keys at any times, a `Motion` has frames. The frame rate is the one we wrote into the file, or
 the lowest usual one at whose frames all keys lie, or 60 where none fits. The first frame is the first key: a clip
@@ -8,19 +8,23 @@ that starts at 0.04 s has no frames before it. Sampling follows glTF 2.0, append
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ... import math as pm
 from ...compute import PosableError, UnknownNameError
 from ...compute.types import Floats
-from .accessors import Accessors
-from .checked_json import Place
+from ...skeleton import Motion
+from .accessors import Accessors, Packer
+from .checked_json import JsonObject
 from .document import Document
 from .nodes import mark
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
 USUAL_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 72.0, 75.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0)
+STILL_POSITION = 1e-7  # [m]: a joint that leaves its node's translation by no more needs no keys
+STILL_ROTATION = 1e-9  # of a quaternion's components
 FREE_ROWS = 1_000_000  # frames times tracks that any file may ask for, however few keys it has
 ROWS_PER_KEY = 32
 
@@ -36,27 +40,27 @@ class Channel:
     interpolation: str
 
     def sample(self, times: Floats) -> Floats:
-        """The transform at some times (F,), held before the first and after the last key: (F, width)."""
+        """The transform at some times (F,), constant before the first and after the last key: (F, width)."""
         values = self.values if self.interpolation != "CUBICSPLINE" else self.values[:, 1]
         last = len(self.times) - 1
         after = np.clip(np.searchsorted(self.times, times, side="right"), 1, max(last, 1))
         before = np.minimum(after - 1, last)
         after = np.minimum(after, last)
         span = self.times[after] - self.times[before]
-        share = np.clip((times - self.times[before]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
+        fraction = np.clip((times - self.times[before]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
         # Key times are float32: a frame that is a key but for that rounding is the key, exactly.
         slack = np.finfo(np.float32).eps * np.maximum(np.abs(times), 1.0) / np.where(span > 0, span, 1.0)
-        share = np.where(share < slack, 0.0, np.where(share > 1 - slack, 1.0, share))
+        fraction = np.where(fraction < slack, 0.0, np.where(fraction > 1 - slack, 1.0, fraction))
         if self.interpolation == "STEP":
-            return np.where((share >= 1.0)[:, None], values[after], values[before])
+            return np.where((fraction >= 1.0)[:, None], values[after], values[before])
         if self.interpolation == "LINEAR":
             if self.path == "rotation":
-                between = np.asarray(pm.slerp(values[before], values[after], share))
+                between = np.asarray(pm.slerp(values[before], values[after], fraction))
                 return np.where(
-                    (share > 0)[:, None], np.where((share < 1)[:, None], between, values[after]), values[before]
+                    (fraction > 0)[:, None], np.where((fraction < 1)[:, None], between, values[after]), values[before]
                 )
-            return np.asarray(values[before] + share[:, None] * (values[after] - values[before]))
-        t, span = share[:, None], span[:, None]
+            return np.asarray(values[before] + fraction[:, None] * (values[after] - values[before]))
+        t, span = fraction[:, None], span[:, None]
         spline = (
             (2 * t**3 - 3 * t**2 + 1) * values[before]
             + span * (t**3 - 2 * t**2 + t) * self.values[before, 2]
@@ -68,31 +72,31 @@ class Channel:
 
 def animation_names(document: Document) -> list[str]:
     """The names of a document's animations, in order; `animation_2` where one has none."""
-    places = document.root.items("animations")
-    return [place.text("name") or f"animation_{i}" for i, place in enumerate(places)]
+    animations = document.root.items("animations")
+    return [animation.text("name") or f"animation_{i}" for i, animation in enumerate(animations)]
 
 
-def chosen_animation(document: Document, wanted: str | int | None) -> int | None:
-    """The index of the animation a caller asked for by name or number: the first by default, None if there is none."""
+def chosen_animation(document: Document, requested: str | int | None) -> int | None:
+    """The index of the animation a caller requested by name or number: the first by default, None if there is none."""
     names = animation_names(document)
-    if wanted is None:
+    if requested is None:
         return 0 if names else None
-    if isinstance(wanted, str):
-        if wanted in names:
-            return names.index(wanted)
-        raise UnknownNameError("animation", wanted, names)
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not -len(names) <= wanted < len(names):
-        raise PosableError(f"animation {wanted!r} of {document.path}: it has {len(names)}, counted from 0")
-    return wanted % len(names)
+    if isinstance(requested, str):
+        if requested in names:
+            return names.index(requested)
+        raise UnknownNameError("animation", requested, names)
+    if isinstance(requested, bool) or not isinstance(requested, int) or not -len(names) <= requested < len(names):
+        raise PosableError(f"animation {requested!r} of {document.path}: it has {len(names)}, counted from 0")
+    return requested % len(names)
 
 
 def read_channels(document: Document, accessors: Accessors, animation: int) -> list[Channel]:
     """The channels of one animation that move nodes (those of morph targets and extensions are passed over)."""
-    place = document.root.items("animations")[animation]
-    samplers = place.items("samplers")
+    entry = document.root.items("animations")[animation]
+    samplers = entry.items("samplers")
     found = []
-    for channel in place.items("channels"):
-        sampler = channel.index("sampler", len(samplers), f"samplers in {place.where}")
+    for channel in entry.items("channels"):
+        sampler = channel.index("sampler", len(samplers), f"samplers in {entry.where}")
         target = channel.object("target")
         node = target.index("node", document.count("nodes"), "nodes")
         path = target.text("path")
@@ -103,7 +107,7 @@ def read_channels(document: Document, accessors: Accessors, animation: int) -> l
     return found
 
 
-def _read_channel(sampler: Place, accessors: Accessors, node: int, path: str) -> Channel:
+def _read_channel(sampler: JsonObject, accessors: Accessors, node: int, path: str) -> Channel:
     source = [sampler.index(key, len(accessors), "accessors") for key in ("input", "output")]
     if source[0] is None or source[1] is None:
         sampler.fail("needs an input and an output")
@@ -132,7 +136,7 @@ def _read_channel(sampler: Place, accessors: Accessors, node: int, path: str) ->
     return Channel(node, path, times, values, interpolation)
 
 
-def frame_times(channels: list[Channel], animation: Place, fps: float | None, tracks: int) -> tuple[Floats, float]:
+def frame_times(channels: list[Channel], animation: JsonObject, fps: float | None, tracks: int) -> tuple[Floats, float]:
     """The times (F,) [s] to sample `tracks` joints at, and the frame rate; `fps` overrides the file's."""
     keys = np.unique(np.concatenate([channel.times for channel in channels]))
     start, duration = float(keys[0]), float(keys[-1] - keys[0])
@@ -156,3 +160,63 @@ def _rate_of(keys: Floats) -> float:
         if (np.abs(frames - np.round(frames)) <= max(slack, 2e-3)).all():
             return rate
     return 60.0
+
+
+class Tracks:
+    """Builds one animation; a transform that does not change over time gets one key, one that is the node's none."""
+
+    def __init__(self, motion: Motion, packer: Packer) -> None:
+        self.motion, self.packer = motion, packer
+        with np.errstate(over="ignore"):  # refused below
+            self.times = motion.times.astype(np.float32)
+        if len(motion) > 1 and not (np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
+            raise PosableError(
+                f"{motion.duration:g} s at {motion.fps:g} frames a second: glTF keeps times as float32, which cannot "
+                "tell such frames apart; save a part of the motion, or resample it"
+            )
+        self.samplers: list[dict[str, Any]] = []
+        self.channels: list[dict[str, Any]] = []
+        self.inputs: dict[int, int] = {}  # keys to the accessor of their times
+
+    def add_translation(self, node: int, translations: Floats, still: Floats, *, always: bool = False) -> None:
+        """Keys for a node's translation (F, 3) in the file's unit, which is `still` (3,) at rest.
+
+        `always` keeps every frame: a motion in which nothing moves still has its length.
+        """
+        size = max(1.0, float(np.abs(still).max()))
+        if not always:
+            if (np.abs(translations - still) <= STILL_POSITION * size).all():
+                return
+            if (np.abs(translations - translations[0]) <= STILL_POSITION * size).all():
+                translations = translations[:1]
+        self._add(node, "translation", translations, "VEC3")
+
+    def add_rotation(self, node: int, rotations: Floats, still: Floats) -> None:
+        """Keys for a node's rotation (F, 4) wxyz, which is `still` (4,) at rest."""
+        against = np.einsum("fi,fi->f", rotations[1:], rotations[:-1]) < 0
+        sign = np.concatenate([[1.0], np.cumprod(np.where(against, -1.0, 1.0))])
+        rotations = rotations * sign[:, None]  # q and -q are one rotation: neighbours on the same side, for plain lerps
+        if min(np.abs(rotations - still).max(), np.abs(rotations + still).max()) <= STILL_ROTATION:
+            return
+        if np.abs(rotations - rotations[0]).max() <= STILL_ROTATION:
+            rotations = rotations[:1]
+        self._add(node, "rotation", rotations[:, [1, 2, 3, 0]], "VEC4")
+
+    def animation(self) -> dict[str, Any]:
+        """The finished animation, with our mark: the frame rate, which float32 times cannot tell exactly."""
+        return {
+            "name": self.motion.name or "motion",
+            "samplers": self.samplers,
+            "channels": self.channels,
+            "extras": {"posable": {"fps": float(self.motion.fps)}},
+        }
+
+    def _add(self, node: int, path: str, values: Floats, kind: str) -> None:
+        keys = len(values)
+        if keys not in self.inputs:
+            self.inputs[keys] = self.packer.add(self.times[:keys], "SCALAR", bounds=True)
+        if not np.abs(values).max() < np.finfo(np.float32).max:
+            raise PosableError(f"{self.motion.name!r} has a {path} of {np.abs(values).max():g}, which glTF cannot hold")
+        output = self.packer.add(values.astype(np.float32), kind)
+        self.channels.append({"sampler": len(self.samplers), "target": {"node": node, "path": path}})
+        self.samplers.append({"input": self.inputs[keys], "interpolation": "LINEAR", "output": output})

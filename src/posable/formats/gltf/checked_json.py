@@ -1,6 +1,6 @@
-"""Typed look-ups in a JSON document whose errors name the place: `accessors[3].count`.
+"""Typed look-ups in a JSON document whose errors name the member: `accessors[3].count`.
 
-A glTF file comes from anywhere, so nothing in it is trusted: each value is asked for with its type and its range,
+A glTF file comes from anywhere, so nothing in it is trusted: each value is read with its type and its range,
 and what does not fit is one `FormatError`.
 """
 
@@ -19,35 +19,35 @@ from ...compute import FormatError
 from ...compute.types import Floats
 
 REQUIRED: Any = object()
-MOST_VALUES = 10_000_000  # in one document: each takes some sixty bytes once parsed
+MAX_VALUES = 10_000_000  # in one document: each takes some sixty bytes once parsed
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """An object somewhere in a document: its value, the file it is in and the way to it."""
+class JsonObject:
+    """A JSON object somewhere in a document: its value, the file it is in and the path of keys to it."""
 
     path: Path
     value: dict[str, Any]
     where: str = ""
 
     def fail(self, message: str, key: str | None = None) -> NoReturn:
-        """Raise the error for this place, or for the member `key` of it."""
+        """Raise the error for this object, or for its member `key`."""
         raise FormatError(self.path, message, self._name(key) if key else self.where or None)
 
     def has(self, key: str) -> bool:
         """Whether the member is there."""
         return self.value.get(key) is not None
 
-    def object(self, key: str) -> Place:
+    def object(self, key: str) -> JsonObject:
         """The object under a key; an empty one where the key is absent."""
         return self._object(self.value.get(key, {}), self._name(key))
 
-    def items(self, key: str) -> list[Place]:
+    def items(self, key: str) -> list[JsonObject]:
         """The objects of the array under a key; none where the key is absent."""
         name = self._name(key)
         return [self._object(value, f"{name}[{i}]") for i, value in enumerate(self._array(key))]
 
-    def members(self) -> Iterator[tuple[str, Place]]:
+    def members(self) -> Iterator[tuple[str, JsonObject]]:
         """The members of this object that are objects themselves."""
         for key in self.value:
             if isinstance(self.value[key], dict):
@@ -124,10 +124,10 @@ class Place:
             self.fail(f"is {_shown(value)}; expected an array", key)
         return value
 
-    def _object(self, value: Any, where: str) -> Place:
+    def _object(self, value: Any, where: str) -> JsonObject:
         if not isinstance(value, dict):
             raise FormatError(self.path, f"is {_shown(value)}; expected an object", where)
-        return Place(self.path, value, where)
+        return JsonObject(self.path, value, where)
 
     def _integer(self, value: Any, low: int, high: int, where: str) -> int:
         if isinstance(value, float) and value.is_integer():
@@ -140,8 +140,8 @@ class Place:
 def parse_json(path: Path, text: bytes) -> dict[str, Any]:
     """Parse a JSON object; NaN, infinities, absurd depth and broken text are errors."""
     marks = text.count(b",") + text.count(b"[") + text.count(b"{")
-    if marks > MOST_VALUES:
-        raise FormatError(path, f"its JSON text has {marks} values; at most {MOST_VALUES} are read")
+    if marks > MAX_VALUES:
+        raise FormatError(path, f"its JSON text has {marks} values; at most {MAX_VALUES} are read")
 
     def refuse(constant: str) -> NoReturn:
         raise FormatError(path, f"the JSON text holds {constant}, which is no JSON number")
@@ -153,8 +153,8 @@ def parse_json(path: Path, text: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise FormatError(path, "the JSON text is not UTF-8", f"byte {error.start} of the JSON") from None
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno} column {error.colno} of the JSON"
-        raise FormatError(path, f"broken JSON: {error.msg}", place) from None
+        location = f"line {error.lineno} column {error.colno} of the JSON"
+        raise FormatError(path, f"broken JSON: {error.msg}", location) from None
     except RecursionError:
         raise FormatError(path, "the JSON text is nested too deeply") from None
     except ValueError as error:  # an integer of thousands of digits

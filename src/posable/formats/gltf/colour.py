@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ...compute.types import Floats
 from .accessors import Accessors
-from .checked_json import Place
+from .checked_json import JsonObject
 from .document import Document
 
-MOST_PIXELS = 2**26  # of one texture; a small file can unpack to a huge picture
+MAX_PIXELS = 2**26  # of one texture; a small file can unpack to a huge picture
 PICTURES = ("PNG", "JPEG", "WEBP")
 
 
@@ -33,7 +33,7 @@ class Colours:
         self.pictures: dict[int, NDArray[np.uint8] | None] = {}
         self.notes: list[str] = []
 
-    def of(self, primitive: Place, attributes: Place, count: int) -> NDArray[np.uint8]:
+    def of(self, primitive: JsonObject, attributes: JsonObject, count: int) -> NDArray[np.uint8]:
         """(count, 4) RGBA in sRGB of a primitive's vertices."""
         linear = np.ones((count, 4))
         index = primitive.index("material", len(self.materials), "materials")
@@ -55,7 +55,7 @@ class Colours:
             linear[:, 3] = 1.0
         return to_srgb(linear)
 
-    def _textured(self, reference: Place, attributes: Place, count: int) -> Floats:
+    def _textured(self, reference: JsonObject, attributes: JsonObject, count: int) -> Floats:
         """(count, 4) linear colours of a texture at the vertices; ones where it cannot be read."""
         texture = reference.index("index", len(self.textures), "textures")
         channel = f"TEXCOORD_{reference.integer('texCoord', high=8, default=0)}"
@@ -70,39 +70,39 @@ class Colours:
         picture = self.pictures[image]
         if picture is None:
             return np.ones((1, 4))
-        places = self.accessors.floats(at, ("VEC2",), attributes, channel)
-        if len(places) != count:
-            attributes.fail(f"has {len(places)} places for {count} vertices", channel)
+        coordinates = self.accessors.floats(at, ("VEC2",), attributes, channel)
+        if len(coordinates) != count:
+            attributes.fail(f"has {len(coordinates)} texture coordinates for {count} vertices", channel)
         height, width = picture.shape[:2]
         size = np.array([width, height])
-        column, row = (np.floor((places % 1.0) * size).astype(np.int64) % size).T  # textures repeat
+        column, row = (np.floor((coordinates % 1.0) * size).astype(np.int64) % size).T  # textures repeat
         return from_srgb(picture[row, column])
 
-    def _picture(self, place: Place) -> NDArray[np.uint8] | None:
+    def _picture(self, image: JsonObject) -> NDArray[np.uint8] | None:
         """The pixels (H, W, 4) of an image, or None with a note."""
         try:
             from PIL import Image
         except ImportError:
             self._note("textures need Pillow (pip install 'posable[studio]'); plain colours are shown")
             return None
-        view = place.index("bufferView", len(self.accessors.views), "buffer views")
+        view = image.index("bufferView", len(self.accessors.views), "buffer views")
         if view is not None:
             data = bytes(self.accessors.view_bytes(view))
-        elif self.document.has_file(place, place.text("uri")):
-            data = self.document.resource(place, place.text("uri"))
+        elif self.document.has_file(image, image.text("uri")):
+            data = self.document.resource(image, image.text("uri"))
         else:
-            self._note(f"{place.where} is not beside the file; plain colours are shown")
+            self._note(f"{image.where} is not next to the file; plain colours are shown")
             return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
                 picture = Image.open(io.BytesIO(data), formats=PICTURES)
-                if picture.size[0] * picture.size[1] > MOST_PIXELS:
+                if picture.size[0] * picture.size[1] > MAX_PIXELS:
                     raise ValueError(f"{picture.size} pixels")
                 data = picture.convert("RGBA").tobytes()
             return np.frombuffer(data, np.uint8).reshape(picture.size[1], picture.size[0], 4)
         except Exception as error:  # Pillow lets many kinds out of its decoders, and a texture is no reason to fail
-            self._note(f"{place.where} cannot be read as a picture ({type(error).__name__}); plain colours are shown")
+            self._note(f"{image.where} cannot be read as a picture ({type(error).__name__}); plain colours are shown")
             return None
 
     def _note(self, text: str) -> None:
@@ -119,7 +119,7 @@ def to_srgb(linear: Floats) -> NDArray[np.uint8]:
 
 def from_srgb(colours: NDArray[Any]) -> Floats:
     """SRGB bytes (..., 4) as linear colours 0 to 1; alpha stays linear."""
-    share = colours / 255.0
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    linear[..., 3] = share[..., 3]
+    fraction = colours / 255.0
+    linear = np.where(fraction <= 0.04045, fraction / 12.92, ((fraction + 0.055) / 1.055) ** 2.4)
+    linear[..., 3] = fraction[..., 3]
     return np.asarray(linear, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The container of a glTF document: `.gltf` text or `.glb`/`.vrm` chunks, and the buffers beside it.
+"""The container of a glTF document: `.gltf` text or `.glb`/`.vrm` chunks, and the buffers next to it.
 
 `pygltflib` was tried first and not taken: it remakes a document from its own classes (defaults appear, unknown members
 of a file vanish), took 6.9 s for a character that `json` parses in 0.02 s, accepts wrong chunk lengths, and its errors
@@ -20,32 +20,35 @@ from urllib.parse import unquote
 
 from ...compute import FormatError, PosableError, atomic_write
 from ...compute.files import inside_folder
-from .checked_json import Place, parse_json
+from .checked_json import JsonObject, parse_json
 
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
 BIN_CHUNK = 0x004E4942
-MOST_JSON = 2**30  # bytes, of which most are buffers written out as base64
+MAX_JSON = 2**30  # bytes, of which most are buffers written out as base64
 
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed glTF file: the JSON as it came, and the bytes of its buffers (read when first asked for)."""
+    """A parsed glTF file: the JSON as it came, and the bytes of its buffers (read when first needed)."""
 
     path: Path
     json: dict[str, Any]
     chunk: bytes | None = None  # a GLB's binary chunk: buffer 0 when that has no URI
-    loaded: dict[int, memoryview] = field(default_factory=dict, repr=False)
-    files: dict[Path, bytes] = field(default_factory=dict, repr=False)  # each read once, however many URIs name it
+    loaded: dict[int, memoryview] = field(default_factory=dict)
+    files: dict[Path, bytes] = field(default_factory=dict)  # each read once, however many URIs name it
+
+    def __repr__(self) -> str:
+        return f"Document({str(self.path)!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: the views on the bytes are made anew there."""
+        """Leave out the views on the bytes: another process makes them anew."""
         return {**vars(self), "loaded": {}}
 
     @property
-    def root(self) -> Place:
+    def root(self) -> JsonObject:
         """The document's outermost object, for typed look-ups."""
-        return Place(self.path, self.json)
+        return JsonObject(self.path, self.json)
 
     def count(self, key: str) -> int:
         """How many members one of the document's arrays has."""
@@ -55,35 +58,35 @@ class Document:
     def buffer(self, index: int) -> memoryview:
         """The bytes of a buffer: `byteLength` of them, never more."""
         if index not in self.loaded:
-            place = self.root.items("buffers")[index]
-            length = place.integer("byteLength", low=1)
-            if place.has("uri"):
-                data = self.resource(place, place.text("uri"))
+            entry = self.root.items("buffers")[index]
+            length = entry.integer("byteLength", low=1)
+            if entry.has("uri"):
+                data = self.resource(entry, entry.text("uri"))
             elif index == 0 and self.chunk is not None:
                 data = self.chunk
             else:
-                place.fail("has neither a URI nor a binary chunk")
+                entry.fail("has neither a URI nor a binary chunk")
             if len(data) < length:
-                place.fail(f"is {length}, but only {len(data)} bytes are there", "byteLength")
+                entry.fail(f"is {length}, but only {len(data)} bytes are there", "byteLength")
             self.loaded[index] = memoryview(data)[:length]
         return self.loaded[index]
 
-    def has_file(self, place: Place, uri: str) -> bool:
+    def has_file(self, owner: JsonObject, uri: str) -> bool:
         """Whether what a URI names is there; one that leads out of the folder is an error all the same."""
-        return uri[:5].lower() == "data:" or _inside(place, uri).is_file()
+        return uri[:5].lower() == "data:" or _inside(owner, uri).is_file()
 
-    def resource(self, place: Place, uri: str) -> bytes:
+    def resource(self, owner: JsonObject, uri: str) -> bytes:
         """The bytes of what a URI names; only `data:` and paths inside the file's folder are read."""
         if uri[:5].lower() == "data:":
-            return _data_uri(place, uri)
-        target = _inside(place, uri)
+            return _data_uri(owner, uri)
+        target = _inside(owner, uri)
         if not target.is_file():
-            place.fail(f"names {uri[:80]!r}, and there is no such file beside this one", "uri")
+            owner.fail(f"names {uri[:80]!r}, and there is no such file next to this one", "uri")
         if target not in self.files:
             try:
                 self.files[target] = target.read_bytes()
             except OSError as error:
-                place.fail(f"cannot read {target.name!r}: {error.strerror}", "uri")
+                owner.fail(f"cannot read {target.name!r}: {error.strerror}", "uri")
         return self.files[target]
 
 
@@ -97,8 +100,8 @@ def read_document(path: Path) -> Document:
     text = data
     if data[:4] == GLB_MAGIC:
         text, chunk = _chunks(path, data)
-    if len(text) > MOST_JSON:
-        raise FormatError(path, f"its JSON text has {len(text)} bytes; at most {MOST_JSON} are read")
+    if len(text) > MAX_JSON:
+        raise FormatError(path, f"its JSON text has {len(text)} bytes; at most {MAX_JSON} are read")
     document = Document(path, parse_json(path, text), chunk)
     asset = document.root.object("asset")
     version = asset.text("version")
@@ -168,19 +171,19 @@ def _chunks(path: Path, data: bytes) -> tuple[bytes, bytes | None]:
     return text, binary
 
 
-def _data_uri(place: Place, uri: str) -> bytes:
+def _data_uri(owner: JsonObject, uri: str) -> bytes:
     head, comma, body = uri.partition(",")
     if not comma or not head.lower().endswith(";base64"):
-        place.fail(f"is {uri[:40]!r}...; a data URI must be base64", "uri")
+        owner.fail(f"is {uri[:40]!r}...; a data URI must be base64", "uri")
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError) as error:
-        place.fail(f"is no valid base64: {error}", "uri")
+        owner.fail(f"is no valid base64: {error}", "uri")
 
 
-def _inside(place: Place, uri: str) -> Path:
+def _inside(owner: JsonObject, uri: str) -> Path:
     """The file a relative URI names, if it lies in the document's folder or below."""
-    target = inside_folder(place.path.resolve().parent, unquote(uri))
+    target = inside_folder(owner.path.resolve().parent, unquote(uri))
     if target is None:
-        place.fail(f"is {uri[:80]!r}; only data: and relative paths inside the file's folder are read", "uri")
+        owner.fail(f"is {uri[:80]!r}; only data: and relative paths inside the file's folder are read", "uri")
     return target

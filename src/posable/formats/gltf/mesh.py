@@ -18,19 +18,19 @@ from ... import math as pm
 from ...compute.types import Floats
 from ...skeleton import Frames, SkinnedMesh
 from .accessors import Accessors
-from .checked_json import Place
+from .checked_json import JsonObject
 from .colour import Colours
 from .document import Document
 from .nodes import Folded, NodeTree, mark, split_matrix
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
-MOST_MESHES = 1000
+MAX_MESHES = 1000
 FREE_VERTICES = 2_000_000  # that any file may show; nodes may repeat a mesh, so a small file could ask for any number
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """The triangles of one material: vertices in the mesh's own frame, joints as places in the skin's list."""
+    """The triangles of one material: vertices in the mesh's own frame, joints as indices into the skin's list."""
 
     vertices: Floats
     faces: NDArray[np.int32]
@@ -70,11 +70,11 @@ class MeshReader:
         carriers, transforms = self._carried(worlds)
         found: list[SkinnedMesh] = []
         for node in self.tree.order:
-            place = self.tree.places[node]
-            index = place.index("mesh", len(self.meshes), "meshes")
-            if index is None or mark(place).has("bones"):
+            entry = self.tree.objects[node]
+            index = entry.index("mesh", len(self.meshes), "meshes")
+            if index is None or mark(entry).has("bones"):
                 continue
-            skin = place.index("skin", len(self.skins), "skins")
+            skin = entry.index("skin", len(self.skins), "skins")
             carrier = carriers[node]
             name = self.tree.name(node)
             if skin is None and carrier < 0:
@@ -84,7 +84,7 @@ class MeshReader:
                 self.primitives[index] = self._primitives(self.meshes[index])
             primitives = self.primitives[index]
             self.copied += sum(len(primitive.vertices) for primitive in primitives) + len(self.joints)
-            if self.copied > FREE_VERTICES + self.accessors.numbers or len(found) >= MOST_MESHES:
+            if self.copied > FREE_VERTICES + self.accessors.numbers or len(found) >= MAX_MESHES:
                 self.notes.append(
                     f"the file has too many meshes, or copies of one; those from {name!r} on are not shown"
                 )
@@ -103,7 +103,7 @@ class MeshReader:
     def _carried(self, worlds: Floats) -> tuple[list[int], dict[int, Floats]]:
         """For each node the nearest joint at or above it (-1: none), and the world matrices of those that have one."""
         tree = self.tree
-        carriers = [-1] * len(tree.places)
+        carriers = [-1] * len(tree.objects)
         transforms: dict[int, Floats] = {}
         relative = _matrices(tree.rotation, tree.translation, tree.scale)
         for node in tree.order:
@@ -120,7 +120,7 @@ class MeshReader:
         self, name: str, primitives: list[Primitive], index: int, worlds: Floats, rest: Frames
     ) -> SkinnedMesh | None:
         skin = self.skins[index]
-        nodes = skin.indices("joints", len(self.tree.places), "nodes")
+        nodes = skin.indices("joints", len(self.tree.objects), "nodes")
         if not nodes or any(node not in self.joint_of for node in nodes):
             self.notes.append(f"the mesh {name!r} is moved by joints that were left out, and is not shown")
             return None
@@ -141,7 +141,7 @@ class MeshReader:
             weights.append(primitive.weights)
         return _merged(name, primitives, bind.to_world, joints, weights, bind.positions, bind.orientations)
 
-    def _bind(self, skin: Place, nodes: list[int], worlds: Floats, rest: Frames) -> Bind:
+    def _bind(self, skin: JsonObject, nodes: list[int], worlds: Floats, rest: Frames) -> Bind:
         """The bind pose of a skin, as rigid frames of all joints (those it does not move: at rest)."""
         where = np.array([self.joint_of[node] for node in nodes], dtype=np.int32)
         inverse = self._inverse_binds(skin, len(nodes))
@@ -153,9 +153,9 @@ class MeshReader:
                 exact = False
                 continue
             bind = to_world @ np.linalg.inv(matrix)
-            scale, turn, whole = split_matrix(bind[:3, :3])
+            scale, rotation, whole = split_matrix(bind[:3, :3])
             own = np.linalg.norm(worlds[j, :3, :3], axis=0)
-            positions[j], orientations[j] = bind[:3, 3], turn
+            positions[j], orientations[j] = bind[:3, 3], rotation
             exact = exact and whole and bool(np.abs(scale - own).max() <= 1e-3 * own.max())
         return Bind(where, to_world, positions, orientations, exact)
 
@@ -166,7 +166,7 @@ class MeshReader:
         weights = [np.ones((len(p.vertices), 1)) for p in primitives]
         return _merged(name, primitives, to_world, joints, weights, rest.positions, rest.orientations)
 
-    def _inverse_binds(self, skin: Place, count: int) -> Floats:
+    def _inverse_binds(self, skin: JsonObject, count: int) -> Floats:
         """(count, 4, 4) inverse bind matrices, rows first."""
         index = skin.index("inverseBindMatrices", len(self.accessors), "accessors")
         if index is None:
@@ -176,19 +176,19 @@ class MeshReader:
             skin.fail(f"has {len(flat)} matrices for {count} joints", "inverseBindMatrices")
         return flat[:count].reshape(count, 4, 4).transpose(0, 2, 1)
 
-    def _primitives(self, mesh: Place) -> list[Primitive]:
+    def _primitives(self, mesh: JsonObject) -> list[Primitive]:
         found = []
-        for place in mesh.items("primitives"):
-            if place.integer("mode", high=6, default=TRIANGLES) < TRIANGLES:
+        for primitive in mesh.items("primitives"):
+            if primitive.integer("mode", high=6, default=TRIANGLES) < TRIANGLES:
                 continue  # points and lines
-            if "KHR_draco_mesh_compression" in place.object("extensions").value:
-                self.notes.append(f"{place.where} is compressed (Draco) and is not shown; it is kept when saved")
+            if "KHR_draco_mesh_compression" in primitive.object("extensions").value:
+                self.notes.append(f"{primitive.where} is compressed (Draco) and is not shown; it is kept when saved")
                 continue
-            found.append(self._primitive(place))
+            found.append(self._primitive(primitive))
         return found
 
-    def _primitive(self, place: Place) -> Primitive:
-        attributes = place.object("attributes")
+    def _primitive(self, primitive: JsonObject) -> Primitive:
+        attributes = primitive.object("attributes")
 
         def attribute(key: str) -> int | None:
             return attributes.index(key, len(self.accessors), "accessors")
@@ -197,36 +197,36 @@ class MeshReader:
         if index is None:
             attributes.fail("is missing", "POSITION")
         vertices = self.accessors.floats(index, ("VEC3",), attributes, "POSITION")
-        faces = self._faces(place, len(vertices))
+        faces = self._faces(primitive, len(vertices))
         joints, weights = [], []
         for number in range(4):  # JOINTS_0, JOINTS_1, ...: four joints a vertex each
             at = attribute(f"JOINTS_{number}"), attribute(f"WEIGHTS_{number}")
             if at[0] is None or at[1] is None:
                 break
             numbers = self.accessors.array(at[0], ("VEC4",), attributes, f"JOINTS_{number}")
-            shares = self.accessors.floats(at[1], ("VEC4",), attributes, f"WEIGHTS_{number}")
-            if numbers.dtype.kind != "u" or len(numbers) != len(vertices) or len(shares) != len(vertices):
+            weight = self.accessors.floats(at[1], ("VEC4",), attributes, f"WEIGHTS_{number}")
+            if numbers.dtype.kind != "u" or len(numbers) != len(vertices) or len(weight) != len(vertices):
                 attributes.fail(f"does not fit {len(vertices)} vertices", f"JOINTS_{number}")
             joints.append(numbers.astype(np.int32))
-            weights.append(np.clip(shares, 0.0, None))
-        colours = self.colours.of(place, attributes, len(vertices))
+            weights.append(np.clip(weight, 0.0, None))
+        colours = self.colours.of(primitive, attributes, len(vertices))
         if not joints:
             return Primitive(vertices, faces, None, None, colours)
-        shares = np.concatenate(weights, axis=1)
-        total = shares.sum(axis=1, keepdims=True)
-        shares = np.where(total > 1e-9, shares / np.where(total > 1e-9, total, 1.0), np.eye(1, shares.shape[1]))
+        every = np.concatenate(weights, axis=1)
+        total = every.sum(axis=1, keepdims=True)
+        every = np.where(total > 1e-9, every / np.where(total > 1e-9, total, 1.0), np.eye(1, every.shape[1]))
         numbers = np.concatenate(joints, axis=1)
-        return Primitive(vertices, faces, np.where(shares > 0, numbers, numbers[:, :1]), shares, colours)
+        return Primitive(vertices, faces, np.where(every > 0, numbers, numbers[:, :1]), every, colours)
 
-    def _faces(self, place: Place, count: int) -> NDArray[np.int32]:
-        index = place.index("indices", len(self.accessors), "accessors")
+    def _faces(self, primitive: JsonObject, count: int) -> NDArray[np.int32]:
+        index = primitive.index("indices", len(self.accessors), "accessors")
         corners: NDArray[Any] = np.arange(count)
         if index is not None:
-            corners = self.accessors.array(index, ("SCALAR",), place, "indices")
+            corners = self.accessors.array(index, ("SCALAR",), primitive, "indices")
             if corners.dtype.kind != "u" or corners.max(initial=0) >= count:
-                place.fail(f"names a vertex that is not among the {count} there are", "indices")
+                primitive.fail(f"names a vertex that is not among the {count} there are", "indices")
         corners = corners.astype(np.int32)
-        mode = place.integer("mode", high=6, default=TRIANGLES)
+        mode = primitive.integer("mode", high=6, default=TRIANGLES)
         if mode == TRIANGLES:
             return corners[: len(corners) // 3 * 3].reshape(-1, 3)
         if len(corners) < 3:
@@ -239,7 +239,7 @@ class MeshReader:
 
 
 def _matrices(orientations: Floats, positions: Floats, scale: Floats) -> Floats:
-    """(J, 4, 4) of rotations, places and scales."""
+    """(J, 4, 4) of rotations, positions and scales."""
     found = np.zeros((len(positions), 4, 4))
     found[:, :3, :3] = pm.to_matrix(orientations) * scale[:, None, :]
     found[:, :3, 3], found[:, 3, 3] = positions, 1.0
@@ -266,7 +266,7 @@ def _merged(
     faces = np.concatenate([p.faces + np.int32(start) for p, start in zip(primitives, starts)])
     world = vertices @ to_world[:3, :3].T + to_world[:3, 3]
     if np.linalg.det(to_world[:3, :3]) < 0:
-        faces = faces[:, ::-1].copy()  # a mirroring transform turns triangles inside out
+        faces = faces[:, ::-1].copy()  # a mirroring transform has triangles inside out
     return SkinnedMesh(
         name=name,
         vertices=world,

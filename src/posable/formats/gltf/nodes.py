@@ -7,7 +7,7 @@ parts of a body, and nodes without a role may lie between or above them. Ours is
 - those of one tree (the one with most of them), with every node between them and their nearest common ancestor.
 
 Nodes above that ancestor (axis conversions, an "Armature" with a scale) are folded into the root. A `Skeleton` knows no
-scale: a uniform one is baked into the offsets of the joints below it, any other is kept for the joint's own children
+scale: a uniform one is baked into the offsets of the joints below it, any other is applied to the joint's own children
 and reported.
 """
 
@@ -20,10 +20,10 @@ import numpy as np
 
 from ... import math as pm
 from ...compute.types import Floats
-from .checked_json import Place
+from .checked_json import JsonObject
 from .document import Document
 
-MOST_NODES = 50_000
+MAX_NODES = 50_000
 SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
 
 
@@ -32,10 +32,10 @@ class NodeTree:
     """The nodes of a document: parents, children and their transforms relative to the parent.
 
     `translation` (N, 3) in the file's unit, `rotation` (N, 4) wxyz, `scale` (N, 3); a `matrix` is taken apart.
-    `order` lists every node after its parent, the way the file tells the tree.
+    `order` lists every node after its parent, in the order of the file.
     """
 
-    places: list[Place]
+    objects: list[JsonObject]
     parents: list[int]
     children: list[list[int]]
     order: list[int]
@@ -46,7 +46,7 @@ class NodeTree:
 
     def name(self, node: int) -> str:
         """The node's name, or `node_7` where it has none."""
-        return self.places[node].text("name") or f"node_{node}"
+        return self.objects[node].text("name") or f"node_{node}"
 
     def names(self, nodes: list[int]) -> list[str]:
         """The names of some nodes, made different where the file repeats one."""
@@ -72,17 +72,17 @@ class NodeTree:
 
 def read_nodes(document: Document) -> NodeTree:
     """The node tree of a document; two parents, a circle or a zero rotation are errors."""
-    places = document.root.items("nodes")
-    count = len(places)
-    if not 0 < count <= MOST_NODES:
-        document.root.fail(f"the file has {count}; a skeleton needs 1 to {MOST_NODES}", "nodes")
+    objects = document.root.items("nodes")
+    count = len(objects)
+    if not 0 < count <= MAX_NODES:
+        document.root.fail(f"the file has {count}; a skeleton needs 1 to {MAX_NODES}", "nodes")
     parents = [-1] * count
     children = []
-    for node, place in enumerate(places):
-        children.append(place.indices("children", count, "nodes"))
+    for node, entry in enumerate(objects):
+        children.append(entry.indices("children", count, "nodes"))
         for child in children[node]:
             if parents[child] >= 0 or child == node:
-                place.fail(f"names node {child}, which already is a child of node {max(parents[child], 0)}", "children")
+                entry.fail(f"names node {child}, which already is a child of node {max(parents[child], 0)}", "children")
             parents[child] = node
     order: list[int] = []
     waiting = [node for node in reversed(range(count)) if parents[node] < 0]
@@ -91,29 +91,29 @@ def read_nodes(document: Document) -> NodeTree:
         order.append(node)
         waiting.extend(reversed(children[node]))
     if len(order) < count:
-        places[min(set(range(count)) - set(order))].fail("is its own ancestor")
-    tree = NodeTree(places, parents, children, order, np.zeros((count, 3)), np.zeros((count, 4)), np.ones((count, 3)))
+        objects[min(set(range(count)) - set(order))].fail("is its own ancestor")
+    tree = NodeTree(objects, parents, children, order, np.zeros((count, 3)), np.zeros((count, 4)), np.ones((count, 3)))
     for node in range(count):
         _read_transform(tree, node)
     return tree
 
 
 def _read_transform(tree: NodeTree, node: int) -> None:
-    place = tree.places[node]
-    if place.has("matrix"):
-        matrix = place.numbers("matrix", 16, ()).reshape(4, 4).T  # columns come first
+    entry = tree.objects[node]
+    if entry.has("matrix"):
+        matrix = entry.numbers("matrix", 16, ()).reshape(4, 4).T  # columns come first
         scale, rotation, exact = split_matrix(matrix[:3, :3])
         if not exact:
-            tree.notes.append(f"{place.where} ({tree.name(node)}) has a sheared matrix; its nearest rotation is used")
+            tree.notes.append(f"{entry.where} ({tree.name(node)}) has a sheared matrix; its nearest rotation is used")
         tree.translation[node], tree.rotation[node], tree.scale[node] = matrix[:3, 3], rotation, scale
         return
-    tree.translation[node] = place.numbers("translation", 3, (0.0, 0.0, 0.0))
-    xyzw = place.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0))
+    tree.translation[node] = entry.numbers("translation", 3, (0.0, 0.0, 0.0))
+    xyzw = entry.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0))
     length = float(np.linalg.norm(xyzw))
     if not 1e-6 < length < 1e6:
-        place.fail(f"is {xyzw.tolist()}; expected a unit quaternion", "rotation")
+        entry.fail(f"is {xyzw.tolist()}; expected a unit quaternion", "rotation")
     tree.rotation[node] = xyzw[[3, 0, 1, 2]] / length
-    tree.scale[node] = place.numbers("scale", 3, (1.0, 1.0, 1.0))
+    tree.scale[node] = entry.numbers("scale", 3, (1.0, 1.0, 1.0))
 
 
 def split_matrix(matrix: Floats) -> tuple[Floats, Floats, bool]:
@@ -135,21 +135,21 @@ def split_matrix(matrix: Floats) -> tuple[Floats, Floats, bool]:
 def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles: dict[str, int]) -> list[int]:
     """The nodes that make the skeleton, the root first and parents before children (see the top of this page).
 
-    The order is that of a skin that lists them all, else the order the file tells the tree in.
+    The order is that of a skin that lists them all, else the order of the file.
     """
-    count = len(tree.places)
+    count = len(tree.objects)
     skins = [skin.indices("joints", count, "nodes") for skin in document.root.items("skins")]
     named = {joint for skin in skins for joint in skin} | set(roles.values())
-    wanted = named or animated or set(range(count))
+    chosen = named or animated or set(range(count))
     top = [0] * count  # the outermost ancestor of each node
     for node in tree.order:
         top[node] = node if tree.parents[node] < 0 else top[tree.parents[node]]
-    tops = Counter(top[node] for node in tree.order if node in wanted)
+    tops = Counter(top[node] for node in tree.order if node in chosen)
     main = tops.most_common(1)[0][0]
     left_out = tops.total() - tops[main]
     if left_out and named:
         tree.notes.append(f"{left_out} joints are not under {tree.name(main)!r} and were left out")
-    below = [int(node in wanted and top[node] == main) for node in range(count)]  # wanted nodes at or below each
+    below = [int(node in chosen and top[node] == main) for node in range(count)]  # chosen nodes at or below each
     for node in reversed(tree.order):
         if tree.parents[node] >= 0:
             below[tree.parents[node]] += below[node]
@@ -168,20 +168,20 @@ def end_nodes(tree: NodeTree, joints: list[int]) -> list[int]:
     found = []
     for joint in joints:
         for child in tree.children[joint]:
-            place = tree.places[child]
-            if child in members or tree.children[child] or place.has("mesh") or place.has("camera"):
+            entry = tree.objects[child]
+            if child in members or tree.children[child] or entry.has("mesh") or entry.has("camera"):
                 continue
-            marked = "end" in mark(place).value
+            marked = "end" in mark(entry).value
             if marked or tree.name(child).lower().endswith(("_end", ".end", "nub")):
                 found.append(child)
     return sorted(found)
 
 
-def mark(place: Place) -> Place:
-    """What we noted in the `extras` of something we wrote; an empty object elsewhere."""
-    extras = place.value.get("extras")
+def mark(entry: JsonObject) -> JsonObject:
+    """Return our own members in the `extras` of something we wrote; an empty object elsewhere."""
+    extras = entry.value.get("extras")
     ours = extras.get("posable") if isinstance(extras, dict) else None
-    return Place(place.path, ours if isinstance(ours, dict) else {}, f"{place.where}.extras.posable")
+    return JsonObject(entry.path, ours if isinstance(ours, dict) else {}, f"{entry.where}.extras.posable")
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,8 @@ def fold(
 ) -> Folded:
     """Fold nodes with scales into joints without: `tracks` holds the (F, 3) or (F, 4) transforms that move.
 
-    `world` is a turn and a scale [m per unit] above everything (VRM 0 files face away; a file may have another unit).
+    `world` is a rotation and a scale [m per unit] above everything: VRM 0 files face away, and a file may have another
+    unit.
     """
     lead = () if frames is None else (frames,)
     parent_of = {node: j for j, node in enumerate(joints)}
@@ -218,14 +219,14 @@ def fold(
     def local(node: int, path: str) -> Floats:
         return np.asarray(tracks.get((node, path), getattr(tree, path)[node]))
 
-    turn, size = world
-    place: Floats = np.zeros(3)
+    rotation, size = world
+    position: Floats = np.zeros(3)
     carried: Floats = np.full(3, size)  # the scale that reaches the next node
     for node in [*tree.ancestors(joints[0]), joints[0]]:
-        place = place + pm.rotate(turn, carried * local(node, "translation"))
-        turn = pm.multiply(turn, local(node, "rotation"))
+        position = position + pm.rotate(rotation, carried * local(node, "translation"))
+        rotation = pm.multiply(rotation, local(node, "rotation"))
         carried = _uniform(carried) * local(node, "scale")
-    rotations[..., 0, :], offsets[..., 0, :], scale[..., 0, :] = turn, place, carried
+    rotations[..., 0, :], offsets[..., 0, :], scale[..., 0, :] = rotation, position, carried
     for j, node in enumerate(joints[1:], start=1):
         above = scale[..., parent_of[tree.parents[node]], :]
         offsets[..., j, :] = above * local(node, "translation")

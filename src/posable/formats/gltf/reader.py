@@ -1,16 +1,14 @@
 """glTF, GLB and VRM in and out (glTF 2.0; VRM 0 and VRM 1).
 
-Reading gives a `Motion` in metres: the skeleton (`gltf_nodes` says which nodes make it), one animation sampled at even
-times (`gltf_animation`), and a `Character` with the skinned meshes, the humanoid map of a VRM file and the document
-itself, so that saving keeps all that Posable does not understand.
+Reading gives a `Motion` in metres: the skeleton (`gltf.nodes` decides which nodes make it), one animation sampled at
+even times (`gltf.animation`), and a `Character` with the skinned meshes, the humanoid map of a VRM file and the
+document itself, so that saving keeps all that Posable does not understand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from ...compute.types import Floats
 from ...skeleton import KINDS, Character, Motion, Pose, Skeleton
 from .accessors import Accessors
 from .animation import animation_names, chosen_animation, frame_times, read_channels
-from .checked_json import Place
+from .checked_json import JsonObject
 from .document import Document, read_document, write_document
 from .mesh import MeshReader
 from .nodes import SCALE_NOISE, Folded, NodeTree, end_nodes, fold, mark, read_nodes, skeleton_nodes, uneven
@@ -37,26 +35,25 @@ def animations(path: str | PathLike[str]) -> list[str]:
     return animation_names(read_document(Path(path)))
 
 
-def read(path: Path, options: Mapping[str, Any]) -> Motion:
-    """Read a `.gltf`, `.glb` or `.vrm` file.
+def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation: str | int | None = None) -> Motion:
+    """Read a `.gltf`, `.glb` or `.vrm` file; the options are those of `posable.load`.
 
-    Options: `animation` (name or number; the first by default; a file without any gives one frame at rest), `fps` (the
-    rate to sample at), `scale` [m per unit] for files that are not in metres.
+    Keys are sampled at `fps`. A file without animation gives one frame at rest.
     """
-    with np.errstate(all="ignore"):  # absurd numbers overflow on the way, and are refused where they would stay
-        return _read(path, options)
+    with np.errstate(all="ignore"):  # absurd numbers overflow in between, and are refused where they would stay
+        return _read(path, scale, fps, animation)
 
 
-def _read(path: Path, options: Mapping[str, Any]) -> Motion:
+def _read(path: Path, scale: float, fps: float | None, requested: str | int | None) -> Motion:
     document = read_document(path)
     tree = read_nodes(document)
     accessors = Accessors(document)
     roles = humanoid_nodes(document)
-    animation = chosen_animation(document, options.get("animation"))
+    animation = chosen_animation(document, requested)
     channels = [] if animation is None else read_channels(document, accessors, animation)
     joints = skeleton_nodes(document, tree, {channel.node for channel in channels}, roles)
-    turn = np.array([0.0, 0.0, 1.0, 0.0] if faces_backwards(document) else [1.0, 0.0, 0.0, 0.0])
-    world = (turn, float(options.get("scale", 1.0)))
+    rotation = np.array([0.0, 0.0, 1.0, 0.0] if faces_backwards(document) else [1.0, 0.0, 0.0, 0.0])
+    world = (rotation, scale)
     still = fold(tree, joints, world, {})
     _check_finite(document.root.items("nodes")[joints[0]], still)
     skeleton = _skeleton(document, tree, joints, world, still, roles, accessors)
@@ -66,38 +63,38 @@ def _read(path: Path, options: Mapping[str, Any]) -> Motion:
     name = "" if animation is None else animation_names(document)[animation]
     notes = list(tree.notes)
     if animation is None or not channels:
-        fps = float(options.get("fps", REST_FPS))
         pose = Pose(skeleton.offsets[None, 0], skeleton.rest_rotations[None])
-        return Motion(skeleton, pose, fps, name, _few([*notes, "the file has no animation: one frame at rest"]))
-    place = document.root.items("animations")[animation]
-    times, fps = frame_times(channels, place, options.get("fps"), max(len(joints), len(channels)))
+        return Motion(
+            skeleton, pose, fps or REST_FPS, name, _few([*notes, "the file has no animation: one frame at rest"])
+        )
+    entry = document.root.items("animations")[animation]
+    times, rate = frame_times(channels, entry, fps, max(len(joints), len(channels)))
     tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
     moved = fold(tree, joints, world, tracks, len(times))
-    _check_finite(place, moved)
+    _check_finite(entry, moved)
     if times[0] > 1e-4:
         notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
     notes += _scale_notes(still, moved, skeleton.names)
-    return Motion(skeleton, _pose(still, moved, 0.0 if mark(place).has("fps") else STILL), fps, name, _few(notes))
+    return Motion(skeleton, _pose(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name, _few(notes))
 
 
-def write(motion: Motion, path: Path, options: Mapping[str, Any]) -> None:
-    """Write a `.gltf`, `.glb` or `.vrm` file, complete in itself.
+def write(
+    motion: Motion, path: Path, *, character: str | PathLike[str] | None = None, keep_animations: bool = True
+) -> None:
+    """Write a `.gltf`, `.glb` or `.vrm` file, complete in itself; the options are those of `posable.save`.
 
-    A skeleton that was read from such a file is written back into it: only the motion changes (see `gltf_edit`). Any
-    other gets a new file (see `gltf_write`); what is no VRM file cannot become one.
-
-    Options: `character`, the path of a file whose skeleton has the same joints, to put the motion on; `keep_animations`
-    (true by default), whether the other animations of the character's file are kept after this one.
+    A skeleton that was read from such a file is written back into it: only the motion changes (`gltf.update`). Any
+    other gets a new file (`gltf.write`); what is no VRM file cannot become one.
     """
-    if options.get("character") is not None:
-        wearer = Path(options["character"])
+    if character is not None:
+        wearer = Path(character)
         if wearer.suffix.lower() not in SUFFIXES:
             raise PosableError(f"character={str(wearer)!r}: expected the path of a {', '.join(SUFFIXES)} file")
-        motion = on_character(motion, read(wearer, {}).skeleton, wearer)
-    character = motion.skeleton.character
-    source = character.source if character else None
+        motion = on_character(motion, read(wearer).skeleton, wearer)
+    own = motion.skeleton.character
+    source = own.source if own else None
     if isinstance(source, GltfSource) and source.fits(motion.skeleton):
-        document, binary = edited_document(motion, source, keep=bool(options.get("keep_animations", True)))
+        document, binary = edited_document(motion, source, keep=keep_animations)
     else:
         document, binary = new_document(motion)
     extensions = document.get("extensions", {})
@@ -118,7 +115,7 @@ def _skeleton(
     index = {node: j for j, node in enumerate(joints)}
     ends = end_nodes(tree, joints)
     end_parents = [index[tree.parents[node]] for node in ends]
-    end_names = [mark(tree.places[node]).text("end") or tree.name(node) for node in ends]
+    end_names = [mark(tree.objects[node]).text("end") or tree.name(node) for node in ends]
     names = tree.names(joints)
     kinds, axes = _kinds(tree, joints)
     bare = Skeleton(
@@ -145,7 +142,7 @@ def _kinds(tree: NodeTree, joints: list[int]) -> tuple[list[str], Floats]:
     kinds = ["free", *["ball"] * (len(joints) - 1)]
     axes = np.tile(np.eye(3)[:2], (len(joints), 1, 1))
     for j, node in enumerate(joints):
-        ours = mark(tree.places[node])
+        ours = mark(tree.objects[node])
         if ours.has("kind"):
             kinds[j] = _known_kind(ours, j)
             axes[j] = ours.numbers("axes", 6, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)).reshape(2, 3)
@@ -153,33 +150,33 @@ def _kinds(tree: NodeTree, joints: list[int]) -> tuple[list[str], Floats]:
     return kinds, axes
 
 
-def _known_kind(ours: Place, joint: int) -> str:
+def _known_kind(ours: JsonObject, joint: int) -> str:
     kind = ours.text("kind")
     if kind not in KINDS or (kind == "free" and joint > 0):
         ours.fail(f"is {kind!r}; expected one of {', '.join(KINDS)} (free for the root only)", "kind")
     return kind
 
 
-def _check_axes(ours: Place, kind: str, axes: Floats) -> None:
+def _check_axes(ours: JsonObject, kind: str, axes: Floats) -> None:
     lengths = np.linalg.norm(axes, axis=1)
     one, two = kind in ("hinge", "hinge_twist", "slide"), kind == "hinge_twist"
     if (one and lengths[0] < 1e-6) or (two and (lengths[1] < 1e-6 or abs(axes[0] @ axes[1]) > 1e-6)):
         ours.fail(f"are {axes.tolist()}: a {kind} needs an axis (and a twist axis across it)", "axes")
 
 
-def _few(notes: list[str], most: int = 20) -> tuple[str, ...]:
-    return tuple(notes if len(notes) <= most else [*notes[:most], f"and {len(notes) - most} more"])
+def _few(notes: list[str], max_notes: int = 20) -> tuple[str, ...]:
+    return tuple(notes if len(notes) <= max_notes else [*notes[:max_notes], f"and {len(notes) - max_notes} more"])
 
 
-def _check_finite(place: Place, folded: Folded) -> None:
+def _check_finite(entry: JsonObject, folded: Folded) -> None:
     if not all(
         np.isfinite(array).all() for array in (folded.translation, folded.rotations, folded.offsets, folded.scale)
     ):
-        place.fail("its transforms multiply beyond all numbers")
+        entry.fail("its transforms multiply beyond all numbers")
 
 
 def _pose(still: Folded, moved: Folded, noise: float) -> Pose:
-    """The frames; joint offsets only if some joint leaves its place by more than the `noise` [m]."""
+    """The frames; joint offsets only if some joint leaves its position by more than the `noise` [m]."""
     away = np.abs(moved.offsets[:, 1:] - still.offsets[1:])
     longest = max(1.0, float(np.abs(still.offsets).max()))
     offsets = moved.offsets if away.size and away.max() > noise * longest else None
@@ -190,9 +187,9 @@ def _scale_notes(still: Folded, moved: Folded, names: tuple[str, ...]) -> list[s
     notes = []
     for j in np.flatnonzero(uneven(still.scale) > SCALE_NOISE)[:3]:
         notes.append(
-            f"{names[j]!r} is scaled unevenly {np.round(still.scale[j], 4).tolist()}; only its bones keep that"
+            f"{names[j]!r} is scaled unevenly {np.round(still.scale[j], 4).tolist()}; only its bones have that"
         )
     swing = np.abs(moved.scale - still.scale).max(axis=(0, 2)) / np.maximum(np.abs(still.scale).max(axis=1), 1e-12)
     for j in np.flatnonzero(swing > SCALE_NOISE)[:3]:
-        notes.append(f"{names[j]!r} changes its scale in this animation; joints below move, meshes keep their size")
+        notes.append(f"{names[j]!r} changes its scale in this animation; joints below move, meshes stay as large")
     return notes

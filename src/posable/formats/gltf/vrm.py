@@ -1,8 +1,8 @@
 """Who is who in a VRM file: the humanoid bone map of VRM 0 and VRM 1, in our role names.
 
-Roles are VRM 1's names in snake_case. VRM 0 names the joints of a thumb one place further out (its "proximal" is what
-VRM 1 calls "metacarpal"), and its figures face -Z where ours face +Z: such a file is turned half round as it is read,
-and back as it is written.
+Roles are VRM 1's names in snake_case. VRM 0 names the joints of a thumb one joint further out (its "proximal" is what
+VRM 1 calls "metacarpal"), and its figures face -Z where ours face +Z: such a file is rotated by half a turn as it is
+read, and back as it is written.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from ...skeleton import Frames, Motion, Skeleton, SkinnedMesh
 from ...skeleton.bone_mesh import bone_mesh
 from ...skeleton.skinning import vertex_normals
 from .accessors import ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER, Packer
+from .animation import Tracks
 from .colour import from_srgb
-from .tracks import Tracks
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -45,10 +45,10 @@ def new_document(motion: Motion) -> tuple[dict[str, Any], bytes]:
         pose = motion.pose
         for j in range(len(skeleton)):
             if j == 0:
-                tracks.add_place(0, pose.translation, skeleton.offsets[0], always=True)
+                tracks.add_translation(0, pose.translation, skeleton.offsets[0], always=True)
             elif pose.offsets is not None:
-                tracks.add_place(j, pose.offsets[:, j], skeleton.offsets[j])
-            tracks.add_turn(j, pose.rotations[:, j], skeleton.rest_rotations[j])
+                tracks.add_translation(j, pose.offsets[:, j], skeleton.offsets[j])
+            tracks.add_rotation(j, pose.rotations[:, j], skeleton.rest_rotations[j])
         document["animations"] = [tracks.animation()]
     return document, bytes(binary)
 
@@ -104,31 +104,31 @@ def _add_meshes(document: dict[str, Any], packer: Packer, skeleton: Skeleton, re
 
 
 def _primitive(packer: Packer, mesh: SkinnedMesh, joints: int) -> dict[str, Any]:
-    places = mesh.vertices.astype(np.float32)
+    positions = mesh.vertices.astype(np.float32)
     numbers, weights = _four_joints(mesh.joints, mesh.weights)
     attributes = {
-        "POSITION": packer.add(places, "VEC3", ARRAY_BUFFER, bounds=True),
-        "NORMAL": packer.add(_normals(places, mesh.faces), "VEC3", ARRAY_BUFFER),
+        "POSITION": packer.add(positions, "VEC3", ARRAY_BUFFER, bounds=True),
+        "NORMAL": packer.add(_normals(positions, mesh.faces), "VEC3", ARRAY_BUFFER),
         "JOINTS_0": packer.add(numbers.astype(np.uint8 if joints <= 256 else np.uint16), "VEC4", ARRAY_BUFFER),
         "WEIGHTS_0": packer.add(weights.astype(np.float32), "VEC4", ARRAY_BUFFER),
     }
     if len(mesh.colours):
         linear = np.rint(65535 * from_srgb(mesh.colours)).astype(np.uint16)
         attributes["COLOR_0"] = packer.add(linear, "VEC4", ARRAY_BUFFER, normalized=True)
-    corners = mesh.faces.reshape(-1).astype(np.uint16 if len(places) < 65535 else np.uint32)
+    corners = mesh.faces.reshape(-1).astype(np.uint16 if len(positions) < 65535 else np.uint32)
     return {"attributes": attributes, "indices": packer.add(corners, "SCALAR", ELEMENT_ARRAY_BUFFER)}
 
 
 def _four_joints(joints: NDArray[Any], weights: Floats) -> tuple[NDArray[Any], Floats]:
-    """The four largest shares of each vertex, summing to one in float32; unused places name joint 0."""
+    """Return the joints (0 where unused) and the four largest weights of each vertex, which sum to one in float32."""
     order = np.argsort(-weights, axis=1, kind="stable")[:, :4]
-    kept = np.take_along_axis(weights, order, axis=1)
-    kept = kept / kept.sum(axis=1, keepdims=True)
-    kept[kept < 1e-6] = 0.0
-    kept = np.pad(kept, ((0, 0), (0, 4 - kept.shape[1])))
-    kept[:, 0] += 1.0 - kept.astype(np.float32).sum(axis=1)
+    largest = np.take_along_axis(weights, order, axis=1)
+    largest = largest / largest.sum(axis=1, keepdims=True)
+    largest[largest < 1e-6] = 0.0
+    largest = np.pad(largest, ((0, 0), (0, 4 - largest.shape[1])))
+    largest[:, 0] += 1.0 - largest.astype(np.float32).sum(axis=1)
     numbers = np.pad(np.take_along_axis(joints, order, axis=1), ((0, 0), (0, 4 - order.shape[1])))
-    return np.where(kept > 0, numbers, 0), kept
+    return np.where(largest > 0, numbers, 0), largest
 
 
 def _normals(vertices: NDArray[np.float32], faces: NDArray[np.int32]) -> NDArray[np.float32]:
