@@ -35,8 +35,8 @@ class Studio:
     `close` it, or `run` it until Ctrl-C.
 
     Args:
-        motions: motions and paths of files to show beside each other; None shows the built-in walk. A file that
-            cannot be read is told of in the page.
+        motions: motions and paths of files to show next to each other; None shows the built-in walk. A file that
+            cannot be read becomes a message in the page.
         host: where to listen; the default is reached from this machine only. On any other host files are opened and
             saved through the browser only, not by path.
         port: first port to try; the next free one is taken. 0 lets the system choose.
@@ -72,7 +72,7 @@ class Studio:
 
     @property
     def session(self) -> Session:
-        """What the studio is working on."""
+        """The session: the motions, the clock, the selection and the files that the studio works on."""
         return self._running()[1]
 
     @property
@@ -162,10 +162,10 @@ class Studio:
         undo.on_trigger(session.guarded(lambda _: self._step("Undo")))
         redo = gui.add_command("Redo", hotkey="Z", modifier="cmd/ctrl+shift", icon=viser.Icon.ARROW_FORWARD_UP)
         redo.on_trigger(session.guarded(lambda _: self._step("Redo")))
-        session.subscribe(self._told)
+        session.subscribe(self._on_event)
 
     def _fill(self, session: Session) -> None:
-        """Put on the stage what was given; the walk when nothing was, or nothing could be read."""
+        """Put the given motions on the stage; the walk when none was given, or none could be read."""
         failures = []
         for source in self._sources:
             try:
@@ -219,7 +219,7 @@ class Studio:
         label = session.undo() if which == "Undo" else session.redo()
         session.notify(f"{which}: {label}" if label else f"Nothing to {which.lower()}")
 
-    def _told(self, topic: str) -> None:
+    def _on_event(self, topic: str) -> None:
         if topic == "message" and self._session is not None and self._session.message is not None:
             kind, text = self._session.message
             self._message.visible = kind == "error"  # errors stay until something works again

@@ -35,7 +35,7 @@ _building = threading.Lock()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name is this machine talking to itself."""
+    """Return whether a host name is this machine talking to itself."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -45,7 +45,7 @@ def is_loopback(host: str) -> bool:
 
 
 def free_port(host: str, port: int) -> int:
-    """The first port from `port` on that nobody uses; with 0, one that the system chooses.
+    """Return the first port from `port` on that nobody uses; with 0, one that the system chooses.
 
     Raises a PosableError for a host that is not this machine and when 100 ports in a row are taken.
     """
@@ -100,13 +100,13 @@ class Web:
 
 
 def allowed(host: str, headers: Any) -> bool:
-    """Whether a websocket with these headers comes from our own page; programs that send no origin are let in."""
-    asked = str(headers.get("Host", ""))
-    name = urlsplit(f"//{asked}").hostname or ""
+    """Return whether a websocket with these headers is of our own page; programs that send no origin are let in."""
+    requested = str(headers.get("Host", ""))
+    name = urlsplit(f"//{requested}").hostname or ""
     if is_loopback(host) and not is_loopback(name):
         return False
     origin = headers.get("Origin")
-    return origin is None or urlsplit(str(origin)).netloc.lower() == asked.lower()
+    return origin is None or urlsplit(str(origin)).netloc.lower() == requested.lower()
 
 
 def _bound_uploads(server: viser.ViserServer, largest: int, refuse: Callable[[int, str], None]) -> None:
@@ -116,8 +116,8 @@ def _bound_uploads(server: viser.ViserServer, largest: int, refuse: Callable[[in
     def started(client: int, message: Any) -> None:
         if message.size_bytes > largest:
             uploads.pop(message.transfer_uuid, None)
-            size, most = message.size_bytes / 1e6, largest / 1e6
-            refuse(client, f"the file has {size:.0f} MB, more than the {most:.0f} MB that are taken")
+            size, limit = message.size_bytes / 1e6, largest / 1e6
+            refuse(client, f"the file has {size:.0f} MB, more than the {limit:.0f} MB that are taken")
 
     def went_on(client: int, message: Any) -> None:
         upload = uploads.get(message.transfer_uuid)
@@ -150,7 +150,7 @@ def _write_page(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def _page_from(folder: Path) -> Iterator[None]:
-    """Have a server that is built within take its page from a folder; viser's class has no argument for it."""
+    """Let a server that is built within take its page from a folder; viser's class has no argument for it."""
 
     class FromFolder(infra.WebsockServer):
         def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -55,7 +55,7 @@ def test_bones_are_painted_as_the_joints_that_turn_them(tab: EditTab, session: S
     tab.view.weights.value = True
     tab.update(session.time)
     paint = session.stage._paints[session.active]
-    assert np.array_equal(bones._bones.batched_colors, linear(paint.of_joints[bones._tail]))
+    assert np.array_equal(bones._bones.batched_colors, linear(paint.of_joints[bones._starts]))
     assert np.array_equal(bones._balls.batched_colors, linear(paint.of_joints))
     tab.view.weights.value = False
     tab.update(session.time)

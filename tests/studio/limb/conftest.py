@@ -39,5 +39,5 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     yield tab
     tab.choose(NONE)
     tab.obstacle.choose(NOTHING)
-    tab.learned.keep(False)
+    tab.learned.apply(False)
     tab.learned.show(False)

@@ -50,14 +50,14 @@ def test_a_limb_that_keeps_to_what_people_do_is_where_people_have_it(tab: LimbTa
     body, limb = session.body, part.replace("hand", "arm").replace("foot", "leg")
     tab.choose(part)
     start = shown(tab, session, part)
-    tab.learned.keep(True)
+    tab.learned.apply(True)
     found = tab.learned.of(body, limb)
     rng = np.random.default_rng(3)
     held_back = 0
     for _ in range(40):
         tab.drag(start + rng.uniform(-0.5, 0.5, 3))
         drawn(tab, session)
-        told = tab._told_now.content
+        told = tab._text.content
         margins = found.margins(body.limb(limb).read(session.active.pose_override).position, 0.0)
         if tab.placement.status == Status.REACHED:
             assert margins.direction > -1e-6 and margins.distance > -1e-6
@@ -76,20 +76,20 @@ def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, ses
     free = tab.placement
     tab.learned.show(True)
     drawn(tab, session)
-    assert "people do not do this: " in tab._told_now.content
+    assert "people do not do this: " in tab._text.content
     assert np.array_equal(free.pose.rotations, tab.placement.pose.rotations), "showing it changes nothing"
-    tab.learned.keep(True)
+    tab.learned.apply(True)
     drawn(tab, session)
-    assert "the range changed the " in tab._told_now.content and "unusual" in tab._legend.content
+    assert "the range changed the " in tab._text.content and "unusual" in tab._legend.content
     turned, origin = limb_frame(body, "left_arm", session.active.pose_override)
     goal = pm.rotate(pm.conjugate(turned), hand + UNUSUAL_PLACE - session.active.position - origin)
     told = tab.learned.of(body, "left_arm").correct(goal, np.radians(tab._preferred.value))
     there = body.limb("left_arm").read(session.active.pose_override).position
     assert np.linalg.norm(there - told.position) < 1e-6, "the hand is where the correction has it"
-    tab.learned.keep(False)
+    tab.learned.apply(False)
     tab.learned.show(False)
     drawn(tab, session)
-    assert "people" not in tab._told_now.content and "unusual" not in tab._legend.content
+    assert "people" not in tab._text.content and "unusual" not in tab._legend.content
 
 
 def test_the_frame_of_the_sphere_is_the_frame_of_the_limb(tab: LimbTab, session: Session):

@@ -28,7 +28,7 @@ def tab(studio: Studio) -> Iterator[LimbTab]:
     yield tab
     tab.choose(NONE)
     tab.obstacle.choose(NOTHING)
-    tab.learned.keep(False)
+    tab.learned.apply(False)
     tab.learned.show(False)
 
 
@@ -42,7 +42,7 @@ def test_the_handle_is_at_the_part_and_the_part_follows_it(tab: LimbTab, session
     tab.drag(wanted)
     assert np.allclose(shown(tab, session, part), wanted, atol=1e-9)
     assert tab.placement.status == Status.REACHED
-    told = tab._told_now.content
+    told = tab._text.content
     assert "REACHED" in told and "residual 0.0 mm" in told and "swivel" in told and " test" in told
 
 
@@ -52,7 +52,7 @@ def test_a_place_out_of_reach_is_told_with_how_far_it_is(tab: LimbTab, session: 
     tab.drag(before + by(0.0, 0.0, 3.0))
     shown(tab, session, "left_hand")
     assert tab.placement.status == Status.UNREACHABLE
-    assert f"residual {1000 * float(tab.placement.position_error):.1f} mm" in tab._told_now.content
+    assert f"residual {1000 * float(tab.placement.position_error):.1f} mm" in tab._text.content
     assert float(tab.placement.position_error) > 2.0
 
 
@@ -60,7 +60,7 @@ def test_turning_too_turns_the_hand_as_the_handle_is_turned(tab: LimbTab, sessio
     body, part = session.body, "right_hand"
     place = shown(tab, session, part) + by(0.0, 0.15, 0.15)
     tab.choose(part)
-    tab.turn(True)
+    tab.rotate(True)
     start = np.array(session.gizmos["limb"].wxyz)
     wanted = pm.multiply(pm.axis_angle(np.array([0.0, 1.0, 0.0]), 0.2), start)
     tab.drag(place, wanted)
@@ -181,11 +181,11 @@ def test_a_motion_without_limbs_has_nothing_to_choose(tab: LimbTab, session: Ses
     tab.drag(shown(tab, session, "right_hand") + by(0.0, 0.1, 0.0))
     shown(tab, session, "right_hand")
     walk = session.active
-    assert session.stage.seen_through is walk
+    assert session.stage.transparent is walk
     chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
     session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
     assert tab.part is None and "limb" not in session.gizmos
-    assert session.stage.seen_through is None
+    assert session.stage.transparent is None
     assert walk.pose_override is None, "what is no longer worked on goes back to its motion"
     tab.update(session.time)
     session.undo()

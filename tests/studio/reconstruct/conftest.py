@@ -27,7 +27,7 @@ class WithoutLimits(SequentialIK):
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
     body = figure()
-    WithoutLimits(body).actor(body.markers(samples.walk(body).pose)[:2])  # compiles here, where nobody waits for it
+    WithoutLimits(body).track(body.markers(samples.walk(body).pose)[:2])  # compiles here, where nobody waits for it
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reconstruct, "method_names", lambda: (*method_names(), FREE))
         with Studio(port=0, open_browser=False) as running:

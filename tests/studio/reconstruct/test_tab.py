@@ -36,7 +36,7 @@ def test_the_motion_is_reconstructed_as_the_solver_reconstructs_it(tab: Reconstr
     tab.show(OVER)
     found = reconstructed(tab, session)
     body, motion = session.body, session.motion
-    wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).actor(body.markers(motion.pose), fps=motion.fps)
+    wanted = find_method("sik")(body, (1.0, 1.0, 0.0)).track(body.markers(motion.pose), fps=motion.fps)
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     assert np.array_equal(found.status, wanted.status) and found.motion.fps == motion.fps
     told = evaluate_clip(motion, ["sik"], weights=(1.0, 1.0, 0.0))["methods"]["sik"]
@@ -72,14 +72,14 @@ def test_methods_are_switched_and_compared(tab: ReconstructTab, session: Session
     tab.choose(OURS)
     third = reconstructed(tab, session)
     points = session.body.markers(session.motion.pose)
-    wanted = SequentialIK(session.body, (1.0, 1.0, 0.0)).actor(points, fps=session.motion.fps)
+    wanted = SequentialIK(session.body, (1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
     assert np.array_equal(third.motion.pose.rotations, wanted.motion.pose.rotations)
 
 
 @pytest.mark.parametrize("method", method_names())
 def test_every_method_reconstructs_the_walk(tab: ReconstructTab, session: Session, method: str):
     points = session.body.markers(session.motion.pose)
-    find_method(method)(session.body, (1.0, 1.0, 0.0)).actor(points[:2])  # compiles here, where nobody waits for it
+    find_method(method)(session.body, (1.0, 1.0, 0.0)).track(points[:2])  # compiles here, where nobody waits for it
     tab.choose(method)
     tab.show(OVER)
     found = reconstructed(tab, session)
@@ -92,7 +92,7 @@ def test_of_many_questions_the_last_is_answered(tab: ReconstructTab, session: Se
         tab._weights[2].value = 0.05 * k
         tab.update(session.time)
     found = reconstructed(tab, session)
-    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.55)).actor(session.body.markers(session.motion.pose))
+    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.55)).track(session.body.markers(session.motion.pose))
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     tab._weights[2].value = 0.0
     tab.update(session.time)
@@ -107,7 +107,7 @@ def test_lost_points_are_no_numbers_for_as_long_as_they_are_lost(tab: Reconstruc
     assert [MARKERS[k] for k in np.flatnonzero(lost.any(axis=0))] == ["head", "left_hand"]
     tab.show(OVER)
     found = reconstructed(tab, session)
-    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.0)).actor(points, fps=session.motion.fps)
+    wanted = find_method("sik")(session.body, (1.0, 1.0, 0.0)).track(points, fps=session.motion.fps)
     assert np.array_equal(found.motion.pose.rotations, wanted.motion.pose.rotations)
     assert found.motion.pose.is_finite() and np.isfinite(found.errors).all()
     session.clock.seek(20 / session.motion.fps)

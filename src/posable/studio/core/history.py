@@ -1,4 +1,4 @@
-"""What can be undone: a list of commands, each of which knows its way back."""
+"""The undo history: a list of commands, each of which can be done and undone."""
 
 from __future__ import annotations
 

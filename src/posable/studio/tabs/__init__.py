@@ -19,18 +19,18 @@ from .reconstruct.tab import ReconstructTab
 
 
 class Tab(Protocol):
-    """What the studio asks of a tab; its class is called without arguments."""
+    """The interface of a tab; its class is called without arguments."""
 
     title: str
 
     def build(self, session: Session) -> None:
-        """Keep the session and add controls with `session.gui`; called once, inside the tab's page of the panel."""
+        """Store the session and add controls with `session.gui`; called once, inside the tab's page of the panel."""
 
     def update(self, time: float) -> None:
         """Prepare the moment about to be drawn, at `time` seconds; called up to 60 times a second while things move."""
 
     def close(self) -> None:
-        """Let go of what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
+        """Remove what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
 TABS: tuple[type[Tab], ...] = (PlayTab, LimbTab, ReachTab, ReconstructTab, ExpressTab, EditTab, PlotTab)

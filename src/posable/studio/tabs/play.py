@@ -37,7 +37,7 @@ class PlayTab:
                 session, "motion", "walk.bvh", write=lambda path: save(session.require_motion(), path)
             )
             self._saving.add_controls("File", hint=suffix_hint())
-        self._leave = self._session.subscribe(self._told)
+        self._unsubscribe = session.subscribe(self._on_event)
         self._show_actors()
 
     def update(self, time: float) -> None:
@@ -45,7 +45,7 @@ class PlayTab:
 
     def close(self) -> None:
         """Stop listening."""
-        self._leave()
+        self._unsubscribe()
 
     def _build_opening(self) -> None:
         session, gui = self._session, self._session.gui
@@ -104,7 +104,7 @@ class PlayTab:
         elif session.active is not None:
             session.close_actor(session.active)
 
-    def _told(self, topic: str) -> None:
+    def _on_event(self, topic: str) -> None:
         if topic in ("actors", "active"):
             self._show_actors()
         if topic in ("actors", "selection"):

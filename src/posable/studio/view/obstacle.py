@@ -1,4 +1,4 @@
-"""Something on the stage that a limb must keep out of, with a handle to move and turn it."""
+"""An obstacle on the stage that a limb must keep out of, with a handle to move and rotate it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import math as pm
-from ...collision import Scene
-from ...compute.types import ArrayLike, Floats, Ints
+from ...collision import Scene, Volumes
+from ...compute.types import ArrayLike, Floats
 from ...skeleton import Pose
 from ..core.actor import Actor, canonical_orientation
 from ..core.session import Session
@@ -25,12 +25,12 @@ BOX, RADIUS, CAPSULE = np.array([0.34, 0.22, 0.22]), 0.14, (0.07, 0.40)
 """Edges of the box, radius of the sphere, radius and length of the capsule, beside a body of 1.75 m [m]."""
 COLOUR: Rgb = (150, 136, 118)
 NAME = "obstacle"
-SHAPE = f"/world/gizmo/{NAME}/shape"  # below its handle, so that it moves with it without a message
+NODE = f"/world/gizmo/{NAME}/shape"  # below its handle, so that it moves with it without a message
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """An obstacle and where it is."""
+class Shape:
+    """An obstacle: its shape, position and orientation."""
 
     kind: str
     position: Floats
@@ -40,7 +40,7 @@ class Standing:
 
 
 def shared_obstacle(session: Session) -> Obstacle:
-    """The obstacle of a session, with a control for it here in the panel: there is one, whichever tab shows it."""
+    """Return the obstacle of a session and add a control for it here: there is one, whichever tab shows it."""
     obstacle: Obstacle = session.shared.setdefault("obstacle", Obstacle(session))
     obstacle.add_choice()
     return obstacle
@@ -52,45 +52,45 @@ class Obstacle:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.scene = Scene()
-        self.now: Standing | None = None
-        self._before: Standing | None = None  # what a drag began with
+        self.now: Shape | None = None
+        self._before: Shape | None = None  # what a drag began with
         self._choices: list[Any] = []
 
     def add_choice(self) -> None:
-        """A control that chooses it, here in the panel."""
+        """Add a control that chooses it, here in the panel."""
         session = self._session
-        hint = "Something to keep out of; drag its handle to move and turn it"
+        hint = "Something to keep out of; drag its handle to move and rotate it"
         choice = session.gui.add_dropdown("Obstacle", (NOTHING, *KINDS), hint=hint)
         choice.on_update(session.guarded(lambda _: self.choose(str(choice.value))))
         self._choices.append(choice)
 
     def choose(self, kind: str) -> None:
-        """Have one of `KINDS` where the last one is, or before the body; `NOTHING` takes it away. Can be undone."""
+        """Use one of `KINDS`, where the last one is or before the body; `NOTHING` removes it. Can be undone."""
         with self._session.lock:
             actor, body = self._session.active, self._session.body
             if kind == NOTHING or actor is None or body is None:
                 if self.now is not None:
-                    self._keep("Remove the obstacle", self.now, None)
+                    self._store("Remove the obstacle", self.now, None)
             elif self.now is None:
-                place = _before_body(body, actor.pose(self._session.time))
-                self._keep(f"Put a {kind}", None, Standing(kind, place, np.array([1.0, 0.0, 0.0, 0.0])))
+                position = _before_body(body, actor.pose(self._session.time))
+                self._store(f"Put a {kind}", None, Shape(kind, position, np.array([1.0, 0.0, 0.0, 0.0])))
             elif self.now.kind != kind:
-                self._keep(f"Put a {kind}", self.now, replace(self.now, kind=kind))
+                self._store(f"Put a {kind}", self.now, replace(self.now, kind=kind))
 
     def move(self, position: ArrayLike, orientation: ArrayLike | None = None) -> None:
-        """Have it at a place on the stage (3,) [m], turned so (4,); the step to undo is made by `drop`."""
+        """Move it to a position (3,) on the stage [m] and an orientation (4,); `drop` makes the step to undo."""
         with self._session.lock:
             actor = self._session.active
             if self.now is None or actor is None:
                 return
-            place = np.array(position, dtype=np.float64) - actor.position
-            turned = self.now.orientation if orientation is None else np.array(orientation, dtype=np.float64)
-            moved = float(np.abs(place - self.now.position).max())
-            if moved < 1e-6 and pm.angle(turned, self.now.orientation) < 1e-5:
+            there = np.array(position, dtype=np.float64) - actor.position
+            rotated = self.now.orientation if orientation is None else np.array(orientation, dtype=np.float64)
+            moved = float(np.abs(there - self.now.position).max())
+            if moved < 1e-6 and pm.angle(rotated, self.now.orientation) < 1e-5:
                 return  # a click, or a message that comes after the drag's end
             self._before = self._before or self.now
-            self.now = replace(self.now, position=place, orientation=turned)
-            self.scene.move(NAME, place, turned)
+            self.now = replace(self.now, position=there, orientation=rotated)
+            self.scene.move(NAME, there, rotated)
             self._session.changed("pose")
 
     def drop(self) -> None:
@@ -98,10 +98,10 @@ class Obstacle:
         with self._session.lock:
             before, self._before = self._before, None
             if before is not None and self.now is not None:
-                self._keep(f"Move the {self.now.kind}", before, self.now)
+                self._store(f"Move the {self.now.kind}", before, self.now)
 
     def show(self) -> None:
-        """Draw it anew, for another body perhaps; without a body there is none."""
+        """Draw it anew, perhaps for another body; without a body there is none."""
         actor, body = self._session.active, self._session.body
         self.hide()
         for choice in self._choices:
@@ -110,25 +110,25 @@ class Obstacle:
             self._build(self.now, actor, body)
 
     def hide(self) -> None:
-        """Take it off the stage and out of the solver's way; `show` brings it back."""
+        """Take it off the stage and out of the solver's scene; `show` brings it back."""
         if NAME in self.scene:
             self.scene.remove(NAME)
         self._session.remove_gizmo(NAME)
 
-    def _keep(self, label: str, before: Standing | None, after: Standing | None) -> None:
-        def put(standing: Standing | None) -> None:
-            shown, self.now, self._before = self.now, standing, None
+    def _store(self, label: str, before: Shape | None, after: Shape | None) -> None:
+        def put(shape: Shape | None) -> None:
+            shown, self.now, self._before = self.now, shape, None
             handle, actor = self._session.gizmos.get(NAME), self._session.active
-            if shown and standing and shown.kind == standing.kind and handle is not None and actor is not None:
-                self.scene.move(NAME, standing.position, standing.orientation)
-                handle.position, handle.wxyz = standing.position + actor.position, standing.orientation
+            if shown and shape and shown.kind == shape.kind and handle is not None and actor is not None:
+                self.scene.move(NAME, shape.position, shape.orientation)
+                handle.position, handle.wxyz = shape.position + actor.position, shape.orientation
             else:
                 self.show()
             self._session.changed("pose")
 
         self._session.run(label, lambda: put(after), lambda: put(before))
 
-    def _build(self, now: Standing, actor: Actor, body: Humanoid) -> None:
+    def _build(self, now: Shape, actor: Actor, body: Humanoid) -> None:
         handle = self._session.add_gizmo(
             NAME,
             now.position + actor.position,
@@ -141,14 +141,16 @@ class Obstacle:
         scale, shown = body.joint_height / 1.75, self._session.scene
         if now.kind == "box":
             self.scene.box(NAME, BOX * scale, now.position, now.orientation)
-            shown.add_box(SHAPE, color=COLOUR, dimensions=BOX * scale, opacity=0.6)
+            shown.add_box(NODE, color=COLOUR, dimensions=BOX * scale, opacity=0.6)
         elif now.kind == "sphere":
             self.scene.sphere(NAME, RADIUS * scale, now.position)
-            shown.add_icosphere(SHAPE, radius=RADIUS * scale, color=COLOUR, opacity=0.6)
+            shown.add_icosphere(NODE, radius=RADIUS * scale, color=COLOUR, opacity=0.6)
         else:
             radius, length = CAPSULE[0] * scale, CAPSULE[1] * scale
             self.scene.capsule(NAME, radius, length, now.position, now.orientation)
-            shown.add_mesh_simple(SHAPE, *_capsule(radius, length), color=COLOUR, opacity=0.6)
+            end = np.array([[0.0, 0.5 * length, 0.0]])
+            volume = Volumes([0], ["capsule"], -end, end, np.full((1, 3), radius))
+            shown.add_mesh_simple(NODE, *volume.mesh(0, 24), color=COLOUR, opacity=0.6)
 
     def _dragged(self, event: Any) -> None:
         self.move(event.target.position, event.target.wxyz)
@@ -157,26 +159,10 @@ class Obstacle:
 
 
 def _before_body(body: Humanoid, pose: Pose) -> Floats:
-    """(3,) a place before the belly, an arm's length ahead of the hips [m]."""
+    """Return (3,) a position before the belly, an arm's length ahead of the hips [m]."""
     hips = body.skeleton.forward(pose).positions[body.index("hips")]
     ahead = pm.rotate(canonical_orientation(body, "hips", pose), np.array([0.0, 0.0, 1.0]))
     ahead[1] = 0.0
     length = max(float(np.linalg.norm(ahead)), 1e-6)
-    place: Floats = hips + body.joint_height * (0.28 * ahead / length + np.array([0.0, 0.04, 0.0]))
-    return place
-
-
-def _capsule(radius: float, length: float, around: int = 24, rings: int = 6) -> tuple[Floats, Ints]:
-    """Vertices (V, 3) [m] and faces (T, 3) of a capsule along y, `length` from centre to centre."""
-    # Two half spheres; their rims are the ends of the cylinder between them.
-    rise = np.concatenate([np.linspace(-0.5 * np.pi, 0.0, rings), np.linspace(0.0, 0.5 * np.pi, rings)])
-    height = radius * np.sin(rise) + 0.5 * length * np.repeat([-1.0, 1.0], rings)
-    turn = 2.0 * np.pi * np.arange(around) / around
-    wide = radius * np.cos(rise)[:, None]
-    vertices = np.stack(
-        [wide * np.sin(turn), np.broadcast_to(height[:, None], (2 * rings, around)), wide * np.cos(turn)], axis=-1
-    )
-    ring, k = np.meshgrid(np.arange(2 * rings - 1), np.arange(around), indexing="ij")
-    a, b = ring * around + k, ring * around + (k + 1) % around
-    faces = np.concatenate([np.stack([a, b, b + around], -1), np.stack([a, b + around, a + around], -1)])
-    return vertices.reshape(-1, 3), faces.reshape(-1, 3)
+    position: Floats = hips + body.joint_height * (0.28 * ahead / length + np.array([0.0, 0.04, 0.0]))
+    return position

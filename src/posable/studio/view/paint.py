@@ -22,7 +22,7 @@ STEPS = 4
 
 @dataclass(frozen=True, eq=False)
 class Paint:
-    """What colours a body shall have."""
+    """The colours of a body, by its joints."""
 
     carriers: Ints
     """(J,) the joint whose colour a joint has: itself, or one above. Stays the same while a body is painted."""
@@ -41,7 +41,7 @@ class PaintedMesh:
     Args:
         scene: where they are drawn.
         name: of their node.
-        shares: (V, J) how much of each vertex a joint carries.
+        weights: (V, J) of the joints on each vertex.
         faces: (T, 3) all of the body's.
         posed: (V, 3) where the vertices are at first [m].
         carriers: of the paint to come.
@@ -52,21 +52,21 @@ class PaintedMesh:
         self,
         scene: viser.SceneApi,
         name: str,
-        shares: csr_array,
+        weights: csr_array,
         faces: Ints,
         posed: NDArray[np.float32],
         carriers: Ints,
         side: str,
     ) -> None:
         self._groups: list[tuple[viser.MeshHandle, Ints, Ints]] = []
-        for k, (blend, own) in enumerate(carried_groups(shares, faces, carriers)):
-            kept = np.unique(own)
-            options = {"vertices": posed[kept], "faces": np.searchsorted(kept, own), "side": side}
+        for k, (blend, own) in enumerate(carried_groups(weights, faces, carriers)):
+            used = np.unique(own)
+            options = {"vertices": posed[used], "faces": np.searchsorted(used, own), "side": side}
             handle = scene.add_mesh_simple(f"{name}/paint{k}", **options)  # type: ignore[arg-type]
-            self._groups.append((handle, kept, blend))
+            self._groups.append((handle, used, blend))
 
     def colour(self, paint: Paint) -> None:
-        """Have these colours."""
+        """Wear the colours of a paint."""
         for handle, _, (one, other, step) in self._groups:
             mixed = paint.colours[one] + step / STEPS * (paint.colours[other] - paint.colours[one])
             red, green, blue = (int(c) for c in np.clip(np.rint(mixed), 0, 255))
@@ -75,27 +75,30 @@ class PaintedMesh:
                 handle.color = colour
 
     def update(self, posed: NDArray[np.float32]) -> None:
-        """Have the vertices (V, 3) there [m]."""
-        for handle, kept, _ in self._groups:
-            handle.vertices = posed[kept]
+        """Move the vertices (V, 3) [m]."""
+        for handle, used, _ in self._groups:
+            handle.vertices = posed[used]
 
     def show(self, visible: bool, opacity: float) -> None:
-        """Show or hide; below 1 it is seen through."""
+        """Show or hide; below an opacity of 1 it is transparent."""
         for handle, _, _ in self._groups:
             handle.visible = visible
             handle.opacity = None if opacity >= 1.0 else opacity
 
     def remove(self) -> None:
-        """Take it away."""
+        """Remove the meshes."""
         for handle, _, _ in self._groups:
             handle.remove()
 
 
-def carried_groups(shares: csr_array, faces: Ints, carriers: Ints) -> list[tuple[Ints, Ints]]:
-    """Faces by who carries them: (joint, joint, how many of `STEPS` towards the second), and the faces (T, 3).
+def carried_groups(weights: csr_array, faces: Ints, carriers: Ints) -> list[tuple[Ints, Ints]]:
+    """Group faces by the joints that carry them.
+
+    Returns:
+        For each group (joint, joint, how many of `STEPS` towards the second), and its faces (T, 3).
 
     Args:
-        shares: (V, J) how much of each vertex a joint carries.
+        weights: (V, J) of the joints on each vertex.
         faces: (T, 3).
         carriers: (J,) the joint that counts for each joint.
     """
@@ -106,7 +109,7 @@ def carried_groups(shares: csr_array, faces: Ints, carriers: Ints) -> list[tuple
         (np.ones(len(carriers)), (np.arange(len(carriers)), np.searchsorted(known, carriers))),
         shape=(len(carriers), len(known)),
     )
-    corners = (shares @ gather).toarray()[faces].mean(axis=1)  # (T, K)
+    corners = (weights @ gather).toarray()[faces].mean(axis=1)  # (T, K)
     order = np.argsort(-corners, axis=1, kind="stable")[:, :2]
     if order.shape[1] < 2:
         order = np.repeat(order, 2, axis=1)

@@ -1,7 +1,7 @@
 """The stage: ground, light, cameras, and the bodies on it.
 
-To follow a body, the stage is drawn relative to the body's calm way over the floor: the body stays in the middle of
-every window, the ground glides, and each window keeps its own camera, which is never taken out of the user's hand.
+To follow a body, the stage is drawn relative to the body's smoothed path over the floor: the body stays in the middle
+of every window, the ground glides, and each window keeps its own camera, which is never taken out of the user's hand.
 The bodies' joints are sent where they are seen and not below a node that moves: a browser applies the two kinds of
 message a frame apart, which would show as a tremble. What is seldom moved, the gizmos, hangs on the node `/world`.
 """
@@ -24,18 +24,18 @@ FIELD = np.deg2rad(32.0)
 """Vertical field of view of a window: long enough that a body is not distorted."""
 DIRECTION = np.array([0.62, 0.26, 1.0]) / np.linalg.norm([0.62, 0.26, 1.0])
 """From a body to the camera: in front of it, to its left, a little above."""
-SHARE, LOWER = 0.66, 0.085
-"""Shares of a window's height: what bodies take of it, and how far above its middle they stand."""
+BODY_FRACTION, LOWER = 0.66, 0.085
+"""Fractions of a window's height: what bodies take of it, and how far above its middle they stand."""
 TILE = 2.0
 """After so many metres the ground repeats."""
 GHOST = 0.45
-"""Opacity of a body that is seen through: with its bones, or over another body."""
+"""Opacity of a transparent body: with its bones, or over another body."""
 THINNER = 0.0025
 """So much of its height a ghost is thinner all around: where a body stands in its place, it is inside and not seen."""
 
 
 class Stage:
-    """What is seen, on a viser server. Not safe for several threads: the session's lock is held."""
+    """The scene of a viser server. Not safe for several threads: the session's lock is held."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
@@ -46,9 +46,9 @@ class Stage:
         self.look = "body"
         self.arrangement = "beside"
         self.following = True
-        self.seen_through: Actor | None = None  # a body behind and inside which a tab draws something
+        self.transparent: Actor | None = None  # a body behind and inside which a tab draws something
         self.only: Floats | None = None  # (2, 3) the box of what a tab shows in place of the bodies [m]
-        self.offset = np.zeros(3)  # from a place on the stage to where it is seen [m]
+        self.offset = np.zeros(3)  # from a position on the stage to where it is drawn [m]
         self._sun = _dress(server)
         self.world = self._scene.add_frame("/world", show_axes=False)
         self._floor, self._tile = _floor(self._scene), TILE
@@ -72,7 +72,7 @@ class Stage:
         self.apply_look(actors)
 
     def paint(self, actor: Actor, paint: Paint | None) -> None:
-        """Have an actor on the stage wear the colours of a paint, or its own again."""
+        """Draw an actor on the stage in the colours of a paint, or in its own again."""
         if actor in self._looks and (paint is not None or actor in self._paints):
             for look in (*self._looks[actor][0], *self._looks[actor][1]):
                 look.paint(paint)
@@ -82,7 +82,7 @@ class Stage:
                 self._paints[actor] = paint
 
     def hand_over(self, old: Actor, new: Actor) -> None:
-        """Have an actor wear what another wore: the same body with another motion."""
+        """Give the meshes of an actor to another: the same body with another motion."""
         alike = old.skeleton is new.skeleton and old.body is new.body
         if old in self._looks and alike and stretches_bones(old.motion.pose) == stretches_bones(new.motion.pose):
             self._looks[new] = self._looks.pop(old)
@@ -90,11 +90,11 @@ class Stage:
                 self._paints[new] = self._paints.pop(old)
 
     def apply_look(self, actors: tuple[Actor, ...]) -> None:
-        """Show the bodies, the bones or both; one body over another is seen through."""
-        for place, actor in enumerate(actors):
+        """Show the bodies, the bones or both; one body over another is transparent."""
+        for index, actor in enumerate(actors):
             body, bones = self._looks[actor]
-            covered = actor.ghost or (place > 0 and self.arrangement == "over" and not actor.extra)
-            opacity = GHOST * actor.opacity if covered or self.look == "both" or actor is self.seen_through else 1.0
+            covered = actor.ghost or (index > 0 and self.arrangement == "over" and not actor.extra)
+            opacity = GHOST * actor.opacity if covered or self.look == "both" or actor is self.transparent else 1.0
             for look in body:
                 look.show(self.look != "bones" and self.only is None, opacity)
             for look in bones:
@@ -106,18 +106,18 @@ class Stage:
         Args:
             poses: where the joints of each actor are on the stage.
             ground: (2,) x and z of what is followed [m].
-            mark: place (3,) and name of the joint that is marked, or None.
+            mark: position (3,) and name of the joint that is selected, or None.
         """
         here = self.following and self.only is None
-        wanted = np.array([-ground[0], 0.0, -ground[1]]) if here else np.zeros(3)
+        offset = np.array([-ground[0], 0.0, -ground[1]]) if here else np.zeros(3)
         poses, mark = (poses, mark) if self.only is None else ({}, None)
         with self._server.atomic():
-            if not np.array_equal(wanted, self.offset):
-                self.offset = wanted
-                self.world.position = wanted
-                self._floor.position = np.fmod(wanted, self._tile)  # the ground repeats, so it never ends
+            if not np.array_equal(offset, self.offset):
+                self.offset = offset
+                self.world.position = offset
+                self._floor.position = np.fmod(offset, self._tile)  # the ground repeats, so it never ends
             for actor, on_stage in poses.items():
-                frames = Frames(on_stage.skeleton, on_stage.positions + wanted, on_stage.orientations)
+                frames = Frames(on_stage.skeleton, on_stage.positions + offset, on_stage.orientations)
                 body, bones = self._looks[actor]
                 if self.look != "bones":
                     for look in body:
@@ -127,8 +127,8 @@ class Stage:
                         look.update(frames)
             self._mark.visible = self._label.visible = mark is not None
             if mark is not None:
-                self._mark.position = mark[0] + wanted
-                self._label.position = mark[0] + wanted + np.array([0.0, 0.03, 0.0])
+                self._mark.position = mark[0] + offset
+                self._label.position = mark[0] + offset + np.array([0.0, 0.03, 0.0])
                 self._label.text = mark[1]
 
     @property
@@ -141,7 +141,7 @@ class Stage:
         self._sun.cast_shadow = cast
 
     def frame(self, actors: tuple[Actor, ...], client: viser.ClientHandle | None = None) -> None:
-        """Have the bodies in full view: in one window, or in all of them and in those still to come."""
+        """Point the camera at the bodies: in one window, or in all of them and in those still to come."""
         look_at, position = self._viewpoint(actors)
         self._size_floor(float(np.linalg.norm(position - look_at)))
         windows = self._server.get_clients().values() if client is None else (client,)
@@ -157,7 +157,7 @@ class Stage:
             initial.look_at = look_at
 
     def _size_floor(self, far: float) -> None:
-        """Squares of the ground to suit what is seen from `far` metres: half a metre for people, more for giants."""
+        """Fit the squares of the ground to a view from `far` metres: half a metre for people, more for giants."""
         factor = float(10.0 ** np.round(np.log10(max(far, 1e-3) / 5.5)))
         if factor != self._tile / TILE:
             self._tile = TILE * factor
@@ -183,26 +183,26 @@ class Stage:
         return body, [BoneLook(self._scene, name, start, stretches_bones(actor.motion.pose), tones)]
 
     def _arrange(self, actors: tuple[Actor, ...]) -> None:
-        """Beside: each starts on a line along x, none in another's way. Over: all where their files have them.
+        """Position the actors: beside each other on a line along x, or over each other where their files have them.
 
-        What stands far below the ground, as robots do whose origin is their hips, is lifted onto it. Guests stay where
+        What stands far below the ground, as robots do whose origin is their hips, is lifted onto it. Extras stay where
         their tabs have them.
         """
         actors = tuple(actor for actor in actors if not actor.extra)
         edge = 0.0
-        for place, actor in enumerate(actors):
+        for index, actor in enumerate(actors):
             low, high = actor.box
             lift = -low[1] if low[1] < -0.1 * (high[1] - low[1]) else 0.0
             actor.position = np.array([0.0, lift, 0.0])
             if self.arrangement == "over" or len(actors) == 1:
                 continue
-            edge = edge - low[0] if place else 0.0
+            edge = edge - low[0] if index else 0.0
             start = actor.motion.pose.translation[0]
             actor.position = np.array([edge - start[0], lift, -start[2]])
             edge += high[0] + 0.25
 
     def _viewpoint(self, actors: tuple[Actor, ...]) -> tuple[Floats, Floats]:
-        """A point to look at and one to look from, (3,) each [m]."""
+        """Return a point to look at and one to look from, (3,) each [m]."""
         if self.only is not None:
             low, high = self.only
         elif not actors:
@@ -217,13 +217,13 @@ class Stage:
         centre, size = (low + high) / 2, np.maximum(high - low, 0.2)
         half = np.tan(FIELD / 2)
         wide = float(np.hypot(size[0], size[2]))
-        far = max(size[1] / (2 * half * SHARE), wide / (2 * half * 1.35)) + 0.3 * wide
+        far = max(size[1] / (2 * half * BODY_FRACTION), wide / (2 * half * 1.35)) + 0.3 * wide
         centre[1] -= LOWER * 2 * half * far  # the timeline covers the lower end of a window
         return centre, centre + DIRECTION * far
 
 
 def _dress(server: viser.ViserServer) -> viser.DirectionalLightHandle:
-    """Light, air and the panel's colours; returns the sun."""
+    """Set up lights, background and the panel's colours; returns the sun."""
     server.gui.configure_theme(
         titlebar_content=None,
         control_width="medium",

@@ -40,24 +40,24 @@ TAB_ROW = (
     "[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
     "{padding: 0 2px !important; font-size: 11px !important; flex: 1 1 auto; justify-content: center}</style>"
 )
-"""Has the tabs of the jobs in one row, clear of the scroll bar; viser gives each so much room that they take two."""
+"""Puts the tabs into one row, clear of the scroll bar; viser gives each so much room that they take two."""
 
 
 def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
-    """Main colour, accent and darker shade of a body."""
+    """Return the main colour, accent and darker shade of a body."""
     return PALETTE[hue % len(PALETTE)]
 
 
 def linear(colours: ArrayLike) -> NDArray[np.uint8]:
-    """Colours (..., 3) from 0 to 255 for lines and batches: viser takes those for linear light and shows them paler."""
-    share = np.asarray(colours, dtype=np.float64) / 255.0
-    return np.asarray(np.rint(255.0 * share**2.2), dtype=np.uint8)
+    """Convert colours (..., 3), 0 to 255, for lines and batches: viser takes those for linear light, which is paler."""
+    fraction = np.asarray(colours, dtype=np.float64) / 255.0
+    return np.asarray(np.rint(255.0 * fraction**2.2), dtype=np.uint8)
 
 
-def plain(text: object, most: int = 400) -> str:
-    """Text made safe for a page that reads Markdown and HTML: names in files come from strangers."""
+def plain(text: object, longest: int = 400) -> str:
+    """Return text made safe for a page that reads Markdown and HTML: names in files come from strangers."""
     short = str(text)
-    short = short if len(short) <= most else short[: most - 1] + "…"
+    short = short if len(short) <= longest else short[: longest - 1] + "…"
     special = set("\\`*_{}[]()#+-.!|~>$:")
     named = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&#39;"}
     spaced = "".join(c if c.isprintable() else " " for c in short)

@@ -21,7 +21,7 @@ def show(control: Any, what: str, value: object) -> None:
 
 
 class Follower:
-    """A control that shows a value of the program's and tells what a user makes of it.
+    """A control that shows a value of the program and reports the value that a user gives it.
 
     The studio's loop writes it as things change, a page whenever its user likes. What the page sends is in the control
     a moment before the callback for it runs; whatever the loop wrote in that moment would be older, would hide the
@@ -29,24 +29,24 @@ class Follower:
     control alone that has a value which neither the program nor a callback has seen.
 
     Args:
-        session: whose lock is held while the user's value is told.
+        session: whose lock is held while the user's value is reported.
         control: of viser's, with a `value`.
-        told: called with the value that a user gave it.
+        received: called with the value that a user gave it.
     """
 
-    def __init__(self, session: Session, control: Any, told: Callable[[Any], None]) -> None:
+    def __init__(self, session: Session, control: Any, received: Callable[[Any], None]) -> None:
         self.control = control
-        self._session, self._told = session, told
+        self._session, self._received = session, received
         self._seen = control.value
         control.on_update(session.guarded(lambda _: self._changed()))
 
     @property
     def waits(self) -> bool:
-        """Whether a user's value is in the control that has not been told yet."""
+        """Whether the control has a value of a user that has not been reported yet."""
         return bool(self.control.value != self._seen)
 
     def show(self, value: object, near: float = 0.0) -> None:
-        """Have the control show a value, unless a user's waits; a number only if it differs by more than `near`."""
+        """Show a value, unless a user's waits; a number only if it differs by more than `near`."""
         with self._session.lock:
             if self.waits:
                 return
@@ -56,13 +56,13 @@ class Follower:
             self.put(value)
 
     def put(self, value: object) -> None:
-        """Have the control show a value in any case."""
+        """Show a value in any case."""
         with self._session.lock:
             assign(self.control, value)
             self._seen = self.control.value  # as the control keeps it
 
     def receive(self, value: object) -> None:
-        """Do what happens when a user gives the control this value."""
+        """Act as if a user gave the control this value."""
         with self._session.lock:
             assign(self.control, value)
             self._changed()
@@ -71,4 +71,4 @@ class Follower:
         # Callbacks run on several threads in any order; the control's value is always the latest.
         with self._session.lock:
             self._seen = self.control.value
-            self._told(self._seen)
+            self._received(self._seen)

@@ -19,6 +19,7 @@ from ...limb.model import ROLES
 from ...limits import Cone, Ellipse, Hinge, Interval, JointLimit
 from ...skeleton import Pose
 from ..core.session import Session
+from .controls import show
 
 if TYPE_CHECKING:
     from ...body import Humanoid
@@ -39,41 +40,41 @@ NAMES = {
 
 
 def swing_on_plane(limit: JointLimit, rotation: ArrayLike) -> Floats:
-    """(..., 2) places of canonical rotations (..., 4) on a joint's swing plane [rad]."""
+    """Return (..., 2) positions of canonical rotations (..., 4) on a joint's swing plane [rad]."""
     bone = pm.rotate(_unmirrored(limit, rotation), np.array(limit.direction))
     first, along = np.array(limit.axis), np.array(limit.direction)
     across, ahead = bone @ first, bone @ np.cross(along, first)
     angle = np.arctan2(np.hypot(across, ahead), bone @ along)
-    return _laid_out(limit, np.arctan2(across, ahead), angle)
+    return _on_plane(limit, np.arctan2(across, ahead), angle)
 
 
 @lru_cache(maxsize=64)
 def boundary_on_plane(limit: JointLimit, count: int = 180) -> Floats:
-    """(count, 2) the boundary of a joint's swing on its plane [rad]; the whole plane's where nothing limits it."""
-    turn = np.linspace(-math.pi, math.pi, count)
+    """Return (count, 2) the boundary of a joint's swing on its plane [rad]; the plane's own where nothing limits it."""
+    angle = np.linspace(-math.pi, math.pi, count)
     swing = limit.swing
     if isinstance(swing, Cone):
-        return _laid_out(limit, turn, np.minimum(swing.limit(turn), math.pi))
+        return _on_plane(limit, angle, np.minimum(swing.limit(angle), math.pi))
     if isinstance(swing, Ellipse):
-        s1, s2 = swing.boundary(turn).T
+        s1, s2 = swing.boundary(angle).T
     elif isinstance(swing, Hinge):
         # There and back; a rotation about a1 swings the bone towards -a2.
-        s1 = swing.low + (swing.high - swing.low) * np.abs(turn) / math.pi
+        s1 = swing.low + (swing.high - swing.low) * np.abs(angle) / math.pi
         s2 = np.zeros_like(s1)
     else:
-        return _laid_out(limit, turn, np.full(count, math.pi))
-    return _laid_out(limit, np.arctan2(s2, -s1), np.hypot(s1, s2))
+        return _on_plane(limit, angle, np.full(count, math.pi))
+    return _on_plane(limit, np.arctan2(s2, -s1), np.hypot(s1, s2))
 
 
 def hinge_angle(limit: JointLimit, rotation: ArrayLike) -> float:
-    """How far a hinge is bent [rad] in a canonical rotation (4,)."""
+    """Return how far a hinge is bent [rad] in a canonical rotation (4,)."""
     bone = pm.rotate(_unmirrored(limit, rotation), np.array(limit.direction))
     second = np.cross(limit.direction, limit.axis)
     return math.atan2(-float(bone @ second), float(bone @ np.array(limit.direction)))
 
 
 def twist_angle(limit: JointLimit, rotation: ArrayLike) -> float:
-    """How far a joint is turned about its bone [rad] in a canonical rotation (4,)."""
+    """Return how far a joint is twisted about its bone [rad] in a canonical rotation (4,)."""
     return float(pm.swing_twist(_unmirrored(limit, rotation), np.array(limit.direction))[1])
 
 
@@ -86,19 +87,16 @@ class SwingPlot:
     def draw(self, body: Humanoid, limb: str, pose: Pose) -> None:
         """Show a limb's limits and where its joints are in a pose."""
         drawn = limits_drawing(body, limb, pose)
-        if drawn != self._html.content:
-            self._html.content = drawn
-        if not self._html.visible:
-            self._html.visible = True
+        show(self._html, "content", drawn)
+        show(self._html, "visible", True)
 
     def hide(self) -> None:
-        """Show nothing."""
-        if self._html.visible:
-            self._html.visible = False
+        """Hide the drawing."""
+        show(self._html, "visible", False)
 
 
 def limits_drawing(body: Humanoid, limb: str, pose: Pose) -> str:
-    """The limits of a limb's joints in a pose as SVG."""
+    """Return the limits of a limb's joints in a pose as SVG."""
     posture = body.canonical(pose)
     base, mid, end = ROLES[limb]
     now = {role: posture.rotations[..., posture.index(role), :] for role in (base, mid, end)}
@@ -122,19 +120,19 @@ def limits_drawing(body: Humanoid, limb: str, pose: Pose) -> str:
 
 
 def _unmirrored(limit: JointLimit, rotation: ArrayLike) -> Floats:
-    """Rotations as the numbers of a limit are meant: a right joint holds those of its left twin."""
+    """Return rotations as the numbers of a limit are meant: a right joint has those of its left twin."""
     q = np.asarray(rotation, dtype=np.float64)
     return q * np.array([1.0, 1.0, -1.0, -1.0]) if limit.is_mirrored else q
 
 
-def _laid_out(limit: JointLimit, theta: Floats, angle: Floats) -> Floats:
-    """(..., 2) of directions and angles of swings; right joints as they are, not as their twins."""
+def _on_plane(limit: JointLimit, theta: Floats, angle: Floats) -> Floats:
+    """Return (..., 2) from directions and angles of swings; right joints as they are, not as their twins."""
     across = -angle * np.sin(theta) if limit.is_mirrored else angle * np.sin(theta)
     return np.stack([across, angle * np.cos(theta)], axis=-1)
 
 
 def _plane(body: Humanoid, role: str, rotation: Floats, x: float) -> str:
-    """A swing plane, its middle at `x` pixels: circles every 30 degrees, the boundary, the joint."""
+    """Return a swing plane, its middle at `x` pixels: circles every 30 degrees, the boundary, the joint."""
     side, _, part = role.partition("_")
     name, (up, out, down, across) = NAMES[part]
     right, left = (out, across) if side == "left" else (across, out)
@@ -171,16 +169,16 @@ def _plane(body: Humanoid, role: str, rotation: Floats, x: float) -> str:
 
 
 def _bar(label: str, low: float, high: float, now: float, y: float) -> str:
-    """An interval of angles with a joint on it."""
+    """Return an interval of angles with a joint on it."""
     start, length = 70.0, 185.0
     room = 0.12 * (high - low) + 0.02
-    share = length / (high - low + 2.0 * room)
-    x = start + min(max((now - low + room) * share, 0.0), length)
+    scale = length / (high - low + 2.0 * room)
+    x = start + min(max((now - low + room) * scale, 0.0), length)
     fine = low + AT_EDGE < now < high - AT_EDGE
     return (
         f'<text x="4" y="{y + 3:.0f}">{label}</text>'
         f'<line x1="{start}" x2="{start + length}" y1="{y}" y2="{y}" stroke="{FAINT}"/>'
-        f'<line x1="{start + room * share:.1f}" x2="{start + length - room * share:.1f}" y1="{y}" y2="{y}" '
+        f'<line x1="{start + room * scale:.1f}" x2="{start + length - room * scale:.1f}" y1="{y}" y2="{y}" '
         f'stroke="{EDGE}" stroke-width="3" stroke-opacity="0.55"/>'
         f'<circle class="now" data-joint="{label}" cx="{x:.1f}" cy="{y}" r="3.6" stroke="white" '
         f'fill="{INSIDE if fine else OUTSIDE}"/>'
@@ -189,7 +187,7 @@ def _bar(label: str, low: float, high: float, now: float, y: float) -> str:
 
 
 def _is_inside(body: Humanoid, role: str, rotation: Floats) -> bool:
-    """Whether a joint's swing lies inside its limit and not at its edge."""
+    """Return whether a joint's swing lies inside its limit and not at its edge."""
     limit = body.limits[role]
     if limit.swing is None:
         return True

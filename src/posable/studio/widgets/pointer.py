@@ -1,7 +1,7 @@
-"""What a pointer does on a drawing in the panel.
+"""Pointer events on a drawing in the panel.
 
-Drawings are SVG. viser tells nothing of clicks on them, so a drawing writes what the pointer does into a text field
-beside it, which is hidden and found by its value: that always begins with the drawing's own mark. Each message is
+Drawings are SVG. viser reports no clicks on them, so a drawing writes what the pointer does into a text field next to
+it, which is hidden and found by its value: that always begins with the drawing's own mark. Each message is
 complete in itself, because a browser may leave some out.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pointed:
-    """What a pointer did on a drawing, from when it was pressed on; places (x, y) in the drawing's own units."""
+    """A pointer event on a drawing, from when it was pressed on; positions (x, y) in the drawing's own units."""
 
     id: int
     """The same as long as it stays pressed."""
@@ -34,7 +34,7 @@ class Pointed:
 
 
 def handlers(mark: str, moved: str = "") -> str:
-    """Attributes of an `<svg>` that tells what the pointer does.
+    """Return the attributes of an `<svg>` that reports what the pointer does.
 
     Args:
         mark: of the drawing: letters and a colon.
@@ -63,12 +63,12 @@ def handlers(mark: str, moved: str = "") -> str:
 
 
 def hidden(mark: str) -> str:
-    """A style that hides the text field of a drawing; put before the drawing."""
+    """Return a style that hides the text field of a drawing; put before the drawing."""
     return f'<style>.mantine-Flex-root:has(> * input[value^="{mark}"]){{display:none}}</style>'
 
 
 def read_pointed(mark: str, text: str) -> Pointed | None:
-    """What a drawing wrote; None for anything else."""
+    """Parse what a drawing wrote; None for anything else."""
     words = text.removeprefix(mark).split()
     if not text.startswith(mark) or len(words) != 9:
         return None

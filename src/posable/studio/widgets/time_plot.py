@@ -68,7 +68,7 @@ class TimePlot:
             self._plot.data = (*self._lines, _cursor_line(self._lines, self._session.time))
 
     def move_cursor(self, time: float) -> None:
-        """Have the cursor at a time [s]; while playing it moves only as often as is seen."""
+        """Move the cursor to a time [s]; while playing, only as often as is seen."""
         soon = self._session.clock.playing and abs(time - self._cursor) < 1.0 / CURSOR_RATE
         if self._lines and time != self._cursor and not soon:
             self._cursor = time

@@ -9,10 +9,10 @@ import viser
 
 from ..core.clock import SPEEDS
 from ..core.session import Session
-from .controls import Follower
+from .controls import Follower, show
 
-SHOWN_A_SECOND = 15.0
-"""How often the slider moves while playing: often enough to look smooth, rarely enough not to crowd out the body."""
+SLIDER_RATE = 15.0
+"""How often the slider moves while playing [1/s]: enough to look smooth, too seldom to crowd out the body."""
 
 
 class Timeline:
@@ -43,7 +43,7 @@ class Timeline:
             self._command("Slower", "arrowdown", "Slower", viser.Icon.CHEVRONS_DOWN),
             self._command("Loop or not", "L", "Loop", viser.Icon.REPEAT),
         ]
-        self._leave = session.subscribe(self._told)
+        self._unsubscribe = session.subscribe(self._on_event)
         self._fit()
 
     @property
@@ -76,21 +76,18 @@ class Timeline:
     def update(self, time: float, *, anew: bool = False) -> None:
         """Show a time [s]; while playing, only as often as an eye needs."""
         with self._session.lock:
-            soon = 0.0 <= time - self._shown < self._clock.speed / SHOWN_A_SECOND
+            soon = 0.0 <= time - self._shown < self._clock.speed / SLIDER_RATE
             if soon and self._clock.playing and not anew:
                 return
             self._shown = time
             self._shows.show(min(round(time * self.fps), int(self._frame.max)))
             self._frame.label = f"{time:.2f} s"
-            if self._bar.options != self._buttons():
-                self._bar.options = self._buttons()
-            state = f"{self._clock.speed:g}× speed"
-            if self._bar.label != state:
-                self._bar.label = state
+            show(self._bar, "options", self._buttons())
+            show(self._bar, "label", f"{self._clock.speed:g}× speed")
 
     def close(self) -> None:
-        """Take the panel away."""
-        self._leave()
+        """Remove the panel."""
+        self._unsubscribe()
         for command in self._commands:
             command.remove()
         self._panel.remove()
@@ -105,7 +102,7 @@ class Timeline:
         command.on_trigger(self._session.guarded(lambda _: self.press(button)))
         return command
 
-    def _told(self, topic: str) -> None:
+    def _on_event(self, topic: str) -> None:
         if topic in ("actors", "active"):
             self._fit()
 

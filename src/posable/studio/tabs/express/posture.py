@@ -201,7 +201,7 @@ class PostureLibrary(FilePanel):
         assign(self._pick, PICK)
 
     def recall(self, name: str) -> None:
-        """Have a posture on the sliders."""
+        """Set the sliders to a posture."""
         shown = self._chain()
         if name == PICK or shown is None:
             return

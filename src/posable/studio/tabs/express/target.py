@@ -1,4 +1,4 @@
-"""What a chain aims at: a ball that is dragged or orbits by itself, and lines along which the tips point."""
+"""The target of a chain: a ball that is dragged or orbits by itself, and lines along which the tips point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user has done to a body in the limb tab: where its parts shall be, and on which pose."""
+"""Where a user has put the parts of a body in the limb tab, and on which pose."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Where a part shall be."""
+    """The target of a part."""
 
     position: Floats
     """(3,) in the actor's world [m]."""
     orientation: Floats | None
-    """(4,) in the world, canonical, or None: as it comes."""
+    """(4,) in the world, canonical; None leaves it to the limb."""
 
     @property
     def target(self) -> Target:
         """The same for a solver."""
         return Target(self.position, self.orientation)
 
-    def is_like(self, other: Goal) -> bool:
-        """Whether two goals are one to an eye: browsers know places to 1e-7."""
+    def is_close(self, other: Goal) -> bool:
+        """Return whether two goals look the same: browsers know positions to 1e-7."""
         if self.orientation is None or other.orientation is None:
-            turned = self.orientation is not other.orientation
+            rotated = self.orientation is not other.orientation
         else:
-            turned = bool(pm.angle(self.orientation, other.orientation) > 1e-5)
-        return not turned and bool(np.allclose(self.position, other.position, rtol=0.0, atol=1e-6))
+            rotated = bool(pm.angle(self.orientation, other.orientation) > 1e-5)
+        return not rotated and bool(np.allclose(self.position, other.position, rtol=0.0, atol=1e-6))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +47,17 @@ class Placing:
 
     goals: Mapping[str, Goal] = field(default_factory=dict)
     base: Pose | None = None
-    """A pose in place of the motion's; None: the motion goes on."""
+    """A pose in place of the motion's; None follows the motion."""
 
     def __bool__(self) -> bool:
         return bool(self.goals) or self.base is not None
 
     def placed(self, part: str, goal: Goal) -> Placing:
-        """The same with a part somewhere else."""
+        """Return the same with another goal of a part."""
         return Placing({**self.goals, part: goal}, self.base)
 
 
-def goal_here(body: Humanoid, part: str, pose: Pose, turned: bool) -> Goal:
-    """The goal that leaves a part where it is in a pose, and with `turned` as it is turned."""
-    place = body.skeleton.forward(pose).positions[body.index(part)]
-    return Goal(place, canonical_orientation(body, part, pose) if turned else None)
+def goal_here(body: Humanoid, part: str, pose: Pose, with_orientation: bool) -> Goal:
+    """Return the goal that leaves a part at its position in a pose, and, if requested, with its orientation."""
+    position = body.skeleton.forward(pose).positions[body.index(part)]
+    return Goal(position, canonical_orientation(body, part, pose) if with_orientation else None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ....body import Humanoid
 
 SWIVELS = 72
-"""Places of the elbow that are tried for the orbit circle."""
+"""Positions of the elbow that are tried for the orbit circle."""
 ON_CIRCLE = 1e-3
 """How far from the circle a tried elbow may be [m]; one without a posture is nowhere near it and is not drawn."""
 INK: Rgb = (34, 40, 48)
@@ -34,10 +34,9 @@ class Orbit:
 
     def __init__(self, session: Session) -> None:
         self._server = session.server
-        points = np.zeros((SWIVELS, 2, 3), dtype=np.float32)
         self._circle = session.scene.add_line_segments(
             "/world/limb/orbit",
-            points,
+            np.zeros((SWIVELS, 2, 3), dtype=np.float32),
             np.zeros((SWIVELS, 2, 3), dtype=np.uint8),
             thickness=6.0,
             thickness_units="screen",
@@ -66,21 +65,20 @@ class Orbit:
             body: of the actor.
             limb: "right_arm".
             pose: of the body.
-            goal: where the hand or foot is.
+            goal: of the hand or foot.
             options: for `Limb.place`.
-            usual: tells of swivels (N,) [rad] whether people have them there; nothing is said of it when not given.
+            usual: returns of swivels (N,) [rad] whether people have them there; without it nothing is marked.
         """
         swivels = np.linspace(-math.pi, math.pi, SWIVELS, endpoint=False)
         target = Target(np.tile(goal.position, (SWIVELS, 1)), goal.orientation)
         tried = body.limb(limb).place(pose, target, swivel=swivels, probe=True, **options)
         base, mid, _ = body.limb_joints(limb)
-        places = body.skeleton.forward(tried.pose).positions[:, mid]
+        joint = body.skeleton.forward(tried.pose).positions[:, mid]
         now = body.skeleton.forward(pose).positions
+        on = _on_circle(joint, now[base], goal.position)
+        ends = np.stack([0.5 * (joint + np.roll(joint, 1, axis=0)), 0.5 * (joint + np.roll(joint, -1, axis=0))], 1)
+        ends[~(on & np.roll(on, 1) & np.roll(on, -1))] = now[mid]
         self.status = np.asarray(tried.status)
-        on = _on_circle(places, now[base], goal.position)
-        ends = np.stack([0.5 * (places + np.roll(places, 1, axis=0)), 0.5 * (places + np.roll(places, -1, axis=0))], 1)
-        whole = on & np.roll(on, 1) & np.roll(on, -1)
-        ends[~whole] = now[mid]
         self.usual = None if usual is None else usual(swivels)
         colours = np.array([COLOURS[int(status)] for status in self.status], dtype=np.float64)
         if self.usual is not None:
@@ -88,12 +86,11 @@ class Orbit:
         with self._server.atomic():
             self._circle.points = (ends + actor.position).astype(np.float32)
             self._circle.colors = np.repeat(linear(colours)[:, None], 2, axis=1)
-            self._joint.position = now[mid] + actor.position
-            self._joint.scale = 0.014 * body.joint_height
+            self._joint.position, self._joint.scale = now[mid] + actor.position, 0.014 * body.joint_height
             self._circle.visible = self._joint.visible = True
 
     def hide(self) -> None:
-        """Show nothing."""
+        """Hide the circle and the joint."""
         if self._circle.visible:
             self._circle.visible = self._joint.visible = False
         self.status = self.usual = None
@@ -104,11 +101,11 @@ class Orbit:
         self._joint.remove()
 
 
-def _on_circle(places: Floats, base: Floats, goal: Floats) -> Bools:
-    """(N,) whether places lie on the circle about the line from base to goal on which most of them lie."""
-    way = goal - base
-    unit = way / max(float(np.linalg.norm(way)), 1e-9)
-    along = (places - base) @ unit
-    away = np.linalg.norm(places - base - along[:, None] * unit, axis=-1)
-    on: Bools = (np.abs(along - np.median(along)) < ON_CIRCLE) & (np.abs(away - np.median(away)) < ON_CIRCLE)
+def _on_circle(positions: Floats, base: Floats, goal: Floats) -> Bools:
+    """Return (N,) whether positions lie on the circle about the line from base to goal on which most of them lie."""
+    axis = goal - base
+    unit = axis / max(float(np.linalg.norm(axis)), 1e-9)
+    along = (positions - base) @ unit
+    radius = np.linalg.norm(positions - base - along[:, None] * unit, axis=-1)
+    on: Bools = (np.abs(along - np.median(along)) < ON_CIRCLE) & (np.abs(radius - np.median(radius)) < ON_CIRCLE)
     return on
