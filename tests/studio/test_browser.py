@@ -56,8 +56,8 @@ def test_the_page_loads_without_an_error_and_without_the_internet(opened: Window
 
 
 def test_the_tabs_stand_in_one_row_of_the_panel(opened: Window, studio: Studio):
-    places = [opened.page.get_by_role("tab", name=tab.title, exact=True).bounding_box() for tab in studio.tabs]
-    assert len(places) == len(TABS) and len({place["y"] for place in places}) == 1
+    boxes = [opened.page.get_by_role("tab", name=tab.title, exact=True).bounding_box() for tab in studio.tabs]
+    assert len(boxes) == len(TABS) and len({box["y"] for box in boxes}) == 1
 
 
 def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, session: Session):
@@ -86,8 +86,8 @@ def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, sessi
 def _best_moment(session: Session) -> float:
     """The moment of the walk at which the feet are farthest apart, in the middle of the motion."""
     motion, body = session.motion, session.body
-    places = motion.skeleton.forward(motion.pose).positions
-    apart = np.linalg.norm(places[:, body.index("left_foot")] - places[:, body.index("right_foot")], axis=-1)
+    positions = motion.skeleton.forward(motion.pose).positions
+    apart = np.linalg.norm(positions[:, body.index("left_foot")] - positions[:, body.index("right_foot")], axis=-1)
     half = len(motion) // 2
     return float(half + np.argmax(apart[half : half + 70])) / motion.fps
 
@@ -177,7 +177,7 @@ def test_a_file_is_opened_by_path(window: Window, session: Session, tmp_path: Pa
     wait(lambda: session.active is not None and session.active.name == "walk", "the walk again")
 
 
-def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_told(window: Window, session: Session, tmp_path: Path):
+def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_reported(window: Window, session: Session, tmp_path: Path):
     good, bad = tmp_path / "sent.npz", tmp_path / "bad.bvh"
     save(session.motion[:25], good)
     bad.write_text("HIERARCHY\nROOT Hips\n{\n  OFSET 0 0 0\n")
@@ -230,7 +230,7 @@ def test_a_click_on_the_body_names_the_joint(window: Window, session: Session):
     wait(lambda: session.selection is None, "the selection to go")
 
 
-def test_two_motions_beside_and_over_each_other(window: Window, session: Session):
+def test_two_motions_next_to_and_over_each_other(window: Window, session: Session):
     alone = settled(window)
     session.open_sample("walk")
     beside = settled(window)
@@ -266,19 +266,19 @@ def test_opening_and_undoing_many_times_does_not_break_the_page(window: Window, 
     wait(same, "the same picture again")
 
 
-def test_a_second_window_has_its_own_camera_and_shares_the_clock(browser, window: Window, studio: Studio):
+def test_a_second_window_has_its_own_camera_and_the_same_clock(browser, window: Window, studio: Studio):
     session = studio.session
     session.clock.seek(1.0)
     first = settled(window)
     second = Window(browser, studio)
     assert differing(first, settled(second)) < 0.02, "a window that comes later sees the present moment"
-    place = window.camera()
+    position = window.camera()
     second.page.mouse.move(300, 200)
     second.page.mouse.down()
     second.page.mouse.move(480, 260, steps=6)
     second.page.mouse.up()
-    wait(lambda: np.linalg.norm(np.subtract(second.camera(), place)) > 0.3, "the second camera to move")
-    assert np.linalg.norm(np.subtract(window.camera(), place)) < 1e-3
+    wait(lambda: np.linalg.norm(np.subtract(second.camera(), position)) > 0.3, "the second camera to move")
+    assert np.linalg.norm(np.subtract(window.camera(), position)) < 1e-3
     second.press("Play")
     window.page.get_by_role("button", name="Pause", exact=True).wait_for()
     window.press("Pause")

@@ -55,7 +55,7 @@ class Window:
         """Names in the scene."""
         return self.page.evaluate("Object.keys(window.__viserSceneTree?.getState() ?? {})")
 
-    def place_of(self, node: str) -> list[float] | None:
+    def position_of(self, node: str) -> list[float] | None:
         """Where the page has a node of the scene, (3,) below its parent [m]; None where it has none."""
         found = self.page.evaluate("name => window.__viserMutable.nodePoseData[name]?.position", node)
         return found if node in self.nodes() else None
@@ -70,10 +70,10 @@ class Window:
             f"xpath=//label[normalize-space()='{label}']/ancestor::div[contains(@class, 'mantine-Flex-root')][1]"
         ).locator(what)
 
-    def drag(self, slider, share: float) -> None:
+    def drag(self, slider, fraction: float) -> None:
         """Drag a slider to a share of its length, as a hand does: pressed, moved, held, let go."""
         box = slider.bounding_box()
-        x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
+        x, y = box["x"] + fraction * box["width"], box["y"] + box["height"] / 2
         self.page.mouse.move(x - 8, y)
         self.page.mouse.down()
         self.page.mouse.move(x, y, steps=3)
@@ -162,7 +162,7 @@ def choose(window: Window, label: str, option: str) -> None:
 
 def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:
     """Drag the arrow of a handle that points up, as a hand with a mouse does."""
-    base, tip = (on_screen(window, origin + by(0.0, share * size, 0.0)) for share in (0.0, 0.75))
+    base, tip = (on_screen(window, origin + by(0.0, fraction * size, 0.0)) for fraction in (0.0, 0.75))
     window.page.mouse.move(*tip)
     window.page.wait_for_timeout(1000)  # the arrow is found by the pointer when a frame is drawn
     window.page.mouse.down()
@@ -186,15 +186,15 @@ def drag_ring(window: Window, origin: np.ndarray, wxyz: np.ndarray, size: float,
     """Drag the ring of a handle that turns it about an axis of its own (0 to 2), some 30 degrees."""
     across = [np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]]
     # The ring is a quarter of a circle between the other two axes, at 0.65 of the handle's size.
-    way = [
-        on_screen(window, origin + 0.65 * size * pm.rotate(wxyz, np.cos(turn) * across[0] + np.sin(turn) * across[1]))
-        for turn in np.radians([45.0, 52.0, 60.0, 67.0, 75.0])
+    path = [
+        on_screen(window, origin + 0.65 * size * pm.rotate(wxyz, np.cos(angle) * across[0] + np.sin(angle) * across[1]))
+        for angle in np.radians([45.0, 52.0, 60.0, 67.0, 75.0])
     ]
-    window.page.mouse.move(*way[0])
+    window.page.mouse.move(*path[0])
     window.page.wait_for_timeout(1000)  # the ring is found by the pointer when a frame is drawn
     window.page.mouse.down()
     window.page.wait_for_timeout(500)
-    for place in way[1:]:
+    for place in path[1:]:
         window.page.mouse.move(*place)
         window.page.wait_for_timeout(150)
     window.page.wait_for_timeout(500)

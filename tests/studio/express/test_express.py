@@ -48,7 +48,7 @@ def settle(tab: ExpressTab, most: int = 600) -> None:
     pytest.fail("it never stands still")
 
 
-def test_both_methods_answer_the_question_that_the_panel_asks(tab: ExpressTab):
+def test_both_methods_solve_the_problem_of_the_panel(tab: ExpressTab):
     settle(tab)
     assert [runner.method for runner in tab.runners] == ["best", "erik"]
     posture, ball = tab.sliders.values, tab.target.position
@@ -62,7 +62,7 @@ def test_both_methods_answer_the_question_that_the_panel_asks(tab: ExpressTab):
     assert np.allclose(tab._errors.samples[-1, 1:], [runner.solution.error for runner in tab.runners])
 
 
-def test_every_skeleton_and_every_way_to_aim_is_solved_and_drawn(tab: ExpressTab, session: Session):
+def test_every_skeleton_and_every_aim_is_solved_and_drawn(tab: ExpressTab, session: Session):
     for name in SKELETONS:
         tab.choose(name)
         for kind in AIMS:
@@ -83,12 +83,12 @@ def test_the_tip_follows_the_target_wherever_it_is_put(tab: ExpressTab, kind: st
         settle(tab)
         answer, frames = tab.runners[0].solution, tab.chain.forward(tab.runners[0].angles)
         assert float(answer.orientation_error) < 0.02
-        wanted = {
+        expected = {
             POINT: tab.target.position - frames.positions[-1],
             DIRECTION: tab.target.position,
             ORIENTATION: tab.target.position,
         }[kind]
-        assert frames.pointing @ wanted / np.linalg.norm(wanted) > 0.999
+        assert frames.pointing @ expected / np.linalg.norm(expected) > 0.999
 
 
 def test_a_slider_changes_the_posture_and_recalling_can_be_undone(tab: ExpressTab, session: Session):
@@ -110,7 +110,7 @@ def test_examples_are_inside_the_limits_of_any_chain_and_differ():
         assert not np.allclose(found[1], found[2])
 
 
-def test_postures_are_kept_saved_and_read_back_to_the_last_bit(tab: ExpressTab, tmp_path: Path):
+def test_postures_are_stored_saved_and_read_back_to_the_last_bit(tab: ExpressTab, tmp_path: Path):
     values = np.array([0.1, -0.2, 1 / 3, 0.4, -0.5])
     tab.set_posture(values)
     tab.postures.store("mine")
@@ -214,7 +214,7 @@ def test_the_bodies_step_aside_for_a_chain_and_come_back(tab: ExpressTab, sessio
     session.clock.pause()
 
 
-def test_mistakes_are_told_with_what_would_have_been_right(tab: ExpressTab):
+def test_mistakes_are_reported_with_what_would_have_been_right(tab: ExpressTab):
     for wrong, words in (
         (lambda: tab.choose("Z"), "unknown chain 'Z'"),
         (lambda: tab.solve_by("magic"), BOTH),

@@ -12,7 +12,7 @@ from posable.studio.view.obstacle import NOTHING
 from ..window import by
 
 PARTS = ("right_hand", "left_hand", "right_foot", "left_foot")
-UNUSUAL_PLACE = by(0.1, 0.25, -0.5)
+UNUSUAL_OFFSET = by(0.1, 0.25, -0.5)
 """From a walker's left hand: behind the back, where no hand goes."""
 
 

@@ -17,7 +17,7 @@ from posable.studio.tabs.limb.tab import NONE, LimbTab
 from posable.studio.view.obstacle import NAME, NOTHING
 
 from ..window import by
-from .conftest import PARTS, UNUSUAL_PLACE, shown
+from .conftest import PARTS, UNUSUAL_OFFSET, shown
 
 
 def drawn(tab: LimbTab, session: Session) -> None:
@@ -53,25 +53,25 @@ def test_a_limb_that_keeps_to_what_people_do_is_where_people_have_it(tab: LimbTa
     tab.learned.apply(True)
     found = tab.learned.of(body, limb)
     rng = np.random.default_rng(3)
-    held_back = 0
+    stopped = 0
     for _ in range(40):
         tab.drag(start + rng.uniform(-0.5, 0.5, 3))
         drawn(tab, session)
-        told = tab._text.content
+        text = tab._text.content
         margins = found.margins(body.limb(limb).read(session.active.pose_override).position, 0.0)
         if tab.placement.status == Status.REACHED:
             assert margins.direction > -1e-6 and margins.distance > -1e-6
-            assert "the direction" not in told and "distance" not in told
-        elif "people do not reach there" in told:
-            held_back += 1
-            assert "the range changed the " in told and tab.placement.position_error > 1e-6
-    assert held_back > 3
+            assert "the direction" not in text and "distance" not in text
+        elif "people do not reach there" in text:
+            stopped += 1
+            assert "the range changed the " in text and tab.placement.position_error > 1e-6
+    assert stopped > 3
 
 
-def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, session: Session):
+def test_the_text_names_what_the_range_changed_for_the_solver(tab: LimbTab, session: Session):
     body = session.body
     hand = shown(tab, session, "left_hand")
-    tab.drag(hand + UNUSUAL_PLACE)
+    tab.drag(hand + UNUSUAL_OFFSET)
     drawn(tab, session)
     free = tab.placement
     tab.learned.show(True)
@@ -81,11 +81,11 @@ def test_what_a_range_changes_is_what_the_solver_was_kept_from(tab: LimbTab, ses
     tab.learned.apply(True)
     drawn(tab, session)
     assert "the range changed the " in tab._text.content and "unusual" in tab._legend.content
-    turned, origin = limb_frame(body, "left_arm", session.active.pose_override)
-    goal = pm.rotate(pm.conjugate(turned), hand + UNUSUAL_PLACE - session.active.position - origin)
-    told = tab.learned.of(body, "left_arm").correct(goal, np.radians(tab._preferred.value))
+    orientation, origin = limb_frame(body, "left_arm", session.active.pose_override)
+    goal = pm.rotate(pm.conjugate(orientation), hand + UNUSUAL_OFFSET - session.active.position - origin)
+    corrected = tab.learned.of(body, "left_arm").correct(goal, np.radians(tab._preferred.value))
     there = body.limb("left_arm").read(session.active.pose_override).position
-    assert np.linalg.norm(there - told.position) < 1e-6, "the hand is where the correction has it"
+    assert np.linalg.norm(there - corrected.position) < 1e-6, "the hand is where the correction has it"
     tab.learned.apply(False)
     tab.learned.show(False)
     drawn(tab, session)
@@ -111,8 +111,8 @@ def test_the_sphere_is_around_the_shoulder_and_its_point_is_in_the_hands_directi
     node, dot = tab.learned._node, tab.learned._dot
     assert node.visible and np.allclose(node.position, shoulder)
     point = np.array(node.position) + pm.rotate(np.array(node.wxyz), np.array(dot.position))
-    ways = [(place - shoulder) / np.linalg.norm(place - shoulder) for place in (point, hand)]
-    assert np.allclose(*ways, atol=1e-6)
+    directions = [(place - shoulder) / np.linalg.norm(place - shoulder) for place in (point, hand)]
+    assert np.allclose(*directions, atol=1e-6)
     tab.learned.show(False)
     drawn(tab, session)
     assert not node.visible
@@ -157,15 +157,15 @@ def test_each_step_with_an_obstacle_can_be_undone(tab: LimbTab, session: Session
     assert tab.obstacle.now is None and session.history.redoable is None
 
 
-def test_a_turned_obstacle_is_in_the_way_as_it_is_turned(tab: LimbTab, session: Session):
+def test_a_rotated_obstacle_collides_as_it_is_rotated(tab: LimbTab, session: Session):
     hand = shown(tab, session, "left_hand") + by(0.0, 0.15, 0.15)
     tab.drag(hand)
     tab.obstacle.choose("capsule")
-    beside = hand + by(0.25, 0.0, 0.0)
-    tab.obstacle.move(beside)
+    near = hand + by(0.25, 0.0, 0.0)
+    tab.obstacle.move(near)
     drawn(tab, session)
     assert tab.placement.status == Status.REACHED, "it stands beside the hand"
-    tab.obstacle.move(beside, pm.axis_angle([0.0, 0.0, 1.0], np.pi / 2))
+    tab.obstacle.move(near, pm.axis_angle([0.0, 0.0, 1.0], np.pi / 2))
     drawn(tab, session)
     assert tab.placement.status == Status.COLLISION, "now it lies, and reaches the hand"
 
@@ -227,7 +227,7 @@ def test_a_pose_of_another_body_is_taken_as_the_same_posture(tab: LimbTab, sessi
         assert pm.angle(one, other) < 1e-6
 
 
-def test_what_is_no_pose_is_told_and_changes_nothing(tab: LimbTab, session: Session, tmp_path: Path):
+def test_a_file_without_a_pose_is_refused_and_changes_nothing(tab: LimbTab, session: Session, tmp_path: Path):
     chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
     save(Motion(chain, Pose(np.zeros((1, 3)), np.tile([1.0, 0, 0, 0], (1, 2, 1))), 30.0), tmp_path / "chain.npz")
     for path, why in ((tmp_path / "chain.npz", "no human roles"), (tmp_path / "none.npz", "none.npz"), ("", "path")):

@@ -12,7 +12,7 @@ from posable.studio.tabs.limb.tab import NONE, LimbTab
 from posable.studio.view.obstacle import KINDS, NAME, NOTHING
 
 from ..window import PICTURES, RENEW, SIZE, Window, by, choose, drag_arrow, on_screen, wait
-from .conftest import UNUSUAL_PLACE
+from .conftest import UNUSUAL_OFFSET
 
 PICTURE = PICTURES / "studio-limb.png"
 
@@ -52,7 +52,7 @@ def test_the_page_shows_the_limits_and_moves_the_point_on_them(window: Window, t
 
 def test_the_page_shows_what_people_do_and_keeps_to_it(window: Window, tab: LimbTab, session: Session):
     hand = np.array(session.gizmos["limb"].position)
-    tab.drag(hand + UNUSUAL_PLACE)
+    tab.drag(hand + UNUSUAL_OFFSET)
     window.field("What people do").first.click()
     wait(lambda: "/world/limb/range/rim" in window.nodes(), "the range in the scene")
     window.page.get_by_text("people do not do this").wait_for()
@@ -73,7 +73,7 @@ def test_obstacles_are_put_exchanged_and_taken_away_on_the_page(window: Window, 
     assert len(tab.obstacle.scene) == 0
 
 
-def test_an_obstacle_is_moved_and_turned_by_its_handle(window: Window, tab: LimbTab, session: Session):
+def test_an_obstacle_is_moved_and_rotated_by_its_handle(window: Window, tab: LimbTab, session: Session):
     tab.choose(NONE)
     choose(window, "Obstacle", "box")
     wait(lambda: f"/world/gizmo/{NAME}/shape" in window.nodes(), "the obstacle")

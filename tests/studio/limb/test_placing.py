@@ -38,15 +38,15 @@ def test_the_handle_is_at_the_part_and_the_part_follows_it(tab: LimbTab, session
     tab.choose(part)
     assert np.allclose(session.gizmos["limb"].position, before)
     assert np.allclose(shown(tab, session, part), before, atol=1e-12), "choosing moves nothing"
-    wanted = before + by(0.0, 0.08, 0.05)
-    tab.drag(wanted)
-    assert np.allclose(shown(tab, session, part), wanted, atol=1e-9)
+    target = before + by(0.0, 0.08, 0.05)
+    tab.drag(target)
+    assert np.allclose(shown(tab, session, part), target, atol=1e-9)
     assert tab.placement.status == Status.REACHED
-    told = tab._text.content
-    assert "REACHED" in told and "residual 0.0 mm" in told and "swivel" in told and " test" in told
+    text = tab._text.content
+    assert "REACHED" in text and "residual 0.0 mm" in text and "swivel" in text and " test" in text
 
 
-def test_a_place_out_of_reach_is_told_with_how_far_it_is(tab: LimbTab, session: Session):
+def test_a_target_out_of_reach_is_reported_with_its_distance(tab: LimbTab, session: Session):
     before = shown(tab, session, "left_hand")
     tab.choose("left_hand")
     tab.drag(before + by(0.0, 0.0, 3.0))
@@ -56,19 +56,19 @@ def test_a_place_out_of_reach_is_told_with_how_far_it_is(tab: LimbTab, session: 
     assert float(tab.placement.position_error) > 2.0
 
 
-def test_turning_too_turns_the_hand_as_the_handle_is_turned(tab: LimbTab, session: Session):
+def test_rotating_too_gives_the_hand_the_orientation_of_the_handle(tab: LimbTab, session: Session):
     body, part = session.body, "right_hand"
     place = shown(tab, session, part) + by(0.0, 0.15, 0.15)
     tab.choose(part)
     tab.rotate(True)
     start = np.array(session.gizmos["limb"].wxyz)
-    wanted = pm.multiply(pm.axis_angle(np.array([0.0, 1.0, 0.0]), 0.2), start)
-    tab.drag(place, wanted)
+    target = pm.multiply(pm.axis_angle(np.array([0.0, 1.0, 0.0]), 0.2), start)
+    tab.drag(place, target)
     assert np.allclose(shown(tab, session, part), place, atol=1e-9)
     world = session.active.frames(session.time).orientations[body.index(part)]
     canonical = pm.multiply(world, pm.conjugate(body.neutral_orientation(part)))
     assert tab.placement.status == Status.REACHED
-    assert pm.angle(canonical, wanted) < 1e-7
+    assert pm.angle(canonical, target) < 1e-7
 
 
 def test_one_drag_is_one_step_to_undo_and_to_redo(tab: LimbTab, session: Session):
@@ -89,7 +89,7 @@ def test_one_drag_is_one_step_to_undo_and_to_redo(tab: LimbTab, session: Session
     assert session.history.redoable is None
 
 
-def test_a_click_on_the_handle_places_nothing(tab: LimbTab, session: Session):
+def test_a_click_on_the_handle_moves_nothing(tab: LimbTab, session: Session):
     tab.choose("right_hand")
     shown(tab, session, "right_hand")
     tab.drag(np.float32(session.gizmos["limb"].position).astype(float))
@@ -145,7 +145,7 @@ def test_the_orbit_is_green_exactly_where_the_swivel_is_valid(tab: LimbTab, sess
     assert np.linalg.norm(middle - elbow, axis=-1).min() < 0.03, "the elbow is on its orbit"
 
 
-def test_an_obstacle_is_kept_out_of_or_told(tab: LimbTab, session: Session):
+def test_an_obstacle_is_avoided_or_reported(tab: LimbTab, session: Session):
     part = "right_hand"
     place = shown(tab, session, part) + by(0.0, 0.2, 0.2)
     tab.choose(part)

@@ -82,11 +82,13 @@ def test_an_arm_raised_forward_is_up_and_one_raised_sideways_is_out():
 
 
 @pytest.mark.parametrize("angle", np.linspace(-1.0, 2.5, 15))
-def test_a_hinge_is_bent_by_the_angle_it_was_turned(angle: float):
+def test_a_hinge_is_bent_by_the_angle_it_was_rotated(angle: float):
     for role in ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg"):
         limit = Limits.human()[role]
-        turn = pm.axis_angle(np.array(limit.axis), angle)
-        assert hinge_angle(limit, mirrored(turn) if limit.is_mirrored else turn) == pytest.approx(angle, abs=1e-9)
+        rotation = pm.axis_angle(np.array(limit.axis), angle)
+        assert hinge_angle(limit, mirrored(rotation) if limit.is_mirrored else rotation) == pytest.approx(
+            angle, abs=1e-9
+        )
 
 
 def test_every_shape_of_limit_has_an_outline():

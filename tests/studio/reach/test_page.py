@@ -183,7 +183,7 @@ def test_the_rings_are_wherever_a_joint_is_chosen(window: Window, tab: ReachTab,
 
         def there() -> bool:
             handle = tab.joint.gizmo
-            place = None if handle is None else window.place_of(handle.name)
+            place = None if handle is None else window.position_of(handle.name)
             return place is not None and np.allclose(place, handle.position, atol=1e-5)
 
         wait(lambda part=part: tab.joint.part == part and there(), f"the rings at the {part}")

@@ -30,7 +30,7 @@ class TestTracks:
             actor_of(motion.replace(pose=motion.pose.replace(translation=broken)))
 
     @pytest.mark.parametrize("frames", [1, 2, 3, 10, 31])
-    def test_the_calm_way_of_a_straight_walk_is_the_walk(self, frames):
+    def test_the_smoothed_path_of_a_straight_walk_is_the_walk(self, frames):
         actor = actor_of(chain_motion(frames))
         for moment in np.linspace(0.0, actor.motion.duration, 7):
             np.testing.assert_allclose(actor.path_at(float(moment)), [0.0, moment], atol=1e-9)
@@ -42,7 +42,7 @@ class TestTracks:
             places = actor.frames(moment).positions - np.insert(actor.path_at(moment), 1, 0.0)
             assert (places >= low - 1e-9).all() and (places <= high + 1e-9).all()
 
-    def test_a_ray_through_a_bone_finds_the_joint_that_turns_it(self):
+    def test_a_ray_through_a_bone_finds_the_joint_that_rotates_it(self):
         frames = actor_of(chain_motion(1)).frames(0.0)
         middle_of_bone = frames.positions[1] * 0.5 + frames.positions[2] * 0.5
         found = nearest_joint(frames, middle_of_bone + np.array([0.0, 0.0, 5.0]), np.array([0.0, 0.0, -2.0]), 0.05)
@@ -64,10 +64,10 @@ class TestTracks:
         assert found is not None
         ray = origin + np.linspace(0, 30, 3001)[:, None] * direction / np.linalg.norm(direction)
         bones = [(j, j) for j in range(count)] + [(p, k) for k, p in enumerate(parents) if p >= 0]
-        share = np.linspace(0, 1, 101)[:, None]
+        fraction = np.linspace(0, 1, 101)[:, None]
         brute = np.inf
         for tail, tip in bones:
-            points = frames.positions[tail] * (1 - share) + frames.positions[tip] * share
+            points = frames.positions[tail] * (1 - fraction) + frames.positions[tip] * fraction
             brute = min(brute, float(np.linalg.norm(points[:, None] - ray[None], axis=-1).min()))
         assert found[1] <= brute + 1e-9
         assert found[1] >= brute - 0.03  # the brute force samples ray and bones
@@ -80,7 +80,7 @@ class TestLooks:
         joints = int(rng.integers(1, 6))
         skeleton = Skeleton([f"j{k}" for k in range(joints)], range(-1, joints - 1), rng.normal(size=(joints, 3)))
         meshes = []
-        binds = [_turned(skeleton, rng), _turned(skeleton, rng)]
+        binds = [_random_frames(skeleton, rng), _random_frames(skeleton, rng)]
         for k in range(int(rng.integers(1, 4))):
             count, most = int(rng.integers(3, 9)), int(rng.integers(1, 5))
             weights = rng.random((count, most))
@@ -96,7 +96,7 @@ class TestLooks:
                     bind.orientations,
                 )
             )
-        pose = _turned(skeleton, rng)
+        pose = _random_frames(skeleton, rng)
         expected = np.concatenate([mesh.posed(pose) for mesh in meshes])
         np.testing.assert_allclose(Skinning.of_meshes(tuple(meshes)).posed(pose), expected, atol=1e-5)
 
@@ -130,14 +130,14 @@ class TestLooks:
         session.draw(actor.motion.duration)
         look = session.stage._looks[actor][1][0]
         frames = actor.frames(actor.motion.duration)
-        scales, turns = look._bones.batched_scales, look._bones.batched_wxyzs
+        scales, rotations = look._bones.batched_scales, look._bones.batched_wxyzs
         tips = pm.rotate(
-            np.asarray(turns, dtype=float), np.stack([0 * scales[:, 0], scales[:, 1], 0 * scales[:, 0]], -1)
+            np.asarray(rotations, dtype=float), np.stack([0 * scales[:, 0], scales[:, 1], 0 * scales[:, 0]], -1)
         )
         np.testing.assert_allclose(tips, frames.positions[1:] - frames.positions[:-1], atol=1e-5)
 
 
-def _turned(skeleton: Skeleton, rng: np.random.Generator) -> Frames:
+def _random_frames(skeleton: Skeleton, rng: np.random.Generator) -> Frames:
     quaternions = rng.normal(size=(len(skeleton), 4))
     return skeleton.forward(Pose(rng.normal(size=3), quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True)))
 

@@ -83,7 +83,7 @@ class TestNetwork:
             assert free_port("127.0.0.1", port) > port
 
     @pytest.mark.parametrize(("host", "port"), [("256.1.1.1", 8080), ("203.0.113.7", 8080), ("127.0.0.1", 70000)])
-    def test_an_impossible_place_is_one_clear_error(self, host, port):
+    def test_an_impossible_address_is_one_clear_error(self, host, port):
         with pytest.raises(PosableError):
             Studio(host=host, port=port, open_browser=False).start()
 
@@ -107,7 +107,7 @@ class TestStudio:
         assert actor.body is not None and actor.motion.duration > 0.5
         session.draw(session.time)
 
-    def test_an_unreadable_file_is_told_and_the_walk_shown(self, tmp_path):
+    def test_an_unreadable_file_is_reported_and_the_walk_shown(self, tmp_path):
         broken = tmp_path / "broken.bvh"
         broken.write_text("HIERARCHY\nROOT")
         with Studio([broken, tmp_path / "missing.glb"], port=0, open_browser=False) as studio:

@@ -23,17 +23,17 @@ def slider(session: Session):
     control.remove()
 
 
-def test_a_users_value_is_not_written_over_before_it_is_told(session: Session, slider):
-    told: list[int] = []
-    follower = Follower(session, slider, told.append)
+def test_a_users_value_is_not_written_over_before_it_is_reported(session: Session, slider):
+    received: list[int] = []
+    follower = Follower(session, slider, received.append)
     follower.show(10)
-    assert slider.value == 10 and told == []
+    assert slider.value == 10 and received == []
     sent(session, slider, 40)
     assert follower.waits
     follower.show(10)
     assert slider.value == 40, "the loop leaves it alone"
     follower._changed()
-    assert told == [40] and not follower.waits
+    assert received == [40] and not follower.waits
     follower.show(39)
     assert slider.value == 39, "what became of it is shown"
 
@@ -51,15 +51,15 @@ def test_a_value_that_is_refused_goes_back(session: Session, slider):
     assert slider.value == 10
 
 
-def test_of_many_messages_the_last_is_told(session: Session, slider):
-    told: list[int] = []
-    follower = Follower(session, slider, told.append)
+def test_of_many_messages_the_last_is_reported(session: Session, slider):
+    received: list[int] = []
+    follower = Follower(session, slider, received.append)
     for value in (1, 2, 3):
         sent(session, slider, value)
         follower.show(0)
     for _ in range(3):
         follower._changed()
-    assert told == [3, 3, 3] and slider.value == 3
+    assert received == [3, 3, 3] and slider.value == 3
 
 
 def test_a_number_that_looks_the_same_is_left_as_it_is(session: Session):

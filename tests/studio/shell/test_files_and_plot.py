@@ -61,7 +61,7 @@ class TestFiles:
             session.open(path)
         assert len(session.actors) == 1
 
-    def test_saving_to_an_unknown_kind_or_place_is_one_clear_error(self, session: Session, tmp_path):
+    def test_saving_to_an_unknown_kind_or_folder_is_one_clear_error(self, session: Session, tmp_path):
         for target in ("", "walk.doc", str(tmp_path / "no" / "walk.bvh"), str(tmp_path)):
             with pytest.raises(PosableError):
                 session.save(target)

@@ -50,7 +50,7 @@ class TestSession:
             session.add(chain_motion())
         assert [actor.name for actor in session.actors] == ["chain", "chain 2", "chain 3", "chain 4"]
 
-    def test_motions_beside_each_other_do_not_touch_and_over_each_other_keep_their_places(self, session: Session):
+    def test_arranged_motions_do_not_touch_and_over_each_other_stay_where_their_files_have_them(self, session: Session):
         session.add(chain_motion())
         session.arrange("beside")
         spans = [actor.frames(0.0).positions[:, 0] for actor in session.actors]
@@ -86,7 +86,7 @@ class TestSession:
         with pytest.raises(PosableError, match="walk"):
             session.open_sample("swim")
 
-    def test_a_held_pose_is_shown_until_it_is_let_go(self, session: Session):
+    def test_an_overriding_pose_is_shown_until_it_is_removed(self, session: Session):
         rest = session.motion.skeleton.rest
         session.override_pose(rest)
         np.testing.assert_array_equal(session.pose.rotations, rest.rotations)
@@ -141,14 +141,14 @@ class TestSession:
         session.guarded(lambda _: pytest.fail("called"))(Event())
 
     def test_listeners_hear_until_they_leave(self, session: Session):
-        heard = []
-        leave = session.subscribe(heard.append)
+        topics = []
+        leave = session.subscribe(topics.append)
         session.add(chain_motion())
-        assert "actors" in heard and "history" in heard
+        assert "actors" in topics and "history" in topics
         leave()
-        heard.clear()
+        topics.clear()
         session.undo()
-        assert heard == []
+        assert topics == []
 
     def test_gizmos_of_one_name_replace_each_other(self, session: Session):
         first = session.add_gizmo("target", np.zeros(3), scale=0.2)
