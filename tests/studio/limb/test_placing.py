@@ -43,7 +43,7 @@ def test_the_handle_is_at_the_part_and_the_part_follows_it(tab: LimbTab, session
     assert np.allclose(shown(tab, session, part), target, atol=1e-9)
     assert tab.placement.status == Status.REACHED
     text = tab._text.content
-    assert "REACHED" in text and "residual 0.0 mm" in text and "swivel" in text and " test" in text
+    assert "REACHED" in text and "error 0.0 mm" in text and "swivel" in text and " test" in text
 
 
 def test_a_target_out_of_reach_is_reported_with_its_distance(tab: LimbTab, session: Session):
@@ -52,7 +52,7 @@ def test_a_target_out_of_reach_is_reported_with_its_distance(tab: LimbTab, sessi
     tab.drag(before + by(0.0, 0.0, 3.0))
     shown(tab, session, "left_hand")
     assert tab.placement.status == Status.UNREACHABLE
-    assert f"residual {1000 * float(tab.placement.position_error):.1f} mm" in tab._text.content
+    assert f"error {1000 * float(tab.placement.position_error):.1f} mm" in tab._text.content
     assert float(tab.placement.position_error) > 2.0
 
 

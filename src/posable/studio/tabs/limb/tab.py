@@ -355,7 +355,7 @@ def _placement_text(placed: PlaceSolution, moved_by_range: bool) -> str:
     tests, rotated = int(placed.tests), math.degrees(float(placed.orientation_error))
     return (
         f"{status_text(placed.status, 'people do not reach there' if outside else None)}  \n"
-        f"residual {1000 * float(placed.position_error):.1f} mm, {rotated:.1f}°  \n"
+        f"error {1000 * float(placed.position_error):.1f} mm, {rotated:.1f}°  \n"
         f"swivel {math.degrees(float(placed.swivel)):.1f}° · {tests} test{'' if tests == 1 else 's'}"
     )
 
