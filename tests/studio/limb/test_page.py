@@ -34,7 +34,7 @@ def test_dragging_the_handle_on_the_page_moves_the_hand(window: Window, tab: Lim
     hand = session.active.frames(session.time).positions[session.body.index("left_hand")]
     assert np.linalg.norm(hand - handle) < 1e-6 + float(tab.placement.position_error)
     window.page.get_by_text(tab.placement.status.name).wait_for()
-    window.page.get_by_text("swivel ").wait_for()
+    window.page.get_by_text("swivel ").first.wait_for()
     if RENEW:
         _renew_picture(window, tab, session)
     window.press("Undo")
