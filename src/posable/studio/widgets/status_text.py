@@ -47,15 +47,20 @@ def coloured(colour: Rgb, text: str) -> str:
     return f'<span style="color: #{bytes(colour).hex()}">{text}</span>'
 
 
+def status_name(status: int | NDArray[Any]) -> str:
+    """Return the name of a status as Markdown, in its colour; an array has one element."""
+    known = Status(int(status))
+    return coloured(COLOURS[known], f"**{known.name}**")
+
+
 def status_text(status: int | NDArray[Any], reason: str | None = None) -> str:
-    """Return a status as Markdown, in its colour: its name and why.
+    """Return the name of a status as Markdown and why it is so.
 
     Args:
         status: of `Status`; an array has one element.
         reason: a more precise reason than that of `SENTENCES`.
     """
-    known = Status(int(status))
-    return f"{coloured(COLOURS[known], f'**{known.name}**')} · {reason or SENTENCES[known]}"
+    return f"{status_name(status)} · {reason or SENTENCES[Status(int(status))]}"
 
 
 def legend(labels: dict[Status, str] = LABELS, statuses: Ints | None = None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....compute.types import Floats
 from ....express import ERIK, Chain, ErikSolution, FilterStream, MotionFilter
-from ...widgets.status_text import status_text
+from ...widgets.status_text import status_name
 
 STILL = 1e-5
 """[rad]: a solution that changes by less stands still."""
@@ -96,7 +96,7 @@ class Runner:
         counted = f"{found.iterations} {ITERATIONS[self.method]}{'' if found.iterations == 1 else 's'}"
         degrees = math.degrees(float(found.orientation_error))
         return (
-            f"**{self.method}** {status_text(found.status)} · error **{found.error:.4f}**  \n"
+            f"**{self.method}** {status_name(found.status)} · error **{found.error:.4f}**  \n"
             f"orientation {found.orientation_score:.4f} ({degrees:.1f}°) · posture {found.posture_error:.4f}  \n"
             f"{counted} · {1000.0 * self.seconds:.1f} ms"
         )

@@ -41,7 +41,7 @@ ORBIT_LABELS = {
     Status.REACHED: "free",
     Status.LIMITS: "limits",
     Status.COLLISION: "collision",
-    Status.SINGULAR: "no solution",
+    Status.SINGULAR: "none",
 }
 """What the colours of the orbit stand for."""
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
