@@ -43,7 +43,7 @@ def tab(studio: Studio) -> Iterator[EditTab]:
     with session.lock:
         view, options = tab.view, tab.options
         view.shown.value, view.onion.value, view.weights.value, view.around.value = EDITED, False, False, 0
-        options.turn.value, options.contacts.value, options.spread.value = False, True, 0.5
+        options.rotate.value, options.contacts.value, options.spread.value = False, True, 0.5
         options.limits.value, options.mode.value, options.ease.value = OF_CLIP, "frozen", "cosine"
         tab.warp.marking.value, tab.pins.by_click.value = False, False
         tab.pins.clear()

@@ -31,7 +31,7 @@ def grip(tab: EditTab, session: Session, way, turn=None) -> None:
     for share, phase in ((0.5, "start"), (1.0, "end")):
         turned = (1.0, 0.0, 0.0, 0.0) if turn is None else pm.slerp(np.array([1.0, 0.0, 0.0, 0.0]), turn, share)
         target = SimpleNamespace(position=start + share * way, wxyz=turned, disable_rotations=turn is None)
-        tab.handle._dragged(SimpleNamespace(target=target, phase=phase))
+        tab.handle.receive(SimpleNamespace(target=target, phase=phase))
         tab.update(session.time)
 
 
@@ -42,7 +42,7 @@ def go_to(tab: EditTab, session: Session, frame: int) -> None:
 
 def test_a_turned_part_has_the_turn_of_its_handle_and_stays_where_it_is(tab: EditTab, session: Session):
     before = session.motion
-    tab.options.turn.value = True
+    tab.options.rotate.value = True
     tab.update(session.time)
     assert not session.gizmos["edit"].disable_rotations
     grip(tab, session, by(0.0, 0.0, 0.0), TURN)
@@ -50,7 +50,7 @@ def test_a_turned_part_has_the_turn_of_its_handle_and_stays_where_it_is(tab: Edi
     (was, turned), (now, after) = (place(session, motion, 30) for motion in (before, session.motion))
     assert edit.ok and edit.turn_residual < 5e-3
     assert pm.angle(after, pm.multiply(TURN, turned)) < 5e-3 and np.linalg.norm(now - was) < 1e-3
-    assert session.history.undoable == "Pull and turn the left hand" and "°" in tab.telling.text.content
+    assert session.history.undoable == "Drag and rotate the left hand" and "°" in tab.report.text.content
     tab.update(session.time)
     assert pm.angle(np.array(session.gizmos["edit"].wxyz), np.array([1.0, 0, 0, 0])) < 1e-9, "rings begin anew"
     session.undo()
@@ -60,7 +60,8 @@ def test_a_turned_part_has_the_turn_of_its_handle_and_stays_where_it_is(tab: Edi
 
 def test_arrows_pull_a_part_without_turning_it_while_it_is_turned_too(tab: EditTab, session: Session):
     before = session.motion
-    tab.options.turn.value = True
+    tab.options.rotate.value = True
+    tab.update(session.time)
     grip(tab, session, by(0.0, 0.06, 0.03), np.array([1.0, 0.0, 0.0, 0.0]))
     (was, turned), (now, after) = (place(session, motion, 30) for motion in (before, session.motion))
     assert tab.editor.edits[0].ok and pm.angle(after, turned) < 5e-3
@@ -69,7 +70,7 @@ def test_arrows_pull_a_part_without_turning_it_while_it_is_turned_too(tab: EditT
 
 def test_a_turn_moved_to_other_frames_turns_the_part_as_much_there(tab: EditTab, session: Session):
     before = session.motion
-    tab.options.turn.value, tab.options.spread.value = True, 0.2
+    tab.options.rotate.value, tab.options.spread.value = True, 0.2
     grip(tab, session, by(0.0, 0.0, 0.0), TURN)
     tab.change(0, 20, 0.2)
     (_, turned), (_, after) = (place(session, motion, 20) for motion in (before, session.motion))
@@ -111,7 +112,7 @@ def test_mode_and_ease_reach_the_edit_and_its_ease_can_be_changed(tab: EditTab, 
 def marked(tab: EditTab, session: Session) -> Motion:
     """The left hand marked 8 cm higher at frame 20 and where it is at frame 40; the motion before."""
     before = session.motion
-    tab.warp.marking.value, tab.options.turn.value = True, True
+    tab.warp.marking.value, tab.options.rotate.value = True, True
     go_to(tab, session, 20)
     assert session.gizmos["edit"].disable_rotations, "marks are places alone"
     grip(tab, session, by(0.0, 0.08, 0.0))
@@ -126,12 +127,12 @@ def marked(tab: EditTab, session: Session) -> Motion:
 def test_pulls_leave_marks_and_a_warp_goes_through_them(tab: EditTab, session: Session):
     before = marked(tab, session)
     assert [(mark.frame, mark.part) for mark in tab.warp.marks] == [(20, "left_hand"), (40, "left_hand")]
-    assert tab.marks._balls.visible and tab.bars._html.content.count('class="mark"') == 2
-    assert "frame 20" in tab.warp._told.content and not tab.warp._warp.disabled
+    assert tab.rings._balls.node.visible and tab.bars._html.content.count('class="mark"') == 2
+    assert "frame 20" in tab.warp._text.content and not tab.warp._warp.disabled
     tab.warp.warp()
     tab.update(session.time)
     warped, (edit,) = session.motion, tab.editor.edits
-    assert isinstance(edit, WarpEdit) and edit.ok and session.history.undoable == "Warp through 2 places"
+    assert isinstance(edit, WarpEdit) and edit.ok and session.history.undoable == "Warp through 2 targets"
     assert np.linalg.norm(place(session, warped, 20)[0] - place(session, before, 20)[0] - by(0.0, 0.08, 0.0)) < 1e-3
     assert np.linalg.norm(place(session, warped, 40)[0] - place(session, before, 40)[0]) < 1e-3
     assert tab.warp.marks == () and 'class="edit"' in tab.bars._html.content and "warp" in tab.list._list.value
@@ -142,7 +143,7 @@ def test_pulls_leave_marks_and_a_warp_goes_through_them(tab: EditTab, session: S
         session.undo()
         assert len(tab.warp.marks) == count
     session.redo()
-    tab.warp.forget()
+    tab.warp.clear()
     tab.update(session.time)
     assert tab.warp.marks == () and tab.warp._warp.disabled
     with pytest.raises(PosableError, match="no marks"):

@@ -31,7 +31,7 @@ def pull(tab: EditTab, session: Session, way: np.ndarray = WAY) -> None:
     start = np.array(session.gizmos["edit"].position)
     for share, phase in ((0.4, "start"), (0.8, "update"), (1.0, "end")):
         target = SimpleNamespace(position=start + share * way, wxyz=(1.0, 0.0, 0.0, 0.0), disable_rotations=True)
-        tab.handle._dragged(SimpleNamespace(target=target, phase=phase))
+        tab.handle.receive(SimpleNamespace(target=target, phase=phase))
         tab.update(session.time)
 
 
@@ -44,7 +44,7 @@ def test_a_pulled_hand_becomes_an_edit_of_the_motion_that_can_be_undone_and_redo
     before = session.motion
     assert np.allclose(session.gizmos["edit"].position, hand(session, before) + session.active.position)
     pull(tab, session)
-    assert session.history.undoable == "Pull the left hand" and len(tab.editor.edits) == 1
+    assert session.history.undoable == "Drag the left hand" and len(tab.editor.edits) == 1
     wanted = MotionEditor(before, session.body)
     edit = wanted.edit(frame=30, part="left_hand", displacement=WAY, spread=0.5)
     assert np.abs(session.motion.pose.rotations - wanted.motion.pose.rotations).max() < 1e-9
@@ -76,7 +76,7 @@ def test_the_body_follows_while_the_handle_is_on_its_way(tab: EditTab, session: 
     assert held is not None and session.motion is before and session.history.undoable is None
     answer = tab.editor.drag(frame=30, part="left_hand", displacement=WAY)
     assert np.allclose(held.rotations, answer.pose.rotations, atol=1e-9)
-    assert answer.status.name in tab.telling.text.content
+    assert answer.status.name in tab.report.text.content
     tab.drop()
     tab.update(session.time)
     assert session.active.pose_override is None
@@ -133,7 +133,7 @@ def test_a_bar_is_moved_by_its_middle_and_made_longer_by_an_end_or_with_shift_by
     pull(tab, session)
     start = (150.0, 5.0)
     tab.bars._pointed(Pointed(1, 1, False, key, start, (start[0] + way / 2, 5.0), shift))
-    assert session.history.undoable == "Pull the left hand", "nothing is changed before it is let go"
+    assert session.history.undoable == "Drag the left hand", "nothing is changed before it is let go"
     tab.bars._pointed(Pointed(1, 2, True, key, start, (start[0] + way, 5.0), shift))
     settings = tab.editor.edits[0].settings
     assert np.allclose((settings["frame"], settings["spread"]), wanted[:2]) and settings["frames"] == wanted[2]
@@ -149,7 +149,7 @@ def test_pinned_parts_stay_and_are_toggled_by_clicks_on_the_body(tab: EditTab, s
     head = session.active.frames(session.time).positions[body.index("head")]
     assert tab.pins.clicked(head + by(0.0, 0.05, 3.0), by(0.0, 0.0, -1.0)) and tab.pins.parts == ("head",)
     tab.update(session.time)
-    assert "head" in tab.pins.told.content
+    assert "head" in tab.pins.text.content
     pull(tab, session, by(0.0, 0.04, 0.02))
     answer = tab.editor.edits[0].answer
     assert tab.editor.edits[0].settings["pins"] == ("head",) and float(answer.slid) < 1e-3
@@ -161,8 +161,8 @@ def test_the_original_is_seen_through_or_instead(tab: EditTab, session: Session)
     pull(tab, session)
     tab.view.onion.value = True
     tab.update(session.time)
-    assert tab.view.ghosts.skins[0] in session.extras and tab.view.ghosts.skins[0].ghost
-    assert tab.view.ghosts.skins[0].motion is original
+    assert tab.view.ghosts[0] in session.extras and tab.view.ghosts[0].ghost
+    assert tab.view.ghosts[0].motion is original
     tab.view.shown.value = ORIGINAL
     tab.update(session.time)
     assert np.array_equal(session.pose.rotations, original.at(session.time).rotations)
@@ -202,7 +202,7 @@ def test_without_a_person_there_is_nothing_to_pull(tab: EditTab, session: Sessio
     chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
     session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
     tab.update(session.time)
-    assert tab.part is None and "person" in tab.telling.text.content and not session.gizmos["edit"].visible
+    assert tab.part is None and "person" in tab.report.text.content and not session.gizmos["edit"].visible
     session.undo()
 
 
@@ -210,7 +210,7 @@ def test_a_motion_that_cannot_be_edited_is_told_and_the_studio_goes_on(tab: Edit
     def broken(*_, **__):
         raise PosableError("this body has three heads")
 
-    monkeypatch.setattr("posable.studio.tabs.edit.job.MotionEditor", broken)
+    monkeypatch.setattr("posable.studio.tabs.edit.editors.MotionEditor", broken)
     session.replace(session.motion[:50], "Cut")
     tab.choose("left_hand")
     tab.update(session.time)

@@ -13,7 +13,7 @@ from posable.edit.edit_list import MOST_BYTES, load_edits, make_edits
 from posable.skeleton import Motion
 from posable.studio import Session
 from posable.studio.tabs.edit.edit_list import CHANGE
-from posable.studio.tabs.edit.file import MOST_LOADED
+from posable.studio.tabs.edit.file import MAX_EDITS
 from posable.studio.tabs.edit.tab import NONE, EditTab
 from posable.studio.widgets.pointer import Pointed
 
@@ -47,7 +47,7 @@ def bar(tab: EditTab, index: int) -> tuple[float, float]:
 
 def test_a_list_is_one_step_whose_edits_are_bars_over_their_true_frames(tab: EditTab, session: Session):
     before = session.motion
-    tab.listed.load_upload(sent(HAND, HEAD, ARM))
+    tab.file.load_upload(sent(HAND, HEAD, ARM))
     tab.update(session.time)
     assert session.history.undoable == "Load 3 edits of mine" and len(tab.editor.edits) == 3
     wanted = MotionEditor(before, session.body)
@@ -64,30 +64,30 @@ def test_a_list_is_one_step_whose_edits_are_bars_over_their_true_frames(tab: Edi
     session.redo()
     tab.update(session.time)
     assert session.motion is after and len(tab.editor.edits) == 3
-    tab.listed.load_upload(sent(HEAD))
+    tab.file.load_upload(sent(HEAD))
     assert len(tab.editor.edits) == 4 and session.history.undoable == "Load 1 edit of mine", "it adds to what is there"
 
 
 def test_saved_edits_come_back_as_the_same_motion(tab: EditTab, session: Session, tmp_path: Path):
     before = session.motion
     with pytest.raises(PosableError, match="no edits to save"):
-        tab.listed.save(str(tmp_path / "edits.json"))
+        tab.file.save(str(tmp_path / "edits.json"))
     tab.drag(np.array(session.gizmos["edit"].position) + by(0.02, 0.1, 0.05))
     tab.drop()
     tab.change(0, 25, 0.5, "linear", (20, 50))
     tab.stretch.stretch(1.1)
     after = session.motion
-    tab.listed.save(str(tmp_path / "edits.json"))
+    tab.file.save(str(tmp_path / "edits.json"))
     assert session.message == ("note", f"Saved {tmp_path / 'edits.json'}")
     for _ in range(3):
         session.undo()
     assert session.motion is before
-    tab.listed.load(str(tmp_path / "edits.json"))
+    tab.file.load(str(tmp_path / "edits.json"))
     assert np.array_equal(session.motion.pose.rotations, after.pose.rotations)
     assert np.array_equal(session.motion.pose.offsets, after.pose.offsets)
     downloads = []
     client = SimpleNamespace(send_file_download=lambda name, content, **_: downloads.append((name, content)))
-    tab.listed._download(SimpleNamespace(client=client))
+    tab.file._download(SimpleNamespace(client=client))
     assert downloads == [("edits.json", (tmp_path / "edits.json").read_bytes())]
     assert load_edits(tmp_path / "edits.json")[0]["frames"] == [20, 50]
 
@@ -101,8 +101,8 @@ WRONG = (
     (listed(HAND, {**HAND, "frames": [30, 45]}), "frame 20 between them"),
     (listed({**HAND, "frames": [1, 2, 3]}), "2 numbers"),
     (listed({**HEAD, "colour": "red"}), "'colour'"),
-    (listed(*[HEAD] * (MOST_LOADED + 1)), f"the studio takes {MOST_LOADED}"),
-    (listed({"warp": [{"frame": 1, "part": "head", "target": [0, 1, 0]}] * 300}), f"takes {MOST_LOADED}"),
+    (listed(*[HEAD] * (MAX_EDITS + 1)), f"the studio takes {MAX_EDITS}"),
+    (listed({"warp": [{"frame": 1, "part": "head", "target": [0, 1, 0]}] * 300}), f"takes {MAX_EDITS}"),
     (b"", "is empty; expected a list of edits"),
     (b"[" * 100_000, "expected a list of edits"),
     (bytes(range(256)), "expected a list of edits"),
@@ -117,19 +117,19 @@ def test_a_list_that_is_wrong_is_told_and_leaves_everything_as_it_was(tab: EditT
     before, edits = session.motion, tab.editor.edits
     for content, told in WRONG:
         with pytest.raises(PosableError) as error:
-            tab.listed.load_upload(SimpleNamespace(name="../../wrong.json", content=content))
+            tab.file.load_upload(SimpleNamespace(name="../../wrong.json", content=content))
         assert str(error.value).startswith("wrong.json") and told in str(error.value)
         assert "posable-upload" not in str(error.value)
         assert session.motion is before and tab.editor.edits == edits and tab.editor.motion is before
-        assert session.history.undoable == "Pull the left hand"
+        assert session.history.undoable == "Drag the left hand"
 
 
 def test_files_by_path_are_for_this_machine_only(tab: EditTab, session: Session, tmp_path: Path):
     with pytest.raises(PosableError, match=r"known: \.json"):
-        tab.listed.load_upload(sent(HEAD, name="mine.exe"))
+        tab.file.load_upload(sent(HEAD, name="mine.exe"))
     session.paths = False
     try:
-        for refused in (tab.listed.save, tab.listed.load):
+        for refused in (tab.file.save, tab.file.load):
             with pytest.raises(PosableError, match="upload or download the file"):
                 refused(str(tmp_path / "edits.json"))
     finally:
@@ -142,24 +142,24 @@ def test_a_list_may_be_loaded_before_anything_was_chosen(tab: EditTab, session: 
     session.replace(session.motion[:50], "Cut")
     tab.update(session.time)
     assert tab.part is None and tab.editor is None
-    tab.listed.load_upload(sent(HEAD))
+    tab.file.load_upload(sent(HEAD))
     assert tab.part is not None and session.history.undoable == "Cut"
     tab.update(session.time)
     wait(lambda: tab.editor is not None and len(tab.editor.edits) == 1, "the edits to be made")
     assert session.history.undoable == "Load 1 edit of mine"
     session.replace(session.motion[:40], "Cut")
-    tab.listed.load_upload(sent({**HEAD, "frame": 45}))
+    tab.file.load_upload(sent({**HEAD, "frame": 45}))
     tab.update(session.time)
     wait(lambda: session.message is not None and "frame 45" in session.message[1], "the error")
     assert len(session.motion) == 40 and session.history.undoable == "Cut"
     session.replace(session.motion[:30], "Cut")
-    tab.listed.load_upload(sent(HEAD))
+    tab.file.load_upload(sent(HEAD))
     session.undo()
     assert session.message == ("error", "mine.json was not loaded, because another motion came first; load it again")
 
 
 def test_a_range_is_kept_when_its_bar_is_moved_and_each_end_is_moved_alone(tab: EditTab, session: Session):
-    tab.listed.load_upload(sent(HAND))
+    tab.file.load_upload(sent(HAND))
     tab.update(session.time)
 
     def settings() -> tuple[int, tuple[int, int]]:
@@ -176,7 +176,7 @@ def test_a_range_is_kept_when_its_bar_is_moved_and_each_end_is_moved_alone(tab: 
     drag_bar(tab, session, "0:a", 50)
     assert settings() == (34, (34, 54)), "no end passes the frame"
     rows = tab.editor.edits[0].rows
-    assert (rows[0], rows[-1]) == (34, 54) and "frames 34 to 54" in tab.telling.text.content
+    assert (rows[0], rows[-1]) == (34, 54) and "frames 34 to 54" in tab.report.text.content
     for _ in range(5):
         session.undo()
     tab.update(session.time)
@@ -189,8 +189,8 @@ def test_the_panel_says_where_an_edit_begins_and_ends(tab: EditTab, session: Ses
     tab.drop()
     tab.update(session.time)
     panel = tab.list
-    assert panel._spread.visible and panel._apart.visible and not panel._range.visible and not panel._apart.value
-    panel._apart.value = True
+    assert panel._spread.visible and panel._separate.visible and not panel._range.visible and not panel._separate.value
+    panel._separate.value = True
     tab.update(session.time)
     assert panel._range.visible and not panel._spread.visible and tuple(panel._range.value) == (19, 41)
     panel._range.value = (25, 58)
@@ -202,17 +202,17 @@ def test_the_panel_says_where_an_edit_begins_and_ends(tab: EditTab, session: Ses
     with pytest.raises(PosableError, match="frame 10 between them"):
         panel.press(CHANGE)
     assert edit.settings["frame"] == 30 and session.history.undoable == "Change edit 1"
-    panel._frame.value, panel._apart.value = 40, False
+    panel._frame.value, panel._separate.value = 40, False
     panel.press(CHANGE)
     tab.update(session.time)
     edit = tab.editor.edits[0]
     assert edit.settings["frames"] is None and (edit.rows[0], edit.rows[-1]) == (29, 51) and panel._spread.visible
     session.undo()
     tab.update(session.time)
-    assert panel._apart.value and tuple(panel._range.value) == (25, 58)
-    tab.listed.load_upload(sent({"warp": [{"frame": 30, "part": "head", "target": [0, 1.6, 0.5]}], "spread": 0.2}))
+    assert panel._separate.value and tuple(panel._range.value) == (25, 58)
+    tab.file.load_upload(sent({"warp": [{"frame": 30, "part": "head", "target": [0, 1.6, 0.5]}], "spread": 0.2}))
     tab.update(session.time)
-    assert panel._spread.visible and not panel._apart.visible and not panel._range.visible, "a warp has no range"
+    assert panel._spread.visible and not panel._separate.visible and not panel._range.visible, "a warp has no range"
 
 
 def test_an_edit_with_a_target_does_elsewhere_what_it_did(tab: EditTab, session: Session):
@@ -222,7 +222,7 @@ def test_an_edit_with_a_target_does_elsewhere_what_it_did(tab: EditTab, session:
         return body.skeleton.forward(motion[frame]).positions[body.index("left_hand")]
 
     target = (place(before, 30) + by(0.0, 0.05, 0.0)).tolist()
-    tab.listed.load_upload(sent({"frame": 30, "part": "left_hand", "target": target, "spread": 0.2}))
+    tab.file.load_upload(sent({"frame": 30, "part": "left_hand", "target": target, "spread": 0.2}))
     tab.update(session.time)
     drag_bar(tab, session, "0:m", 15)
     moved = place(session.motion, 45) - place(before, 45)
@@ -231,11 +231,11 @@ def test_an_edit_with_a_target_does_elsewhere_what_it_did(tab: EditTab, session:
 
 def test_the_chosen_edit_of_many_is_always_drawn(tab: EditTab, session: Session):
     nothing = {"frame": 30, "part": "head", "displacement": [0, 0, 0], "spread": 0.1}
-    tab.listed.load_upload(sent(*[nothing] * 20))
+    tab.file.load_upload(sent(*[nothing] * 20))
     tab.update(session.time)
     assert 'data-bar="19"' in tab.bars._html.content and 'data-bar="3"' not in tab.bars._html.content
     tab.list.choose(3)
     tab.update(session.time)
     assert 'data-bar="3"' in tab.bars._html.content and "edits 4 to 15 of 20" in tab.bars._html.content
     assert bar(tab, 3) == pytest.approx((25, 35), abs=0.05), "one that changes nothing has its place, too"
-    assert "no frame changed" in tab.telling.text.content
+    assert "no frame changed" in tab.report.text.content

@@ -21,13 +21,13 @@ def test_a_hand_is_pulled_undone_redone_and_saved_on_the_page(
     window: Window, tab: EditTab, session: Session, tmp_path: Path
 ):
     page, body, before = window.page, session.body, session.motion
-    choose(window, "Pull", "right hand")
+    choose(window, "Drag", "right hand")
     wait(lambda: tab.part == "right_hand", "the part")
     wait(lambda: not session.stale(session.time) and "/world/gizmo/edit" in window.nodes(), "the handle")
     settled(window)
     start = np.array(session.gizmos["edit"].position)
     drag_arrow(window, start + session.stage.offset, 0.12 * body.joint_height)
-    wait(lambda: session.history.undoable == "Pull the right hand", "the drag to end")
+    wait(lambda: session.history.undoable == "Drag the right hand", "the drag to end")
     joint, edited = body.index("right_hand"), session.motion
     there, here = (body.skeleton.forward(motion[30]).positions[joint] for motion in (before, edited))
     assert here[1] > there[1] + 0.02
@@ -54,18 +54,18 @@ def test_a_hand_is_turned_by_a_ring_and_warped_through_marks_on_the_page(
     window: Window, tab: EditTab, session: Session
 ):
     body, before = session.body, session.motion
-    window.field("Turn it too").check()
+    window.field("Rotate it too").check()
     wait(lambda: not session.gizmos["edit"].disable_rotations and not session.stale(session.time), "the rings")
     settled(window)
     at = np.array(session.gizmos["edit"].position) + session.stage.offset
     drag_ring(window, at, np.array([1.0, 0.0, 0.0, 0.0]), 0.16 * body.joint_height, 2)
-    wait(lambda: session.history.undoable == "Pull and turn the left hand", "the turn to end")
+    wait(lambda: session.history.undoable == "Drag and rotate the left hand", "the turn to end")
     joint = body.index("left_hand")
     was, now = (body.skeleton.forward(motion[30]) for motion in (before, session.motion))
     assert pm.angle(was.orientations[joint], now.orientations[joint]) > 0.1
     assert np.linalg.norm(was.positions[joint] - now.positions[joint]) < 2e-3
     turned = session.motion
-    window.page.get_by_text("Warp through several places").click()
+    window.page.get_by_text("Warp through several targets").click()
     window.field("Leave marks").check()
     for frame in (20, 40):
         session.clock.seek(frame / turned.fps)
@@ -76,12 +76,12 @@ def test_a_hand_is_turned_by_a_ring_and_warped_through_marks_on_the_page(
         wait(lambda frame=frame: tab.warp.parts_at(frame) == ("left_hand",), "the mark")
     assert session.motion is turned
     window.press("Warp through the marks")
-    wait(lambda: session.history.undoable == "Warp through 2 places", "the warp")
+    wait(lambda: session.history.undoable == "Warp through 2 targets", "the warp")
     for mark_frame in (20, 40):
         was, now = (body.skeleton.forward(motion[mark_frame]).positions[joint] for motion in (turned, session.motion))
         assert now[1] > was[1] + 0.02
     window.page.locator("svg.edits rect.edit").nth(1).wait_for()
-    window.page.get_by_text("Warp through several places").click()
+    window.page.get_by_text("Warp through several targets").click()
 
 
 def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: EditTab, session: Session):
@@ -206,16 +206,16 @@ def renew_pictures(window: Window, tab: EditTab, session: Session) -> None:
     tab.drag(np.array(session.gizmos["edit"].position) + by(0.12, 0.3, 0.2))
     tab.drop()
     tab.change(1, 20, 0.25, None, (12, 44))
-    view.onion.value, tab.options.turn.value = True, True
+    view.onion.value, tab.options.rotate.value = True, True
     session.changed("pose")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.mouse.move(500, 30)
-    take(window, PICTURE, lambda: view.ghosts.skins)
-    view.onion.value, view.weights.value, tab.options.turn.value = False, True, False
+    take(window, PICTURE, lambda: view.ghosts)
+    view.onion.value, view.weights.value, tab.options.rotate.value = False, True, False
     session.changed("pose")
-    page.get_by_text("What is seen").click()
+    page.get_by_text("What is shown").click()
     take(window, WEIGHTS, lambda: session.stage._paints)
-    page.get_by_text("What is seen").click()
+    page.get_by_text("What is shown").click()
     page.set_viewport_size(SIZE)
     session.stage.shadows, view.weights.value = False, False
     tab.choose("right_hand")

@@ -11,12 +11,11 @@ from posable.formats import load
 from posable.skeleton import Pose
 from posable.skeleton.skinning import Skinning
 from posable.studio import Session
-from posable.studio.tabs.edit.marks import SCALE, carriers
-from posable.studio.tabs.edit.rings import AROUND, Rings
+from posable.studio.tabs.edit.rings import CORNERS
 from posable.studio.tabs.edit.tab import EditTab
-from posable.studio.tabs.edit.view import BESIDE, EDITED, ORIGINAL
+from posable.studio.tabs.edit.view import ADJACENT, EDITED, ORIGINAL
 from posable.studio.view.body_meshes import BoneLook, _inset
-from posable.studio.view.paint import STEPS, Paint, carried_groups
+from posable.studio.view.paint import SCALE, STEPS, Paint, carried_groups, carriers
 from posable.studio.view.theme import linear
 
 from ..window import by
@@ -32,7 +31,7 @@ def test_the_body_wears_the_colours_of_its_weights_and_takes_them_off(tab: EditT
     look = session.stage._looks[session.active][0][0]
     tab.view.weights.value = True
     tab.update(session.time)
-    ease = tab.view.ease(tab.editor, 30)
+    ease = tab.view.mobility(tab.editor, 30)
     assert np.nanmin(ease) == 0.0 and np.nanmax(ease) == 1.0
     colours = {handle.color for handle, _, _ in look._painted._groups}
     assert SCALE[0] in colours and SCALE[-1] in colours, "the stiffest and the readiest joint have the scale's ends"
@@ -119,7 +118,7 @@ def test_ghosts_of_the_original_stand_before_and_after_this_moment(tab: EditTab,
     pull(tab, session)
     tab.view.onion.value, tab.view.around.value, tab.view.apart.value = True, 2, 5
     tab.update(session.time)
-    skins = tab.view.ghosts.skins
+    skins = tab.view.ghosts
     assert sorted(skins) == [-10, -5, 0, 5, 10] and set(skins.values()) == set(session.extras)
     for later, skin in skins.items():
         assert skin.ghost and skin.motion is original
@@ -144,9 +143,9 @@ def test_the_original_is_compared_in_its_place_or_beside_it(tab: EditTab, sessio
     tab.view.toggle()
     tab.update(session.time)
     assert tab.view.shown.value == EDITED and session.active.pose_override is None
-    tab.view.shown.value = BESIDE
+    tab.view.shown.value = ADJACENT
     tab.update(session.time)
-    twin = tab.view.ghosts.twin
+    twin = tab.view.twin
     assert session.extras == (twin,) and twin.motion is original and not twin.ghost
     apart = twin.frames(session.time).positions[:, 0].min() - session.active.frames(session.time).positions[:, 0].max()
     assert apart > 0.0, "they do not stand in each other"
@@ -160,9 +159,9 @@ def test_a_foot_on_the_ground_is_ringed_there_and_a_pin_around_its_part(tab: Edi
     session.clock.seek(contact.first / session.motion.fps)
     tab.pins.toggle("head")
     tab.update(session.time)
-    assert tab.marks._rings.visible and 'class="contact"' in tab.bars._html.content
+    assert tab.rings._rings.visible and 'class="contact"' in tab.bars._html.content
     frames, body = session.active.frames(session.time), session.body
-    rings = tab.marks._rings.points[:, 0].reshape(-1, AROUND, 3)
+    rings = tab.rings._rings.points[:, 0].reshape(-1, CORNERS, 3)
     head, foot = rings[0], rings[1]
     assert np.linalg.norm(head.mean(axis=0) - frames.positions[body.index("head")]) < 1e-3
     toes = [j for j in range(len(body.skeleton)) if body.roles[contact.part] in body.skeleton.path(j)]
@@ -172,11 +171,11 @@ def test_a_foot_on_the_ground_is_ringed_there_and_a_pin_around_its_part(tab: Edi
     tab.pins.clear()
     tab.view.contacts.value = False
     tab.update(session.time)
-    assert not tab.marks._rings.visible
+    assert not tab.rings._rings.visible
     tab.view.contacts.value = True
 
 
-def test_rings_go_around_whatever_a_body_wears(data_dir: Path):
+def test_rings_go_around_whatever_a_body_wears(tab: EditTab, data_dir: Path):
     motion = load(data_dir / "characters" / "KayKit_Knight.glb")
     body, skeleton = Humanoid(motion.skeleton), motion.skeleton
     frames, joint = skeleton.forward(motion[10]), body.index("left_foot")
@@ -185,7 +184,7 @@ def test_rings_go_around_whatever_a_body_wears(data_dir: Path):
     for mesh in skeleton.character.meshes:
         most = mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)]
         shoe.append(mesh.posed(frames)[np.isin(most, below)][:, [0, 2]])
-    ring = Rings().footprint(body, frames, joint)[:, [0, 2]]
+    ring = tab.rings.footprint(body, frames, joint)[:, [0, 2]]
     assert min(len(part) for part in shoe) == 0 < len(np.concatenate(shoe)), "some of its meshes are no shoes"
     middle = ring.mean(axis=0)
     edges = np.roll(ring, -1, axis=0) - ring
@@ -202,7 +201,8 @@ def test_every_moment_of_other_motions_can_be_drawn(tab: EditTab, session: Sessi
     session.open_sample(kind, keep=False)
     session.replace(session.motion[:40], "Cut")
     editor = MotionEditor(session.motion, session.body)
+    tab.pins.parts = ("hips", "left_foot")
     for frame in range(0, 40, 5):
-        tab.marks.draw(editor, session.active.frames(frame / 60), frame, ("hips", "left_foot"), True, (), by(0, 0, 0))
-        assert np.isfinite(tab.marks._rings.points).all()
-    tab.marks.hide()
+        tab.rings.draw(editor, session.active, session.active.frames(frame / 60), frame)
+        assert np.isfinite(tab.rings._rings.points).all()
+    tab.rings.hide()

@@ -26,14 +26,14 @@ def tab(studio: Studio) -> Iterator[ReachTab]:
     session.clock.seek(0.5)
     tab.targets.clear()
     tab.choose("right hand")
-    tab.keys.behaviours.begin(*(Behaviour.default(session.body, f"{side}_arm") for side in ("right", "left")))
+    tab.keys.begin(*(Behaviour.default(session.body, f"{side}_arm") for side in ("right", "left")))
     tab.update(session.time)
     tab.editor.choose("chest")
     session.history.clear()
     yield tab
     tab.choose(NONE)
     tab.options.obstacle.choose("(none)")
-    tab.view.show(map=False, outer=False)
+    tab.view.mapping.value = tab.view.outer.value = False
 
 
 def written(tab: ReachTab, folder: Path) -> tuple[str, str]:

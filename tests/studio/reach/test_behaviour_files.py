@@ -44,7 +44,7 @@ def test_a_file_of_the_other_arm_becomes_that_arms(tab: ReachTab, session: Sessi
     tab.files.load(str(tmp_path / "left_one.json"))
     assert tab.side == "left" and tab.keys.behaviours["left"].name == "energetic"
     shown(tab, session)
-    assert tab.answer.left is not None
+    assert tab.solution.left is not None
 
 
 # Keys in space.
@@ -67,29 +67,29 @@ def test_keys_in_space_are_shown_reached_for_and_played(tab: ReachTab, session: 
     for key in tab.keys.behaviour.keys:
         tab.keys.choose(key.id)
         pose = shown(tab, session)
-        assert np.allclose(tab.targets.place("right"), key.at, atol=1e-9)
+        assert np.allclose(tab.targets.in_frame("right"), key.at, atol=1e-9)
         start = tab.options.start(session.active, session.body, session.time)
         taken = Posture.of(session.body, pose, start, key.posture.parts)
-        assert tab.answer.lowered or np.allclose(taken.rotations, key.posture.rotations, atol=1e-9)
-    tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
+        assert tab.solution.lowered or np.allclose(taken.rotations, key.posture.rotations, atol=1e-9)
+    tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     shown(tab, session)
-    assert np.allclose(tab.targets.swing("right"), LOW) and "in space" in tab._told_now.content
-    tab.view.show(map=True)
+    assert np.allclose(tab.targets.swing("right"), LOW) and "in space" in tab.report.content
+    tab.view.mapping.value = True
     shown(tab, session)
     assert len(tab.map[0]) > 200
     assert len(tab.motion().motion) > 10
     tab.keys.mirror()
     tab.choose("left hand")
     shown(tab, session)
-    assert tab.keys.behaviour.interpolation == "around" and tab.answer.left is not None
+    assert tab.keys.behaviour.interpolation == "around" and tab.solution.left is not None
 
 
 def test_keys_in_space_are_edited_but_not_dragged_on_the_plane(tab: ReachTab, session: Session, around: Path):
     first = tab.keys.behaviour.keys[0]
-    tab.keys.stroke(Stroke(1, 1, True, first.id, LOW, (LOW[0] - 0.4, LOW[1])))
+    tab.keys.stroke(Stroke(1, True, first.id, LOW, (LOW[0] - 0.4, LOW[1])))
     assert tab.keys.chosen == first.id and tab.keys.behaviour.key(first.id).at == first.at
     assert session.message == ("note", IN_SPACE) and session.history.undoable == "Load space"
-    tab.editor.turn("chest", pm.axis_angle([1.0, 0.0, 0.0], 0.2), None)
+    tab.editor.rotate("chest", pm.axis_angle([1.0, 0.0, 0.0], 0.2), None)
     copy = tab.keys.copy()
     assert not np.allclose(tab.keys.behaviour.key(copy).at, first.at)
     tab.targets.put("right", (0.3, -0.3, 0.6))
@@ -107,9 +107,9 @@ def test_keys_in_space_are_edited_but_not_dragged_on_the_plane(tab: ReachTab, se
 
 def test_keys_in_space_are_saved_as_they_were_loaded(tab: ReachTab, session: Session, around: Path, tmp_path: Path):
     shown(tab, session)
-    assert tab.files._blend.control.options == ("around",)
+    assert tab.files._interpolation.control.options == ("around",)
     tab.files.save(str(tmp_path / "again.json"))
     assert (tmp_path / "again.json").read_text() == around.read_text()
     session.undo()
     shown(tab, session)
-    assert tab.files._blend.control.options == ("linear", "smooth") and "in space" not in tab._told_now.content
+    assert tab.files._interpolation.control.options == ("linear", "smooth") and "in space" not in tab.report.content

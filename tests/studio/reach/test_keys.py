@@ -12,12 +12,17 @@ import posable.math as pm
 from posable.compute import PosableError
 from posable.reach import Posture
 from posable.studio import Session
-from posable.studio.tabs.reach.swing_plane import MARK, Stroke, read_stroke
-from posable.studio.tabs.reach.swings import direction_of, swing_of
+from posable.studio.tabs.reach.swing_plane import MARK, Stroke, direction_of, stroke_of, swing_of
 from posable.studio.tabs.reach.tab import NONE, ReachTab
+from posable.studio.widgets.pointer import read_pointed
 
 from ..window import by
 from .conftest import LOW, shown, written
+
+
+def read_stroke(text: str) -> Stroke | None:
+    pointed = read_pointed(MARK, text)
+    return None if pointed is None else stroke_of(pointed)
 
 
 def test_a_swing_and_its_direction_are_one():
@@ -43,26 +48,26 @@ def test_a_broken_stroke_is_left_alone(words: str):
 def test_a_press_on_the_plane_has_the_hand_there_at_the_same_distance(tab: ReachTab, session: Session):
     origin = tab.targets.frame("right")[1]
     far = np.linalg.norm(tab.targets["right"] - origin)
-    tab.keys.stroke(Stroke(1, 1, False, None, LOW, LOW))
+    tab.keys.stroke(Stroke(1, False, None, LOW, LOW))
     pose = shown(tab, session)
     turned, origin = tab.targets.frame("right")
     way = pm.rotate(pm.conjugate(turned), tab.targets["right"] - origin)
     assert np.allclose(swing_of(way), LOW) and np.isclose(np.linalg.norm(way), far)
-    if tab.answer.ok:
+    if tab.solution.ok:
         hand = session.body.skeleton.forward(pose).positions[session.body.index("right_hand")]
         assert np.linalg.norm(hand - tab.targets["right"]) < 1e-9
 
 
 def test_a_key_that_is_edited_is_shown_as_it_is(tab: ReachTab, session: Session):
-    tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     tab.keys.add()
     before = shown(tab, session)
-    tab.editor.turn("chest", pm.axis_angle([1.0, 0.0, 0.0], 0.3), None)
+    tab.editor.rotate("chest", pm.axis_angle([1.0, 0.0, 0.0], 0.3), None)
     tab.editor.shift(np.array([0.0, -0.1, 0.05]), None)
     pose = shown(tab, session)
     key, start = tab.keys.behaviour.key(tab.keys.chosen), tab.options.start(session.active, session.body, session.time)
     assert np.allclose(key.at, LOW) and not np.allclose(pose.rotations, before.rotations)
-    assert float(tab.answer.weight) == 1.0 and not tab.answer.lowered
+    assert float(tab.solution.weight) == 1.0 and not tab.solution.lowered
     taken = Posture.of(session.body, pose, start, key.posture.parts)
     assert np.allclose(taken.rotations, key.posture.rotations, atol=1e-9)
     assert np.allclose(taken.hips, key.posture.hips, atol=1e-9)
@@ -71,7 +76,7 @@ def test_a_key_that_is_edited_is_shown_as_it_is(tab: ReachTab, session: Session)
 def test_a_key_changes_nothing_until_it_is_edited(tab: ReachTab, session: Session):
     probes = np.random.default_rng(1).uniform(-1.0, 1.0, (200, 2))
     before = tab.keys.behaviour.posture_at(probes)
-    tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     tab.keys.add()
     after = tab.keys.behaviour.posture_at(probes)
     assert np.array_equal(before.rotations, after.rotations) and np.array_equal(before.hips, after.hips)
@@ -85,17 +90,17 @@ def test_each_edit_is_undone_and_done_again_to_the_last_bit(tab: ReachTab, sessi
         labels.append(label)
         assert session.history.undoable == label and states[-1] != states[-2]
 
-    tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     first = tab.keys.add()
     did("Add a key")
     for angle in (0.1, 0.2, 0.3):  # a slider on its way is one step
-        tab.editor.turn("chest", pm.axis_angle([1.0, 0.0, 0.0], angle), 0)
-    did("Turn the chest")
+        tab.editor.rotate("chest", pm.axis_angle([1.0, 0.0, 0.0], angle), 0)
+    did("Rotate the chest")
     tab.editor.shift(np.array([0.0, -0.1, 0.0]), 1)
     did("Shift the hips")
     for k in range(1, 4):  # and so is a key
         here = (LOW[0] - 0.1 * k, LOW[1])
-        tab.keys.stroke(Stroke(2, k, k == 3, first, LOW, here))
+        tab.keys.stroke(Stroke(2, k == 3, first, LOW, here))
     assert np.allclose(tab.keys.behaviour.key(first).at, here)
     did("Move the key")
     copy = tab.keys.copy()
@@ -105,7 +110,7 @@ def test_each_edit_is_undone_and_done_again_to_the_last_bit(tab: ReachTab, sessi
     tab.keys.remove()
     assert tab.keys.chosen is None
     did("Remove the key")
-    tab.files._blend.receive("smooth")
+    tab.files._interpolation.receive("smooth")
     assert tab.keys.behaviour.interpolation == "smooth"
     did("Restyle the behaviour")
     tab.files._k.receive(0.5)
@@ -125,14 +130,14 @@ def test_each_edit_is_undone_and_done_again_to_the_last_bit(tab: ReachTab, sessi
 
 
 def test_keys_stay_inside_the_ellipse_and_outer_keys_where_they_are(tab: ReachTab, session: Session):
-    tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     key = tab.keys.add()
-    tab.keys.stroke(Stroke(2, 1, True, key, LOW, (LOW[0], 2.6)))
+    tab.keys.stroke(Stroke(2, True, key, LOW, (LOW[0], 2.6)))
     at, ellipse = np.array(tab.keys.behaviour.key(key).at), tab.keys.behaviour.ellipse
     share = np.linalg.norm((at - ellipse.centre) / np.array(ellipse.radii))
     assert 0.999 < share <= 1.0
     outer = tab.keys.behaviour.keys[0]
-    tab.keys.stroke(Stroke(3, 1, True, outer.id, outer.at, LOW))
+    tab.keys.stroke(Stroke(3, True, outer.id, outer.at, LOW))
     assert tab.keys.behaviour.key(outer.id).at == outer.at and tab.keys.chosen == outer.id
     with pytest.raises(PosableError, match="outer"):
         tab.keys.remove()
@@ -171,10 +176,10 @@ def test_a_click_on_the_sphere_has_the_target_there(tab: ReachTab, session: Sess
             assert tab.keys.chosen == chosen
             tab.keys.aim(LOW)
     assert not tab.keys.click(origin + by(0.0, 9.0, 5.0), by(0.0, 0.0, -1.0)), "past the sphere"
-    tab.view.show(sphere=False)
+    tab.view.on_sphere.value = False
     shown(tab, session)
     assert not tab.keys.click(eye, way), "no sphere, no click"
-    tab.view.show(sphere=True)
+    tab.view.on_sphere.value = True
 
 
 def test_a_click_on_the_body_is_the_bodys_while_a_key_is_edited(tab: ReachTab, session: Session):

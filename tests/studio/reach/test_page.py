@@ -8,8 +8,7 @@ import numpy as np
 import posable.math as pm
 from posable.studio import Session
 from posable.studio.core.actor import canonical_orientation
-from posable.studio.tabs.reach.swing_plane import Stroke
-from posable.studio.tabs.reach.swings import direction_of
+from posable.studio.tabs.reach.swing_plane import Stroke, direction_of
 from posable.studio.tabs.reach.tab import NONE, ReachTab
 
 from ..window import PICTURES, RENEW, SIZE, Window, choose, drag_arrow, drag_ring, on_screen, wait
@@ -71,7 +70,7 @@ def test_a_whole_edit_on_the_page_is_saved_and_comes_back_to_the_last_bit(
     slider = window.field("Forward [°]", ".mantine-Slider-track").first
     slider.scroll_into_view_if_needed()
     window.drag(slider, 0.8)
-    wait(lambda: session.history.undoable == "Turn the chest", "the chest to turn")
+    wait(lambda: session.history.undoable == "Rotate the chest", "the chest to turn")
     wait(lambda: not np.allclose(session.active.pose_override.rotations, before.rotations), "the body to change")
     start, end = on_plane(window, LOW), on_plane(window, (LOW[0] - 0.5, LOW[1]))
     page.mouse.move(*start)
@@ -90,7 +89,7 @@ def test_a_whole_edit_on_the_page_is_saved_and_comes_back_to_the_last_bit(
     window.press("Undo")
     wait(lambda: session.history.redoable == "Move the key", "the key to go back")
     window.press("Undo")
-    wait(lambda: session.history.redoable == "Turn the chest", "the chest to turn back")
+    wait(lambda: session.history.redoable == "Rotate the chest", "the chest to turn back")
     assert tab.keys.behaviour.key(key).posture is None, "the key follows the field again"
     window.press("Load the behaviour")
     wait(lambda: session.history.undoable == "Load mine", "the behaviour")
@@ -123,7 +122,7 @@ def test_the_target_is_dragged_and_the_body_goes_with_it(window: Window, tab: Re
     wait(lambda: tab.targets["right"][1] > before[1] + 0.02, "the target to move")
     wait(lambda: cross.get_attribute("cy") != place, "the cross on the plane to move")
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
-    page.get_by_text(tab.answer.status.name).wait_for()
+    page.get_by_text(tab.solution.status.name).wait_for()
     page.get_by_text("weight").first.wait_for()
 
 
@@ -143,9 +142,9 @@ def test_the_map_and_the_outer_keys_are_shown_on_the_page(window: Window, tab: R
 
 def test_a_ball_on_the_sphere_chooses_its_key(window: Window, tab: ReachTab, session: Session):
     at = (np.radians(10.0), np.radians(75.0))
-    tab.keys.stroke(Stroke(1, 1, True, None, at, at))
+    tab.keys.stroke(Stroke(1, True, None, at, at))
     key = tab.keys.add()
-    tab.keys.stroke(Stroke(2, 1, True, None, LOW, LOW))
+    tab.keys.stroke(Stroke(2, True, None, LOW, LOW))
     assert tab.keys.chosen is None
     wait(lambda: f"/world/reach/key{key}" in window.nodes() and not session.stale(session.time), "the ball")
     turned, origin = tab.targets.frame("right")
@@ -182,7 +181,7 @@ def test_the_rings_are_wherever_a_joint_is_chosen(window: Window, tab: ReachTab,
         tab.editor.choose(part)
 
         def there() -> bool:
-            handle = tab.joint.gizmo
+            handle = tab.joint.handle.gizmo
             place = None if handle is None else window.position_of(handle.name)
             return place is not None and np.allclose(place, handle.position, atol=1e-5)
 
@@ -201,27 +200,27 @@ def test_a_ring_is_dragged_and_the_joint_turns_with_it(window: Window, tab: Reac
     tab.editor.choose("chest")
     wait(lambda: tab.joint.part == "chest" and "/world/gizmo/reach_joint" in window.nodes(), "the rings")
     wait(lambda: not session.stale(session.time), "the moment to be drawn")
-    handle, body = tab.joint.gizmo, session.body
+    handle, body = tab.joint.handle.gizmo, session.body
     before, turned = tab.keys.behaviour.posture(tab.keys.chosen).rotation("chest"), np.array(handle.wxyz)
     drag_ring(window, np.array(handle.position) + session.stage.offset, turned, 0.13 * body.joint_height, axis=2)
-    wait(lambda: session.history.undoable == "Turn the chest", "the chest to turn")
+    wait(lambda: session.history.undoable == "Rotate the chest", "the chest to turn")
 
     def together() -> bool:
         now = canonical_orientation(body, "chest", session.active.pose_override)
-        return not session.stale(session.time) and bool(pm.angle(now, np.array(tab.joint.gizmo.wxyz)) < 1e-3)
+        return not session.stale(session.time) and bool(pm.angle(now, np.array(tab.joint.handle.gizmo.wxyz)) < 1e-3)
 
     wait(together, "the rings to be as the chest is")
     after = tab.keys.behaviour.posture(tab.keys.chosen).rotation("chest")
     turn = pm.log(pm.multiply(pm.conjugate(before), after))
     assert turn[2] > np.radians(8.0) and np.abs(turn[:2]).max() < 0.1 * turn[2], "about the ring's axis"
-    assert session.undo() == "Turn the chest" and session.history.undoable == "Add a key", "one step"
+    assert session.undo() == "Rotate the chest" and session.history.undoable == "Add a key", "one step"
 
 
 def test_a_reach_is_played_on_the_page_and_seen_from_the_arms_side(window: Window, tab: ReachTab, session: Session):
-    tab.keys.stroke(Stroke(1, 1, True, None, LOW, LOW))
+    tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     tab.keys.add()
     window.press("Play the reach")
-    wait(lambda: tab.player.playing, "the reach")
-    wait(lambda: not tab.player.playing, "the end of the reach")
+    wait(lambda: tab.playing, "the reach")
+    wait(lambda: not tab.playing, "the end of the reach")
     window.press("Look from that side")
     wait(lambda: window.camera()[0] < 0.0, "the camera on the right of the body")

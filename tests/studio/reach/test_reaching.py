@@ -7,7 +7,7 @@ from posable.limb import Target
 from posable.reach import Reacher
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
-from posable.studio.tabs.reach.swings import direction_of
+from posable.studio.tabs.reach.swing_plane import direction_of
 from posable.studio.tabs.reach.tab import NONE, ReachTab
 
 from ..window import by, wait
@@ -15,7 +15,7 @@ from .conftest import shown
 
 
 def test_the_map_says_of_each_swing_what_a_single_reach_says(tab: ReachTab, session: Session):
-    tab.view.show(map=True)
+    tab.view.mapping.value = True
     shown(tab, session)
     swings, status = tab.map
     assert len(swings) > 200 and len(np.unique(status)) > 1
@@ -37,8 +37,8 @@ def test_dragging_the_target_lets_the_key_go_and_both_hands_reach(tab: ReachTab,
     assert tab.keys.chosen is None and tab.weight is None
     tab.choose("both hands")
     shown(tab, session)
-    assert tab.answer.right is not None and tab.answer.left is not None
-    assert "right hand" in tab._told_now.content and "left hand" in tab._told_now.content
+    assert tab.solution.right is not None and tab.solution.left is not None
+    assert "right hand" in tab.report.content and "left hand" in tab.report.content
     tab.edit_side("left")
     shown(tab, session)
     assert tab.keys.behaviour.limb == "left_arm"
@@ -47,12 +47,12 @@ def test_dragging_the_target_lets_the_key_go_and_both_hands_reach(tab: ReachTab,
 def test_an_obstacle_in_the_body_lowers_the_weight_and_it_is_told(tab: ReachTab, session: Session):
     tab.keys.choose(tab.keys.behaviour.keys[1].id)
     shown(tab, session)
-    chest = session.body.skeleton.forward(tab.answer.pose).positions[session.body.index("head")]
+    chest = session.body.skeleton.forward(tab.solution.pose).positions[session.body.index("head")]
     tab.options.obstacle.choose("sphere")
     tab.options.obstacle.move(chest + session.active.position + by(0.0, 0.0, 0.05))
     shown(tab, session)
-    assert tab.answer.lowered and float(tab.answer.weight) < 1.0
-    assert "lowered" in tab._told_now.content
+    assert tab.solution.lowered and float(tab.solution.weight) < 1.0
+    assert "lowered" in tab.report.content
 
 
 def test_the_motion_comes_back_when_no_hand_reaches(tab: ReachTab, session: Session):
@@ -72,7 +72,7 @@ def test_every_key_of_the_normal_example_is_shown_with_the_hand_on_its_target(ta
         tab.keys.choose(key.id)
         shown(tab, session)
         assert np.allclose(tab.targets.swing("right"), key.at, atol=1e-9)
-        assert tab.answer.ok or key.outer, f"{key.name}: {tab._told_now.content}"
+        assert tab.solution.ok or key.outer, f"{key.name}: {tab.report.content}"
 
 
 def test_a_reach_is_played_from_the_start_to_the_target_and_kept(tab: ReachTab, session: Session):
@@ -81,11 +81,11 @@ def test_a_reach_is_played_from_the_start_to_the_target_and_kept(tab: ReachTab, 
     assert np.allclose(made.motion[0].rotations, start.rotations) and made.ok.all()
     last = session.body.skeleton.forward(made.motion[len(made.motion) - 1]).positions
     assert np.linalg.norm(last[session.body.index("right_hand")] - tab.targets["right"]) < 1e-9
-    tab.player.play()
+    tab.play()
     assert session.animating
-    wait(lambda: not tab.player.playing, "the reach to end")
-    assert not session.animating and np.allclose(shown(tab, session).rotations, tab.answer.pose.rotations)
-    tab.player.keep()
+    wait(lambda: not tab.playing, "the reach to end")
+    assert not session.animating and np.allclose(shown(tab, session).rotations, tab.solution.pose.rotations)
+    tab.add_to_stage()
     assert session.active.name == "reach" and len(session.motion) == len(made.motion)
     tab.choose(NONE)
     assert session.undo() == "Open reach"

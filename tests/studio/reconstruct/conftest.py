@@ -49,6 +49,6 @@ def tab(studio: Studio) -> Iterator[ReconstructTab]:
     tab.choose("sik")
     yield tab
     tab.show(NONE)
-    tab.points.lose(between=(0.4, 0.6))
+    tab.points.set_untracked(between=(0.4, 0.6))
     tab.update(session.time)
-    wait(lambda: not tab._job.running, "the worker to rest")
+    wait(lambda: not tab.job.running, "the worker to rest")

@@ -9,7 +9,7 @@ from posable.body import MARKERS
 from posable.compute import Status
 from posable.formats import load, save
 from posable.studio import Session
-from posable.studio.tabs.reconstruct.tab import BESIDE, NONE, OVER, ReconstructTab
+from posable.studio.tabs.reconstruct.tab import ADJACENT, NONE, OVER, ReconstructTab
 
 from ..window import PICTURES, RENEW, SIZE, Window, choose, differing, drag_arrow, settled, wait
 from .conftest import FREE
@@ -31,7 +31,7 @@ def test_a_motion_is_loaded_reconstructed_beside_itself_compared_and_saved(
     session.clock.pause()
     page.get_by_role("tab", name="Reconstruct").click()
     alone, bodies = settled(window), {name for name in window.nodes() if name.startswith("/body")}
-    choose(window, "Reconstruct", BESIDE)
+    choose(window, "Reconstruct", ADJACENT)
     wait(lambda: tab.result is not None, "the motion to be reconstructed")
     wait(lambda: {name for name in window.nodes() if name.startswith("/body")} - bodies, "the reconstructed body")
     assert differing(alone, settled(window)) > 0.01, "two bodies"
@@ -40,7 +40,7 @@ def test_a_motion_is_loaded_reconstructed_beside_itself_compared_and_saved(
     page.get_by_text(f"{100 * tab.result.overall:.2f} %").first.wait_for()
     choose(window, "Method", FREE)
     wait(lambda: tab.method == FREE and tab.result is not None, "the other method")
-    wait(lambda: tab._plot.labels == ("sik", FREE), "a line for each")
+    wait(lambda: tab.report.plot.labels == ("sik", FREE), "a line for each")
     choose(window, "Method", "sik")
     choose(window, "Reconstruct", OVER)
     wait(lambda: tab.guest is not None and tab.guest.ghost and tab.result is not None, "the body over the original")
@@ -58,7 +58,7 @@ def test_a_motion_is_loaded_reconstructed_beside_itself_compared_and_saved(
     page.get_by_text("Reconstructed motion to a file").click()
 
 
-def test_a_point_is_lost_and_found_on_the_page(window: Window, tab: ReconstructTab, session: Session):
+def test_a_point_is_untracked_for_a_while_on_the_page(window: Window, tab: ReconstructTab, session: Session):
     page = window.page
     session.clock.seek(0.5)
     tab.show(OVER)
@@ -67,18 +67,18 @@ def test_a_point_is_lost_and_found_on_the_page(window: Window, tab: ReconstructT
         "the motion to be reconstructed",
     )
     page.get_by_text("REACHED").first.wait_for()
-    page.get_by_text("Lose points").click()
+    page.get_by_text("Untracked points").click()
     window.field("Head").first.click()
-    wait(lambda: tab.points.loses == tuple(role == "head" for role in MARKERS), "the head to be lost")
+    wait(lambda: tab.points.untracked == tuple(role == "head" for role in MARKERS), "the head to be untracked")
     wait(lambda: tab.result is not None and tab.status == Status.INVALID, "the motion without it")
-    page.get_by_text("a point is lost").wait_for()
+    page.get_by_text("a point is untracked").wait_for()
     window.field("Head").first.click()
-    wait(lambda: tab.status == Status.REACHED, "the head to be found")
-    page.get_by_text("Lose points").click()
+    wait(lambda: tab.status == Status.REACHED, "the head to be tracked")
+    page.get_by_text("Untracked points").click()
 
 
 def test_a_point_is_dragged_and_the_body_follows(window: Window, tab: ReconstructTab, session: Session):
-    tab.show(BESIDE)
+    tab.show(ADJACENT)
     wait(lambda: tab.result is not None and "/world/gizmo/reconstruct_right_hand" in window.nodes(), "the handles")
     settled(window)
     if RENEW:
@@ -91,8 +91,8 @@ def test_a_point_is_dragged_and_the_body_follows(window: Window, tab: Reconstruc
     there = np.array(session.gizmos["reconstruct_right_hand"].position)
     assert there[1] > before[1] + 0.02
     hand = tab.guest.frames(session.time).positions[body.index("right_hand")]
-    assert np.linalg.norm(hand - there) < 1e-5 + tab.residual[MARKERS.index("right_hand")]
-    window.press("Let the points go")
+    assert np.linalg.norm(hand - there) < 1e-5 + tab.marker_errors[MARKERS.index("right_hand")]
+    window.press("Release the points")
     wait(
         lambda: np.allclose(session.gizmos["reconstruct_right_hand"].position, before, atol=1e-5),
         "the point to go back",

@@ -14,7 +14,7 @@ from posable.reconstruct import SequentialIK
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
 from posable.studio.tabs.reconstruct import tab as reconstruct
-from posable.studio.tabs.reconstruct.tab import BESIDE, NONE, OURS, OVER, ReconstructTab
+from posable.studio.tabs.reconstruct.tab import ADJACENT, NONE, OURS, OVER, ReconstructTab
 
 from ..window import by, wait
 from .conftest import FREE
@@ -41,7 +41,7 @@ def test_the_motion_is_reconstructed_as_the_solver_reconstructs_it(tab: Reconstr
     assert np.array_equal(found.status, wanted.status) and found.motion.fps == motion.fps
     told = evaluate_clip(motion, ["sik"], weights=(1.0, 1.0, 0.0))["methods"]["sik"]
     assert np.isclose(found.overall, told["position"], rtol=1e-12), "the paper's measure"
-    assert f"{100 * found.overall:.2f} %" in tab._told_now.content and "REACHED" in tab._told_now.content
+    assert f"{100 * found.overall:.2f} %" in tab.report.text.content and "REACHED" in tab.report.text.content
     assert tab.guest.pose_override is not None and tab.guest in session.shown and tab.guest not in session.actors
 
 
@@ -50,7 +50,7 @@ def test_the_body_stands_over_the_original_or_beside_it(tab: ReconstructTab, ses
     tab.update(session.time)
     reconstructed(tab, session)
     assert np.array_equal(tab.guest.position, session.active.position) and tab.guest.ghost
-    tab.show(BESIDE)
+    tab.show(ADJACENT)
     tab.update(session.time)
     here, there = session.active.frames(session.time).positions, tab.guest.frames(session.time).positions
     assert there[:, 0].min() > here[:, 0].max() and not tab.guest.ghost
@@ -65,7 +65,7 @@ def test_methods_are_switched_and_compared(tab: ReconstructTab, session: Session
     tab.choose(FREE)
     second = reconstructed(tab, session)
     assert second is not first and not np.array_equal(second.motion.pose.rotations, first.motion.pose.rotations)
-    assert tab._plot.labels == ("sik", FREE)
+    assert tab.report.plot.labels == ("sik", FREE)
     tab.choose("sik")
     tab.update(session.time)
     assert tab.result is first, "what was reconstructed is kept"
@@ -98,8 +98,8 @@ def test_of_many_questions_the_last_is_answered(tab: ReconstructTab, session: Se
     tab.update(session.time)
 
 
-def test_lost_points_are_no_numbers_for_as_long_as_they_are_lost(tab: ReconstructTab, session: Session):
-    tab.points.lose("left_hand", "head", between=(0.25, 0.5))
+def test_untracked_points_are_nan_for_as_long_as_they_are_untracked(tab: ReconstructTab, session: Session):
+    tab.points.set_untracked("left_hand", "head", between=(0.25, 0.5))
     points = tab.points.of_motion(session.active, session.body)
     lost = np.isnan(points).all(axis=-1)
     share = np.arange(60) / 59
@@ -112,20 +112,20 @@ def test_lost_points_are_no_numbers_for_as_long_as_they_are_lost(tab: Reconstruc
     assert found.motion.pose.is_finite() and np.isfinite(found.errors).all()
     session.clock.seek(20 / session.motion.fps)
     tab.update(session.time)
-    assert tab.status == Status.INVALID and "a point is lost" in tab._told_now.content
+    assert tab.status == Status.INVALID and "a point is untracked" in tab.report.text.content
     assert not session.gizmos["reconstruct_head"].visible and session.gizmos["reconstruct_left_foot"].visible
 
 
 def test_a_dragged_point_is_followed_and_each_drag_is_a_step(tab: ReconstructTab, session: Session):
-    tab.show(BESIDE)
+    tab.show(ADJACENT)
     reconstructed(tab, session)
     body, before = session.body, tab.guest.pose_override
     handle = session.gizmos["reconstruct_left_hand"]
     start = np.array(handle.position)
     assert np.allclose(start - tab.guest.position, body.markers(session.pose)[2])
     for share, phase in ((0.5, "start"), (1.0, "update"), (1.0, "end")):
-        moved = SimpleNamespace(position=start + share * by(0.05, 0.15, 0.05))
-        tab.points._moved("left_hand", SimpleNamespace(target=moved, phase=phase))
+        moved = SimpleNamespace(position=start + share * by(0.05, 0.15, 0.05), wxyz=handle.wxyz)
+        tab.points.handles["left_hand"].receive(SimpleNamespace(target=moved, phase=phase))
         tab.update(session.time)
     points = body.markers(session.pose)
     points[2] += by(0.05, 0.15, 0.05)
@@ -142,8 +142,9 @@ def test_a_dragged_point_is_followed_and_each_drag_is_a_step(tab: ReconstructTab
     tab.points.release()
     tab.update(session.time)
     assert np.array_equal(tab.guest.pose_override.rotations, before.rotations)
-    tab.points._moved("left_hand", SimpleNamespace(target=SimpleNamespace(position=start), phase="end"))
-    assert session.history.undoable == "Let the points go", "a click drags nothing"
+    click = SimpleNamespace(position=start, wxyz=handle.wxyz)
+    tab.points.handles["left_hand"].receive(SimpleNamespace(target=click, phase="end"))
+    assert session.history.undoable == "Release the points", "a click drags nothing"
 
 
 def test_limits_and_volumes_of_the_reconstructed_body_are_shown(tab: ReconstructTab, session: Session):
@@ -151,10 +152,10 @@ def test_limits_and_volumes_of_the_reconstructed_body_are_shown(tab: Reconstruct
     tab.limits._limb.value, tab.limits._volumes.value = "right arm", True
     reconstructed(tab, session)
     assert "limits of the right arm" in tab.limits._swing._html.content and tab.limits._swing._html.visible
-    assert tab.guest.volumes_only and tab.limits._touching.visible and "touch" in tab.limits._touching.content
+    assert tab.guest.volumes_only and tab.limits._contacts.visible and "touch" in tab.limits._contacts.content
     tab.limits._limb.value, tab.limits._volumes.value = NONE, False
     tab.update(session.time)
-    assert not tab.limits._swing._html.visible and not tab.limits._touching.visible and not tab.guest.volumes_only
+    assert not tab.limits._swing._html.visible and not tab.limits._contacts.visible and not tab.guest.volumes_only
 
 
 @pytest.mark.parametrize("suffix", ["bvh", "npz", "glb"])
@@ -173,10 +174,10 @@ def test_the_reconstructed_motion_is_saved_and_comes_back(
 
 def test_the_reconstructed_motion_is_kept_on_the_stage(tab: ReconstructTab, session: Session):
     with pytest.raises(PosableError, match="nothing is reconstructed"):
-        tab.keep()
+        tab.add_to_stage()
     tab.show(OVER)
     found = reconstructed(tab, session)
-    tab.keep()
+    tab.add_to_stage()
     assert session.active.name == "walk sik" and len(session.actors) == 2
     assert np.array_equal(session.motion.pose.rotations, found.motion.pose.rotations) and tab.mode == NONE
     session.undo()
@@ -204,7 +205,7 @@ def test_without_a_person_there_is_nothing_to_reconstruct(tab: ReconstructTab, s
     chain = Skeleton(["root", "tip"], [-1, 0], [[0, 1, 0], [0.3, 0, 0]])
     session.add(Motion(chain, Pose(np.zeros((5, 3)), np.tile([1.0, 0, 0, 0], (5, 2, 1))), 30.0, name="chain"))
     tab.update(session.time)
-    assert tab.guest is None and session.extras == () and "person" in tab._told_now.content
+    assert tab.guest is None and session.extras == () and "person" in tab.report.text.content
     session.undo()
     reconstructed(tab, session)
     assert tab.guest is not None

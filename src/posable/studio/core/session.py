@@ -33,6 +33,9 @@ SAMPLES = ("walk", "run", "boxing", "reach", "dance", "throw")
 CLICK_REACH = 0.09
 """How far from a bone a click still selects it, as a fraction of the body's size."""
 
+GAP = 0.25
+"""Metres between a motion and a body that a tab shows next to it."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -121,6 +124,12 @@ class Session(Events):
                 self.extras = tuple(other for other in self.extras if other is not extra)
                 self.stage.show(self.shown)
                 self.changed("look")
+
+    def free_offset(self, actor: Actor) -> Floats:
+        """Return (3,) the displacement [m] from an actor to the free place right of all motions on the stage."""
+        left = actor.position[0] + actor.motion.pose.translation[0, 0] + actor.box[0, 0]
+        edges = [one.position[0] + one.motion.pose.translation[0, 0] + one.box[1, 0] for one in self.actors]
+        return np.array([max(edges) + GAP - left, 0.0, 0.0])
 
     def add(self, motion: Motion, *, body: Humanoid | None = None, name: str | None = None, keep: bool = True) -> Actor:
         """Put a motion on the stage and make it the active one; `keep=False` takes the others off. Can be undone."""

@@ -13,11 +13,14 @@ import viser
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ...compute.types import Floats, Ints
+from ...compute.types import Bools, Floats, Ints
 from .theme import Rgb
 
 STEPS = 4
 """Colours from one joint's to its neighbour's."""
+
+SCALE: tuple[Rgb, ...] = ((44, 38, 92), (42, 92, 142), (48, 152, 146), (150, 200, 112), (252, 230, 150))
+"""Colours of fractions from 0 to 1, evenly spaced."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,34 @@ class Paint:
     def of_joints(self) -> NDArray[np.uint8]:
         """(J, 3): the colour that each joint has."""
         return np.clip(np.rint(self.colours[self.carriers]), 0, 255).astype(np.uint8)
+
+    @classmethod
+    def of_fractions(cls, fractions: Floats, parents: Ints) -> Paint:
+        """Return the paint of joints with fractions (J,) from 0 to 1 on `SCALE`; those that are NaN follow a parent."""
+        at = np.linspace(0.0, 1.0, len(SCALE))
+        colours = np.stack([np.interp(fractions, at, [stop[k] for stop in SCALE]) for k in range(3)], axis=-1)
+        return cls(carriers(parents, np.isfinite(fractions)), colours)
+
+
+def carriers(parents: Ints, known: Bools) -> Ints:
+    """Return (J,): each known joint (J,) itself, others the nearest known above; else the first that is known."""
+    found = np.arange(len(parents))
+    first = int(np.argmax(known))
+    for joint, parent in enumerate(parents):
+        if not known[joint]:
+            found[joint] = found[parent] if parent >= 0 else first
+    return found
+
+
+def scale_legend(low: str, high: str) -> str:
+    """Return the colours of `SCALE` as HTML, with what its dark and its light end stand for."""
+    stops = ", ".join(f"rgb{stop}" for stop in SCALE)
+    return (
+        '<div style="padding: 0 0.75em 0.5em; font-size: 0.75em; color: #444">'
+        f'<div style="height: 0.8em; border-radius: 2px; background: linear-gradient(to right, {stops})"></div>'
+        f'<div style="display: flex; justify-content: space-between"><span>dark: {low}</span>'
+        f"<span>light: {high}</span></div></div>"
+    )
 
 
 class PaintedMesh:

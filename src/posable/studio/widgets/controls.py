@@ -20,6 +20,33 @@ def show(control: Any, what: str, value: object) -> None:
         setattr(control, what, value)
 
 
+def add_button(session: Session, label: str, action: Callable[[Any], None], **options: Any) -> Any:
+    """Add a button to the panel, here, that calls `action` with viser's event; errors are shown in the page."""
+    button = session.gui.add_button(label, **options)
+    button.on_click(session.guarded(action))
+    return button
+
+
+def redraw_on_update(session: Session, *controls: Any) -> None:
+    """Draw the moment again whenever a user changes one of these controls."""
+    for control in controls:
+        control.on_update(session.guarded(lambda _: session.changed("pose")))
+
+
+class ProgressText:
+    """A text in the panel with a progress bar below it."""
+
+    def __init__(self, session: Session) -> None:
+        self.text = session.gui.add_markdown("")
+        self._bar = session.gui.add_progress_bar(0.0, visible=False, animated=True)
+
+    def show(self, text: str, progress: float | None = None) -> None:
+        """Show a text, and a progress from 0 to 1; None hides the bar."""
+        show(self.text, "content", text)
+        show(self._bar, "visible", progress is not None)
+        show(self._bar, "value", round(100.0 * (progress or 0.0)))
+
+
 class Follower:
     """A control that shows a value of the program and reports the value that a user gives it.
 

@@ -1,35 +1,36 @@
-"""The timeline of the edits: a bar for each over the frames that it changes, contacts below, and where it is now.
+"""The timeline of the edits: a bar for each over the frames that it changes, contacts below, and the current time.
 
 A bar is moved by its middle, and each end of it by itself, with Shift both at once, as strips are in other editors. The
-page draws them under way by itself, so that the drawing stays the same one while the pointer is on it; what they shall
-be is told when they are let go.
+page draws a dragged bar by itself, so that the drawing stays the same one while the pointer is on it; the edit is
+changed when the bar is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....edit import Contact, Edit, WarpEdit
+from ....edit import Contact, Edit, MotionEditor, WarpEdit
 from ....skeleton import Motion
-from ...core.session import Session
 from ...view.theme import plain
 from ...widgets.pointer import Pointed, PointerField, handlers, hidden
 from ...widgets.time_plot import CURSOR_RATE
-from .changes import Changing, frame_of, frames_of, name_of, range_of
+from .changes import NARROWEST, WIDEST, frame_of, frames_of, name_of, range_of
+
+if TYPE_CHECKING:
+    from .tab import EditTab
 
 WIDTH, ROW, THIN = 300.0, 13.0, 5.0
 """Of the drawing, of an edit's bar and of a contact's [pixels of the panel]."""
 CONTACT, RAIL, MARKED, INK, DULL = "#168c34", "#e3e7ea", "#7a3fb0", "#222831", "#98a2aa"
 BARS = ("#e7b48f", "#9fc3d4", "#bfd397", "#d2aecb", "#e0cc92", "#b3bbe0")
 """Light enough that a dark name can be read on them."""
-MOST = 12
-"""Bars that are drawn at most, the last ones."""
-NARROWEST, WIDEST = 0.05, 3.0
-"""Half-widths of an edit [s]."""
+MAX_BARS = 12
+"""Bars that are drawn, the last ones."""
 MARK = "bars:"
-# A bar follows the pointer: shifted by its middle, longer or shorter by its ends, which never pass where it is asked.
+# A bar follows the pointer: shifted by its middle, longer or shorter by its ends, which never pass a target.
 _FOLLOW = (
     "const b=s.querySelector('[data-bar=\\''+g.key.split(':')[0]+'\\']');"
     "if(b){const r=b.querySelector('rect.edit'),d=phase==='up'?0:p.x-g.x,v=b.dataset,k=g.key.slice(-1);"
@@ -44,37 +45,24 @@ _BOTH = "<title>Drag both ends</title>"
 
 
 class EditBars:
-    """The drawing in the panel.
+    """The drawing in the panel; a click on a bar chooses its edit, a drag changes it."""
 
-    Args:
-        session: whose panel.
-        change: called with what an edit shall be whose bar was moved or stretched.
-        choose: called with the index of an edit that was clicked.
-    """
-
-    def __init__(self, session: Session, change: Changing, choose: Callable[[int], None]) -> None:
-        self._session, self._change, self._choose = session, change, choose
+    def __init__(self, tab: EditTab) -> None:
+        self._tab, self._session = tab, tab.session
         self._edits: tuple[Edit, ...] = ()
         self._motion: Motion | None = None
-        self._field = PointerField(session, MARK, self._pointed)
-        self._html = session.gui.add_html(hidden(MARK))
+        self._field = PointerField(tab.session, MARK, self._pointed)
+        self._html = tab.session.gui.add_html(hidden(MARK))
         self._shown: tuple[str, float] = ("", -1.0)
 
-    def draw(
-        self,
-        edits: Sequence[Edit],
-        chosen: int | None,
-        contacts: Sequence[Contact],
-        marks: Sequence[int],
-        motion: Motion,
-        time: float,
-    ) -> None:
+    def draw(self, editor: MotionEditor, motion: Motion, time: float) -> None:
         """Draw edits and contacts of a motion, the frames of marks, and the cursor at a time [s]."""
-        self._edits, self._motion = tuple(edits), motion
-        bars, high = _bars(edits, chosen, contacts, marks, motion)
+        self._edits, self._motion = tuple(editor.edits), motion
+        marks = [mark.frame for mark in self._tab.warp.marks]
+        bars, high = _bars(editor.edits, self._tab.list.index, editor.contacts, marks, motion)
         before, at = self._shown
-        playing = self._session.clock.playing
-        if bars == before and (time == at or (playing and abs(time - at) < 1.0 / CURSOR_RATE)):
+        soon = self._session.clock.playing and abs(time - at) < 1.0 / CURSOR_RATE
+        if bars == before and (time == at or soon):
             return
         self._shown = (bars, time)
         x = WIDTH * min(time / max(motion.duration, 1e-6), 1.0)
@@ -93,65 +81,64 @@ class EditBars:
         self._edits, self._motion = (), None
 
     def _pointed(self, pointed: Pointed) -> None:
-        """A bar was pressed; when it is let go it is changed."""
+        """Choose the edit of a pressed bar; change it when a dragged bar is dropped."""
         with self._session.lock:
             which, _, grip = (pointed.key or "").partition(":")
             motion = self._motion
             if not pointed.ended or motion is None or not which.isdecimal() or int(which) >= len(self._edits):
                 return
-            index = int(which)
-            way = pointed.now[0] - pointed.start[0]
-            if abs(way) < 2.0:
-                self._choose(index)
-                return
-            way *= max(len(motion) - 1, 1) / WIDTH
-            frame, spread, frames = moved_bar(self._edits[index], grip, way, motion, pointed.shift)
-            self._choose(index)
-            self._change(index, frame, spread, None, frames)
+            index, pixels = int(which), pointed.now[0] - pointed.start[0]
+            change = moved_bar(
+                self._edits[index], grip, pixels * max(len(motion) - 1, 1) / WIDTH, motion, pointed.shift
+            )
+            self._tab.list.choose(index)
+            if abs(pixels) >= 2.0:
+                self._tab.change(index, *change)
 
 
 def moved_bar(
-    edit: Edit, grip: str, way: float, motion: Motion, both: bool = False
-) -> tuple[int, float, tuple[int, int] | None]:
-    """The frame, the half-width [s] and the range (None: the half-width counts) of an edit whose bar was dragged.
+    edit: Edit, grip: str, step: float, motion: Motion, both: bool = False
+) -> tuple[int, float, None, tuple[int, int] | None]:
+    """Return the arguments for `EditTab.change` of a dragged bar: frame, half-width [s], ease, range.
 
     Args:
         edit: as it is.
-        grip: where it was taken: "m" in the middle, "a" at its beginning, "b" at its end.
-        way: how far it was dragged [frames].
+        grip: where its bar was gripped: "m" in the middle, "a" at its beginning, "b" at its end.
+        step: how far it was dragged [frames].
         motion: of which it is an edit.
-        both: whether the other end goes the opposite way; a warp's always does.
+        both: whether the other end moves the opposite way; a warp's always does.
     """
     frame, spread, frames = frame_of(edit), float(edit.settings["spread"]), edit.settings.get("frames")
     end = len(motion) - 1
     if grip == "m":
         if frames is None:
-            return int(np.clip(round(frame + way), 0, end)), spread, None
-        step = int(np.clip(round(way), -int(frames[0]), end - int(frames[1])))  # all of it stays in the motion
-        return frame + step, spread, (int(frames[0]) + step, int(frames[1]) + step)
-    wider = -way if grip == "a" else way
+            return int(np.clip(round(frame + step), 0, end)), spread, None, None
+        rows = int(np.clip(round(step), -int(frames[0]), end - int(frames[1])))  # all of it stays in the motion
+        return frame + rows, spread, None, (int(frames[0]) + rows, int(frames[1]) + rows)
+    wider = -step if grip == "a" else step
     if isinstance(edit, WarpEdit) or (both and frames is None):
-        return frame, float(np.clip(spread + wider / motion.fps, NARROWEST, WIDEST)), None
+        return frame, float(np.clip(spread + wider / motion.fps, NARROWEST, WIDEST)), None, None
     first, last = range_of(edit, motion)
     if both or grip == "a":
         first = int(np.clip(round(first - wider), 0, frame))
     if both or grip == "b":
         last = int(np.clip(round(last + wider), frame, end))
-    return frame, spread, (first, last)
+    return frame, spread, None, (first, last)
 
 
 def _bars(
     edits: Sequence[Edit], chosen: int | None, contacts: Sequence[Contact], marks: Sequence[int], motion: Motion
 ) -> tuple[str, float]:
-    """The bars as SVG, and how high they are together."""
+    """Return the bars as SVG, and their height together."""
     scale, parts, y = WIDTH / max(len(motion) - 1, 1), [], 0.0
-    first = max(len(edits) - MOST, 0)
+    first = max(len(edits) - MAX_BARS, 0)
     first = first if chosen is None else min(first, chosen)
-    for k in range(len(edits))[first : first + MOST]:
+    for k in range(len(edits))[first : first + MAX_BARS]:
         parts.append(_bar(k, edits[k], y, scale, k == chosen, motion))
         y += ROW
-    if len(edits) > MOST:
-        parts.append(f'<text class="more" x="7" y="{y + ROW - 4.5}" fill="{INK}">{_more(first, len(edits))}</text>')
+    if len(edits) > MAX_BARS:
+        more = f"edits {first + 1} to {first + MAX_BARS} of {len(edits)}; choose another one below"
+        parts.append(f'<text class="more" x="7" y="{y + ROW - 4.5}" fill="{INK}">{more}</text>')
         y += ROW
     if marks:
         parts.append(f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>')
@@ -175,22 +162,18 @@ def _bars(
     return "".join(parts), max(y, 4.0)
 
 
-def _more(first: int, count: int) -> str:
-    return f"edits {first + 1} to {first + MOST} of {count}; choose another one below"
-
-
 def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool, motion: Motion) -> str:
-    """The bar of one edit: over the frames that it changes, with a notch where something was asked, and its name.
+    """Return the bar of one edit: over the frames that it changes, with a notch at each target, and its name.
 
-    One that changes nothing, since nothing was asked or it could not be done, is an outline.
+    An edit that changes nothing is an outline.
     """
     begin, end = (scale * frame for frame in range_of(edit, motion))
-    asked = [scale * frame for frame in frames_of(edit)]
+    targets = [scale * frame for frame in frames_of(edit)]
     x, wide, shape = begin, max(end - begin, 2.0), f'y="{y}" height="{ROW - 2}"'
     edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else "" if len(edit.rows) else f' stroke="{DULL}"'
     fill = f'fill="{BARS[k % len(BARS)]}"' + ("" if len(edit.rows) else ' fill-opacity="0.25" stroke-dasharray="2 2"')
     notches = "".join(
-        f'<rect x="{at - 0.7:.1f}" {shape} width="1.4" fill="#ffffff" fill-opacity="0.8"/>' for at in asked
+        f'<rect x="{at - 0.7:.1f}" {shape} width="1.4" fill="#ffffff" fill-opacity="0.8"/>' for at in targets
     )
     both = isinstance(edit, WarpEdit)
     ends = "".join(
@@ -202,7 +185,7 @@ def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool, motion: Motio
     return (
         f'<rect x="0" y="{y}" width="{WIDTH}" height="{ROW - 2}" fill="{RAIL}" rx="2"/>'
         f'<g data-bar="{k}" data-both="{int(both)}" data-x="{x:.1f}" data-end="{x + wide:.1f}" '
-        f'data-low="{min(asked):.1f}" data-high="{max(asked):.1f}">'
+        f'data-low="{min(targets):.1f}" data-high="{max(targets):.1f}">'
         f'<rect class="edit" data-key="{k}:m" x="{x:.1f}" {shape} width="{wide:.1f}" rx="2" '
         f'{fill}{edge} style="cursor: grab"/><g pointer-events="none">{notches}</g>{ends}</g>'
         f'<text x="7" y="{y + ROW - 4.5}" fill="{INK}" pointer-events="none">{name}</text>'

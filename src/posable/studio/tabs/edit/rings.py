@@ -1,4 +1,8 @@
-"""Rings around parts of a body, wide enough to be seen around whatever it wears: on the ground, or as a bracelet."""
+"""Rings around parts of the body in contact or pinned, and balls at marked targets, in the scene.
+
+A ring is wide enough to be seen around whatever the body wears: on the ground around a foot, as a bracelet around
+anything else.
+"""
 
 from __future__ import annotations
 
@@ -10,46 +14,106 @@ import numpy as np
 
 from .... import math as pm
 from ....compute.types import Floats
+from ....edit import MotionEditor
+from ....edit.contacts import GROUND
+from ....edit.parts import joint_of
 from ....skeleton import Frames, SkinnedMesh
 from ....skeleton.skinning import Skinning
+from ...core.actor import Actor
 from ...view.body_meshes import volumes_of
+from ...view.points import PointCloud
+from ...view.theme import Rgb, linear
+from ...widgets.controls import show
 
 if TYPE_CHECKING:
     from ....body import Humanoid
+    from .tab import EditTab
 
-AROUND = 40
+CORNERS = 40
 """Corners of a ring."""
-MOST_POINTS = 300
-"""Of the surface of a part, which tell how wide it is."""
+MAX_RINGS = 48
+"""Rings that are drawn; those that are not needed lie on the last."""
+MAX_POINTS = 300
+"""Points of a part's surface from which its width is measured."""
+CONTACT: Rgb = (18, 150, 62)
+PINNED: Rgb = (200, 30, 110)
+MARKED: Rgb = (122, 63, 176)
+OTHER_FRAME: Rgb = (176, 146, 204)
+"""Colour of marks at other frames."""
 
 
-class Rings:
-    """Rings (A, 3) around parts of bodies; what they must go around is found once a body and part."""
+class EditRings:
+    """Rings and balls in the scene for the pins, contacts and marks of a tab.
 
-    def __init__(self) -> None:
+    The surface that a ring goes around is found once for a body and part.
+    """
+
+    def __init__(self, tab: EditTab) -> None:
+        self._tab, session = tab, tab.session
         self._skins: weakref.WeakKeyDictionary[Humanoid, dict[tuple[int, bool], Skinning | None]] = (
             weakref.WeakKeyDictionary()
         )
+        self._rings = session.scene.add_line_segments(
+            "/world/edit/rings",
+            np.zeros((MAX_RINGS * CORNERS, 2, 3), dtype=np.float32),
+            np.zeros((MAX_RINGS * CORNERS, 2, 3), dtype=np.uint8),
+            thickness=5.0,
+            thickness_units="screen",
+            visible=False,
+        )
+        self._balls = PointCloud(session.server, "/world/edit/marks")
+
+    def draw(self, editor: MotionEditor, actor: Actor, frames: Frames, frame: int) -> None:
+        """Draw the rings and balls of a frame; `frames` are those of the actor's joints on the stage."""
+        body = editor.body
+        rings = [(self.bracelet(body, frames, joint_of(body, pin)), PINNED) for pin in self._tab.pins.parts]
+        for contact in editor.contacts if self._tab.view.contacts.value else ():
+            if contact.first <= frame <= contact.last:
+                ring = self.footprint if contact.on == GROUND else self.bracelet
+                rings.append((ring(body, frames, joint_of(body, contact.part)), CONTACT))
+        show(self._rings, "visible", bool(rings))
+        if rings:
+            rows = np.minimum(np.arange(MAX_RINGS), len(rings) - 1)
+            corners = np.stack([ring for ring, _ in rings])
+            segments = np.stack([corners, np.roll(corners, 1, axis=1)], axis=2)[rows]
+            colours = linear([colour for _, colour in rings])[rows]
+            with self._tab.session.server.atomic():
+                self._rings.points = segments.reshape(-1, 2, 3).astype(np.float32)
+                self._rings.colors = np.repeat(colours, 2 * CORNERS, axis=0).reshape(-1, 2, 3)
+        marks = self._tab.warp.marks
+        points = np.array([mark.target + actor.position for mark in marks]).reshape(-1, 3)
+        tones = [MARKED if mark.frame == frame else OTHER_FRAME for mark in marks]
+        self._balls.draw(points, tones, 0.028 * body.joint_height)
+
+    def hide(self) -> None:
+        """Show nothing."""
+        show(self._rings, "visible", False)
+        self._balls.hide()
+
+    def remove(self) -> None:
+        """Take the rings and balls off the scene."""
+        self._rings.remove()
+        self._balls.remove()
 
     def bracelet(self, body: Humanoid, frames: Frames, joint: int) -> Floats:
-        """A ring around a joint, across the bone that leads to it; `frames` are those of one pose."""
+        """Return a ring (A, 3) [m] around a joint, across the bone that leads to it; `frames` are those of one pose."""
         parent, up = int(body.skeleton.parents[joint]), np.array([0.0, 1.0, 0.0])
-        way = frames.positions[joint] - frames.positions[parent] if parent >= 0 else up
-        length = float(np.linalg.norm(way))
-        along = way / length if length > 1e-6 else up
-        around = self._surface(body, frames, joint, below=False) - frames.positions[joint]
-        near = around[np.abs(around @ along) < 0.03 * body.joint_height]
+        bone = frames.positions[joint] - frames.positions[parent] if parent >= 0 else up
+        length = float(np.linalg.norm(bone))
+        axis = bone / length if length > 1e-6 else up
+        surface = self._surface(body, frames, joint, below=False) - frames.positions[joint]
+        near = surface[np.abs(surface @ axis) < 0.03 * body.joint_height]
         radius = 0.032 * body.joint_height
         if len(near):
-            radius = max(radius, 1.12 * float(np.linalg.norm(near - np.outer(near @ along, along), axis=-1).max()))
-        ring = _circle()[:, [0, 2, 1]] * radius
-        circle: Floats = frames.positions[joint] + pm.rotate(pm.between(up, along), ring)
+            radius = max(radius, 1.12 * float(np.linalg.norm(near - np.outer(near @ axis, axis), axis=-1).max()))
+        ring = np.insert(radius * _circle(), 1, 0.0, axis=-1)
+        circle: Floats = frames.positions[joint] + pm.rotate(pm.between(up, axis), ring)
         return circle
 
     def footprint(self, body: Humanoid, frames: Frames, joint: int) -> Floats:
-        """A ring on the ground around a foot and all that hangs on it; `frames` are those of one pose."""
+        """Return a ring (A, 3) [m] on the ground around a foot and all its descendants; `frames` are of one pose."""
         skeleton = body.skeleton
-        below = [j for j in range(len(skeleton)) if joint in skeleton.path(j)]
+        below = _descendants(body, joint)
         bones = np.concatenate([frames.positions[below], frames.ends[np.isin(skeleton.end_parents, below)]])
         points = np.concatenate([bones, self._surface(body, frames, joint, below=True)])
         flat, low = points[:, [0, 2]], float(points[:, 1].min())
@@ -57,25 +121,28 @@ class Rings:
         length = float(np.linalg.norm(ahead))
         ahead = ahead / length if length > 1e-6 else np.array([0.0, 1.0])
         axes = np.stack([ahead, [-ahead[1], ahead[0]]])
-        seen = flat @ axes.T
-        middle, half = 0.5 * (seen.min(axis=0) + seen.max(axis=0)), 0.5 * np.ptp(seen, axis=0)
-        ring = (middle + _circle()[:, :2] * (1.2 * half + 0.025 * body.joint_height)) @ axes
-        height = 0.004 * body.joint_height if abs(low) < 0.1 * body.joint_height else low
-        return np.stack([ring[:, 0], np.full(AROUND, height), ring[:, 1]], axis=-1)
+        along = flat @ axes.T
+        middle, half = 0.5 * (along.min(axis=0) + along.max(axis=0)), 0.5 * np.ptp(along, axis=0)
+        ring = (middle + _circle() * (1.2 * half + 0.025 * body.joint_height)) @ axes
+        return np.insert(ring, 1, 0.004 * body.joint_height if abs(low) < 0.1 * body.joint_height else low, axis=-1)
 
     def _surface(self, body: Humanoid, frames: Frames, joint: int, below: bool) -> Floats:
-        """(N, 3): points of what a joint carries [m], and what hangs on it, or what it hangs on; none of bare bones."""
+        """Return (N, 3) points [m] of the surface of a joint and its descendants, or its parent; none of bare bones."""
         known = self._skins.setdefault(body, {})
         if (joint, below) not in known:
-            hanging = [j for j in range(len(body.skeleton)) if joint in body.skeleton.path(j)]
-            own = hanging if below else [joint, int(body.skeleton.parents[joint])]
+            own = _descendants(body, joint) if below else [joint, int(body.skeleton.parents[joint])]
             known[joint, below] = _skin_of(body, own)
         skin = known[joint, below]
         return np.zeros((0, 3)) if skin is None else skin.posed(frames).astype(np.float64)
 
 
+def _descendants(body: Humanoid, joint: int) -> list[int]:
+    """Return a joint and all joints below it."""
+    return [other for other in range(len(body.skeleton)) if joint in body.skeleton.path(other)]
+
+
 def _skin_of(body: Humanoid, joints: list[int]) -> Skinning | None:
-    """Some of the surface that some joints carry: of the character's meshes, else of the body's volumes."""
+    """Return some of the surface of some joints: of the character's meshes, else of the body's volumes."""
     character, volumes = body.skeleton.character, volumes_of(body)
     if character is not None and character.meshes:
         meshes = [_part(mesh, joints) for mesh in character.meshes]
@@ -85,19 +152,19 @@ def _skin_of(body: Humanoid, joints: list[int]) -> Skinning | None:
     if volumes is None or not own:
         return None
     vertices = [volumes.mesh(k, 8)[0] for k in own]
-    carried = np.repeat(volumes.joints[own], [len(points) for points in vertices])
-    return Skinning.rigid(np.concatenate(vertices), carried, body.skeleton)
+    joint_of_vertex = np.repeat(volumes.joints[own], [len(points) for points in vertices])
+    return Skinning.rigid(np.concatenate(vertices), joint_of_vertex, body.skeleton)
 
 
 def _part(mesh: SkinnedMesh, joints: list[int]) -> SkinnedMesh:
-    """The vertices of a mesh that some joints carry more than others do, not too many."""
-    most = np.take_along_axis(mesh.joints, mesh.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
-    rows = np.flatnonzero(np.isin(most, joints))
-    rows = rows[:: max(1, len(rows) // MOST_POINTS)]
+    """Return the vertices of a mesh that are mainly skinned to some joints, not too many."""
+    main = np.take_along_axis(mesh.joints, mesh.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+    rows = np.flatnonzero(np.isin(main, joints))
+    rows = rows[:: max(1, len(rows) // MAX_POINTS)]
     return replace(mesh, vertices=mesh.vertices[rows], joints=mesh.joints[rows], weights=mesh.weights[rows])
 
 
 def _circle() -> Floats:
-    """(A, 3): a circle of radius 1 about z."""
-    angles = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)
-    return np.stack([np.cos(angles), np.sin(angles), np.zeros(AROUND)], axis=-1)
+    """Return (A, 2): the corners of a circle of radius 1."""
+    angles = np.linspace(0.0, 2.0 * np.pi, CORNERS, endpoint=False)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)

@@ -1,43 +1,45 @@
-"""Edit: a part of the body is pulled at one frame, and the whole body answers the way it moves in this motion.
+"""Edit: a part of the body is dragged at one frame, and the whole body follows as it moves in this motion.
 
-The engine is `posable.edit`. While the handle is dragged the pose of the frame follows; when it is let go the change is
-spread over the frames around and becomes the motion on the stage, one step to undo. What the motion says about its
-person is fitted in the background, once a motion.
+The engine is `posable.edit`. While the handle is dragged the pose of the frame follows; when it is dropped the change
+is spread over the frames around and becomes the motion on the stage, one step to undo. The weights, which describe how
+this person moves, are fitted in the background, once a motion.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....compute.types import ArrayLike
+from ....compute import PosableError
+from ....compute.types import ArrayLike, Floats
 from ....edit import EFFECTORS, MotionEditor
 from ....edit.parts import joint_of, part_of
+from ....skeleton import Pose
 from ...core.actor import Actor
 from ...core.session import Session
+from ...view.theme import plain
+from ...widgets.controls import ProgressText
 from ...widgets.file_panel import motion_panel
+from ...widgets.handle import DragHandle
 from .bars import EditBars
-from .changes import change, words
+from .changes import change, result_of, words
+from .drag import Drag
 from .edit_list import EditList
+from .editors import Editors
 from .file import EditFile
-from .handle import EditHandle
-from .marks import EditMarks
-from .messages import EditTelling
 from .options import EditOptions
-from .parts import NONE, EditParts
-from .pins import EditPins
-from .pull import Pull
-from .states import EditStates
-from .stretch import EditStretch
+from .parts import NONE, EditParts, EditPins
+from .rings import EditRings
 from .view import EditView
-from .warp import EditWarp, Mark
+from .warp import EditStretch, EditWarp, Mark
 
 if TYPE_CHECKING:
     from ....body import Humanoid
 
-HANDLE, TURNING_HANDLE = 0.12, 0.16
-"""Sizes of the handle, without and with rings, as shares of the body's height."""
+HANDLE, ROTATING_HANDLE = 0.12, 0.16
+"""Sizes of the handle, without and with rings, as fractions of the body's height."""
+COMPILING = "Nearly ready. On a new machine code is compiled now, once, which takes a minute."
 
 
 class EditTab:
@@ -47,266 +49,258 @@ class EditTab:
 
     def __init__(self) -> None:
         self._actor: Actor | None = None
-        self._pull: Pull | None = None
-        self._holding = False
+        self._drag: Drag | None = None
+        self._posing = False  # whether the active body shows a pose of this tab
 
     # The panel.
 
     def build(self, session: Session) -> None:
-        """What is pulled and how, the edits over time, what is seen, warps, stretches, pins, files."""
-        self._session = session
-        self.parts = EditParts(session, self._part_chosen)
-        self.telling = EditTelling(session)
+        """Add the controls: what is dragged and how, edits over time, view, warps, stretches, pins, files."""
+        self.session = session
+        self.parts = EditParts(self)
+        self.report = ProgressText(session)
         self.options = EditOptions(session)
-        self.states = EditStates(session, self.options, lambda: self.listed.ready(), self._failed)
-        self.bars = EditBars(session, self.change, lambda index: self.list.choose(index))
-        self.list = EditList(session, self.change, self.remove, lambda: session.changed("pose"))
+        self.editors = Editors(self)
+        self.bars = EditBars(self)
+        self.list = EditList(self)
         self.view = EditView(session)
-        self.warp = EditWarp(session, self.states, self.options, lambda: self._here)
-        self.stretch = EditStretch(session, self.states, self.options, lambda: self._here)
-        self.pins = EditPins(session, lambda: self.part)
-        self.listed = EditFile(session, self.states, self._wake, self._keep)
+        self.warp = EditWarp(self)
+        self.stretch = EditStretch(self)
+        self.pins = EditPins(self)
+        self.file = EditFile(self)
         self.files = motion_panel(session, "edited", session.require_motion)
-        self.marks = EditMarks(session)
-        self.handle = EditHandle(session, self.drag, self.drop)
-        self._leave = session.subscribe(self._told)
-        self._follow()
+        self.rings = EditRings(self)
+        self.handle = DragHandle(session, "edit", self._handle_dragged, self.drop)
+        self._unsubscribe = session.subscribe(self._on_event)
+        self._follow_actor()
         self._rest()
 
     def update(self, time: float) -> None:
-        """Show the moment with its handle, marks and bars."""
-        with self._session.lock:
-            actor, body = self._session.active, self._session.body
+        """Show the moment with its handle, rings and bars."""
+        with self.session.lock:
+            actor, body = self.session.active, self.session.body
             if actor is None or body is None or self.part is None:
                 self._rest()
-                return
-            editor = self.editor
-            if editor is None:
-                self._wait(actor, body)
-                return
-            self._draw(actor, body, editor, time)
+            elif (editor := self.editor) is None:
+                self._hide()
+                self.editors.request(actor, body)
+                fitted, running = self.editors.progress, self.editors.running
+                text = f"Learning how this person moves: {100.0 * fitted:.0f} %." if fitted < 1.0 else COMPILING
+                self.report.show(text, fitted if running else None)
+            else:
+                self._draw(actor, body, editor, time)
 
     def close(self) -> None:
-        """Take everything away, and wait for what is under way."""
-        self._leave()
-        self.states.close()
-        with self._session.lock:
-            self.pins.remove()
+        """Take everything away, and wait for an editor under way."""
+        self._unsubscribe()
+        self.editors.close()
+        with self.session.lock:
+            self.pins.close()
             self.view.remove()
-            self._hold(None)
+            self._pose(None)
             self.handle.remove()
-            self.marks.remove()
+            self.rings.remove()
 
     # What a user can do.
 
     @property
     def part(self) -> str | None:
-        """What the handle pulls: a role, or a joint's name."""
+        """The part that the handle drags: a role, or a joint's name."""
         return self.parts.part
 
     @property
     def editor(self) -> MotionEditor | None:
         """The editor of the active motion; None until it is ready."""
-        return self.states.editor
+        return self.editors.editor
 
     @property
     def frame(self) -> int:
         """The frame that is shown: the nearest one."""
-        motion = self._session.motion
-        return 0 if motion is None else int(np.clip(round(self._session.time * motion.fps), 0, len(motion) - 1))
+        motion = self.session.motion
+        return 0 if motion is None else int(np.clip(round(self.session.time * motion.fps), 0, len(motion) - 1))
+
+    def need_part(self) -> str:
+        """Return the part that the handle drags; raise where none is chosen."""
+        if self.part is None:
+            raise PosableError("no part is chosen; choose one under Drag")
+        return self.part
 
     def choose(self, part: str) -> None:
-        """Pull another part: a role, a joint's name, or `NONE`."""
-        with self._session.lock:
+        """Drag another part: a role, a joint's name, or `NONE`."""
+        with self.session.lock:
             self.parts.choose(part)
 
-    def drag(self, position: ArrayLike, turn: ArrayLike | None = None) -> None:
-        """Have the part at a place on the stage (3,) [m]; the step to undo is made by `drop`.
+    def choose_any_part(self) -> None:
+        """Choose a part where none is, so that the motion's editor is made."""
+        body = self.session.body
+        if self.part is None and body is not None:
+            self.choose(next((role for role in EFFECTORS if role in body.roles), part_of(body, 0)))
+
+    def drag(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
+        """Drag the part to a position on the stage (3,) [m]; `drop` makes it a step to undo.
 
         Args:
-            position: where it shall be.
-            turn: (4,) by how much it shall be turned, in the world; None leaves that to the body.
+            position: of the target.
+            rotation: (4,) of the part since the start of the drag, in the world; None leaves it to the body.
         """
-        session = self._session
+        session = self.session
         with session.lock:
             actor, part = session.active, self.part
             if actor is None or self.editor is None or part is None:
                 return
-            editor = self.states.sure()
+            editor = self.editors.need()
             target = np.array(position, dtype=np.float64) - actor.position
-            turned = None if turn is None else np.array(turn, dtype=np.float64)
-            if self._pull is None:
+            given = None if rotation is None else np.array(rotation, dtype=np.float64)
+            if self._drag is None:
                 frame = self.frame
-                begun = Pull.begin(actor, editor, frame, part, self.warp.pose_at(frame))
-                if begun.stands(target, turned):
+                drag = Drag.begin(actor, editor, frame, part, self.warp.pose_at(frame))
+                if drag.is_click(target, given):
                     return
                 session.clock.pause()
                 session.clock.seek(frame / actor.motion.fps)
-                self._pull = begun
-            self._pull.target, self._pull.turn = target, turned
-            self._pull.solve(editor, self._held_beside(self._pull), self.options.of_drag())
+                self._drag = drag
+            self._drag.target, self._drag.rotation = target, given
+            pins = {*self.pins.others(part)}
+            if self.warp.marking.value:  # parts that have marks at this frame stay there
+                pins |= {*self.warp.parts_at(self._drag.frame)} - {part}
+            self._drag.solve(editor, tuple(sorted(pins)), self.options.of_drag)
             session.changed("pose")
 
     def drop(self) -> None:
         """End a drag: the change is spread over the frames around, or leaves a mark. Can be undone."""
-        with self._session.lock:
-            pull, self._pull = self._pull, None
+        with self.session.lock:
+            drag, self._drag = self._drag, None
             editor = self.editor
-            self._session.changed("pose")
-            if pull is None or editor is None or pull.actor is not self._session.active:
+            self.session.changed("pose")
+            if drag is None or editor is None or drag.actor is not self.session.active:
                 return
             if self.warp.marking.value:
-                self.warp.add(
-                    Mark(pull.frame, pull.part, pull.target), None if pull.answer is None else pull.answer.pose
-                )
+                pose = None if drag.solution is None else drag.solution.pose
+                self.warp.add(Mark(drag.frame, drag.part, drag.target), pose)
                 return
-            editor.edit(
-                frame=pull.frame,
-                part=pull.part,
-                displacement=pull.target - pull.start,  # and not its target: the edit may be moved in time
-                orientation=pull.orientation,
-                pins=self.pins.beside(pull.part),
-                **self.options.of_drag(),
-                **self.options.of_fade(),
-            )
-            self._keep(f"{'Pull' if pull.turn is None else 'Pull and turn'} the {words(pull.part)}")
+            pins, options = self.pins.others(drag.part), {**self.options.of_drag, **self.options.of_fade}
+            editor.edit(**drag.settings, pins=pins, **options)
+            self.commit(f"{'Drag' if drag.rotation is None else 'Drag and rotate'} the {words(drag.part)}")
 
     def change(
         self, index: int, frame: int, spread: float, ease: str | None = None, frames: tuple[int, int] | None = None
     ) -> None:
-        """Have an edit at another frame, longer or shorter, fading otherwise. Can be undone.
+        """Move an edit to another frame, make it longer or shorter, fade it otherwise. Can be undone.
 
         Args:
             index: of the edit.
-            frame: where it shall be; a warp's first place.
+            frame: of its target; of a warp's first one.
             spread: half-width [s].
             ease: how it fades; None leaves that.
             frames: first and last frame that it may change, instead of the half-width.
         """
-        with self._session.lock:
-            editor = self.states.sure()
+        with self.session.lock:
+            editor = self.editors.need()
             change(editor, editor.edits[index], frame, spread, ease, frames)
-            self._keep(f"Change edit {index + 1}")
+            self.commit(f"Change edit {index + 1}")
 
     def remove(self, index: int) -> None:
-        """Take an edit away. Can be undone."""
-        with self._session.lock:
-            self.states.sure().edits[index].remove()
-            self._keep(f"Remove edit {index + 1}")
+        """Remove an edit. Can be undone."""
+        with self.session.lock:
+            self.editors.need().edits[index].remove()
+            self.commit(f"Remove edit {index + 1}")
 
     # What follows from it.
 
-    @property
-    def _here(self) -> tuple[str, int] | None:
-        return None if self.part is None or self.editor is None else (self.part, self.frame)
+    def commit(self, label: str) -> None:
+        """Put the editor's motion on the stage with the marks, as a step that can be undone."""
+        old = self.session.active
+        self.editors.commit(label)
+        self.warp.carry(old, self.session.active)
 
-    def _held_beside(self, pull: Pull) -> tuple[str, ...]:
-        """What stays where it is during a pull: pins, and parts that have marks at this frame already."""
-        held = {*self.pins.beside(pull.part)}
-        if self.warp.marking.value:
-            held |= {*self.warp.parts_at(pull.frame)} - {pull.part}
-        return tuple(sorted(held))
+    def part_chosen(self) -> None:
+        """Follow another choice of the part."""
+        self._drag = None
+        self.session.changed("pose")
 
-    def _keep(self, label: str) -> None:
-        """Have the editor's motion on the stage, as a step that can be undone."""
-        old = self._session.active
-        self.states.keep(label)
-        self.warp.carry(old, self._session.active)
+    def editor_failed(self, reason: str) -> None:
+        """Give up a motion that cannot be edited."""
+        self.file.forget()
+        self.choose(NONE)
+        self.session.show_error(reason)
+
+    def _handle_dragged(self, position: Floats, orientation: Floats) -> None:
+        gizmo = self.handle.gizmo
+        self.drag(position, None if gizmo is None or gizmo.disable_rotations else orientation)
 
     def _draw(self, actor: Actor, body: Humanoid, editor: MotionEditor, time: float) -> None:
-        pull, frame, playing = self._pull, self.frame, self._session.clock.playing
-        original = self.view.original and pull is None
+        drag, frame, playing = self._drag, self.frame, self.session.clock.playing
+        original = self.view.original and drag is None
         self.warp.draw(-1 if playing else frame)
-        if pull is not None and pull.answer is not None:
-            self._hold(pull.answer.pose)
+        if drag is not None and drag.solution is not None:
+            self._pose(drag.solution.pose)
         else:
-            self._hold(editor.original.at(time) if original else self.warp.pose_at(frame))
+            self._pose(editor.original.at(time) if original else self.warp.pose_at(frame))
         frames = actor.frames(time)
-        if pull is None and self.part is not None:
-            turning = bool(self.options.turn.value and not self.warp.marking.value)
-            size = (TURNING_HANDLE if turning else HANDLE) * body.joint_height
-            self.handle.show(frames.positions[joint_of(body, self.part)], size, not playing and not original, turning)
+        if drag is None and self.part is not None:
+            rotating = bool(self.options.rotate.value and not self.warp.marking.value)
+            size = (ROTATING_HANDLE if rotating else HANDLE) * body.joint_height
+            position, visible = frames.positions[joint_of(body, self.part)], not playing and not original
+            self.handle.show(position, scale=size, disable_rotations=not rotating, visible=visible)
         self.view.draw(actor, body, editor, time, frame)
-        marks = self.warp.marks
-        self.marks.draw(editor, frames, frame, self.pins.parts, bool(self.view.contacts.value), marks, actor.position)
+        self.rings.draw(editor, actor, frames, frame)
         self.list.draw(editor.edits, actor.motion)
-        at = [mark.frame for mark in marks]
-        self.bars.draw(editor.edits, self.list.index, editor.contacts, at, actor.motion, time)
+        self.bars.draw(editor, actor.motion, time)
         self.stretch.draw()
         self.pins.draw()
-        self._tell(editor, frame)
+        self.report.show(self._text(editor, frame))
 
-    def _tell(self, editor: MotionEditor, frame: int) -> None:
-        if self._pull is not None:
-            self.telling.pull(self._pull)
-        elif self._session.clock.playing:
-            self.telling.playing()
-        elif self.list.index is not None:
-            self.telling.edit(self.list.index, editor.edits[self.list.index])
-        elif self.part is not None:
-            self.telling.invite(frame, self.part)
-
-    def _wait(self, actor: Actor, body: Humanoid) -> None:
-        """Nothing can be pulled yet: say so, and have the editor made where nobody was asked."""
-        self._show_nothing()
-        self.states.ask(actor, body)
-        self.telling.fitting(self.states.job)
-
-    def _wake(self) -> None:
-        """Have something to pull, so that the motion's editor is made."""
-        body = self._session.body
-        if self.part is None and body is not None:
-            self.choose(next((role for role in EFFECTORS if role in body.roles), part_of(body, 0)))
-
-    def _failed(self, why: str) -> None:
-        self.listed.forget()
-        self.choose(NONE)
-        self._session.show_error(why)
+    def _text(self, editor: MotionEditor, frame: int) -> str:
+        """Describe the drag under way or the chosen edit, else what to do next."""
+        if self._drag is not None:
+            return self._drag.text
+        if self.session.clock.playing:
+            return "Pause at a frame to drag."
+        if (index := self.list.index) is not None:
+            return f"Edit {index + 1}: {result_of(editor.edits[index])}"
+        return f"Frame {frame}: drag the handle at the {plain(words(self.part), 60)}."
 
     def _rest(self) -> None:
-        """Nothing is edited."""
-        self._show_nothing()
-        self.telling.rest()
+        """Show nothing: no part is chosen."""
+        self._hide()
+        person = self.session.body is not None
+        self.report.show("Choose a part to drag." if person else "Open a motion of a person first.")
 
-    def _show_nothing(self) -> None:
-        self._pull = None
-        self._hold(None)
+    def _hide(self) -> None:
+        self._drag = None
+        self._pose(None)
         self.handle.hide()
-        self.marks.hide()
+        self.rings.hide()
         self.bars.hide()
         self.view.hide()
         self.stretch.draw()
 
-    def _hold(self, pose: Any) -> None:
-        """Show a pose of the active body; None lets go of it, where it was held here."""
-        if pose is not None or self._holding:
-            self._holding = pose is not None
-            self._session.override_pose(pose)
+    def _pose(self, pose: Pose | None) -> None:
+        """Show a pose of the active body; None goes back to the motion, where this tab showed one."""
+        if pose is not None or self._posing:
+            self._posing = pose is not None
+            self.session.override_pose(pose)
 
-    def _part_chosen(self) -> None:
-        self._pull = None
-        self._session.changed("pose")
-
-    def _told(self, topic: str) -> None:
-        session = self._session
+    def _on_event(self, topic: str) -> None:
+        session = self.session
         if topic in ("actors", "active"):
             with session.lock:
-                self._follow()
+                self._follow_actor()
         elif topic == "selection" and self.part is not None and session.selection is not None:
             with session.lock:
-                if session.selection.actor is session.active and session.body is not None and self._pull is None:
+                if session.selection.actor is session.active and session.body is not None and self._drag is None:
                     self.choose(part_of(session.body, session.selection.joint))
 
-    def _follow(self) -> None:
+    def _follow_actor(self) -> None:
         """Edit the active actor: its edits are those that it had when it was last on the stage."""
-        actor, body = self._session.active, self._session.body
+        actor, body = self.session.active, self.session.body
         if actor is self._actor:
             return
-        if self._actor is not None and self._holding:
-            self._actor.pose_override, self._holding = None, False
-        self._pull = None
-        self.listed.left()
-        self.states.recall(actor)
+        if self._actor is not None and self._posing:
+            self._actor.pose_override, self._posing = None, False
+        self._drag = None
+        self.file.motion_changed()
+        self.editors.recall(actor)
         same = self._actor is not None and actor is not None and self._actor.body is actor.body
         self._actor = actor
         if not same:

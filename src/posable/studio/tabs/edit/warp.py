@@ -1,10 +1,10 @@
-"""Several places at once: parts that are pulled leave marks at their frames, and a warp goes through all of them."""
+"""Edits besides a drag: a warp through targets that were marked at several frames, and a stretch of a bone."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import viser
@@ -14,20 +14,20 @@ from ....compute.types import Floats
 from ....edit.parts import joint_of
 from ....skeleton import Pose
 from ...core.actor import Actor
-from ...core.session import Session
 from ...view.theme import plain
-from ...widgets.controls import show
+from ...widgets.controls import add_button, assign, redraw_on_update, show
 from .changes import words
-from .options import EditOptions
-from .states import EditStates
 
-MOST_TOLD = 8
+if TYPE_CHECKING:
+    from .tab import EditTab
+
+LISTED = 8
 """Marks that the panel lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Where a part must be at a frame."""
+    """A target of a part at a frame."""
 
     frame: int
     part: str
@@ -36,114 +36,96 @@ class Mark:
 
 
 class EditWarp:
-    """A folder of the panel, here. Marks belong to an actor, so an undo of a warp has them again.
+    """A folder of the panel. Marks belong to an actor, so that they return when a warp is undone."""
 
-    Args:
-        session: whose panel.
-        states: the editors of the motions.
-        options: how long a warp takes to fade, and whether it keeps contacts.
-        here: the part that is chosen and the frame that is shown; None while nothing can be marked.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        states: EditStates,
-        options: EditOptions,
-        here: Callable[[], tuple[str, int] | None],
-    ) -> None:
-        self._session, self._states, self._options, self._here = session, states, options, here
+    def __init__(self, tab: EditTab) -> None:
+        self._tab, self._session = tab, tab.session
         self._marks: weakref.WeakKeyDictionary[Actor, tuple[Mark, ...]] = weakref.WeakKeyDictionary()
-        self._seen: tuple[Actor, int, Pose] | None = None  # a frame with its marks met
-        gui = session.gui
-        with gui.add_folder("Warp through several places", expand_by_default=False):
-            hint = "A part that you pull and let go leaves a mark at this frame instead of making an edit"
+        self._shown: tuple[Actor, int, Pose] | None = None  # a frame with its marks reached
+        session, gui, icons = tab.session, tab.session.gui, viser.Icon
+        with gui.add_folder("Warp through several targets", expand_by_default=False):
+            hint = "A part that you drag and drop leaves a mark at this frame instead of making an edit"
             self.marking = gui.add_checkbox("Leave marks", False, hint=hint)
-            self.marking.on_update(session.guarded(lambda _: session.changed("pose")))
-            hint = "A mark without a pull: at this frame the part stays where it is"
-            here_too = gui.add_button("Mark where it is", icon=viser.Icon.MAP_PIN, hint=hint)
-            here_too.on_click(session.guarded(lambda _: self.mark_here()))
-            self._told = gui.add_markdown("")
+            redraw_on_update(session, self.marking)
+            hint = "A mark without a drag: at this frame the part stays where it is"
+            add_button(session, "Mark where it is", lambda _: self.mark_here(), icon=icons.MAP_PIN, hint=hint)
+            self._text = gui.add_markdown("")
             hint = "Makes one edit that takes every part through its marks, smoothly"
-            self._warp = gui.add_button("Warp through the marks", icon=viser.Icon.WAVE_SINE, hint=hint, disabled=True)
-            self._warp.on_click(session.guarded(lambda _: self.warp()))
-            self._forget = gui.add_button("Forget the marks", icon=viser.Icon.MAP_PIN_OFF, disabled=True)
-            self._forget.on_click(session.guarded(lambda _: self.forget()))
+            options = {"icon": icons.WAVE_SINE, "hint": hint, "disabled": True}
+            self._warp = add_button(session, "Warp through the marks", lambda _: self.warp(), **options)
+            options = {"icon": icons.MAP_PIN_OFF, "disabled": True}
+            self._clear = add_button(session, "Remove the marks", lambda _: self.clear(), **options)
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """Those of the active actor, by frame."""
+        """The marks of the active actor, by frame."""
         actor = self._session.active
         return () if actor is None else self._marks.get(actor, ())
 
     def parts_at(self, frame: int) -> tuple[str, ...]:
-        """The parts that have marks at a frame."""
+        """Return the parts that have marks at a frame."""
         return tuple(mark.part for mark in self.marks if mark.frame == frame)
 
     def pose_at(self, frame: int) -> Pose | None:
-        """The pose in which the marks of a frame were made; None where there are none, or other frames came between."""
-        seen = self._seen
-        known = seen is not None and seen[0] is self._session.active and seen[1] == frame and self.parts_at(frame)
-        return seen[2] if known and seen is not None else None
+        """Return the pose in which the marks of a frame were made; None without, or once other frames were shown."""
+        shown = self._shown
+        if shown is None or shown[0] is not self._session.active or shown[1] != frame or not self.parts_at(frame):
+            return None
+        return shown[2]
 
     def add(self, mark: Mark, pose: Pose | None = None) -> None:
-        """Add a mark; one of the same part at the same frame goes. Can be undone.
+        """Add a mark of the active actor, in place of one of its part at its frame. Can be undone.
 
         Args:
-            mark: of the active actor.
-            pose: in which the part is there, shown as long as nobody goes to another frame.
+            mark: to add.
+            pose: that reaches it, shown until another frame is.
         """
         others = [one for one in self.marks if (one.frame, one.part) != (mark.frame, mark.part)]
         marks = tuple(sorted([*others, mark], key=lambda one: (one.frame, one.part)))
         self._change(f"Mark the {words(mark.part)}", marks)
         actor = self._session.active
         if pose is not None and actor is not None:
-            self._seen = (actor, mark.frame, pose)
+            self._shown = (actor, mark.frame, pose)
 
     def mark_here(self) -> None:
-        """Have the chosen part stay where it is at this frame. Can be undone."""
+        """Mark the chosen part where it is at this frame. Can be undone."""
         with self._session.lock:
-            here, editor = self._here(), self._states.sure()
-            if here is None:
-                raise PosableError("no part is chosen; choose one under Pull")
-            part, frame = here
+            editor, part, frame = self._tab.editors.need(), self._tab.need_part(), self._tab.frame
             pose = self.pose_at(frame)
             frames = editor.body.skeleton.forward(editor.motion[frame] if pose is None else pose)
             self.add(Mark(frame, part, np.array(frames.positions[joint_of(editor.body, part)])), pose)
 
-    def forget(self) -> None:
-        """Take all marks away. Can be undone."""
+    def clear(self) -> None:
+        """Remove all marks. Can be undone."""
         with self._session.lock:
             if self.marks:
-                self._change("Forget the marks", ())
+                self._change("Remove the marks", ())
 
     def warp(self) -> None:
         """Make an edit of the marks. Can be undone."""
         with self._session.lock:
-            editor, marks = self._states.sure(), self.marks
+            editor, marks, options = self._tab.editors.need(), self.marks, self._tab.options
             if not marks:
-                raise PosableError("there are no marks; tick 'Leave marks' and pull parts at some frames")
+                raise PosableError("there are no marks; tick 'Leave marks' and drag parts at some frames")
             constraints = [(mark.frame, mark.part, mark.target) for mark in marks]
-            spread, contacts = float(self._options.spread.value), bool(self._options.contacts.value)
-            editor.warp(constraints, spread=spread, contacts=contacts)
-            self._states.keep(f"Warp through {len(marks)} places")
+            editor.warp(constraints, spread=float(options.spread.value), contacts=bool(options.contacts.value))
+            self._tab.editors.commit(f"Warp through {len(marks)} targets")
 
     def carry(self, old: Actor | None, new: Actor | None) -> None:
-        """Have the marks of an actor on the one that an edit made of it, too."""
+        """Carry the marks of an actor over to the one that an edit made of it."""
         if old is not None and new is not None and self._marks.get(old):
             self._marks[new] = self._marks[old]
 
     def draw(self, frame: int) -> None:
-        """Tell what is marked; another frame than the one that was marked last is seen as it is."""
-        if self._seen is not None and (self._seen[0] is not self._session.active or self._seen[1] != frame):
-            self._seen = None
+        """List the marks; another frame than the one that was marked last is shown as it is."""
+        if self._shown is not None and (self._shown[0] is not self._session.active or self._shown[1] != frame):
+            self._shown = None
         marks = self.marks
-        lines = [f"{plain(words(mark.part), 40)} at frame {mark.frame}" for mark in marks[:MOST_TOLD]]
-        more = [f"and {len(marks) - MOST_TOLD} more"] if len(marks) > MOST_TOLD else []
-        told = "\n".join(f"- {line}" for line in (*lines, *more)) if marks else "No marks yet."
-        show(self._told, "content", told)
+        lines = [f"- {plain(words(mark.part), 40)} at frame {mark.frame}" for mark in marks[:LISTED]]
+        more = [f"- and {len(marks) - LISTED} more"] if len(marks) > LISTED else []
+        show(self._text, "content", "\n".join([*lines, *more]) or "No marks yet.")
         show(self._warp, "disabled", not marks)
-        show(self._forget, "disabled", not marks)
+        show(self._clear, "disabled", not marks)
 
     def _change(self, label: str, marks: tuple[Mark, ...]) -> None:
         actor = self._session.active
@@ -152,7 +134,38 @@ class EditWarp:
         before = self._marks.get(actor, ())
 
         def put(which: tuple[Mark, ...]) -> None:
-            self._marks[actor], self._seen = which, None
+            self._marks[actor], self._shown = which, None
             self._session.changed("pose")
 
         self._session.run(label, lambda: put(marks), lambda: put(before))
+
+
+class EditStretch:
+    """A folder of the panel: a bone that is longer or shorter for a while."""
+
+    def __init__(self, tab: EditTab) -> None:
+        self._tab = tab
+        gui = tab.session.gui
+        with gui.add_folder("Stretch a bone", expand_by_default=False):
+            self._text = gui.add_markdown("")
+            hint = "How many times as long the bone is at this frame; the change fades before and after"
+            self.factor = gui.add_slider("Times as long", min=0.5, max=2.0, step=0.05, initial_value=1.2, hint=hint)
+            options = {"icon": viser.Icon.ARROWS_DIAGONAL, "hint": "Makes an edit like the others"}
+            add_button(tab.session, "Stretch this bone", lambda _: self.stretch(), **options)
+
+    def stretch(self, factor: float | None = None) -> None:
+        """Make the bone that ends in the chosen part so many times as long at this frame. Can be undone."""
+        tab = self._tab
+        with tab.session.lock:
+            editor, part = tab.editors.need(), tab.need_part()
+            if factor is not None:
+                assign(self.factor, factor)
+            bones, contacts = {part: float(self.factor.value)}, bool(tab.options.contacts.value)
+            editor.stretch(bones, frame=tab.frame, contacts=contacts, **tab.options.of_fade)  # type: ignore[arg-type]
+            tab.commit(f"Stretch the bone to the {words(part)}")
+
+    def draw(self) -> None:
+        """Name the bone."""
+        part = self._tab.part if self._tab.editor is not None else None
+        bone = "Choose a part above." if part is None else f"The bone that ends at the {plain(words(part), 60)}."
+        show(self._text, "content", bone)

@@ -12,15 +12,16 @@ import numpy as np
 from .... import math as pm
 from ....compute.types import Floats
 from ....limb.model import SEARCHES
-from ...core.session import Session
-from ...widgets.controls import Follower, assign
-from .behaviours import PATIENCE
+from ...widgets.controls import Follower, assign, redraw_on_update, show
+from ...widgets.handle import IDENTITY
+from .keys import PATIENCE
 
 if TYPE_CHECKING:
     from ....body import Humanoid
     from ....reach import Behaviour, Posture
+    from .tab import ReachTab
 
-TRUNK = (("Forward", 1.0), ("Turn left", 1.0), ("Tilt right", 1.0))
+TRUNK = (("Forward", 1.0), ("Rotate left", 1.0), ("Tilt right", 1.0))
 ARMS = {
     "left": (("Forward", -1.0), ("Twist in", -1.0), ("Out", 1.0)),
     "right": (("Forward", -1.0), ("Twist in", 1.0), ("Out", -1.0)),
@@ -29,7 +30,7 @@ SHOULDERS = {
     "left": (("Roll", 1.0), ("Ahead", -1.0), ("Up", 1.0)),
     "right": (("Roll", 1.0), ("Ahead", 1.0), ("Up", -1.0)),
 }
-"""What a turn about x, y and z does to the trunk, to a hanging arm and to a collarbone, and which sign it has."""
+"""Name and sign of a rotation about x, y and z of the trunk, of a hanging arm and of a collarbone."""
 WIDEST = 120
 """Degrees that a slider reaches where no limit is nearer."""
 SHIFTS = ("Hips left", "Hips up", "Hips ahead")
@@ -38,58 +39,47 @@ FURTHEST = 60
 NONE = "(none)"
 LONGEST_NAME = 60
 
-Change = Callable[[str, Callable[["Behaviour", int], None], Hashable, float], None]
-Subject = Callable[[], "tuple[Humanoid, Behaviour, int] | None"]
-
 
 class KeyEditor:
-    """A folder of the panel with the sliders of one key.
+    """A folder of the panel with the sliders of one key."""
 
-    Args:
-        session: whose panel.
-        subject: tells the body, the behaviour and the key that are edited now, or None.
-        change: called with what is done in words, what does it to a behaviour and the key, a tag that is the same for
-            all changes by one slider, and the seconds within which these are one step to undo.
-    """
-
-    def __init__(self, session: Session, subject: Subject, change: Change) -> None:
-        self._session, self._subject, self._change = session, subject, change
+    def __init__(self, tab: ReachTab) -> None:
+        self._tab, self._session = tab, tab.session
         self._ranges: dict[tuple[int, str], tuple[tuple[int, int], ...]] = {}
-        gui = session.gui
+        session, gui = tab.session, tab.session.gui
         self._folder = gui.add_folder("Posture of the key", visible=False)
         with self._folder:
             self._title = gui.add_markdown("")
             self._name = Follower(session, gui.add_text("Name", ""), self.rename)
             self._part = gui.add_dropdown("Joint", (NONE,), hint="Or click a joint of the body")
             self._part.on_update(session.guarded(lambda _: self.choose(str(self._part.value))))
-            self._turns = [self._slider(f"{name} [°]", WIDEST, k, self._turned) for k, (name, _) in enumerate(TRUNK)]
-            self._handle = gui.add_checkbox("Handle", True, hint="Rings at the joint that turn it; arrows at the hips")
-            self._handle.on_update(session.guarded(lambda _: session.changed("pose")))
+            self._angles = [self._slider(f"{name} [°]", WIDEST, k, self._rotate) for k, (name, _) in enumerate(TRUNK)]
+            hint = "Rings at the joint that rotate it; arrows at the hips that shift them"
+            self.handle = gui.add_checkbox("Handle", True, hint=hint)
+            redraw_on_update(session, self.handle)
             hint = "Straight: this joint as in the neutral pose. Follow: the key's posture comes from its neighbours"
             tools = gui.add_button_group("Set to", ("Straight", "Follow"), hint=hint)
-            tools.on_click(session.guarded(lambda event: self._tool(event.target.value)))
-            self._shifts = [self._slider(f"{name} [%]", FURTHEST, k, self._shifted) for k, name in enumerate(SHIFTS)]
-            hint = "Where the search for the elbow begins around this key: 0 hangs, more is outwards"
-            self._own_elbow = Follower(session, gui.add_checkbox("Own elbow", False, hint=hint), self._elbow_owned)
+            tools.on_click(session.guarded(lambda event: self.reset(event.target.value)))
+            self._shifts = [self._slider(f"{name} [%]", FURTHEST, k, self._shift) for k, name in enumerate(SHIFTS)]
+            hint = "The swivel at which the search for the elbow begins around this key: 0 hangs, more is outwards"
+            own = gui.add_checkbox("Own elbow", False, hint=hint)
+            self._own_elbow = Follower(
+                session, own, lambda own: self.set_elbow(self._elbow.control.value if own else None)
+            )
             low, high = (round(math.degrees(end)) for end in (SEARCHES["arm"].low, SEARCHES["arm"].high))
             elbow = gui.add_slider("Elbow [°]", min=low, max=high, step=1, initial_value=30, disabled=True)
-            self._elbow = Follower(session, elbow, self.bend_elbow)
-
-    @property
-    def handle(self) -> bool:
-        """Whether the joint is to be turned in the scene, too."""
-        return bool(self._handle.value)
+            self._elbow = Follower(session, elbow, self.set_elbow)
 
     @property
     def part(self) -> str:
-        """The joint that the sliders turn: "upper_chest"."""
+        """The joint that the sliders rotate: "upper_chest"."""
         return str(self._part.value).replace(" ", "_")
 
     def choose(self, part: str) -> None:
-        """Have the sliders turn this joint, if the behaviour drives it."""
+        """Rotate this joint with the sliders, if the behaviour drives it."""
         with self._session.lock:
-            if (found := self._subject()) is not None:
-                self._offer(found[1])
+            if (edited := self._tab.keys.edited) is not None:
+                self._offer(edited[1])
             words = part.replace("_", " ")
             if words in self._part.options:
                 assign(self._part, words)
@@ -97,89 +87,84 @@ class KeyEditor:
                 self._session.changed("pose")
 
     def show(self) -> None:
-        """Have the sliders where the key has its joints; without a key, none."""
-        found = self._subject()
-        if found is not None:
-            self._offer(found[1])
+        """Show the key's posture on the sliders; without a key, none."""
+        edited = self._tab.keys.edited
+        if edited is not None:
+            self._offer(edited[1])
             self._fill()
-        if self._folder.visible != (found is not None):
-            self._folder.visible = found is not None
+        show(self._folder, "visible", edited is not None)
 
-    def turn(self, part: str, rotation: Floats, tag: Hashable) -> None:
-        """Turn a joint of the key to a canonical rotation (4,), kept inside the body's limits."""
+    def rotate(self, part: str, rotation: Floats, tag: Hashable, patience: float = PATIENCE) -> None:
+        """Rotate a joint of the key to a canonical rotation (4,), clamped to the limits; see `ReachKeys.edit`."""
         with self._session.lock:
-            if (found := self._subject()) is None:
+            if (edited := self._tab.keys.edited) is None:
                 return
-            body, behaviour, key = found
-            kept = body.limits.clamp(part, rotation) if part in body.limits else rotation
-            posture = behaviour.posture(key).rotated(**{part: kept})
-            self._put(f"Turn the {part.replace('_', ' ')}", posture, ("turn", key, part, tag))
+            body, behaviour, key = edited
+            clamped = body.limits.clamp(part, rotation) if part in body.limits else rotation
+            posture = behaviour.posture(key).rotated(**{part: clamped})
+            self._set(f"Rotate the {part.replace('_', ' ')}", posture, ("rotate", key, part, tag), patience)
 
-    def shift(self, hips: Floats, tag: Hashable) -> None:
-        """Shift the hips of the key by (3,) leg lengths."""
+    def shift(self, hips: Floats, tag: Hashable, patience: float = PATIENCE) -> None:
+        """Shift the hips of the key by (3,) leg lengths; see `ReachKeys.edit`."""
         with self._session.lock:
-            if (found := self._subject()) is not None:
-                _, behaviour, key = found
-                self._put("Shift the hips", behaviour.posture(key).shifted(hips), ("shift", key, tag))
+            if (edited := self._tab.keys.edited) is not None:
+                _, behaviour, key = edited
+                self._set("Shift the hips", behaviour.posture(key).shifted(hips), ("shift", key, tag), patience)
 
-    def bend_elbow(self, degrees: float | None) -> None:
-        """Have the search for the elbow begin at this swivel around the key; None: as everywhere."""
+    def set_elbow(self, degrees: float | None) -> None:
+        """Begin the search for the elbow at this swivel around the key; None: as everywhere."""
         with self._session.lock:
             search = None if degrees is None else replace(SEARCHES["arm"], preferred=math.radians(degrees))
-            found = self._subject()
-            if found is not None and found[1].key(found[2]).search != search:
-                self._change(
-                    "Place the elbow", lambda one, key: one.set_search(key, search), ("elbow", found[2]), PATIENCE
-                )
+            edited = self._tab.keys.edited
+            if edited is not None and edited[1].key(edited[2]).search != search:
+                tag = ("elbow", edited[2])
+                self._tab.keys.change("Set the elbow", lambda one, key: one.set_search(key, search), tag)
 
     def rename(self, name: str) -> None:
         """Give the key a name."""
         with self._session.lock:
-            found = self._subject()
-            if found is not None and found[1].key(found[2]).name != name[:LONGEST_NAME]:
-                self._change("Name the key", lambda one, key: one.rename(key, name[:LONGEST_NAME]), ("name",), PATIENCE)
+            name, edited = name[:LONGEST_NAME], self._tab.keys.edited
+            if edited is not None and edited[1].key(edited[2]).name != name:
+                self._tab.keys.change("Name the key", lambda one, key: one.rename(key, name), ("name",))
 
-    def _put(self, label: str, posture: Posture | None, tag: Hashable) -> None:
-        self._change(label, lambda one, key: one.set(key, posture), tag, PATIENCE)
+    def reset(self, which: str) -> None:
+        """Set the joint to the neutral pose ("Straight"), or the key to its neighbours' interpolation ("Follow")."""
+        with self._session.lock:
+            if (edited := self._tab.keys.edited) is None:
+                return
+            if which == "Follow":
+                self._set("Let the key follow", None, None)
+            elif self.part in edited[1].parts:
+                self.rotate(self.part, IDENTITY, None)
+
+    def _set(self, label: str, posture: Posture | None, tag: Hashable, patience: float = PATIENCE) -> None:
+        self._tab.keys.change(label, lambda one, key: one.set(key, posture), tag, patience)
 
     def _slider(self, label: str, reach: int, axis: int, moved: Callable[[int, float], None]) -> Follower:
         slider = self._session.gui.add_slider(label, min=-reach, max=reach, step=1, initial_value=0)
         return Follower(self._session, slider, lambda value: moved(axis, float(value)))
 
-    def _turned(self, axis: int, wanted: float) -> None:
-        if (found := self._subject()) is None or self.part not in found[1].parts:
+    def _rotate(self, axis: int, degrees: float) -> None:
+        if (edited := self._tab.keys.edited) is None or self.part not in edited[1].parts:
             return
-        _, behaviour, key = found
+        _, behaviour, key = edited
         angles = _angles(behaviour.posture(key), self.part)
-        if round(angles[axis]) != round(wanted):  # else a message that came late
-            angles[axis] = wanted
-            signs = np.array([sign for _, sign in _names(self.part)])
-            self.turn(self.part, pm.exp(np.radians(angles) * signs), axis)
+        if round(angles[axis]) != round(degrees):  # else a message that came late
+            angles[axis] = degrees
+            signs = np.array([sign for _, sign in _axes(self.part)])
+            self.rotate(self.part, pm.exp(np.radians(angles) * signs), axis)
 
-    def _shifted(self, axis: int, wanted: float) -> None:
-        if (found := self._subject()) is None:
+    def _shift(self, axis: int, percent: float) -> None:
+        if (edited := self._tab.keys.edited) is None:
             return
-        _, behaviour, key = found
+        _, behaviour, key = edited
         hips = np.array(behaviour.posture(key).hips)
-        if round(100.0 * hips[axis]) != round(wanted):
-            hips[axis] = wanted / 100.0
+        if round(100.0 * hips[axis]) != round(percent):
+            hips[axis] = percent / 100.0
             self.shift(hips, axis)
 
-    def _elbow_owned(self, own: bool) -> None:
-        self.bend_elbow(float(self._elbow.control.value) if own else None)
-
-    def _tool(self, which: str) -> None:
-        with self._session.lock:
-            if (found := self._subject()) is None:
-                return
-            _, behaviour, _ = found
-            if which == "Follow":
-                self._put("Let the key follow", None, None)
-            elif self.part in behaviour.parts:
-                self.turn(self.part, np.array([1.0, 0.0, 0.0, 0.0]), None)
-
     def _offer(self, behaviour: Behaviour) -> None:
-        """Have the parts of a behaviour to choose from."""
+        """Offer the parts of a behaviour to choose from."""
         options = tuple(part.replace("_", " ") for part in behaviour.parts) or (NONE,)
         if self._part.options != options:
             before = str(self._part.value)
@@ -187,78 +172,66 @@ class KeyEditor:
             assign(self._part, before if before in options else ("chest" if "chest" in options else options[0]))
 
     def _fill(self) -> None:
-        """Everything in the folder as the key has it; only what differs is sent."""
-        if (found := self._subject()) is None:
+        """Show the key in the whole folder; only what differs is sent."""
+        if (edited := self._tab.keys.edited) is None:
             return
-        body, behaviour, key = found
-        posture, key_now = behaviour.posture(key), behaviour.key(key)
-        kind = "an outer key" if key_now.outer else f"key {key}"
-        state = " · follows the field until you change it" if key_now.posture is None else ""
-        title = f"**{kind}**{state}"
-        if self._title.content != title:
-            self._title.content = title
-        self._name.show(key_now.name)
-        own = key_now.search is not None
-        self._own_elbow.show(own)
-        if self._elbow.control.disabled == own:
-            self._elbow.control.disabled = not own
-        if key_now.search is not None:
-            self._elbow.show(round(math.degrees(key_now.search.preferred)))
+        body, behaviour, index = edited
+        posture, key = behaviour.posture(index), behaviour.key(index)
+        kind = "an outer key" if key.outer else f"key {index}"
+        state = " · follows the field until you change it" if key.posture is None else ""
+        show(self._title, "content", f"**{kind}**{state}")
+        self._name.show(key.name)
+        self._own_elbow.show(key.search is not None)
+        show(self._elbow.control, "disabled", key.search is None)
+        if key.search is not None:
+            self._elbow.show(round(math.degrees(key.search.preferred)))
         if self.part in behaviour.parts:
-            angles, names = _angles(posture, self.part), _names(self.part)
-            spans = self._range(body, self.part)
-            for slider, (name, _), angle, span in zip(self._turns, names, angles, spans, strict=True):
-                _show(slider, f"{name} [°]", round(float(angle)), *span)
-        for slider, share, name in zip(self._shifts, posture.hips, SHIFTS, strict=True):
-            _show(slider, f"{name} [%]", round(100.0 * float(share)), -FURTHEST, FURTHEST)
+            angles, axes, ranges = _angles(posture, self.part), _axes(self.part), self._range(body, self.part)
+            for slider, (name, _), angle, ends in zip(self._angles, axes, angles, ranges, strict=True):
+                _show(slider, f"{name} [°]", round(float(angle)), *ends)
+        for slider, fraction, name in zip(self._shifts, posture.hips, SHIFTS, strict=True):
+            _show(slider, f"{name} [%]", round(100.0 * float(fraction)), -FURTHEST, FURTHEST)
 
     def _range(self, body: Humanoid, part: str) -> tuple[tuple[int, int], ...]:
-        """How far each of three turns alone stays inside the limits [degrees]."""
-        key = (id(body), part)
-        if key not in self._ranges:
-            spans = []
-            for axis, (_, sign) in enumerate(_names(part)):
+        """Return how far each of three rotations alone stays inside the limits [degrees]."""
+        cached = (id(body), part)
+        if cached not in self._ranges:
+            ranges = []
+            for axis, (_, sign) in enumerate(_axes(part)):
                 degrees = np.arange(-WIDEST, WIDEST + 1)
-                turns = np.zeros((len(degrees), 3))
-                turns[:, axis] = sign * np.radians(degrees)
+                rotations = np.zeros((len(degrees), 3))
+                rotations[:, axis] = sign * np.radians(degrees)
                 inside = np.ones(len(degrees), dtype=bool)
                 if part in body.limits:
-                    inside = body.limits.contains(part, pm.exp(turns), tolerance=1e-3)
+                    inside = body.limits.contains(part, pm.exp(rotations), tolerance=1e-3)
                 out = degrees[~inside]
                 low, high = out[out < 0], out[out > 0]
-                spans.append(
-                    (int(low.max()) + 1 if len(low) else -WIDEST, int(high.min()) - 1 if len(high) else WIDEST)
-                )
-            self._ranges[key] = tuple(spans)
-        return self._ranges[key]
+                ranges.append((int(max(low, default=-WIDEST - 1)) + 1, int(min(high, default=WIDEST + 1)) - 1))
+            self._ranges[cached] = tuple(ranges)
+        return self._ranges[cached]
 
 
-def _names(part: str) -> tuple[tuple[str, float], ...]:
+def _axes(part: str) -> tuple[tuple[str, float], ...]:
     side, _, what = part.partition("_")
     return (SHOULDERS if what == "shoulder" else ARMS).get(side, TRUNK)
 
 
 def _angles(posture: Posture, part: str) -> Floats:
-    """(3,) the rotation vector of a part [degrees], with the signs of its sliders."""
-    turn = np.asarray(pm.log(posture.rotation(part)), dtype=np.float64)
-    return np.asarray(np.degrees(turn) * np.array([sign for _, sign in _names(part)]))
+    """Return (3,) the rotation vector of a part [degrees], with the signs of its sliders."""
+    rotation = np.asarray(pm.log(posture.rotation(part)), dtype=np.float64)
+    return np.asarray(np.degrees(rotation) * np.array([sign for _, sign in _axes(part)]))
 
 
 def _show(follower: Follower, label: str, value: int, low: int, high: int) -> None:
-    """Have a slider show a value between ends that reach to it at least."""
+    """Show a value on a slider between ends that reach to it at least."""
     if follower.waits:
         return
     slider = follower.control
     low, high = min(low, value, -1), max(high, value, 1)
-    if slider.label != label:
-        slider.label = label
+    show(slider, "label", label)
     # A slider's value must lie inside its ends at every moment.
-    if slider.min > low:
-        slider.min = low
-    if slider.max < high:
-        slider.max = high
+    show(slider, "min", min(slider.min, low))
+    show(slider, "max", max(slider.max, high))
     follower.show(value)
-    if slider.min != low:
-        slider.min = low
-    if slider.max != high:
-        slider.max = high
+    show(slider, "min", low)
+    show(slider, "max", high)

@@ -1,12 +1,15 @@
-"""The keys that the reach tab edits: chosen, added, moved and removed, on the plane and on the sphere.
+"""The behaviours of both arms in the reach tab and the key that is edited; each edit is a step that can be undone.
 
 While a key is chosen the target is where the hand comes with all of its posture, which is shown whatever the distance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import math
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,97 +17,90 @@ from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats
 from ....reach import Behaviour, Reacher
 from ...core.actor import nearest_joint
-from ...core.session import Session
-from .behaviours import PATIENCE, SIDES, Behaviours
-from .options import ReachOptions
-from .sphere import ReachSphere
-from .swing_plane import Stroke
-from .swings import in_space
-from .targets import ReachTargets
+from .swing_plane import Stroke, direction_of, in_space
+from .targets import SIDES
 
 if TYPE_CHECKING:
     from ....body import Humanoid
+    from .tab import ReachTab
 
 IN_SPACE = (
     "The keys are in space: choose them by their balls or on the plane, which shows their directions. One is added "
     "where the target is; to move one, add it there and remove the old one."
 )
-"""What is told of a behaviour with keys in space, where dragging on the plane has no meaning."""
+"""Shown for a behaviour with keys in space, where dragging on the plane has no meaning."""
 ON_BONE = 0.03
-"""How near a bone a click means the body and not the sphere before it, as a share of the body's size."""
+"""How near a bone a click means the body and not the sphere before it, as a fraction of the body's size."""
+PATIENCE = 1.5
+"""Seconds within which further changes by the same slider belong to the same step."""
+COPY_OFFSET = math.radians(12.0)
+"""Distance of a copy from its key [rad]; as a fraction of the distance from the shoulder for keys in space."""
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class _Step:
+    """A step of the history that may still grow: a slider that is moved on, a key that is dragged on."""
+
+    tag: Hashable
+    before: Mapping[str, Behaviour]
+    after: Mapping[str, Behaviour]
+    when: float
 
 
 class ReachKeys:
-    """The behaviours of both arms, and the key of one of them that is edited.
+    """Two behaviours, never changed in place: an edit makes new ones, so that the old ones can come back."""
 
-    Args:
-        session: whose body reaches.
-        options: says from which pose and how.
-        targets: of the hands.
-        sphere: where the keys are drawn.
-        hands: tells which hands reach, and of which arm the behaviour is edited.
-        turn_to: has the behaviour of this arm edited.
-        changed: called when the reach is another one.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        options: ReachOptions,
-        targets: ReachTargets,
-        sphere: ReachSphere,
-        hands: Callable[[], tuple[tuple[str, ...], str]],
-        turn_to: Callable[[str], None],
-        changed: Callable[[], None],
-    ) -> None:
-        self._session, self._options, self._targets, self._sphere = session, options, targets, sphere
-        self._hands, self._turn_to, self._changed = hands, turn_to, changed
+    def __init__(self, tab: ReachTab) -> None:
+        self._tab, self._session = tab, tab.session
         self.chosen: int | None = None
-        self.behaviours = Behaviours(session, self._kept)
-        session.click_handlers.append(self.click)
+        self.behaviours: Mapping[str, Behaviour] = {}
+        self._step: _Step | None = None
+        self._unsubscribe = tab.session.subscribe(self._on_event)
+        tab.session.click_handlers.append(self.click)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Take no more clicks."""
-        self.behaviours.leave()
+        self._unsubscribe()
         self._session.click_handlers.remove(self.click)
 
     @property
-    def side(self) -> str:
-        """The arm whose behaviour is edited."""
-        return self._hands()[1]
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The hands that reach."""
-        return self._hands()[0]
-
-    @property
     def behaviour(self) -> Behaviour:
-        """The behaviour that is edited; as it is now: an edit makes a new one."""
-        return self.behaviours[self.side]
+        """The behaviour that is edited, as it is now: an edit makes a new one."""
+        return self.behaviours[self._tab.side]
 
     @property
     def edited(self) -> tuple[Humanoid, Behaviour, int] | None:
         """The body, the behaviour and the key that are edited; None while no key is."""
-        body = self._session.body
-        return None if body is None or self.chosen is None or not self.sides else (body, self.behaviour, self.chosen)
+        body, chosen = self._session.body, self.chosen
+        return None if body is None or chosen is None or not self._tab.sides else (body, self.behaviour, chosen)
 
     def reacher(self, body: Humanoid) -> Reacher:
-        """The solver with both behaviours."""
-        return self._options.reacher(body, self.behaviours["right"], self.behaviours["left"])
+        """Return the solver with both behaviours."""
+        return self._tab.options.reacher(body, self.behaviours["right"], self.behaviours["left"])
 
-    # What a pointer does.
+    def fit(self, body: Humanoid) -> bool:
+        """Return whether there are behaviours, and a body has all parts that they drive."""
+        parts = {part for behaviour in self.behaviours.values() for part in behaviour.parts}
+        return bool(self.behaviours) and all(part in body.roles for part in parts)
+
+    def begin(self, right: Behaviour, left: Behaviour) -> None:
+        """Start with these behaviours; there is nothing to undo."""
+        self._put({"right": right, "left": left})
+
+    # Pointers.
 
     def choose(self, key: int) -> None:
         """Edit a key."""
         with self._session.lock:
             self.chosen = key
-            self._show(self.behaviour.key(key).at)
+            self._show_key(self.behaviour.key(key).at)
 
     def stroke(self, stroke: Stroke) -> None:
-        """Do what a pointer on the plane asks for: choose a key, drag it, or put the target elsewhere."""
+        """Follow a pointer on the plane: choose a key, drag it, or move the target."""
         with self._session.lock:
-            if not self.sides:
+            if not self._tab.sides:
                 return
             keys = {key.id: key for key in self.behaviour.keys}
             if stroke.key is None or stroke.key not in keys:
@@ -114,128 +110,174 @@ class ReachKeys:
                 if stroke.ended:
                     self._session.notify(IN_SPACE)
             elif stroke.moved and not keys[stroke.key].outer:
-                self.behaviours.move(self.side, stroke.key, stroke.now, tag=("move", stroke.id))
+                key, swing = stroke.key, self._inside(stroke.now)
+                self.edit("Move the key", lambda one: one.move(key, swing), tag=("move", stroke.id))
             self.choose(stroke.key)
 
     def click(self, origin: Floats, direction: Floats) -> bool:
-        """Take a click on the sphere: on a key's ball, or elsewhere to have the target in that direction.
+        """Take a click on the sphere: on a key's ball, or elsewhere to move the target into that direction.
 
-        While a key is edited a click on the body is the body's: it chooses the joint to turn.
+        While a key is edited a click on the body is the body's: it chooses the joint to rotate.
 
         Args:
             origin: (3,) of the ray through the pointer, on the stage [m].
             direction: (3,) of the ray, unit.
         """
-        actor = self._session.active
-        if actor is None or not self.sides:
+        actor, sphere = self._session.active, self._tab.view.sphere
+        if actor is None or not self._tab.sides:
             return False
-        if (key := self._sphere.key_at(origin, direction)) is not None:
+        if (key := sphere.key_at(origin, direction)) is not None:
             self.choose(key)
             return True
         near = ON_BONE * float(np.ptp(actor.box, axis=0).max())
         if self.chosen is not None and nearest_joint(actor.frames(self._session.time), origin, direction, near):
             return False
-        if (swing := self._sphere.swing_at(origin, direction)) is None:
+        if (swing := sphere.swing_at(origin, direction)) is None:
             return False
         self.aim(swing)
         return True
 
     def aim(self, swing: ArrayLike) -> None:
-        """Let the key go, and have the target in the direction of a swing (2,) [rad], as far away as it is."""
-        self._targets.aim(self.side, swing)
+        """Release the key, and move the target into the direction of a swing (2,) [rad], as far away as it is."""
+        self._tab.targets.aim(self._tab.side, swing)
         self.chosen = None
-        self._changed()
+        self._tab.reach_changed()
 
-    # Tools.
-
-    def tool(self, which: str) -> None:
-        """Do what a button says: "Add", "Copy", "Remove"."""
-        {"Add": self.add, "Copy": self.copy, "Remove": self.remove}[which]()
+    # Edits of a key.
 
     def add(self) -> int:
         """Add a key where the target is and edit it; it follows the field until it is changed."""
         with self._session.lock:
-            if self.side not in self._targets or not self.sides:
+            side, targets = self._tab.side, self._tab.targets
+            if side not in targets or not self._tab.sides:
                 raise PosableError("choose a hand first; the key is added in the direction of its target")
-            at = self._targets.place(self.side) if in_space(self.behaviour) else self._targets.swing(self.side)
-            self.chosen = self.behaviours.add(self.side, at)
-            self._show(at)
+            at = targets.in_frame(side) if in_space(self.behaviour) else self._inside(targets.swing(side))
+            self.chosen = self.edit("Add a key", lambda one: one.add(at))
+            self._show_key(at)
             return self.chosen
 
     def copy(self) -> int:
-        """Copy the key that is edited to a place beside it, and edit the copy."""
+        """Copy the key that is edited, towards the middle or for keys in space the shoulder, and edit the copy."""
         with self._session.lock:
-            copy = self.behaviours.copy(self.side, self._some_key())
+            key, behaviour = self._chosen_key(), self.behaviour
+            at = np.asarray(behaviour.key(key).at)
+            if in_space(behaviour):
+                at = at * (1.0 - COPY_OFFSET)
+            else:
+                inwards = np.array(behaviour.ellipse.centre) - at
+                length = float(np.linalg.norm(inwards))
+                at = self._inside(at + COPY_OFFSET * (inwards / length if length > 1e-6 else np.array([1.0, 0.0])))
+            copy = self.edit("Copy the key", lambda one: one.duplicate(key, at))
             self.choose(copy)
             return copy
 
     def remove(self) -> None:
         """Remove the key that is edited."""
         with self._session.lock:
-            key, behaviour = self._some_key(), self.behaviour
+            key, behaviour = self._chosen_key(), self.behaviour
             if in_space(behaviour) and not any(one.posture for one in behaviour.keys if one.id != key):
                 raise PosableError("this is the only key with a posture; without it there is nothing to reach with")
-            self.behaviours.remove(self.side, key)
+            self.edit("Remove the key", lambda one: one.remove(key))
 
-    def change(self, label: str, change: Callable[[Behaviour, int], None], tag: Any, patience: float) -> None:
-        """Change the key that is edited: see `Behaviours.edit`."""
-        key = self._some_key()
-        self.behaviours.edit(self.side, label, lambda one: change(one, key), tag=tag, patience=patience)
+    def change(
+        self, label: str, change: Callable[[Behaviour, int], None], tag: Hashable, patience: float = PATIENCE
+    ) -> None:
+        """Change the key that is edited: see `edit`."""
+        key = self._chosen_key()
+        self.edit(label, lambda one: change(one, key), tag=tag, patience=patience)
 
-    # The whole behaviour.
+    # Edits of a whole behaviour.
 
     def mirror(self) -> None:
         """Give the other arm the mirrored behaviour. Can be undone."""
         with self._session.lock:
-            other = SIDES[1 - SIDES.index(self.side)]
-            self.behaviours.replace(f"Mirror to the {other} arm", **{other: self.behaviour.mirrored()})
-            self._session.notify(f"The {other} arm now reaches like the {self.side} one")
+            side, other = self._tab.side, SIDES[1 - SIDES.index(self._tab.side)]
+            self.replace(f"Mirror to the {other} arm", **{other: self.behaviour.mirrored()})
+            self._session.notify(f"The {other} arm now reaches like the {side} one")
 
     def take(self, behaviour: Behaviour, name: str) -> None:
-        """Have a behaviour for the arm it is made for, and edit it. Can be undone."""
+        """Use a behaviour for the arm it is made for, and edit it. Can be undone."""
         with self._session.lock:
             if not any(key.posture for key in behaviour.keys):
                 raise PosableError(f"{name} has no key with a posture; there is nothing to reach with")
             side = behaviour.limb.split("_")[0]
             self.chosen = None
-            self.behaviours.replace(f"Load {name}", **{side: behaviour})
-            if side != self.side:
-                self._turn_to(side)
+            self.replace(f"Load {name}", **{side: behaviour})
+            if side != self._tab.side:
+                self._tab.switch_to(side)
 
     def start_from(self, example: str) -> None:
-        """Have an example for both arms. Can be undone."""
+        """Use an example for both arms. Can be undone."""
         with self._session.lock:
             made = {side: Behaviour.example(example, f"{side}_arm", self._session.body) for side in SIDES}
             self.chosen = None
-            self.behaviours.replace(f"Start from {example}", **made)
+            self.replace(f"Start from {example}", **made)
 
     def restyle(self, **style: Any) -> None:
-        """Change how the edited behaviour blends, how the distance counts, or its name: as `Behaviour.restyle`."""
-        self.behaviours.edit(
-            self.side, "Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,), patience=PATIENCE
-        )
+        """Change the interpolation, the weight by distance, or the name of the behaviour: as `Behaviour.restyle`."""
+        self.edit("Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,), patience=PATIENCE)
 
-    def _show(self, at: ArrayLike) -> None:
-        """Have the target at a key in space, or in a key's direction where the hand comes with all of its posture."""
-        actor, body = self._session.active, self._session.body
-        if actor is None or body is None or not self.sides:
-            return
-        if in_space(self.behaviour):
-            self._targets.put(self.side, at)
-        else:
-            self._targets.aim(self.side, at)
-            start = self._options.start(actor, body, self._session.time)
-            answer = self.reacher(body).solve(**self._targets.aims(self.sides), start=start, weight=1.0)
-            shoulder = body.skeleton.forward(answer.pose).positions[body.index(f"{self.side}_upper_arm")]
-            self._targets.reach_out(self.side, at, shoulder)
-        self._changed()
+    # The history.
 
-    def _some_key(self) -> int:
-        if self.chosen is None:
-            raise PosableError("choose a key first: click it on the plane, or add one")
-        return self.chosen
+    def edit(
+        self, label: str, change: Callable[[Behaviour], Result], *, tag: Hashable = None, patience: float = math.inf
+    ) -> Result:
+        """Change a copy of the edited behaviour. Edits with one tag, `patience` seconds apart, are one step to undo."""
+        with self._session.lock:
+            side, changed = self._tab.side, self.behaviour.copy()
+            result = change(changed)
+            after, step, now = {**self.behaviours, side: changed}, self._step, time.monotonic()
+            if tag is not None and step is not None and step.tag == (side, tag) and now - step.when < patience:
+                step.after, step.when = after, now
+                self._put(after)
+            else:
+                self._run(label, _Step(None if tag is None else (side, tag), self.behaviours, after, now))
+            return result
 
-    def _kept(self) -> None:
+    def replace(self, label: str, **by_side: Behaviour) -> None:
+        """Use another behaviour for an arm, or for both. Can be undone."""
+        with self._session.lock:
+            self._run(label, _Step(None, self.behaviours, {**self.behaviours, **by_side}, 0.0))
+
+    def _run(self, label: str, step: _Step) -> None:
+        self._session.run(label, lambda: self._put(step.after), lambda: self._put(step.before))
+        self._step = step
+
+    def _put(self, behaviours: Mapping[str, Behaviour]) -> None:
+        self.behaviours = behaviours
         if self.chosen is not None and self.chosen not in [key.id for key in self.behaviour.keys]:
             self.chosen = None
         self._session.changed("pose")
+
+    def _on_event(self, topic: str) -> None:
+        if topic == "history":  # something else was done, or this was undone: the step has ended
+            self._step = None
+
+    def _inside(self, swing: ArrayLike) -> Floats:
+        """Return (2,) the swing, or the nearest one inside of the ellipse."""
+        ellipse = self.behaviour.ellipse
+        centre = np.array(ellipse.centre)
+        at, _ = self.behaviour.locate(direction_of(swing), 1.0)
+        relative = (at - centre) / np.array(ellipse.radii)
+        # Just inside of the edge, where rounding cannot move it outside; elsewhere the swing itself.
+        return np.asarray(centre + (at - centre) * (1.0 - 1e-9) if relative @ relative > 1.0 - 1e-9 else at)
+
+    def _show_key(self, at: ArrayLike) -> None:
+        """Move the target to a key in space, or in a key's direction where the hand comes with all of its posture."""
+        actor, body, tab = self._session.active, self._session.body, self._tab
+        if actor is None or body is None or not tab.sides:
+            return
+        if in_space(self.behaviour):
+            tab.targets.put(tab.side, at)
+        else:
+            tab.targets.aim(tab.side, at)
+            start = tab.options.start(actor, body, self._session.time)
+            solution = self.reacher(body).solve(**tab.targets.targets(tab.sides), start=start, weight=1.0)
+            shoulder = body.skeleton.forward(solution.pose).positions[body.index(f"{tab.side}_upper_arm")]
+            tab.targets.reach_out(tab.side, at, shoulder)
+        tab.reach_changed()
+
+    def _chosen_key(self) -> int:
+        if self.chosen is None:
+            raise PosableError("choose a key first: click it on the plane, or add one")
+        return self.chosen

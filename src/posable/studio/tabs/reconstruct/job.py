@@ -1,4 +1,4 @@
-"""Reconstructing a whole motion from its points while the page goes on: one worker, and the newest question wins."""
+"""Reconstruction of a whole motion from its six points while the page stays responsive; the newest request wins."""
 
 from __future__ import annotations
 
@@ -13,99 +13,85 @@ from ....compute.types import Floats, Ints
 from ....evaluate.measures import position_errors, root_mean_square, scored_joints
 from ....skeleton import Motion
 from ...core.actor import Actor
-from ...core.session import Session
 from ...core.worker import Worker
 
 if TYPE_CHECKING:
     from ....body import Humanoid
+    from .tab import ReconstructTab
 
 PROBE = 12
-"""Frames that are reconstructed first, twice, to tell how long the whole will take; the first time may compile."""
+"""Frames that are reconstructed first, twice, to estimate the whole duration; the first time may compile."""
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What is to be reconstructed, and how."""
+class ReconstructRequest:
+    """A motion to reconstruct, and how."""
 
     actor: Actor
-    """The original."""
+    """Performs the original motion."""
     body: Humanoid
     key: tuple[Any, ...]
-    """How, and with which points: the same for the same question about an actor."""
+    """Method, weights and untracked points: equal for equal requests about an actor."""
     points: Floats
-    """(F, 6, 3) [m], NaN where a point is lost."""
+    """(F, 6, 3) [m], NaN where a point is untracked."""
     make: Callable[[], Any]
     """Makes the solver."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstructed:
-    """A motion that was reconstructed, and how far it is from the original."""
+    """A reconstructed motion, and its distance from the original."""
 
     motion: Motion
     status: Ints
     """(F,) of `Status`."""
     errors: Floats
-    """(F,) distance of the joints from the original's, mean over them, in heights of the body."""
+    """(F,) mean distance of the joints from the original's, in body heights."""
     overall: float
-    """The paper's number: root mean square of `errors`."""
+    """The paper's measure: root mean square of `errors`."""
     seconds: float
-    """That `track` took."""
+    """Computing time of the solver's `track`."""
 
 
-class ReconstructJob(Worker[Question, Reconstructed]):
-    """Reconstructs motions from their points.
+class ReconstructJob(Worker[ReconstructRequest, Reconstructed]):
+    """Reconstructs motions from their points."""
 
-    Args:
-        session: told when there is an answer, and kept drawing while there is none.
-        ready: called with a question and its solver once that has run: the first time it may compile for a minute.
-        done: called with a question and its answer, or with the error that came instead.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        ready: Callable[[Question, Any], None],
-        done: Callable[[Question, Reconstructed | Exception], None],
-    ) -> None:
-        super().__init__(session, "reconstruct")
-        self._ready, self._done = ready, done
-        self._began: tuple[float, float] | None = None  # when, and how many seconds it will take
+    def __init__(self, tab: ReconstructTab) -> None:
+        super().__init__(tab.session, "reconstruct")
+        self._tab = tab
+        self._schedule: tuple[float, float] | None = None  # start and expected duration [s]
 
     @property
-    def share(self) -> float:
-        """About how much of it is done, from 0 to 1."""
-        if self._began is None:
+    def progress(self) -> float:
+        """The estimated fraction of the work that is done, from 0 to 1."""
+        if self._schedule is None:
             return 0.0
-        since, lasts = self._began
-        return min((time.monotonic() - since) / max(lasts, 1e-6), 0.99)
+        start, duration = self._schedule
+        return min((time.monotonic() - start) / max(duration, 1e-6), 0.99)
 
-    def compute(self, question: Question) -> Reconstructed:
-        """The motion, reconstructed and compared with the original."""
-        self._began = None
-        solver, points, fps = question.make(), question.points, question.actor.motion.fps
+    def compute(self, request: ReconstructRequest) -> Reconstructed:
+        """Reconstruct the motion and compare it with the original."""
+        self._schedule = None
+        solver, points, fps = request.make(), request.points, request.actor.motion.fps
         solver.solve(points[0])
         for _ in range(2):
-            began = time.monotonic()
+            start = time.monotonic()
             solver.track(points[:PROBE], fps=fps)
-            each = (time.monotonic() - began) / max(len(points[:PROBE]), 1)
-        self._ready(question, solver)
-        began = time.monotonic()
-        self._began = (began, each * len(points))
-        answer = solver.track(points, fps=fps)
-        seconds = time.monotonic() - began
-        errors = joint_errors(question.body, question.actor.motion, answer.motion)
-        return Reconstructed(
-            answer.motion, np.asarray(answer.status), errors.mean(axis=-1), root_mean_square(errors), seconds
+            per_frame = (time.monotonic() - start) / max(len(points[:PROBE]), 1)
+        self._tab.solver_ready(request, solver)  # compiled: the first run of a solver may take a minute
+        start = time.monotonic()
+        self._schedule = (start, per_frame * len(points))
+        solution = solver.track(points, fps=fps)
+        seconds = time.monotonic() - start
+        body, joints = request.body, scored_joints(request.body).joints
+        original, found = (
+            body.skeleton.forward(motion.pose).positions[:, joints]
+            for motion in (request.actor.motion, solution.motion)
         )
+        errors = position_errors(original, found, body.joint_height)
+        status = np.asarray(solution.status)
+        return Reconstructed(solution.motion, status, errors.mean(axis=-1), root_mean_square(errors), seconds)
 
-    def deliver(self, question: Question, answer: Reconstructed | Exception) -> None:
-        """Hand it over."""
-        self._done(question, answer)
-
-
-def joint_errors(body: Humanoid, original: Motion, reconstructed: Motion) -> Floats:
-    """(F, K) distances of the scored joints, in heights of the body."""
-    joints = scored_joints(body).joints
-    there, here = (body.skeleton.forward(motion.pose).positions[:, joints] for motion in (original, reconstructed))
-    return position_errors(there, here, body.joint_height)
+    def deliver(self, request: ReconstructRequest, result: Reconstructed | Exception) -> None:
+        """Hand the result over."""
+        self._tab.reconstructed(request, result)

@@ -1,11 +1,11 @@
-"""The six points of the reconstruct tab: where they are, dragged while the motion stands still, lost for a while."""
+"""The six points of the reconstruct tab: shown, dragged while the motion is paused, untracked for a while."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,18 +13,19 @@ from ....body import MARKERS
 from ....compute.types import ArrayLike, Bools, Floats
 from ...core.actor import Actor
 from ...core.session import Session
+from ...view.points import PointCloud
 from ...view.theme import Rgb
-from ...widgets.controls import Follower, assign
+from ...widgets.controls import Follower, assign, redraw_on_update
+from ...widgets.handle import NEAR, DragHandle
 
 if TYPE_CHECKING:
     from ....body import Humanoid
 
-NODE = "/world/reconstruct/points"
-MET: Rgb = (22, 140, 52)
+REACHED: Rgb = (22, 140, 52)
 MISSED: Rgb = (224, 122, 0)
-LOST: Rgb = (150, 155, 160)
-CLOSE = 1e-3
-"""A point is met, to an eye, when its joint is nearer than this [m]."""
+UNTRACKED: Rgb = (150, 155, 160)
+VISIBLY_APART = 1e-3
+"""A point looks reached when its joint is nearer than this [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,174 +33,143 @@ class Dragged:
     """Points that were dragged, at one time of the motion."""
 
     time: float
-    places: Mapping[int, Floats] = field(default_factory=dict)
+    positions: Mapping[int, Floats] = field(default_factory=dict)
     """Index of `MARKERS` to (3,) in the actor's world [m]."""
 
 
 class ReconstructPoints:
-    """Balls and handles in the scene; checkboxes that lose points between two times."""
+    """Points and handles in the scene; checkboxes that make points untracked between two times."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._now = Dragged(-1.0)
-        self._before: Dragged | None = None  # what a drag began with
-        self._base: Floats = np.zeros(3)  # from the actor's world to where the points are drawn on the stage [m]
-        self._balls = session.scene.add_point_cloud(
-            NODE,
-            np.zeros((len(MARKERS), 3), dtype=np.float32),
-            np.zeros((len(MARKERS), 3), dtype=np.uint8),
-            point_shape="circle",
-            precision="float32",
-            point_shading="flat",
-            visible=False,
-        )
+        self._before: Dragged | None = None  # at the start of a drag
+        self._offset: Floats = np.zeros(3)  # from the actor's world to where the points are drawn on the stage [m]
+        self._cloud = PointCloud(session.server, "/world/reconstruct/points")
+        self.handles = {
+            role: DragHandle(
+                session, f"reconstruct_{role}", partial(self.drag, role), self.drop, disable_rotations=True
+            )
+            for role in MARKERS
+        }
 
     def add_controls(self) -> None:
-        """What is lost, and when: here in the panel."""
+        """Add the controls that say which points are untracked, and when."""
         session, gui = self._session, self._session.gui
-        again = session.guarded(lambda _: session.changed("pose"))
-        with gui.add_folder("Lose points", expand_by_default=False):
-            self._lose = [gui.add_checkbox(role.replace("_", " ").capitalize(), False) for role in MARKERS]
-            for box in self._lose:
-                box.on_update(again)
-            hint = "Between these times the points are lost: they are no numbers"
+        with gui.add_folder("Untracked points", expand_by_default=False):
+            self._boxes = [gui.add_checkbox(role.replace("_", " ").capitalize(), False) for role in MARKERS]
+            redraw_on_update(session, *self._boxes)
+            hint = "Between these times the points are missing: their coordinates are NaN"
             when = gui.add_multi_slider("When [%]", min=0, max=100, step=1, initial_value=(40, 60), hint=hint)
             self._when = Follower(session, when, lambda _: session.changed("pose"))
 
     @property
-    def loses(self) -> tuple[bool, ...]:
-        """Which of `MARKERS` are lost for a while."""
-        return tuple(bool(box.value) for box in self._lose)
+    def untracked(self) -> tuple[bool, ...]:
+        """Which of `MARKERS` are untracked for a while."""
+        return tuple(bool(box.value) for box in self._boxes)
 
     @property
     def when(self) -> tuple[float, float]:
-        """From when to when, as shares of the motion."""
+        """Start and end of that while, as fractions of the motion."""
         low, high = self._when.control.value
         return low / 100.0, high / 100.0
 
-    def lose(self, *roles: str, between: tuple[float, float] | None = None) -> None:
-        """Lose these points and no others; `between` two shares of the motion."""
+    def set_untracked(self, *roles: str, between: tuple[float, float] | None = None) -> None:
+        """Make these points untracked and no others, `between` two fractions of the motion."""
         with self._session.lock:
-            for role, box in zip(MARKERS, self._lose, strict=True):
+            for role, box in zip(MARKERS, self._boxes, strict=True):
                 assign(box, role in roles)
             if between is not None:
-                self._when.put(tuple(round(100 * share) for share in between))
+                self._when.put(tuple(round(100 * fraction) for fraction in between))
             self._session.changed("pose")
 
-    def lost(self, frames: int) -> Bools:
-        """(F, 6) which points are lost at each frame of a motion."""
-        share = np.arange(frames) / max(frames - 1, 1)
-        low, high = self.when
-        lost: Bools = ((share >= low) & (share <= high))[:, None] & np.array(self.loses)
-        return lost
-
     def of_motion(self, actor: Actor, body: Humanoid) -> Floats:
-        """(F, 6, 3) [m]: the points of a motion, NaN where they are lost."""
+        """Return (F, 6, 3) [m]: the points of a motion, NaN where they are untracked."""
         points = body.markers(actor.motion.pose)
-        points[self.lost(len(points))] = np.nan
+        points[self._untracked_at(np.arange(len(points)) / max(len(points) - 1, 1))] = np.nan
         return points
 
     def at(self, actor: Actor, body: Humanoid, time: float) -> Floats:
-        """(6, 3) [m] in the actor's world: the points at a time, as they were dragged there; NaN where lost."""
+        """Return (6, 3) [m] in the actor's world: the points at a time [s], as dragged there; NaN where untracked."""
         points = body.markers(actor.motion.at(time))
-        share = time / actor.motion.duration if actor.motion.duration > 0.0 else 0.0
-        low, high = self.when
-        if low <= share <= high:
-            points[np.array(self.loses)] = np.nan
-        for k, place in self.dragged(time).items():
-            points[k] = place
+        duration = actor.motion.duration
+        points[self._untracked_at(np.array(time / duration if duration > 0.0 else 0.0))] = np.nan
+        for k, position in self.dragged(time).items():
+            points[k] = position
         return points
 
     def dragged(self, time: float) -> Mapping[int, Floats]:
-        """Which points were dragged, and to where, at a time of the motion."""
-        return self._now.places if abs(self._now.time - time) < 1e-9 else {}
+        """Return the points that were dragged at a time of the motion [s], and their positions."""
+        return self._now.positions if abs(self._now.time - time) < 1e-9 else {}
 
-    def drag(self, role: str, position: ArrayLike) -> None:
-        """Have a point at a place on the stage (3,) [m]; the step to undo is made by `drop`."""
+    def drag(self, role: str, position: ArrayLike, _orientation: ArrayLike | None = None) -> None:
+        """Drag a point to a position on the stage (3,) [m]; `drop` makes it a step to undo."""
         session = self._session
         with session.lock:
             actor, body = session.active, session.body
             if actor is None or body is None:
                 return
             session.clock.pause()
-            k, place = MARKERS.index(role), np.array(position, dtype=np.float64) - self._base
-            if np.allclose(self.at(actor, body, session.time)[k], place, rtol=0.0, atol=1e-6):
-                return  # a click, or a message that comes after the drag's end
+            k, target = MARKERS.index(role), np.array(position, dtype=np.float64) - self._offset
+            if np.allclose(self.at(actor, body, session.time)[k], target, rtol=0.0, atol=NEAR):
+                return  # a click, or a message that arrives after the end of the drag
             self._before = self._before or self._now
-            self._now = Dragged(session.time, {**self.dragged(session.time), k: place})
+            self._now = Dragged(session.time, {**self.dragged(session.time), k: target})
             session.changed("pose")
 
     def drop(self) -> None:
-        """End a drag: from here it can be undone in one step."""
+        """End a drag: it can be undone in one step."""
         with self._session.lock:
             before, after, self._before = self._before, self._now, None
             if before is not None:
-                self._session.run("Drag a point", partial(self._put, after), partial(self._put, before))
+                self._session.run("Drag a point", partial(self._set, after), partial(self._set, before))
 
     def release(self) -> None:
-        """Let the points go back to the motion. Can be undone."""
+        """Return dragged points to the motion. Can be undone."""
         with self._session.lock:
             if self.dragged(self._session.time):
-                self._session.run("Let the points go", partial(self._put, Dragged(-1.0)), partial(self._put, self._now))
+                self._session.run(
+                    "Release the points", partial(self._set, Dragged(-1.0)), partial(self._set, self._now)
+                )
 
-    def draw(self, actor: Actor, body: Humanoid, points: Floats, residual: Floats, place: Floats) -> None:
-        """Show the points, and handles while the motion stands still.
+    def draw(self, actor: Actor, body: Humanoid, points: Floats, errors: Floats, offset: Floats) -> None:
+        """Show the points, and handles while the motion is paused.
 
         Args:
             actor: whose points.
             body: of the actor.
-            points: (6, 3) in the actor's world [m]; lost ones are NaN and shown where the motion has them.
-            residual: (6,) how far the joints of the reconstructed body are from them [m].
-            place: (3,) where the reconstructed body's world lies on the stage [m].
+            points: (6, 3) in the actor's world [m]; untracked ones are NaN and shown where the motion has them.
+            errors: (6,) distances of the reconstructed body's joints from them [m].
+            offset: (3,) position of the reconstructed body's world on the stage [m].
         """
-        session, self._base = self._session, place
-        lost = np.isnan(points.sum(axis=-1))
-        there = np.where(lost[:, None], body.markers(actor.motion.at(session.time)), points) + place
-        far = np.where(lost, np.inf, residual)
-        colours = np.where(lost[:, None], LOST, np.where((far < CLOSE)[:, None], MET, MISSED))
-        with session.server.atomic():
-            self._balls.points = there.astype(np.float32)
-            self._balls.colors = colours.astype(np.uint8)
-            if not np.isclose(self._balls.point_size, 0.034 * body.joint_height):
-                self._balls.point_size = 0.034 * body.joint_height
-            if not self._balls.visible:
-                self._balls.visible = True
-        still = not session.clock.playing
-        for k, role in enumerate(MARKERS):
-            handle = session.gizmos.get(f"reconstruct_{role}")
-            if handle is None:
-                handle = session.add_gizmo(
-                    f"reconstruct_{role}",
-                    there[k],
-                    scale=0.075 * body.joint_height,
-                    disable_rotations=True,
-                    disable_sliders=True,
-                    depth_test=False,
-                )
-                handle.on_update(session.guarded(partial(self._moved, role)))
-            elif self._before is None and not np.allclose(handle.position, there[k], rtol=0.0, atol=1e-6):
-                handle.position = there[k]
-            if handle.visible != (still and not lost[k]):
-                handle.visible = still and not bool(lost[k])
+        session, self._offset = self._session, offset
+        untracked = np.isnan(points.sum(axis=-1))
+        shown = np.where(untracked[:, None], body.markers(actor.motion.at(session.time)), points) + offset
+        reached = (errors < VISIBLY_APART)[:, None]
+        colours = np.where(untracked[:, None], UNTRACKED, np.where(reached, REACHED, MISSED))
+        self._cloud.draw(shown, colours, 0.034 * body.joint_height)
+        for k, handle in enumerate(self.handles.values()):
+            visible = not session.clock.playing and not bool(untracked[k])
+            handle.show(shown[k], follow=self._before is None, scale=0.075 * body.joint_height, visible=visible)
 
     def hide(self) -> None:
         """Show nothing."""
-        if self._balls.visible:
-            self._balls.visible = False
-        for role in MARKERS:
-            self._session.remove_gizmo(f"reconstruct_{role}")
+        self._cloud.hide()
+        for handle in self.handles.values():
+            handle.remove()
         self._before = None
 
     def remove(self) -> None:
-        """Take them off the scene."""
+        """Take the points off the scene."""
         self.hide()
-        self._balls.remove()
+        self._cloud.remove()
 
-    def _moved(self, role: str, event: Any) -> None:
-        self.drag(role, event.target.position)
-        if event.phase == "end":
-            self.drop()
+    def _untracked_at(self, fraction: Floats) -> Bools:
+        """Return (..., 6): which points are untracked at fractions (...) of the motion."""
+        low, high = self.when
+        untracked: Bools = ((fraction >= low) & (fraction <= high))[..., None] & np.array(self.untracked)
+        return untracked
 
-    def _put(self, dragged: Dragged) -> None:
+    def _set(self, dragged: Dragged) -> None:
         self._now, self._before = dragged, None
         self._session.changed("pose")

@@ -1,0 +1,127 @@
+"""The panel's report on a reconstructed motion: status, error over time, joint limits and self-collision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....body import MARKERS
+from ....body.collision.obstacles import SelfCollision
+from ....compute import Status
+from ....compute.types import Floats
+from ....limb.model import ROLES
+from ....skeleton import Frames, Pose
+from ...core.session import Session
+from ...view.theme import LINES, plain
+from ...widgets.controls import ProgressText, redraw_on_update, show
+from ...widgets.joint_limit_plot import SwingPlot
+from ...widgets.status_text import COLOURS, coloured, distance_text, status_text
+from ...widgets.time_plot import TimePlot, plot_times
+from .job import Reconstructed
+
+if TYPE_CHECKING:
+    from ....body import Humanoid
+
+NONE = "(none)"
+PLOT_TITLE = "distance from the original [% of the height]"
+REASONS = {Status.REACHED: "all six points are reached", Status.INVALID: "a point is untracked"}
+
+
+class ReconstructReport(ProgressText):
+    """A text, a progress bar and a plot with a line for each method, in the panel."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.plot = TimePlot(session)
+        self._plotted: dict[str, Reconstructed] = {}
+
+    def draw_errors(self, results: Mapping[str, Reconstructed], time: float) -> None:
+        """Plot the errors of reconstructed motions by their methods, the last ones, and the cursor at a time [s]."""
+        shown = dict(list(results.items())[-len(LINES) :])
+        if shown != self._plotted:
+            self._plotted = shown
+            motion = next((one.motion for one in shown.values()), None)
+            times = np.zeros(2) if motion is None else plot_times(motion)
+            lines = {
+                name: 100.0 * np.interp(times, np.arange(len(one.errors)) / one.motion.fps, one.errors)
+                for name, one in shown.items()
+            }
+            self.plot.draw(PLOT_TITLE, times, lines, with_zero=True)
+        self.plot.move_cursor(time)
+
+
+class ReconstructLimits:
+    """A folder of the panel: a drawing of a limb's joint limits, and the volumes of the body that penetrate."""
+
+    def __init__(self, session: Session) -> None:
+        gui = session.gui
+        with gui.add_folder("Limits and volumes", expand_by_default=False):
+            limbs = (NONE, *(limb.replace("_", " ") for limb in ROLES))
+            self._limb = gui.add_dropdown("Limits of", limbs, hint="The limits of its joints, and the joints in them")
+            hint = "Draw the reconstructed body's volumes; list those in contact"
+            self._volumes = gui.add_checkbox("Volumes", False, hint=hint)
+            redraw_on_update(session, self._limb, self._volumes)
+            self._swing = SwingPlot(session)
+            self._contacts = gui.add_markdown("", visible=False)
+
+    @property
+    def volumes(self) -> bool:
+        """Whether the body is drawn as its volumes."""
+        return bool(self._volumes.value)
+
+    def draw(self, body: Humanoid, pose: Pose, frames: Frames) -> None:
+        """Show the limits and contacts of a pose, whose joints are at `frames`."""
+        limb = str(self._limb.value).replace(" ", "_")
+        if limb in ROLES and all(role in body.roles for role in ROLES[limb]):
+            self._swing.draw(body, limb, pose)
+        else:
+            self._swing.hide()
+        show(self._contacts, "visible", self.volumes)
+        if self.volumes:
+            show(self._contacts, "content", contact_text(SelfCollision.of(body).touching(frames)))
+
+    def hide(self) -> None:
+        """Show nothing."""
+        self._swing.hide()
+        show(self._contacts, "visible", False)
+
+
+def frame_text(status: Status, errors: Floats, distance: float, height: float) -> str:
+    """Describe one moment: the status, the worst point, and the distance of the joints from the original's.
+
+    Args:
+        status: of the frame.
+        errors: (6,) of the points [m]; not finite for untracked ones.
+        distance: mean distance of the joints from the original's [m].
+        height: of the body [m].
+    """
+    text = status_text(status, REASONS.get(status))
+    known = np.where(np.isfinite(errors), errors, 0.0)
+    worst = int(np.argmax(known))
+    if known[worst] >= 5e-5:
+        text += f", the {MARKERS[worst].replace('_', ' ')} {distance_text(known[worst])}"
+    percent = 100.0 * distance / height
+    return f"{text}  \nnow **{percent:.2f} %** of the height from the original ({distance_text(distance)})"
+
+
+def motion_text(result: Reconstructed) -> str:
+    """Describe the whole motion: the paper's measure, the worst moment, and the computing time."""
+    worst = int(np.argmax(result.errors))
+    each = 1e6 * result.seconds / max(len(result.errors), 1)
+    duration = f"{each:.0f} µs" if each < 1000.0 else f"{each / 1000.0:.1f} ms"
+    reached = float(np.mean(result.status == Status.REACHED))
+    return (
+        f"whole motion **{100.0 * result.overall:.2f} %** (RMS), at worst {100.0 * result.errors[worst]:.1f} % at "
+        f"{worst / result.motion.fps:.2f} s  \npoints reached in {100.0 * reached:.0f} % of frames · {duration} a frame"
+    )
+
+
+def contact_text(pairs: Sequence[tuple[str, str]]) -> str:
+    """List the volumes of the body that penetrate each other."""
+    if not pairs:
+        return "no volumes touch"
+    named = ", ".join(f"{plain(a.replace('_', ' '))} and {plain(b.replace('_', ' '))}" for a, b in pairs[:4])
+    more = f" and {len(pairs) - 4} more" if len(pairs) > 4 else ""
+    return coloured(COLOURS[Status.COLLISION], f"in contact: {named}{more}")
