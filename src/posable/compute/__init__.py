@@ -1,13 +1,24 @@
 """The ground everything stands on: compiling, errors, statuses, files.
 
-`kernel`, `batch` and `prange` import Numba, so they are loaded when first asked for; the rest is light.
+`kernel`, `batch` and `prange` import Numba, so they are loaded when first used; the rest is light.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .errors import FormatError, MissingExtraError, PosableError, ShapeError, UnknownNameError, expect, number, require
+from .errors import (
+    FormatError,
+    MissingExtraError,
+    PosableError,
+    ShapeError,
+    UnknownNameError,
+    UnknownOptionError,
+    checked_keywords,
+    expect,
+    number,
+    require,
+)
 from .files import atomic_write, cache_dir
 from .lazy import lazy_names
 from .status import Status
@@ -23,9 +34,11 @@ __all__ = [
     "ShapeError",
     "Status",
     "UnknownNameError",
+    "UnknownOptionError",
     "atomic_write",
     "batch",
     "cache_dir",
+    "checked_keywords",
     "expect",
     "kernel",
     "number",

@@ -18,8 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..compute import FormatError, PosableError, expect
-from ..compute.errors import checked_keywords
+from ..compute import FormatError, PosableError, checked_keywords, expect
 from ..compute.files import check_writable
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def load(
 
     Args:
         path: the file.
-        scale: length of one file unit [m], for BVH, ASF/AMC and glTF. By default a unit that the file itself tells
+        scale: length of one file unit [m], for BVH, ASF/AMC and glTF. By default a unit that the file itself states
             is used (CMU's rule for ASF), and otherwise a metre.
         fps: frames a second, instead of the file's own rate. Every format takes it.
         first_frame: number of frames to drop from the beginning, 0 by default. Every format takes it.
@@ -86,8 +85,7 @@ def load(
             (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.
         asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
         animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
-        up: axis of a URDF file that points up in ours: "y" (the default) turns the robot to Y up and Z forward, "z"
-            keeps its own axes.
+        up: "y" (the default) rotates a URDF robot to Y up and Z forward, "z" keeps its own axes.
     """
     source = Path(path)
     kind = check_input(source)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from ..compute import FormatError, PosableError, require
-from ..compute.errors import checked_keywords
+from ..compute import FormatError, PosableError, checked_keywords, require
 from .executors import Executor, Outcome, Task, open_executor
 from .store import Results, Store, identity_of, key_of
 
