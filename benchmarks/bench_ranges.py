@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 import posable as ps
-from posable.limb.range.correct import correct_rows
-from posable.limb.range.kernels import contains_rows
-from posable.limb.sphere import cell_size
+from posable.limb.range.kernels import contains_rows, correct_rows
+from posable.limb.range.sphere import cell_size
 
 from .harness import Contender, Table, compare
 

@@ -54,7 +54,7 @@ def main() -> None:
         found = learned(kind, rows, subject, TRIM, origin)
         found.save(TARGET / f"{kind}.npz")
         size = (TARGET / f"{kind}.npz").stat().st_size
-        print(f"{kind}: trim {TRIM}, {found.report.kept} directions, {100 * found.report.area:.1f} %, {size} bytes")
+        print(f"{kind}: trim {TRIM}, {found.report.reached} directions, {100 * found.report.area:.1f} %, {size} bytes")
 
 
 def read(path: Path) -> dict[str, Rows]:

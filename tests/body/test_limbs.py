@@ -21,6 +21,11 @@ RIGS = {
 }
 
 
+@pytest.fixture(scope="module")
+def body() -> ps.Humanoid:
+    return ps.figure()
+
+
 @pytest.fixture(scope="module", params=RIGS)
 def motion(request: pytest.FixtureRequest, data_dir: Path) -> ps.Motion:
     path, options = RIGS[request.param]
@@ -279,3 +284,39 @@ def test_errors_and_status_are_those_of_the_returned_pose(data_dir: Path):
         np.testing.assert_allclose(solution.orientation_error, turned, atol=1e-7, err_msg=name)
         assert (away[solution.ok] < 2e-9 * max(reach, 1.0)).all() and (turned[solution.ok] < 2e-6).all(), name
         assert repr(solution).startswith("PlaceSolution(60 rows: ") and "\n" not in repr(solution)
+
+
+def test_positions_alone_are_a_target(body: ps.Humanoid):
+    position = np.array([[-0.3, 1.3, 0.35], [-0.2, 1.1, 0.4]])
+    alone = body.place(body.neutral_pose, "right_hand", position)
+    full = body.place(body.neutral_pose, "right_hand", ps.Target(position))
+    np.testing.assert_array_equal(alone.pose.rotations, full.pose.rotations)
+    np.testing.assert_array_equal(alone.status, full.status)
+    with pytest.raises(ps.PosableError, match="the target"):
+        body.place(body.neutral_pose, "right_hand", "there")
+
+
+@pytest.mark.parametrize("name", LIMBS)
+def test_a_world_orientation_is_that_of_the_rigs_joint(body: ps.Humanoid, name: str):
+    limb, end = body.limb(name, limits=None), body.limb_joints(name)[2]
+    pose = ps.samples.throw(body).pose[::20]
+    frames = body.skeleton.forward(pose)
+    goal = pm.multiply(frames.orientations[:, end], pm.axis_angle([0.6, 0.8, 0.0], 0.4))
+    target = ps.Target(frames.positions[:, end], world_orientation=goal)
+    placed = body.skeleton.forward(limb.place(pose, target).pose)
+    assert pm.angle(placed.orientations[:, end], goal).max() < 1e-9
+    assert np.abs(placed.positions[:, end] - frames.positions[:, end]).max() < 1e-9
+    with pytest.raises(ps.PosableError, match="give one of them"):
+        ps.Target([0, 1, 0], [1, 0, 0, 0], world_orientation=[1, 0, 0, 0])
+
+
+def test_a_hand_that_looks_at_a_point_points_its_fingers_there(body: ps.Humanoid):
+    limb, end = body.limb("right_arm", limits=None), body.limb_joints("right_arm")[2]
+    position, point = np.array([-0.3, 1.2, 0.3]), np.array([[-0.3, 1.2, 2.0], [1.0, 0.4, 0.5], [-0.3, 5.0, 0.3]])
+    placed = body.skeleton.forward(limb.place(body.neutral_pose, ps.Target.look_at(position, point)).pose)
+    neutral = body.skeleton.forward(body.neutral_pose).orientations[end]
+    fingers = pm.rotate(pm.multiply(placed.orientations[:, end], pm.conjugate(neutral)), np.array([0.0, -1.0, 0.0]))
+    direction = (point - position) / np.linalg.norm(point - position, axis=-1, keepdims=True)
+    np.testing.assert_allclose(fingers, direction, atol=1e-9)
+    with pytest.raises(ps.PosableError, match="nothing to point at"):
+        ps.Target.look_at(position, position)

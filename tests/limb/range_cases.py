@@ -8,7 +8,7 @@ import numpy as np
 
 from posable.limb import LimbRange
 from posable.limb.range.model import to_right
-from posable.limb.sphere import sphere_mesh
+from posable.limb.range.sphere import sphere_mesh
 
 UPPER, LOWER = 0.3, 0.26
 POLE = np.array([0.6, -0.5, 0.4]) / math.sqrt(0.77)

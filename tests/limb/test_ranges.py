@@ -8,10 +8,9 @@ import pytest
 
 import posable as ps
 from posable.limb.kernels import reference
-from posable.limb.range.correct import correct_rows
 from posable.limb.range.fit import shortest_arc
-from posable.limb.range.model import no_range, to_right
-from posable.limb.sphere import fibonacci, sphere_mesh
+from posable.limb.range.model import to_right
+from posable.limb.range.sphere import fibonacci, sphere_mesh
 
 from .range_cases import LOWER, POLE, UPPER, anywhere, cone, directions, judge
 
@@ -206,14 +205,6 @@ def test_the_smooth_swivel_never_jumps(builtin):
     answer = found.correct(np.broadcast_to([0.3, -0.2, 0.2], (7201, 3)), turn, smooth=True)
     steps = np.angle(np.exp(1j * np.diff(answer.swivel)))
     assert np.abs(steps).max() < 10.0 * 2.0 * math.pi / 7200
-
-
-def test_without_a_range_nothing_changes():
-    position, swivel = anywhere(15, 100)
-    moved, turned, bits = np.empty((100, 3)), np.empty(100), np.empty(100, np.int64)
-    correct_rows(100, *no_range(), position, swivel, 0.1, True, moved, turned, bits)
-    np.testing.assert_array_equal(moved, position)
-    assert not bits.any()
 
 
 HOSTILE = [

@@ -174,9 +174,9 @@ def test_a_stream_goes_on_from_a_posture_and_sets_off_gently():
     stream = ARM.stream(60)
     stream.begin(begun.values, 0.2)
     for share in (0.0, 0.01, 0.03, 0.06):
-        told = stream.step(place, share=share, preferred=0.9)
+        told = stream.step(place, fraction=share, preferred=0.9)
         assert told.swivel == pytest.approx(0.2 + share * 0.7) and not told.jumped
     stream.depart()
-    assert stream.step(place, share=0.0, preferred=0.9).swivel == pytest.approx(0.2 + 0.06 * 0.7)
-    far = stream.step(place, share=1.0, preferred=0.9)  # no faster than its speed
+    assert stream.step(place, fraction=0.0, preferred=0.9).swivel == pytest.approx(0.2 + 0.06 * 0.7)
+    far = stream.step(place, fraction=1.0, preferred=0.9)  # no faster than its speed
     assert far.swivel == pytest.approx(0.2 + 0.06 * 0.7 + math.pi / 60)

@@ -90,7 +90,7 @@ def range_report(report: Any) -> dict[str, Any]:
         "bent": report.bent,
         "dropped": report.dropped,
         "samples": report.samples,
-        "kept": report.kept,
+        "kept": report.reached,
         "filled": report.filled,
         "area": report.area,
     }

@@ -27,8 +27,9 @@ from .roles.matching import find_roles
 
 if TYPE_CHECKING:
     from ..collision import Scene, Volumes
-    from ..limb import LimbRange, Search, Target
+    from ..limb import LimbRange, Search
     from ..limb.limb import Collides, Preferred
+    from ..limb.solution import TargetLike
     from ..limits import Limits
     from .limb.body_limb import BodyLimb
     from .limb.results import PlaceSolution
@@ -338,7 +339,7 @@ class Humanoid:
         self,
         pose: Pose,
         part: str,
-        target: Target,
+        target: TargetLike,
         *,
         swivel: ArrayLike | None = None,
         preferred: Preferred | None = None,
@@ -355,8 +356,8 @@ class Humanoid:
         Args:
             pose: one, or a batch that broadcasts with the target.
             part: "right_hand", "left_hand", "right_foot" or "left_foot": its joint is the end effector.
-            target: position [m], orientation (canonical; None leaves it to the limb) and pole, the point [m] that the
-                elbow or the knee points to, all in the world.
+            target: a `Target` in the world: position [m], orientation (canonical, or of the rig's joint in the world)
+                and pole, the point [m] that the elbow or the knee points to; or positions (..., 3) [m] alone.
             swivel: (...) [rad] exactly this swivel of the elbow or knee; default None, which searches one.
             preferred: where the search begins: an angle [rad], one a target, a function of the targets in the limb's
                 frame, a `SwivelTable` or `Sensorimotor()`; default None, the limb's own. A pole goes first.

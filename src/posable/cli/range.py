@@ -1,4 +1,4 @@
-"""`posable range`: learn what a limb does, look at it, judge motions by it, bring them back."""
+"""`posable range`: learn the range of a limb, show it, test motions with it, correct them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..limb import LimbRange
     from ..skeleton import Motion, Pose
 
-app = typer.Typer(help="What an arm or a leg does, learned from motions.", no_args_is_help=True)
+app = typer.Typer(help="The range of an arm or a leg, learned from motions.", no_args_is_help=True)
 
 RangeArgument = Annotated[
     str, typer.Argument(metavar="RANGE", help="A file, or a limb for the built-in one: right_arm, left_leg, ...")
@@ -35,10 +35,10 @@ def fit_range(
     samples: Annotated[int, typer.Option(help="Directions of the table.")] = 1000,
     radius: Annotated[float, typer.Option(help="How far an example counts, in degrees.")] = 10.0,
     min_count: Annotated[int, typer.Option(help="Examples a direction needs.")] = 5,
-    trim: Annotated[float, typer.Option(help="Share of examples left out at each end.")] = 0.005,
+    trim: Annotated[float, typer.Option(help="Fraction of examples left out at each end.")] = 0.005,
     fill_holes: Annotated[bool, typer.Option(help="Let holes belong to the range.")] = True,
     harmonics: Annotated[int | None, typer.Option(metavar="DEGREE", help="The compact form, of this degree.")] = None,
-    max_poses: Annotated[int | None, typer.Option(help="At most so many poses of each file, drawn at random.")] = None,
+    max_poses: Annotated[int | None, typer.Option(help="Draw at most this many poses of each file at random.")] = None,
     seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
     scale: ScaleOption = None,
     fps: FpsOption = None,
@@ -52,7 +52,7 @@ def fit_range(
 
     check_writable(output)
     motions = [read(path, scale, fps, first_frame, repair) for path in listed(files)]
-    with progress(f"learning the {limb.replace('_', ' ')}") as share:
+    with progress(f"learning the {limb.replace('_', ' ')}") as report:
         found = LimbRange.fit(
             Humanoid(motions[0].skeleton),
             limb,
@@ -66,7 +66,7 @@ def fit_range(
             degree=harmonics or 4,
             max_poses=max_poses,
             seed=seed,
-            progress=share,
+            progress=report,
         )
     found.save(output)
     facts = {"output": str(output), "bytes": output.stat().st_size, **_facts(found)}
@@ -80,7 +80,7 @@ def show_range(
     picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw it around a figure, and as a map.")] = None,
     json: JsonOption = None,
 ) -> None:
-    """Tell what a range was learned from, and draw it."""
+    """Show what a range was learned from, and draw it."""
     found = _range(range_)
     facts = {"range": range_, **_facts(found)}
     if picture is not None:
@@ -105,7 +105,7 @@ def check_motions(
     repair: RepairOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Tell how many frames of motions lie outside a range, and why."""
+    """Count the frames of motions that lie outside a range, and why."""
     found = _range(range_)
     rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in listed(files)]
     if not write_json(json, {"range": range_, "files": rows}):
@@ -129,18 +129,18 @@ def correct_motion(
     """Bring a limb of a motion into a range and write the motion; hand or foot keep their orientation.
 
     A range knows where a hand goes and how its elbow lies, not what each joint may do: only with --limits no joint
-    of the limb leaves its limits. Where both cannot be had, limits come first, then the place of the hand, then the
-    range; the numbers say how often.
+    of the limb leaves its limits. Where both cannot be met, limits come first, then the position of the hand, then
+    the range; the numbers say how often.
     """
     from ..formats import save
 
     check_output(output, file)
     found = _range(range_)
     motion = read(file, scale, fps, first_frame, repair)
-    pose, told = _corrected(found, motion, math.radians(margin), smooth, limits)
+    pose, counts = _corrected(found, motion, math.radians(margin), smooth, limits)
     with busy(f"writing {output.name}"):
         save(motion.replace(pose=pose), output)
-    facts = {"file": str(file), "output": str(output), "frames": len(motion), **told}
+    facts = {"file": str(file), "output": str(output), "frames": len(motion), **counts}
     if not write_json(json, facts):
         show_facts(output.name, facts)
 
@@ -148,7 +148,7 @@ def correct_motion(
 def _corrected(
     found: LimbRange, motion: Motion, margin: float, smooth: bool, limits: bool
 ) -> tuple[Pose, dict[str, int]]:
-    """(the poses with the limb inside the range, how many frames changed and why)."""
+    """Return (the poses with the limb inside the range, how many frames changed and why)."""
     import numpy as np
 
     from ..body import Humanoid
@@ -156,7 +156,7 @@ def _corrected(
     limb = Humanoid(motion.skeleton).limb(found.name, limits="body" if limits else None)
     own, reading = found.for_limb(limb), limb.read(motion.pose)
     answer = own.correct(reading.position, reading.swivel, margin=margin, smooth=smooth)
-    if limits:  # the elbow may turn away from where the range puts it, so that the hand can stay
+    if limits:  # the elbow may leave the swivel that the range gives it, so that the hand can stay
         solved = limb.solve(answer.position, reading.orientation, preferred=answer.swivel)
         limited = ~solved.ok | (np.abs(solved.swivel - answer.swivel) > 1e-9)
     else:
@@ -166,20 +166,20 @@ def _corrected(
     rotations = motion.pose.rotations.copy()
     rotations[rows] = limb.pose(motion.pose[rows], solved.values[rows]).rotations
     pose = motion.pose.replace(rotations=rotations)
-    told = {"frames_changed": len(rows)}
-    told |= {f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()}
+    counts = {"frames_changed": len(rows)}
+    counts |= {f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()}
     if limits:
         after = limb.read(pose)
-        told["limits_changed"] = int(limited.sum())
-        # What was put on the edge is inside, to rounding.
+        counts["limits_changed"] = int(limited.sum())
+        # A pose that was moved onto the edge is inside, to rounding.
         margins = own.margins(after.position, after.swivel)
         outside = (margins.direction < -1e-6) | (margins.distance < -1e-6) | (margins.swivel < -1e-6)
-        told["left_outside"] = int(outside.sum())
-    return pose, told
+        counts["left_outside"] = int(outside.sum())
+    return pose, counts
 
 
 def listed(paths: list[Path]) -> list[Path]:
-    """Files, and what lies in folders that can be read as a motion."""
+    """Return the files, and the motions in folders."""
     from ..compute import PosableError
     from ..formats import check_input
 
@@ -207,20 +207,20 @@ def _range(name: str) -> LimbRange:
 
 
 def _facts(found: LimbRange) -> dict[str, Any]:
-    told, how = found.report, found.settings
+    report, settings = found.report, found.settings
     return {
         "limb": found.name,
         "kind": "table" if found.coefficients is None else "harmonics",
-        "examples": told.examples,
-        "bent": told.bent,
-        "dropped": told.dropped,
-        "directions": f"{told.kept} of {told.samples}, {told.filled} filled",
-        "sphere_percent": round(100.0 * told.area, 1),
-        "radius_degrees": round(math.degrees(how["radius"]), 2),
-        "min_count": how["min_count"],
-        "trim": how["trim"],
-        "sources": dict(told.sources),
-        "origin": told.origin,
+        "examples": report.examples,
+        "bent": report.bent,
+        "dropped": report.dropped,
+        "directions": f"{report.reached} of {report.samples}, {report.filled} filled",
+        "sphere_percent": round(100.0 * report.area, 1),
+        "radius_degrees": round(math.degrees(settings["radius"]), 2),
+        "min_count": settings["min_count"],
+        "trim": settings["trim"],
+        "sources": dict(report.sources),
+        "origin": report.origin,
     }
 
 

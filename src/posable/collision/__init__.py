@@ -1,8 +1,8 @@
-"""The volumes of a body, the scene around it, and what touches what.
+"""The volumes of a body, the scene around it, and collision queries between them.
 
-`Volumes` are what a body occupies, `Scene` the named obstacles around it; `kernels` holds the compiled questions that
-solvers ask ("does this touch?", "how deep?"), `pairs` which of a body's own volumes are worth asking about, `fitting`
-makes volumes from the mesh of a character.
+`Volumes` are the space that a body occupies, `Scene` the named obstacles around it; `kernels` has the compiled queries
+of solvers (contact, distance, depth), `pairs` decides which of a body's own volumes are worth testing, `fitting` makes
+volumes from the mesh of a character.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether a whole body touches itself or what is around it, and how deep: for one pose, inside kernels.
+"""Whether a whole body touches itself or the obstacles around it, and how deep: for one pose, inside kernels.
 
-What may touch is a list of contacts, numbered: first the pairs of the body's own volumes, then each volume of `outside`
+Possible contacts are numbered: first the pairs of the body's own volumes, then each volume of `outside`
 against each obstacle. Choosing the pairs and `outside` beforehand chooses which parts count (`body.clearance`
-does, by limbs); `spared` leaves out single contacts a row, such as what touched from the start.
+does, by limbs); `allowed_contacts` leaves out single contacts a row, such as what touched from the start.
 
 A ball around each volume is placed once a pose, in a scratch array; most contacts end with the distance of two balls.
 """
@@ -31,29 +31,29 @@ def body_touching(
     obstacles: Records,
     margin: float,
     softness: float,
-    spared: Bools,
+    allowed_contacts: Bools,
     balls: Floats,
     noting: bool,
 ) -> int:
-    """The first contact of pose i that is nearer than it may be, or -1.
+    """Return the first contact of pose i that is nearer than allowed, or -1.
 
     Args:
         i: which pose.
         volumes: (V,) rows of `volumes.PACKED`.
         pairs: (P, 2) volumes that must keep apart.
         outside: (K,) volumes that must keep out of the obstacles.
-        positions: (N, J, 3) places of the joints in the world [m].
+        positions: (N, J, 3) of the joints in the world [m].
         orientations: (N, J, 4).
         obstacles: (O,) rows of `OBSTACLE` in the world.
         margin: how near is too near [m].
         softness: how far two volumes of the body may sink into each other before that counts [m].
-        spared: (N, P + K O) contacts that do not count; without columns all do.
+        allowed_contacts: (N, P + K O) contacts that do not count; without columns all do.
         balls: (N, V, 4) scratch.
-        noting: fill row i of `spared` with all contacts of the pose instead, and return -1.
+        noting: fill row i of `allowed_contacts` with all contacts of the pose instead, and return -1.
     """
     place_balls(i, volumes, positions, orientations, balls)
     own, count = pairs.shape[0], obstacles.shape[0]
-    some = spared.shape[1] > 0
+    some = allowed_contacts.shape[1] > 0
     for k in range(own + outside.shape[0] * count):
         one, near = 0, margin - softness
         if k < own:
@@ -64,8 +64,8 @@ def body_touching(
             one, near = outside[(k - own) // count], margin - obstacle["softness"]
             far = placed_ball_far(vec_at(balls, i, one), balls[i, one, 3] + near, obstacle)
         if noting:
-            spared[i, k] = False
-        if far or (some and spared[i, k]):
+            allowed_contacts[i, k] = False
+        if far or (some and allowed_contacts[i, k]):
             continue
         other = (
             shape_of(obstacles[(k - own) % count])
@@ -76,13 +76,13 @@ def body_touching(
         if gap < near:
             if not noting:
                 return k
-            spared[i, k] = True
+            allowed_contacts[i, k] = True
     return -1
 
 
 @kernel
 def placed_at(i: int, volume: Any, positions: Floats, orientations: Floats) -> Shape:
-    """A volume where pose i has its joint."""
+    """Return a volume at its joint in pose i."""
     return placed(volume, vec_at(positions, i, volume["joint"]), quat_at(orientations, i, volume["joint"]))
 
 
@@ -97,40 +97,41 @@ def body_depth(
     obstacles: Records,
     reach: float,
     softness: float,
-    spared: Bools,
+    allowed_contacts: Bools,
     balls: Floats,
 ) -> tuple[float, int]:
-    """(how much too near the worst contact of pose i is [m], which one); see `body_touching`.
+    """Return (how much too near the worst contact of pose i is [m], which one); see `body_touching`.
 
-    Above 0: how far it is sunk in, less what flesh yields (`kernels.gap`: of the deepest balls, not always the way
-    out). Below: the distance of the nearest, negative. Nothing nearer than `reach` [m]: -reach and -1. So it grows
-    evenly as a body comes near, touches and sinks in.
+    Above 0: how far it is sunk in, less what flesh yields (`kernels.gap`: of the deepest balls, not always the
+    separation). Below: the distance of the nearest, negative. Nothing nearer than `reach` [m]: -reach and -1. So it
+    grows continuously as a body comes near, touches and sinks in.
     """
     place_balls(i, volumes, positions, orientations, balls)
-    some = spared.shape[1] > 0
-    least, worst = reach, -1
+    some = allowed_contacts.shape[1] > 0
+    smallest, worst = reach, -1
     for k in range(pairs.shape[0]):
-        one, other, near = pairs[k, 0], pairs[k, 1], least - softness
-        if balls_near(balls, i, one, other, near) and not (some and spared[i, k]):
-            gap = pair_gap(i, one, other, volumes, positions, orientations, math.nan)
+        one, other, near = pairs[k, 0], pairs[k, 1], smallest - softness
+        if balls_near(balls, i, one, other, near) and not (some and allowed_contacts[i, k]):
+            moved = placed_at(i, volumes[other], positions, orientations)
+            gap, _ = shapes_gap(placed_at(i, volumes[one], positions, orientations), moved, math.nan)
             if gap < near:
-                least, worst = gap + softness, k
+                smallest, worst = gap + softness, k
     count = obstacles.shape[0]
     for k in range(outside.shape[0] * count):
-        if not (some and spared[i, pairs.shape[0] + k]):
+        if not (some and allowed_contacts[i, pairs.shape[0] + k]):
             obstacle, v = obstacles[k % count], outside[k // count]
-            near = least - obstacle["softness"]
+            near = smallest - obstacle["softness"]
             if placed_ball_far(vec_at(balls, i, v), balls[i, v, 3] + near, obstacle):
                 continue
-            gap = outside_gap(i, v, volumes, positions, orientations, obstacle, math.nan)
+            gap, _ = shapes_gap(placed_at(i, volumes[v], positions, orientations), shape_of(obstacle), math.nan)
             if gap < near:
-                least, worst = gap + obstacle["softness"], pairs.shape[0] + k
-    return -least, worst
+                smallest, worst = gap + obstacle["softness"], pairs.shape[0] + k
+    return -smallest, worst
 
 
 @kernel
 def place_balls(i: int, volumes: Records, positions: Floats, orientations: Floats, balls: Floats) -> None:
-    """Row i of `balls` (N, V, 4): the middles of all volumes in the world, and the radii of balls that hold them."""
+    """Fill row i of `balls` (N, V, 4): the middles of all volumes in the world, and radii of balls around them."""
     for v in range(volumes.shape[0]):
         start, end, j = volumes[v]["start"], volumes[v]["end"], volumes[v]["joint"]
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]), 0.5 * (start[2] + end[2]))
@@ -142,48 +143,15 @@ def place_balls(i: int, volumes: Records, positions: Floats, orientations: Float
 
 @kernel
 def balls_near(balls: Floats, i: int, one: int, other: int, margin: float) -> bool:
-    """Whether the balls of two volumes come nearer than `margin` [m]. Small, so that it is compiled into its callers:
-    a call with all those arrays would cost more than the test.
+    """Return whether the balls of two volumes come nearer than `margin` [m].
+
+    Small, so that it is compiled into its callers: a call with all those arrays would cost more than the test.
     """
     x = balls[i, one, 0] - balls[i, other, 0]
     y = balls[i, one, 1] - balls[i, other, 1]
     z = balls[i, one, 2] - balls[i, other, 2]
     near = balls[i, one, 3] + balls[i, other, 3] + margin
     return bool(near > 0.0 and x * x + y * y + z * z < near * near)
-
-
-@kernel
-def pair_gap(
-    i: int, one: int, other: int, volumes: Records, positions: Floats, orientations: Floats, stop: float
-) -> float:
-    """The distance of two volumes in pose i [m]: below zero sunk in. Right where it is below `stop`; elsewhere it is
-    only told that it is not. NaN: right everywhere.
-    """
-    a, b = volumes[one]["joint"], volumes[other]["joint"]
-    gap, _ = shapes_gap(
-        placed(volumes[one], vec_at(positions, i, a), quat_at(orientations, i, a)),
-        placed(volumes[other], vec_at(positions, i, b), quat_at(orientations, i, b)),
-        stop,
-    )
-    return gap
-
-
-@kernel
-def outside_gap(
-    i: int,
-    v: int,
-    volumes: Records,
-    positions: Floats,
-    orientations: Floats,
-    obstacle: Any,
-    stop: float,
-) -> float:
-    """The distance of a volume in pose i to an obstacle [m]; `stop` as of `pair_gap`."""
-    j = volumes[v]["joint"]
-    gap, _ = shapes_gap(
-        placed(volumes[v], vec_at(positions, i, j), quat_at(orientations, i, j)), shape_of(obstacle), stop
-    )
-    return gap
 
 
 @batch(rows=64)
@@ -197,14 +165,25 @@ def body_touching_rows(
     obstacles: Records,
     margin: float,
     softness: float,
-    spared: Bools,
+    allowed_contacts: Bools,
     balls: Floats,
     out: Ints,
 ) -> None:
-    """`body_touching` over a batch."""
+    """Fill `out` (N,) with `body_touching` of a batch."""
     for i in prange(n):
         out[i] = body_touching(
-            i, volumes, pairs, outside, positions, orientations, obstacles, margin, softness, spared, balls, False
+            i,
+            volumes,
+            pairs,
+            outside,
+            positions,
+            orientations,
+            obstacles,
+            margin,
+            softness,
+            allowed_contacts,
+            balls,
+            False,
         )
 
 
@@ -219,15 +198,15 @@ def body_depth_rows(
     obstacles: Records,
     reach: float,
     softness: float,
-    spared: Bools,
+    allowed_contacts: Bools,
     balls: Floats,
     depth: Floats,
     contact: Ints,
 ) -> None:
-    """`body_depth` over a batch."""
+    """Fill `depth` and `contact` (N,) with `body_depth` of a batch."""
     for i in prange(n):
         depth[i], contact[i] = body_depth(
-            i, volumes, pairs, outside, positions, orientations, obstacles, reach, softness, spared, balls
+            i, volumes, pairs, outside, positions, orientations, obstacles, reach, softness, allowed_contacts, balls
         )
 
 
@@ -245,7 +224,7 @@ def body_contacts_rows(
     balls: Floats,
     out: Bools,
 ) -> None:
-    """Row i of `out` (N, P + K O): which contacts are nearer than they may be; see `body_touching`."""
+    """Fill `out` (N, P + K O): which contacts are nearer than allowed; see `body_touching`."""
     for i in prange(n):
         body_touching(
             i, volumes, pairs, outside, positions, orientations, obstacles, margin, softness, out, balls, True

@@ -23,12 +23,12 @@ from .surfaces import CAPSULE, Shape, cone_surface
 Symmetric: TypeAlias = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz
 
 MIXTURES = 60  # halvings of s at most
-TURNS = 12  # Newton steps over directions at most; 3 to 5 are usual
+NEWTON_STEPS = 12  # Newton steps over directions at most; 3 to 5 are usual
 
 
 @kernel
 def squared(shape: Shape) -> Symmetric:
-    """R diag(e^2) R^T of a placed ellipsoid: its support along n is sqrt(n.M n)."""
+    """Return R diag(e^2) R^T of a placed ellipsoid: its support along n is sqrt(n.M n)."""
     q, r = shape[3], shape[4]
     x, y, z = rotate(q, (r[0], 0.0, 0.0)), rotate(q, (0.0, r[1], 0.0)), rotate(q, (0.0, 0.0, r[2]))
     return (
@@ -43,7 +43,7 @@ def squared(shape: Shape) -> Symmetric:
 
 @kernel
 def times(m: Symmetric, v: Vec3) -> Vec3:
-    """m v."""
+    """Return m v."""
     return (
         m[0] * v[0] + m[3] * v[1] + m[4] * v[2],
         m[3] * v[0] + m[1] * v[1] + m[5] * v[2],
@@ -53,7 +53,7 @@ def times(m: Symmetric, v: Vec3) -> Vec3:
 
 @kernel
 def _solve(m: Symmetric, v: Vec3) -> Vec3:
-    """m^-1 v of a positive definite m."""
+    """Return m^-1 v of a positive definite m."""
     a, b, c = m[1] * m[2] - m[5] * m[5], m[4] * m[5] - m[3] * m[2], m[3] * m[5] - m[4] * m[1]
     det = m[0] * a + m[3] * b + m[4] * c
     inverse = (a, m[0] * m[2] - m[4] * m[4], m[0] * m[1] - m[3] * m[3], b, c, m[3] * m[4] - m[0] * m[5])
@@ -63,9 +63,9 @@ def _solve(m: Symmetric, v: Vec3) -> Vec3:
 
 @kernel
 def ellipsoid_ellipsoid(one: Shape, other: Shape, stop: float) -> tuple[float, Vec3]:
-    """(signed distance [m] between two ellipsoids, unit direction out of the other).
+    """Return (signed distance [m] between two ellipsoids, unit direction out of the other).
 
-    Below zero: minus the shortest way out that Newton finds, which may be a little longer than the shortest of all.
+    Below zero: minus the shortest separation that Newton finds, which may be a little longer than the shortest of all.
     """
     r = (one[1][0] - other[1][0], one[1][1] - other[1][1], one[1][2] - other[1][2])
     a, b = squared(one), squared(other)
@@ -76,19 +76,19 @@ def ellipsoid_ellipsoid(one: Shape, other: Shape, stop: float) -> tuple[float, V
     else:
         n = _contact_normal(a, b, r)
     gap, g, ha, hb = _gap_along(a, b, r, n)
-    for _ in range(TURNS):
+    for _ in range(NEWTON_STEPS):
         if gap >= stop:  # a direction with this gap is a proof
             break
-        step = _turn(a, b, n, gap, g, ha, hb)
+        step = _newton_step(a, b, n, gap, g, ha, hb)
         if dot(step, step) < 1e-24:
             break
         better = False
         for _ in range(8):
-            turned = unit((n[0] + step[0], n[1] + step[1], n[2] + step[2]))
-            gap_turned, g_turned, ha_turned, hb_turned = _gap_along(a, b, r, turned)
-            if gap_turned > gap:
-                better = gap_turned > gap + 1e-16
-                n, gap, g, ha, hb = turned, gap_turned, g_turned, ha_turned, hb_turned
+            rotated = unit((n[0] + step[0], n[1] + step[1], n[2] + step[2]))
+            next_gap, next_g, next_ha, next_hb = _gap_along(a, b, r, rotated)
+            if next_gap > gap:
+                better = next_gap > gap + 1e-16
+                n, gap, g, ha, hb = rotated, next_gap, next_g, next_ha, next_hb
                 break
             step = (0.25 * step[0], 0.25 * step[1], 0.25 * step[2])
         if not better:
@@ -98,7 +98,7 @@ def ellipsoid_ellipsoid(one: Shape, other: Shape, stop: float) -> tuple[float, V
 
 @kernel
 def _contact_normal(a: Symmetric, b: Symmetric, r: Vec3) -> Vec3:
-    """C(s)^-1 r at the s of the largest contact function, as a unit vector."""
+    """Return C(s)^-1 r at the s of the largest contact function, as a unit vector."""
     low, high = 0.0, 1.0
     n = r
     for _ in range(MIXTURES):
@@ -129,7 +129,7 @@ def _mixed(a: Symmetric, b: Symmetric, p: float, q: float) -> Symmetric:
 
 @kernel
 def _gap_along(a: Symmetric, b: Symmetric, r: Vec3, n: Vec3) -> tuple[float, Vec3, float, float]:
-    """(gap between both along n, its gradient, both supports)."""
+    """Return (gap between both along n, its gradient, both supports)."""
     an, bn = times(a, n), times(b, n)
     ha, hb = math.sqrt(max(dot(n, an), 1e-300)), math.sqrt(max(dot(n, bn), 1e-300))
     g = (
@@ -141,8 +141,8 @@ def _gap_along(a: Symmetric, b: Symmetric, r: Vec3, n: Vec3) -> tuple[float, Vec
 
 
 @kernel
-def _turn(a: Symmetric, b: Symmetric, n: Vec3, gap: float, g: Vec3, ha: float, hb: float) -> Vec3:
-    """The Newton step across n towards the largest gap; along the gradient where the curvature is the wrong way."""
+def _newton_step(a: Symmetric, b: Symmetric, n: Vec3, gap: float, g: Vec3, ha: float, hb: float) -> Vec3:
+    """Return the Newton step across n towards the largest gap; along the gradient where the curvature is wrong."""
     x = any_perpendicular(n)
     y = cross(n, x)
     gx, gy = dot(g, x), dot(g, y)
@@ -168,9 +168,9 @@ def _turn(a: Symmetric, b: Symmetric, n: Vec3, gap: float, g: Vec3, ha: float, h
 
 @kernel
 def ellipsoid_box(one: Shape, box: Shape, stop: float) -> tuple[float, Vec3]:
-    """(signed distance [m] of an ellipsoid to a box, unit direction out of the box).
+    """Return (signed distance [m] of an ellipsoid to a box, unit direction out of the box).
 
-    Below zero: minus the shortest way out among the normals of faces and of the nearest points of edges.
+    Below zero: minus the shortest separation among the normals of faces and of the nearest points of edges.
     """
     centre, q, half = box[1], box[3], box[4]
     away = (one[1][0] - centre[0], one[1][1] - centre[1], one[1][2] - centre[2])
@@ -208,7 +208,7 @@ def ellipsoid_box(one: Shape, box: Shape, stop: float) -> tuple[float, Vec3]:
 
 @kernel
 def _edge(k: int, half: Vec3) -> tuple[Vec3, Vec3, float]:
-    """(start, unit axis, length) of edge k of a box about the origin."""
+    """Return (start, unit axis, length) of edge k of a box about the origin."""
     a, b = float(k // 3 % 2 * 2 - 1), float(k // 6 * 2 - 1)
     if k % 3 == 0:
         return (-half[0], a * half[1], b * half[2]), (1.0, 0.0, 0.0), 2.0 * half[0]
@@ -219,7 +219,7 @@ def _edge(k: int, half: Vec3) -> tuple[Vec3, Vec3, float]:
 
 @kernel
 def _gap_in(one: Shape, c: Vec3, q: Quat, half: Vec3, n: Vec3) -> float:
-    """The gap between a box about the origin and an ellipsoid along n, in the box's frame."""
+    """Return the gap between a box about the origin and an ellipsoid along n, in the box's frame."""
     local = rotate_inverse(one[3], rotate(q, n))
     e = one[4]
     support = norm((e[0] * local[0], e[1] * local[1], e[2] * local[2]))
@@ -228,8 +228,8 @@ def _gap_in(one: Shape, c: Vec3, q: Quat, half: Vec3, n: Vec3) -> float:
 
 @kernel
 def _faces(one: Shape, c: Vec3, q: Quat, half: Vec3) -> tuple[float, Vec3, bool, bool]:
-    """(largest gap along a face's normal, the normal, whether the ellipsoid touches inside some face or lies within,
-    whether its lowest point over that face lies inside it), all in the box's frame.
+    """Return (largest gap along a face's normal, the normal, whether the ellipsoid touches inside some face or lies
+    within, whether its lowest point over that face lies inside it), all in the box's frame.
     """
     widest, widest_n, over_face = -math.inf, (1.0, 0.0, 0.0), False
     touching = abs(c[0]) <= half[0] and abs(c[1]) <= half[1] and abs(c[2]) <= half[2]
@@ -245,15 +245,15 @@ def _faces(one: Shape, c: Vec3, q: Quat, half: Vec3) -> tuple[float, Vec3, bool,
             widest, widest_n = height - h, n
             over_face = _over(k % 3, foot, half)
         if abs(height) <= h * (1.0 + 1e-12):  # the face's plane cuts an ellipse (just touching: a point), centred at
-            share = height / (h * h)
-            middle = (c[0] - mn[0] * share, c[1] - mn[1] * share, c[2] - mn[2] * share)
+            fraction = height / (h * h)
+            middle = (c[0] - mn[0] * fraction, c[1] - mn[1] * fraction, c[2] - mn[2] * fraction)
             touching = touching or _over(k % 3, middle, half)
     return widest, widest_n, touching, over_face
 
 
 @kernel
 def face_normal(axis: int, sign: float) -> Vec3:
-    """A world axis, or its opposite for a negative sign."""
+    """Return a world axis, or its opposite for a negative sign."""
     if axis == 0:
         return (sign, 0.0, 0.0)
     if axis == 1:
@@ -263,6 +263,6 @@ def face_normal(axis: int, sign: float) -> Vec3:
 
 @kernel
 def _over(axis: int, x: Vec3, half: Vec3) -> bool:
-    """Whether a point lies over a face across this axis."""
+    """Return whether a point lies over a face across this axis."""
     inside_x, inside_y, inside_z = abs(x[0]) <= half[0], abs(x[1]) <= half[1], abs(x[2]) <= half[2]
     return (axis == 0 or inside_x) and (axis == 1 or inside_y) and (axis == 2 or inside_z)

@@ -2,8 +2,9 @@
 carries.
 
 A first guess comes from the points' own extent along the bone; then least squares on the distances to the surface,
-with a loss that lets stray points (hair, belts, the flare of a sleeve) count little. A volume's size is held within
-that of its points. A few hundred points a joint are looked at, drawn with a seed: the time does not grow with the mesh.
+with a robust loss (soft L1) that lets stray points (hair, belts, the flare of a sleeve) count little. A volume's size
+is bounded by that of its points. A few hundred points a joint are used, drawn with a seed: the time does not grow with
+the mesh.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from ..compute.types import Bools, Floats, Ints
 from ..math import conjugate, from_matrix, multiply, rotate
 from .volumes import Volumes
 
-LEAST_POINTS = 12
+MIN_POINTS = 12
 """A joint with fewer points carries no volume."""
 
-MOST_POINTS = 400
+MAX_POINTS = 400
 STRAY = 0.01  # [m] beyond which a point begins to count less
 
 
@@ -33,16 +34,16 @@ def fit_volumes(
     names: Mapping[int, str],
     seed: int = 0,
 ) -> Volumes:
-    """One volume for each joint with enough points.
+    """Return one volume for each joint with enough points.
 
     Args:
         points: (N, 3) on the skin, in the world [m].
-        owners: (N,) the joint that carries each; -1: nobody.
-        positions: (J, 3) places of the joints in the same pose [m].
+        owners: (N,) the joint that carries each; -1: none.
+        positions: (J, 3) of the joints in the same pose [m].
         orientations: (J, 4).
         tips: where the bone of a joint ends (3,), for those that have one; others take the points' longest direction.
         names: of the joints, for the volumes.
-        seed: which points are looked at.
+        seed: of the drawn points.
     """
     if points.ndim != 2 or points.shape[1] != 3 or owners.shape != points.shape[:1]:
         raise ShapeError(f"points {points.shape} and owners {owners.shape}: expected (N, 3) and (N,)")
@@ -51,9 +52,9 @@ def fit_volumes(
     joints, kinds, starts, ends, radii, spins = [], [], [], [], [], []
     for joint in sorted(set(owners[owners >= 0].tolist())):
         mine = points[owners == joint]
-        if len(mine) > MOST_POINTS:
-            mine = mine[np.random.default_rng([seed, joint]).choice(len(mine), MOST_POINTS, replace=False)]
-        if len(mine) < LEAST_POINTS or not np.ptp(mine, axis=0).max() > 1e-3:
+        if len(mine) > MAX_POINTS:
+            mine = mine[np.random.default_rng([seed, joint]).choice(len(mine), MAX_POINTS, replace=False)]
+        if len(mine) < MIN_POINTS or not np.ptp(mine, axis=0).max() > 1e-3:
             continue
         back = conjugate(orientations[joint])
         cone, cone_error = _fit_cone(mine, positions[joint], tips.get(joint))
@@ -84,7 +85,7 @@ def fit_volumes(
 
 
 def cone_distance(points: Floats, cone: Floats) -> Floats:
-    """(N,) signed distances [m] of points to a rounded cone: start (3), end (3), two radii."""
+    """Return (N,) signed distances [m] of points to a rounded cone: start (3), end (3), two radii."""
     start, end, r0, r1 = cone[:3], cone[3:6], cone[6], cone[7]
     axis = end - start
     length = max(float(np.linalg.norm(axis)), 1e-12)
@@ -97,14 +98,14 @@ def cone_distance(points: Floats, cone: Floats) -> Floats:
 
 
 def ellipsoid_distance(points: Floats, egg: Floats, spin: Floats) -> Floats:
-    """(N,) signed distances [m] to an ellipsoid, along lines from its centre: centre (3), half-axes (3)."""
+    """Return (N,) signed distances [m] to an ellipsoid, along lines from its centre: centre (3), half-axes (3)."""
     local = rotate(conjugate(spin), points - egg[:3])
     size = np.maximum(np.linalg.norm(local / egg[3:], axis=-1), 1e-9)
     return np.asarray(np.linalg.norm(local, axis=-1) * (1.0 - 1.0 / size))
 
 
 def _fit_cone(points: Floats, base: Floats, tip: Floats | None) -> tuple[Floats, float]:
-    """(start, end, radii (8,), error [m]) of the nearest rounded cone."""
+    """Return (start, end, radii (8,), error [m]) of the nearest rounded cone."""
     axis, centre = _longest(points)[0], points.mean(axis=0)
     if tip is not None and np.linalg.norm(tip - base) > 1e-3:
         axis, centre = (tip - base) / np.linalg.norm(tip - base), base + (tip - base) / 2
@@ -124,7 +125,7 @@ def _fit_cone(points: Floats, base: Floats, tip: Floats | None) -> tuple[Floats,
 
 
 def _fit_ellipsoid(points: Floats) -> tuple[Floats, Floats, float]:
-    """(centre and half-axes (6,), orientation (4,), error [m]) of the nearest ellipsoid along the points' own axes."""
+    """Return (centre and half-axes (6,), orientation (4,), error [m]) of the nearest ellipsoid on the points' axes."""
     axes = _longest(points)
     spin = from_matrix(axes.T)
     local = (points - points.mean(axis=0)) @ axes.T
@@ -147,7 +148,7 @@ def _least_squares(residuals: object, guess: Floats, low: Floats, high: Floats) 
 
 
 def _longest(points: Floats) -> Floats:
-    """(3, 3) unit rows: the points' own axes, the longest first, right-handed."""
+    """Return (3, 3) unit rows: the points' own axes, the longest first, right-handed."""
     _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     axes[2] = np.cross(axes[0], axes[1])
     return np.asarray(axes)
@@ -158,7 +159,7 @@ def _across(vectors: Floats, axis: Floats) -> Floats:
 
 
 def inside(volumes: Volumes, points: Floats, positions: Floats, orientations: Floats, margin: float) -> Bools:
-    """(N,) whether points lie in one of the volumes, or nearer than `margin` [m]."""
+    """Return (N,) whether points lie in one of the volumes, or nearer than `margin` [m]."""
     from .scene import all_gaps
     from .transforms import volume_obstacles
 

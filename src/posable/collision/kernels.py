@@ -1,12 +1,12 @@
-"""How near two placed volumes are, and how far one has to move out of the other: the kernels that solvers call.
+"""Distance of two placed volumes, and how far one has to move out of the other: the kernels that solvers call.
 
 Body volumes are rounded cones and ellipsoids (`volumes.PACKED`), obstacles also spheres, boxes and half spaces, as
 rows of `OBSTACLE` in one common frame.
 
-What is exact: every distance between what does not touch, and whether it touches (to 1e-12 m), for all pairs. Depths
+Exact are every distance between what does not touch, and whether it touches (to 1e-12 m), for all pairs. Depths
 are exact for spheres and planes, for rounded cones whose axes do not cross, and for capsules (equal radii) against
-boxes; elsewhere `depth` is the shortest way out among directions that were looked at: moving that far always
-separates, a shorter way may exist.
+boxes; elsewhere `depth` is the shortest separation among directions that were tried: moving that far always
+separates, a shorter move may exist.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from ..compute.types import Bools, Floats, Ints, Quat, Records, Vec3
 from ..math.quaternion import mul, rotate, rotate_inverse
 from ..math.vector import any_perpendicular, cross, dot, norm, reject, unit
 from ..skeleton.forward import quat_at, vec_at
-from .cones import cone_cone, cone_of
 from .ellipsoids import ellipsoid_box, ellipsoid_ellipsoid, face_normal
-from .surfaces import BOX, CAPSULE, ELLIPSOID, PLANE, SPHERE, Shape, cone_surface, point_box
+from .surfaces import BOX, CAPSULE, ELLIPSOID, PLANE, SPHERE, Shape, cone_cone, cone_of, cone_surface, point_box
 
 OBSTACLE = np.dtype(
     [("kind", "i8"), ("source", "i8"), ("spares", "i8")]
@@ -31,10 +30,10 @@ OBSTACLE = np.dtype(
     + [(name, "f8") for name in ("qw", "qx", "qy", "qz", "rx", "ry", "rz", "bound", "softness")],
     align=True,
 )
-"""An obstacle in the frame of whoever asks: capsule (two centres, two radii), ellipsoid (half-axes), sphere, box (half
-sizes) or plane (solid below it). `source` tells where it came from: a scene's object number, or -1 - v for volume v of
+"""An obstacle in the frame of a query: capsule (two centres, two radii), ellipsoid (half-axes), sphere, box (half
+sizes) or plane (solid below it). `source` is its origin: a scene's obstacle number, or -1 - v for volume v of
 the body. `spares` is a set of bits: links of a limb that need not keep out of it. `bound` is the radius of a ball about
-the middle of both centres that holds it. `softness` is how far others may sink into it before that counts [m]: flesh
+the middle of both centres that contains it. `softness` is how far others may sink into it before that counts [m]: flesh
 yields, tables do not."""
 
 GROUP = np.dtype(
@@ -62,9 +61,9 @@ __all__ = [
 
 @kernel
 def overlaps(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
-    """Whether a volume, placed by (p, q), comes nearer to an obstacle than `margin` [m]; below 0: sinks in deeper.
+    """Return whether a volume, placed by (p, q), comes nearer to an obstacle than `margin` [m].
 
-    The obstacle's `softness` is taken off the margin.
+    Below 0: whether it sinks in deeper. The obstacle's `softness` is taken off the margin.
     """
     margin -= obstacle["softness"]
     if _far(volume, p, q, obstacle, margin):
@@ -75,17 +74,17 @@ def overlaps(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> boo
 
 @kernel
 def gap(volume: Any, p: Vec3, q: Quat, obstacle: Any) -> tuple[float, Vec3]:
-    """(signed distance [m] of a placed volume to an obstacle, unit direction out of the obstacle).
+    """Return (signed distance [m] of a placed volume to an obstacle, unit direction out of the obstacle).
 
-    Below zero it tells how deep the deepest of a rounded cone's balls lies, which is never more than `depth`; of an
-    ellipsoid in an ellipsoid or a box, the way out that was found first.
+    Below zero it is how deep the deepest of a rounded cone's balls lies, which is never more than `depth`; of an
+    ellipsoid in an ellipsoid or a box, the separation that was found first.
     """
     return shapes_gap(placed(volume, p, q), shape_of(obstacle), math.nan)
 
 
 @kernel
 def depth(volume: Any, p: Vec3, q: Quat, obstacle: Any) -> tuple[float, Vec3]:
-    """(how far [m] a placed volume must move to be out of an obstacle, unit direction in which to move it).
+    """Return (how far [m] a placed volume must move to be out of an obstacle, unit direction in which to move it).
 
     Below zero: the distance between them, negative.
     """
@@ -103,15 +102,15 @@ def depth(volume: Any, p: Vec3, q: Quat, obstacle: Any) -> tuple[float, Vec3]:
     for k in range(14):
         candidate = _candidate(k, other, n, axis)
         if dot(candidate, candidate) > 0.5:
-            way = _overlap_along(one, other, candidate)
-            if way < best:
-                best, best_n = way, candidate
+            separation = _overlap_along(one, other, candidate)
+            if separation < best:
+                best, best_n = separation, candidate
     return best, best_n
 
 
 @kernel
 def placed(volume: Any, p: Vec3, q: Quat) -> Shape:
-    """A row of `volumes.PACKED`, carried by a joint at p turned by q."""
+    """Return the shape of a row of `volumes.PACKED`, carried by a joint at p with orientation q."""
     start, end, r, s = volume["start"], volume["end"], volume["radii"], volume["rotation"]
     a = rotate(q, (start[0], start[1], start[2]))
     a = (a[0] + p[0], a[1] + p[1], a[2] + p[2])
@@ -124,7 +123,7 @@ def placed(volume: Any, p: Vec3, q: Quat) -> Shape:
 
 @kernel
 def shape_of(row: Any) -> Shape:
-    """A row of `OBSTACLE`."""
+    """Return the shape of a row of `OBSTACLE`."""
     return (
         row["kind"],
         (row["px"], row["py"], row["pz"]),
@@ -136,7 +135,7 @@ def shape_of(row: Any) -> Shape:
 
 @kernel
 def shapes_gap(one: Shape, other: Shape, stop: float) -> tuple[float, Vec3]:
-    """(signed distance [m], unit direction out of the other); `stop`: see `surfaces.cone_surface`."""
+    """Return (signed distance [m], unit direction out of the other); `stop`: see `surfaces.cone_surface`."""
     kind = other[0]
     if kind == PLANE:
         n = other[2]
@@ -156,7 +155,7 @@ def shapes_gap(one: Shape, other: Shape, stop: float) -> tuple[float, Vec3]:
 
 @kernel
 def _far(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
-    """Whether a ball around the volume keeps away from an obstacle: the cheap test that settles most."""
+    """Return whether a ball around the volume keeps away from an obstacle: the cheap test that settles most."""
     start, end = volume["start"], volume["end"]
     middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]), 0.5 * (start[2] + end[2]))
     return ball_far(middle, p, q, volume["bound"] + margin, obstacle)
@@ -164,22 +163,22 @@ def _far(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
 
 @kernel
 def ball_far(centre: Vec3, p: Vec3, q: Quat, radius: float, obstacle: Any) -> bool:
-    """Whether a ball, placed by (p, q), keeps away from an obstacle, or from a ball around it."""
+    """Return whether a ball, placed by (p, q), keeps away from an obstacle, or from a ball around it."""
     c = rotate(q, centre)
     return placed_ball_far((c[0] + p[0], c[1] + p[1], c[2] + p[2]), radius, obstacle)
 
 
 @kernel
 def placed_ball_far(c: Vec3, radius: float, obstacle: Any) -> bool:
-    """`ball_far` of a ball in the obstacle's own frame; never with a radius of NaN."""
+    """Return `ball_far` of a ball in the obstacle's own frame; never with a radius of NaN."""
     a, b = (obstacle["px"], obstacle["py"], obstacle["pz"]), (obstacle["ex"], obstacle["ey"], obstacle["ez"])
     x = (c[0] - a[0], c[1] - a[1], c[2] - a[2])
     kind = obstacle["kind"]
     if kind == PLANE:
         return dot(x, b) > radius
     if kind == BOX:
-        turn = (obstacle["qw"], obstacle["qx"], obstacle["qy"], obstacle["qz"])
-        away, _ = point_box(rotate_inverse(turn, x), (obstacle["rx"], obstacle["ry"], obstacle["rz"]))
+        orientation = (obstacle["qw"], obstacle["qx"], obstacle["qy"], obstacle["qz"])
+        away, _ = point_box(rotate_inverse(orientation, x), (obstacle["rx"], obstacle["ry"], obstacle["rz"]))
         return away > radius
     d = (x[0] - 0.5 * (b[0] - a[0]), x[1] - 0.5 * (b[1] - a[1]), x[2] - 0.5 * (b[2] - a[2]))
     near = radius + obstacle["bound"]
@@ -188,7 +187,7 @@ def placed_ball_far(c: Vec3, radius: float, obstacle: Any) -> bool:
 
 @kernel
 def _reach(shape: Shape, n: Vec3) -> float:
-    """How far a capsule, sphere, ellipsoid or box reaches along n [m]: its support function."""
+    """Return how far a capsule, sphere, ellipsoid or box reaches along n [m]: its support function."""
     kind, a, b, q, r = shape
     if kind in (CAPSULE, SPHERE):
         return max(dot(n, a) + r[0], dot(n, b) + r[1])
@@ -200,7 +199,7 @@ def _reach(shape: Shape, n: Vec3) -> float:
 
 @kernel
 def _overlap_along(one: Shape, other: Shape, n: Vec3) -> float:
-    """How far the one has to move along n to be clear of the other [m]."""
+    """Return how far the one has to move along n to be clear of the other [m]."""
     if other[0] == PLANE:
         return dot(n, other[1]) + _reach(one, (-n[0], -n[1], -n[2]))
     return _reach(other, n) + _reach(one, (-n[0], -n[1], -n[2]))
@@ -208,7 +207,7 @@ def _overlap_along(one: Shape, other: Shape, n: Vec3) -> float:
 
 @kernel
 def _candidate(k: int, other: Shape, n: Vec3, axis: Vec3) -> Vec3:
-    """Directions that may be a shorter way out: across the axis, a box's faces, across the axis and a box's edges."""
+    """Return a direction that may separate sooner: across the axis, of a box's faces, across the axis and its edges."""
     if k < 2:
         across = unit(reject(n, axis))
         if dot(across, across) < 0.5:
@@ -228,51 +227,51 @@ def limb_touching(
     groups: Records,
     base: Quat,
     mid: Vec3,
-    mid_turn: Quat,
+    mid_orientation: Quat,
     end: Vec3,
-    end_turn: Quat,
+    end_orientation: Quat,
     obstacles: Records,
     margin: float,
 ) -> int:
-    """The first obstacle that a link of a limb comes nearer to than `margin` [m], or -1.
+    """Return the first obstacle that a link of a limb comes nearer to than `margin` [m], or -1.
 
     Args:
         links: (L,) rows of `volumes.PACKED`. Link k leaves an obstacle alone when bit k of its `spares` is set.
         groups: (3,) rows of `GROUP`: the links on the base, mid and end joint.
         base: orientation of the base joint, which lies at the origin of the limb's frame.
-        mid: place of the mid joint [m].
-        mid_turn: orientation of the mid joint, its twist included.
-        end: place of the end joint [m].
-        end_turn: orientation of the end joint.
+        mid: position of the mid joint [m].
+        mid_orientation: orientation of the mid joint, its twist included.
+        end: position of the end joint [m].
+        end_orientation: orientation of the end joint.
         obstacles: (O,) rows of `OBSTACLE` in the limb's frame.
         margin: see `overlaps`.
     """
     for g in range(groups.shape[0]):
         p, q = (0.0, 0.0, 0.0), base
         if g == 1:
-            p, q = mid, mid_turn
+            p, q = mid, mid_orientation
         elif g == 2:
-            p, q = end, end_turn
+            p, q = end, end_orientation
         group = groups[g]
         centre = (group["x"], group["y"], group["z"])
         for o in range(obstacles.shape[0]):
             obstacle = obstacles[o]
-            spared = obstacle["spares"]
-            if spared & group["bits"] == group["bits"] or ball_far(centre, p, q, group["bound"] + margin, obstacle):
+            allowed = obstacle["spares"]
+            if allowed & group["bits"] == group["bits"] or ball_far(centre, p, q, group["bound"] + margin, obstacle):
                 continue
             for k in range(group["first"], group["last"]):
-                if (spared >> k) & 1 == 0 and overlaps(links[k], p, q, obstacle, margin):
+                if (allowed >> k) & 1 == 0 and overlaps(links[k], p, q, obstacle, margin):
                     return o
     return -1
 
 
 @batch(rows=512)
 def gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, out: Floats) -> None:
-    """Volume i against obstacle i: `out[i]` is gap, its direction (3), depth, its direction (3)."""
+    """Fill `out` (N, 8) for volume i and obstacle i: gap, its direction (3), depth, its direction (3)."""
     for i in prange(n):
-        place, turn = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
-        distance, n_gap = gap(volumes[i], place, turn, obstacles[i])
-        deep, n_out = depth(volumes[i], place, turn, obstacles[i])
+        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        distance, n_gap = gap(volumes[i], position, orientation, obstacles[i])
+        deep, n_out = depth(volumes[i], position, orientation, obstacles[i])
         out[i, 0], out[i, 4] = distance, deep
         for k in range(3):
             out[i, 1 + k], out[i, 5 + k] = n_gap[k], n_out[k]
@@ -280,32 +279,32 @@ def gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records,
 
 @batch(rows=512)
 def overlap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, margin: float, out: Bools) -> None:
-    """Whether volume i comes nearer to obstacle i than `margin` [m]."""
+    """Fill `out` (N,): whether volume i comes nearer to obstacle i than `margin` [m]."""
     for i in prange(n):
-        place, turn = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
-        out[i] = overlaps(volumes[i], place, turn, obstacles[i], margin)
+        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        out[i] = overlaps(volumes[i], position, orientation, obstacles[i], margin)
 
 
 @batch(rows=2048)
 def all_overlap_rows(
     n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, margin: float, out: Bools
 ) -> None:
-    """Row i: which obstacles volume i, carried by a joint of p (J, 3) and q (J, 4), comes nearer to than `margin`."""
+    """Fill row i: which obstacles volume i, carried by a joint of p (J, 3) and q (J, 4), is nearer to than `margin`."""
     for i in prange(n):
         j = volumes[i]["joint"]
-        place, turn = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        position, orientation = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
         for o in range(obstacles.shape[0]):
-            out[i, o] = overlaps(volumes[i], place, turn, obstacles[o], margin)
+            out[i, o] = overlaps(volumes[i], position, orientation, obstacles[o], margin)
 
 
 @batch(rows=2048)
 def all_gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, out: Floats) -> None:
-    """Row i: the gaps of volume i, carried by a joint of p (J, 3) and q (J, 4), to all obstacles [m]."""
+    """Fill row i: the gaps of volume i, carried by a joint of p (J, 3) and q (J, 4), to all obstacles [m]."""
     for i in prange(n):
         j = volumes[i]["joint"]
-        place, turn = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        position, orientation = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
         for o in range(obstacles.shape[0]):
-            out[i, o], _ = gap(volumes[i], place, turn, obstacles[o])
+            out[i, o], _ = gap(volumes[i], position, orientation, obstacles[o])
 
 
 @batch(rows=64)
@@ -313,14 +312,18 @@ def limb_touching_rows(
     n: int,
     links: Records,
     groups: Records,
-    turns: Floats,
-    places: Floats,
+    orientations: Floats,
+    positions: Floats,
     obstacles: Records,
     margin: float,
     out: Ints,
 ) -> None:
-    """`limb_touching` over a batch: turns (N, 3, 4) of base, mid and end, places (N, 2, 3) of mid and end."""
+    """Fill `limb_touching` of orientations (N, 3, 4) of base, mid and end, and positions (N, 2, 3) of mid and end."""
     for i in prange(n):
-        base, mid_turn, end_turn = quat_at(turns, i, 0), quat_at(turns, i, 1), quat_at(turns, i, 2)
-        mid, end = vec_at(places, i, 0), vec_at(places, i, 1)
-        out[i] = limb_touching(links, groups, base, mid, mid_turn, end, end_turn, obstacles, margin)
+        base, mid_orientation, end_orientation = (
+            quat_at(orientations, i, 0),
+            quat_at(orientations, i, 1),
+            quat_at(orientations, i, 2),
+        )
+        mid, end = vec_at(positions, i, 0), vec_at(positions, i, 1)
+        out[i] = limb_touching(links, groups, base, mid, mid_orientation, end, end_orientation, obstacles, margin)

@@ -1,9 +1,9 @@
 """Triangle meshes as obstacles, through `coal`.
 
-The tree over the triangles is built once. For each shape of volume that asks, one functor of `coal` is kept a thread
+The tree over the triangles is built once. For each shape of volume, one functor of `coal` is stored a thread
 (it holds the shape, the tree and a solver's memory): a call costs a tenth of the plain function's. `coal` has no
-rounded cone; one whose radii differ by more than a millimetre is asked as a convex polyhedron around it, which holds
-it and reaches some 5 % of its radius further (at most 10 %).
+rounded cone; one whose radii differ by more than a millimetre is tested as a convex polyhedron around it, which
+contains it and reaches some 5 % of its radius further (at most 10 %).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SAME_RADIUS = 1e-3
 
 DETAIL = 16  # corners around a polyhedron for a rounded cone
 AROUND = 1.0 / (math.cos(math.pi / DETAIL) * math.cos(2.0 * math.pi / DETAIL))  # it never reaches further, in radii
-REMEMBERED = 32  # sets of volumes for which a thread keeps functors
-LEAST_AREA = 1e-12
+MAX_STORED = 32  # sets of volumes for which a thread keeps functors
+MIN_AREA = 1e-12
 """[m^2] Triangles smaller than this are dropped."""
 
 
 class Mesh:
-    """Triangles with a tree over them, in a frame of their own. Any number of threads may ask.
+    """Triangles with a tree over them, in a frame of their own. Any number of threads may query it.
 
     Args:
         name: for messages.
@@ -57,7 +57,7 @@ class Mesh:
         self._of_thread = threading.local()
 
     def row(self, position: Floats, orientation: Floats) -> Floats:
-        """(13,) the mesh as kernels read it: place (3), orientation (4), middle and half sizes of its box (3, 3)."""
+        """Return (13,) the mesh for kernels: position (3), orientation (4), middle and half sizes of its box (3, 3)."""
         return np.concatenate([position, orientation, self._box])
 
     def contacts(
@@ -65,37 +65,38 @@ class Mesh:
         volumes: Records,
         positions: Floats,
         orientations: Floats,
-        place: tuple[Floats, Floats],
+        frame: tuple[Floats, Floats],
         margin: float,
         first: bool,
     ) -> list[int]:
-        """The volumes that come nearer to the surface than `margin` [m]; only the first such if that is enough.
+        """Return the volumes that come nearer to the surface than `margin` [m], or only the first of them.
 
         Args:
             volumes: (V,) rows of `volumes.PACKED`.
-            positions: (J, 3) places of the joints that carry them, in the world [m].
+            positions: (J, 3) of the joints that carry them, in the world [m].
             orientations: (J, 4).
-            place: position (3,) and orientation (4,) of the mesh in the world.
+            frame: position (3,) and orientation (4,) of the mesh in the world.
             margin: below 0 it counts as 0: a surface has no depth.
             first: whether one is enough.
         """
-        near, turns, places = self._seen(volumes, positions, orientations, place, margin)
+        near, rotations, centres = self._seen(volumes, positions, orientations, frame, margin)
         if not near.any():
             return []
         ask = self.contact_test(volumes, margin)
         found = []
         for v in np.flatnonzero(near).tolist():
-            if ask(v, turns[v], places[v]):
+            if ask(v, rotations[v], centres[v]):
                 found.append(v)
                 if first:
                     break
         return found
 
     def contact_test(self, volumes: Records, margin: float) -> Callable[[int, Floats, Floats], bool]:
-        """A question for this thread to ask many times: does volume v, turned (3, 3) and placed (3,) so in the mesh's
-        frame (its middle, z along it), come nearer to the surface than `margin` [m]?
+        """Return a test for this thread: does volume v come nearer to the surface than `margin` [m]?
+
+        It takes v, its rotation (3, 3), z along it, and its middle (3,), both in the mesh's frame.
         """
-        mine, place = self._mine(), self.coal.Transform3s
+        mine, transform = self._mine(), self.coal.Transform3s
         functors, request, result, here = (
             self._functors("ComputeCollision", volumes),
             self.coal.CollisionRequest(),
@@ -104,23 +105,23 @@ class Mesh:
         )
         request.security_margin = max(margin, 0.0)
 
-        def touches(v: int, turn: Floats, at: Floats) -> bool:
+        def touches(v: int, rotation: Floats, at: Floats) -> bool:
             result.clear()
-            return bool(functors[v](place(turn, at), here, request, result))
+            return bool(functors[v](transform(rotation, at), here, request, result))
 
         return touches
 
     def distance(
-        self, volumes: Records, positions: Floats, orientations: Floats, place: tuple[Floats, Floats]
+        self, volumes: Records, positions: Floats, orientations: Floats, frame: tuple[Floats, Floats]
     ) -> tuple[float, int]:
-        """(distance [m] of the volume nearest to the surface, which one it is); 0 where it touches."""
-        _, turns, places = self._seen(volumes, positions, orientations, place, math.inf)
+        """Return (distance [m] of the volume nearest to the surface, which one it is); 0 where it touches."""
+        _, rotations, centres = self._seen(volumes, positions, orientations, frame, math.inf)
         mine = self._mine()
         ask, request, result = self._functors("ComputeDistance", volumes), mine["request"], mine["distance"]
         best, which = math.inf, -1
         for v in range(len(volumes)):
             result.clear()
-            away = ask[v](self.coal.Transform3s(turns[v], places[v]), mine["origin"], request, result)
+            away = ask[v](self.coal.Transform3s(rotations[v], centres[v]), mine["origin"], request, result)
             if away < best:
                 best, which = max(float(away), 0.0), v
         return best, which
@@ -130,36 +131,36 @@ class Mesh:
         volumes: Records,
         positions: Floats,
         orientations: Floats,
-        place: tuple[Floats, Floats],
+        frame: tuple[Floats, Floats],
         margin: float,
     ) -> tuple[Bools, Floats, Floats]:
-        """(which volumes are near, (V, 3, 3) and (V, 3) where they are in the mesh's frame)."""
+        """Return (which volumes are near, their axes (V, 3, 3) and middles (V, 3) in the mesh's frame)."""
         n = len(volumes)
-        near, turns, places = np.empty(n, np.bool_), np.empty((n, 3, 3)), np.empty((n, 3))
-        seen_rows(n, volumes, positions, orientations, self.row(*place), margin, near, turns, places)
-        return near, turns, places
+        near, rotations, centres = np.empty(n, np.bool_), np.empty((n, 3, 3)), np.empty((n, 3))
+        seen_rows(n, volumes, positions, orientations, self.row(*frame), margin, near, rotations, centres)
+        return near, rotations, centres
 
     def _mine(self) -> dict[str, Any]:
-        """What this thread keeps for its questions: requests, results, functors."""
-        kept: dict[str, Any] = self._of_thread.__dict__
-        if not kept:
+        """Return what this thread stores for its queries: requests, results, functors."""
+        stored: dict[str, Any] = self._of_thread.__dict__
+        if not stored:
             coal = self.coal
-            kept.update(contact=coal.CollisionResult())
-            kept.update(request=coal.DistanceRequest(), distance=coal.DistanceResult())
-            kept.update(origin=coal.Transform3s(np.eye(3), np.zeros(3)), functors={})
-        return kept
+            stored.update(contact=coal.CollisionResult())
+            stored.update(request=coal.DistanceRequest(), distance=coal.DistanceResult())
+            stored.update(origin=coal.Transform3s(np.eye(3), np.zeros(3)), functors={})
+        return stored
 
     def _functors(self, kind: str, volumes: Records) -> list[Any]:
-        """The functors of this thread for volumes of these shapes; a handful of bodies are remembered."""
-        kept = self._mine()["functors"]
+        """Return the functors of this thread for volumes of these shapes; those of a handful of bodies are stored."""
+        stored = self._mine()["functors"]
         key = (kind, volumes.tobytes())
-        if key not in kept:
-            while len(kept) >= REMEMBERED:
-                kept.pop(next(iter(kept)))
+        if key not in stored:
+            while len(stored) >= MAX_STORED:
+                stored.pop(next(iter(stored)))
             shapes = [_geometry(self.coal, row) for row in volumes]
             made = [getattr(self.coal, kind)(shape, self.tree) for shape in shapes]
-            kept[key] = made, shapes  # a functor does not keep its shape alive
-        functors: list[Any] = kept[key][0]
+            stored[key] = made, shapes  # a functor does not keep its shape alive
+        functors: list[Any] = stored[key][0]
         return functors
 
 
@@ -172,21 +173,22 @@ def seen_rows(
     mesh: Floats,
     margin: float,
     near: Bools,
-    turns: Floats,
-    places: Floats,
+    rotations: Floats,
+    centres: Floats,
 ) -> None:
-    """`seen_volume` over volumes, carried by joints (J, 3), (J, 4)."""
+    """Fill `seen_volume` of volumes, carried by joints (J, 3), (J, 4)."""
     for i in prange(n):
         j = volumes[i]["joint"]
         p = (positions[j, 0], positions[j, 1], positions[j, 2])
         q = (orientations[j, 0], orientations[j, 1], orientations[j, 2], orientations[j, 3])
-        near[i] = seen_volume(volumes[i], p, q, mesh, margin, turns[i], places[i])
+        near[i] = seen_volume(volumes[i], p, q, mesh, margin, rotations[i], centres[i])
 
 
 @kernel
-def seen_volume(volume: Any, p: Vec3, q: Quat, mesh: Floats, margin: float, turn: Floats, place: Floats) -> bool:
-    """Whether a volume, placed by (p, q), is near a mesh, by the mesh's box; if so, its axes (3, 3) and middle (3,) in
-    the mesh's frame are filled in: its own, or z along it. `mesh` is a row of `Mesh.row`.
+def seen_volume(volume: Any, p: Vec3, q: Quat, mesh: Floats, margin: float, axes: Floats, centre: Floats) -> bool:
+    """Return whether a volume, placed by (p, q), is near a mesh, by the mesh's box.
+
+    If so, fill its axes (3, 3), its own or z along it, and centre (3,) in the mesh's frame; `mesh`: see `Mesh.row`.
     """
     kind, a, b, own, _ = seen_from(
         placed(volume, p, q), (mesh[0], mesh[1], mesh[2]), (mesh[3], mesh[4], mesh[5], mesh[6])
@@ -199,12 +201,12 @@ def seen_volume(volume: Any, p: Vec3, q: Quat, mesh: Floats, margin: float, turn
         own = between((0.0, 0.0, 1.0), (b[0] - a[0], b[1] - a[1], b[2] - a[2]))
     x, y, z = rotate(own, (1.0, 0.0, 0.0)), rotate(own, (0.0, 1.0, 0.0)), rotate(own, (0.0, 0.0, 1.0))
     for k in range(3):
-        turn[k, 0], turn[k, 1], turn[k, 2], place[k] = x[k], y[k], z[k], c[k]
+        axes[k, 0], axes[k, 1], axes[k, 2], centre[k] = x[k], y[k], z[k], c[k]
     return True
 
 
 def _geometry(coal: Any, row: Any) -> Any:
-    """A shape of `coal` for a volume: about its middle, along its z axis."""
+    """Return a shape of `coal` for a volume: about its middle, along its z axis."""
     radii, length = row["radii"].tolist(), float(np.linalg.norm(row["end"] - row["start"]))
     if row["kind"] == ELLIPSOID:
         return coal.Ellipsoid(*radii)
@@ -222,7 +224,7 @@ def _geometry(coal: Any, row: Any) -> Any:
 
 
 def _around(r0: float, r1: float, length: float) -> float:
-    """How much thicker a polyhedron with corners on a rounded cone must be to hold the cone.
+    """Return how much thicker a polyhedron with corners on a rounded cone must be to contain the cone.
 
     Half the widest step between corners, around and from pole to pole, decides; the caps of a cone that tapers have
     unequal steps.
@@ -233,7 +235,7 @@ def _around(r0: float, r1: float, length: float) -> float:
 
 
 def _checked(name: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Floats, Any]:
-    """The mesh's arrays, without triangles that have no area."""
+    """Return the mesh's arrays, without triangles that have no area."""
     points = np.array(vertices, dtype=np.float64)
     triangles = np.array(faces)
     if points.ndim != 2 or points.shape[1] != 3:
@@ -249,7 +251,7 @@ def _checked(name: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Floats, 
     if len(wrong):
         raise PosableError(f"a face of mesh {name!r} names vertex {wrong[0]}; there are {len(points)}")
     a, b, c = (points[triangles[:, k]] for k in range(3))
-    kept = np.linalg.norm(np.cross(b - a, c - a), axis=-1) > 2.0 * LEAST_AREA
-    if not kept.any():
+    solid = np.linalg.norm(np.cross(b - a, c - a), axis=-1) > 2.0 * MIN_AREA
+    if not solid.any():
         raise PosableError(f"mesh {name!r} has no triangle with an area ({len(triangles)} were given)")
-    return points, triangles[kept].astype(np.int64)
+    return points, triangles[solid].astype(np.int64)

@@ -1,4 +1,4 @@
-"""`Obstacle`: one obstacle of a scene, and the things of one moment as they are asked."""
+"""`Obstacle`: one obstacle of a scene, and the obstacles of one moment as queries read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MESH = "mesh"
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
-    """One named obstacle: what it is in its own frame, and where that is."""
+    """One named obstacle: its shape in its own frame, and the frame in the world."""
 
     name: str
     kind: str
@@ -35,10 +35,10 @@ class Obstacle:
     """(4,) `wxyz`."""
     mesh: Mesh | None = None
 
-    def row(self, spared: bool) -> Floats:
-        """(14,) of a mesh: `Mesh.row`, and 1 where hands and feet are spared."""
+    def row(self, allowed: bool) -> Floats:
+        """Return (14,) of a mesh: `Mesh.row`, and 1 where hands and feet may touch it."""
         assert self.mesh is not None
-        return np.append(self.mesh.row(self.position, self.orientation), float(spared))
+        return np.append(self.mesh.row(self.position, self.orientation), float(allowed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, obstacles: dict[str, Obstacle]) -> Snapshot:
-        """These things as kernels and `coal` read them."""
+        """Return these obstacles as kernels and `coal` read them."""
         rows = np.zeros(sum(obstacle.kind != MESH for obstacle in obstacles.values()), OBSTACLE)
         k = 0
         for source, obstacle in enumerate(obstacles.values()):
@@ -66,7 +66,7 @@ class Snapshot:
 
 
 def vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
-    """So many finite numbers of a thing, read-only."""
+    """Return `count` finite numbers of an obstacle, read-only."""
     array = floats(values, f"{what} of {name!r}").copy()
     if array.shape != (count,):
         raise ShapeError(f"{what} of {name!r} has shape {array.shape}; expected ({count},)")
@@ -77,7 +77,7 @@ def vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
 
 
 def sizes_of(name: str, what: str, values: ArrayLike, count: int) -> Floats:
-    """So many sizes above 0 [m]."""
+    """Return `count` sizes above 0 [m]."""
     array = vector(name, what, values, count)
     if not (array > 0.0).all():
         raise PosableError(f"{what} of {name!r} is {array.tolist()}: expected metres above 0")
@@ -85,14 +85,14 @@ def sizes_of(name: str, what: str, values: ArrayLike, count: int) -> Floats:
 
 
 def unit(name: str, values: ArrayLike) -> Floats:
-    """A unit quaternion (4,), read-only."""
+    """Return a unit quaternion (4,), read-only."""
     q = vector(name, "orientation", values, 4)
     size = float(np.linalg.norm(q))
     if not size > 1e-9:
         raise PosableError(f"orientation of {name!r} is {q.tolist()}: expected a unit quaternion, wxyz")
-    turned = q / size
-    turned.flags.writeable = False
-    return turned
+    rotated = q / size
+    rotated.flags.writeable = False
+    return rotated
 
 
 def _pack(row: Any, obstacle: Obstacle) -> None:

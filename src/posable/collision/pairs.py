@@ -1,12 +1,12 @@
 """Which pairs of a body's own volumes are worth testing.
 
 Neighbours always touch: an upper arm grows out of a chest. Other pairs never meet: an ear and a heel. Both are left
-out, the first because they would always cry wolf, the second because they cost time. Which they are is learned: from
-who carries whom, from a pose that is known to be free of collisions, and from many poses inside the limits.
+out, the first because they would always report a collision, the second because they cost time. Which they are is
+learned: from the hierarchy, from a pose that is known to be free of collisions, and from many poses inside the limits.
 
-Few hundred poses never bring two palms together, though they can meet. But limits are those of single joints: where two
-volumes part ways, at the joint that carries both, each may do what it does in any of the poses. So every posture of the
-one is held against every posture of the other, seen from that joint: a few hundred poses make a hundred thousand.
+Few hundred poses never bring two palms together, though they can meet. But limits are those of single joints: from the
+last joint that carries both volumes on, each may be as in any of the poses. So every posture of the one is tested with
+every posture of the other, seen from that joint: a few hundred poses make a hundred thousand.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .kernels import overlaps, shape_of, shapes_gap
 from .transforms import volume_obstacles
 
 ALWAYS = 0.8
-"""A pair that touches in a larger share of all poses than this is left out."""
+"""A pair that touches in a larger fraction of all poses than this is left out."""
 
 FEELER = 0.014
 """Of a body's height (`Humanoid.joint_height`, without head and feet): a pair that never comes nearer is left out."""
 
 
 def neighbours(volumes: Records, parents: Ints) -> Bools:
-    """(V, V) whether two volumes are on one joint, or one on the nearest joint above the other that carries any."""
+    """Return (V, V) whether two volumes are on one joint, or one on the next joint with volumes above the other."""
     carrying = set(volumes["joint"].tolist())
     above: dict[int, int] = {}
     for joint in carrying:
@@ -41,42 +41,44 @@ def neighbours(volumes: Records, parents: Ints) -> Bools:
     return np.asarray(same | (up[:, None] == joints[None, :]) | (joints[:, None] == up[None, :]))
 
 
-def touch_shares(wanted: Bools, volumes: Records, positions: Floats, orientations: Floats, margin: float) -> Floats:
-    """(V, V) the share of poses in which two volumes come nearer than `margin` [m]; 0 for pairs not wanted.
+def touch_fractions(
+    candidates: Bools, volumes: Records, positions: Floats, orientations: Floats, margin: float
+) -> Floats:
+    """Return (V, V) the fraction of poses in which two volumes come nearer than `margin` [m]; 0 for other pairs.
 
     Args:
-        wanted: (V, V) symmetric: the pairs to look at.
+        candidates: (V, V) symmetric: the pairs to test.
         volumes: (V,) rows of `volumes.PACKED`.
-        positions: (N, J, 3) places of the joints in N poses [m].
+        positions: (N, J, 3) of the joints in N poses [m].
         orientations: (N, J, 4).
         margin: see `kernels.overlaps`.
     """
     count, poses = len(volumes), len(positions)
     origin, frame = np.zeros((poses, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (poses, 1))
     placed = volume_obstacles(volumes, positions, orientations, origin, frame)
-    one, other = np.nonzero(np.triu(wanted, 1))
+    one, other = np.nonzero(np.triu(candidates, 1))
     pairs = np.stack([one, other], axis=-1).astype(np.int64)
     counts = np.zeros(len(pairs), np.int64)
     pair_rows(len(pairs), pairs, volumes, positions, orientations, placed, margin, counts)
-    shares = np.zeros((count, count))
-    shares[one, other] = shares[other, one] = counts / max(poses, 1)
-    return shares
+    fractions = np.zeros((count, count))
+    fractions[one, other] = fractions[other, one] = counts / max(poses, 1)
+    return fractions
 
 
 def pairs_that_meet(
-    wanted: Bools, volumes: Records, parents: Ints, positions: Floats, orientations: Floats, margin: float
+    candidates: Bools, volumes: Records, parents: Ints, positions: Floats, orientations: Floats, margin: float
 ) -> Bools:
-    """(V, V) which of the pairs come nearer than `margin` [m] when each of the two is as in any of the poses.
+    """Return (V, V) which of the pairs come nearer than `margin` [m] when each of the two is as in any of the poses.
 
     Args:
-        wanted: (V, V) symmetric: the pairs to look at.
+        candidates: (V, V) symmetric: the pairs to test.
         volumes: (V,) rows of `volumes.PACKED`.
         parents: (J,) of the joints.
-        positions: (N, J, 3) places of the joints in N poses [m].
+        positions: (N, J, 3) of the joints in N poses [m].
         orientations: (N, J, 4).
         margin: how near.
     """
-    one, other = np.nonzero(np.triu(wanted, 1))
+    one, other = np.nonzero(np.triu(candidates, 1))
     joints = volumes["joint"]
     paths = {int(j): _path(parents, int(j)) for j in np.unique(joints)}
     forks = np.array([_fork(paths[int(joints[a])], paths[int(joints[b])]) for a, b in zip(one, other, strict=True)])
@@ -86,7 +88,7 @@ def pairs_that_meet(
         here = np.flatnonzero(forks == fork)
         placed = volume_obstacles(volumes, positions, orientations, positions[:, fork], orientations[:, fork])
         both = np.stack([one[here], other[here]], axis=-1)
-        # What the fork itself carries is always at the same place there: one of the poses is enough.
+        # What the fork itself carries is always at the same position there: one of the poses is enough.
         several = np.where(joints[both] == fork, 1, poses)
         found = np.zeros(len(here), np.bool_)
         meeting_rows(len(here), np.concatenate([both, several], axis=-1).astype(np.int64), placed, margin, found)
@@ -97,7 +99,7 @@ def pairs_that_meet(
 
 
 def _path(parents: Ints, joint: int) -> list[int]:
-    """From the root to the joint."""
+    """Return the path from the root to the joint."""
     path = [joint]
     while parents[path[-1]] >= 0:
         path.append(int(parents[path[-1]]))
@@ -105,7 +107,7 @@ def _path(parents: Ints, joint: int) -> list[int]:
 
 
 def _fork(one: list[int], other: list[int]) -> int:
-    """The last joint that two paths have in common."""
+    """Return the last joint that two paths have in common."""
     return [a for a, b in zip(one, other, strict=False) if a == b][-1]
 
 
@@ -118,7 +120,7 @@ def pairs_to_test(
     softness: float,
     feeler: float,
 ) -> Bools:
-    """(V, V) symmetric: which pairs are worth testing.
+    """Return (V, V) symmetric: which pairs are worth testing.
 
     Args:
         candidates: (V, V) symmetric: pairs that are not neighbours.
@@ -130,16 +132,16 @@ def pairs_to_test(
         softness: how far two may sink into each other before that counts [m].
         feeler: how near is near [m].
     """
-    wanted = candidates & (touch_shares(candidates, volumes, *free, -softness) == 0.0)
-    wanted &= pairs_that_meet(wanted, volumes, parents, *poses, feeler)
-    return np.asarray(wanted & (touch_shares(wanted, volumes, *poses, -softness) <= ALWAYS))
+    apart = candidates & (touch_fractions(candidates, volumes, *free, -softness) == 0.0)
+    apart &= pairs_that_meet(apart, volumes, parents, *poses, feeler)
+    return np.asarray(apart & (touch_fractions(apart, volumes, *poses, -softness) <= ALWAYS))
 
 
 @batch(rows=64)
 def meeting_rows(n: int, pairs: Ints, placed: Records, margin: float, out: Bools) -> None:
-    """Row i: whether the volumes of pair i come nearer than `margin` [m] in any two of their poses.
+    """Fill `out` (P,): whether the volumes of pair i come nearer than `margin` [m] in any two of their poses.
 
-    `pairs` (P, 4): both volumes, and in how many poses each of them is looked at; `placed` (N, V) rows of `OBSTACLE`.
+    `pairs` (P, 4): both volumes, and the number of poses of each that are tried; `placed` (N, V) rows of `OBSTACLE`.
     """
     for i in prange(n):
         out[i] = meet(pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3], placed, margin)
@@ -147,7 +149,7 @@ def meeting_rows(n: int, pairs: Ints, placed: Records, margin: float, out: Bools
 
 @kernel
 def meet(one: int, other: int, poses_one: int, poses_other: int, placed: Records, margin: float) -> bool:
-    """Whether two volumes come nearer than `margin` [m], in any two of `placed` (N, V)."""
+    """Return whether two volumes come nearer than `margin` [m], in any two of `placed` (N, V)."""
     for a in range(poses_one):
         p = placed[a, one]
         x, y, z = p["px"] + p["ex"], p["py"] + p["ey"], p["pz"] + p["ez"]
@@ -173,7 +175,7 @@ def pair_rows(
     margin: float,
     counts: Ints,
 ) -> None:
-    """Row i: in how many poses the two volumes of pair i come nearer than the margin."""
+    """Fill `counts` (P,): in how many poses the two volumes of pair i come nearer than the margin."""
     for i in prange(n):
         one, other = pairs[i, 0], pairs[i, 1]
         joint = volumes[one]["joint"]

@@ -1,10 +1,10 @@
-"""`Scene`: the things around a body that it must not touch.
+"""`Scene`: the obstacles around a body that it must not touch.
 
 Boxes, balls, capsules and half spaces are rows that our own kernels read. Meshes go to `coal` (extra `collision`):
 their trees are built when they are added, and moving one only changes where it is.
 
-A scene can change while others ask: every change makes a new snapshot and puts it in place in one step, so a question
-is answered from one state of the scene, never from half a change. Writers wait for each other.
+A scene can change while others query it: every change makes a new snapshot and installs it in one step, so a query is
+answered from one state of the scene, never from half a change. Writers wait for each other.
 """
 
 from __future__ import annotations
@@ -69,23 +69,23 @@ class Scene:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Scene:
-        """A scene from a file: see `collision.scene_file`. Meshes are read from its folder only."""
+        """Read a scene from a file: see `collision.scene_file`. Meshes are read from its folder only."""
         from .scene_file import load
 
         return load(path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the scene of this moment to a JSON file, its meshes beside it."""
+        """Write the scene of this moment to a JSON file, its meshes next to it."""
         from .scene_file import save
 
         save(self, path)
 
     def box(self, name: str, size: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT) -> Scene:
-        """A box with edges of `size` (3,) [m], its centre at `position`."""
+        """Add a box with edges of `size` (3,) [m], its centre at `position`."""
         return self._put(name, "box", 0.5 * sizes_of(name, "size", size, 3), 0.0, position, orientation)
 
     def sphere(self, name: str, radius: float, position: ArrayLike = ORIGIN) -> Scene:
-        """A ball [m]."""
+        """Add a ball with this radius [m]."""
         return self._put(name, "sphere", sizes_of(name, "radius", [radius], 1), 0.0, position, UPRIGHT)
 
     def capsule(
@@ -98,7 +98,7 @@ class Scene:
         *,
         end_radius: float | None = None,
     ) -> Scene:
-        """A capsule of `length` from centre to centre along its y axis, its middle at `position` [m].
+        """Add a capsule of `length` from centre to centre along its y axis, its middle at `position` [m].
 
         `end_radius`: of its +y end, if it tapers.
         """
@@ -110,11 +110,11 @@ class Scene:
     def ellipsoid(
         self, name: str, half_axes: ArrayLike, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT
     ) -> Scene:
-        """An ellipsoid with these half-axes (3,) [m]."""
+        """Add an ellipsoid with these half-axes (3,) [m]."""
         return self._put(name, "ellipsoid", sizes_of(name, "half_axes", half_axes, 3), 0.0, position, orientation)
 
     def plane(self, name: str, position: ArrayLike = ORIGIN, normal: ArrayLike = (0.0, 1.0, 0.0)) -> Scene:
-        """A half space: solid below the plane through `position` whose outward side is `normal`; a floor, a wall."""
+        """Add a half space: solid below the plane through `position` with the outward `normal`; a floor, a wall."""
         from ..math import between
 
         up = vector(name, "normal", normal, 3)
@@ -130,7 +130,7 @@ class Scene:
         position: ArrayLike = ORIGIN,
         orientation: ArrayLike = UPRIGHT,
     ) -> Scene:
-        """Triangles: vertices (V, 3) [m] in the mesh's own frame, faces (T, 3). Only the surface is solid.
+        """Add triangles: vertices (V, 3) [m] in the mesh's own frame, faces (T, 3). Only the surface is solid.
 
         Triangles without an area are dropped. Needs the extra `collision`.
         """
@@ -139,7 +139,7 @@ class Scene:
         return self._put(name, MESH, np.zeros(0), 0.0, position, orientation, Mesh(name, vertices, faces))
 
     def move(self, name: str, position: ArrayLike | None = None, orientation: ArrayLike | None = None) -> Scene:
-        """Puts an obstacle somewhere else; what is not given stays. A plane's own +y is its normal."""
+        """Move an obstacle; a position or orientation that is not given stays. A plane's own +y is its normal."""
         with self._lock:
             obstacle = _known(self._now.obstacles, name)
             moved = replace(
@@ -151,7 +151,7 @@ class Scene:
         return self
 
     def remove(self, name: str) -> Scene:
-        """Takes an obstacle away."""
+        """Remove an obstacle."""
         with self._lock:
             _known(self._now.obstacles, name)
             self._now = Snapshot.of({key: obstacle for key, obstacle in self._now.obstacles.items() if key != name})
@@ -159,7 +159,7 @@ class Scene:
 
     @property
     def packed(self) -> Records:
-        """(O,) rows of `OBSTACLE` in the world, read-only: all but meshes. `source` is the place in `names`."""
+        """(O,) rows of `OBSTACLE` in the world, read-only: all but meshes. `source` is the index in `names`."""
         return self._now.packed
 
     @property
@@ -169,19 +169,19 @@ class Scene:
 
     @property
     def has_meshes(self) -> bool:
-        """Whether questions need `touches` beside the packed rows."""
+        """Whether queries need `touches` besides the packed rows."""
         return bool(self._now.meshes)
 
     def in_frame(self, position: ArrayLike, orientation: ArrayLike) -> Records:
-        """(..., O) the packed rows in a frame at position (..., 3) [m], orientation (..., 4)."""
+        """Return (..., O) the packed rows in a frame at position (..., 3) [m], orientation (..., 4)."""
         return in_frame(self._now.packed, floats(position, "position", 3), floats(orientation, "orientation", 4))
 
     def touches(self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
-        """Whether volumes come nearer to anything than `margin` [m].
+        """Return whether volumes come nearer to any obstacle than `margin` [m].
 
         Args:
             volumes: of a body.
-            positions: (J, 3) places of its joints in the world [m], as `Frames.positions`.
+            positions: (J, 3) of its joints in the world [m], as `Frames.positions`.
             orientations: (J, 4).
             margin: how near; below 0: how far they may sink in (into meshes they may not).
         """
@@ -190,29 +190,29 @@ class Scene:
     def contacts(
         self, volumes: Volumes, positions: Floats, orientations: Floats, margin: float = 0.0
     ) -> list[tuple[str, str]]:
-        """(obstacle, volume) names of all that come nearer to each other than `margin` [m]; see `touches`."""
+        """Return (obstacle, volume) names of all that come nearer to each other than `margin` [m]; see `touches`."""
         return self._contacts(volumes, positions, orientations, margin, False)
 
     def distance(self, volumes: Volumes, positions: Floats, orientations: Floats) -> tuple[float, str, str]:
-        """(distance [m], obstacle, volume) of the nearest pair.
+        """Return (distance [m], obstacle, volume) of the nearest pair.
 
-        Below zero: sunk in, see `kernels.gap`; from a mesh it is 0 then. Infinite, with empty names, where there is
-        nothing to be near to.
+        Below zero: sunk in, see `kernels.gap`; from a mesh it is 0 then. Infinite, with empty names, without
+        obstacles.
         """
         now = self._now
         best: tuple[float, str, str] = (np.inf, "", "")
-        places, turns = _joints(volumes.packed, positions, orientations)
+        positions, orientations = _joints(volumes.packed, positions, orientations)
         names = list(now.obstacles)
         if len(now.packed) and len(volumes):
-            told = all_gaps(volumes.packed, places, turns, now.packed)
-            nearest = int(np.argmin(told))
+            gaps = all_gaps(volumes.packed, positions, orientations, now.packed)
+            nearest = int(np.argmin(gaps))
             v, o = nearest // len(now.packed), nearest % len(now.packed)
-            best = (float(told[v, o]), names[int(now.packed[o]["source"])], volumes.names[v])
-        away, which, obstacle = _nearest_mesh(now, volumes.packed, places, turns)
+            best = (float(gaps[v, o]), names[int(now.packed[o]["source"])], volumes.names[v])
+        away, which, obstacle = _nearest_mesh(now, volumes.packed, positions, orientations)
         return (away, obstacle, volumes.names[which]) if away < best[0] else best
 
     def meshes_touch(self, volumes: Records, positions: Floats, orientations: Floats, margin: float = 0.0) -> bool:
-        """Whether rows of `volumes.PACKED` come nearer to a mesh than `margin` [m]: what a search asks many times.
+        """Return whether rows of `volumes.PACKED` come nearer to a mesh than `margin` [m], for a search.
 
         Args:
             volumes: (V,) rows; `joint` chooses a row of the next two.
@@ -229,7 +229,7 @@ class Scene:
         return False
 
     def mesh_distance(self, volumes: Records, positions: Floats, orientations: Floats) -> tuple[float, int, str]:
-        """(distance [m], volume, mesh) of the nearest, as `meshes_touch` takes them; 0 where one touches."""
+        """Return (distance [m], volume, mesh) of the nearest, as `meshes_touch` takes them; 0 where one touches."""
         return _nearest_mesh(self._now, volumes, positions, orientations)
 
     def _contacts(
@@ -241,11 +241,11 @@ class Scene:
         found = [(names[int(now.packed[o]["source"])], volumes.names[v]) for v, o in np.argwhere(hits)]
         if (found and first) or not now.meshes:
             return found
-        places, turns = _joints(volumes.packed, positions, orientations)
+        positions, orientations = _joints(volumes.packed, positions, orientations)
         for obstacle in now.meshes:
             assert obstacle.mesh is not None
-            place = (obstacle.position, obstacle.orientation)
-            hit = obstacle.mesh.contacts(volumes.packed, places, turns, place, margin, first)
+            frame = (obstacle.position, obstacle.orientation)
+            hit = obstacle.mesh.contacts(volumes.packed, positions, orientations, frame, margin, first)
             found += [(obstacle.name, volumes.names[v]) for v in hit]
             if found and first:
                 break
@@ -261,54 +261,52 @@ class Scene:
         orientation: ArrayLike,
         mesh: Mesh | None = None,
     ) -> Scene:
-        place, turn = vector(name, "position", position, 3), unit(name, orientation)
+        p, q = vector(name, "position", position, 3), unit(name, orientation)
         full = np.zeros(3)
         full[: len(sizes)] = sizes
         with self._lock:
             if name in self._now.obstacles:
                 raise PosableError(f"the scene has a {name!r} already; move it, or remove it first")
-            self._now = Snapshot.of(
-                {**self._now.obstacles, name: Obstacle(name, kind, full, length, place, turn, mesh)}
-            )
+            self._now = Snapshot.of({**self._now.obstacles, name: Obstacle(name, kind, full, length, p, q, mesh)})
         return self
 
 
-def _nearest_mesh(now: Snapshot, volumes: Records, places: Floats, turns: Floats) -> tuple[float, int, str]:
-    """(distance [m], volume, name of the mesh); infinite, -1 and no name where there is none."""
+def _nearest_mesh(now: Snapshot, volumes: Records, positions: Floats, orientations: Floats) -> tuple[float, int, str]:
+    """Return (distance [m], volume, name of the nearest mesh); infinite, -1 and "" without meshes."""
     best: tuple[float, int, str] = (np.inf, -1, "")
     for obstacle in now.meshes:
         assert obstacle.mesh is not None
-        away, which = obstacle.mesh.distance(volumes, places, turns, (obstacle.position, obstacle.orientation))
+        frame = (obstacle.position, obstacle.orientation)
+        away, which = obstacle.mesh.distance(volumes, positions, orientations, frame)
         if away < best[0]:
             best = (away, which, obstacle.name)
     return best
 
 
 def all_overlaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records, margin: float) -> Bools:
-    """(V, O) which volumes, carried by joints (J, 3), (J, 4), come nearer to which obstacles than `margin` [m]."""
+    """Return (V, O) which volumes, carried by joints (J, 3), (J, 4), are nearer to which obstacles than `margin`."""
     out = np.zeros((len(volumes), len(obstacles)), np.bool_)
-    places, turns = _joints(volumes, positions, orientations)
-    all_overlap_rows(len(volumes), volumes, places, turns, obstacles, float(margin), out)
+    positions, orientations = _joints(volumes, positions, orientations)
+    all_overlap_rows(len(volumes), volumes, positions, orientations, obstacles, float(margin), out)
     return out
 
 
 def all_gaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records) -> Floats:
-    """(V, O) `kernels.gap` of every volume, carried by joints (J, 3), (J, 4), to every obstacle [m]."""
+    """Return (V, O) `kernels.gap` of every volume, carried by joints (J, 3), (J, 4), to every obstacle [m]."""
     out = np.zeros((len(volumes), len(obstacles)))
-    places, turns = _joints(volumes, positions, orientations)
-    all_gap_rows(len(volumes), volumes, places, turns, obstacles, out)
+    positions, orientations = _joints(volumes, positions, orientations)
+    all_gap_rows(len(volumes), volumes, positions, orientations, obstacles, out)
     return out
 
 
 def _joints(volumes: Records, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
-    places = np.ascontiguousarray(positions, dtype=np.float64)
-    turns = np.ascontiguousarray(orientations, dtype=np.float64)
-    count = len(places) if places.ndim else 0
-    if places.shape != (count, 3) or turns.shape != (count, 4):
-        raise ShapeError(f"places and orientations have shapes {places.shape}, {turns.shape}; expected (J, 3), (J, 4)")
+    p, q = np.ascontiguousarray(positions, dtype=np.float64), np.ascontiguousarray(orientations, dtype=np.float64)
+    count = len(p) if p.ndim else 0
+    if p.shape != (count, 3) or q.shape != (count, 4):
+        raise ShapeError(f"positions and orientations have shapes {p.shape}, {q.shape}; expected (J, 3), (J, 4)")
     if len(volumes) and int(volumes["joint"].max()) >= count:
         raise ShapeError(f"a volume is carried by joint {int(volumes['joint'].max())}, there are {count} joints")
-    return places, turns
+    return p, q
 
 
 def _known(obstacles: dict[str, Obstacle], name: str) -> Obstacle:

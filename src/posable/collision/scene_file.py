@@ -1,4 +1,4 @@
-"""Scenes in files: JSON that a person can read and write, meshes in OBJ files beside it.
+"""Scenes in files: JSON that a person can read and write, meshes in OBJ files next to it.
 
 ```json
 {
@@ -11,9 +11,8 @@
 }
 ```
 
-The fields of a thing are the arguments of the `Scene` method of that name. A scene may come from a stranger: meshes are
-read only from the folder of the file and below it, sizes and counts are bounded, and nothing is taken that is not asked
-for.
+The fields of an obstacle are the arguments of the `Scene` method of that name. A scene may come from a stranger: meshes
+are read only from the folder of the file and below it, sizes and counts are bounded, and unknown fields are refused.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Metres = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 Size = Annotated[float, msgspec.Meta(gt=0.0, le=1e6)]
 Vector: TypeAlias = tuple[Metres, Metres, Metres]
 Sizes: TypeAlias = tuple[Size, Size, Size]
-Turn: TypeAlias = tuple[float, float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", kw_only=True):
@@ -54,7 +53,7 @@ class Box(_Entry, tag="box"):
     """`Scene.box`."""
 
     size: Sizes
-    orientation: Turn = UPRIGHT
+    orientation: Quaternion = UPRIGHT
 
 
 class Sphere(_Entry, tag="sphere"):
@@ -69,14 +68,14 @@ class Capsule(_Entry, tag="capsule"):
     radius: Size
     length: Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
     end_radius: Size | None = None
-    orientation: Turn = UPRIGHT
+    orientation: Quaternion = UPRIGHT
 
 
 class Ellipsoid(_Entry, tag="ellipsoid"):
     """`Scene.ellipsoid`."""
 
     half_axes: Sizes
-    orientation: Turn = UPRIGHT
+    orientation: Quaternion = UPRIGHT
 
 
 class Plane(_Entry, tag="plane"):
@@ -92,7 +91,7 @@ class MeshEntry(_Entry, tag="mesh"):
     """Relative to the scene's file, with "/"."""
     scale: Size = 1.0
     """[m] of the file's unit."""
-    orientation: Turn = UPRIGHT
+    orientation: Quaternion = UPRIGHT
 
 
 class SceneFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -105,7 +104,7 @@ class SceneFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def load(path: str | PathLike[str]) -> Scene:
-    """Read a scene; what does not fit is an error that names its place in the file."""
+    """Read a scene; raise an error that names the location in the file where something does not fit."""
     where = Path(path)
     content, scene = read_document(where, SceneFile, FORMAT, MAX_BYTES), Scene()
     if (meshes := sum(isinstance(entry, MeshEntry) for entry in content.obstacles)) > MAX_MESHES:
@@ -119,18 +118,18 @@ def load(path: str | PathLike[str]) -> Scene:
     }
     for row, entry in enumerate(content.obstacles):
         given = msgspec.structs.asdict(entry)
-        place = f"obstacles[{row}]"
+        location = f"obstacles[{row}]"
         try:
             if isinstance(entry, MeshEntry):
                 file, scale = given.pop("file"), given.pop("scale")
-                vertices, faces = read_mesh(_beside(where, file, f"{place}.file"))
+                vertices, faces = read_mesh(_mesh_path(where, file, f"{location}.file"))
                 scene.mesh(vertices=vertices * scale, faces=faces, **given)
             else:
                 put[type(entry)](**given)
         except (FormatError, MissingExtraError):
             raise
         except PosableError as error:
-            raise FormatError(where, str(error), place) from None
+            raise FormatError(where, str(error), location) from None
     return scene
 
 
@@ -148,7 +147,7 @@ def save(scene: Scene, path: str | PathLike[str]) -> None:
 
 
 def _entry(obstacle: Obstacle) -> dict[str, Any]:
-    """A thing as it is written; what is as it would be anyway is left out."""
+    """Return an obstacle as it is written, without fields that have their default."""
     entry: dict[str, Any] = {"kind": obstacle.kind, "name": obstacle.name}
     if obstacle.kind == "box":
         entry["size"] = (2.0 * obstacle.sizes).tolist()
@@ -169,13 +168,13 @@ def _entry(obstacle: Obstacle) -> dict[str, Any]:
     return entry
 
 
-def _beside(where: Path, file: str, place: str) -> Path:
-    """The file that a mesh names."""
+def _mesh_path(where: Path, file: str, location: str) -> Path:
+    """Return the path of a mesh's file."""
     found = inside_folder(where.parent, file)
     if found is None:
-        raise FormatError(where, f"is {file[:80]!r}; only files in the scene's folder or below it are read", place)
+        raise FormatError(where, f"is {file[:80]!r}; only files in the scene's folder or below it are read", location)
     if not found.is_file():
-        raise FormatError(where, f"is {file[:80]!r}, which is no file", place)
+        raise FormatError(where, f"is {file[:80]!r}, which is no file", location)
     if found.suffix.lower() != ".obj":
-        raise FormatError(where, f"is {file[:80]!r}; meshes are read from .obj files", place)
+        raise FormatError(where, f"is {file[:80]!r}; meshes are read from .obj files", location)
     return found

@@ -18,13 +18,13 @@ from .surfaces import PLANE, Shape
 def volume_obstacles(
     volumes: Records, positions: Floats, orientations: Floats, origin: Floats, frame: Floats
 ) -> Records:
-    """Body volumes as obstacles in a frame: (..., V) rows of `OBSTACLE` with `source` -1 - v.
+    """Return body volumes as obstacles in a frame: (..., V) rows of `OBSTACLE` with `source` -1 - v.
 
     Args:
         volumes: (V,) rows of `volumes.PACKED`.
-        positions: (..., J, 3) places of all joints in the world [m].
+        positions: (..., J, 3) of all joints in the world [m].
         orientations: (..., J, 4).
-        origin: (..., 3) place of the frame in the world [m].
+        origin: (..., 3) position of the frame in the world [m].
         frame: (..., 4) its orientation.
     """
     shape, count = positions.shape[:-2], positions.shape[-2]
@@ -37,7 +37,7 @@ def volume_obstacles(
 
 
 def in_frame(obstacles: Records, origin: Floats, frame: Floats) -> Records:
-    """Obstacles (O,) of the world in a frame, or in each of a batch of frames: (..., O) rows."""
+    """Return obstacles (O,) of the world in a frame, or in each of a batch of frames: (..., O) rows."""
     shape = origin.shape[:-1]
     n = math.prod(shape)
     out = np.empty((n, len(obstacles)), OBSTACLE)
@@ -51,7 +51,7 @@ def _flat(n: int, *arrays: tuple[Floats, int, int]) -> list[Floats]:
 
 @kernel
 def set_shape(row: Any, shape: Shape) -> None:
-    """Writes a shape into a row of `OBSTACLE`."""
+    """Write a shape into a row of `OBSTACLE`."""
     row["kind"] = shape[0]
     row["px"], row["py"], row["pz"] = shape[1]
     row["ex"], row["ey"], row["ez"] = shape[2]
@@ -61,7 +61,7 @@ def set_shape(row: Any, shape: Shape) -> None:
 
 @kernel
 def seen_from(shape: Shape, origin: Vec3, frame: Quat) -> Shape:
-    """A shape of the world in a frame."""
+    """Return a shape of the world in a frame."""
     kind, a, b, q, r = shape
     a = rotate_inverse(frame, (a[0] - origin[0], a[1] - origin[1], a[2] - origin[2]))
     if kind == PLANE:
@@ -75,7 +75,7 @@ def seen_from(shape: Shape, origin: Vec3, frame: Quat) -> Shape:
 def place_rows(
     n: int, volumes: Records, positions: Floats, orientations: Floats, origin: Floats, frame: Floats, out: Records
 ) -> None:
-    """Row i: all volumes, carried by the joints of pose i, in frame i."""
+    """Fill row i: all volumes, carried by the joints of pose i, in frame i."""
     for i in prange(n):
         o, f = vec_at(origin, i, 0), quat_at(frame, i, 0)
         for v in range(volumes.shape[0]):
@@ -88,7 +88,7 @@ def place_rows(
 
 @batch(rows=512)
 def move_rows(n: int, obstacles: Records, origin: Floats, frame: Floats, out: Records) -> None:
-    """Row i: all obstacles in frame i."""
+    """Fill row i: all obstacles in frame i."""
     for i in prange(n):
         o, f = vec_at(origin, i, 0), quat_at(frame, i, 0)
         for k in range(obstacles.shape[0]):

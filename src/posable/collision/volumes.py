@@ -1,4 +1,4 @@
-"""What a body occupies: rounded cones and ellipsoids that move with its joints.
+"""The volumes of a body: rounded cones and ellipsoids that move with its joints.
 
 A rounded cone ("capsule" when both radii agree) is the convex hull of two balls; an ellipsoid has three half-axes and
 an orientation of its own. Both are convex, have a cheap support function and distance, and are enough for a body that
@@ -33,7 +33,7 @@ PACKED = np.dtype(
     ],
     align=True,
 )
-"""One row a volume, the layout that kernels read; `bound` is the radius of a ball about the middle that holds it."""
+"""One row a volume, the layout that kernels read; `bound` is the radius of a ball about the middle that contains it."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Volumes:
         radii: (V, 3) a capsule's radius at start and at end (the third is ignored and stored as 0), or an
             ellipsoid's half-axes [m]; positive.
         rotations: (V, 4) an ellipsoid's axes in the joint's frame, wxyz; identity where not given.
-        names: (V,) what each volume is, for messages; unique.
+        names: (V,) of the volumes, for messages; unique.
         tones: (V,) small numbers that choose a colour: 0 most of a body, 1 its accents, 2 its darker shade.
     """
 
@@ -138,7 +138,7 @@ class Volumes:
         return np.asarray(self.packed["rotation"])
 
     def scaled(self, factor: float) -> Volumes:
-        """The same volumes on a body that is factor times as large."""
+        """Return the same volumes on a body that is factor times as large."""
         if not (np.isfinite(factor) and factor > 0.0):
             raise PosableError(f"a body is scaled by a positive factor, got {factor}")
         return Volumes(
@@ -153,12 +153,12 @@ class Volumes:
         )
 
     def mesh(self, k: int, detail: int = 20) -> tuple[Floats, Ints]:
-        """Vertices (N, 3) in the joint's frame [m] and faces (T, 3) of volume k, `detail` corners around."""
+        """Return vertices (N, 3) in the joint's frame [m] and faces (T, 3) of volume k, `detail` corners around."""
         vertices, _, faces = self._triangles(k, detail)
         return vertices, faces
 
     def tessellated(self, detail: int = 20) -> VolumeMesh:
-        """All volumes as triangles, `detail` corners around each."""
+        """Return all volumes as triangles, `detail` corners around each."""
         parts = [self._triangles(k, detail) for k in range(len(self))]
         counts = [len(v) for v, _, _ in parts]
         starts = np.cumsum([0, *counts])
@@ -231,7 +231,7 @@ def _ellipsoid(centre: Floats, radii: Floats, rotation: Floats, detail: int) -> 
 
 
 def _rounded_cone(start: Floats, end: Floats, r0: float, r1: float, detail: int) -> tuple[Floats, Floats, Ints]:
-    """The hull of two balls: caps that meet the cone where its normals say (the ball alone if one holds the other)."""
+    """Return the hull of two balls: caps that meet the cone at its normals (one ball if it contains the other)."""
     along = end - start
     length = float(np.linalg.norm(along))
     if length <= abs(r0 - r1) + 1e-9:
@@ -254,13 +254,13 @@ def _rounded_cone(start: Floats, end: Floats, r0: float, r1: float, detail: int)
 
 
 def _lathe(heights: Floats, widths: Floats, detail: int) -> tuple[Floats, Ints]:
-    """Rings about +Y from the top down (R * detail, 3), and the faces of rings with a pole above and one below."""
-    turn = 2.0 * np.pi * np.arange(detail) / detail
+    """Return rings about +Y from the top down (R * detail, 3), and the faces of rings between two poles."""
+    azimuth = 2.0 * np.pi * np.arange(detail) / detail
     rings = np.stack(
         [
-            np.outer(widths, np.sin(turn)),
+            np.outer(widths, np.sin(azimuth)),
             np.outer(heights, np.ones(detail)),
-            np.outer(widths, np.cos(turn)),
+            np.outer(widths, np.cos(azimuth)),
         ],
         axis=-1,
     ).reshape(-1, 3)

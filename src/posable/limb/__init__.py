@@ -1,10 +1,10 @@
-"""Arms and legs: the exact solver, its swivel search, and what a limb does (`LimbRange`)."""
+"""Arms and legs: the exact solver, its swivel search, and the range that people use (`LimbRange`)."""
 
-from .answers import LimbFrames, LimbSolution, Target
 from .limb import Limb, LimbObstacles
 from .model import LIMBS, Search
 from .range.limb_range import LimbRange
 from .range.results import Correction, Margins, RangeReport, Spans
+from .solution import LimbFrames, LimbSolution, LimbTrackSolution, Target, as_target
 from .swivel.preferred import Sensorimotor, SwivelTable
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "LimbObstacles",
     "LimbRange",
     "LimbSolution",
+    "LimbTrackSolution",
     "Margins",
     "RangeReport",
     "Search",
@@ -22,4 +23,5 @@ __all__ = [
     "Spans",
     "SwivelTable",
     "Target",
+    "as_target",
 ]

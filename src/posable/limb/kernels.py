@@ -5,7 +5,7 @@ square roots instead of `acos`, the base twist from the bending plane's normal i
 straight limb), the wrist's quaternion negated instead of its twist wrapped. Defined at full extension, at full
 flexion and on every axis.
 
-What does not depend on the swivel is computed once a target (`reach_of`); a candidate swivel then costs some forty
+All that does not depend on the swivel is computed once a target (`reach_of`); a candidate swivel then costs some forty
 multiplications and two square roots (`base_at`), and no trigonometry but the swivel's own sine and cosine.
 """
 
@@ -29,26 +29,26 @@ TINY = 1e-6  # [m] a target closer to the base than this has no direction
 STRAIGHT_BACK_COSINE = -math.cos(0.01)  # a swing this close to a half turn has no stable direction
 POLE_CONE = 1.0 - math.cos(math.radians(0.5))  # 1 + cos of the angle to the pole's opposite
 PAPER_AXIS = 1e-3  # sine of the angle to the y axis below which the paper's reference is undefined
-HALF_TURN = 1e-6  # a wrist turned by half a turn has no twist
+UNDEFINED_TWIST = 1e-6  # norm of (w, z) below which a wrist, rotated by half a revolution, has no twist
 
 Reach: TypeAlias = tuple[int, Vec3, Vec3, Vec3, float, float, float]
 
 
 @kernel
 def forward(limb: Limb, v: Values) -> tuple[Vec3, Vec3, Quat]:
-    """(mid, end, orientation of the end) in the limb's frame, from the seven values [rad]."""
+    """Return (mid, end, orientation of the end) in the limb's frame: forward kinematics of the seven values [rad]."""
     base = mul(_swing(v[0], v[1]), axis_angle((0.0, 0.0, 1.0), v[2]))
     middle = mul(base, axis_angle((0.0, 1.0, 0.0), v[3]))
     mid = rotate(base, (0.0, 0.0, limb["upper"]))
     arm = rotate(middle, (0.0, 0.0, limb["lower"]))
     end = (mid[0] + arm[0], mid[1] + arm[1], mid[2] + arm[2])
-    turned = mul(mul(middle, axis_angle((0.0, 0.0, 1.0), v[4])), _swing(v[5], v[6]))
-    return mid, end, turned
+    orientation = mul(mul(middle, axis_angle((0.0, 0.0, 1.0), v[4])), _swing(v[5], v[6]))
+    return mid, end, orientation
 
 
 @kernel
 def reach_of(limb: Limb, target: Vec3) -> Reach:
-    """(flags, n, u, v, centre, radius, |v3|) of a target, all that does not depend on the swivel.
+    """Return (flags, n, u, v, centre, radius, |v3|) of a target, all that does not depend on the swivel.
 
     n points from the base to the target; the orbit circle of the mid joint has its centre at `centre` n and its radius
     `radius`; u and v = u x n are its axes, u at swivel 0 of the reference. A target that is out of reach, or that needs
@@ -57,7 +57,7 @@ def reach_of(limb: Limb, target: Vec3) -> Reach:
     upper, lower = limb["upper"], limb["lower"]
     distance = norm(target)
     flags = 0
-    n = (limb["px"], limb["py"], limb["pz"])  # a target at the base: any direction will do, so the pole's
+    n = (limb["px"], limb["py"], limb["pz"])  # a target at the base: any direction is right, so the pole's
     if not math.isfinite(distance):
         n = unit(target)
     elif distance >= TINY:
@@ -90,7 +90,7 @@ def reach_of(limb: Limb, target: Vec3) -> Reach:
 
 @kernel
 def reference(limb: Limb, n: Vec3) -> tuple[Vec3, bool]:
-    """(direction of swivel 0 of the orbit circle around n, whether it is defined there).
+    """Return (direction of swivel 0 of the orbit circle around n, whether it is defined there).
 
     Paper: -y made perpendicular to n, undefined on the y axis, where arms hang. Default: the reference at the pole,
     carried to n by the smallest rotation; undefined only opposite to the pole, behind and above the body.
@@ -113,7 +113,7 @@ def reference(limb: Limb, n: Vec3) -> tuple[Vec3, bool]:
 
 @kernel
 def base_at(limb: Limb, reach: Reach, swivel: float) -> tuple[Quat, bool]:
-    """(orientation of the base joint at this swivel [rad], whether its swing is defined)."""
+    """Return (orientation of the base joint at this swivel [rad], whether its swing is defined)."""
     _, n, u, v, centre, radius, _ = reach
     angle = limb["sign"] * swivel + limb["offset"]
     c, s = math.cos(angle), math.sin(angle)
@@ -128,7 +128,7 @@ def base_at(limb: Limb, reach: Reach, swivel: float) -> tuple[Quat, bool]:
 
 @kernel
 def base_towards(mid: Vec3, y: Vec3) -> tuple[Quat, bool]:
-    """(orientation with z along the unit vector `mid` and y along `y`, whether its swing is stable).
+    """Return (orientation with z along the unit vector `mid` and y along `y`, whether its swing is stable).
 
     Swing times twist by half-angle algebra: the swing is (1 + z, -y, x, 0) normalised, and the twist about z the one
     that carries the swung y axis to `y`.
@@ -149,20 +149,20 @@ def base_towards(mid: Vec3, y: Vec3) -> tuple[Quat, bool]:
 
 @kernel
 def flexed(limb: Limb, bend: float) -> Quat:
-    """The mid joint's rotation at |v3| = bend [rad], without its twist."""
+    """Return the mid joint's rotation at |v3| = bend [rad], without its twist."""
     half = 0.5 * limb["flex"] * bend
     return (math.cos(half), 0.0, math.sin(half), 0.0)
 
 
 @kernel
 def forearm(limb: Limb, base: Quat, bend: float) -> Quat:
-    """Orientation of the mid joint before its twist, at flexion |v3| = bend [rad]."""
+    """Return the orientation of the mid joint before its twist, at flexion |v3| = bend [rad]."""
     return mul(base, flexed(limb, bend))
 
 
 @kernel
 def wrist_of(middle: Quat, orientation: Quat) -> tuple[Quat, Quat, bool]:
-    """(twist about the lower bone, swing of the end, whether the twist is defined) that give the end its orientation.
+    """Return (twist about the lower bone, swing, whether the twist is defined) that give the end its orientation.
 
     Eq. 5 and 6: q = twist * swing. Of q and -q the one with w >= 0, so that the twist stays in [-pi, pi] and its swing
     is the right one (wrapping the twist instead flips the swing of half of all targets: erratum E3).
@@ -171,7 +171,7 @@ def wrist_of(middle: Quat, orientation: Quat) -> tuple[Quat, Quat, bool]:
     if q[0] < 0.0:
         q = (-q[0], -q[1], -q[2], -q[3])
     size = math.sqrt(q[0] * q[0] + q[3] * q[3])
-    if size < HALF_TURN:
+    if size < UNDEFINED_TWIST:
         return (1.0, 0.0, 0.0, 0.0), q, False
     twist = (q[0] / size, 0.0, 0.0, q[3] / size)
     return twist, mul(conj(twist), q), True
@@ -179,10 +179,10 @@ def wrist_of(middle: Quat, orientation: Quat) -> tuple[Quat, Quat, bool]:
 
 @kernel
 def values_of(limb: Limb, base: Quat, bend: float, twist: Quat, swing: Quat) -> Values:
-    """The seven values [rad] of a posture given by its rotations."""
+    """Return the seven values [rad] of a posture given by its rotations."""
     w, x, y, z = base
     size = math.sqrt(w * w + z * z)
-    c, s = 1.0, 0.0  # of half the twist; a bone turned straight back has none
+    c, s = 1.0, 0.0  # of half the twist; a bone that points straight back has none
     if size > 0.0:
         c, s = w / size, z / size
     v0, v1 = _swing_values(size, x * c - y * s, y * c + x * s)
@@ -192,7 +192,7 @@ def values_of(limb: Limb, base: Quat, bend: float, twist: Quat, swing: Quat) -> 
 
 @kernel
 def rotations_of(v: Values) -> tuple[Quat, Quat, Quat]:
-    """(base, mid with its twist, end) local rotations of the three joints, in the limb's frame."""
+    """Return (base, mid with its twist, end) local rotations of the three joints, in the limb's frame."""
     base = mul(_swing(v[0], v[1]), axis_angle((0.0, 0.0, 1.0), v[2]))
     middle = mul(axis_angle((0.0, 1.0, 0.0), v[3]), axis_angle((0.0, 0.0, 1.0), v[4]))
     return base, middle, _swing(v[5], v[6])
@@ -200,21 +200,21 @@ def rotations_of(v: Values) -> tuple[Quat, Quat, Quat]:
 
 @kernel
 def canonical(limb: Limb, base: Quat) -> Quat:
-    """The base joint's rotation as the limits speak of it: in the canonical frame of the body."""
+    """Return the base joint's rotation in the canonical frame of the body, which the limits are given in."""
     f, b = (limb["fw"], limb["fx"], limb["fy"], limb["fz"]), (limb["bw"], limb["bx"], limb["by"], limb["bz"])
     return mul(mul(f, base), b)
 
 
 @kernel
 def canonical_inner(limb: Limb, q: Quat) -> Quat:
-    """A rotation of the mid or end joint in the canonical frame."""
+    """Return a rotation of the mid or end joint in the canonical frame."""
     b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
     return mul(mul(conj(b), q), b)
 
 
 @kernel
 def _swing_to(z: Vec3) -> Quat:
-    """The swing that carries the z axis to the unit vector z; straight back: the half turn about x."""
+    """Return the swing that carries the z axis to the unit vector z; straight back: the half turn about x."""
     across = z[0] * z[0] + z[1] * z[1]
     w = 1.0 + z[2]
     if z[2] < 0.0:
@@ -234,7 +234,7 @@ def _swing(x: float, y: float) -> Quat:
 
 @kernel
 def _swing_values(w: float, x: float, y: float) -> tuple[float, float]:
-    """(x, y) [rad] of the swing quaternion (w, x, y, 0)."""
+    """Return (x, y) [rad] of the swing quaternion (w, x, y, 0)."""
     if w < 0.0:
         w, x, y = -w, -x, -y
     sine = math.sqrt(x * x + y * y)
@@ -244,7 +244,7 @@ def _swing_values(w: float, x: float, y: float) -> tuple[float, float]:
 
 @kernel
 def _twist_value(w: float, z: float) -> float:
-    """The angle in [-pi, pi] of the quaternion (w, 0, 0, z)."""
+    """Return the angle in [-pi, pi] of the quaternion (w, 0, 0, z)."""
     return 2.0 * math.atan2(z, w) if w >= 0.0 else 2.0 * math.atan2(-z, -w)
 
 

@@ -15,12 +15,16 @@ grows outwards. A left limb is the mirror image of the right one.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..compute.types import Quat, Records, Vec3
+from ..compute import PosableError
+from ..compute.types import ArrayLike, Bools, Floats, Quat, Records, Vec3
+from ..limits import JointLimit, Limits
+from ..math import axis_angle, between, conjugate, from_matrix, multiply
 
 LIMBS = ("right_arm", "left_arm", "right_leg", "left_leg")
 ROLES = {
@@ -50,7 +54,7 @@ limb by itself."""
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What tells one limb from another: how its frame lies in the body, and which way it bends and swivels."""
+    """The difference between limbs: how its frame lies in the body, and how it bends and swivels."""
 
     axes: tuple[Vec3, Vec3, Vec3]
     """x, y, z of the limb's frame in the canonical frame of its parent."""
@@ -78,7 +82,7 @@ SIDES = {
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How the swivel is searched (Kallmann 2008, Automatic swivel angle), in radians.
+    """The swivel search and its parameters (Kallmann 2008, Automatic swivel angle), in radians.
 
     From `preferred` outwards to both sides by steps that grow: `step`, `step + growth`, `step + 2 growth`, ...; both
     bounds are tested once. The first valid swivel is moved back to the edge of its valid interval by `refine`
@@ -102,9 +106,7 @@ SEARCHES = {
 def pack_limb(
     name: str, upper: float, lower: float, flexion: tuple[float, float], paper: bool, limited: bool, search: Search
 ) -> Records:
-    """The model of a limb as one row of `LIMB`; `flexion` is the least and the largest |v3| allowed [rad]."""
-    from ..math import conjugate, from_matrix, multiply
-
+    """Return the model of a limb as one row of `LIMB`; `flexion` is the smallest and the largest |v3| allowed [rad]."""
     side = SIDES[name]
     row = np.zeros(1, dtype=LIMB)
     frame = from_matrix(np.array(side.axes, dtype=np.float64).T)
@@ -126,3 +128,76 @@ def pack_limb(
     row["preferred"], row["low"], row["high"] = search.preferred, search.low, search.high
     row["step"], row["growth"], row["refine"] = search.step, search.growth, search.refine
     return row
+
+
+def checked_search(search: Search) -> Search:
+    """Return the search itself; raise where its angles or steps make no sense."""
+    angles = (search.preferred, search.low, search.high, search.step, search.growth)
+    if not all(map(math.isfinite, angles)) or search.low > search.high:
+        raise PosableError(f"{search}: expected finite angles with low <= high")
+    if search.step <= 0.0 or search.growth < 0.0 or search.refine < 0:
+        raise PosableError(f"{search}: expected step above 0, growth and refine 0 or more")
+    return search
+
+
+def limit_rows(name: str, limits: Limits | None) -> tuple[Records, Floats]:
+    """Return the packed limits of the limb's three joints and their curves; free ones, never read, without limits."""
+    if limits is None:
+        limits = Limits({role: JointLimit() for role in ROLES[name]})
+    rows = limits.packed[[limits.index(role) for role in ROLES[name]]]
+    return np.ascontiguousarray(rows), np.array(limits.curves)
+
+
+def allowed_bones(name: str, limits: Limits, count: int = 120) -> Floats:
+    """Return (count, 4) orientations of the base joint in the limb's frame, bones spread over all that limits allow.
+
+    The twist of each is the middle of what the limits allow.
+    """
+    role, side = ROLES[name][0], SIDES[name]
+    sphere = np.arange(1000) + 0.5
+    z, azimuth = 1.0 - sphere / 500.0, sphere * math.pi * (1.0 + math.sqrt(5.0))
+    across = np.sqrt(1.0 - z * z)
+    directions = np.stack([across * np.cos(azimuth), across * np.sin(azimuth), z], axis=-1)
+    limit = limits[role]
+    swing_only = Limits({role: dataclasses.replace(limit, twist=None)})
+    mirror = -1.0 if limit.is_mirrored else 1.0
+    rest = np.array(limit.direction) * [mirror, 1.0, 1.0]
+    allowed = directions[swing_only.contains(role, between(rest, directions))]
+    if not len(allowed):
+        allowed = rest[None]
+    chosen = [allowed[0]]
+    far = np.full(len(allowed), np.inf)
+    while len(chosen) < min(count, len(allowed)):
+        far = np.minimum(far, np.linalg.norm(allowed - chosen[-1], axis=-1))
+        chosen.append(allowed[int(np.argmax(far))])
+    middle = 0.0 if limit.twist is None else limit.twist.middle
+    canonical = multiply(between(rest, np.array(chosen)), axis_angle(rest, middle * mirror))
+    frame = from_matrix(np.array(side.axes, dtype=np.float64).T)
+    zero = np.array(side.zero, dtype=np.float64)
+    return np.ascontiguousarray(multiply(multiply(conjugate(frame), canonical), multiply(conjugate(zero), frame)))
+
+
+def flexion_range(name: str, limits: Limits, flex: float) -> tuple[float, float]:
+    """Return the smallest and largest flexion [rad] that the mid joint's limit allows, by scanning and bisection."""
+    side = SIDES[name]
+    axis = np.array(side.axes[1], dtype=np.float64) * flex
+    zero = np.array(side.zero, dtype=np.float64)
+    role = ROLES[name][1]
+
+    def fits(bend: ArrayLike) -> Bools:
+        rotation = multiply(multiply(conjugate(zero), axis_angle(axis, bend)), zero)
+        return np.asarray(limits.contains(role, rotation, 0.0))
+
+    grid = np.linspace(0.0, math.pi, 721)
+    inside = np.flatnonzero(fits(grid))
+    if not len(inside):
+        raise PosableError(f"the limits of {role!r} allow no flexion at all; give it a Hinge that the limb can bend in")
+    low, high = int(inside[0]), int(inside[-1])
+    edges = []
+    for good, bad in ((low, low - 1), (high, high + 1)):
+        a, b = grid[good], grid[bad] if 0 <= bad < len(grid) else grid[good]
+        for _ in range(50):
+            middle = 0.5 * (a + b)
+            a, b = (middle, b) if fits(middle) else (a, middle)
+        edges.append(float(a))
+    return edges[0], edges[1]

@@ -1,6 +1,6 @@
 """Kernels that solve one limb: exact where a posture exists, the closest inside the limits where none does.
 
-The order of things: the distance decides the flexion; the swivel search looks for a base, a twist and a wrist that the
+In this order: the distance decides the flexion; the swivel search looks for a base, a twist and a wrist that the
 limits allow and that touch nothing; where there is none, or the target is out of reach, `closest` gives the posture
 inside the limits whose end lies nearest, position before orientation.
 """
@@ -15,6 +15,7 @@ import numpy as np
 from ..collision.kernels import limb_touching
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Quat, Records
+from ..compute.verdict import verdict
 from ..limits.kernels import allowed
 from ..math.quaternion import angle_between, mul, rotate
 from ..math.vector import norm
@@ -36,25 +37,25 @@ from .kernels import (
     values_of,
     wrist_of,
 )
-from .nearest_feasible import BASE, END, MID, Posture, Target, closest, end_when
+from .nearest_feasible import BASE, END, MID, Goal, Posture, closest, end_position
 from .search import FOUND, PREFERRED, advance, begin
 
 REACHED, UNREACHABLE, LIMITS, COLLISION, SINGULAR, INVALID = range(6)  # compute.Status, which kernels cannot read
 
+POSITION_TOLERANCE = 1e-9
+"""[m] Distance from its target within which the end has reached it; of the limb's length where that is above 1 m."""
+
+ORIENTATION_TOLERANCE = 1e-9
+"""[rad] Angle from the requested orientation within which the end has it."""
+
 REPORT = np.dtype(
-    [
-        ("status", "i1"),
-        ("cause", "i1"),
-        ("found", "i1"),
-        ("swivel", "f8"),
-        ("position_error", "f8"),
-        ("orientation_error", "f8"),
-    ]
+    [(name, "i1") for name in ("status", "cause", "found")]
+    + [(name, "f8") for name in ("swivel", "position_error", "orientation_error")]
     + [(name, "i4") for name in ("tests", "limits", "collision", "singular")],
     align=True,
 )
-"""What is told of a solve: status, causes (bits of `kernels`), whether some swivel passed every test, swivel [rad],
-distance [m] and angle [rad] from the target, candidates tested, and how many failed of what."""
+"""The report of a solve: status, causes (bits of `kernels`), whether some swivel passed every test, swivel [rad],
+distance [m] and angle [rad] from the target, candidates tested, and how many failed for which reason."""
 
 SEARCH, FIXED, PROBE = range(3)
 """How the swivel is taken: searched from, exactly, or exactly and without a closest posture where it fails."""
@@ -63,18 +64,18 @@ Around: TypeAlias = tuple[Records, Records, Records, float]  # links, groups, ob
 
 
 @kernel
-def judge(
+def evaluate_swivel(
     limb: Any,
     limits: Records,
     curves: Floats,
     around: Around,
     reach: Reach,
-    target: Target,
+    target: Goal,
     wrist: tuple[Quat, Quat],
     bent: Quat,
     swivel: float,
 ) -> tuple[int, Posture]:
-    """(REACHED, or why not: SINGULAR, LIMITS or COLLISION, posture) of one candidate swivel [rad]; cheap tests first.
+    """Return (REACHED, SINGULAR, LIMITS or COLLISION; the posture) of one candidate swivel [rad], cheap tests first.
 
     The base is tested before anything is known of the wrist: it fails most often. Where it fails, the posture's wrist
     is not the target's. `wrist` is the twist and swing of the end for a target without an orientation, `bent` the mid
@@ -93,14 +94,14 @@ def judge(
         return SINGULAR, posture
     if limb["limited"] and not _wrist_within(limb, limits, curves, bent, twist, swing):
         return LIMITS, posture
-    if around[2].shape[0] > 0 and touching(limb, around, posture):
+    if around[2].shape[0] > 0 and collides(limb, around, posture):
         return COLLISION, posture
     return REACHED, posture
 
 
 @kernel
-def exactly_at(limb: Any, reach: Reach, target: Target, wrist: tuple[Quat, Quat], bent: Quat, swivel: float) -> Posture:
-    """The posture on the target at this swivel [rad], whatever the limits say."""
+def exactly_at(limb: Any, reach: Reach, target: Goal, wrist: tuple[Quat, Quat], bent: Quat, swivel: float) -> Posture:
+    """Return the posture on the target at this swivel [rad], whatever the limits say."""
     base, _ = base_at(limb, reach, swivel)
     twist, swing = wrist
     if target[2]:
@@ -109,7 +110,7 @@ def exactly_at(limb: Any, reach: Reach, target: Target, wrist: tuple[Quat, Quat]
 
 
 @kernel
-def touching(limb: Any, around: Around, posture: Posture) -> bool:
+def collides(limb: Any, around: Around, posture: Posture) -> bool:
     """Whether the limb in this posture comes too near to an obstacle."""
     links, groups, obstacles, margin = around
     base, bend, twist, swing = posture
@@ -144,70 +145,75 @@ def solve_one(
     curves: Floats,
     bones: Floats,
     around: Around,
-    target: Target,
+    target: Goal,
     wrist: tuple[Quat, Quat],
     swivel: float,
     mode: int,
     report: Any,
 ) -> Values:
-    """The seven values for one target, and its report; `swivel` is taken as `mode` says."""
+    """Return the seven values for one target, and fill its report; `swivel` is taken as `mode` says."""
     reach = reach_of(limb, target[0])
     bent = flexed(limb, reach[6])
     state = begin(limb, swivel)
     if mode in (FIXED, PROBE):
         state = (PREFERRED, swivel, 0.0, swivel, swivel, False, False, swivel, swivel, 0, 1)
     tests, limited, singular, collided = 0, 0, 0, 0
-    found, verdict, posture = False, SINGULAR, _no_posture()
-    kept = posture
+    found, status, posture = False, SINGULAR, _no_posture()
+    best = posture
     while state[0] < FOUND:
-        verdict, posture = judge(limb, limits, curves, around, reach, target, wrist, bent, state[1])
+        status, posture = evaluate_swivel(limb, limits, curves, around, reach, target, wrist, bent, state[1])
         tests += 1
-        limited += int(verdict == LIMITS)
-        singular += int(verdict == SINGULAR)
-        if verdict == REACHED:
-            kept, found = posture, True
-        elif verdict == COLLISION:
+        limited += int(status == LIMITS)
+        singular += int(status == SINGULAR)
+        if status == REACHED:
+            best, found = posture, True
+        elif status == COLLISION:
             if collided == 0 and not found:
-                kept = posture  # inside the limits and on the target: the best there is if everything collides
+                best = posture  # inside the limits and on the target: the best there is if everything collides
             collided += 1
-        state = advance(limb, state, verdict == REACHED)
+        state = advance(limb, state, status == REACHED)
     if not found and collided == 0:
-        kept = exactly_at(limb, reach, target, wrist, bent, state[1])
+        best = exactly_at(limb, reach, target, wrist, bent, state[1])
         if limb["limited"] and mode in (SEARCH, FIXED):
             low, high = (limb["low"], limb["high"]) if mode == SEARCH else (swivel, swivel)
-            kept = closest(limb, limits, curves, reach, target, wrist, bones, low, high, swivel)
-    _report(limb, reach[0], target, kept, (found, tests, limited, singular, collided), report)
+            best = closest(limb, limits, curves, reach, target, wrist, bones, low, high, swivel)
+    _report(limb, reach[0], target, best, (found, tests, limited, singular, collided), report)
     report["swivel"] = state[1]
-    return values_of(limb, kept[0], kept[1], kept[2], kept[3])
+    return values_of(limb, best[0], best[1], best[2], best[3])
 
 
 @kernel
 def _report(
-    limb: Any, flags: int, target: Target, posture: Posture, counts: tuple[bool, int, int, int, int], report: Any
+    limb: Any, flags: int, target: Goal, posture: Posture, counts: tuple[bool, int, int, int, int], report: Any
 ) -> None:
-    """Fill the report: the true reason of a failure, and how far the posture is from its target."""
+    """Fill the report: the errors of the returned posture by forward kinematics, and the status they deserve."""
     found, tests, limited, singular, collided = counts
-    status = REACHED
+    cause = REACHED
     if flags & (FAR | NEAR):
-        status = UNREACHABLE
+        cause = UNREACHABLE
     elif flags & FLEXION:
-        status = LIMITS
+        cause = LIMITS
     elif not found and collided > 0:
-        status = COLLISION
+        cause = COLLISION
     elif not found:
-        status = LIMITS if limited > 0 else SINGULAR
+        cause = LIMITS if limited > 0 else SINGULAR
     elif flags & SINGULAR_REFERENCE:
-        status = SINGULAR
-    report["status"], report["cause"], report["found"] = status, flags, found
-    report["tests"], report["limits"], report["singular"], report["collision"] = tests, limited, singular, collided
+        cause = SINGULAR
     base, bend, twist, swing = posture
     bent = flexed(limb, bend)
-    end = end_when(limb, base, bent)
-    place = target[0]
-    report["position_error"] = norm((end[0] - place[0], end[1] - place[1], end[2] - place[2]))
-    report["orientation_error"] = 0.0
+    end = end_position(limb, base, bent)
+    position = target[0]
+    error = norm((end[0] - position[0], end[1] - position[1], end[2] - position[2]))
+    angle = 0.0
     if target[2]:
-        report["orientation_error"] = angle_between(mul(mul(mul(base, bent), twist), swing), target[1])
+        angle = angle_between(mul(mul(mul(base, bent), twist), swing), target[1])
+    tolerance = POSITION_TOLERANCE * max(1.0, limb["upper"] + limb["lower"])
+    # A posture that passed every test is inside the limits, touches nothing and has a swivel; no other was promised to.
+    excess = 0.0 if found and not flags & SINGULAR_REFERENCE else 1.0
+    report["status"] = verdict(cause, error, tolerance, angle, ORIENTATION_TOLERANCE, excess)
+    report["cause"], report["found"] = flags, found
+    report["position_error"], report["orientation_error"] = error, angle
+    report["tests"], report["limits"], report["singular"], report["collision"] = tests, limited, singular, collided
 
 
 @kernel
@@ -218,70 +224,56 @@ def _no_posture() -> Posture:
 @kernel
 def solve_row(
     i: int,
-    limb: Records,
-    limits: Records,
-    curves: Floats,
-    bones: Floats,
-    links: Records,
-    groups: Records,
-    obstacles: Records,
-    margin: float,
-    position: Floats,
-    orientation: Floats,
-    swivel: Floats,
+    model: tuple[Records, Records, Floats, Floats],
+    around: Around,
+    targets: tuple[Floats, Floats, Floats, Floats],
     mode: int,
-    wrist: Floats,
     values: Floats,
     report: Records,
 ) -> None:
-    """Row i: orientations may have no rows (position only); limb, obstacles, swivel and wrist have one row, or one a
-    target; `obstacles` is (1 or N, O), O may be 0.
+    """Solve target i of a batch.
+
+    Args:
+        i: which target.
+        model: rows of `LIMB`, the limits of its three joints, their curves, and `bones` of `closest`.
+        around: links, groups, obstacles (1 or N, O) and margin.
+        targets: positions (N, 3), orientations (N, 4) or none, swivels (1 or N,), wrists (1 or N, 3).
+        mode: how the swivel is taken.
+        values: (N, 7) [rad] to fill.
+        report: (N,) to fill.
     """
-    e = (position[i, 0], position[i, 1], position[i, 2])
+    limb, limits, curves, bones = model
+    links, groups, obstacles, margin = around
+    positions, orientations, swivels, wrists = targets
+    e = (positions[i, 0], positions[i, 1], positions[i, 2])
     q = (1.0, 0.0, 0.0, 0.0)
-    turned = orientation.shape[0] > 0
-    if turned:
-        q = (orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3])
+    oriented = orientations.shape[0] > 0
+    if oriented:
+        q = (orientations[i, 0], orientations[i, 1], orientations[i, 2], orientations[i, 3])
     size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    start = swivel[_row(i, swivel.shape[0])]
-    if not (
-        math.isfinite(e[0])
-        and math.isfinite(e[1])
-        and math.isfinite(e[2])
-        and math.isfinite(size)
-        and size > 1e-150
-        and math.isfinite(start)
-    ):
+    start = swivels[_row(i, swivels.shape[0])]
+    finite = math.isfinite(e[0]) and math.isfinite(e[1]) and math.isfinite(e[2]) and math.isfinite(start)
+    if not (finite and math.isfinite(size) and size > 1e-150):
         for k in range(7):
             values[i, k] = 0.0
         report[i]["status"], report[i]["swivel"] = INVALID, 0.0
         report[i]["position_error"], report[i]["orientation_error"] = math.inf, math.inf
         return
     q = (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
-    k = _row(i, wrist.shape[0])
+    k = _row(i, wrists.shape[0])
     middle, swing = (1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-    if not turned:
-        _, middle, swing = rotations_of((0.0, 0.0, 0.0, 0.0, wrist[k, 0], wrist[k, 1], wrist[k, 2]))
-    around = (links, groups, obstacles[_row(i, obstacles.shape[0])], margin)
-    v = solve_one(
-        limb[_row(i, limb.shape[0])],
-        limits,
-        curves,
-        bones,
-        around,
-        (e, q, turned),
-        (middle, swing),
-        start,
-        mode,
-        report[i],
-    )
+    if not oriented:
+        _, middle, swing = rotations_of((0.0, 0.0, 0.0, 0.0, wrists[k, 0], wrists[k, 1], wrists[k, 2]))
+    near = (links, groups, obstacles[_row(i, obstacles.shape[0])], margin)
+    one, target = limb[_row(i, limb.shape[0])], (e, q, oriented)
+    v = solve_one(one, limits, curves, bones, near, target, (middle, swing), start, mode, report[i])
     for j in range(7):
         values[i, j] = v[j]
 
 
 @kernel
 def _row(i: int, rows: int) -> int:
-    """The row of target i in an array that has one row for all of them, or one for each."""
+    """Return the row of target i in an array that has one row for all of them, or one for each."""
     return int(np.int64(i)) if rows > 1 else 0  # a parallel loop counts without a sign
 
 
@@ -296,43 +288,27 @@ def solve_rows(
     groups: Records,
     obstacles: Records,
     margin: float,
-    position: Floats,
-    orientation: Floats,
-    swivel: Floats,
+    positions: Floats,
+    orientations: Floats,
+    swivels: Floats,
     mode: int,
-    wrist: Floats,
+    wrists: Floats,
     values: Floats,
     report: Records,
 ) -> None:
-    """`solve_row` over a batch."""
+    """Solve every target of a batch: `solve_row`."""
     for i in prange(n):
-        solve_row(
-            i,
-            limb,
-            limits,
-            curves,
-            bones,
-            links,
-            groups,
-            obstacles,
-            margin,
-            position,
-            orientation,
-            swivel,
-            mode,
-            wrist,
-            values,
-            report,
-        )
+        model, around = (limb, limits, curves, bones), (links, groups, obstacles, margin)
+        solve_row(i, model, around, (positions, orientations, swivels, wrists), mode, values, report)
 
 
 @batch(rows=4096)
-def forward_rows(n: int, limb: Records, values: Floats, mid: Floats, end: Floats, turned: Floats) -> None:
-    """Forward kinematics of a batch of values (N, 7)."""
+def forward_rows(n: int, limb: Records, values: Floats, mid: Floats, end: Floats, orientation: Floats) -> None:
+    """Fill the joints of a batch by forward kinematics of values (N, 7)."""
     for i in prange(n):
         v = (values[i, 0], values[i, 1], values[i, 2], values[i, 3], values[i, 4], values[i, 5], values[i, 6])
         m, e, q = forward(limb[0], v)
         for k in range(3):
             mid[i, k], end[i, k] = m[k], e[k]
         for k in range(4):
-            turned[i, k] = q[k]
+            orientation[i, k] = q[k]

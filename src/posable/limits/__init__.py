@@ -1,6 +1,6 @@
-"""What a joint may do: intervals, hinges, spherical ellipses and spline cones, and the limits of a human body.
+"""Limits of joints: intervals, hinges, spherical ellipses and spline cones, and the limits of a human body.
 
-`Limits.human()` speaks of canonical rotations by role: the identity is the H-Anim neutral pose (arms hanging, palms
+`Limits.human()` limits canonical rotations by role: the identity is the H-Anim neutral pose (arms hanging, palms
 in).
 """
 

@@ -1,7 +1,7 @@
 """The limits of an adult human, by role, from the learned file `assets/human_limits.json`.
 
 The file holds left joints and the whole trunk and neck, in degrees; `tools/fit_limits.py` makes it from textbook ranges
-and captured motion and writes each value's source beside it. Right joints are mirror images. Bones at rest and
+and captured motion and writes each value's source next to it. Right joints are mirror images. Bones at rest and
 first swing axes are those of the canonical frames (arms hanging, palms in, facing +Z, left is +X).
 """
 
@@ -71,7 +71,7 @@ class JointEntry(msgspec.Struct):
 
 
 class Data(msgspec.Struct):
-    """What the values were fitted on."""
+    """The poses that the values were fitted on."""
 
     file: str
     sha256: str
@@ -88,11 +88,11 @@ class LimitsFile(msgspec.Struct):
     data: Data
     joints: dict[str, JointEntry]
     inside: dict[str, float]
-    """Share of the poses of held-out subjects inside each role's limit."""
+    """Fraction of the poses of held-out subjects inside each role's limit."""
 
 
 def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
-    """The limits of the roles a body has, in the order of `ROLES`; its spine roles share the trunk and the neck."""
+    """Return the limits of the roles a body has, in the order of `ROLES`; spine roles divide the trunk and the neck."""
     present = ROLES if roles is None else tuple(roles)
     for role in present:
         if role not in ROLES:
@@ -110,25 +110,25 @@ def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
 
 
 def spine_joints(trunk: int | Sequence[float], neck: int | Sequence[float]) -> tuple[JointLimit, ...]:
-    """See `Limits.for_spine`."""
+    """Return the limits of a spine, see `Limits.for_spine`."""
     joints = []
     for part, lengths in (("trunk", trunk), ("neck", neck)):
-        for share in _shares(part, lengths):
+        for fraction in _fractions(part, lengths):
             whole = _whole(part)
-            source = f"{whole.source}; sqrt of {share:.3g} of the {part}"
-            joints.append(dataclasses.replace(whole.scaled(math.sqrt(share)), source=source))
+            source = f"{whole.source}; sqrt of {fraction:.3g} of the {part}"
+            joints.append(dataclasses.replace(whole.scaled(math.sqrt(fraction)), source=source))
     return tuple(joints)
 
 
 @lru_cache(maxsize=1)
 def limits_file() -> LimitsFile:
-    """The learned file, read once."""
+    """Return the learned file, read once."""
     content = files("posable").joinpath("assets/human_limits.json").read_bytes()
     return msgspec.json.decode(content, type=LimitsFile)
 
 
-def _shares(part: str, lengths: int | Sequence[float]) -> list[float]:
-    """Each joint's share of a part's length, from bone lengths or a number of equal ones."""
+def _fractions(part: str, lengths: int | Sequence[float]) -> list[float]:
+    """Return each joint's fraction of a part's length, from bone lengths or a number of equal ones."""
     given = [1.0] * lengths if isinstance(lengths, int) else [float(length) for length in lengths]
     if any(not math.isfinite(length) or length < 0.0 for length in given) or (given and sum(given) <= 0.0):
         raise PosableError(
@@ -139,7 +139,7 @@ def _shares(part: str, lengths: int | Sequence[float]) -> list[float]:
 
 @lru_cache(maxsize=16)
 def _whole(part: str) -> JointLimit:
-    """The limit of a left joint, or of the whole trunk or neck."""
+    """Return the limit of a left joint, or of the whole trunk or neck."""
     entry = limits_file().joints[part]
     direction, axis = AXES[part]
     low, high = map(math.radians, entry.twist)
@@ -147,7 +147,7 @@ def _whole(part: str) -> JointLimit:
 
 
 def swing_of(entry: HingeEntry | EllipseEntry | ConeEntry) -> Swing:
-    """The shape an entry of the file describes."""
+    """Return the shape an entry of the file describes."""
     radians = math.radians
     if isinstance(entry, HingeEntry):
         return Hinge(radians(entry.low), radians(entry.high), radians(entry.slack))

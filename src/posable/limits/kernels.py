@@ -1,4 +1,4 @@
-"""Kernels for one joint: is a rotation allowed, how far outside is it, and the nearest one that is.
+"""Kernels for one joint: whether a rotation is allowed, how far outside it is, and the nearest one that is.
 
 A rotation q (w, x, y, z) is read as `q = swing * twist`: the twist about the rest bone first, then the smallest swing
 that carries the bone where q carries it. Swing and twist are limited separately, so the allowed set is a product, and
@@ -6,8 +6,8 @@ clamping one leaves the other alone. Joints of the right side are computed as th
 and right agree to the last bit.
 
 A quaternion that is zero or not finite is no rotation: it is never allowed (`excess` is infinite) and clamps as the
-identity does. A bone turned straight back has no twist, so none is forbidden there. Nothing here returns NaN. Within
-`ON_BOUNDARY` of the boundary counts as on it, so clamping twice changes no bit.
+identity does. A bone that points straight back has no twist, so none is forbidden there. Nothing here returns NaN.
+Within `ON_BOUNDARY` of the boundary counts as on it, so clamping twice changes no bit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LocalQuat: TypeAlias = Quat  # (w; parts along a1, a2, d), mirrored to the left 
 
 @kernel
 def excess(row: Row, curves: Floats, q: Quat) -> tuple[float, float]:
-    """How far (swing, twist) lie outside [rad], 0 inside; infinite for a zero or non-finite quaternion."""
+    """Return how far (swing, twist) lie outside [rad], 0 inside; infinite for a zero or non-finite quaternion."""
     if not _is_rotation(q):
         return (math.inf, math.inf)
     swing, twist = _split(_local(row, q))
@@ -48,44 +48,37 @@ def excess(row: Row, curves: Floats, q: Quat) -> tuple[float, float]:
 
 
 @kernel
-def contains(row: Row, curves: Floats, q: Quat, tolerance: float) -> bool:
-    """Whether neither swing nor twist lies more than `tolerance` [rad] outside."""
-    s, t = excess(row, curves, q)
-    return max(s, t) <= tolerance
-
-
-@kernel
 def allowed(row: Row, curves: Floats, q: Quat) -> bool:
-    """Whether a unit rotation lies inside, boundary included, with no tolerance: the fast test of a search."""
+    """Return whether a unit rotation lies inside, boundary included, with no tolerance: the fast test of a search."""
     swing, twist = _split(_local(row, q))
     return _twist_excess(row, swing, twist) == 0.0 and swing_allowed(row, curves, swing)
 
 
 @kernel
 def clamp(row: Row, curves: Floats, q: Quat) -> Quat:
-    """The rotation with the nearest allowed swing, along the sphere of bones, and the nearest allowed twist."""
-    return _held(row, curves, q, 0.0, 0.0, 0.0, False)
+    """Return the rotation with the nearest allowed swing, along the sphere of bones, and the nearest allowed twist."""
+    return _clamped(row, curves, q, 0.0, 0.0, 0.0, False)
 
 
 @kernel
 def clamp_approximate(row: Row, curves: Floats, q: Quat) -> Quat:
-    """As `clamp`, by the papers' approximate rules: planar nearest point for ellipses, same direction for cones."""
-    return _held(row, curves, q, 0.0, 0.0, 0.0, True)
+    """Return what `clamp` does by the papers' rules: planar nearest point for ellipses, same direction for cones."""
+    return _clamped(row, curves, q, 0.0, 0.0, 0.0, True)
 
 
 @kernel
 def clamp_from(row: Row, curves: Floats, start: Quat, q: Quat) -> Quat:
-    """q clamped to the limits widened just enough to hold `start`: whoever starts outside may stay or come back.
+    """Return q clamped to limits widened just enough to contain `start`: from outside, it may stay or come back.
 
     The swing may lie as far from the boundary as it did, the twist as far beyond the end it was beyond.
     """
     wider, below, above = slack(row, curves, start)
-    return _held(row, curves, q, wider, below, above, False)
+    return _clamped(row, curves, q, wider, below, above, False)
 
 
 @kernel
 def slack(row: Row, curves: Floats, start: Quat) -> Vec3:
-    """How far a start lies outside [rad]: its swing, its twist below its interval, its twist above it; else zeros."""
+    """Return how far a start lies outside [rad]: its swing, its twist below its interval, and above it; else zeros."""
     if not _is_rotation(start):
         return (0.0, 0.0, 0.0)
     swing, twist = _split(_local(row, start))
@@ -95,13 +88,13 @@ def slack(row: Row, curves: Floats, start: Quat) -> Vec3:
 
 @kernel
 def clamp_widened(row: Row, curves: Floats, q: Quat, wider: Vec3) -> Quat:
-    """As `clamp_from`, with the start's `slack` found before: for a solver that asks often."""
-    return _held(row, curves, q, wider[0], wider[1], wider[2], False)
+    """Return what `clamp_from` does with the start's `slack` computed before, for a solver that clamps often."""
+    return _clamped(row, curves, q, wider[0], wider[1], wider[2], False)
 
 
 @kernel
-def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: float, approximate: bool) -> Quat:
-    """q inside the limits widened by `wider` for the swing and by `below` and `above` for the twist [rad]."""
+def _clamped(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: float, approximate: bool) -> Quat:
+    """Return q inside the limits widened by `wider` for the swing and by `below` and `above` for the twist [rad]."""
     if not _is_rotation(q):
         q = (1.0, 0.0, 0.0, 0.0)
     swing, twist = _split(_local(row, q))
@@ -122,7 +115,7 @@ def _held(row: Row, curves: Floats, q: Quat, wider: float, below: float, above: 
 
 @kernel
 def _allowed_swing(row: Row, curves: Floats, swing: HalfSwing, wider: float, approximate: bool) -> HalfSwing:
-    """The swing itself if it lies within `wider` [rad] of the row's shape, else the nearest one that does."""
+    """Return the swing itself if it lies within `wider` [rad] of the row's shape, else the nearest one that does."""
     if row["kind"] == FREE or swing_allowed(row, curves, swing):
         return swing
     bone = direction_of(swing)
@@ -148,7 +141,7 @@ def _swing_excess(row: Row, curves: Floats, swing: HalfSwing) -> float:
 
 @kernel
 def _twist_excess(row: Row, swing: HalfSwing, twist: float) -> float:
-    """How far the twist lies beyond its interval [rad]: positive past the upper end, negative past the lower.
+    """Return how far the twist lies beyond its interval [rad]: positive past the upper end, negative past the lower.
 
     The nearer the bone is to straight back, the less its rotation says about the twist; what rounding alone could have
     added counts as inside.
@@ -160,7 +153,7 @@ def _twist_excess(row: Row, swing: HalfSwing, twist: float) -> float:
 
 @kernel
 def _beyond(over: float, below: float, above: float) -> float:
-    """What is left of a twist's excess once the interval is widened [rad]."""
+    """Return the remaining excess of a twist once the interval is widened [rad]."""
     if over > above + ON_BOUNDARY:
         return over - above
     if over < -below - ON_BOUNDARY:
@@ -177,7 +170,7 @@ def _is_rotation(q: Quat) -> bool:
 
 @kernel
 def _split(q: LocalQuat) -> tuple[HalfSwing, float]:
-    """(swing, twist angle in [-pi, pi]) of a local rotation with w >= 0; a bone turned straight back has no twist."""
+    """Return (swing, twist angle in [-pi, pi]) of a local rotation with w >= 0; a bone straight back has no twist."""
     w, p, r, t = q
     n = math.sqrt(w * w + t * t)
     if n < STRAIGHT_BACK:
@@ -188,12 +181,12 @@ def _split(q: LocalQuat) -> tuple[HalfSwing, float]:
 
 @kernel
 def _local(row: Row, q: Quat) -> LocalQuat:
-    """The unit rotation along q in the axes (a1, a2, d), mirrored to the left side for right joints."""
+    """Return the unit rotation along q in the axes (a1, a2, d), mirrored to the left side for right joints."""
     w, x, y, z = unit_quat(q)
     side = row["side"]
     y, z = y * side, z * side
     if w < 0.0 or (w == 0.0 and (x < 0.0 or (x == 0.0 and (y < 0.0 or (y == 0.0 and z < 0.0))))):
-        w, x, y, z = -w, -x, -y, -z  # q and -q are one rotation and take one path
+        w, x, y, z = -w, -x, -y, -z  # q and -q are one rotation and get one result
     a1, a2, a3, d1, d2, d3 = row["a1"], row["a2"], row["a3"], row["d1"], row["d2"], row["d3"]
     return (
         w,
@@ -205,7 +198,7 @@ def _local(row: Row, q: Quat) -> LocalQuat:
 
 @kernel
 def _global(row: Row, q: LocalQuat) -> Quat:
-    """The inverse of `_local`."""
+    """Return the inverse of `_local`."""
     w, p, r, t = q
     side = row["side"]
     a1, a2, a3, d1, d2, d3 = row["a1"], row["a2"], row["a3"], row["d1"], row["d2"], row["d3"]

@@ -34,7 +34,7 @@ ROW = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class JointLimit:
-    """What one joint may do: a swing shape and a twist interval; `None` does not limit.
+    """The limit of one joint: a swing shape and a twist interval; `None` does not limit.
 
     `direction` is the bone at rest and `axis` the first swing axis a1 (unit, perpendicular to it), both in the joint's
     canonical frame; the second is `a2 = direction x axis`. With `is_mirrored` they and all angles are read as the
@@ -59,11 +59,11 @@ class JointLimit:
             raise PosableError(f"direction {self.direction} and axis {self.axis}: give perpendicular unit vectors")
 
     def mirrored(self) -> JointLimit:
-        """The limit of the joint's twin on the other side; a symmetric joint of the middle is its own."""
+        """Return the limit of the joint's twin on the other side; a symmetric joint of the middle is its own."""
         return self if self._symmetric else dataclasses.replace(self, is_mirrored=not self.is_mirrored)
 
     def scaled(self, factor: float) -> JointLimit:
-        """The same limit with all its angles times `factor`; not for cones."""
+        """Return the same limit with all its angles times `factor`; not for cones."""
         if isinstance(self.swing, Cone):
             raise PosableError("a cone does not scale; give the joint a cone of its own")
         return dataclasses.replace(
@@ -84,7 +84,7 @@ class Limits(Mapping[str, JointLimit]):
     """The limits of a body, by name: `limits["left_hand"]`.
 
     The methods take one name and rotations (..., 4), or a sequence of R names and rotations (..., R, 4). Rotations
-    are canonical, local to the parent role, `wxyz`. See `limits.kernels` for what happens at singular places.
+    are canonical, local to the parent role, `wxyz`. `limits.kernels` describes singular rotations.
     """
 
     joints: Mapping[str, JointLimit]
@@ -97,9 +97,9 @@ class Limits(Mapping[str, JointLimit]):
 
     @classmethod
     def human(cls, roles: Sequence[str] | None = None) -> Limits:
-        """The limits of an adult for every joint of the body; `human.py` has the values' sources.
+        """Return the limits of an adult for every joint of the body; `human.py` has the values' sources.
 
-        `roles` are the ones a body has (all of them by default): its spine roles share the trunk's and the neck's
+        `roles` are the ones a body has (all of them by default): its spine roles divide the trunk's and the neck's
         range equally among them.
         """
         from .human import human_joints
@@ -108,10 +108,10 @@ class Limits(Mapping[str, JointLimit]):
 
     @staticmethod
     def for_spine(trunk: int | Sequence[float], neck: int | Sequence[float]) -> tuple[JointLimit, ...]:
-        """Human limits for a spine of any number of joints, from the lowest up: those of the trunk, then the neck's.
+        """Return human limits for a spine of any number of joints, from the lowest up: the trunk's, then the neck's.
 
         `trunk` and `neck` are numbers of joints, or the arc lengths of the bones the joints move (any unit). A joint
-        with the share f of the length gets sqrt(f) of the whole's range: three equal joints 58 % each. Real spines
+        with the fraction f of the length gets sqrt(f) of the whole's range: three equal joints 58 % each. Real spines
         bend unevenly, so a plain third would forbid ordinary poses; the square root is how uneven parts add up.
         """
         from .human import spine_joints
@@ -124,30 +124,29 @@ class Limits(Mapping[str, JointLimit]):
         return tuple(self.joints)
 
     def contains(self, role: str | Sequence[str], q: ArrayLike, tolerance: float = 1e-9) -> Bools:
-        """Whether each rotation lies inside, or at most `tolerance` [rad] outside."""
+        """Return whether each rotation lies inside, or at most `tolerance` [rad] outside."""
         return np.asarray(self.excess(role, q) <= tolerance)
 
     def excess(self, role: str | Sequence[str], q: ArrayLike) -> Floats:
-        """How far outside each rotation lies [rad]: the larger of swing (along the sphere) and twist; 0 inside."""
+        """Return how far each rotation lies outside [rad], the larger of swing along the sphere and twist; 0 inside."""
         which, flat, lead = self._rows(role, q)
         out = np.empty(len(flat))
         _excess_rows(len(flat), *self._packing, which, flat, out)
         return out.reshape(lead)
 
     def clamp(self, role: str | Sequence[str], q: ArrayLike, *, approximate: bool = False) -> Floats:
-        """The nearest rotations inside, swing and twist each by itself; rotations inside come back untouched.
+        """Return the nearest rotations inside, swing and twist each by itself; rotations inside are returned untouched.
 
         The swing goes to the nearest point of the boundary along the sphere. `approximate` uses the papers' rules
         instead: the nearest point in the swing plane for ellipses, the same direction for cones.
         """
         which, flat, lead = self._rows(role, q)
         out = np.empty_like(flat)
-        rows = _clamp_approximate_rows if approximate else _clamp_rows
-        rows(len(flat), *self._packing, which, flat, out)
+        _clamp_rows(len(flat), *self._packing, which, flat, bool(approximate), out)
         return out.reshape(*lead, 4)
 
     def clamp_from(self, role: str | Sequence[str], start: ArrayLike, q: ArrayLike) -> Floats:
-        """As `clamp`, for a joint that comes from `start`: if that lay outside, q may lie as far out, never farther."""
+        """Return what `clamp` does for a joint that starts at `start`: from outside, q may lie as far out, no more."""
         begin, goal = floats(start, "start", 4), floats(q, "q", 4)
         try:
             begin, goal = np.broadcast_arrays(begin, goal)
@@ -160,7 +159,7 @@ class Limits(Mapping[str, JointLimit]):
         return out.reshape(*lead, 4)
 
     def slack(self, role: str | Sequence[str], start: ArrayLike) -> Floats:
-        """(..., 3) [rad]: how far starts lie outside: swing, twist below, twist above; what `clamp_from` widens by."""
+        """Return (..., 3) [rad]: how far starts lie outside (swing, twist below, above); `clamp_from` widens by it."""
         which, flat, lead = self._rows(role, start)
         out = np.empty((len(flat), 3))
         _slack_rows(len(flat), *self._packing, which, flat, out)
@@ -171,7 +170,7 @@ class Limits(Mapping[str, JointLimit]):
         return Limits({_other_side(name): joint.mirrored() for name, joint in self.joints.items()})
 
     def replace(self, **joints: JointLimit) -> Limits:
-        """The same limits with some joints' changed or added: `limits.replace(head=JointLimit(...))`."""
+        """Return the same limits with some joints' changed or added: `limits.replace(head=JointLimit(...))`."""
         return Limits({**self.joints, **joints})
 
     @cached_property
@@ -185,7 +184,7 @@ class Limits(Mapping[str, JointLimit]):
         return _frozen(self._packing[1])
 
     def index(self, name: str) -> int:
-        """The joint's row in `packed`."""
+        """Return the joint's row in `packed`."""
         try:
             return self._index[name]
         except KeyError:
@@ -225,7 +224,7 @@ class Limits(Mapping[str, JointLimit]):
         return rows, np.concatenate(curves)
 
     def _rows(self, role: str | Sequence[str], q: ArrayLike) -> tuple[Ints, Floats, tuple[int, ...]]:
-        """(row of each joint, rotations (n, 4), leading shape): rotation i belongs to joint `i % len(rows)`."""
+        """Return (row of each joint, rotations (n, 4), leading shape): rotation i belongs to joint `i % len(rows)`."""
         rotations = floats(q, "rotations")
         single = isinstance(role, str)
         which = np.array([self.index(name) for name in ([role] if isinstance(role, str) else role)], dtype=np.int64)
@@ -237,7 +236,7 @@ class Limits(Mapping[str, JointLimit]):
 
 
 def _pack(row: Any, joint: JointLimit) -> Floats:
-    """Fill a row of `packed` but for its start; returns the shape's part of `curves`."""
+    """Fill a row of `packed` but for its start; return the shape's part of `curves`."""
     row["side"] = -1.0 if joint.is_mirrored else 1.0
     for k in range(3):
         row[f"d{k + 1}"], row[f"a{k + 1}"] = joint.direction[k], joint.axis[k]
@@ -266,7 +265,7 @@ def _pack(row: Any, joint: JointLimit) -> Floats:
 
 
 def _frozen(array: Records) -> Records:
-    """The same array for others, who cannot write it."""
+    """Return a read-only view of the array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -288,18 +287,12 @@ def _excess_rows(n: int, packed: Records, curves: Floats, which: Ints, q: Floats
 
 
 @batch
-def _clamp_rows(n: int, packed: Records, curves: Floats, which: Ints, q: Floats, out: Floats) -> None:
+def _clamp_rows(
+    n: int, packed: Records, curves: Floats, which: Ints, q: Floats, approximate: bool, out: Floats
+) -> None:
     for i in prange(n):
-        row = packed[which[i % len(which)]]
-        w, x, y, z = kernels.clamp(row, curves, (q[i, 0], q[i, 1], q[i, 2], q[i, 3]))
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z
-
-
-@batch
-def _clamp_approximate_rows(n: int, packed: Records, curves: Floats, which: Ints, q: Floats, out: Floats) -> None:
-    for i in prange(n):
-        row = packed[which[i % len(which)]]
-        w, x, y, z = kernels.clamp_approximate(row, curves, (q[i, 0], q[i, 1], q[i, 2], q[i, 3]))
+        row, given = packed[which[i % len(which)]], (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        w, x, y, z = kernels.clamp_approximate(row, curves, given) if approximate else kernels.clamp(row, curves, given)
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z
 
 

@@ -4,9 +4,9 @@ Directions are tuples `(x, y, z)` in the joint's axes `(a1, a2, d)`. Swings are 
 `(n, u, v)`: the quaternion `(n; u a1 + v a2)` with n >= 0. A row is one record of `limits.packed`.
 
 Ellipses and cones have a closed boundary curve B(t). The nearest point is where `f(t) = bone . B(t)` is largest: every
-local maximum among the stored boundary samples is refined by Newton's method kept inside its bracket,
+local maximum among the stored boundary samples is refined by Newton's method, safeguarded by bisection in its bracket,
 on the derivative of f rather than on f (golden section on f, as specification limb-and-reach 3(b) has it, stops at half
-the digits), and the best is taken. So the answer is the global nearest point, not the one beside the starting guess.
+the digits), and the best is taken. So the answer is the global nearest point, not the one next to the starting guess.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ HalfSwing: TypeAlias = tuple[float, float, float]
 
 @kernel
 def direction_of(swing: HalfSwing) -> Vec3:
-    """Where the swing (n, u, v) takes the rest bone (0, 0, 1)."""
+    """Return where the swing (n, u, v) takes the rest bone (0, 0, 1)."""
     n, u, v = swing
     return (2.0 * n * v, -2.0 * n * u, n * n - u * u - v * v)
 
 
 @kernel
 def swing_to(bone: Vec3) -> HalfSwing:
-    """The smallest swing (n, u, v) that takes the rest bone to the unit direction `bone`; straight back: about a1."""
+    """Return the smallest swing (n, u, v) from the rest bone to the unit direction `bone`; straight back: about a1."""
     x, y, z = bone
     across = math.hypot(x, y)
     if across == 0.0:
@@ -49,7 +49,7 @@ def swing_to(bone: Vec3) -> HalfSwing:
 
 @kernel
 def rotation_vector(swing: HalfSwing) -> tuple[float, float]:
-    """The rotation vector (s1, s2) [rad] of a swing, about a1 and a2."""
+    """Return the rotation vector (s1, s2) [rad] of a swing, about a1 and a2."""
     n, u, v = swing
     sine = math.hypot(u, v)
     if sine == 0.0:
@@ -60,7 +60,7 @@ def rotation_vector(swing: HalfSwing) -> tuple[float, float]:
 
 @kernel
 def swing_of_vector(s1: float, s2: float) -> HalfSwing:
-    """The swing (n, u, v) with the rotation vector (s1, s2) [rad]."""
+    """Return the swing (n, u, v) with the rotation vector (s1, s2) [rad]."""
     angle = math.hypot(s1, s2)
     k = 0.5 if angle == 0.0 else math.sin(0.5 * angle) / angle
     return (math.cos(0.5 * angle), s1 * k, s2 * k)
@@ -68,14 +68,14 @@ def swing_of_vector(s1: float, s2: float) -> HalfSwing:
 
 @kernel
 def angle_apart(a: Vec3, b: Vec3) -> float:
-    """The angle between two unit directions, accurate near 0 and pi."""
+    """Return the angle between two unit directions, accurate near 0 and pi."""
     x, y, z = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
     return math.atan2(math.sqrt(x * x + y * y + z * z), a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 @kernel
 def swing_allowed(row: Row, curves: Floats, swing: HalfSwing) -> bool:
-    """Whether the swing lies inside the row's shape, boundary included, with no tolerance."""
+    """Return whether the swing lies inside the row's shape, boundary included, with no tolerance."""
     kind = row["kind"]
     if kind == FREE:
         return True
@@ -86,13 +86,13 @@ def swing_allowed(row: Row, curves: Floats, swing: HalfSwing) -> bool:
     if kind == CONE:
         psi, _, _ = cone_limit(row, curves, math.atan2(x, y))
         return math.atan2(math.sqrt(x * x + y * y), z) <= psi
-    turned = wrap_angle_odd(math.atan2(-y, z) - row["c1"])
-    return bool(abs(turned) <= row["r1"] and abs(math.atan2(x, math.sqrt(y * y + z * z))) <= row["r2"])
+    offset = wrap_angle_odd(math.atan2(-y, z) - row["c1"])
+    return bool(abs(offset) <= row["r1"] and abs(math.atan2(x, math.sqrt(y * y + z * z))) <= row["r2"])
 
 
 @kernel
 def nearest_direction(row: Row, curves: Floats, bone: Vec3) -> Vec3:
-    """The direction on the boundary of the row's shape nearest to an outside direction bone, along the sphere."""
+    """Return the direction on the boundary of the row's shape nearest to an outside direction, along the sphere."""
     if row["kind"] == HINGE:
         return _nearest_on_hinge(row, bone)
     return _nearest_on_curve(row, curves, bone)
@@ -100,7 +100,7 @@ def nearest_direction(row: Row, curves: Floats, bone: Vec3) -> Vec3:
 
 @kernel
 def approximate_direction(row: Row, curves: Floats, swing: HalfSwing) -> Vec3:
-    """A direction on the boundary by the papers' own approximate rules, for an outside swing.
+    """Return a direction on the boundary by the papers' own approximate rules, for an outside swing.
 
     Ellipses: the nearest point in the swing plane (limb-and-reach 3(a)). Cones: the same direction theta (Unzueta
     2008, section 7). Hinges: as `nearest_direction`.
@@ -119,7 +119,7 @@ def approximate_direction(row: Row, curves: Floats, swing: HalfSwing) -> Vec3:
 
 @kernel
 def nearest_on_planar_ellipse(r1: float, r2: float, x: float, y: float) -> tuple[float, float]:
-    """The point of the axis-aligned ellipse with semi-axes r1, r2 nearest to an outside point (x, y) of the plane.
+    """Return the point of the axis-aligned ellipse with semi-axes r1, r2 nearest to an outside point (x, y).
 
     Eberly's form: with a >= b the semi-axes, the root t of (a x / (t + a^2))^2 + (b y / (t + b^2))^2 = 1 by bisection.
     """
@@ -142,7 +142,7 @@ def nearest_on_planar_ellipse(r1: float, r2: float, x: float, y: float) -> tuple
 
 @kernel
 def cone_limit(row: Row, curves: Floats, theta: float) -> tuple[float, float, float]:
-    """(psi, psi', psi'') of a cone's spline at theta [rad], whole turns aside."""
+    """Return (psi, psi', psi'') of a cone's spline at theta [rad], modulo 2 pi."""
     angle = wrap_angle_odd(theta)
     pieces = row["pieces"]
     first = row["start"] + 3 * row["samples"]
@@ -162,7 +162,7 @@ def cone_limit(row: Row, curves: Floats, theta: float) -> tuple[float, float, fl
 
 @kernel
 def _ellipse_value(p: float, r1: float, q: float, r2: float) -> float:
-    """(p / r1)^2 + (q / r2)^2, where 0 / 0 counts as 0."""
+    """Return (p / r1)^2 + (q / r2)^2, where 0 / 0 counts as 0."""
     a = 0.0 if p == 0.0 else p / r1
     b = 0.0 if q == 0.0 else q / r2
     return a * a + b * b
@@ -170,7 +170,7 @@ def _ellipse_value(p: float, r1: float, q: float, r2: float) -> float:
 
 @kernel
 def _nearest_on_hinge(row: Row, bone: Vec3) -> Vec3:
-    """The nearest direction in a hinge's band: longitude within r1 of c1 about a1, latitude within r2."""
+    """Return the nearest direction in a hinge's band: longitude within r1 of c1 about a1, latitude within r2."""
     x, y, z = bone
     middle, half, slack = row["c1"], row["r1"], row["r2"]
     longitude = wrap_angle_odd(math.atan2(-y, z) - middle)
@@ -188,51 +188,51 @@ def _nearest_on_hinge(row: Row, bone: Vec3) -> Vec3:
 
 @kernel
 def _nearest_on_curve(row: Row, curves: Floats, bone: Vec3) -> Vec3:
-    """The nearest point of an ellipse's or cone's boundary.
+    """Return the nearest point of an ellipse's or cone's boundary.
 
-    Candidates: the summit beside the point that lies in the same direction from the middle, which is the nearest one
-    for a bone just outside, however wild the curve; and the summits beside every local maximum among the samples.
+    Candidates: the summit next to the point that lies in the same direction from the middle, which is the nearest one
+    for a bone just outside, however wild the curve; and the summits next to every local maximum among the samples.
     """
     first, count = row["start"], row["samples"]
     t, step = _facing(row, bone)
     point, slope, _ = _curve(row, curves, bone, t)
-    best, least = _closer(bone, point, bone, 8.0)
+    best, smallest = _closer(bone, point, bone, 8.0)
     if slope > 0.0:
-        best, least = _closer(bone, _summit(row, curves, bone, t, t + step), best, least)
+        best, smallest = _closer(bone, _summit(row, curves, bone, t, t + step), best, smallest)
     elif slope < 0.0:
-        best, least = _closer(bone, _summit(row, curves, bone, t - step, t), best, least)
+        best, smallest = _closer(bone, _summit(row, curves, bone, t - step, t), best, smallest)
     before = _height(curves, first + 3 * (count - 1), bone)
     here = _height(curves, first, bone)
     for i in range(count):
         after = _height(curves, first + 3 * ((i + 1) % count), bone)
         if here >= before and here >= after and (here > before or here > after):
             at = first + 3 * i
-            best, least = _closer(bone, (curves[at], curves[at + 1], curves[at + 2]), best, least)
+            best, smallest = _closer(bone, (curves[at], curves[at + 1], curves[at + 2]), best, smallest)
             # Where a cone's rim meets pi it has a corner: each side has a slope of its own there.
             gap = CORNER if curves[at + 2] == -1.0 else 0.0
             middle = _parameter(row, curves, i)
             _, slope, bend = _curve(row, curves, bone, middle - gap)
             if slope < 0.0 or (slope == 0.0 and bend > 0.0):  # falling, or the valley at the end of a segment
                 point = _summit(row, curves, bone, _parameter(row, curves, i - 1), middle - gap)
-                best, least = _closer(bone, point, best, least)
+                best, smallest = _closer(bone, point, best, smallest)
             elif _curve(row, curves, bone, middle + gap)[1] > 0.0:
                 point = _summit(row, curves, bone, middle + gap, _parameter(row, curves, i + 1))
-                best, least = _closer(bone, point, best, least)
+                best, smallest = _closer(bone, point, best, smallest)
         before, here = here, after
     return best
 
 
 @kernel
-def _closer(bone: Vec3, point: Vec3, best: Vec3, least: float) -> tuple[Vec3, float]:
-    """The nearer of two points, and its squared distance, which unlike the cosine tells near points apart."""
+def _closer(bone: Vec3, point: Vec3, best: Vec3, smallest: float) -> tuple[Vec3, float]:
+    """Return the nearer of two points, and its squared distance, which unlike the cosine separates near points."""
     x, y, z = bone[0] - point[0], bone[1] - point[1], bone[2] - point[2]
     apart = x * x + y * y + z * z
-    return (point, apart) if apart < least else (best, least)
+    return (point, apart) if apart < smallest else (best, smallest)
 
 
 @kernel
 def _facing(row: Row, bone: Vec3) -> tuple[float, float]:
-    """(curve parameter in the bone's direction from the middle, how far to look on from there) [rad]."""
+    """Return (curve parameter in the bone's direction from the middle, how far to search from there) [rad]."""
     if row["kind"] == CONE:
         return math.atan2(bone[0], bone[1]), 2.0 * math.pi / row["samples"]
     s1, s2 = rotation_vector(swing_to(bone))
@@ -246,27 +246,27 @@ def _height(curves: Floats, at: int, bone: Vec3) -> float:
 
 @kernel
 def _parameter(row: Row, curves: Floats, i: int) -> float:
-    """The curve parameter of boundary sample i [rad]; i may be one off either end."""
+    """Return the curve parameter of boundary sample i [rad]; i may be one off either end."""
     count = row["samples"]
     if row["kind"] == ELLIPSE:
         return i * (2.0 * math.pi / float(count))
-    turns = 0.0
+    revolutions = 0.0
     if i < 0:
-        i, turns = i + count, -2.0 * math.pi
+        i, revolutions = i + count, -2.0 * math.pi
     elif i >= count:
-        i, turns = i - count, 2.0 * math.pi
+        i, revolutions = i - count, 2.0 * math.pi
     piece = i // PER_PIECE
     at = row["start"] + 3 * count + PIECE * piece
     left = curves[at]
     right = curves[at + PIECE] if piece + 1 < row["pieces"] else math.pi
-    return float(left + (right - left) * (i - piece * PER_PIECE) / PER_PIECE + turns)
+    return float(left + (right - left) * (i - piece * PER_PIECE) / PER_PIECE + revolutions)
 
 
 @kernel
 def _summit(row: Row, curves: Floats, bone: Vec3, low: float, high: float) -> Vec3:
-    """The boundary point where f stops rising, between parameters where it rises and falls.
+    """Return the boundary point where f stops rising, between parameters where it rises and falls.
 
-    Newton's steps on f', or halving where they would leave the bracket.
+    Newton's method on f', with bisection where a step would leave the bracket.
     """
     t = 0.5 * (low + high)
     point, slope, bend = _curve(row, curves, bone, t)
@@ -286,7 +286,7 @@ def _summit(row: Row, curves: Floats, bone: Vec3, low: float, high: float) -> Ve
 
 @kernel
 def _curve(row: Row, curves: Floats, bone: Vec3, t: float) -> tuple[Vec3, float, float]:
-    """(B(t), f'(t), f''(t)) of the boundary curve, with f = bone . B."""
+    """Return (B(t), f'(t), f''(t)) of the boundary curve, with f = bone . B."""
     if row["kind"] == ELLIPSE:
         return _ellipse_curve(row["c1"], row["c2"], row["r1"], row["r2"], bone, t)
     psi, rise, bend = cone_limit(row, curves, t)
@@ -309,7 +309,7 @@ def _ellipse_curve(
     bone: Vec3,
     t: float,
 ) -> tuple[Vec3, float, float]:
-    """As `_curve`, for B(t) = exp(E(t)) d with E(t) = c + (r1 cos t, r2 sin t)."""
+    """Return what `_curve` does for B(t) = exp(E(t)) d with E(t) = c + (r1 cos t, r2 sin t)."""
     ct, st = math.cos(t), math.sin(t)
     e1, e2 = c1 + r1 * ct, c2 + r2 * st
     d1, d2 = -r1 * st, r2 * ct

@@ -1,6 +1,6 @@
 """The shapes a limit is made of: intervals, hinges, spherical ellipses, spline cones.
 
-A joint turns its bone away from the rest direction (the *swing*) and about the bone (the *twist*). Shapes limit the
+A joint rotates its bone away from the rest direction (the *swing*) and about the bone (the *twist*). Shapes limit the
 swing on the sphere of bone directions, in the joint's own axes `(a1, a2, d)`: `d` the bone at rest, `a1` the first
 swing axis, `a2 = d x a1`. All angles are in radians. Shapes are plain values: they validate, and the kernels of
 `limits.kernels` do the work on their packed form.
@@ -25,12 +25,12 @@ from ..compute.types import ArrayLike, Bools, Floats
 ELLIPSE_SAMPLES = 32  # boundary points the nearest-point search starts from
 CONE_SAMPLES = 8  # the same, for each piece of a cone's spline
 PIECE_LENGTH = 0.4  # [rad]
-TURN = 2.0 * math.pi
+TAU = 2.0 * math.pi
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Angles from `low` to `high` [rad] on the circle; a width of a full turn or more allows every angle."""
+    """Angles from `low` to `high` [rad] on the circle; a width of 2 pi or more allows every angle."""
 
     low: float
     high: float
@@ -39,19 +39,19 @@ class Interval:
         _check_range(self.low, self.high)
 
     def contains(self, angle: ArrayLike, tolerance: float = 1e-9) -> Bools:
-        """Whether each angle lies inside, whole turns aside."""
+        """Return whether each angle lies inside, modulo 2 pi."""
         offset = self._offset(angle)
         return np.asarray(np.abs(offset) <= self.half + tolerance)
 
     def clamp(self, angle: ArrayLike) -> Floats:
-        """The nearest angles inside; angles that are inside come back untouched."""
+        """Return the nearest angles inside; angles that are inside are returned untouched."""
         angles = floats(angle, "angle")
         offset = self._offset(angles)
         inside = np.abs(offset) <= self.half
         return np.where(inside, angles, np.where(offset > 0.0, self.high, self.low))
 
     def scaled(self, factor: float) -> Interval:
-        """Both ends times `factor`."""
+        """Return the interval with both ends times `factor`."""
         return Interval(self.low * factor, self.high * factor)
 
     @property
@@ -66,12 +66,12 @@ class Interval:
 
     def _offset(self, angle: ArrayLike) -> Floats:
         offset = floats(angle, "angle") - self.middle
-        return np.asarray(offset - TURN * np.rint(offset / TURN))
+        return np.asarray(offset - TAU * np.rint(offset / TAU))
 
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
-    """The bone turns about `a1` only, from `low` to `high` [rad].
+    """The bone rotates about `a1` only, from `low` to `high` [rad].
 
     `slack` [rad] is how far the bone may lie off the hinge's plane: an elbow's carrying angle, or what a rig's
     skewed axes leave over. A slack of 0 is a perfect hinge.
@@ -87,7 +87,7 @@ class Hinge:
             raise PosableError(f"hinge slack {self.slack} rad: give a value from 0 to pi/2")
 
     def scaled(self, factor: float) -> Hinge:
-        """Both ends times `factor`; the slack stays."""
+        """Return the hinge with both ends times `factor`; the slack stays."""
         return Hinge(self.low * factor, self.high * factor, self.slack)
 
 
@@ -109,14 +109,14 @@ class Ellipse:
             raise PosableError(f"ellipse with radii {self.radii} and centre {self.centre}: each has two numbers [rad]")
         if not all(map(math.isfinite, (*self.radii, *self.centre))) or min(self.radii) < 0.0:
             raise PosableError(f"ellipse with radii {self.radii} and centre {self.centre}: radii are 0 or more, finite")
-        swing = self.boundary(np.linspace(0.0, TURN, 721))
+        swing = self.boundary(np.linspace(0.0, TAU, 721))
         reach = float(np.max(np.hypot(swing[:, 0], swing[:, 1])))
         if reach > math.pi:
             raise PosableError(f"ellipse reaches a swing of {reach:.4f} rad; the largest swing there is is pi")
 
     @classmethod
     def from_ranges(cls, first: tuple[float, float], second: tuple[float, float]) -> Ellipse:
-        """The ellipse whose components run over these (low, high) ranges [rad]."""
+        """Return the ellipse whose components run over these (low, high) ranges [rad]."""
         _check_range(*first)
         _check_range(*second)
         return cls(
@@ -125,14 +125,14 @@ class Ellipse:
         )
 
     def boundary(self, t: ArrayLike) -> Floats:
-        """Swing vectors (..., 2) on the curve at the parameters t (...), 0 to 2 pi."""
+        """Return swing vectors (..., 2) on the curve at the parameters t (...), 0 to 2 pi."""
         angle = np.asarray(t, dtype=np.float64)
         return np.stack(
             [self.centre[0] + self.radii[0] * np.cos(angle), self.centre[1] + self.radii[1] * np.sin(angle)], axis=-1
         )
 
     def scaled(self, factor: float) -> Ellipse:
-        """Radii and centre times `factor`."""
+        """Return the ellipse with radii and centre times `factor`."""
         (r1, r2), (c1, c2) = self.radii, self.centre
         return Ellipse((r1 * factor, r2 * factor), (c1 * factor, c2 * factor))
 
@@ -168,13 +168,13 @@ class Cone:
 
     @classmethod
     def from_degrees(cls, knots: Mapping[float, float]) -> Cone:
-        """A cone from {theta: psi}, in degrees."""
+        """Return a cone from {theta: psi}, in degrees."""
         return cls(tuple(map(math.radians, knots)), tuple(map(math.radians, knots.values())))
 
     def limit(self, theta: ArrayLike) -> Floats:
-        """The largest angle psi (...) [rad] in the directions theta (...); pi where nothing limits."""
+        """Return the largest angle psi (...) [rad] in the directions theta (...); pi where nothing limits."""
         angle = np.asarray(theta, dtype=np.float64)
-        angle = angle - TURN * np.rint(angle / TURN)
+        angle = angle - TAU * np.rint(angle / TAU)
         pieces = self.pieces()
         at = np.clip(np.searchsorted(pieces[:, 0], angle, side="right") - 1, 0, len(pieces) - 1)
         left, c0, c1, c2, c3 = np.moveaxis(pieces[at], -1, 0)
@@ -182,7 +182,7 @@ class Cone:
         return np.asarray(c0 + x * (c1 + x * (c2 + x * c3)))
 
     def pieces(self) -> Floats:
-        """The rim in pieces (K, 5): left end, then the coefficients of 1, x, x^2, x^3 with x from the left end.
+        """Return the rim in pieces (K, 5): left end, then the coefficients of 1, x, x^2, x^3 with x from the left end.
 
         Where the spline lies above pi a piece is flat: each piece is smooth, none is higher than pi, and none is
         longer than `PIECE_LENGTH` on the sphere, so that its samples lie close.
@@ -190,7 +190,7 @@ class Cone:
         return _pieces(self)
 
     def _spline(self) -> Floats:
-        """The spline's pieces (K, 5) as `pieces` has them, one between two knots."""
+        """Return the spline's pieces (K, 5) as `pieces` has them, one between two knots."""
         theta, psi = np.array(self.theta), np.array(self.psi)
         h, rise = np.diff(theta), np.diff(psi) / np.diff(theta)
         end = 0.5 * (rise[0] + rise[-1])  # Eq. 3
@@ -211,9 +211,9 @@ Swing: TypeAlias = Hinge | Ellipse | Cone
 
 
 def boundary_samples(shape: Ellipse | Cone) -> Floats:
-    """Directions (S, 3) in the axes (a1, a2, d) along the boundary, from which the search for the nearest starts."""
+    """Return directions (S, 3) in the axes (a1, a2, d) along the boundary, where the search for the nearest starts."""
     if isinstance(shape, Ellipse):
-        swing = shape.boundary(np.arange(ELLIPSE_SAMPLES) * (TURN / ELLIPSE_SAMPLES))
+        swing = shape.boundary(np.arange(ELLIPSE_SAMPLES) * (TAU / ELLIPSE_SAMPLES))
         return _directions_of_swings(swing)
     knots = np.append(shape.pieces()[:, 0], math.pi)
     step = np.arange(CONE_SAMPLES) / CONE_SAMPLES
@@ -224,7 +224,7 @@ def boundary_samples(shape: Ellipse | Cone) -> Floats:
 
 
 def _directions_of_swings(swing: Floats) -> Floats:
-    """Where the rest bone goes under the rotation vectors (S, 2) about (a1, a2): (S, 3)."""
+    """Return where the rest bone goes under the rotation vectors (S, 2) about (a1, a2): (S, 3)."""
     angle = np.hypot(swing[:, 0], swing[:, 1])
     sine = np.sinc(angle / math.pi)
     return np.stack([sine * swing[:, 1], -sine * swing[:, 0], np.cos(angle)], axis=-1)
@@ -232,7 +232,7 @@ def _directions_of_swings(swing: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _pieces(cone: Cone) -> Floats:
-    """See `Cone.pieces`; kept, because every question to a cone starts here."""
+    """Return `Cone.pieces`; cached, because every query of a cone starts here."""
     pieces = []
     for (left, *coefficients), right in zip(cone._spline(), cone.theta[1:], strict=True):
         cubic = Polynomial(coefficients)
@@ -250,7 +250,7 @@ def _pieces(cone: Cone) -> Floats:
 
 
 def _divided(cubic: Polynomial, ends: list[float]) -> list[float]:
-    """Ends of pieces of a cone's rim, with more between them where a piece is long on the sphere."""
+    """Return the ends of pieces of a cone's rim, with more between them where a piece is long on the sphere."""
     more = [ends[0]]
     for a, b in pairwise(ends):
         x = np.linspace(a, b, 33)

@@ -21,14 +21,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, Status, expect, number
+from ..body.limb.aim import canonical_target
+from ..compute import PosableError, ShapeError, Status, number
 from ..compute.types import Bools, Floats, Ints
 from ..formats.targets import HandTarget, read_targets
 from ..limb import Target
+from ..limb.solution import TargetLike
 from ..math import slerp
 from ..samples.curves import minimum_jerk
 from ..skeleton import Motion, Pose
 from .answers import ReachAnswer
+from .behaviour import ARMS
 from .stream import Fractions
 
 if TYPE_CHECKING:
@@ -79,8 +82,8 @@ Targets: TypeAlias = tuple[Target | None, Target | None]
 class ReachStep:
     """One step of a sequence: where the hands go, and how long they stay. A hand not named stays where it is."""
 
-    right: Target | None = None
-    left: Target | None = None
+    right: TargetLike | None = None
+    left: TargetLike | None = None
     hold: float = 0.0
     """[s] at the target."""
     duration: Duration | None = None
@@ -183,12 +186,9 @@ def _seconds(duration: Duration, distance: float) -> float:
     return float(seconds)
 
 
-def _checked(target: Target | None, hand: str) -> Target | None:
+def _checked(target: Target, hand: str) -> Target:
     """Return a target as plain arrays, its orientation a unit quaternion, or NaN where it cannot be made one."""
-    if target is None:
-        return None
     columns = {"position": 3, "orientation": 4, "pole": 3}
-    expect(Target, target, f"the target for the {hand}", ": Target(position, orientation)")
     if target.position is None:
         raise PosableError(f"the target for the {hand} has no position; expected (3,) [m]")
     given = {name: getattr(target, name) for name in columns}
@@ -231,7 +231,8 @@ class _Path:
 
     @classmethod
     def of(cls, body: Humanoid, pose: Pose, step: ReachStep, fixed: Targets) -> _Path:
-        targets = [_checked(target, hand) for target, hand in zip((step.right, step.left), HANDS, strict=True)]
+        given = zip((step.right, step.left), HANDS, ARMS, strict=True)
+        targets = [None if t is None else _checked(canonical_target(body, arm, t), hand) for t, hand, arm in given]
         starts = [None if t is None else _HandState.of(body, pose, hand) for t, hand in zip(targets, HANDS)]
         ends = [_next_target(target, before) for target, before in zip(targets, fixed, strict=True)]
         return cls((starts[0], starts[1]), (ends[0], ends[1]))

@@ -23,8 +23,7 @@ import numpy as np
 from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
-from ..limb.model import SEARCHES, Search
-from ..limb.prepare import checked_search
+from ..limb.model import SEARCHES, Search, checked_search
 from ..limits import Ellipse
 from .field import INTERPOLATIONS, SEARCH_FIELDS, field_of, outer_corners, outer_keys
 from .interpolation import Field, interpolate_rows, locate_rows

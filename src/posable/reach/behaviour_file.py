@@ -12,8 +12,7 @@ import numpy as np
 
 from ..compute import FormatError, PosableError
 from ..compute.documents import read_document, write_document
-from ..limb.model import Search
-from ..limb.prepare import checked_search
+from ..limb.model import Search, checked_search
 from ..limits import Ellipse
 from .behaviour import MAX_KEYS, Behaviour
 from .posture import Key, Posture, Weight

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..body.collision.clearance import clearance
 from ..body.collision.obstacles import SelfCollision
+from ..body.limb.aim import canonical_target
 from ..body.limb.kernels import READING
 from ..body.limb.results import PlaceSolution
 from ..compute import PosableError, ShapeError, expect, number
@@ -17,8 +18,9 @@ from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
 from ..limb.model import LIMB
+from ..limb.solution import TargetLike
 from ..skeleton import Pose
-from .animate import Duration, ReachMotion, ReachStep, animate
+from .animate import Duration, ReachMotion, ReachStep, Targets, animate
 from .answers import HandAnswer, ReachAnswer, reach_answer
 from .behaviour import ARMS, Behaviour
 from .interpolation import CONSTANT
@@ -90,8 +92,8 @@ class Reacher:
 
     def solve(
         self,
-        right: Target | None = None,
-        left: Target | None = None,
+        right: TargetLike | None = None,
+        left: TargetLike | None = None,
         *,
         start: Pose | None = None,
         weight: float | None = None,
@@ -105,10 +107,10 @@ class Reacher:
             weight: exactly so much of the behaviour, from 0 to 1, instead of what the distance asks for.
         """
         start = self.body.neutral_pose if start is None else start
-        self._check_call(start, right, left)
+        targets = self._check_call(start, right, left)
         if weight is not None and not 0.0 <= weight <= 1.0:
             raise PosableError(f"weight is {weight}; expected from 0 to 1")
-        return self._solve(start, (right, left), weight)
+        return self._solve(start, targets, weight)
 
     def stream(
         self, fps: float = 60.0, *, start: Pose | None = None, settle: float = 0.25, speed: float = math.pi
@@ -125,8 +127,8 @@ class Reacher:
 
     def animate(
         self,
-        right: Target | None = None,
-        left: Target | None = None,
+        right: TargetLike | None = None,
+        left: TargetLike | None = None,
         *,
         steps: Sequence[ReachStep] = (),
         start: Pose | None = None,
@@ -340,8 +342,8 @@ class Reacher:
         if not 0.0 <= number(margin) < math.inf:
             raise PosableError(f"margin is {margin} m; expected 0 or more")
 
-    def _check_call(self, start: Pose, right: Target | None, left: Target | None) -> None:
-        """Raise a `PosableError` where a call cannot be meant."""
+    def _check_call(self, start: Pose, right: TargetLike | None, left: TargetLike | None) -> Targets:
+        """Return the targets with canonical orientations; raise a `PosableError` where a call cannot be meant."""
         expect(Pose, start, "start", "; that of a motion is motion[frame]")
         if start.joint_count != len(self.body.skeleton):
             raise ShapeError(f"start has {start.joint_count} joints; this body has {len(self.body.skeleton)}")
@@ -350,6 +352,9 @@ class Reacher:
         for side, target, behaviour in (("right", right, self.right), ("left", left, self.left)):
             if target is not None and behaviour is None:
                 raise PosableError(f"{side}= has a target, and this reacher no behaviour for that hand")
+        body = self.body
+        made = [None if t is None else canonical_target(body, arm, t) for t, arm in zip((right, left), ARMS)]
+        return made[0], made[1]
 
 
 def _joined(arrays: list[Floats]) -> Floats:

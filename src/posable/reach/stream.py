@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..compute import PosableError, ShapeError, Status
-from ..limb import Target
+from ..limb.solution import TargetLike
 from ..samples.curves import minimum_jerk
 from ..skeleton import Pose
 from .answers import ReachAnswer
@@ -61,7 +61,9 @@ class ReachStream:
         """The last pose."""
         self._since: list[float | None] = [None, None]
 
-    def step(self, right: Target | None = None, left: Target | None = None, dt: float | None = None) -> ReachAnswer:
+    def step(
+        self, right: TargetLike | None = None, left: TargetLike | None = None, dt: float | None = None
+    ) -> ReachAnswer:
         """Return the body for the next targets.
 
         A hand without a target hangs as at the start, or moves with the other hand's behaviour. A target that is not
@@ -80,10 +82,10 @@ class ReachStream:
         return self.advance((right, left), step, Fractions(*fractions), Fractions(*fractions))
 
     def advance(
-        self, targets: tuple[Target | None, Target | None], dt: float, weights: Fractions, elbows: Fractions
+        self, targets: tuple[TargetLike | None, TargetLike | None], dt: float, weights: Fractions, elbows: Fractions
     ) -> ReachAnswer:
         """Do a `step` with given fractions of the behaviours' weights and of the elbows' paths since `depart`."""
-        self.reacher._check_call(self.start, *targets)
+        targets = self.reacher._check_call(self.start, *targets)
         arms: list[ArmStep | None] = [None, None]
         for side, (target, arm) in enumerate(zip(targets, self._arms, strict=True)):
             since = self._since[side]

@@ -19,7 +19,7 @@ from ..compute.types import Floats, Ints
 from ..limb import Limb, LimbRange
 from ..limb.kernels import reference
 from ..limb.model import ROLES, SIDES
-from ..limb.sphere import sphere_mesh
+from ..limb.range.sphere import sphere_mesh
 from ..skeleton.skinning import vertex_normals
 from .look import look_of
 from .raster import Camera, Mesh, Pixels, draw
@@ -184,7 +184,7 @@ def _fans(found: LimbRange, world: Floats, middle: Floats) -> list[Floats]:
     row = Limb(found.name, found.upper, found.lower).packed[0]
     every = max(1, len(found.table) // FANS)
     fans = []
-    for i in np.flatnonzero(found.table.kept)[::every]:
+    for i in np.flatnonzero(found.table.reached)[::every]:
         n = found.directions[i]
         u = np.array(reference(row, tuple(n.tolist()))[0])
         half = float(found.table.half[i])

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...compute import PosableError, expect
 from ...compute.arrays import floats
 from ...compute.types import Floats, Records
-from ...limb import LimbSolution, Target
+from ...limb import LimbSolution, Target, as_target
 from ...limb.limb import common_shape
+from ...limb.solution import TargetLike
 from ...skeleton import Frames, Pose, Skeleton
 from .kernels import READING
 from .place_kernels import PLACED, aim_rows, put_rows
+
+if TYPE_CHECKING:
+    from ..humanoid import Humanoid
 
 ASKED = (("position", 3), ("orientation", 4), ("pole", 3))
 NOTHING_ASKED = {columns: np.empty((0, columns)) for _, columns in ASKED}
@@ -116,6 +121,14 @@ def aim_at(skeleton: Skeleton, packed: Records, driven: Records, driven_count: i
         aimed.reshape(*shape, 4) if len(turns) else None,
         starts.reshape(shape) if len(poles) else None,
     )
+
+
+def canonical_target(body: Humanoid, limb: str, target: TargetLike) -> Target:
+    """Return a target of a limb's hand or foot with a canonical orientation; `target` may be positions (..., 3) [m]."""
+    made = as_target(target)
+    if made.world_orientation is None:
+        return made
+    return made.canonical(body.skeleton.forward(body.neutral_pose).orientations[body.limb_joints(limb)[2]])
 
 
 def spread(pose: Pose, shape: tuple[int, ...]) -> Pose:

@@ -13,9 +13,10 @@ import numpy as np
 from ...compute import ShapeError, Status, UnknownNameError
 from ...compute.arrays import floats
 from ...compute.types import ArrayLike, Floats, Records
-from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target
+from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
 from ...limb.model import ROLES, SIDES
+from ...limb.solution import TargetLike
 from ...limb.solve import REPORT
 from ...limb.stream import LimbStream
 from ...limits import Limits
@@ -126,7 +127,7 @@ class BodyLimb(Limb):
     def place(
         self,
         pose: Pose,
-        target: Target,
+        target: TargetLike,
         *,
         swivel: ArrayLike | None = None,
         preferred: Preferred | None = None,
@@ -148,7 +149,7 @@ class BodyLimb(Limb):
 
         Args:
             pose: one, or a batch that broadcasts with the target.
-            target: position, orientation and pole, in the world.
+            target: position, orientation and pole, in the world, or positions (..., 3) [m] alone.
             swivel: and the next ones up to `softness`: as of `Humanoid.place`.
             preferred: [rad].
             scene: with meshes in it, a batch is worked through pose by pose.
@@ -165,6 +166,9 @@ class BodyLimb(Limb):
             share: with a stream: as its `step` takes it.
             probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
+        target = as_target(target)
+        if target.world_orientation is not None:
+            target = target.canonical(self.packed["end_neutral"][0])
         aim = aim_at(self.body.skeleton, self.packed, self._driven, self._driven_count, pose, target)
         if stream is not None and aim.pose.shape:
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
@@ -208,9 +212,9 @@ class BodyLimb(Limb):
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
             return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
-        step = stream.step(aim.position, aim.orientation, dt, share=share, **options)
+        step = stream.step(aim.position, aim.orientation, dt, fraction=share, **options)
         options.pop("preferred", None)
-        return replace(self._corrected(aim, step.answer, options), jumped=step.jumped)
+        return replace(self._corrected(aim, step, options), jumped=bool(step.jumped))
 
     def _corrected(self, aim: Aim, solution: LimbSolution, options: dict[str, Any]) -> PlaceSolution:
         """Return the body as the solution has it, on its target even where the rig's bones are not straight lines.

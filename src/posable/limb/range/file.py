@@ -1,10 +1,11 @@
 """Files of `LimbRange`: a NumPy archive of a few small arrays, quantised, without pickles, below 8 kB.
 
 Version 1 has the members `header` (JSON text as bytes) and either, for a table, `kept` and `filled` (bits of the
-sampled directions) and `rows` (K, 4) bytes of the kept ones, or, for harmonics, `coefficients` (6, C) float32. A
-row is the least and the largest distance in steps of 1/255 of the limb's length, the middle swivel in steps of
-2 pi / 256, and half their width in steps of pi / 255, rounded outwards, so that rounding rejects nothing (specification
-limb-range, sections 2 and 8). Directions are not stored: their number says them. Left limbs are stored as right ones.
+sampled directions: reached, and reached without examples of their own) and `rows` (K, 4) bytes of the reached ones, or,
+for harmonics, `coefficients` (6, C) float32. A row is the smallest and the largest distance in steps of 1/255 of the
+limb's length, the middle swivel in steps of 2 pi / 256, and half their width in steps of pi / 255, rounded outwards, so
+that rounding rejects nothing (specification limb-range, sections 2 and 8). Directions are not stored: they follow from
+their number. Left limbs are stored as right ones.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from ...compute import FormatError
 from ...compute.archive import read_archive, write_archive
 from ...compute.types import Bools, Floats
 from ..model import SEARCHES, pack_limb
-from ..sphere import FEWEST, MOST
 from .fit import FULL_CIRCLE
-from .harmonics import FIELDS, HIGHEST
+from .harmonics import FIELDS, MAX_DEGREE
 from .model import Table
 from .results import RangeReport
+from .sphere import MAX_SAMPLES, MIN_SAMPLES
 
 FORMAT, VERSION = "posable-range", 1
 MAX_BYTES = 1_000_000
@@ -45,7 +46,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 
 
 class Header(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file says about itself."""
+    """The header of a file."""
 
     format: Literal["posable-range"]
     version: int
@@ -56,7 +57,7 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
     zero: list[float]
     upper: Positive
     lower: Positive
-    samples: Annotated[int, msgspec.Meta(ge=FEWEST, le=MOST)]
+    samples: Annotated[int, msgspec.Meta(ge=MIN_SAMPLES, le=MAX_SAMPLES)]
     radius: Positive
     min_count: Annotated[int, msgspec.Meta(ge=1)]
     trim: Annotated[float, msgspec.Meta(ge=0.0, lt=0.5)]
@@ -71,7 +72,7 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
 def header_of(
     name: str, upper: float, lower: float, settings: Mapping[str, Any], report: RangeReport, compact: bool
 ) -> Header:
-    """The header of a range's file."""
+    """Return the header of a range's file."""
     pole, zero = reference_of(name)
     return Header(
         format="posable-range",
@@ -93,13 +94,13 @@ def header_of(
 
 
 def report_of(header: Header) -> RangeReport:
-    """What a file says of where its range comes from."""
+    """Return the report that a file's header holds."""
     sources = tuple((name, count) for name, count in header.sources)
     return RangeReport(header.examples, header.bent, header.dropped, sources, origin=header.origin)
 
 
 def reference_of(name: str) -> tuple[list[float], list[float]]:
-    """(pole, direction of swivel 0 at the pole) of a limb, as `kernels.reference` uses them."""
+    """Return (pole, direction of swivel 0 at the pole) of a limb, as `kernels.reference` uses them."""
     row = pack_limb(name, 1.0, 1.0, (0.0, math.pi), False, False, SEARCHES["arm"])[0]
     return [float(row[f"p{axis}"]) for axis in "xyz"], [float(row[f"u{axis}"]) for axis in "xyz"]
 
@@ -109,7 +110,7 @@ def write(path: str | os.PathLike[str], header: Header, table: Table, coefficien
     header.sources = _shortened(header.sources)
     arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(msgspec.json.encode(header), np.uint8)}
     if coefficients is None:
-        arrays["kept"], arrays["filled"] = np.packbits(table.kept), np.packbits(table.filled)
+        arrays["kept"], arrays["filled"] = np.packbits(table.reached), np.packbits(table.filled)
         arrays["rows"] = quantise(table)
     else:
         arrays["coefficients"] = coefficients.astype("<f4")
@@ -117,7 +118,7 @@ def write(path: str | os.PathLike[str], header: Header, table: Table, coefficien
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Header, Table | None, Floats | None]:
-    """(header, table or None, coefficients or None) of a file; refuses what is not as we write it."""
+    """Return (header, table or None, coefficients or None) of a file; refuses what is not as we write it."""
     arrays = read_archive(path, _MEMBERS, MAX_BYTES)
     header = _header(path, arrays)
     if header.kind == "harmonics":
@@ -126,8 +127,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Table | None, Floats | N
 
 
 def quantise(table: Table) -> NDArray[np.uint8]:
-    """(K, 4) bytes of the kept rows, rounded outwards."""
-    low, high, mid, half = (values[table.kept] for values in (table.low, table.high, table.mid, table.half))
+    """Return (K, 4) bytes of the reached rows, rounded outwards."""
+    low, high, mid, half = (values[table.reached] for values in (table.low, table.high, table.mid, table.half))
     step = np.round(mid * _ANGLE)
     off = np.abs(mid - step / _ANGLE)
     width = np.ceil((half + off) * _HALF - 1e-6)
@@ -141,29 +142,29 @@ def quantise(table: Table) -> NDArray[np.uint8]:
     return np.asarray(np.clip(np.stack(columns, axis=-1), 0.0, 255.0), dtype=np.uint8)
 
 
-def restore(kept: Bools, filled: Bools, rows: NDArray[np.uint8]) -> Table:
-    """The table of quantised rows."""
+def restore(reached: Bools, filled: Bools, rows: NDArray[np.uint8]) -> Table:
+    """Return the table of quantised rows."""
     columns = rows.astype(np.float64).T / np.array([_DISTANCE, _DISTANCE, _ANGLE, _HALF])[:, None]
     columns[2] = np.where(columns[2] >= math.pi, columns[2] - 2.0 * math.pi, columns[2])
     fields = []
     for column in columns:
-        values = np.zeros(len(kept))
-        values[kept] = column
+        values = np.zeros(len(reached))
+        values[reached] = column
         fields.append(values)
-    return Table(kept, filled, *fields)
+    return Table(reached, filled, *fields)
 
 
 def _shortened(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """The largest sources, as many as fit, and the others as one."""
+    """Return the largest sources, as many as fit, and the others as one."""
     ordered = sorted(sources, key=lambda source: -source[1])
-    room, kept = SOURCE_BYTES, 0
+    room, fitting = SOURCE_BYTES, 0
     for name, count in ordered:
         room -= len(msgspec.json.encode((name, count))) + 1
         if room < 40:
             break
-        kept += 1
-    rest = ordered[kept:]
-    return ordered[:kept] + ([(f"{len(rest)} more", sum(count for _, count in rest))] if rest else [])
+        fitting += 1
+    rest = ordered[fitting:]
+    return ordered[:fitting] + ([(f"{len(rest)} more", sum(count for _, count in rest))] if rest else [])
 
 
 def _member(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
@@ -181,11 +182,11 @@ def _header(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> He
         header = msgspec.convert(found, Header, strict=True)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise FormatError(path, f"is no range of Posable: {error}", "member 'header'") from error
-    numbers = [*header.pole, *header.zero]
-    if len(header.pole) != 3 or len(header.zero) != 3 or not all(map(math.isfinite, numbers)):
+    vectors = [*header.pole, *header.zero]
+    if len(header.pole) != 3 or len(header.zero) != 3 or not all(map(math.isfinite, vectors)):
         raise FormatError(path, "pole and zero must be three finite numbers each", "member 'header'")
     pole, zero = reference_of(header.limb)
-    if not np.allclose(numbers, [*pole, *zero], rtol=0.0, atol=1e-6):
+    if not np.allclose(vectors, [*pole, *zero], rtol=0.0, atol=1e-6):
         raise FormatError(path, f"was learned with another swivel reference than this Posable's {header.limb}")
     return header
 
@@ -197,18 +198,18 @@ def _table(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]], sample
         if len(packed) != -(-samples // 8):
             raise FormatError(path, f"has {len(packed)} bytes for {samples} samples", f"member {name!r}")
         bits.append(np.unpackbits(packed, count=samples).astype(np.bool_))
-    kept, filled = bits
+    reached, filled = bits
     rows = _member(path, arrays, "rows")
-    if rows.shape != (int(kept.sum()), 4):
-        raise FormatError(path, f"has shape {rows.shape}; {int(kept.sum())} samples are kept", "member 'rows'")
-    if (filled & ~kept).any() or (rows[:, 0] > rows[:, 1]).any():
-        raise FormatError(path, "has samples that are filled but not kept, or least distances above the largest")
-    return restore(kept, filled, rows)
+    if rows.shape != (int(reached.sum()), 4):
+        raise FormatError(path, f"has shape {rows.shape}; {int(reached.sum())} samples are reached", "member 'rows'")
+    if (filled & ~reached).any() or (rows[:, 0] > rows[:, 1]).any():
+        raise FormatError(path, "has samples that are filled but not reached, or smallest distances above the largest")
+    return restore(reached, filled, rows)
 
 
 def _coefficients(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> Floats:
     found = _member(path, arrays, "coefficients").astype(np.float64)
-    counts = {(degree + 1) ** 2 for degree in range(1, HIGHEST + 1)}
+    counts = {(degree + 1) ** 2 for degree in range(1, MAX_DEGREE + 1)}
     if found.shape[0] != FIELDS or found.shape[1] not in counts or not np.isfinite(found).all():
         raise FormatError(
             path, f"has shape {found.shape}; expected finite (6, (degree + 1)^2)", "member 'coefficients'"

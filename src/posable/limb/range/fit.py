@@ -3,38 +3,46 @@
 An example is the end's position in the limb's frame and a swivel. Decided here, where the paper says "minimum and
 maximum":
 
-- Swivels are angles: their range is the shortest arc that holds the wanted share of them, found on the circle. Only
-  bent limbs tell a swivel.
-- `trim` leaves out that share at each end, because one bad frame would set a minimum or maximum for ever, and
+- Swivels are angles: their range is the shortest arc that contains the requested fraction of them, found on the circle.
+  Only bent limbs have a swivel.
+- `trim` leaves out that fraction at each end, because one bad frame would set a minimum or maximum for ever, and
   `min_count` asks for several examples before a direction counts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ...compute import PosableError
-from ...compute.types import Bools, Floats, Ints
+from ...compute import PosableError, ShapeError, UnknownNameError
+from ...compute.arrays import floats
+from ...compute.types import ArrayLike, Bools, Floats, Ints
 from ...math.angles import wrap_angle
-from ..sphere import cell_size, sphere_mesh
+from ...skeleton import Motion
+from ..model import LIMBS
 from .locate import STRAIGHT
 from .model import Table, find_region
+from .sphere import cell_size, sphere_mesh
 
-FULL_CIRCLE = math.radians(170.0)  # half a width from which on any swivel will do
-LEAST_DISTANCE = 1e-3  # of the limb's length: nearer to its base the end has no direction
+FULL_CIRCLE = math.radians(170.0)  # half a width from which on any swivel is right
+MIN_DISTANCE = 1e-3  # of the limb's length: nearer to its base the end has no direction
 NEIGHBOURS = 6  # directions from which one inside a hole takes its values
 WIDEST_CELLS = 1.5  # a radius smaller than this many cells leaves directions without examples between others
 
 Progress = Callable[[float], None]
+"""Called now and then with the fraction done, 0 to 1."""
+
+Sources = list[tuple[str, int]]
+"""Name and number of poses of each source."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Poses of a limb, over its length: directions (N, 3), distances (N,), swivels (N,) [rad], and who is bent (N,).
+    """Poses of a limb, over its length: directions (N, 3), distances (N,), swivels (N,) [rad], and which are bent (N,).
 
     `used` (M,) says which of the M given ones they are; the others have no direction.
     """
@@ -50,18 +58,18 @@ class Examples:
 
     @staticmethod
     def of(position: Floats, swivel: Floats, upper: Floats, lower: Floats) -> Examples:
-        """Examples from positions (N, 3) [m], swivels (N,) and bones (N,) [m]; useless ones are dropped."""
+        """Return examples from positions (N, 3) [m], swivels (N,) and bones (N,) [m]; useless ones are dropped."""
         length = upper + lower
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             distance = np.linalg.norm(position, axis=-1) / length
-        good = np.isfinite(distance) & (distance > LEAST_DISTANCE) & np.isfinite(position).all(axis=-1)
-        place, far = position[good], np.minimum(distance[good], 1.0)
-        direction = place / np.linalg.norm(place, axis=-1, keepdims=True)
+        good = np.isfinite(distance) & (distance > MIN_DISTANCE) & np.isfinite(position).all(axis=-1)
+        used, far = position[good], np.minimum(distance[good], 1.0)
+        direction = used / np.linalg.norm(used, axis=-1, keepdims=True)
         uneven = np.abs(upper - lower)[good] / length[good]
         room = (1.0 - far**2) * np.maximum(far**2 - uneven**2, 0.0)
-        turn = swivel[good]
-        bent = (np.sqrt(room) / (2.0 * far) >= STRAIGHT) & np.isfinite(turn)
-        return Examples(direction, far, turn, bent, good)
+        angle = swivel[good]
+        bent = (np.sqrt(room) / (2.0 * far) >= STRAIGHT) & np.isfinite(angle)
+        return Examples(direction, far, angle, bent, good)
 
 
 def learn_table(
@@ -73,31 +81,31 @@ def learn_table(
     fill_holes: bool,
     progress: Progress | None = None,
 ) -> tuple[Table, Bools]:
-    """(table, triangles of the range) learned from examples; `radius` [rad] is how far an example counts."""
+    """Return (table, triangles of the range) learned from examples; `radius` [rad] is how far an example counts."""
     _check(samples, radius, min_count, trim)
     mesh = sphere_mesh(samples)
     counts = np.zeros(samples, np.int64)
     low, high, mid, half = (np.full(samples, np.nan) for _ in range(4))
-    who, where = _pairs(examples.direction, mesh.points, radius)
-    starts = np.searchsorted(where, np.arange(samples + 1))
+    example, sample = _pairs(examples.direction, mesh.points, radius)
+    starts = np.searchsorted(sample, np.arange(samples + 1))
     for i in range(samples):
-        near = who[starts[i] : starts[i + 1]]
+        near = example[starts[i] : starts[i + 1]]
         counts[i] = len(near)
         if len(near) >= min_count:
             low[i], high[i] = np.quantile(examples.distance[near], [trim, 1.0 - trim])
             mid[i], half[i] = shortest_arc(examples.swivel[near[examples.bent[near]]], 1.0 - 2.0 * trim)
         if progress is not None and i % 50 == 49:
             progress((i + 1) / samples)
-    kept = counts >= min_count
-    valid = find_region(kept, fill_holes)
-    table = _completed(kept, valid, low, high, mid, half)
+    reached = counts >= min_count
+    valid = find_region(reached, fill_holes)
+    table = _completed(reached, valid, low, high, mid, half)
     if progress is not None:
         progress(1.0)
     return table, valid
 
 
-def shortest_arc(angles: Floats, share: float) -> tuple[float, float]:
-    """(middle, half width) [rad] of the shortest arc that holds this share of some angles; NaN for none at all.
+def shortest_arc(angles: Floats, fraction: float) -> tuple[float, float]:
+    """Return (middle, half width) [rad] of the shortest arc with this fraction of some angles; NaN for none at all.
 
     An arc of nearly the whole circle is the whole circle: its half width is pi.
     """
@@ -105,9 +113,9 @@ def shortest_arc(angles: Floats, share: float) -> tuple[float, float]:
     if count == 0:
         return math.nan, math.nan
     line = np.sort(np.mod(angles, 2.0 * math.pi))
-    held = min(max(math.ceil(count * share - 1e-9), 1), count)
+    inside = min(max(math.ceil(count * fraction - 1e-9), 1), count)
     twice = np.concatenate([line, line + 2.0 * math.pi])
-    widths = twice[held - 1 : held - 1 + count] - twice[:count]
+    widths = twice[inside - 1 : inside - 1 + count] - twice[:count]
     first = int(np.argmin(widths))
     half = 0.5 * float(widths[first])
     middle = wrap_angle(float(twice[first]) + half)
@@ -116,11 +124,11 @@ def shortest_arc(angles: Floats, share: float) -> tuple[float, float]:
 
 def _check(samples: int, radius: float, min_count: int, trim: float) -> None:
     sphere_mesh(samples)  # refuses numbers of samples that it cannot spread
-    least = WIDEST_CELLS * cell_size(samples)
-    if not least <= radius <= 0.5 * math.pi:
+    smallest = WIDEST_CELLS * cell_size(samples)
+    if not smallest <= radius <= 0.5 * math.pi:
         raise PosableError(
             f"a radius of {math.degrees(radius):.4g} degrees; with {samples} samples expected between "
-            f"{math.degrees(least):.1f} and 90"
+            f"{math.degrees(smallest):.1f} and 90"
         )
     if min_count < 1:
         raise PosableError(f"min_count is {min_count}; expected 1 or more")
@@ -129,31 +137,31 @@ def _check(samples: int, radius: float, min_count: int, trim: float) -> None:
 
 
 def _pairs(directions: Floats, points: Floats, radius: float) -> tuple[Ints, Ints]:
-    """(example, sample) of all pairs within `radius` [rad], sorted by sample."""
+    """Return (example, sample) of all pairs within `radius` [rad], sorted by sample."""
     cosine = math.cos(radius)
-    who, where = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    rows_of, columns_of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     block = max(1, 4_000_000 // len(points))
     for start in range(0, len(directions), block):
         rows, columns = np.nonzero(directions[start : start + block] @ points.T >= cosine)
-        who.append(rows + start)
-        where.append(columns)
-    sample = np.concatenate(where)
+        rows_of.append(rows + start)
+        columns_of.append(columns)
+    sample = np.concatenate(columns_of)
     order = np.argsort(sample, kind="stable")
-    return np.concatenate(who)[order], sample[order]
+    return np.concatenate(rows_of)[order], sample[order]
 
 
-def _completed(kept: Bools, valid: Bools, low: Floats, high: Floats, mid: Floats, half: Floats) -> Table:
-    """The table of the region's corners: holes get values from around them, unbent ones the nearest swivels."""
-    mesh = sphere_mesh(len(kept))
-    inside = np.zeros_like(kept)
+def _completed(reached: Bools, valid: Bools, low: Floats, high: Floats, mid: Floats, half: Floats) -> Table:
+    """Return the table of the region's corners: holes get values from around them, unbent ones the nearest swivels."""
+    mesh = sphere_mesh(len(reached))
+    inside = np.zeros_like(reached)
     inside[mesh.triangles[valid]] = True
-    learned, filled = inside & kept, inside & ~kept
-    turning = np.flatnonzero(learned & ~np.isnan(half))
-    if len(turning):
+    learned, filled = inside & reached, inside & ~reached
+    bent = np.flatnonzero(learned & ~np.isnan(half))
+    if len(bent):
         lacking = np.flatnonzero(learned & np.isnan(half))
-        nearest = turning[np.argmax(mesh.points[lacking] @ mesh.points[turning].T, axis=1)]
+        nearest = bent[np.argmax(mesh.points[lacking] @ mesh.points[bent].T, axis=1)]
         mid[lacking], half[lacking] = mid[nearest], half[nearest]
-    else:  # nobody ever bent this limb: nothing is known of its swivel
+    else:  # no example is bent: nothing is known of the swivel
         mid[learned], half[learned] = 0.0, math.pi
     sources = np.flatnonzero(learned)
     for i in np.flatnonzero(filled):
@@ -164,3 +172,73 @@ def _completed(kept: Bools, valid: Bools, low: Floats, high: Floats, mid: Floats
         low[i], high[i], half[i] = weights @ low[from_], weights @ high[from_], weights @ half[from_]
         mid[i] = math.atan2(weights @ np.sin(mid[from_]), weights @ np.cos(mid[from_]))
     return Table(inside, filled, *(np.where(inside, values, 0.0) for values in (low, high, mid, half)))
+
+
+def read_motions(
+    body: Any,
+    limb: str,
+    motions: Motion | Iterable[Motion],
+    max_poses: int | None,
+    seed: int,
+    progress: Progress,
+) -> tuple[Floats, Sources]:
+    """Return (rows (N, 6) of position [m], swivel [rad], upper and lower bone [m]; their sources) of motions."""
+    parts: list[Floats] = []
+    sources: Sources = []
+    for motion, done in _counted([motions] if isinstance(motions, Motion) else motions):
+        parts.append(_read(body, limb, motion, max_poses, (seed, len(parts))))
+        sources.append((motion.name or f"motion {len(parts)}", len(parts[-1])))
+        progress(done)
+    return np.concatenate(parts) if parts else np.zeros((0, 6)), sources
+
+
+def given_rows(name: str, position: ArrayLike, swivel: ArrayLike, upper: ArrayLike, lower: ArrayLike) -> Floats:
+    """Return the same rows (N, 6) of poses that were read already; bones are one, or one for each pose."""
+    if name not in LIMBS:
+        raise UnknownNameError("limb", name, LIMBS)
+    positions, swivels, shape = batch_of(position, swivel)
+    given = [floats(bone, "bones") for bone in (upper, lower)]
+    try:
+        bones = [np.broadcast_to(bone, shape).reshape(-1) for bone in given]
+    except ValueError:
+        raise ShapeError(f"bones must be one, or one for each of the {shape} poses") from None
+    if not all(np.isfinite(b).all() and (b > 0.0).all() for b in bones):
+        raise PosableError("some bones are not longer than 0; expected lengths in metres")
+    return np.column_stack([positions, swivels, *bones])
+
+
+def batch_of(position: ArrayLike, swivel: ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
+    """Return rows (N, 3) and (N,), contiguous, and the shape they came in."""
+    positions, swivels = floats(position, "position", 3), floats(swivel, "swivel")
+    shape = positions.shape[:-1]
+    if swivels.shape != shape:
+        try:
+            shape = np.broadcast_shapes(shape, swivels.shape)
+        except ValueError:
+            raise ShapeError(
+                f"positions of shape {positions.shape} and swivels of {swivels.shape} do not fit"
+            ) from None
+        positions, swivels = np.broadcast_to(positions, (*shape, 3)), np.broadcast_to(swivels, shape)
+    count = math.prod(shape)
+    return np.ascontiguousarray(positions.reshape(count, 3)), np.ascontiguousarray(swivels.reshape(count)), shape
+
+
+def _read(body: Any, limb: str, motion: Motion, max_poses: int | None, seed: tuple[int, int]) -> Floats:
+    pose = motion.pose
+    if max_poses is not None and len(motion) > max_poses:
+        pose = pose[np.sort(np.random.default_rng(seed).choice(len(motion), max_poses, replace=False))]
+    try:
+        owner = body if motion.skeleton is body.skeleton else type(body)(motion.skeleton)
+        own = owner.limb(limb, limits=None)
+    except PosableError as error:
+        raise PosableError(f"motion {motion.name!r}: {error}") from error
+    reading = own.read(pose)
+    bones = np.broadcast_to([own.upper, own.lower], (len(reading.position), 2))
+    return np.column_stack([reading.position, reading.swivel, bones])
+
+
+def _counted(motions: Iterable[Motion]) -> Iterator[tuple[Motion, float]]:
+    """Iterate over motions with the fraction of them that is done after each; 0 where their number is unknown."""
+    total = len(motions) if isinstance(motions, Sized) else 0
+    for i, motion in enumerate(motions):
+        yield motion, (i + 1) / total if total else 0.0

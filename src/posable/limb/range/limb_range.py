@@ -1,8 +1,9 @@
-"""`LimbRange`: what a limb does, learned from poses; it judges a limb's pose and brings it back (Mukai).
+"""`LimbRange`: the poses that people take with a limb, learned; it tests a pose and corrects it (Mukai).
 
-A pose of a limb is where its end is, in the limb's frame, and its swivel. The range says for each direction whether
-people reach there, how near and how far, and with which swivels. Lengths are counted in limb lengths, so a range
-learned from some bodies holds for another; a left limb's range is the mirror image of the right one's, bit for bit.
+A pose of a limb is the position of its end, in the limb's frame, and its swivel. The range says for each direction
+whether people reach there, how near and how far, and with which swivels. Lengths are counted in limb lengths, so a
+range learned from some bodies holds for another; a left limb's range is the mirror image of the right one's, bit for
+bit.
 
 Decided here, where the specification (limb-range, section 1) and the solver differ: swivels are the solver's own,
 measured from the limb's transported reference (`kernels.reference`), not from a pole at the mean direction of the
@@ -26,24 +27,23 @@ from ...compute.types import ArrayLike, Bools, Floats
 from ...skeleton import Motion
 from ..limb import Limb
 from ..model import LIMBS
-from ..sphere import sphere_mesh
-from .correct import correct_rows
-from .fit import Examples, Progress, learn_table
-from .kernels import contains_rows, margins_rows, spans_rows
-from .model import Packed, Table, boundary_loops, find_region, pack, set_limb, to_right
-from .reading import batch_of, given_rows, read_motions
+from .fit import Examples, Progress, batch_of, given_rows, learn_table, read_motions
+from .kernels import contains_rows, correct_rows, margins_rows, spans_rows
+from .locate import Packed
+from .model import Table, boundary_loops, find_region, pack, set_limb, to_right
 from .results import Correction, Margins, RangeReport, Spans
+from .sphere import sphere_mesh
 
 RADIUS = math.radians(10.0)
 TRIM = 0.005  # with less, a few badly tracked frames leave room for a knee turned backwards
-READING_SHARE = 0.6  # of the progress told while fitting from motions
+READING_FRACTION = 0.6  # of the progress reported while fitting from motions
 
 
 class LimbRange:
-    """What an arm or a leg does. Made by `fit`, `from_examples`, `load` or `builtin`; immutable.
+    """The range of an arm or a leg. Made by `fit`, `from_examples`, `load` or `builtin`; immutable.
 
     Positions are in the limb's frame (`limb.model`) in metres, swivels are those of `Limb.solve`; leading axes
-    broadcast. A question takes the same time however many samples there are.
+    broadcast. A query takes the same time however many samples there are.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class LimbRange:
         self.name, self.upper, self.lower = name, float(upper), float(lower)
         self.table, self.coefficients, self.settings = table, coefficients, settings
         """The table is that of the right limb; `settings`: radius [rad], min_count, trim, fill_holes, reference."""
-        self.valid: Bools = find_region(table.kept, settings["fill_holes"])
+        self.valid: Bools = find_region(table.reached, settings["fill_holes"])
         """(T,): which triangles of `sphere_mesh` belong to the range."""
         area = float(self.mesh_areas[self.valid].sum() / (4.0 * math.pi))
         self.report = replace(
-            report, samples=len(table), kept=int(table.kept.sum()), filled=int(table.filled.sum()), area=area
+            report, samples=len(table), reached=int(table.reached.sum()), filled=int(table.filled.sum()), area=area
         )
 
     def __repr__(self) -> str:
-        told = self.report
-        return f"LimbRange({self.name!r}, {told.examples} examples, {100 * told.area:.0f} % of the sphere)"
+        report = self.report
+        return f"LimbRange({self.name!r}, {report.examples} examples, {100 * report.area:.0f} % of the sphere)"
 
     # Making one
 
@@ -102,7 +102,7 @@ class LimbRange:
             samples: directions of the table.
             radius: how far from a direction an example counts for it [rad].
             min_count: examples a direction needs.
-            trim: share of the examples left out at each end of distances and swivels; 0 keeps the worst frame.
+            trim: fraction of the examples left out at each end of distances and swivels; 0 keeps the worst frame.
             fill_holes: whether directions that lie inside the range without examples belong to it.
             kind: "table", or "harmonics" for the compact form, which is looser.
             degree: of the harmonics.
@@ -113,12 +113,12 @@ class LimbRange:
         if limb not in LIMBS:
             raise UnknownNameError("limb", limb, LIMBS)
         own = body.limb(limb, limits=None)
-        share = (lambda _: None) if progress is None else progress
-        rows, sources = read_motions(body, limb, motions, max_poses, seed, lambda done: share(READING_SHARE * done))
+        report = (lambda _: None) if progress is None else progress
+        rows, sources = read_motions(body, limb, motions, max_poses, seed, lambda done: report(READING_FRACTION * done))
         return cls._learned(
             limb, rows, sources, own.upper, own.lower, samples=samples, radius=radius, min_count=min_count, trim=trim,
             fill_holes=fill_holes, kind=kind, degree=degree,
-            progress=lambda done: share(READING_SHARE + (1.0 - READING_SHARE) * done),
+            progress=lambda done: report(READING_FRACTION + (1.0 - READING_FRACTION) * done),
         )  # fmt: skip
 
     @classmethod
@@ -149,15 +149,15 @@ class LimbRange:
             swivel: (N,) [rad].
             upper: length of the upper bone [m], or (N,) of each pose; the range is for a limb of their mean.
             lower: length of the lower bone, likewise.
-            samples: and the next ones: as for `fit`.
+            samples: as of `fit`, like the next six.
             radius: [rad].
-            min_count: examples a direction needs.
-            trim: share left out.
-            fill_holes: whether holes belong to it.
+            min_count: examples.
+            trim: fraction.
+            fill_holes: bool.
             kind: "table" or "harmonics".
             degree: of the harmonics.
-            source: the name of where the poses are from, or (N,) of each, for the report.
-            origin: what else the report shall say.
+            source: name of the source of the poses, or (N,) of each, for the report.
+            origin: further notes for the report.
             progress: called with the fraction done.
         """
         rows = given_rows(name, position, swivel, upper, lower)
@@ -190,14 +190,13 @@ class LimbRange:
             raise PosableError(f"nothing to learn the range of the {name} from: {len(rows)} poses, none of them usable")
         table, _ = learn_table(examples, **how)
         report = RangeReport(len(examples), int(examples.bent.sum()), len(rows) - len(examples), tuple(sources))
-        kept = ("radius", "min_count", "trim", "fill_holes")
-        settings = {key: how[key] for key in kept} | {"reference": "transport"}
+        settings = {key: how[key] for key in ("radius", "min_count", "trim", "fill_holes")} | {"reference": "transport"}
         made = cls(name, table, upper=upper, lower=lower, settings=settings, report=report)
         return made.compact(degree) if kind == "harmonics" else made
 
     @classmethod
     def builtin(cls, name: str, limb: Limb | None = None) -> LimbRange:
-        """The range that comes with Posable, learned from 78 people; for a limb's lengths when one is given.
+        """Return the range that comes with Posable, learned from 78 people; for a limb's lengths when one is given.
 
         Made by `tools/fit_ranges.py`; `report` says from what.
         """
@@ -209,31 +208,31 @@ class LimbRange:
         found = found if found.name == name else found.mirrored()
         return found if limb is None else found.for_limb(limb)
 
-    # Asking it
+    # Queries
 
     def contains(self, position: ArrayLike, swivel: ArrayLike | None = None) -> Any:
-        """Whether people take such a pose: bool, or an array of them (...).
+        """Return whether people take such a pose: bool, or an array of them (...).
 
         Args:
             position: (..., 3) [m] of the end.
             swivel: (...) [rad]; without it only the position counts. A nearly straight limb may have any.
         """
-        places, turns, shape = batch_of(position, 0.0 if swivel is None else swivel)
-        out = np.empty(len(places), np.bool_)
-        contains_rows(len(places), *self.packed, places, turns, swivel is not None, out)
+        positions, swivels, shape = batch_of(position, 0.0 if swivel is None else swivel)
+        out = np.empty(len(positions), np.bool_)
+        contains_rows(len(positions), *self.packed, positions, swivels, swivel is not None, out)
         return out.reshape(shape) if shape else bool(out[0])
 
     def margins(self, position: ArrayLike, swivel: ArrayLike) -> Margins:
-        """How far inside or outside a pose is, by direction, distance and swivel."""
-        places, turns, shape = batch_of(position, swivel)
-        out = np.empty((len(places), 3))
-        margins_rows(len(places), *self.packed, places, turns, out)
+        """Return how far inside or outside a pose is, by direction, distance and swivel."""
+        positions, swivels, shape = batch_of(position, swivel)
+        out = np.empty((len(positions), 3))
+        margins_rows(len(positions), *self.packed, positions, swivels, out)
         return Margins(*(out[:, k].reshape(shape) for k in range(3)))
 
     def correct(
         self, position: ArrayLike, swivel: ArrayLike, *, margin: float = 0.0, smooth: bool = False
     ) -> Correction:
-        """The nearest pose inside the range; what is inside stays as it is, what is no number too.
+        """Return the nearest pose inside the range; one inside stays as it is, and so does one that is not finite.
 
         The direction goes to the nearest one of the boundary, then the distance and the swivel to the nearest of
         their ranges there. So a target that circles behind the body makes the limb jump from one side to the other.
@@ -243,23 +242,23 @@ class LimbRange:
             swivel: (...) [rad].
             margin: how far inside to stay: directions and swivels [rad], distances by that much of the limb's length;
                 where the range is too narrow for it, as far as possible.
-            smooth: never jump: the answer then changes evenly with the target, at the price that targets far outside
-                lead well into the range instead of to its edge, and that nearly straight limbs keep to the swivels
-                of bent ones.
+            smooth: never jump: the result then changes continuously with the target, at the price that targets far
+                outside lead well into the range instead of to its edge, and that nearly straight limbs keep to the
+                swivels of bent ones.
         """
         if not (math.isfinite(margin) and margin >= 0.0):
             raise PosableError(f"margin is {margin}; expected 0 or more, in radians")
         if smooth and not self.can_be_smooth:
             raise PosableError("this range has holes or islands and no smooth correction; fit it with fill_holes=True")
-        places, turns, shape = batch_of(position, swivel)
-        moved, turned = np.empty_like(places), np.empty_like(turns)
-        bits = np.empty(len(places), np.int64)
-        correct_rows(len(places), *self.packed, places, turns, float(margin), bool(smooth), moved, turned, bits)
+        given = batch_of(position, swivel)
+        n, shape = len(given[0]), given[2]
+        positions, swivels, bits = np.empty((n, 3)), np.empty(n), np.empty(n, np.int64)
+        correct_rows(n, *self.packed, *given[:2], float(margin), bool(smooth), positions, swivels, bits)
         changed = (bits != 0).reshape(shape)
-        return Correction(moved.reshape(*shape, 3), turned.reshape(shape), changed, bits.reshape(shape))
+        return Correction(positions.reshape(*shape, 3), swivels.reshape(shape), changed, bits.reshape(shape))
 
     def spans(self, direction: ArrayLike) -> Spans:
-        """What the range says of directions (..., 3) of any length: distances and swivels there."""
+        """Return the distances and swivels of the range in directions (..., 3) of any length."""
         rows, _, shape = batch_of(direction, 0.0)
         if not (np.isfinite(rows).all() and (np.abs(rows).max(axis=-1, initial=0.0) > 0.0).all()):
             raise PosableError("a direction is zero or not finite; expected vectors with a direction")
@@ -269,17 +268,18 @@ class LimbRange:
         return Spans(*(out[:, k].reshape(shape) for k in range(5)))
 
     def is_bent(self, position: ArrayLike) -> Any:
-        """Whether the limb is bent enough at these positions (..., 3) [m] for its swivel to count: bool (...)."""
-        places, _, shape = batch_of(position, 0.0)
-        examples = Examples.of(places, np.zeros(len(places)), *np.full((2, len(places)), [[self.upper], [self.lower]]))
-        out = np.zeros(len(places), np.bool_)
+        """Return whether the limb is bent enough at positions (..., 3) [m] for its swivel to count: bool (...)."""
+        positions, _, shape = batch_of(position, 0.0)
+        n = len(positions)
+        examples = Examples.of(positions, np.zeros(n), *np.full((2, n), [[self.upper], [self.lower]]))
+        out = np.zeros(n, np.bool_)
         out[np.flatnonzero(examples.used)] = examples.bent
         return out.reshape(shape) if shape else bool(out[0])
 
     # Other limbs
 
     def for_limb(self, limb: Limb) -> LimbRange:
-        """The same range for a limb of other proportions."""
+        """Return the same range for a limb of other proportions."""
         if limb.name != self.name:
             raise PosableError(f"this is the range of a {self.name}; the limb is a {limb.name}; mirrored() swaps sides")
         if limb.reference != self.settings["reference"]:
@@ -290,16 +290,16 @@ class LimbRange:
         return self.scaled(limb.upper, limb.lower)
 
     def scaled(self, upper: float, lower: float) -> LimbRange:
-        """The same range for other bones [m]."""
+        """Return the same range for other bones [m]."""
         return self._copied(self.name, upper, lower)
 
     def mirrored(self) -> LimbRange:
-        """The range of the limb on the other side: the mirror image."""
+        """Return the range of the limb on the other side: the mirror image."""
         side, kind = self.name.split("_")
         return self._copied(f"{'left' if side == 'right' else 'right'}_{kind}", self.upper, self.lower)
 
     def compact(self, degree: int = 4) -> LimbRange:
-        """The range as spherical harmonics, some hundred bytes: what people do stays in, more besides."""
+        """Return the range as spherical harmonics, some hundred bytes: looser, with nearly all poses still inside."""
         from .harmonics import expand, fit_harmonics
 
         mesh = sphere_mesh(len(self.table))
@@ -326,11 +326,11 @@ class LimbRange:
             made.__dict__["packed"] = (head, *self.packed[1:])
         return made
 
-    # What kernels and pictures read
+    # Arrays for kernels and pictures
 
     @cached_property
     def packed(self) -> Packed:
-        """The five arrays that `range_correct.correct_one` and its kin take."""
+        """The five arrays that `kernels.correct_one` and the other kernels take."""
         return pack(self.table, self.valid, self.name, self.upper, self.lower)
 
     @property
@@ -350,7 +350,7 @@ class LimbRange:
         return sphere_mesh(len(self.table)).points * to_right(self.name)
 
     def boundary(self) -> list[Floats]:
-        """The boundary as closed loops of directions (N, 3) in the limb's frame, the longest first."""
+        """Return the boundary as closed loops of directions (N, 3) in the limb's frame, the longest first."""
         points = self.directions
         return [points[loop] for loop in boundary_loops(self.valid, len(self.table))]
 

@@ -4,14 +4,14 @@ A grid over the sphere gives a triangle to start from, a walk of a step or two t
 arcs that can be nearest to this triangle are tried (specification limb-range, section 3). So the time of a question
 does not depend on the number of samples.
 
-A model enters as five arrays (`range_model.pack`): one row of `RANGE`, rows of `POINT`, `FACE` and `EDGE`, and a flat
-table of indices.
+A model enters as five arrays (`model.pack`): one row of `RANGE`, rows of `POINT`, `FACE` and `EDGE`, and a flat table
+of indices.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,17 +20,17 @@ from ...compute.types import Floats, Ints, Records, Vec3
 from ...math.vector import cross, dot, reject, unit
 
 RANGE = np.dtype(
-    [(name, "i8") for name in ("on", "grid", "near_at", "flat_at", "flat_grid", "corners")]
+    [(name, "i8") for name in ("grid", "near_at", "flat_at", "flat_grid", "corners")]
     + [(name, "f8") for name in ("upper", "lower", "sx", "sy", "px", "py", "pz")],
     align=True,
 )
-"""The header: whether there is a range at all, cells along the grid, where parts of the index begin, cells along the
-grid of the disc (0: no fold), corners of the rim, lengths of the bones [m], signs of x and y that make a right limb
-of this one, and the direction of a target at the base."""
+"""The header: cells along the grid, where parts of the index begin, cells along the grid of the disc (0: no fold),
+corners of the rim, lengths of the bones [m], signs of x and y that make a right limb of this one, and the direction of
+a target at the base."""
 
 POINT = np.dtype([(name, "f8") for name in ("x", "y", "z", "low", "high", "c", "s", "half", "u", "v")], align=True)
-"""A sampled direction: itself, least and largest distance over the limb's length, the middle of the swivels as cosine
-and sine (both 0 where any swivel will do), half their width [rad], and its place on the unit disc."""
+"""A sampled direction: itself, smallest and largest distance over the limb's length, the middle of the swivels as
+cosine and sine (both 0 where any swivel is right), half their width [rad], and its position on the unit disc."""
 
 FACE = np.dtype([(name, "i8") for name in ("a", "b", "c", "na", "nb", "nc", "valid")], align=True)
 """A triangle: corners, neighbours opposite to them, whether it belongs to the range."""
@@ -43,16 +43,18 @@ EDGE = np.dtype(
 """An arc of the boundary: its ends, the normal of its plane, which points inwards, and the triangle that owns it with
 the middle of that triangle."""
 
+Packed: TypeAlias = tuple[Records, Records, Records, Records, Ints]
+"""The five arrays of a range: header, points, faces, edges, index."""
 
-STRAIGHT = 0.08  # of the limb's length: a mid joint closer to the axis than this does not tell a swivel
+STRAIGHT = 0.08  # of the limb's length: with the mid joint closer to the axis than this, the swivel means little
 CLOSED = 1e-6  # [rad] a direction this close to the region belongs to it, and corrected ones lie this far inside
-ANY_SWIVEL = math.pi - 1e-9  # half a width of the swivels from which on any will do
+ANY_SWIVEL = math.pi - 1e-9  # half a width of the swivels from which on any is right
 EXACT = 1e-9  # of the limb's length, and [rad]: what counts as on the edge of a range
 
 
 @kernel
 def direction_of(head: Records, position: Vec3, distance: float) -> Vec3:
-    """The unit vector to a position, as a right limb's; at the base joint, where there is none, the limb's pole."""
+    """Return the unit vector to a position, as a right limb's; at the base joint, where there is none, the pole."""
     if distance < 1e-6 * (head[0]["upper"] + head[0]["lower"]):
         return (head[0]["px"], head[0]["py"], head[0]["pz"])
     return unit((head[0]["sx"] * position[0], head[0]["sy"] * position[1], position[2]))
@@ -60,7 +62,7 @@ def direction_of(head: Records, position: Vec3, distance: float) -> Vec3:
 
 @kernel
 def cell_of(size: int, n: Vec3) -> int:
-    """The cell of the octahedral map, `size` cells along each side, in which a direction lies."""
+    """Return the cell of the octahedral map, `size` cells along each side, in which a direction lies."""
     total = abs(n[0]) + abs(n[1]) + abs(n[2])
     u, v = n[0] / total, n[1] / total
     if n[2] < 0.0:
@@ -72,67 +74,68 @@ def cell_of(size: int, n: Vec3) -> int:
 
 @kernel
 def locate(head: Records, points: Records, faces: Records, index: Ints, n: Vec3) -> tuple[int, Vec3]:
-    """(triangle that a direction falls into, its weights at the three corners)."""
+    """Return (triangle that a direction falls into, its weights at the three corners)."""
     return walk(points, faces, index[cell_of(head[0]["grid"], n)], n)
 
 
 @kernel
 def walk(points: Records, faces: Records, start: int, n: Vec3) -> tuple[int, Vec3]:
-    """The triangle of a direction by walking from another one: over the edge that the direction lies furthest beyond.
+    """Return the triangle of a direction by walking from another one.
 
-    On a Delaunay triangulation such a walk ends; the bound is for rounding on an edge.
+    Each step crosses the edge that the direction lies furthest beyond. On a Delaunay triangulation such a walk ends;
+    the bound is for rounding on an edge.
     """
     face = start
     w = corner_weights(points, faces, face, n)
     for _ in range(faces.shape[0]):
-        least = min(w[0], w[1], w[2])
-        if least >= -1e-14:
+        smallest = min(w[0], w[1], w[2])
+        if smallest >= -1e-14:
             break
         row = faces[face]
-        face = row["na"] if w[0] == least else (row["nb"] if w[1] == least else row["nc"])
+        face = row["na"] if w[0] == smallest else (row["nb"] if w[1] == smallest else row["nc"])
         w = corner_weights(points, faces, face, n)
     return face, w
 
 
 @kernel
 def corner_weights(points: Records, faces: Records, face: int, n: Vec3) -> Vec3:
-    """Weights, summing to 1, with which the corners of a triangle make up a direction; negative beyond an edge."""
+    """Return weights, summing to 1, of the corners of a triangle at a direction; negative beyond an edge."""
     row = faces[face]
     a, b, c = point_at(points, row["a"]), point_at(points, row["b"]), point_at(points, row["c"])
     u, v, w = dot(n, cross(b, c)), dot(n, cross(c, a)), dot(n, cross(a, b))
     total = u + v + w
-    if total <= 0.0:  # behind the sphere, seen from this triangle: the signs still show the way
+    if total <= 0.0:  # behind the sphere, seen from this triangle: the signs still show where to go
         total = 1.0
     return (u / total, v / total, w / total)
 
 
 @kernel
 def point_at(points: Records, i: int) -> Vec3:
-    """A sampled direction."""
+    """Return a sampled direction."""
     return (points[i]["x"], points[i]["y"], points[i]["z"])
 
 
 @kernel
 def nearest_edge(head: Records, edges: Records, index: Ints, face: int, n: Vec3) -> tuple[int, float, Vec3]:
-    """(arc of the boundary, angle to it [rad], its nearest point) for a direction that lies in a triangle.
+    """Return (arc of the boundary, angle to it [rad], its nearest point) for a direction that lies in a triangle.
 
     Only the arcs that can be nearest to a point of this triangle are tried; there is at least one.
     """
     near = head[0]["near_at"]
-    best, least, place = 0, math.inf, n
+    best, smallest, nearest = 0, math.inf, n
     for k in range(index[near + face], index[near + face + 1]):
         edge = index[k]
         p = nearest_on_arc(edges[edge], n)
         d = (n[0] - p[0], n[1] - p[1], n[2] - p[2])
         chord = dot(d, d)
-        if chord < least:
-            best, least, place = edge, chord, p
-    return best, 2.0 * math.asin(min(0.5 * math.sqrt(least), 1.0)), place
+        if chord < smallest:
+            best, smallest, nearest = edge, chord, p
+    return best, 2.0 * math.asin(min(0.5 * math.sqrt(smallest), 1.0)), nearest
 
 
 @kernel
 def nearest_on_arc(edge: Any, n: Vec3) -> Vec3:
-    """The point of an arc that is nearest to a direction."""
+    """Return the point of an arc that is nearest to a direction."""
     a, b = (edge["ax"], edge["ay"], edge["az"]), (edge["bx"], edge["by"], edge["bz"])
     m = (edge["mx"], edge["my"], edge["mz"])
     flat = reject(n, m)
@@ -143,9 +146,9 @@ def nearest_on_arc(edge: Any, n: Vec3) -> Vec3:
 
 @kernel
 def spans(points: Records, faces: Records, face: int, w: Vec3) -> tuple[float, float, float, float]:
-    """(least, largest distance over the limb's length, middle and half width of the swivels [rad]) in a triangle.
+    """Return (smallest, largest distance over the limb's length, middle and half width of the swivels [rad]).
 
-    Middles are averaged as vectors, since angles wrap; where they cancel out any swivel will do.
+    Middles are averaged as vectors, since angles wrap; where they cancel out any swivel is right.
     """
     row = faces[face]
     a, b, c = points[row["a"]], points[row["b"]], points[row["c"]]
@@ -166,7 +169,7 @@ def spans(points: Records, faces: Records, face: int, w: Vec3) -> tuple[float, f
 
 @kernel
 def bend_radius(head: Records, reach: float) -> float:
-    """Distance of the mid joint from the axis, over the limb's length, when the end is `reach` lengths away."""
+    """Return how far the mid joint is from the axis, over the limb's length, with the end `reach` lengths away."""
     length = head[0]["upper"] + head[0]["lower"]
     d, e = reach, abs(head[0]["upper"] - head[0]["lower"]) / length
     if d <= e or d >= 1.0:
@@ -176,7 +179,7 @@ def bend_radius(head: Records, reach: float) -> float:
 
 @batch(rows=1 << 30)
 def locate_rows(n: int, points: Records, faces: Records, toward: Floats, out: Ints) -> None:
-    """The triangle of each direction (N, 3), with no grid yet: for building it."""
+    """Fill the triangle of each direction (N, 3), with no grid yet: for building it."""
     for i in prange(n):
         face, _ = walk(points, faces, 0, (toward[i, 0], toward[i, 1], toward[i, 2]))
         out[i] = face

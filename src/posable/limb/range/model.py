@@ -1,9 +1,9 @@
-"""What a `LimbRange` knows, as a table over sampled directions, and the arrays that its kernels read.
+"""The table of a `LimbRange` over sampled directions, and the arrays that its kernels read.
 
 The table is all that is learned and stored; the region, its boundary and the search structures follow from it
 (specification limb-range, sections 2 and 3). Decided here:
 
-- The "closed outer hull" of the paper is the largest connected set of triangles with three kept corners, its holes
+- The "closed outer hull" of the paper is the largest connected set of triangles with three reached corners, its holes
   filled. It is not made convex: what people can reach is not.
 - Which arcs of the boundary can be nearest to anything in a triangle is found once: those nearer to its middle than
   the nearest one plus twice the triangle's radius. That is exact, since distances change no faster than one for one.
@@ -13,47 +13,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from ...compute import PosableError
 from ...compute.types import Bools, Floats, Ints, Records
 from ..model import SIDES
-from ..sphere import SphereMesh, octahedral_directions, sphere_mesh
-from .disc import locate_flat_rows
-from .fold import lay_out
-from .locate import EDGE, FACE, POINT, RANGE, locate_rows
-
-Packed: TypeAlias = tuple[Records, Records, Records, Records, Ints]
-"""The five arrays of a range: header, points, faces, edges, index."""
+from .disc import lay_out, locate_flat_rows
+from .locate import EDGE, FACE, POINT, RANGE, Packed, locate_rows
+from .sphere import SphereMesh, octahedral_directions, sphere_mesh
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What was learned at each of V sampled directions (`sphere.fibonacci`); values only where `kept`."""
+    """The range at each of V sampled directions (`sphere.fibonacci`); values only where `reached`."""
 
-    kept: Bools
+    reached: Bools
     """(V,): whether people reach there."""
     filled: Bools
-    """(V,): kept without examples of its own, inside a hole; its values come from around it."""
+    """(V,): reached without examples of its own, inside a hole; its values come from around it."""
     low: Floats
-    """(V,): least distance over the limb's length."""
+    """(V,): smallest distance over the limb's length."""
     high: Floats
     """(V,): largest distance over the limb's length."""
     mid: Floats
     """(V,) [rad]: the middle of the swivels."""
     half: Floats
-    """(V,) [rad]: half their width; pi where any will do."""
+    """(V,) [rad]: half their width; pi where any is right."""
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return len(self.reached)
 
 
-def find_region(kept: Bools, fill_holes: bool) -> Bools:
-    """(T,): the triangles that belong to the range: the largest connected set of them, with its holes filled or not."""
-    mesh = sphere_mesh(len(kept))
-    valid = np.asarray(kept[mesh.triangles].all(axis=1))
+def find_region(reached: Bools, fill_holes: bool) -> Bools:
+    """Return (T,): the triangles of the range: the largest connected set of them, with its holes filled or not."""
+    mesh = sphere_mesh(len(reached))
+    valid = np.asarray(reached[mesh.triangles].all(axis=1))
     pieces = _connected(mesh, valid)
     if not len(pieces):
         raise PosableError("no three neighbouring directions have enough examples; give more poses or a larger radius")
@@ -66,23 +61,22 @@ def find_region(kept: Bools, fill_holes: bool) -> Bools:
 
 
 def pack(table: Table, valid: Bools, limb: str, upper: float, lower: float) -> Packed:
-    """The arrays that kernels read, for a limb with these bones [m]."""
+    """Return the arrays that kernels read, for a limb with these bones [m]."""
     mesh = sphere_mesh(len(table))
     points, faces = mesh_rows(mesh)
-    known = table.kept
-    turning = known & (table.half < math.pi - 1e-9)
+    known = table.reached
+    limited = known & (table.half < math.pi - 1e-9)
     for name, values, where in (
         ("low", table.low, known),
         ("high", table.high, known),
         ("half", table.half, known),
-        ("c", np.cos(table.mid), turning),
-        ("s", np.sin(table.mid), turning),
+        ("c", np.cos(table.mid), limited),
+        ("s", np.sin(table.mid), limited),
     ):
         points[name][where] = values[where]
     faces["valid"] = valid
     edges, loops = _boundary(mesh, valid)
     head = np.zeros(1, RANGE)
-    head["on"] = 1
     set_limb(head, limb, upper, lower)
     parts = [grid_of(points, faces, head)]
     parts.append(_near_lists(mesh, edges, head, len(parts[0])))
@@ -92,7 +86,7 @@ def pack(table: Table, valid: Bools, limb: str, upper: float, lower: float) -> P
 
 
 def mesh_rows(mesh: SphereMesh) -> tuple[Records, Records]:
-    """(points, faces) of a sphere's triangles as kernels read them, with nothing known yet."""
+    """Return (points, faces) of a sphere's triangles as kernels read them, without values."""
     points, faces = np.zeros(len(mesh.points), POINT), np.zeros(len(mesh.triangles), FACE)
     for name, column in zip("xyz", mesh.points.T, strict=True):
         points[name] = column
@@ -102,7 +96,7 @@ def mesh_rows(mesh: SphereMesh) -> tuple[Records, Records]:
 
 
 def grid_of(points: Records, faces: Records, head: Records) -> Ints:
-    """A triangle to start from, for each cell of the octahedral map; about one cell a sample."""
+    """Return a triangle to start from, for each cell of the octahedral map; about one cell a sample."""
     size = math.isqrt(len(points) - 1) + 1
     head["grid"] = size
     out = np.empty(size * size, np.int64)
@@ -119,19 +113,14 @@ def set_limb(head: Records, limb: str, upper: float, lower: float) -> None:
 
 
 def to_right(limb: str) -> Floats:
-    """(3,): the signs that turn a vector of this limb's frame into one of the right limb's, its mirror image."""
+    """Return (3,): the signs that make a vector of this limb's frame one of the right limb's, its mirror image."""
     own, right = (np.array(SIDES[name].axes, dtype=np.float64) for name in (limb, limb.replace("left", "right")))
     mirror = np.diag([1.0, 1.0, 1.0] if limb.startswith("right") else [-1.0, 1.0, 1.0])
     return np.asarray(np.diag(right @ mirror @ own.T))
 
 
-def no_range() -> Packed:
-    """Arrays with which `correct_one` leaves everything as it is."""
-    return np.zeros(1, RANGE), np.zeros(0, POINT), np.zeros(0, FACE), np.zeros(0, EDGE), np.zeros(0, np.int64)
-
-
 def boundary_loops(valid: Bools, samples: int) -> list[Ints]:
-    """The boundary as closed loops of sampled directions, the range on their left; the longest first."""
+    """Return the boundary as closed loops of sampled directions, the range on their left; the longest first."""
     mesh = sphere_mesh(samples)
     after: dict[int, list[int]] = {}
     for start, end, _ in _rim(mesh, valid).tolist():
@@ -154,7 +143,7 @@ def boundary_loops(valid: Bools, samples: int) -> list[Ints]:
 
 
 def _rim(mesh: SphereMesh, valid: Bools) -> Ints:
-    """(E, 3): start, end and owner of the edges with the range on one side only, its triangles on their left."""
+    """Return (E, 3): start, end and owner of the edges with the range on one side only, its triangles on their left."""
     rows = []
     for k in range(3):
         own = np.flatnonzero(valid & ~valid[mesh.neighbours[:, k]])
@@ -176,7 +165,7 @@ def _boundary(mesh: SphereMesh, valid: Bools) -> tuple[Records, list[Ints]]:
 
 
 def _connected(mesh: SphereMesh, chosen: Bools) -> list[Ints]:
-    """The sets of chosen triangles that hang together by edges, the largest first; ties by their first triangle."""
+    """Return the sets of chosen triangles connected by edges, the largest first; ties by their first triangle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -191,7 +180,7 @@ def _connected(mesh: SphereMesh, chosen: Bools) -> list[Ints]:
 
 
 def _near_lists(mesh: SphereMesh, edges: Records, head: Records, start: int) -> Ints:
-    """For each triangle, the edges that can be nearest to anything in it: T + 1 places in the index, then the edges."""
+    """Return, for each triangle, the edges that can be nearest to it: T + 1 starts in the index, then the edges."""
     head["near_at"] = start
     count = len(mesh.triangles)
     if not len(edges):
@@ -202,12 +191,12 @@ def _near_lists(mesh: SphereMesh, edges: Records, head: Records, start: int) -> 
     for block in np.array_split(np.arange(count), max(1, count * len(edges) // 2_000_000)):
         away = _arc_distances(centres[block], edges)
         lists += [np.flatnonzero(row <= row.min() + 2.0 * r + 1e-9) for row, r in zip(away, radius[block], strict=True)]
-    places = start + count + 1 + np.concatenate([[0], np.cumsum([len(found) for found in lists])])
-    return np.concatenate([places, *lists])
+    starts = start + count + 1 + np.concatenate([[0], np.cumsum([len(found) for found in lists])])
+    return np.concatenate([starts, *lists])
 
 
 def _arc_distances(directions: Floats, edges: Records) -> Floats:
-    """(N, E) [rad]: angles from directions to arcs."""
+    """Return (N, E) [rad]: angles from directions to arcs."""
     a, b, m = (np.stack([edges[letter + axis] for axis in "xyz"], axis=-1) for letter in "abm")
     height = directions @ m.T
     # A direction lies over the arc when it is on the inner side of the planes through the normal and each end.
@@ -218,16 +207,16 @@ def _arc_distances(directions: Floats, edges: Records) -> Floats:
 
 
 def _fold(mesh: SphereMesh, valid: Bools, loops: list[Ints], points: Records, faces: Records, head: Records) -> Ints:
-    """Lay inside and outside out on one disc, for the smooth correction; nothing where the boundary is not one loop."""
+    """Lay inside and outside out on one disc, for the smooth correction; return its grid, empty without one loop."""
     if len(loops) != 1 or len(np.unique(loops[0])) != len(loops[0]):
         return np.zeros(0, np.int64)
     points["u"], points["v"] = lay_out(mesh, valid, loops[0]).T
     size = max(8, math.isqrt(len(points)))
     line = (np.arange(size) + 0.5) / size * 2.0 - 1.0
     v, u = np.meshgrid(line, line, indexing="ij")
-    places = np.stack([u.ravel(), v.ravel()], axis=-1)
-    places *= np.minimum(1.0, 0.95 / np.maximum(np.linalg.norm(places, axis=-1, keepdims=True), 1e-12))
+    positions = np.stack([u.ravel(), v.ravel()], axis=-1)
+    positions *= np.minimum(1.0, 0.95 / np.maximum(np.linalg.norm(positions, axis=-1, keepdims=True), 1e-12))
     out = np.empty(size * size, np.int64)
-    locate_flat_rows(len(out), points, faces, int(np.flatnonzero(valid)[0]), places, out)
+    locate_flat_rows(len(out), points, faces, int(np.flatnonzero(valid)[0]), positions, out)
     head["flat_grid"], head["corners"] = size, len(loops[0])
     return out

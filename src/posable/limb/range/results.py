@@ -1,4 +1,4 @@
-"""What a `LimbRange` answers with: how much it knows, margins, corrections, and what it says of a direction."""
+"""Results of a `LimbRange`: what it was learned from, margins, corrections, and the spans of a direction."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...compute.types import Bools, Floats, Ints
-from .correct import DIRECTION, DISTANCE, SWIVEL
+from .kernels import DIRECTION, DISTANCE, SWIVEL
 
 
 @dataclass(frozen=True)
 class RangeReport:
-    """What a range was learned from, and how much."""
+    """The examples that a range was learned from, and how much of the sphere it covers."""
 
     examples: int = 0
     """Poses used."""
     bent: int = 0
-    """Those of them that told a swivel; a straight limb has none."""
+    """Poses of them with a swivel; a straight limb has none."""
     dropped: int = 0
     """Poses left out: numbers that are not finite, or the end at the base joint."""
     sources: tuple[tuple[str, int], ...] = ()
     """Name and number of poses of each source."""
     samples: int = 0
     """Directions of the table."""
-    kept: int = 0
+    reached: int = 0
     """Directions that people reach."""
     filled: int = 0
-    """Those of them that lie in a hole and have values from around it."""
+    """Directions of them that lie in a hole and have values from around it."""
     area: float = 0.0
-    """Share of the sphere that is reached."""
+    """Fraction of the sphere that is reached."""
     origin: dict[str, str] = field(default_factory=dict)
-    """What else is known: the data's hash, the script, the seed."""
+    """Further notes: the data's hash, the script, the seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +62,20 @@ class Margins:
     distance: Floats
     """(...) [m]: to the nearer end of the distances."""
     swivel: Floats
-    """(...) [rad]: to the nearer end of the swivels; pi for a straight limb, and where any swivel will do."""
+    """(...) [rad]: to the nearer end of the swivels; pi for a straight limb, and where any swivel is right."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """What a range says of some directions; outside it, what it says of its nearest direction."""
+    """The distances and swivels of a range in some directions; outside it, those of its nearest direction."""
 
     margin: Floats
     """(...) [rad]: how far inside, negative outside."""
     low: Floats
-    """(...) [m]: least distance."""
+    """(...) [m]: smallest distance."""
     high: Floats
     """(...) [m]: largest distance."""
     mid: Floats
     """(...) [rad]: the middle of the swivels."""
     half: Floats
-    """(...) [rad]: half their width; pi where any will do."""
+    """(...) [rad]: half their width; pi where any is right."""

@@ -14,7 +14,7 @@ import numpy as np
 from ...compute import FormatError
 from ...compute.archive import read_archive, write_archive
 from ...compute.types import Floats
-from ..sphere import MOST
+from ..range.sphere import MAX_SAMPLES
 
 VERSION = 1
 MAX_BYTES = 100_000_000
@@ -22,7 +22,7 @@ MEMBERS = {"header": ("|u1", 1), "angles": ("<f4", 2), "distances": ("<f8", 1)}
 
 
 class Header(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file says about itself."""
+    """The header of a file."""
 
     format: Literal["posable-swivels"]
     version: Literal[1]
@@ -38,7 +38,7 @@ def write(path: str | os.PathLike[str], name: str, angles: Floats, distances: Fl
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, Floats, Floats, dict[str, str]]:
-    """(limb, angles (V, K), distances (K,), origin) of a file; refuses what is not as we write it."""
+    """Return (limb, angles (V, K), distances (K,), origin) of a file; refuses what is not as we write it."""
     arrays = read_archive(path, MEMBERS, MAX_BYTES)
     for name in MEMBERS:
         if name not in arrays:
@@ -47,6 +47,8 @@ def read(path: str | os.PathLike[str]) -> tuple[str, Floats, Floats, dict[str, s
         header = msgspec.json.decode(arrays["header"].tobytes(), type=Header, strict=True)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise FormatError(path, f"is no table of swivels of this Posable: {error}", "member 'header'") from error
-    if len(arrays["angles"]) > MOST:
-        raise FormatError(path, f"has {len(arrays['angles'])} directions; up to {MOST} are read", "member 'angles'")
+    if len(arrays["angles"]) > MAX_SAMPLES:
+        raise FormatError(
+            path, f"has {len(arrays['angles'])} directions; up to {MAX_SAMPLES} are read", "member 'angles'"
+        )
     return header.limb, arrays["angles"].astype(np.float64), arrays["distances"], header.origin

@@ -1,7 +1,7 @@
-"""Where an elbow or a knee would like to be, as a function of the target: what `solve(preferred=...)` takes.
+"""Preferred swivels as functions of the target, for `solve(preferred=...)`: where an elbow or a knee would be.
 
-Besides an angle, one for each target, or a function of the positions, `preferred` may be one of these. They know the
-limb they are asked for: any proportions, either side.
+Besides an angle, one for each target, or a function of the positions, `preferred` may be one of these. They are given
+the limb: any proportions, either side.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from ...compute import FormatError, PosableError, ShapeError, UnknownNameError
 from ...compute.types import ArrayLike, Floats, Ints, Records
 from ...skeleton import Motion
 from ..model import LIMBS
-from ..range.fit import Examples, Progress
+from ..range.fit import Examples, Progress, batch_of, given_rows, read_motions
 from ..range.locate import RANGE
 from ..range.model import grid_of, mesh_rows, set_limb, to_right
-from ..range.reading import batch_of, given_rows, read_motions
-from ..sphere import sphere_mesh
+from ..range.sphere import sphere_mesh
 
 if TYPE_CHECKING:
     from ..limb import Limb
@@ -34,49 +33,49 @@ SMOOTH = 10.0
 
 
 class Preference(Protocol):
-    """What `preferred` may be besides numbers and functions."""
+    """A value of `preferred` besides numbers and functions."""
 
     def swivels(self, limb: Limb, position: ArrayLike) -> Floats:
-        """The swivels (...) [rad] a limb would like to have at positions (..., 3) [m] of its end, in its frame."""
+        """Return the preferred swivels (...) [rad] of a limb at positions (..., 3) [m] of its end, in its frame."""
         ...
 
 
 class Sensorimotor:
-    """The sensorimotor model of Soechting and Flanders (1989): how people raise and turn the upper arm to point.
+    """The sensorimotor model of Soechting and Flanders (1989): how people raise and rotate the upper arm to point.
 
-    They let people point at targets in the dark and found the upper arm's elevation and yaw to be, in degrees,
+    People pointed at targets in the dark; they found the upper arm's elevation and yaw to be, in degrees,
 
         elevation = -4.0 + 1.10 R + 0.90 psi        yaw = 13.2 + 0.86 chi + 0.11 psi
 
     with the target's distance R [cm], azimuth chi (outwards) and elevation psi, seen from the shoulder. Kallmann 2008
     names it as a way to find the initial swivel. For arms only; a left arm is the mirror image.
 
-    What was checked: the coefficients stand like this in Simox, a robotics library (its `Soechting.h`, which takes them
+    Checked: the coefficients stand like this in Simox, a robotics library (its `Soechting.h`, which takes them
     from Kondo's report "Inverse kinematics of a human arm"). The 1989 paper itself was not at hand. Simox also
     fixes what the angles are measured from. Against captured arms, in motion and not pointing, the model is nearer than
     a constant 30 degrees for some people and further off for others: docs/limbs.md has the numbers.
 
-    What was decided here: the measured people pointed with a pen, so R is counted in arm lengths, of which theirs is
-    taken to be 70 cm. Only the upper arm's two angles count: the elbow turns to the side where they put it, and the
+    Decided here: the measured people pointed with a pen, so R is counted in arm lengths, of which theirs is
+    taken to be 70 cm. Only the upper arm's two angles count: the elbow goes to the side where they put it, and the
     hand stays on its target. They pointed at targets in front of them: beside and behind, and where the upper arm
-    lies along the way to the target, the swivel goes over into the limb's own preferred one (`swivels.SURE`,
-    `swivels.IN_FRONT`).
+    lies along the line to the target, the swivel goes over into the limb's own preferred one (`table.OWN_WEIGHT`,
+    `table.IN_FRONT`).
     """
 
     def swivels(self, limb: Limb, position: ArrayLike) -> Floats:
-        """The swivels (...) [rad] of an arm at positions (..., 3) [m], in its frame."""
+        """Return the swivels (...) [rad] of an arm at positions (..., 3) [m], in its frame."""
         from .table import sensorimotor_swivels
 
         if not limb.name.endswith("arm"):
             raise PosableError(f"the sensorimotor model is of arms; this is a {limb.name}")
-        places, _, shape = batch_of(position, 0.0)
-        out = np.empty(len(places))
-        sensorimotor_swivels(len(places), limb.packed, places, out)
+        positions, _, shape = batch_of(position, 0.0)
+        out = np.empty(len(positions))
+        sensorimotor_swivels(len(positions), limb.packed, positions, out)
         return out.reshape(shape)
 
 
 class SwivelTable:
-    """Swivels over directions and distances: what people do, learned from motions, or what you want, from examples.
+    """Swivels over directions and distances, learned from motions or made from a few examples.
 
     Made by `fit`, `from_examples`, `load` or `builtin`; immutable. The swivel changes continuously with the position.
 
@@ -84,7 +83,7 @@ class SwivelTable:
         name: the limb it was made for; it serves the one on the other side too, which is its mirror image.
         angles: (V, K) [rad] at V directions (`directions`, 50 or more) and K distances.
         distances: (K,) over the limb's length, growing.
-        origin: what is known of where it comes from.
+        origin: notes on its source.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class SwivelTable:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> SwivelTable:
-        """Learn from motions the swivel that people have for each direction and distance: the median of what they do.
+        """Learn from motions the median swivel of people for each direction and distance.
 
         Args:
             body: a `Humanoid`.
@@ -139,16 +138,16 @@ class SwivelTable:
             motions: of this body, or of any others whose parts can be found.
             directions: of the table.
             distances: of the table, over the limb's length.
-            smooth: how much evenness counts: a difference between neighbours as much as so many examples.
+            smooth: weight of smoothness: a difference between neighbours counts as much as this many examples.
             max_poses: draw at most this many poses of each motion at random.
             seed: of that draw.
             progress: called now and then with the fraction done, 0 to 1.
         """
         if limb not in LIMBS:
             raise UnknownNameError("limb", limb, LIMBS)
-        share = (lambda _: None) if progress is None else progress
-        rows, _ = read_motions(body, limb, motions, max_poses, seed, lambda done: share(0.5 * done))
-        return cls._learned(limb, rows, directions, distances, smooth, lambda done: share(0.5 + 0.5 * done))
+        report = (lambda _: None) if progress is None else progress
+        rows, _ = read_motions(body, limb, motions, max_poses, seed, lambda done: report(0.5 * done))
+        return cls._learned(limb, rows, directions, distances, smooth, lambda done: report(0.5 + 0.5 * done))
 
     @classmethod
     def from_examples(
@@ -164,7 +163,7 @@ class SwivelTable:
         smooth: float = SMOOTH,
         origin: Mapping[str, str] | None = None,
     ) -> SwivelTable:
-        """The smooth table of some examples: a few that you want, or many that were read.
+        """Return the smooth table of some examples: a few designed ones, or many that were read.
 
         Args:
             name: which limb.
@@ -174,8 +173,8 @@ class SwivelTable:
             lower: length of the lower bone, likewise.
             directions: as for `fit`.
             distances: as for `fit`.
-            smooth: as for `fit`; for a few examples that shall be met, well below 1.
-            origin: what is known of where they come from.
+            smooth: as for `fit`; well below 1 for a few examples that must be met.
+            origin: notes on their source.
         """
         made = cls._learned(name, given_rows(name, position, swivel, upper, lower), directions, distances, smooth)
         made.origin = dict(origin or {})
@@ -191,7 +190,7 @@ class SwivelTable:
         smooth: float,
         progress: Progress | None = None,
     ) -> SwivelTable:
-        from .fit import learn_swivels
+        from .table import learn_swivels
 
         if not (math.isfinite(smooth) and smooth > 0.0):
             raise PosableError(f"smooth is {smooth}; expected more than 0")
@@ -203,7 +202,7 @@ class SwivelTable:
 
     @classmethod
     def builtin(cls, name: str) -> SwivelTable:
-        """The table that comes with Posable, learned from 78 people by `tools/fit_swivels.py`."""
+        """Return the table that comes with Posable, learned from 78 people by `tools/fit_swivels.py`."""
         if name not in LIMBS:
             raise UnknownNameError("limb", name, LIMBS)
         kind = name.split("_")[1]
@@ -229,7 +228,7 @@ class SwivelTable:
             raise FormatError(path, str(error)) from error
 
     def swivels(self, limb: Limb, position: ArrayLike) -> Floats:
-        """The swivels (...) [rad] of a limb at positions (..., 3) [m] of its end, in its frame."""
+        """Return the swivels (...) [rad] of a limb at positions (..., 3) [m] of its end, in its frame."""
         from .table import table_swivels
 
         if limb.name.split("_")[1] != self.name.split("_")[1]:
@@ -239,10 +238,10 @@ class SwivelTable:
                 f"swivels of a table are counted from the 'transport' reference, those of the limb from "
                 f"{limb.reference!r}"
             )
-        places, _, shape = batch_of(position, 0.0)
+        positions, _, shape = batch_of(position, 0.0)
         head = _header(len(self.angles), limb.name, limb.upper, limb.lower)
-        out = np.empty(len(places))
-        table_swivels(len(places), head, *self._mesh[1:], self._cells, self.distances, places, out)
+        out = np.empty(len(positions))
+        table_swivels(len(positions), head, *self._mesh[1:], self._cells, self.distances, positions, out)
         return out.reshape(shape)
 
 
@@ -255,7 +254,7 @@ def _checked_distances(distances: ArrayLike) -> Floats:
 
 @lru_cache(maxsize=8)
 def _mesh_arrays(directions: int) -> tuple[Records, Records, Records, Ints]:
-    """(header, points, faces, index) with which kernels find the triangle of a direction."""
+    """Return (header, points, faces, index) with which kernels find the triangle of a direction."""
     head = np.zeros(1, RANGE)
     points, faces = mesh_rows(sphere_mesh(directions))
     return head, points, faces, grid_of(points, faces, head)
@@ -263,7 +262,7 @@ def _mesh_arrays(directions: int) -> tuple[Records, Records, Records, Ints]:
 
 @lru_cache(maxsize=64)
 def _header(directions: int, limb: str, upper: float, lower: float) -> Records:
-    """The header for a limb, kept because making it takes longer than asking the table."""
+    """Return the header for a limb, cached because making it takes longer than a query of the table."""
     head = _mesh_arrays(directions)[0].copy()
     set_limb(head, limb, upper, lower)
     return head

@@ -11,7 +11,7 @@ from ....body.roles import parent_role
 from ....compute.types import Bools, Floats
 from ....limb import LimbRange
 from ....limb.model import ROLES, SIDES
-from ....limb.sphere import sphere_mesh
+from ....limb.range.sphere import sphere_mesh
 from ....skeleton import Pose
 from ...core.actor import Actor, canonical_orientation
 from ...core.session import Session

@@ -1,7 +1,8 @@
 """Evenly spread directions on the unit sphere, the triangles between them, and a grid that finds a triangle quickly.
 
 Fibonacci points and their spherical Delaunay triangulation, which is the convex hull of the points (specification
-limb-range, section 2). The hull is of all points, never of some: triangles between kept points alone would span gaps.
+limb-range, section 2). The hull is of all points, never of some: triangles between reached points alone would span
+gaps.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..compute import PosableError
-from ..compute.types import Floats, Ints
+from ...compute import PosableError
+from ...compute.types import Floats, Ints
 
-FEWEST, MOST = 50, 100_000
+MIN_SAMPLES, MAX_SAMPLES = 50, 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,24 +46,24 @@ class SphereMesh:
 
 
 def cell_size(samples: int) -> float:
-    """The angle between neighbours among so many directions, nearly [rad]."""
+    """Return the approximate angle [rad] between neighbours among this many directions."""
     return math.sqrt(4.0 * math.pi / samples)
 
 
 def fibonacci(samples: int) -> Floats:
-    """(samples, 3) unit vectors, evenly spread: a spiral from +z to -z by the golden angle."""
+    """Return (samples, 3) unit vectors, evenly spread: a spiral from +z to -z by the golden angle."""
     i = np.arange(samples)
     z = 1.0 - (2.0 * i + 1.0) / samples
-    turn = math.pi * (1.0 + math.sqrt(5.0)) * (i + 0.5)
+    azimuth = math.pi * (1.0 + math.sqrt(5.0)) * (i + 0.5)
     across = np.sqrt(1.0 - z * z)
-    return np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=-1)
+    return np.stack([across * np.cos(azimuth), across * np.sin(azimuth), z], axis=-1)
 
 
 @lru_cache(maxsize=8)
 def sphere_mesh(samples: int) -> SphereMesh:
-    """The triangulated Fibonacci sphere; made once for each number of samples."""
-    if not FEWEST <= samples <= MOST:
-        raise PosableError(f"{samples} samples; expected {FEWEST} to {MOST}")
+    """Return the triangulated Fibonacci sphere (spherical Delaunay), made once for each number of samples."""
+    if not MIN_SAMPLES <= samples <= MAX_SAMPLES:
+        raise PosableError(f"{samples} samples; expected {MIN_SAMPLES} to {MAX_SAMPLES}")
     from scipy.spatial import ConvexHull
 
     points = fibonacci(samples)
@@ -78,7 +79,7 @@ def sphere_mesh(samples: int) -> SphereMesh:
 
 
 def octahedral_directions(size: int) -> Floats:
-    """(size * size, 3): the middle of each cell of the octahedral map, as `range_locate.cell_of` counts them."""
+    """Return (size * size, 3): the middle of each cell of the octahedral map, as `locate.cell_of` counts them."""
     line = (np.arange(size) + 0.5) / size * 2.0 - 1.0
     v, u = np.meshgrid(line, line, indexing="ij")
     z = 1.0 - np.abs(u) - np.abs(v)

@@ -1,0 +1,172 @@
+"""The target of a hand or a foot, and what a limb answers: `Target`, `LimbFrames`, `LimbSolution`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ..compute import PosableError, Status
+from ..compute.arrays import floats
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
+from ..skeleton.solution import Solution, StatusLike
+from .kernels import FAR, NEAR
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The requested position, and orientation if one is given, of a hand or a foot in the world.
+
+    An orientation is given in one of two frames. `orientation` is canonical: the identity is the part's orientation in
+    the neutral pose, whatever the rig. `world_orientation` is that of the rig's own joint in the world, as
+    `skeleton.forward(pose).orientations` has it.
+    """
+
+    position: ArrayLike
+    """(..., 3) [m] in the world."""
+    orientation: ArrayLike | None = None
+    """(..., 4) `wxyz`, canonical; None: the wrist or ankle stays as it is."""
+    pole: ArrayLike | None = None
+    """(..., 3) [m] in the world: the elbow or the knee points towards it, as far as the limits allow."""
+    world_orientation: ArrayLike | None = None
+    """(..., 4) `wxyz` of the rig's joint in the world, instead of `orientation`."""
+
+    def __post_init__(self) -> None:
+        if self.world_orientation is not None and self.orientation is not None:
+            raise PosableError("the target has an orientation and a world_orientation; give one of them")
+
+    @classmethod
+    def look_at(
+        cls,
+        position: ArrayLike,
+        point: ArrayLike,
+        *,
+        forward: ArrayLike = (0.0, -1.0, 0.0),
+        pole: ArrayLike | None = None,
+    ) -> Target:
+        """Return the target at `position` whose hand or foot points at `point`.
+
+        The orientation is the neutral one after the smallest rotation that brings `forward` into that direction.
+
+        Args:
+            position: (..., 3) [m] in the world.
+            point: (..., 3) [m] in the world; not at `position`.
+            forward: (3,) the direction that points, in the part's canonical frame. Default: along the fingers,
+                (0, -1, 0); the toes of a foot are (0, 0, 1).
+            pole: (..., 3) [m] in the world, as of `Target`; default none.
+        """
+        from ..math import between
+
+        start = floats(position, "position", 3)
+        direction = floats(point, "point", 3) - start
+        if not (np.linalg.norm(direction, axis=-1) > 0.0).all() or not np.any(forward):
+            raise PosableError(
+                "the point to look at is the target's own position, or forward is 0; nothing to point at"
+            )
+        return cls(start, between(floats(forward, "forward", 3), direction), pole)
+
+    def canonical(self, neutral: Floats) -> Target:
+        """Return the target with a canonical orientation, given the joint's in the neutral pose (4,), in the world."""
+        if self.world_orientation is None:
+            return self
+        from ..math import conjugate, multiply
+
+        orientation = multiply(floats(self.world_orientation, "the target's world_orientation", 4), conjugate(neutral))
+        return replace(self, orientation=orientation, world_orientation=None)
+
+
+TargetLike: TypeAlias = Target | ArrayLike
+"""A `Target`, or positions (..., 3) [m] alone."""
+
+
+def as_target(value: TargetLike) -> Target:
+    """Return the target itself, or the one that positions (..., 3) [m] alone stand for."""
+    return value if isinstance(value, Target) else Target(floats(value, "the target", 3, hint=", or a Target"))
+
+
+@dataclass(frozen=True, eq=False)
+class LimbFrames:
+    """The joints of a limb in its own frame."""
+
+    mid: Floats
+    """(..., 3) [m]: elbow or knee."""
+    end: Floats
+    """(..., 3) [m]: wrist or ankle."""
+    orientation: Floats
+    """(..., 4): of the hand or foot; the identity at zero posture."""
+
+
+class LimbSolution(Solution):
+    """The posture of a limb for a target, or for a batch of them.
+
+    Its status is taken from the returned posture: REACHED only if the end lies within 1e-9 of the limb's length of
+    its target, its orientation within 1e-7 rad, the posture inside the limits and out of the obstacles. Everything but
+    the values is read from the kernel's report when it is needed, which keeps a single call short.
+    """
+
+    __slots__ = ("_report", "values")
+
+    def __init__(self, values: Floats, report: Records) -> None:
+        self.values = values
+        """(..., 7) [rad]: swing (2), twist, flexion, twist, swing (2)."""
+        self._report = report
+
+    @property
+    def report(self) -> Records:
+        """(...) rows of `solve.REPORT`: everything below as the kernel wrote it."""
+        return self._report
+
+    @property
+    def status(self) -> StatusLike:
+        """A `Status`, or an int8 array of them (...)."""
+        status = self._report["status"]
+        return status if status.shape else Status(int(status))
+
+    @property
+    def swivel(self) -> Floats:
+        """(...) [rad]: the swivel of the returned posture; where no swivel was valid, the last one that was tried."""
+        return np.asarray(self._report["swivel"])
+
+    @property
+    def position_error(self) -> Floats:
+        """(...) [m]: distance of the end from its target; infinite for an invalid target."""
+        return np.asarray(self._report["position_error"])
+
+    @property
+    def orientation_error(self) -> Floats:
+        """(...) [rad]: angle of the end from the requested orientation; 0 where none was."""
+        return np.asarray(self._report["orientation_error"])
+
+    @property
+    def tests(self) -> Ints:
+        """(...): number of swivels tested, bisections included."""
+        return np.asarray(self._report["tests"])
+
+    @property
+    def failures(self) -> dict[str, Ints]:
+        """(...) each: how many swivels failed by "limits", by "collision", and for having no posture ("singular")."""
+        return {name: np.asarray(self._report[name]) for name in ("limits", "collision", "singular")}
+
+    @property
+    def too_far(self) -> Bools:
+        """(...): whether the target lies beyond the stretched limb."""
+        return np.asarray(self._report["cause"] & FAR != 0)
+
+    @property
+    def too_near(self) -> Bools:
+        """(...): whether the target lies nearer than the folded limb reaches."""
+        return np.asarray(self._report["cause"] & NEAR != 0)
+
+
+class LimbTrackSolution(LimbSolution):
+    """The postures of a moving target: one moment of a `LimbStream`, or all frames of a path."""
+
+    __slots__ = ("jumped",)
+    _rows = "frames"
+
+    def __init__(self, values: Floats, report: Records, jumped: bool | Bools) -> None:
+        super().__init__(values, report)
+        self.jumped = jumped
+        """Whether the elbow or knee jumped, or (F,) of each frame: the swivel had to leave its valid interval, or there
+        was none."""
