@@ -159,6 +159,12 @@ def _facts(output: Path, reached: ReachMotion) -> dict[str, Any]:
     }
 
 
+def _positions(step: ReachStep) -> list[Any]:
+    from ..limb import as_target
+
+    return [as_target(target).position for target in (step.right, step.left) if target is not None]
+
+
 def _rows(reached: ReachMotion, steps: list[ReachStep]) -> list[dict[str, Any]]:
     import numpy as np
 
@@ -167,7 +173,7 @@ def _rows(reached: ReachMotion, steps: list[ReachStep]) -> list[dict[str, Any]]:
     return [
         {
             "hand": _hand(step),
-            "target": " ".join(f"{value:g}" for value in np.ravel([t.position for t in (step.right, step.left) if t])),
+            "target": " ".join(f"{value:g}" for value in np.ravel(_positions(step))),
             "arrives_s": round(int(arrival) / reached.motion.fps, 3),
             "status": Status(int(reached.status[arrival])).name.lower(),
             "away_mm": round(1000.0 * float(reached.residual[arrival]), 6),
