@@ -43,7 +43,18 @@ OPENINGS = re.compile(r"(What|Have|That|And)\b")
 # Names that others chose: viser's and Numba's.
 FOREIGN = {"ShareUrlRequest", "ShareUrlDisconnect", "show_share_button"}
 # Rooms that speak it already; every room once the list is whole.
-CHECKED: tuple[str, ...] = ("collision", "compute", "edit", "express", "formats", "jobs", "limb", "limits", "math", "skeleton")
+CHECKED: tuple[str, ...] = (
+    "collision",
+    "compute",
+    "edit",
+    "express",
+    "formats",
+    "jobs",
+    "limb",
+    "limits",
+    "math",
+    "skeleton",
+)
 
 
 def words(name: str) -> set[str]:
