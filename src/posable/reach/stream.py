@@ -36,7 +36,7 @@ class ArmStep(NamedTuple):
 
     stream: LimbStream
     dt: float
-    share: float
+    fraction: float
 
 
 class ReachStream:
