@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import posable as ps
-from posable.cli.reconstructing import reconstruct_file
+from posable.evaluate.tasks import reconstruct_file
 
 from .harness import Contender, Table, compare
 

@@ -12,7 +12,7 @@ from posable.cli.app import run
 ROOT = Path(__file__).resolve().parents[1]
 NOT_RUN = {
     "kernels.md": "a kernel is compiled from a file of its own",
-    "scale.md": "a job for workers lives in a module of its own; examples/reconstruct_folder.py is run",
+    "jobs.md": "a job for workers lives in a module of its own; examples/reconstruct_folder.py is run",
     "studio.md": "a studio runs until it is closed; tests/studio opens it",
 }
 FILES = {

@@ -38,13 +38,13 @@ _HOMES = {
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure"],
     "reach": ["Behaviour", "Posture", "ReachAnswer", "ReachStep", "Reacher", "load_targets"],
-    "reconstruct": ["Calibration", "Prior", "SequentialIK"],
+    "reconstruct": ["Calibration", "Points", "Prior", "SequentialIK", "load_points"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
     "edit": ["MotionEditor", "retarget"],
 }
 
-__all__ = ["__version__", *(name for names in _HOMES.values() for name in names), "samples"]
+__all__ = ["__version__", *(name for names in _HOMES.values() for name in names), "reconstruct", "samples"]
 
 if TYPE_CHECKING:
     from . import (
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
         limits,
         math,
         reach,
-        reconstruct,
         render,
         samples,
         skeleton,
@@ -77,7 +76,7 @@ if TYPE_CHECKING:
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
     from .reach import Behaviour, Posture, ReachAnswer, Reacher, ReachStep, load_targets
-    from .reconstruct import Calibration, Prior, SequentialIK
+    from .reconstruct import Calibration, Points, Prior, SequentialIK, load_points, reconstruct
     from .skeleton import (
         Character,
         Frames,

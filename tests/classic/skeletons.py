@@ -51,7 +51,7 @@ def stacked(solver, pose, targets, turns=None):
         rows.append(effector.weight * whole[:3])
         errors.append(effector.weight * (targets[k] - frames.point(j, effector.point)))
         if effector.oriented:
-            length = effector.weight * float(solver._problem.settings["turn_length"][0])
+            length = effector.weight * float(solver._problem.settings["rotation_length"][0])
             rows.append(length * whole[3:])
             turn = pm.log(pm.multiply(turns[k], pm.conjugate(frames.orientations[j])))
             errors.append(length * turn)

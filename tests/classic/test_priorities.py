@@ -41,10 +41,10 @@ def test_a_higher_level_is_met_as_if_the_lower_were_not_there():
     alone = PIK(skeleton, [Effector("lt")], stop=FINE).solve(targets[:, :1], start=start)
     both = PIK(skeleton, [Effector("lt"), Effector("rt", level=2)], stop=FINE).solve(targets, start=start)
     assert alone.ok.mean() > 0.99
-    assert (both.residual[alone.ok, 0] <= 1e-4).mean() > 0.93
-    assert (both.residual[alone.ok, 0] < 0.01).mean() > 0.99
+    assert (both.effector_errors[alone.ok, 0] <= 1e-4).mean() > 0.93
+    assert (both.effector_errors[alone.ok, 0] < 0.01).mean() > 0.99
     shared = DLS(skeleton, [Effector("lt"), Effector("rt")], stop=FINE).solve(targets, start=start)
-    assert np.median(shared.residual[:, 0]) > 0.1  # without priorities they meet half-way
+    assert np.median(shared.effector_errors[:, 0]) > 0.1  # without priorities they meet half-way
 
 
 def test_the_order_of_levels_decides_who_gives_way():
@@ -53,9 +53,9 @@ def test_the_order_of_levels_decides_who_gives_way():
     far = np.linalg.norm(targets[:, 1] - [0.0, 0.6, 0.0], axis=-1) > 1.0
     first = PIK(skeleton, [Effector("lt"), Effector("rt", level=2)], stop=FINE).solve(targets, start=start)
     second = PIK(skeleton, [Effector("lt", level=2), Effector("rt")], stop=FINE).solve(targets, start=start)
-    assert (first.residual[far, 0] < second.residual[far, 0] + 0.01).mean() > 0.99
-    assert (first.residual[far, 1] > second.residual[far, 1] - 0.05).mean() > 0.95
-    assert np.median(second.residual[far, 0]) > 20.0 * np.median(first.residual[far, 0])
+    assert (first.effector_errors[far, 0] < second.effector_errors[far, 0] + 0.01).mean() > 0.99
+    assert (first.effector_errors[far, 1] > second.effector_errors[far, 1] - 0.05).mean() > 0.95
+    assert np.median(second.effector_errors[far, 0]) > 20.0 * np.median(first.effector_errors[far, 0])
 
 
 def test_a_step_of_a_lower_level_does_not_move_the_higher_to_first_order():
@@ -85,7 +85,7 @@ def test_any_number_of_levels(levels):
     assert answer.ok.mean() > 0.95
     targets[:, -1] += 5.0  # the lowest asks for the impossible
     answer = PIK(skeleton, effectors, stop=Stop(1e-3, ON, 100)).solve(targets, start=start)
-    assert (answer.residual[:, 0] < 5e-3).mean() > 0.95
+    assert (answer.effector_errors[:, 0] < 5e-3).mean() > 0.95
 
 
 def test_limits_are_inequalities_around_which_the_rest_is_solved():

@@ -35,11 +35,11 @@ def random_points(count, seed):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_walk_is_reconstructed(name, body, solvers, walk):
     told = solvers[name].track(walk, fps=30.0)
-    assert told.motion.fps == 30.0 and told.residual.shape == (80, 6) and told.status.shape == (80,)
+    assert told.motion.fps == 30.0 and told.marker_errors.shape == (80, 6) and told.status.shape == (80,)
     found = body.markers(told.motion.pose)
-    np.testing.assert_allclose(np.linalg.norm(found - walk, axis=-1), told.residual, atol=1e-9)
-    assert np.median(told.residual) < 0.01
-    assert np.percentile(told.residual, 90) < (0.12 if name == "fabrik" else 0.06)
+    np.testing.assert_allclose(np.linalg.norm(found - walk, axis=-1), told.marker_errors, atol=1e-9)
+    assert np.median(told.marker_errors) < 0.01
+    assert np.percentile(told.marker_errors, 90) < (0.12 if name == "fabrik" else 0.06)
     if name in ("pseudoinverse", "sdls", "pik", "tgbsik", "pik_from_sik"):
         assert told.ok.all()
 
@@ -62,7 +62,7 @@ def test_hostile_points_give_a_finite_body_and_a_true_status(name, solvers):
     points[5, 1] = points[5, 0]
     answer = solvers[name].solve(points)
     assert np.isfinite(answer.pose.rotations).all() and np.isfinite(answer.pose.translation).all()
-    assert (answer.status[[2, 3]] == ps.Status.INVALID).all() and np.isinf(answer.residual[[2, 3]]).all()
+    assert (answer.status[[2, 3]] == ps.Status.INVALID).all() and np.isinf(answer.marker_errors[[2, 3]]).all()
     assert not (answer.status[[0, 1, 4, 5, *range(6, 24)]] == ps.Status.INVALID).any()
     clean = solvers[name].solve(points[6:])
     np.testing.assert_allclose(clean.pose.rotations, answer.pose.rotations[6:], atol=1e-12)
@@ -118,9 +118,9 @@ def test_they_work_on_other_bodies(name, body, data_dir):
     for method, made in METHODS.items():
         told = made(other).track(points)
         assert np.isfinite(told.motion.pose.rotations).all(), method
-        assert np.median(told.residual) < (0.05 if method == "jacobian_transpose" else 0.02) * other.joint_height, (
-            method
-        )
+        assert (
+            np.median(told.marker_errors) < (0.05 if method == "jacobian_transpose" else 0.02) * other.joint_height
+        ), method
 
 
 def test_one_and_many_are_the_same_call(solvers, walk):
@@ -154,8 +154,8 @@ def test_pik_from_sik_is_nowhere_further_from_the_points_than_sik(body, walk, so
     points = np.concatenate([walk[::4], random_points(60, 5)])
     sik, both = ps.SequentialIK(body, prior=None).solve(points), solvers["pik_from_sik"].solve(points)
     limbs = slice(2, 6)
-    assert (both.residual[:, limbs].sum(axis=1) <= sik.residual[:, limbs].sum(axis=1) + 0.05).all()
-    assert both.residual[:, limbs].mean() <= sik.residual[:, limbs].mean() + 1e-6
+    assert (both.marker_errors[:, limbs].sum(axis=1) <= sik.marker_errors[:, limbs].sum(axis=1) + 0.05).all()
+    assert both.marker_errors[:, limbs].mean() <= sik.marker_errors[:, limbs].mean() + 1e-6
 
 
 def test_wrong_calls_say_what_is_wrong(body, solvers):

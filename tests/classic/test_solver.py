@@ -39,9 +39,9 @@ def test_limits_hold_and_poses_are_finite_for_any_target(kind):
     limits = tight_limits(skeleton)
     solver = kind(skeleton, [Effector("j5"), Effector("j3", (0.1, 0.0, 0.0))], limits=limits)
     answer = solver.solve(random_targets(np.random.default_rng(0), 1500, 2))
-    assert np.isfinite(answer.pose.rotations).all() and np.isfinite(answer.residual).all()
+    assert np.isfinite(answer.pose.rotations).all() and np.isfinite(answer.effector_errors).all()
     assert excess(skeleton, limits, answer.pose).max() < 1e-9
-    assert (answer.ok == (answer.residual <= solver.stop.tolerance).all(axis=-1)).all()
+    assert (answer.ok == (answer.effector_errors <= solver.stop.tolerance).all(axis=-1)).all()
     assert (answer.iterations <= 2 * solver.stop.iterations).all()
     places = skeleton.forward(answer.pose).positions
     lengths = np.linalg.norm(np.diff(places, axis=1), axis=-1)
@@ -64,8 +64,8 @@ def test_trees_of_all_kinds_of_joints_come_nearer_and_never_break(kind, seed):
     first = np.stack([before.point(e.joint, e.point) for e in effectors], axis=1)
     told = skeleton.forward(answer.pose)
     last = np.stack([told.point(e.joint, e.point) for e in effectors], axis=1)
-    np.testing.assert_allclose(np.linalg.norm(last - targets, axis=-1), answer.residual, atol=1e-9)
-    worse = answer.residual.sum(axis=1) > np.linalg.norm(first - targets, axis=-1).sum(axis=1) + 1e-9
+    np.testing.assert_allclose(np.linalg.norm(last - targets, axis=-1), answer.effector_errors, atol=1e-9)
+    worse = answer.effector_errors.sum(axis=1) > np.linalg.norm(first - targets, axis=-1).sum(axis=1) + 1e-9
     if kind is not CCD:  # its chains do not know of each other: a later one may move an earlier one's effector
         assert not worse.any()
     for joint, kinds in enumerate(skeleton.kinds):  # a joint moves only as its kind says
@@ -83,7 +83,7 @@ def test_a_row_that_is_no_number_is_invalid_and_leaves_its_neighbours_alone(kind
     clean = solver.solve(targets)
     targets[[3, 11], 0, 1] = np.nan, np.inf
     answer = solver.solve(targets)
-    assert (answer.status[[3, 11]] == ps.Status.INVALID).all() and np.isinf(answer.residual[[3, 11]]).all()
+    assert (answer.status[[3, 11]] == ps.Status.INVALID).all() and np.isinf(answer.effector_errors[[3, 11]]).all()
     np.testing.assert_array_equal(answer.pose.rotations[[3, 11]], np.tile(skeleton.rest_rotations, (2, 1, 1)))
     others = np.delete(np.arange(30), [3, 11])
     np.testing.assert_array_equal(answer.pose.rotations[others], clean.pose.rotations[others])
@@ -95,7 +95,7 @@ def test_one_and_many_are_the_same_call(kind):
     solver = kind(skeleton, [Effector("j4")])
     targets = np.random.default_rng(2).normal(size=(3, 5, 1, 3)) * 0.6
     many = solver.solve(targets)
-    assert many.status.shape == (3, 5) and many.residual.shape == (3, 5, 1) and many.status.dtype == np.int8
+    assert many.status.shape == (3, 5) and many.effector_errors.shape == (3, 5, 1) and many.status.dtype == np.int8
     one = solver.solve(targets[1, 2])
     assert isinstance(one.status, ps.Status) and one.ok == many.ok[1, 2]
     np.testing.assert_array_equal(one.pose.rotations, many.pose.rotations[1, 2])

@@ -54,7 +54,7 @@ def kept(solver, jacobian, error, step, answer):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_pseudoinverse_takes_numpys_least_norm_step(seed):
-    solver, start, targets, turns, step, answer = one_step(Pseudoinverse, seed, most_step=FAR, threshold=1e-9)
+    solver, start, targets, turns, step, answer = one_step(Pseudoinverse, seed, max_step=FAR, threshold=1e-9)
     jacobian, error = stacked(solver, start, targets, turns)
     if kept(solver, jacobian, error, step, answer):
         np.testing.assert_allclose(step, np.linalg.pinv(jacobian, rcond=1e-9) @ error, atol=1e-8)
@@ -64,7 +64,7 @@ def test_the_pseudoinverse_takes_numpys_least_norm_step(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_damped_least_squares_is_scipys_regularised_minimum(kind, seed):
     damping = 10.0 ** np.random.default_rng(seed).uniform(-2, 0.5)
-    solver, start, targets, turns, step, _ = one_step(kind, seed, damping=damping, most_step=FAR)
+    solver, start, targets, turns, step, _ = one_step(kind, seed, damping=damping, max_step=FAR)
     jacobian, error = stacked(solver, start, targets, turns)
     wide = np.concatenate([jacobian, damping * np.eye(jacobian.shape[1])])
     expected = lsq_linear(wide, np.concatenate([error, np.zeros(jacobian.shape[1])]), method="bvls").x
@@ -74,7 +74,7 @@ def test_damped_least_squares_is_scipys_regularised_minimum(kind, seed):
 @pytest.mark.parametrize("kind", [DLS, DLSSVD])
 @pytest.mark.parametrize("seed", range(8))
 def test_maciejewskis_damping_keeps_steps_short_and_is_none_where_none_is_needed(kind, seed):
-    solver, start, targets, turns, step, _ = one_step(kind, seed, longest=1e-4, most_step=FAR)
+    solver, start, targets, turns, step, _ = one_step(kind, seed, longest=1e-4, max_step=FAR)
     jacobian, error = stacked(solver, start, targets, turns)
     values = np.linalg.svd(jacobian, compute_uv=False)
     smallest = values[values > 1e-9].min()
@@ -94,7 +94,7 @@ def test_maciejewskis_damping_keeps_steps_short_and_is_none_where_none_is_needed
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_transpose_goes_the_best_way_along_the_gradient(seed):
-    solver, start, targets, turns, step, answer = one_step(JacobianTranspose, seed, most_step=FAR)
+    solver, start, targets, turns, step, answer = one_step(JacobianTranspose, seed, max_step=FAR)
     jacobian, error = stacked(solver, start, targets, turns)
     along = jacobian @ jacobian.T @ error
     expected = jacobian.T @ error * (error @ along) / (along @ along)
@@ -120,7 +120,7 @@ def sdls_by_the_book(jacobian, error, most):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_sdls_is_the_papers_sum_of_limited_directions(seed):
-    solver, start, targets, turns, step, answer = one_step(SDLS, seed, most_step=0.002)
+    solver, start, targets, turns, step, answer = one_step(SDLS, seed, max_step=0.002)
     jacobian, error = stacked(solver, start, targets, turns)
     if kept(solver, jacobian, error, step, answer):
         np.testing.assert_allclose(step, sdls_by_the_book(jacobian, error, 0.002), atol=1e-8)
@@ -155,7 +155,7 @@ def test_a_chain_of_balls_reaches_all_it_can_and_stretches_towards_the_rest(kind
     assert answer.ok[near].mean() > 0.97
     assert not answer.ok[far[:, 0, 0] > 1.51].any()
     beyond = far[:, 0, 0] > 1.7
-    np.testing.assert_allclose(answer.residual[beyond, 0], far[beyond, 0, 0] - 1.5, atol=0.05)
+    np.testing.assert_allclose(answer.effector_errors[beyond, 0], far[beyond, 0, 0] - 1.5, atol=0.05)
 
 
 def test_ccd_turns_the_last_joint_most():
@@ -198,6 +198,6 @@ def test_orientations_are_met_where_they_are_asked_for(kind):
 
 def test_damping_that_is_wrong_is_refused():
     skeleton = chain(2)
-    for options in ({"damping": -1.0}, {"longest": 0.0}, {"most_step": math.inf}):
+    for options in ({"damping": -1.0}, {"longest": 0.0}, {"max_step": math.inf}):
         with pytest.raises(ps.PosableError):
             DLS(skeleton, [Effector("j2")], **options)

@@ -14,10 +14,10 @@ class Copycat:
     """A method that somebody else wrote: Sequential IK under another name."""
 
     def __init__(self, body):
-        self.inner = ps.SequentialIK(body, prior=None, elbows_out=False, calm=False)
+        self.inner = ps.SequentialIK(body, prior=None, elbows_out=False, limit_rates=False)
 
     def track(self, points, fps=60.0):
-        return self.inner.track(points, fps)
+        return self.inner.track(points, fps=fps)
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ def test_offsets_and_turns_are_recovered_from_a_pose_to_half_a_centimetre(name, 
     off = [pm.rotate(parts[role], found.offsets[k]) - in_world[k] for k, role in enumerate(ps.MARKERS)]
     # All trackers a little forward look like a person a little forward: that is not recovered, all else is.
     np.testing.assert_allclose(off, np.tile(-np.mean(in_world, axis=0) * [1.0, 0.0, 1.0], (6, 1)), atol=5e-3)
-    assert same_turn(found.turns, true.turns, 0.02)
+    assert same_turn(found.rotations, true.rotations, 0.02)
 
 
 def test_joints_come_back_from_their_trackers_in_motion(data_dir):
@@ -135,7 +135,7 @@ def test_a_file_keeps_a_calibration_to_the_last_bit(tmp_path):
     again = ps.Calibration.load(path)
     assert again.markers == true.markers and again.scales == true.scales
     np.testing.assert_array_equal(again.offsets, true.offsets)
-    np.testing.assert_array_equal(again.turns, true.turns)
+    np.testing.assert_array_equal(again.rotations, true.rotations)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_a_file_keeps_a_calibration_to_the_last_bit(tmp_path):
         {"trackers": []},
         {"scales": {"legs": 1.0}},
         {"scales": {"legs": -1.0, "trunk": 1.0, "arms": 1.0}},
-        {"trackers": [{"part": "tail", "offset": [0, 0, 0], "turn": [1, 0, 0, 0]}]},
-        {"trackers": [{"part": "head", "offset": [0, 0], "turn": [1, 0, 0, 0]}]},
-        {"trackers": [{"part": "head", "offset": [0, 0, 0], "turn": [0, 0, 0, 0]}]},
+        {"trackers": [{"part": "tail", "offset": [0, 0, 0], "rotation": [1, 0, 0, 0]}]},
+        {"trackers": [{"part": "head", "offset": [0, 0], "rotation": [1, 0, 0, 0]}]},
+        {"trackers": [{"part": "head", "offset": [0, 0, 0], "rotation": [0, 0, 0, 0]}]},
     ],
 )
 def test_a_broken_file_says_what_is_wrong(change, tmp_path):

@@ -59,14 +59,14 @@ def test_any_set_of_points_gives_a_believable_body_on_them(name, body, motion):
     solver = SequentialIK(body, markers=markers)
     points = points_of(body, motion.pose, markers)
     answer = solver.solve(points)
-    assert answer.residual.shape == points.shape[:-1]
+    assert answer.marker_errors.shape == points.shape[:-1]
     assert np.isfinite(answer.pose.rotations).all() and inside_limits(body, answer.pose)
     found = points_of(body, answer.pose, markers)
-    np.testing.assert_allclose(np.linalg.norm(found - points, axis=-1), answer.residual, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(found - points, axis=-1), answer.marker_errors, atol=1e-9)
     six = [k for k, role in enumerate(markers) if role in ps.MARKERS]
     if name == "one foot, one hand":  # nothing says where the body faces
         six = [markers.index("hips"), markers.index("head")]
-    assert (answer.residual[:, six].max(axis=-1) < 1e-6).mean() > 0.8
+    assert (answer.marker_errors[:, six].max(axis=-1) < 1e-6).mean() > 0.8
     feet = points_of(body, answer.pose, ("left_foot", "right_foot"))
     assert feet[..., 1].min() > -0.05
 
@@ -77,7 +77,7 @@ def test_the_order_of_points_does_not_matter(body, motion):
     shuffled = SequentialIK(body, markers=[ps.MARKERS[k] for k in order]).solve(points[:, order])
     usual = SequentialIK(body).solve(points)
     np.testing.assert_array_equal(shuffled.pose.rotations, usual.pose.rotations)
-    np.testing.assert_array_equal(shuffled.residual, usual.residual[:, order])
+    np.testing.assert_array_equal(shuffled.marker_errors, usual.marker_errors[:, order])
     np.testing.assert_array_equal(shuffled.status, usual.status)
 
 
@@ -88,7 +88,7 @@ def test_elbows_and_knees_that_are_known_are_nearer_than_guessed_ones(parts, bod
     truth = points_of(body, motion.pose, parts)
     far = [np.linalg.norm(points_of(body, a.pose, parts) - truth, axis=-1).mean() for a in (known, guessed)]
     assert far[0] < 0.6 * far[1]
-    assert known.residual[:, :6].max() < 0.03
+    assert known.marker_errors[:, :6].max() < 0.03
 
 
 def test_a_known_chest_bends_the_spine_where_it_is(body, motion):
@@ -97,9 +97,9 @@ def test_a_known_chest_bends_the_spine_where_it_is(body, motion):
     guessed = SequentialIK(body).solve(body.markers(motion.pose))
     truth = points_of(body, motion.pose, ("upper_chest",))[:, 0]
     far = [np.linalg.norm(points_of(body, a.pose, ("upper_chest",))[:, 0] - truth, axis=-1) for a in (known, guessed)]
-    np.testing.assert_allclose(far[0], known.residual[:, 6], atol=1e-9)
+    np.testing.assert_allclose(far[0], known.marker_errors[:, 6], atol=1e-9)
     assert far[0].mean() < 0.5 * far[1].mean()
-    assert (known.residual[:, :2].max(axis=-1) < 1e-6).mean() > 0.9
+    assert (known.marker_errors[:, :2].max(axis=-1) < 1e-6).mean() > 0.9
 
 
 def test_known_orientations_are_had_and_points_still_met(body, motion):
@@ -108,10 +108,10 @@ def test_known_orientations_are_had_and_points_still_met(body, motion):
     found = orientations_of(body, answer.pose)
     for role in ps.MARKERS:
         off = pm.angle(found[role], turns[role])
-        np.testing.assert_allclose(off, answer.orientation_residual[role], atol=1e-6)
+        np.testing.assert_allclose(off, answer.marker_orientation_errors[role], atol=1e-6)
         assert np.median(off) < 0.02, role
     np.testing.assert_allclose(found["hips"], turns["hips"] * np.sign((found["hips"] * turns["hips"]).sum(-1))[:, None])
-    assert (answer.residual.max(axis=-1) < 1e-6).mean() > 0.8
+    assert (answer.marker_errors.max(axis=-1) < 1e-6).mean() > 0.8
     assert inside_limits(body, answer.pose)
 
 
@@ -119,7 +119,7 @@ def test_a_turned_head_turns_the_spine_by_shares_and_stays_where_it_is(body):
     points = body.markers(body.neutral_pose)
     turn = pm.axis_angle([0.0, 1.0, 0.0], 0.8)
     answer = SequentialIK(body).solve(points, {"head": turn, "hips": [1.0, 0.0, 0.0, 0.0]})
-    assert answer.ok and answer.orientation_residual["head"] < 1e-6
+    assert answer.ok and answer.marker_orientation_errors["head"] < 1e-6
     frames = body.skeleton.forward(answer.pose)
     yaws = [2.0 * np.arctan2(q[2], q[0]) for q in (body.canonical_orientation(frames, joint) for joint in body.spine)]
     assert (np.diff(yaws) > -1e-6).all() and yaws[-1] == pytest.approx(0.8, abs=1e-6)
@@ -132,7 +132,7 @@ def test_unknown_orientations_are_as_if_they_were_not_given(body, motion):
     solver = SequentialIK(body)
     one, other = solver.solve(points), solver.solve(points, none)
     np.testing.assert_array_equal(one.pose.rotations, other.pose.rotations)
-    assert all(np.isnan(off).all() for off in other.orientation_residual.values())
+    assert all(np.isnan(off).all() for off in other.marker_orientation_errors.values())
 
 
 def test_random_orientations_keep_limits_and_points(body):
@@ -145,9 +145,9 @@ def test_random_orientations_keep_limits_and_points(body):
     answer = SequentialIK(body).solve(points, turns)
     assert np.isfinite(answer.pose.rotations).all() and np.isfinite(answer.pose.translation).all()
     assert inside_limits(body, answer.pose)
-    assert ((answer.residual < 1e-6).all(axis=-1) == answer.ok).all()
+    assert ((answer.marker_errors < 1e-6).all(axis=-1) == answer.ok).all()
     found = points_of(body, answer.pose, ps.MARKERS)
-    np.testing.assert_allclose(np.linalg.norm(found - points, axis=-1), answer.residual, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(found - points, axis=-1), answer.marker_errors, atol=1e-9)
 
 
 def test_everything_known_and_turned_gives_the_same_body_turned(body, motion):
@@ -187,7 +187,7 @@ def test_more_and_fewer_points_work_on_other_bodies(name, body, motion, data_dir
             points_of(other, pose, markers), orientations_of(other, pose, ("head", "left_hand", "right_foot"))
         )
         assert np.isfinite(answer.pose.rotations).all()
-        assert (answer.residual[:, :3] < 1e-6).all(axis=-1).mean() > 0.6
+        assert (answer.marker_errors[:, :3] < 1e-6).all(axis=-1).mean() > 0.6
 
 
 def test_arms_are_out_of_the_trunk_where_they_can_be(body, motion):
@@ -198,14 +198,14 @@ def test_arms_are_out_of_the_trunk_where_they_can_be(body, motion):
 
     def depth(elbows_out):
         answer = SequentialIK(body, prior=None, elbows_out=elbows_out).solve(points)
-        from posable.body.limb.elbows import elbow_out
+        from posable.body.elbows import elbow_out
 
         return answer, [elbow_out(body, limb, answer.pose).changed for limb in ("left_arm", "right_arm")]
 
     without, sunk = depth(False)
     with_it, left = depth(True)
     np.testing.assert_array_equal(without.status, with_it.status)
-    np.testing.assert_allclose(without.residual, with_it.residual, atol=1e-9)
+    np.testing.assert_allclose(without.marker_errors, with_it.marker_errors, atol=1e-9)
     assert np.mean(left) < 0.6 * np.mean(sunk)
 
 
@@ -224,8 +224,8 @@ def test_feet_and_hands_stay_above_a_floor(body):
         foot = body.index(f"{side}_foot")
         soles = frames.positions[foot] + pm.rotate(frames.orientations[foot], heel)
         assert soles[:, 1].min() > -1e-3
-    np.testing.assert_allclose(answer.residual[:4], 0.0, atol=1e-6)
-    assert (answer.residual[4:] > 0.1).all()
+    np.testing.assert_allclose(answer.marker_errors[:4], 0.0, atol=1e-6)
+    assert (answer.marker_errors[4:] > 0.1).all()
 
 
 def test_an_elbow_keeps_out_of_a_box_beside_it(body):

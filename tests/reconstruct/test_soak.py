@@ -48,8 +48,8 @@ def check(body, solver, points, orientations):
         off = np.linalg.norm(points_of(body, answer.pose, solver.markers) - points, axis=-1)
         size = np.maximum(np.abs(points).max(axis=(-1, -2)), 1.0)
     good = ~bad & (size < 1e9)
-    assert (np.abs(off[good] - answer.residual[good]) <= 1e-9 * size[good, None]).all()
-    np.testing.assert_array_equal((answer.residual < 1e-6).all(axis=-1), answer.ok)
+    assert (np.abs(off[good] - answer.marker_errors[good]) <= 1e-9 * size[good, None]).all()
+    np.testing.assert_array_equal((answer.marker_errors < 1e-6).all(axis=-1), answer.ok)
 
 
 def check_many(body, count, seed):

@@ -50,7 +50,7 @@ def test_lost_points_are_bridged_flagged_and_nothing_pops(seed, body, solver, wa
     lost = ~np.isfinite(given).all(axis=-1)
     np.testing.assert_array_equal(answer.lost, lost)
     np.testing.assert_array_equal(answer.status == ps.Status.INVALID, lost.any(axis=-1))
-    assert np.isinf(answer.residual[lost]).all() and np.isfinite(answer.residual[~lost]).all()
+    assert np.isinf(answer.marker_errors[lost]).all() and np.isfinite(answer.marker_errors[~lost]).all()
     assert np.isfinite(answer.motion.pose.rotations).all() and inside_limits(body, answer.motion.pose)
     whole = solver.track(points, fps=walk.fps)
     assert fastest(body, answer.motion) < 2.0 * fastest(body, whole.motion) + 0.03
@@ -112,7 +112,7 @@ def test_a_stream_gives_what_a_track_gives(markers, body, walk):
     for again in range(2):
         steps = [stream.step(p, {r: q[k] for r, q in turns.items()}) for k, p in enumerate(points)]
         np.testing.assert_array_equal(np.stack([s.pose.rotations for s in steps]), tracked.motion.pose.rotations)
-        np.testing.assert_array_equal(np.stack([s.residual for s in steps]), tracked.residual)
+        np.testing.assert_array_equal(np.stack([s.marker_errors for s in steps]), tracked.marker_errors)
         np.testing.assert_array_equal([int(s.status) for s in steps], tracked.status)
         np.testing.assert_array_equal(np.stack([s.lost for s in steps]), tracked.lost)
         stream.reset()
@@ -129,7 +129,7 @@ def test_the_pelvis_does_not_flip_where_wrists_and_ankles_cancel(body, solver):
     hips = body.index("hips")
 
     def quickest(calm):
-        turns = SequentialIK(body, prior=None, calm=calm).track(points, fps=FPS).motion.pose.rotations[:, hips]
+        turns = SequentialIK(body, prior=None, limit_rates=calm).track(points, fps=FPS).motion.pose.rotations[:, hips]
         return pm.angle(turns[1:-1], turns[2:]).max()
 
     assert quickest(True) < 0.25 and quickest(False) > 1.0
@@ -143,8 +143,8 @@ def test_an_elbow_does_not_flip_while_its_hand_passes_overhead(body):
     points[:, 2] = shoulder + reach * np.stack([0.02 * np.cos(40 * angle), np.cos(angle), np.sin(angle)], axis=-1)
 
     def elbow(calm):
-        answer = SequentialIK(body, prior=None, calm=calm, limits=None, elbows_out=False).track(points, fps=FPS)
-        assert answer.residual[:, 2].max() < 1e-6
+        answer = SequentialIK(body, prior=None, limit_rates=calm, limits=None, elbows_out=False).track(points, fps=FPS)
+        assert answer.marker_errors[:, 2].max() < 1e-6
         places = points_of(body, answer.motion.pose, ("left_lower_arm",))[:, 0]
         return np.linalg.norm(np.diff(places, axis=0), axis=-1).max()
 
@@ -174,8 +174,8 @@ def test_a_lost_orientation_is_held_and_eased_back(body, solver, walk):
     frames = body.skeleton.forward(answer.motion.pose)
     head = body.canonical_orientation(frames, body.index("head"))
     assert pm.angle(head[1:], head[:-1]).max() < 0.1
-    assert np.isnan(answer.orientation_residual["head"][40:60]).all()
-    assert answer.orientation_residual["head"][80:].max() < 1e-6
+    assert np.isnan(answer.marker_orientation_errors["head"][40:60]).all()
+    assert answer.marker_orientation_errors["head"][80:].max() < 1e-6
 
 
 def jitter(points):
@@ -192,7 +192,7 @@ def test_smoothing_takes_noise_out_without_lag(body, solver, walk):
     np.testing.assert_array_equal(smooth.lost, plain.lost)
     seen = np.isfinite(smooth.points)
     met = np.linalg.norm(body.markers(smooth.motion.pose) - smooth.points, axis=-1)
-    np.testing.assert_allclose(met[~smooth.lost], smooth.residual[~smooth.lost], atol=1e-9)
+    np.testing.assert_allclose(met[~smooth.lost], smooth.marker_errors[~smooth.lost], atol=1e-9)
     lags = [np.nanmean(np.abs(np.roll(smooth.points, k, axis=0) - points)[5:-5][seen[5:-5]]) for k in (-1, 0, 1)]
     assert lags[1] == min(lags)
     turns = {"head": pm.normalize(np.random.default_rng(2).normal([1, 0, 0, 0], 0.03, (len(points), 4)))}
@@ -221,7 +221,7 @@ def test_locked_feet_stand_still_and_nothing_pops(body, solver, walk):
     still = [(np.diff(a.points[:, 4:], axis=0) == 0.0).all(axis=-1) for a in (free, locked)]
     assert still[1].mean() > 0.25 and not still[0].any()
     met = np.linalg.norm(body.markers(locked.motion.pose) - locked.points, axis=-1)
-    np.testing.assert_allclose(met, locked.residual, atol=1e-9)
+    np.testing.assert_allclose(met, locked.marker_errors, atol=1e-9)
     steps = [np.linalg.norm(np.diff(a.points, axis=0), axis=-1).max() for a in (free, locked)]
     assert steps[1] < 1.2 * steps[0]
     assert fastest(body, locked.motion) < 1.6 * fastest(body, free.motion)  # knees of stretched legs are quick
@@ -253,6 +253,6 @@ def test_a_pelvis_that_only_hands_speak_for_does_not_swing_with_them(body, walk)
         pose = solver.track(points, fps=walk.fps, **options).motion.pose
         return pm.angle(orientations_of(body, pose, ("hips",))["hips"], truth)[60:].mean()
 
-    calm, wild = (SequentialIK(body, markers=HEAD_AND_HANDS, calm=c) for c in (True, False))
+    calm, wild = (SequentialIK(body, markers=HEAD_AND_HANDS, limit_rates=c) for c in (True, False))
     assert off(calm) < 0.6 * off(wild)
     assert off(calm, orientations=orientations_of(body, walk.pose, ("head",))) < 0.3

@@ -108,7 +108,7 @@ def elbow(answer: Any) -> dict[str, Any]:
     return {
         "pose": answer.pose,
         "swivel_change": answer.swivel_change,
-        "residual": answer.position_error,
+        "residual": answer.residual,
         "depth": answer.depth,
         "changed": answer.changed,
     }
@@ -186,8 +186,8 @@ def _rebuilt(answer: Any) -> dict[str, Any]:
     return {
         "status": answer.status,
         "ok": answer.ok,
-        "residual": answer.residual,
-        "orientation_residual": answer.orientation_residual,
+        "residual": answer.marker_errors,
+        "orientation_residual": answer.marker_orientation_errors,
         "lost": answer.lost,
         "points": answer.points,
     }
@@ -198,7 +198,7 @@ def calibration(answer: Any) -> dict[str, Any]:
     return {
         "markers": answer.markers,
         "offsets": answer.offsets,
-        "turns": answer.turns,
+        "turns": answer.rotations,
         "scales": answer.scales,
     }
 
@@ -217,8 +217,8 @@ def _iterative(answer: Any) -> dict[str, Any]:
     return {
         "status": answer.status,
         "ok": answer.ok,
-        "residual": answer.residual,
-        "orientation_residual": answer.orientation_residual,
+        "residual": answer.effector_errors,
+        "orientation_residual": answer.effector_orientation_errors,
         "iterations": answer.iterations,
         "stalled": answer.stalled,
     }
@@ -269,8 +269,8 @@ def drag(answer: Any) -> dict[str, Any]:
         "status": answer.status,
         "ok": answer.ok,
         "cause": np.asarray(answer.cause).tolist(),
-        "residual": answer.position_error,
-        "turn_residual": answer.orientation_error,
+        "residual": answer.residual,
+        "turn_residual": answer.turn_residual,
         "slid": answer.slid,
         "done": answer.done,
         "frame": answer.frame,
@@ -285,7 +285,7 @@ def edit(answer: Any) -> dict[str, Any]:
     return {
         "status": answer.status,
         "ok": answer.ok,
-        "residual": answer.position_error,
+        "residual": answer.residual,
         "slid": answer.slid,
         "rows": answer.rows,
         "limited": answer.limited,
@@ -303,7 +303,7 @@ def retargeted(answer: Any) -> dict[str, Any]:
         "motion": answer.motion,
         "status": answer.status,
         "parts": answer.parts,
-        "residual": answer.part_errors,
+        "residual": answer.residual,
         "contacts": contacts(answer.contacts),
         "slid": answer.slid,
         "limited": answer.limited,

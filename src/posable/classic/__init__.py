@@ -1,8 +1,7 @@
-"""What people compare with: the inverse kinematics of the last sixty years, on any skeleton and from six points."""
+"""Classic inverse kinematics of the last sixty years to compare with, on any skeleton and from six points."""
 
 from __future__ import annotations
 
-from .answers import Effector, IKAnswer, IKMotion, Stop
 from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
 from .limbs import KMA, TGBSIK, PIKFromSIK
 from .six_points import (
@@ -16,6 +15,7 @@ from .six_points import (
     SixPointSDLS,
     SixPointTranspose,
 )
+from .solutions import Effector, IKMotionSolution, IKSolution, Stop
 from .solver import IterativeIK
 
 __all__ = [
@@ -29,8 +29,8 @@ __all__ = [
     "SDLS",
     "TGBSIK",
     "Effector",
-    "IKAnswer",
-    "IKMotion",
+    "IKMotionSolution",
+    "IKSolution",
     "IterativeIK",
     "JacobianTranspose",
     "PIKFromSIK",

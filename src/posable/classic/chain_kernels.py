@@ -1,12 +1,12 @@
-"""Methods that turn joints one at a time: cyclic coordinate descent and FABRIK.
+"""Methods that rotate joints one at a time: cyclic coordinate descent and FABRIK.
 
-CCD (Wang and Chen 1991) takes each effector's chain by itself and turns its joints from the end towards the base
+CCD (Wang and Chen 1991) takes each effector's chain by itself and rotates its joints from the end towards the base
 (specification reconstruct, erratum 16), each to where the effector comes nearest to its target.
 
-FABRIK (Aristidou and Lasenby 2011) asks from the effectors inwards where each joint would have to be, joints with
-several children taking the mean, and then poses the joints from the root outwards so that the next ones come as near
-as they can to where they were asked to be. Posing real joints, not points, keeps bones rigid at branches and lets
-hinges and limits hold at every joint.
+FABRIK (Aristidou and Lasenby 2011) goes from the effectors inwards and requests where each joint would have to be,
+joints with several children taking the mean, and then poses the joints from the root outwards so that the next ones
+come as near as they can to their requested positions. Posing real joints, not points, keeps bones rigid at branches
+and lets hinges and limits hold at every joint.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..math.vector import add, cross, dot, norm, scale, sub, unit
 from ..skeleton.dofs import BALL, FREE, HINGE, HINGE_TWIST, SLIDE
 from ..skeleton.forward import axis_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at
 from .model import Frames, Problem, State
-from .motion_kernels import effector_place, guarded, offset_now, slide_joint
+from .motion_kernels import effector_position, guarded, offset_now, slide_joint
 
 Columns = tuple[Vec3, Vec3, Vec3]
 
 EXTRACTIONS = 40
-NO_TURN = 1e-12  # [rad]
-BENT = 0.5  # [rad] that tells which way a hinge bends
+NO_ROTATION = 1e-12  # [rad]
+BENT = 0.5  # [rad]: a bend that shows to which side a hinge bends
 STRAIGHT = 1e-3  # sine of the angle below which two bones have no plane
 
 
@@ -48,7 +48,7 @@ def with_pair(b: Columns, current: Vec3, goal: Vec3) -> Columns:
 
 
 @kernel
-def best_turn(b: Columns) -> Quat:
+def nearest_rotation(b: Columns) -> Quat:
     """The rotation nearest to a sum of pairs (Mueller et al. 2016: Newton steps on the rotation, from none)."""
     q = (1.0, 0.0, 0.0, 0.0)
     for _ in range(EXTRACTIONS):
@@ -58,10 +58,10 @@ def best_turn(b: Columns) -> Quat:
         size = norm(torque)
         if size == 0.0:
             break
-        turn = scale(torque, 1.0 / (agree + 1e-9 * size))
-        if norm(turn) < NO_TURN:
+        rotation = scale(torque, 1.0 / (agree + 1e-9 * size))
+        if norm(rotation) < NO_ROTATION:
             break
-        q = unit_quat(mul(exp(turn), q))
+        q = unit_quat(mul(exp(rotation), q))
     return q
 
 
@@ -77,11 +77,11 @@ def best_angle(b: Columns, axis: Vec3) -> float:
 
 
 @kernel
-def after_turn(b: Columns, turn: Quat) -> Columns:
-    """The sum of pairs once what is current has been turned."""
-    x = rotate_inverse(turn, (1.0, 0.0, 0.0))
-    y = rotate_inverse(turn, (0.0, 1.0, 0.0))
-    z = rotate_inverse(turn, (0.0, 0.0, 1.0))
+def after_rotation(b: Columns, rotation: Quat) -> Columns:
+    """The sum of pairs once what is current has been orientation."""
+    x = rotate_inverse(rotation, (1.0, 0.0, 0.0))
+    y = rotate_inverse(rotation, (0.0, 1.0, 0.0))
+    z = rotate_inverse(rotation, (0.0, 0.0, 1.0))
     return (
         add(add(scale(b[0], x[0]), scale(b[1], x[1])), scale(b[2], x[2])),
         add(add(scale(b[0], y[0]), scale(b[1], y[1])), scale(b[2], y[2])),
@@ -90,71 +90,71 @@ def after_turn(b: Columns, turn: Quat) -> Columns:
 
 
 @kernel
-def turn_joint(t: int, j: int, problem: Problem, state: State, turn: Quat, b: Columns) -> Quat:
-    """Turn a joint as its kind and limit allow, and say which turn in the world that was.
+def rotate_joint(t: int, j: int, problem: Problem, state: State, rotation: Quat, b: Columns) -> Quat:
+    """Turn a joint as its kind and limit allow, and say which rotation in the world that was.
 
-    Balls take `turn`; axes the best angle for the pairs `b`. `world` of the joint's parent must be up to date.
+    Balls take `rotation`; axes the best angle for the pairs `b`. `world` of the joint's parent must be up to date.
     """
     kind, parent = problem.joints[j]["kind"], problem.joints[j]["parent"]
     above = quat_at(state.world, t, parent) if parent >= 0 else (1.0, 0.0, 0.0, 0.0)
     local = quat_at(state.rotations, t, j)
     world = mul(above, local)
-    wanted = local
+    requested = local
     if kind in (BALL, FREE):
-        wanted = mul(conj(above), mul(turn, world))
+        requested = mul(conj(above), mul(rotation, world))
     elif kind == HINGE:
         axis = axis_of(problem.joints, j)
-        wanted = mul(local, axis_angle(axis, best_angle(b, rotate(world, axis))))
+        requested = mul(local, axis_angle(axis, best_angle(b, rotate(world, axis))))
     elif kind == HINGE_TWIST:
         along = twist_axis_of(problem.joints, j)
         twisted = twist_angle(mul(conj(rest_of(problem.joints, j)), local), along)
-        axis = rotate(axis_angle(along, -twisted), axis_of(problem.joints, j))  # the twist has turned it along
+        axis = rotate(axis_angle(along, -twisted), axis_of(problem.joints, j))  # the twist has orientation it along
         flexed = mul(local, axis_angle(axis, best_angle(b, rotate(world, axis))))
-        b = after_turn(b, mul(mul(above, flexed), conj(world)))
+        b = after_rotation(b, mul(mul(above, flexed), conj(world)))
         straight = mul(above, flexed)
         flexion = mul(flexed, axis_angle(along, -twisted))
-        wanted = mul(flexion, axis_angle(along, twisted + best_angle(b, rotate(straight, along))))
-    held = unit_quat(guarded(t, j, problem, state, wanted))
-    set_quat(state.rotations, t, j, held)
-    now = mul(above, held)
+        requested = mul(flexion, axis_angle(along, twisted + best_angle(b, rotate(straight, along))))
+    clamped = unit_quat(guarded(t, j, problem, state, requested))
+    set_quat(state.rotations, t, j, clamped)
+    now = mul(above, clamped)
     set_quat(state.world, t, j, now)
     return mul(now, conj(world))
 
 
 @kernel
 def ccd_sweep(t: int, i: int, e: int, problem: Problem, state: State, frames: Frames) -> None:
-    """Turn the joints of one effector's chain once, from the end to the base; places above the joints are current."""
+    """Rotate the joints of one effector's chain once, from the end to the base; positions above them are current."""
     one = problem.effectors[e]
-    goal, tip = vec_at(frames.targets, i, e), effector_place(t, e, problem, state)
-    turned = quat_at(state.world, t, one["joint"])
+    goal, tip = vec_at(frames.targets, i, e), effector_position(t, e, problem, state)
+    orientation = quat_at(state.world, t, one["joint"])
     for k in range(one["first"], one["last"]):
         j = problem.links[k]
-        place = vec_at(state.positions, t, j)
+        position = vec_at(state.positions, t, j)
         if problem.joints[j]["kind"] == SLIDE:
             along = rotate(quat_at(state.world, t, j), axis_of(problem.joints, j))
             tip = add(tip, slide_joint(t, j, problem, state, dot(sub(goal, tip), along)))
             continue
-        arm, wish = sub(tip, place), sub(goal, place)
+        arm, wish = sub(tip, position), sub(goal, position)
         far = norm(wish)
-        most = problem.settings[0]["most_pull"]
+        most = problem.settings[0]["max_error"]
         wish = scale(unit(wish), min(far, most))
         b = with_pair(no_columns(), arm, wish)
-        turn = between(arm, wish)
+        rotation = between(arm, wish)
         if one["oriented"]:
-            facing = quat_at(frames.turns, i, e)
-            size = problem.settings[0]["turn_length"] ** 2
+            facing = quat_at(frames.orientations, i, e)
+            size = problem.settings[0]["rotation_length"] ** 2
             for c in range(3):
                 axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
-                b = with_pair(b, scale(rotate(turned, axis), size), rotate(facing, axis))
-            turn = best_turn(b)
-        done = turn_joint(t, j, problem, state, turn, b)
-        tip = add(place, rotate(done, arm))
-        turned = mul(done, turned)
+                b = with_pair(b, scale(rotate(orientation, axis), size), rotate(facing, axis))
+            rotation = nearest_rotation(b)
+        done = rotate_joint(t, j, problem, state, rotation, b)
+        tip = add(position, rotate(done, arm))
+        orientation = mul(done, orientation)
 
 
 @kernel
-def ask_places(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
-    """FABRIK inwards: where every joint would have to be, from the effectors to the root."""
+def inward_pass(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Request where every joint would have to be, from the effectors to the root (FABRIK's forward pass)."""
     count = problem.joints.shape[0]
     for j in range(count):
         for k in range(4):
@@ -162,8 +162,8 @@ def ask_places(t: int, i: int, problem: Problem, state: State, frames: Frames) -
     for e in range(problem.effectors.shape[0]):
         one = problem.effectors[e]
         j = one["joint"]
-        turned = quat_at(frames.turns, i, e) if one["oriented"] else quat_at(state.world, t, j)
-        ask(t, j, sub(vec_at(frames.targets, i, e), rotate(turned, (one["px"], one["py"], one["pz"]))), state)
+        orientation = quat_at(frames.orientations, i, e) if one["oriented"] else quat_at(state.world, t, j)
+        add_vote(t, j, sub(vec_at(frames.targets, i, e), rotate(orientation, (one["px"], one["py"], one["pz"]))), state)
     for j in range(count - 1, 0, -1):
         upper = problem.above[j]
         if upper < 0:
@@ -173,7 +173,7 @@ def ask_places(t: int, i: int, problem: Problem, state: State, frames: Frames) -
             state.wish[t, j, k] /= votes
         wish = vec_at(state.wish, t, j)
         back = unit(sub(vec_at(state.positions, t, upper), wish))
-        ask(t, upper, add(wish, scale(back, norm(bone_to(t, j, upper, problem, state)))), state)
+        add_vote(t, upper, add(wish, scale(back, norm(bone_to(t, j, upper, problem, state)))), state)
     if state.wish[t, 0, 3] > 0.0:
         for k in range(3):
             state.wish[t, 0, k] /= state.wish[t, 0, 3]
@@ -181,7 +181,7 @@ def ask_places(t: int, i: int, problem: Problem, state: State, frames: Frames) -
 
 @kernel
 def bone_to(t: int, j: int, upper: int, problem: Problem, state: State) -> Vec3:
-    """From joint `upper` to joint j below it [m], in upper's frame, through joints between that do not turn."""
+    """From joint `upper` to joint j below it [m], in upper's frame, through joints between that do not rotate."""
     bone, parent = offset_now(t, j, problem, state), problem.joints[j]["parent"]
     while parent != upper and parent > 0:
         bone = add(rotate(quat_at(state.rotations, t, parent), bone), offset_now(t, parent, problem, state))
@@ -190,8 +190,8 @@ def bone_to(t: int, j: int, upper: int, problem: Problem, state: State) -> Vec3:
 
 
 @kernel
-def turned_like(t: int, j: int, problem: Problem, state: State) -> Quat:
-    """How joint j is turned in the world once all joints down to the one above it are up to date."""
+def orientation_of(t: int, j: int, problem: Problem, state: State) -> Quat:
+    """How joint j is orientation in the world once all joints down to the one above it are up to date."""
     q, parent = quat_at(state.rotations, t, j), problem.joints[j]["parent"]
     while parent != problem.above[j] and parent > 0:
         q = mul(quat_at(state.rotations, t, parent), q)
@@ -200,16 +200,16 @@ def turned_like(t: int, j: int, problem: Problem, state: State) -> Quat:
 
 
 @kernel
-def ask(t: int, j: int, place: Vec3, state: State) -> None:
-    """One more vote for where joint j should be."""
+def add_vote(t: int, j: int, position: Vec3, state: State) -> None:
+    """Add a request for where joint j should be."""
     for k in range(3):
-        state.wish[t, j, k] += place[k]
+        state.wish[t, j, k] += position[k]
     state.wish[t, j, 3] += 1.0
 
 
 @kernel
-def pose_outwards(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
-    """FABRIK outwards: turn the joints from the root on so that the next ones come where they were asked to be."""
+def outward_pass(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """FABRIK outwards: rotation the joints from the root on so that the next ones come where they were asked to be."""
     count = problem.joints.shape[0]
     if problem.joints[0]["kind"] == FREE and problem.active[0] and frames.roots.shape[0] == 0:
         for k in range(3):
@@ -220,17 +220,17 @@ def pose_outwards(t: int, i: int, problem: Problem, state: State, frames: Frames
         for k in range(3):
             state.positions[t, j, k] = state.translation[t, k]
         if parent >= 0:
-            place = add(vec_at(state.positions, t, parent), rotate(above, offset_now(t, j, problem, state)))
+            position = add(vec_at(state.positions, t, parent), rotate(above, offset_now(t, j, problem, state)))
             for k in range(3):
-                state.positions[t, j, k] = place[k]
+                state.positions[t, j, k] = position[k]
         set_quat(state.world, t, j, mul(above, quat_at(state.rotations, t, j)))
-        if problem.turns[j] and (j == 0 or problem.above[j] >= 0):
-            turn_towards(t, i, j, problem, state, frames)
+        if problem.rotates[j] and (j == 0 or problem.above[j] >= 0):
+            rotate_towards(t, i, j, problem, state, frames)
 
 
 @kernel
-def turn_towards(t: int, i: int, j: int, problem: Problem, state: State, frames: Frames) -> None:
-    """Turn a joint so that its children, and effectors on it, come nearest to where they were asked to be."""
+def rotate_towards(t: int, i: int, j: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Rotate a joint so that its children, and effectors on it, come nearest to their requested positions."""
     here, world = vec_at(state.positions, t, j), quat_at(state.world, t, j)
     b, pairs, child, first, last = no_columns(), 0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for c in range(j + 1, problem.joints.shape[0]):
@@ -247,25 +247,25 @@ def turn_towards(t: int, i: int, j: int, problem: Problem, state: State, frames:
             first, last = point, sub(vec_at(frames.targets, i, e), here)
             b, pairs, child = with_pair(b, first, scale(unit(last), norm(first))), pairs + 1, -1
         if one["oriented"]:
-            facing, size = quat_at(frames.turns, i, e), problem.settings[0]["turn_length"] ** 2
+            facing, size = quat_at(frames.orientations, i, e), problem.settings[0]["rotation_length"] ** 2
             for c in range(3):
                 axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
                 b = with_pair(b, scale(rotate(world, axis), size), rotate(facing, axis))
             pairs += 3
     if pairs == 0:
         return
-    turn = best_turn(b)
+    rotation = nearest_rotation(b)
     if pairs == 1:
-        turn = between(first, last)  # the smallest of all turns that do
+        rotation = between(first, last)  # the smallest rotation that does
         next_one = hinge_child(child, problem)
         if next_one >= 0:
-            turn = turn_with_hinge(t, child, next_one, problem, state, first, here)
-    turn_joint(t, j, problem, state, turn, b)
+            rotation = rotation_with_hinge(t, child, next_one, problem, state, first, here)
+    rotate_joint(t, j, problem, state, rotation, b)
 
 
 @kernel
 def bending_side(t: int, c: int, problem: Problem, state: State) -> float:
-    """1 or -1 for a hinge whose limit lets it bend that way alone, 0 for one that bends both ways."""
+    """1 or -1 for a hinge whose limit lets it bend to that side alone, 0 for one that bends to both."""
     rest, axis = rest_of(problem.joints, c), axis_of(problem.joints, c)
     plus, minus = mul(rest, axis_angle(axis, BENT)), mul(rest, axis_angle(axis, -BENT))
     up, down = guarded(t, c, problem, state, plus) == plus, guarded(t, c, problem, state, minus) == minus
@@ -284,30 +284,30 @@ def hinge_child(c: int, problem: Problem) -> int:
 
 
 @kernel
-def turn_with_hinge(t: int, c: int, g: int, problem: Problem, state: State, bone: Vec3, here: Vec3) -> Quat:
-    """The turn of a joint at `here` whose only child c is a hinge that carries g: a hinge cannot leave its plane.
+def rotation_with_hinge(t: int, c: int, g: int, problem: Problem, state: State, bone: Vec3, here: Vec3) -> Quat:
+    """The rotation of a joint at `here` whose only child c is a hinge that carries g: a hinge cannot leave its plane.
 
-    The bone goes to where c is asked to be, and about it so far that the hinge bends towards where g is. Where the
-    hinge would have to bend the wrong way, c is asked to be on the other side of the line to g.
+    The bone goes to where c is requested, and about it so far that the hinge bends towards where g is. Where the
+    hinge would have to bend the wrong bone_goal, c is asked to be on the other side of the line to g.
     """
     end = sub(vec_at(state.wish, t, g), here)
     side = bending_side(t, c, problem, state)
-    turn = between(bone, sub(vec_at(state.wish, t, c), here))
+    rotation = between(bone, sub(vec_at(state.wish, t, c), here))
     for attempt in range(2):
-        way = sub(vec_at(state.wish, t, c), here)
-        along, turn = unit(way), between(bone, way)
-        axis = rotate(turn, rotate(turned_like(t, c, problem, state), axis_of(problem.joints, c)))
+        bone_goal = sub(vec_at(state.wish, t, c), here)
+        along, rotation = unit(bone_goal), between(bone, bone_goal)
+        axis = rotate(rotation, rotate(orientation_of(t, c, problem, state), axis_of(problem.joints, c)))
         axis = sub(axis, scale(along, dot(axis, along)))
-        normal = cross(along, unit(sub(end, way)))
+        normal = cross(along, unit(sub(end, bone_goal)))
         if norm(normal) < STRAIGHT or norm(axis) < STRAIGHT:
-            return turn
+            return rotation
         if side != 0.0 and attempt == 0 and side * dot(normal, axis) < 0.0:
             line = unit(end)
-            twice = 2.0 * dot(way, line)
+            twice = 2.0 * dot(bone_goal, line)
             for k in range(3):
-                state.wish[t, c, k] = here[k] + twice * line[k] - way[k]
+                state.wish[t, c, k] = here[k] + twice * line[k] - bone_goal[k]
             continue
         if side < 0.0 or (side == 0.0 and dot(normal, axis) < 0.0):
             normal = scale(normal, -1.0)
-        return mul(axis_angle(along, math.atan2(dot(along, cross(axis, normal)), dot(axis, normal))), turn)
-    return turn
+        return mul(axis_angle(along, math.atan2(dot(along, cross(axis, normal)), dot(axis, normal))), rotation)
+    return rotation

@@ -14,7 +14,7 @@ from .solver import IterativeIK
 
 
 class CCD(IterativeIK):
-    """Cyclic coordinate descent: each effector's chain by itself, joints turned one at a time from the end."""
+    """Cyclic coordinate descent: each effector's chain by itself, joints rotated one at a time from the end."""
 
     method = model.CCD
 
@@ -30,9 +30,9 @@ class JacobianTranspose(IterativeIK):
 
     method = model.TRANSPOSE
 
-    def __init__(self, *args: Any, most_step: float = math.radians(30.0), **options: Any) -> None:
+    def __init__(self, *args: Any, max_step: float = math.radians(30.0), **options: Any) -> None:
         super().__init__(*args, **options)
-        self._set(most_step=_above_zero("most_step", most_step))
+        self._set(max_step=_above_zero("max_step", max_step))
 
 
 class Pseudoinverse(IterativeIK):
@@ -40,19 +40,19 @@ class Pseudoinverse(IterativeIK):
 
     Args:
         *args: as of `IterativeIK`.
-        threshold: singular values below this part of the largest count as zero. Default and `most_step` are those of
+        threshold: singular values below this part of the largest count as zero. Default and `max_step` are those of
             the program by Buss that Unzueta et al. used.
-        most_step: [rad] the largest step of a DoF.
+        max_step: [rad] the largest step of a DoF.
         **options: as of `IterativeIK`.
     """
 
     method = model.PSEUDOINVERSE
 
     def __init__(
-        self, *args: Any, threshold: float = 0.01, most_step: float = math.radians(5.0), **options: Any
+        self, *args: Any, threshold: float = 0.01, max_step: float = math.radians(5.0), **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self._set(threshold=_zero_or_more("threshold", threshold), most_step=_above_zero("most_step", most_step))
+        self._set(threshold=_zero_or_more("threshold", threshold), max_step=_above_zero("max_step", max_step))
 
 
 class DLS(IterativeIK):
@@ -62,7 +62,7 @@ class DLS(IterativeIK):
         *args: as of `IterativeIK`.
         damping: [m] a constant damping; None: the least that keeps steps below `longest` (Maciejewski 1990).
         longest: with Maciejewski's damping: [rad] the longest step of all DoF together.
-        most_step: [rad] the largest step of a DoF.
+        max_step: [rad] the largest step of a DoF.
         **options: as of `IterativeIK`.
     """
 
@@ -73,12 +73,12 @@ class DLS(IterativeIK):
         *args: Any,
         damping: float | None = None,
         longest: float = 0.5,
-        most_step: float = math.radians(45.0),
+        max_step: float = math.radians(45.0),
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         value = _above_zero("longest", longest) if damping is None else _zero_or_more("damping", damping)
-        self._set(damping=value, adaptive=damping is None, most_step=_above_zero("most_step", most_step))
+        self._set(damping=value, adaptive=damping is None, max_step=_above_zero("max_step", max_step))
 
 
 class DLSSVD(DLS):
@@ -92,9 +92,9 @@ class SDLS(IterativeIK):
 
     method = model.SDLS
 
-    def __init__(self, *args: Any, most_step: float = math.radians(45.0), **options: Any) -> None:
+    def __init__(self, *args: Any, max_step: float = math.radians(45.0), **options: Any) -> None:
         super().__init__(*args, **options)
-        self._set(most_step=_above_zero("most_step", most_step))
+        self._set(max_step=_above_zero("max_step", max_step))
 
 
 class PIK(IterativeIK):
@@ -103,9 +103,9 @@ class PIK(IterativeIK):
     Args:
         *args: as of `IterativeIK`.
         relaxed: the pose that the optimisation term draws towards in what all levels leave free; the start when None.
-        attraction: how much of the way it draws in one iteration, 0 (not at all) to 1.
+        attraction: the fraction of the difference that it draws in one iteration, 0 to 1.
         longest: [rad] the longest step of a level, which sets Maciejewski's damping.
-        most_step: [rad] the largest step of a DoF.
+        max_step: [rad] the largest step of a DoF.
         **options: as of `IterativeIK`.
     """
 
@@ -117,14 +117,14 @@ class PIK(IterativeIK):
         relaxed: Pose | None = None,
         attraction: float = 0.0,
         longest: float = 0.5,
-        most_step: float = math.radians(45.0),
+        max_step: float = math.radians(45.0),
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         if not 0.0 <= attraction <= 1.0:
             raise PosableError(f"attraction is {attraction}; expected 0 to 1")
         self._set(attraction=attraction, damping=_above_zero("longest", longest))
-        self._set(most_step=_above_zero("most_step", most_step))
+        self._set(max_step=_above_zero("max_step", max_step))
         if relaxed is not None:
             self._problem = self._problem._replace(relaxed=np.ascontiguousarray(relaxed.rotations[None]))
 

@@ -1,8 +1,8 @@
 """One step of each method that inverts the Jacobian (Buss and Kim 2005 compare them; Unzueta et al. 2008, section 9).
 
-The Jacobian stacks three rows for each effector's place and three more, as long as `turn_length` [m], for its
+The Jacobian stacks three rows for each effector's position and three more, as long as `rotation_length` [m], for its
 orientation; DoF are those of the skeleton's list, with body angular velocities for balls (specification reconstruct,
-erratum 21). An error counts at most `most_pull` [m] (Buss and Kim's clamp), so any target is finite here.
+erratum 21). An error counts at most `max_error` [m] (Buss and Kim's clamp), so any target is finite here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..math.linear import cholesky, cholesky_solve, svd_rows
 from ..math.vector import norm, scale, sub
 from ..skeleton.forward import jacobian_row, quat_at, vec_at
 from .model import DLS, DLS_SVD, PSEUDOINVERSE, SDLS, TRANSPOSE, Frames, Problem, State
-from .motion_kernels import effector_place, turn_to
+from .motion_kernels import effector_position, rotation_to
 
 TINY = 1e-12  # singular values below this part of the largest are rounding
 POWER_STEPS = 8  # of the inverse iteration that estimates the smallest singular value
@@ -33,26 +33,26 @@ def stack_rows(t: int, i: int, problem: Problem, state: State, frames: Frames) -
         point = (one["px"], one["py"], one["pz"])
         jacobian_row(t, problem.joints, state.rotations, state.positions, state.world, one["joint"], point, state.one)
         row, weight = one["row"], one["weight"]
-        miss = sub(vec_at(frames.targets, i, e), effector_place(t, e, problem, state))
+        miss = sub(vec_at(frames.targets, i, e), effector_position(t, e, problem, state))
         away = norm(miss)
-        if away > settings["most_pull"]:
-            miss = scale(scale(miss, 1.0 / away), settings["most_pull"])
+        if away > settings["max_error"]:
+            miss = scale(scale(miss, 1.0 / away), settings["max_error"])
         for k in range(3):
             state.error[t, row + k] = weight * miss[k]
             for d in range(dofs):
                 state.jacobian[t, row + k, d] = weight * state.one[t, k, d] * problem.active[d]
         if one["oriented"]:
-            turn = turn_to(quat_at(frames.turns, i, e), quat_at(state.world, t, one["joint"]))
-            length = weight * settings["turn_length"]
+            rotation = rotation_to(quat_at(frames.orientations, i, e), quat_at(state.world, t, one["joint"]))
+            length = weight * settings["rotation_length"]
             for k in range(3):
-                state.error[t, row + 3 + k] = length * turn[k]
+                state.error[t, row + 3 + k] = length * rotation[k]
                 for d in range(dofs):
                     state.jacobian[t, row + 3 + k, d] = length * state.one[t, 3 + k, d] * problem.active[d]
 
 
 @kernel
 def jacobian_step(t: int, problem: Problem, state: State) -> None:
-    """Fill `steps` by the method of the settings, from the stacked rows; the largest step is `most_step`."""
+    """Fill `steps` by the method of the settings, from the stacked rows; the largest step is `max_step`."""
     method = problem.settings[0]["method"]
     if method == TRANSPOSE:
         transpose_step(t, problem, state)
@@ -75,8 +75,8 @@ def jacobian_step(t: int, problem: Problem, state: State) -> None:
 
 @kernel
 def limit_steps(t: int, problem: Problem, state: State) -> None:
-    """Shorten all steps alike until the largest is at most `most_step` [rad]."""
-    largest, most = 0.0, problem.settings[0]["most_step"]
+    """Shorten all steps alike until the largest is at most `max_step` [rad]."""
+    largest, most = 0.0, problem.settings[0]["max_step"]
     for d in range(state.steps.shape[1]):
         largest = max(largest, abs(state.steps[t, d]))
     if largest > most:
@@ -230,7 +230,7 @@ def selective_step(t: int, problem: Problem, state: State) -> None:
 
     An effector with an orientation counts as two.
     """
-    rows, dofs, most = problem.settings[0]["rows"], state.steps.shape[1], problem.settings[0]["most_step"]
+    rows, dofs, most = problem.settings[0]["rows"], state.steps.shape[1], problem.settings[0]["max_step"]
     largest = 0.0
     for r in range(rows):
         largest = max(largest, state.values[t, r])

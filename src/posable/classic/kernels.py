@@ -1,7 +1,7 @@
-"""The loop around the methods: steps until the effectors are on their targets, nothing improves, or enough is enough.
+"""The loop around the methods: steps until the effectors are on their targets, nothing improves, or a limit is met.
 
 Stop rules are those of Unzueta et al. 2008, section 9, by default: an error below 1 cm, one that no longer improves by
-1 mm, or 20 iterations. The best pose on the way is the answer.
+1 mm, or 20 iterations. The best pose met is returned.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import numpy as np
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Vec3
-from ..limb.solve import INVALID, LIMITS, REACHED, UNREACHABLE
+from ..compute.verdict import INVALID, LIMITS, REACHED, verdict
 from ..math.quaternion import between, mul, unit_quat
 from ..math.vector import add, any_perpendicular, norm, reject, scale, sub, unit
 from ..reconstruct.packed import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND
 from ..reconstruct.spine import NO_DIRECTION, about_y
 from ..skeleton.forward import forward_row, integrate_row, quat_at, set_quat, vec_at
-from .chain_kernels import ask_places, ccd_sweep, pose_outwards
+from .chain_kernels import ccd_sweep, inward_pass, outward_pass
 from .jacobian_kernels import jacobian_step, stack_rows
 from .model import CCD, EXHAUSTED, FABRIK, PIK, STALLED, WITHIN, Frames, Problem, State
-from .motion_kernels import at_limits, better, copy_pose, forward, hold_limits, keep_best, measure, take_best
+from .motion_kernels import at_limits, better, clamp_limits, copy_pose, forward, measure, restore_best, store_best
 from .priority_kernels import priority_step
 
 
 @kernel
 def valid_row(i: int, problem: Problem, frames: Frames) -> bool:
-    """Whether all that a frame is given is numbers, and orientations are rotations."""
+    """Return whether all input of a frame is finite, and orientations are rotations."""
     for e in range(frames.targets.shape[1]):
         for k in range(3):
             if not math.isfinite(frames.targets[i, e, k]):
@@ -35,7 +35,7 @@ def valid_row(i: int, problem: Problem, frames: Frames) -> bool:
         if problem.effectors[e]["oriented"]:
             square = 0.0
             for k in range(4):
-                square += frames.turns[i, e, k] ** 2
+                square += frames.orientations[i, e, k] ** 2
             if not 1e-200 < square < 1e200:
                 return False
     if frames.roots.shape[0] > 0:
@@ -49,7 +49,7 @@ def valid_row(i: int, problem: Problem, frames: Frames) -> bool:
 def restart(t: int, s: int, problem: Problem, state: State, frames: Frames) -> None:
     """Set a track's pose to row s of the starts."""
     for k in range(3):
-        state.translation[t, k] = frames.places[s, k]
+        state.translation[t, k] = frames.start_translation[s, k]
     for j in range(problem.joints.shape[0]):
         set_quat(state.rotations, t, j, unit_quat(quat_at(frames.starts, s, j)))
         if state.offsets.shape[0] > 0:
@@ -69,7 +69,7 @@ def begin_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) 
         set_quat(state.begin, t, j, quat_at(state.rotations, t, j))
     for e in range(problem.effectors.shape[0]):
         if problem.effectors[e]["oriented"]:
-            set_quat(frames.turns, i, e, unit_quat(quat_at(frames.turns, i, e)))
+            set_quat(frames.orientations, i, e, unit_quat(quat_at(frames.orientations, i, e)))
 
 
 @kernel
@@ -78,7 +78,7 @@ def descend(t: int, i: int, problem: Problem, state: State, frames: Frames) -> N
     settings = problem.settings[0]
     forward(t, i, problem, state, frames)
     error, level = measure(t, i, problem, state, frames)
-    keep_best(t, i, problem, state, frames)
+    store_best(t, i, problem, state, frames)
     stopped, done = EXHAUSTED, 0
     draws = settings["method"] == PIK and settings["attraction"] > 0.0
     for _ in range(settings["iterations"]):
@@ -87,12 +87,12 @@ def descend(t: int, i: int, problem: Problem, state: State, frames: Frames) -> N
             break
         done += 1
         moved = step(t, i, problem, state, frames)
-        hold_limits(t, problem, state)
+        clamp_limits(t, problem, state)
         forward(t, i, problem, state, frames)
         before, on = error, level
         error, level = measure(t, i, problem, state, frames)
         if better(t, i, problem, state, frames) or (draws and level == 0):
-            keep_best(t, i, problem, state, frames)
+            store_best(t, i, problem, state, frames)
         if draws and moved >= settings["settled"]:
             continue
         if level == 0:
@@ -101,7 +101,7 @@ def descend(t: int, i: int, problem: Problem, state: State, frames: Frames) -> N
         if level == on and before - error < settings["improvement"]:
             stopped = STALLED
             break
-    take_best(t, problem, state)
+    restore_best(t, problem, state)
     frames.iterations[i], frames.stopped[i] = done, stopped
 
 
@@ -110,8 +110,8 @@ def step(t: int, i: int, problem: Problem, state: State, frames: Frames) -> floa
     """One step of a method that moves all joints; the largest DoF step [rad], 0 where it has none."""
     method = problem.settings[0]["method"]
     if method == FABRIK:
-        ask_places(t, i, problem, state, frames)
-        pose_outwards(t, i, problem, state, frames)
+        inward_pass(t, i, problem, state, frames)
+        outward_pass(t, i, problem, state, frames)
         return 0.0
     stack_rows(t, i, problem, state, frames)
     if method == PIK:
@@ -133,11 +133,14 @@ def descend_chains(t: int, i: int, problem: Problem, state: State, frames: Frame
     for e in range(problem.effectors.shape[0]):
         forward(t, i, problem, state, frames)
         measure(t, i, problem, state, frames)
-        keep_best(t, i, problem, state, frames)
-        error = frames.residual[i, e] + settings["turn_length"] * frames.turned[i, e]
+        store_best(t, i, problem, state, frames)
+        error = frames.position_error[i, e] + settings["rotation_length"] * frames.orientation_error[i, e]
         best, stopped = error, EXHAUSTED
         for done in range(settings["iterations"] + 1):
-            if frames.residual[i, e] <= settings["tolerance"] and frames.turned[i, e] <= settings["turn_tolerance"]:
+            if (
+                frames.position_error[i, e] <= settings["tolerance"]
+                and frames.orientation_error[i, e] <= settings["orientation_tolerance"]
+            ):
                 stopped = WITHIN
                 break
             if done == settings["iterations"]:
@@ -146,14 +149,17 @@ def descend_chains(t: int, i: int, problem: Problem, state: State, frames: Frame
             ccd_sweep(t, i, e, problem, state, frames)
             forward(t, i, problem, state, frames)
             measure(t, i, problem, state, frames)
-            before, error = error, frames.residual[i, e] + settings["turn_length"] * frames.turned[i, e]
+            before, error = (
+                error,
+                frames.position_error[i, e] + settings["rotation_length"] * frames.orientation_error[i, e],
+            )
             if error < best:
                 best = error
-                keep_best(t, i, problem, state, frames)
+                store_best(t, i, problem, state, frames)
             if before - error < settings["improvement"]:
                 stopped = STALLED
                 break
-        take_best(t, problem, state)
+        restore_best(t, problem, state)
         frames.stopped[i] = max(frames.stopped[i], stopped)
 
 
@@ -161,10 +167,17 @@ def descend_chains(t: int, i: int, problem: Problem, state: State, frames: Frame
 def finish_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
     """Measure the answer and write it out."""
     forward_row(t, problem.joints, state.translation, state.rotations, state.offsets, state.positions, state.world)
-    _, level = measure(t, i, problem, state, frames)
-    frames.status[i] = REACHED
-    if level > 0:
-        frames.status[i] = LIMITS if at_limits(t, problem, state) else UNREACHABLE
+    measure(t, i, problem, state, frames)
+    settings, position_error, orientation_error = problem.settings[0], 0.0, 0.0
+    for e in range(problem.effectors.shape[0]):
+        position_error = max(position_error, frames.position_error[i, e])
+        orientation_error = max(orientation_error, frames.orientation_error[i, e])
+    status = verdict(
+        REACHED, position_error, settings["tolerance"], orientation_error, settings["orientation_tolerance"], 0.0
+    )
+    if status != REACHED and at_limits(t, problem, state):
+        status = LIMITS
+    frames.status[i] = status
     write_frame(t, i, problem, state, frames)
 
 
@@ -186,11 +199,11 @@ def write_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) 
 
 
 @kernel
-def refuse_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
-    """A frame with something that is no number: the pose stays as it was, INVALID."""
+def invalidate_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+    """Leave the pose as it was where an input is not finite: INVALID."""
     write_frame(t, i, problem, state, frames)
     for e in range(problem.effectors.shape[0]):
-        frames.residual[i, e], frames.turned[i, e] = math.inf, math.inf
+        frames.position_error[i, e], frames.orientation_error[i, e] = math.inf, math.inf
     frames.status[i], frames.iterations[i], frames.stopped[i] = INVALID, 0, STALLED
 
 
@@ -202,7 +215,7 @@ def solve_row(t: int, i: int, first: bool, problem: Problem, state: State, frame
     if first or problem.settings[0]["fresh"] > 0:
         restart(t, s, problem, state, frames)
     if not valid_row(i, problem, frames):
-        refuse_frame(t, i, problem, state, frames)
+        invalidate_frame(t, i, problem, state, frames)
         return
     begin_frame(t, i, problem, state, frames)
     if problem.settings[0]["method"] == CCD:
@@ -246,9 +259,9 @@ def pelvis_row(i: int, weights: Floats, before: Vec3, points: Floats, out: Float
         if norm(x) < NO_DIRECTION:
             x = any_perpendicular(y)
     x = unit(x)
-    turned = mul(between((0.0, 1.0, 0.0), y), about_y(x, y))
+    orientation = mul(between((0.0, 1.0, 0.0), y), about_y(x, y))
     for k in range(4):
-        out[i, k] = turned[k]
+        out[i, k] = orientation[k]
     return x
 
 

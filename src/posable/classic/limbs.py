@@ -36,13 +36,13 @@ LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
 MET = 1e-6  # [m]: as of Sequential IK
 ALIGNED = 1e-3  # sine of the angle at which a reference is too near to the limb's line
 ROUND, FINE = 31, 10
-"""Steps of the swivel's search in half a turn and in one of those: 0.1 and 0.01 rad, as the spine's."""
+"""Steps of the swivel's search in half a circle and in one of those: 0.1 and 0.01 rad, as the spine's."""
 
 
 class KMA(SixPointIK):
     """Kulpa, Multon and Arnaldi's method as Unzueta et al. adapted it: the spine by CCD, limbs in closed form.
 
-    Clavicles do not move. Elbows turn towards -Y of the estimated pelvis (-Z where that is along the limb), knees
+    Clavicles do not move. Elbows swivel towards -Y of the estimated pelvis (-Z where that is along the limb), knees
     towards +Z (+Y).
     """
 
@@ -64,33 +64,33 @@ class KMA(SixPointIK):
         start = Pose.stack([self.body.neutral_pose])
         frames = self._solver._run(points[:, 1:2], np.empty((0, 1, 4)), start, tracks, roots)
         pose = Pose(frames.translation, frames.rotations)
-        turned = multiply(roots[:, 3:], conjugate(self._neutral.orientations[0]))
-        poles = {limb: self._pole(limb, pose, points, turned) for limb in LIMBS}
+        pelvis = multiply(roots[:, 3:], conjugate(self._neutral.orientations[0]))
+        poles = {limb: self._pole(limb, pose, points, pelvis) for limb in LIMBS}
         return with_limbs(self.body, self._limbs, pose, points, poles, self._solver.stop.tolerance)
 
-    def _pole(self, limb: str, pose: Pose, points: Floats, turned: Floats) -> Floats:
-        """(N, 3) [m]: a point that the elbow or knee turns to."""
+    def _pole(self, limb: str, pose: Pose, points: Floats, pelvis: Floats) -> Floats:
+        """Return (N, 3) [m] a point that the elbow or knee swivels towards."""
         base = self.body.limb_joints(limb)[0]
-        place = self.body.skeleton.forward(pose).positions[:, base]
+        position = self.body.skeleton.forward(pose).positions[:, base]
         usual, other = ((0, -1, 0), (0, 0, -1)) if limb.endswith("arm") else ((0, 0, 1), (0, 1, 0))
-        way = points[:, MARKERS.index(_marker(limb))] - place
-        length = np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-300)
-        first, second = rotate(turned, usual), rotate(turned, other)
-        across = np.linalg.norm(np.cross(first, way / length), axis=-1, keepdims=True)
-        return place + np.where(across > ALIGNED, first, second)
+        reach = points[:, MARKERS.index(_marker(limb))] - position
+        length = np.maximum(np.linalg.norm(reach, axis=-1, keepdims=True), 1e-300)
+        first, second = rotate(pelvis, usual), rotate(pelvis, other)
+        across = np.linalg.norm(np.cross(first, reach / length), axis=-1, keepdims=True)
+        return position + np.where(across > ALIGNED, first, second)
 
 
 class TGBSIK(SixPointMethod):
     """Tolani, Goswami and Badler's limbs on Sequential IK's trunk.
 
     The swivel is that of the least swing^2 + weight twist^2 of shoulder or hip from the neutral pose, searched through
-    the whole turn in steps of 0.1 and then 0.01 rad.
+    the whole circle in steps of 0.1 and then 0.01 rad.
 
     Args:
-        body: whose body; the points are its joints.
-        weights: how much wrists, ankles and the frame before say about where the pelvis faces.
+        body: the body; the points are its joints.
+        weights: of wrists, ankles and the frame before in the pelvis' heading.
         limits: "body": this body's; None: none; or other ones.
-        twist_weight: what a twist counts against a swing.
+        twist_weight: weight of the squared twist against the squared swing.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class TGBSIK(SixPointMethod):
         carrier = self._carrier(limb, frames.orientations)
         goal = rotate(conjugate(carrier), points[:, MARKERS.index(_marker(limb))] - frames.positions[:, base])
         step = 2.0 * math.pi / (2 * ROUND + 1)
-        # The same set turned either way: a mirrored limb finds the mirror image.
+        # The same set in both directions: a mirrored limb finds the mirror image.
         angles: Floats = step * np.arange(-ROUND, ROUND + 1, dtype=np.float64)
         side = -1.0 if limb.endswith("arm") else 1.0  # an elbow bends the forearm forwards, a knee the calf backwards
         best = angles[np.argmin(self._costs(solver.upper, solver.lower, goal, angles[None], side), axis=1)]
@@ -147,8 +147,8 @@ class TGBSIK(SixPointMethod):
         length = np.linalg.norm(x, axis=-1, keepdims=True)
         x = np.where(length > 1e-9, x / np.maximum(length, 1e-300), _across(bone))
         y = -bone
-        turn = from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
-        swing, twist = swing_twist(turn, [0.0, 1.0, 0.0])
+        orientation = from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
+        swing, twist = swing_twist(orientation, [0.0, 1.0, 0.0])
         angle = 2.0 * np.arctan2(np.linalg.norm(swing[..., 1:], axis=-1), np.abs(swing[..., 0]))
         return np.asarray(angle**2 + self.twist_weight * np.asarray(twist) ** 2)
 
@@ -180,7 +180,7 @@ class PIKFromSIK(SixPointPIK):
 
 def plain_sequential(body: Humanoid, weights: Sequence[float], limits: Limits | str | None) -> SequentialIK:
     """Sequential IK as published."""
-    return SequentialIK(body, weights, None, limits, elbows_out=False, calm=False)
+    return SequentialIK(body, weights, None, limits, elbows_out=False, limit_rates=False)
 
 
 def trunk_pose(sequential: SequentialIK, points: Floats, tracks: int) -> Pose:
@@ -196,23 +196,23 @@ def with_limbs(
     poles: dict[str, Floats],
     tolerance: float,
 ) -> tuple[Floats, Floats, Floats, Any]:
-    """(translation, rotations, residual, status) of poses (N,) with hands and feet on their points.
+    """Return (translation, rotations, marker errors, status) of poses (N,) with hands and feet on their points.
 
     Args:
-        body: whose poses.
+        body: the body of the poses.
         limbs: its limbs, in the order of their markers.
         pose: with the trunk as it will be.
         points: (N, 6, 3) [m].
-        poles: (N, 3) [m] for each limb: where its elbow or knee turns to.
+        poles: (N, 3) [m] for each limb: where its elbow or knee swivels to.
         tolerance: [m] within which a point is met.
     """
     sound = np.asarray(np.isfinite(points).all(axis=(1, 2)))
     found = np.full(len(points), int(Status.REACHED))
     here = pose
     for k, (name, limb) in enumerate(limbs.items()):
-        told = limb.place(here, Target(points[:, 2 + k], pole=poles[name]))
-        here = told.pose
-        found = np.where((found == Status.REACHED) & (told.position_error > tolerance), told.status, found)
+        placed = limb.place(here, Target(points[:, 2 + k], pole=poles[name]))
+        here = placed.pose
+        found = np.where((found == Status.REACHED) & (placed.position_error > tolerance), placed.status, found)
     rotations = np.where(sound[:, None, None], here.rotations, pose.rotations)
     done = Pose(pose.translation, rotations)
     residual = np.linalg.norm(body.markers(done) - points, axis=-1)
@@ -234,8 +234,8 @@ def _elbows(upper: float, lower: float, goal: Floats, swivel: Floats) -> Floats:
     """
     length = np.maximum(np.linalg.norm(goal, axis=-1, keepdims=True), 1e-9)
     along = goal / length
-    turn = between([0.0, -1.0, 0.0], along)
-    first, second = rotate(turn, [0.0, 0.0, 1.0]), rotate(turn, [1.0, 0.0, 0.0])
+    hanging = between([0.0, -1.0, 0.0], along)
+    first, second = rotate(hanging, [0.0, 0.0, 1.0]), rotate(hanging, [1.0, 0.0, 0.0])
     reach = np.clip((upper**2 + length**2 - lower**2) / (2.0 * length), -upper, upper)
     radius = np.sqrt(np.maximum(upper**2 - reach**2, 0.0))
     around = np.cos(swivel)[..., None] * first[:, None] + np.sin(swivel)[..., None] * second[:, None]

@@ -1,4 +1,4 @@
-"""What the iterative methods work on, as kernels read it: effectors, limits of joints, settings and scratch space."""
+"""The problem of an iterative method as kernels read it: effectors, limits of joints, settings and scratch space."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ of out of the joint's local rotation q: B q A."""
 
 SETTINGS = np.dtype(
     [(name, "i8") for name in ("method", "iterations", "rows", "levels", "balance", "fresh", "adaptive")]
-    + [(name, "f8") for name in ("tolerance", "turn_tolerance", "improvement", "settled", "damping", "most_step")]
-    + [(name, "f8") for name in ("threshold", "most_pull", "turn_length", "attraction")],
+    + [(name, "f8") for name in ("tolerance", "orientation_tolerance", "improvement", "settled", "damping", "max_step")]
+    + [(name, "f8") for name in ("threshold", "max_error", "rotation_length", "attraction")],
     align=True,
 )
-"""One row. `balance`: the effector whose error is shared with the root, or -1; `fresh`: every frame starts from its own
+"""One row. `balance`: the effector whose error the root takes half of, or -1; `fresh`: every frame starts from its own
 start instead of the frame before; `adaptive`: Maciejewski's damping, with `damping` the longest step."""
 
 
@@ -46,11 +46,11 @@ class Problem(NamedTuple):
     curves: Floats
     active: Ints
     """(D,) whether a DoF may be used."""
-    turns: Ints
-    """(J,) whether a joint may turn."""
+    rotates: Ints
+    """(J,) whether a joint may rotate."""
     above: Ints
-    """(J,) for joints on the way to an effector that turn or carry one: the next joint towards the root that turns, or
-    the root; -1 for all others."""
+    """(J,) for joints between the root and an effector that rotate or carry one: the next joint towards the root that
+    rotates, or the root; -1 for all others."""
     links: Ints
     """Joints of the effectors' chains, each from the effector towards its base."""
     relaxed: Floats
@@ -71,10 +71,10 @@ class State(NamedTuple):
     """(n, J, 4) local rotations that the frame started from."""
     best: Floats
     """(n, J, 4) local rotations of the best pose so far."""
-    best_place: Floats
-    """(n, 3) its root's place."""
+    best_translation: Floats
+    """(n, 3) its root's position [m]."""
     best_errors: Floats
-    """(n, E) [m] and how far its effectors are off."""
+    """(n, E) [m] its effectors' weighted errors."""
     best_offsets: Floats
     """(n, J, 3) its offsets, or no rows."""
     one: Floats
@@ -93,38 +93,38 @@ class State(NamedTuple):
     """(n, R)."""
     steps: Floats
     """(n, D)."""
-    held: Floats
+    limit_steps: Floats
     """(n, D) steps that limits dictate."""
     locked: Ints
     """(n, D)."""
     projector: Floats
     """(n, D, D), or no rows when there are no priorities."""
     wish: Floats
-    """(n, J, 4) where FABRIK wants the joints [m], and how many asked."""
+    """(n, J, 4) sums of the positions that FABRIK requests [m], and how many requests there are."""
 
 
 class Frames(NamedTuple):
-    """What goes in and what comes out, a row a frame."""
+    """Input and output, a row a frame."""
 
     targets: Floats
     """(N, E, 3) [m]."""
-    turns: Floats
+    orientations: Floats
     """(N, E, 4), or no rows."""
     roots: Floats
-    """(N, 7) place and orientation of the root, or no rows: the root's are those of the start."""
+    """(N, 7) position and orientation of the root, or no rows: the root's are those of the start."""
     starts: Floats
     """(S, J, 4) local rotations that frames start from; S is 1, or a row a track, or a row a frame."""
-    places: Floats
-    """(S, 3) and of the root [m]."""
+    start_translation: Floats
+    """(S, 3) root translation that frames start from [m]."""
     shifts: Floats
     """(S, J, 3) or no rows: offsets of the joints."""
     translation: Floats
     rotations: Floats
     offsets: Floats
     """(N, J, 3) or no rows."""
-    residual: Floats
+    position_error: Floats
     """(N, E) [m]."""
-    turned: Floats
+    orientation_error: Floats
     """(N, E) [rad]."""
     iterations: Ints
     stopped: Ints

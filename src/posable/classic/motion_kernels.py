@@ -1,4 +1,4 @@
-"""What all iterative methods share: effectors and their errors, joint limits, and keeping the best pose."""
+"""Kernels that all iterative methods share: effectors and their errors, joint limits, and the best pose so far."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from .model import PIK, Frames, Problem, State
 
 
 @kernel
-def effector_place(t: int, e: int, problem: Problem, state: State) -> Vec3:
+def effector_position(t: int, e: int, problem: Problem, state: State) -> Vec3:
     """Where effector e is in the world [m]."""
     one = problem.effectors[e]
     arm = rotate(quat_at(state.world, t, one["joint"]), (one["px"], one["py"], one["pz"]))
-    place = vec_at(state.positions, t, one["joint"])
-    return (place[0] + arm[0], place[1] + arm[1], place[2] + arm[2])
+    position = vec_at(state.positions, t, one["joint"])
+    return (position[0] + arm[0], position[1] + arm[1], position[2] + arm[2])
 
 
 @kernel
-def turn_to(goal: Quat, current: Quat) -> Vec3:
+def rotation_to(goal: Quat, current: Quat) -> Vec3:
     """The rotation vector in the world that takes an orientation to its goal [rad]."""
     return log(mul(goal, conj(current)))
 
 
 @kernel
 def measure(t: int, i: int, problem: Problem, state: State, frames: Frames) -> tuple[float, int]:
-    """(how far effectors are off [m], weighted; which level that is about); residuals into row i.
+    """(how far effectors are off [m], weighted; which level that is about); errors into row i.
 
     The level is the first one that is not within tolerance, 0 when all are; it is always 1 for methods without
     priorities, and the error then that of all effectors.
     """
     settings = problem.settings[0]
     for e in range(problem.effectors.shape[0]):
-        place = effector_place(t, e, problem, state)
-        frames.residual[i, e] = norm(sub(vec_at(frames.targets, i, e), place))
-        frames.turned[i, e] = 0.0
+        position = effector_position(t, e, problem, state)
+        frames.position_error[i, e] = norm(sub(vec_at(frames.targets, i, e), position))
+        frames.orientation_error[i, e] = 0.0
         if problem.effectors[e]["oriented"]:
-            turned = quat_at(state.world, t, problem.effectors[e]["joint"])
-            frames.turned[i, e] = norm(turn_to(quat_at(frames.turns, i, e), turned))
+            orientation = quat_at(state.world, t, problem.effectors[e]["joint"])
+            frames.orientation_error[i, e] = norm(rotation_to(quat_at(frames.orientations, i, e), orientation))
     levels = settings["levels"] if settings["method"] == PIK else 1
     error = 0.0
     for level in range(1, levels + 1):
@@ -51,8 +51,8 @@ def measure(t: int, i: int, problem: Problem, state: State, frames: Frames) -> t
         for e in range(problem.effectors.shape[0]):
             if levels == 1 or problem.effectors[e]["level"] == level:
                 error += effector_error(i, e, problem, frames)
-                met = frames.residual[i, e] <= settings["tolerance"]
-                within = within and met and frames.turned[i, e] <= settings["turn_tolerance"]
+                met = frames.position_error[i, e] <= settings["tolerance"]
+                within = within and met and frames.orientation_error[i, e] <= settings["orientation_tolerance"]
         if not within:
             return error, level
     return error, 0
@@ -61,7 +61,7 @@ def measure(t: int, i: int, problem: Problem, state: State, frames: Frames) -> t
 @kernel
 def effector_error(i: int, e: int, problem: Problem, frames: Frames) -> float:
     """How far an effector is off [m], its orientation included, times its weight."""
-    off = frames.residual[i, e] + problem.settings[0]["turn_length"] * frames.turned[i, e]
+    off = frames.position_error[i, e] + problem.settings[0]["rotation_length"] * frames.orientation_error[i, e]
     return problem.effectors[e]["weight"] * off  # type: ignore[no-any-return]
 
 
@@ -87,7 +87,7 @@ def better(t: int, i: int, problem: Problem, state: State, frames: Frames) -> bo
 
 @kernel
 def forward(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
-    """Places of all joints; the error of the balanced effector is shared with the root where that is asked for.
+    """Compute the positions of all joints, and let the root take half the error of the balanced effector, if any.
 
     The root goes half of what is missing along the line from its own target (Unzueta et al. 2008, Algorithm 2, 17).
     """
@@ -101,8 +101,8 @@ def forward(t: int, i: int, problem: Problem, state: State, frames: Frames) -> N
         return
     goal = vec_at(frames.targets, i, balance)
     chord = unit(sub(goal, (frames.roots[i, 0], frames.roots[i, 1], frames.roots[i, 2])))
-    half = 0.5 * dot(sub(goal, effector_place(t, balance, problem, state)), chord)
-    most = problem.settings[0]["most_pull"]
+    half = 0.5 * dot(sub(goal, effector_position(t, balance, problem, state)), chord)
+    most = problem.settings[0]["max_error"]
     half = min(max(half, -most), most)
     for k in range(3):
         state.translation[t, k] += half * chord[k]
@@ -127,32 +127,37 @@ def guarded(t: int, j: int, problem: Problem, state: State, q: Quat) -> Quat:
 
 
 @kernel
-def hold_limits(t: int, problem: Problem, state: State) -> int:
+def clamp_limits(t: int, problem: Problem, state: State) -> int:
     """Bring every joint inside its limit; how many had to be."""
     count = 0
     for j in range(problem.joints.shape[0]):
-        if problem.guards[j]["row"] >= 0 and problem.turns[j]:
+        if problem.guards[j]["row"] >= 0 and problem.rotates[j]:
             q = quat_at(state.rotations, t, j)
-            held = guarded(t, j, problem, state, q)
-            if held != q:
+            clamped = guarded(t, j, problem, state, q)
+            if clamped != q:
                 count += 1
-                set_quat(state.rotations, t, j, held)
+                set_quat(state.rotations, t, j, clamped)
     return count
 
 
 @kernel
 def at_limits(t: int, problem: Problem, state: State) -> bool:
-    """Whether a joint that may turn lies on the boundary of its limit, within a thousandth of a radian."""
+    """Whether a joint that may rotate lies on the boundary of its limit, within a thousandth of a radian."""
     for j in range(problem.joints.shape[0]):
         guard = problem.guards[j]
-        if guard["row"] >= 0 and problem.turns[j]:
+        if guard["row"] >= 0 and problem.rotates[j]:
             before = (guard["bw"], guard["bx"], guard["by"], guard["bz"])
             after = (guard["aw"], guard["ax"], guard["ay"], guard["az"])
             row, q = problem.limits[guard["row"]], quat_at(state.rotations, t, j)
             for k in range(6):
                 nudge = 1e-3 if k < 3 else -1e-3
-                turn = (1.0, nudge if k % 3 == 0 else 0.0, nudge if k % 3 == 1 else 0.0, nudge if k % 3 == 2 else 0.0)
-                if not allowed(row, problem.curves, mul(mul(before, mul(q, turn)), after)):
+                rotation = (
+                    1.0,
+                    nudge if k % 3 == 0 else 0.0,
+                    nudge if k % 3 == 1 else 0.0,
+                    nudge if k % 3 == 2 else 0.0,
+                )
+                if not allowed(row, problem.curves, mul(mul(before, mul(q, rotation)), after)):
                     return True
     return False
 
@@ -182,57 +187,73 @@ def steps_between(j: int, problem: Problem, start: Quat, goal: Quat) -> Vec3:
 def copy_pose(
     count: int,
     i: int,
-    place: Floats,
-    turns: Floats,
+    translation: Floats,
+    rotations: Floats,
     offsets: Floats,
     k: int,
-    new_place: Floats,
-    new_turns: Floats,
+    new_translation: Floats,
+    new_rotations: Floats,
     new_offsets: Floats,
 ) -> None:
     """Row i of a pose of so many joints to row k of another; offsets where both have any."""
     for c in range(3):
-        new_place[k, c] = place[i, c]
+        new_translation[k, c] = translation[i, c]
     for j in range(count):
-        set_quat(new_turns, k, j, quat_at(turns, i, j))
+        set_quat(new_rotations, k, j, quat_at(rotations, i, j))
         if offsets.shape[0] > 0 and new_offsets.shape[0] > 0:
             for c in range(3):
                 new_offsets[k, j, c] = offsets[i, j, c]
 
 
 @kernel
-def keep_best(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
+def store_best(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
     """Remember the pose as it is, just measured."""
     for e in range(problem.effectors.shape[0]):
         state.best_errors[t, e] = effector_error(i, e, problem, frames)
     count = problem.joints.shape[0]
     copy_pose(
-        count, t, state.translation, state.rotations, state.offsets, t, state.best_place, state.best, state.best_offsets
+        count,
+        t,
+        state.translation,
+        state.rotations,
+        state.offsets,
+        t,
+        state.best_translation,
+        state.best,
+        state.best_offsets,
     )
 
 
 @kernel
-def take_best(t: int, problem: Problem, state: State) -> None:
+def restore_best(t: int, problem: Problem, state: State) -> None:
     """Go back to the best pose."""
     count = problem.joints.shape[0]
     copy_pose(
-        count, t, state.best_place, state.best, state.best_offsets, t, state.translation, state.rotations, state.offsets
+        count,
+        t,
+        state.best_translation,
+        state.best,
+        state.best_offsets,
+        t,
+        state.translation,
+        state.rotations,
+        state.offsets,
     )
 
 
 @kernel
 def slide_joint(t: int, j: int, problem: Problem, state: State, by: float) -> Vec3:
-    """Move a sliding joint along its axis by so much [m]; the way it goes in the world."""
+    """Move a sliding joint along its axis by so much [m]; its displacement in the world."""
     parent = problem.joints[j]["parent"]
     local = rotate(quat_at(state.rotations, t, j), axis_of(problem.joints, j))
-    way = scale(local, by)
+    displacement = scale(local, by)
     if parent < 0:
         for k in range(3):
-            state.translation[t, k] += way[k]
-        return way
+            state.translation[t, k] += displacement[k]
+        return displacement
     for k in range(3):
-        state.offsets[t, j, k] += way[k]
-    return rotate(quat_at(state.world, t, parent), way)
+        state.offsets[t, j, k] += displacement[k]
+    return rotate(quat_at(state.world, t, parent), displacement)
 
 
 @kernel

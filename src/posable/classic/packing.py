@@ -15,8 +15,8 @@ from ..limits import Limits
 from ..limits.limits import ROW
 from ..math import conjugate
 from ..skeleton import Skeleton
-from .answers import Effector
 from .model import EFFECTOR, GUARD
+from .solutions import Effector
 
 
 def rest_guards(skeleton: Skeleton, limits: Limits | None) -> Records:
@@ -66,12 +66,12 @@ def packed_effectors(skeleton: Skeleton, effectors: Sequence[Effector]) -> tuple
     return packed, chains
 
 
-def usable_links(chains: list[list[int]], packed: Records, turns: Ints) -> Ints:
-    """The chains one after the other, without joints that cannot move; tells each effector where its own is."""
+def usable_links(chains: list[list[int]], packed: Records, rotates: Ints) -> Ints:
+    """The chains one after the other, without joints that cannot move; sets each effector's part of them."""
     links: list[int] = []
     for one, chain in zip(packed, chains, strict=True):
         one["first"] = len(links)
-        links += [j for j in chain if turns[j]]
+        links += [j for j in chain if rotates[j]]
         one["last"] = len(links)
     return np.array(links or [0], dtype=np.int64)
 
@@ -84,25 +84,27 @@ def active_dofs(skeleton: Skeleton, moving: Iterable[str | int] | None) -> Ints:
     return np.isin(skeleton.dofs.joint, list(chosen)).astype(np.int64)
 
 
-def turning_joints(skeleton: Skeleton, active: Ints) -> Ints:
+def rotating_joints(skeleton: Skeleton, active: Ints) -> Ints:
     """(J,) whether a joint may move; a free root counts by its rotations."""
-    turns = np.zeros(len(skeleton), dtype=np.int64)
+    rotates = np.zeros(len(skeleton), dtype=np.int64)
     for d, joint in enumerate(skeleton.dofs.joint):
         free_shift = skeleton.kinds[joint] == "free" and skeleton.dofs.kind[d] == "translation"
         if active[d] and not free_shift:
-            turns[joint] = 1
-    return turns
+            rotates[joint] = 1
+    return rotates
 
 
-def tree_above(skeleton: Skeleton, packed: Records, turns: Ints) -> Ints:
-    """(J,) the tree without joints that cannot turn and do not matter; see `Problem.above`."""
+def tree_above(skeleton: Skeleton, packed: Records, rotates: Ints) -> Ints:
+    """(J,) the tree without joints that cannot rotate and do not matter; see `Problem.above`."""
     above = np.full(len(skeleton), -1, dtype=np.int64)
     carriers = {int(joint) for joint in packed["joint"]}
     for carrier in carriers:
-        way = [j for j in skeleton.path(carrier) if j == 0 or turns[j] or j in carriers]
-        for upper, lower in pairwise(way):
-            held = upper
-            while held > 0 and not turns[held]:  # an effector on a joint that cannot turn hangs on the joint above it
-                held = int(above[held])
-            above[lower] = held
+        path = [j for j in skeleton.path(carrier) if j == 0 or rotates[j] or j in carriers]
+        for upper, lower in pairwise(path):
+            carrier_above = upper
+            while (
+                carrier_above > 0 and not rotates[carrier_above]
+            ):  # An effector on a joint that cannot rotate hangs on the joint above it
+                carrier_above = int(above[carrier_above])
+            above[lower] = carrier_above
     return above

@@ -29,7 +29,7 @@ def priority_step(t: int, problem: Problem, state: State, draw: bool) -> None:
     dofs = state.steps.shape[1]
     for d in range(dofs):
         state.locked[t, d] = 0
-        state.held[t, d] = 0.0
+        state.limit_steps[t, d] = 0.0
     for _ in range(problem.joints.shape[0] + 1):  # each round locks a joint, or is the last
         levels_step(t, problem, state, draw)
         if not lock_joints(t, problem, state):
@@ -42,7 +42,7 @@ def levels_step(t: int, problem: Problem, state: State, draw: bool) -> None:
     """All levels and the optimisation term, around the DoF that limits have locked."""
     dofs = state.steps.shape[1]
     for d in range(dofs):
-        state.steps[t, d] = state.held[t, d]
+        state.steps[t, d] = state.limit_steps[t, d]
         for c in range(dofs):
             state.projector[t, d, c] = 0.0
         if problem.active[d] and not state.locked[t, d]:
@@ -111,18 +111,18 @@ def add_level(t: int, rows: int, problem: Problem, state: State) -> None:
 
 @kernel
 def add_attraction(t: int, problem: Problem, state: State) -> None:
-    """Draw what is left free towards the relaxed posture, `attraction` of the way."""
+    """Draw what is left free towards the relaxed posture, by the fraction `attraction`."""
     dofs, gain = state.steps.shape[1], problem.settings[0]["attraction"]
     for d in range(dofs):
         state.one[t, 0, d] = 0.0
     for j in range(problem.joints.shape[0]):
-        if not problem.turns[j]:
+        if not problem.rotates[j]:
             continue
         goal = quat_at(problem.relaxed, 0, j) if problem.relaxed.shape[0] > 0 else quat_at(state.begin, t, j)
-        way = steps_between(j, problem, quat_at(state.rotations, t, j), goal)
+        displacement = steps_between(j, problem, quat_at(state.rotations, t, j), goal)
         first = problem.joints[j]["dof"] + (3 if problem.joints[j]["kind"] == FREE else 0)
         for k in range(min(DOF_COUNT[problem.joints[j]["kind"]], 3)):
-            state.one[t, 0, first + k] = gain * way[k]
+            state.one[t, 0, first + k] = gain * displacement[k]
     for d in range(dofs):
         for c in range(dofs):
             state.steps[t, d] += state.projector[t, d, c] * state.one[t, 0, c]
@@ -134,7 +134,7 @@ def lock_joints(t: int, problem: Problem, state: State) -> bool:
     found = False
     for j in range(problem.joints.shape[0]):
         kind, d = problem.joints[j]["kind"], problem.joints[j]["dof"]
-        if problem.guards[j]["row"] < 0 or not problem.turns[j] or kind not in (BALL, HINGE) or state.locked[t, d]:
+        if problem.guards[j]["row"] < 0 or not problem.rotates[j] or kind not in (BALL, HINGE) or state.locked[t, d]:
             continue
         q = quat_at(state.rotations, t, j)
         if kind == BALL:
@@ -145,8 +145,8 @@ def lock_joints(t: int, problem: Problem, state: State) -> bool:
         if inside == moved:
             continue
         found = True
-        way = steps_between(j, problem, q, inside)
+        displacement = steps_between(j, problem, q, inside)
         for k in range(DOF_COUNT[kind]):
             state.locked[t, d + k] = 1
-            state.held[t, d + k] = way[k]
+            state.limit_steps[t, d + k] = displacement[k]
     return found

@@ -1,11 +1,11 @@
 """Six-point adapters: the iterative methods on a humanoid, called as `SequentialIK` is (Unzueta et al. 2008, 9).
 
-The pelvis is placed on its point and turned as Sequential IK estimates it (specification reconstruct, erratum 22). The
+The pelvis is placed on its point, oriented as Sequential IK estimates it (specification reconstruct, erratum 22). The
 spine's joints, clavicles, shoulders and hips are balls, elbows and knees hinges, everything else stays as in the
 neutral pose. Every frame starts from the one before it, the first from the relaxed pose (a straight limb is singular:
-no step of these methods shortens it). For the same reason elbows and knees bend one way only and stay a degree short of
-straight, whatever the body's limits let them do. Lengths of the paper (1 cm, 1 mm, a damping of 75) are those of a body
-of 1.84 m and scale with the body (erratum 15).
+no step of these methods shortens it). For the same reason elbows and knees bend to one side only and stay a degree
+short of straight, whatever the body's limits let them do. Lengths of the paper (1 cm, 1 mm, a damping of 75) are
+those of a body of 1.84 m and scale with the body (erratum 15).
 """
 
 from __future__ import annotations
@@ -19,15 +19,20 @@ import numpy as np
 from ..body import MARKERS
 from ..compute import PosableError, ShapeError, Status, UnknownNameError
 from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Records
+from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..limits.nearest import HINGE
 from ..math import axis_angle, conjugate, multiply, rotate
-from ..reconstruct import ReconstructMotionSolution, ReconstructSolution
+from ..reconstruct.solutions import (
+    ReconstructMotionSolution,
+    ReconstructSolution,
+    motion_solution,
+    reconstruct_solution,
+)
 from ..skeleton import Motion, Pose, Skeleton
-from .answers import Effector, Stop
 from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
 from .model import GUARD
 from .packing import packed_limits, set_guard
+from .solutions import Effector, Stop
 from .solver import BLOCK, IterativeIK
 
 if TYPE_CHECKING:
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
 PAPER_HEIGHT = 1.84
 """[m]: as tall as the paper's three bodies are on average by its own measure, which is `Humanoid.joint_height`."""
 COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
-LEAST_BEND = 0.02  # [rad] of elbows and knees
+MIN_BEND = 0.02  # [rad] of elbows and knees
 BALLS = ("shoulder", "upper_arm", "upper_leg")
 HINGES = {"lower_arm": (-1.0, 0.0, 0.0), "lower_leg": (1.0, 0.0, 0.0)}
 """Canonical axes of flexion."""
@@ -56,38 +61,38 @@ class SixPointMethod(ABC):
             self._reconstructed(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
             for first in range(0, max(len(flat), 1), BLOCK)
         ]
-        translation, rotations, residual, status = (np.concatenate(column) for column in zip(*parts, strict=True))
+        translation, rotations, errors, status = (np.concatenate(column) for column in zip(*parts, strict=True))
         shape, count = given.shape[:-2], len(self.body.skeleton)
         pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
-        told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
-        return ReconstructSolution(pose, told, residual.reshape(*shape, 6), lost=lost_points(given))
+        return reconstruct_solution(pose, status, errors, shape, {}, given, lost_points(given))
 
-    def track(self, points: ArrayLike, fps: float = 60.0) -> ReconstructMotionSolution:
-        """A motion from points (F, 6, 3), each frame after the one before it."""
+    def track(self, points: ArrayLike, *, fps: float = 60.0) -> ReconstructMotionSolution:
+        """Reconstruct a motion from points (F, 6, 3), each frame after the one before it; fps in frames/s."""
         given = checked_points(points)
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
-        translation, rotations, residual, status = self._reconstructed(given, 1)
+        translation, rotations, errors, status = self._reconstructed(given, 1)
         motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
-        return ReconstructMotionSolution(motion, status.astype(np.int8), residual, {}, lost_points(given), given)
+        shape, lost = given.shape[:1], lost_points(given)
+        return motion_solution(motion, reconstruct_solution(motion.pose, status, errors, shape, {}, given, lost))
 
     @abstractmethod
     def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
-        """(translation, rotations, residual, status) of rows that are so many tracks of equal length."""
+        """Return (translation, rotations, marker errors (N, 6), status) of rows that are tracks of equal length."""
 
 
 class SixPointIK(SixPointMethod):
-    """What the iterative methods share. Immutable.
+    """The base of the iterative methods on a body. Immutable.
 
     Args:
-        body: whose body; the points are its joints.
-        weights: how much wrists, ankles and the frame before say about where the pelvis faces.
+        body: the body; the points are its joints.
+        weights: of wrists, ankles and the frame before in the pelvis' heading.
         limits: "body": this body's; None: none; or other ones.
     """
 
     kind: ClassVar[type[IterativeIK]]
     balanced: ClassVar[bool] = True
-    """Whether hips and head share what the spine cannot do."""
+    """Whether hips and head divide the error that the spine leaves."""
 
     def __init__(
         self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
@@ -100,7 +105,7 @@ class SixPointIK(SixPointMethod):
         """The body's skeleton with the joints that these methods move."""
         self._solver = self._make()
         rows, curves = packed_limits(self.limits)
-        _bend_one_way(rows)
+        _bend_one_direction(rows)
         guards = _body_guards(body, self.skeleton, self.limits)
         self._solver._problem = self._solver._problem._replace(limits=rows, curves=curves, guards=guards)
         if self.balanced:
@@ -131,18 +136,23 @@ class SixPointIK(SixPointMethod):
         status = np.where(
             (frames.status == Status.REACHED) & (hips > self._solver.stop.tolerance), Status.UNREACHABLE, frames.status
         )
-        return frames.translation, frames.rotations, np.concatenate([hips[:, None], frames.residual], axis=1), status
+        return (
+            frames.translation,
+            frames.rotations,
+            np.concatenate([hips[:, None], frames.position_error], axis=1),
+            status,
+        )
 
     def _begin(self, points: Floats, tracks: int) -> tuple[Floats, Pose]:
-        """(roots (N, 7), starts): where roots go, and the poses that the first frames start from."""
+        """Return (roots (N, 7), starts): where roots go, and the poses that the first frames start from."""
         return self._roots(points, tracks), Pose.stack([relaxed_pose(self.body, self.skeleton)])
 
     def _roots(self, points: Floats, tracks: int) -> Floats:
-        """(N, 7): where the root goes and how it is turned, with the hips on their point; NaN where points are."""
-        turned = pelvis(points, self._weights, tracks)
+        """Return (N, 7) position and orientation of the root, with the hips on their point; NaN where points are."""
+        orientation = pelvis(points, self._weights, tracks)
         hips = self._neutral.positions[self.body.roles["hips"]] - self._neutral.positions[0]
-        place = points[:, 0] - rotate(turned, hips)
-        return np.concatenate([place, multiply(turned, self._neutral.orientations[0])], axis=1)
+        position = points[:, 0] - rotate(orientation, hips)
+        return np.concatenate([position, multiply(orientation, self._neutral.orientations[0])], axis=1)
 
 
 class SixPointCCD(SixPointIK):
@@ -191,7 +201,7 @@ class SixPointDLSSVD(SixPointDLS):
 
 
 class SixPointPIK(SixPointIK):
-    """Prioritised IK: hips first (placed exactly), then ankles, wrists and the head; relaxed in what is left."""
+    """Prioritised IK: hips first (placed exactly), then ankles, wrists and the head; the rest is relaxed."""
 
     kind = PIK
     balanced = False
@@ -211,9 +221,9 @@ def checked_points(points: ArrayLike) -> Floats:
     return floats(points, "points", 6, 3, hint=" in the order of MARKERS")
 
 
-def lost_points(points: Floats) -> Any:
-    """(..., 6) which points are no numbers."""
-    return ~np.isfinite(points).all(axis=-1)
+def lost_points(points: Floats) -> Bools:
+    """Return (..., 6) which points are not finite."""
+    return np.asarray(~np.isfinite(points).all(axis=-1))
 
 
 def checked_weights(weights: Sequence[float]) -> Floats:
@@ -225,7 +235,7 @@ def checked_weights(weights: Sequence[float]) -> Floats:
 
 
 def body_limits(body: Humanoid, limits: Limits | str | None) -> Limits | None:
-    """The limits that are meant."""
+    """Return the body's limits for "body", else the given ones."""
     if isinstance(limits, str):
         if limits != "body":
             raise UnknownNameError("limits", limits, ("body",))
@@ -276,16 +286,16 @@ def relaxed_pose(body: Humanoid, skeleton: Skeleton) -> Pose:
     for side in ("left", "right"):
         for part, angle in (("upper_arm", 0.2), ("lower_arm", -0.4), ("upper_leg", -0.2), ("lower_leg", 0.4)):
             joint = body.roles[f"{side}_{part}"]
-            turn = axis_angle(rotate(conjugate(neutral[joint]), [1.0, 0.0, 0.0]), angle)
-            rotations[joint] = multiply(rotations[joint], turn)
+            rotation = axis_angle(rotate(conjugate(neutral[joint]), [1.0, 0.0, 0.0]), angle)
+            rotations[joint] = multiply(rotations[joint], rotation)
     return Pose(skeleton.rest.translation, rotations)
 
 
-def _bend_one_way(rows: Records) -> None:
-    """Raise the lower end of hinges to `LEAST_BEND`, in place."""
+def _bend_one_direction(rows: Records) -> None:
+    """Raise the lower end of hinges to `MIN_BEND`, in place."""
     hinges = rows["kind"] == HINGE
     high = rows["c1"] + rows["r1"]
-    low = np.minimum(np.maximum(rows["c1"] - rows["r1"], LEAST_BEND), high)
+    low = np.minimum(np.maximum(rows["c1"] - rows["r1"], MIN_BEND), high)
     rows["c1"] = np.where(hinges, 0.5 * (low + high), rows["c1"])
     rows["r1"] = np.where(hinges, 0.5 * (high - low), rows["r1"])
 
@@ -296,11 +306,11 @@ def _body_guards(body: Humanoid, skeleton: Skeleton, limits: Limits | None) -> R
     guards["row"], guards["bw"], guards["aw"] = -1, 1.0, 1.0
     if limits is None:
         return guards
-    turned = body.skeleton.forward(body.neutral_pose).orientations
+    orientations = body.skeleton.forward(body.neutral_pose).orientations
     names = {joint: role for role, joint in body.roles.items()}
     for joint in np.flatnonzero([kind != "fixed" for kind in skeleton.kinds]).tolist():
         role = names.get(joint, "head")  # a joint of the spine without a role moves the head alone
         if role in limits:
-            above = turned[skeleton.parents[joint]]
-            set_guard(guards, joint, limits.index(role), above, conjugate(turned[joint]))
+            above = orientations[skeleton.parents[joint]]
+            set_guard(guards, joint, limits.index(role), above, conjugate(orientations[joint]))
     return guards

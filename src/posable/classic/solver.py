@@ -1,4 +1,4 @@
-"""What the iterative methods share: any skeleton, any effectors, one kind of answer."""
+"""`IterativeIK`: the base of the iterative methods, on any skeleton with any effectors."""
 
 from __future__ import annotations
 
@@ -8,37 +8,38 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, Status, expect, number
+from ..compute import PosableError, ShapeError, expect, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
 from ..skeleton import Motion, Pose, Skeleton
+from ..skeleton.solution import status_like
 from . import model
-from .answers import Effector, IKAnswer, IKMotion, Stop
 from .model import SETTINGS, Frames, Problem, State
 from .packing import (
     active_dofs,
     packed_effectors,
     packed_limits,
     rest_guards,
+    rotating_joints,
     tree_above,
-    turning_joints,
     usable_links,
 )
+from .solutions import Effector, IKMotionSolution, IKSolution, Stop
 
 BLOCK = 1024  # poses a call of the kernel: each has scratch space of its own
 
 
 class IterativeIK:
-    """What the iterative methods share. Immutable.
+    """The base of the iterative methods. Immutable.
 
     Args:
         skeleton: any tree of joints; their kinds say how they move.
         effectors: points with targets.
-        limits: what joints may do, by joint name, as rotations from rest; None does not limit.
+        limits: joint limits by joint name, as rotations from rest; None does not limit.
         moving: joints that may move; all when not given.
         stop: when to stop.
-        turn_length: [m] that one radian of an orientation counts as much as.
+        rotation_length: length [m] that an orientation error of one radian counts as.
     """
 
     method: ClassVar[int]
@@ -51,7 +52,7 @@ class IterativeIK:
         limits: Limits | None = None,
         moving: Iterable[str | int] | None = None,
         stop: Stop | None = None,
-        turn_length: float = 0.3,
+        rotation_length: float = 0.3,
     ) -> None:
         expect(Skeleton, skeleton, "skeleton", "; that of a body is body.skeleton")
         self.skeleton, self.effectors, self.limits = skeleton, tuple(effectors), limits
@@ -60,31 +61,32 @@ class IterativeIK:
             raise PosableError("no effectors; give at least one Effector")
         packed, chains = packed_effectors(skeleton, self.effectors)
         active = active_dofs(skeleton, moving)
-        settings = self._settings(packed, turn_length)
-        turns = turning_joints(skeleton, active)
-        links = usable_links(chains, packed, turns)
+        settings = self._settings(packed, rotation_length)
+        rotates = rotating_joints(skeleton, active)
+        links = usable_links(chains, packed, rotates)
         self._problem = Problem(
             skeleton.packed,
             packed,
             rest_guards(skeleton, limits),
             *packed_limits(limits),
             active,
-            turns,
-            tree_above(skeleton, packed, turns),
+            rotates,
+            tree_above(skeleton, packed, rotates),
             links,
             np.empty((0, len(skeleton), 4)),
             settings,
         )
 
-    def _settings(self, effectors: Records, turn_length: float) -> Records:
+    def _settings(self, effectors: Records, rotation_length: float) -> Records:
         settings, stop = np.zeros(1, SETTINGS), self.stop
         for name in ("tolerance", "angle", "settled"):
             if not number(getattr(stop, name)) >= 0.0:
                 raise PosableError(f"{name} is {getattr(stop, name)}; expected 0 or more")
         if not math.isfinite(stop.improvement):
             raise PosableError(f"improvement is {stop.improvement}; expected a number of metres")
-        if not (0 <= number(stop.iterations) < 2**31 and 0.0 < number(turn_length) < math.inf):
-            raise PosableError(f"iterations {stop.iterations}, turn_length {turn_length}: expected 0 or more, above 0")
+        if not (0 <= number(stop.iterations) < 2**31 and 0.0 < number(rotation_length) < math.inf):
+            given = f"iterations {stop.iterations}, rotation_length {rotation_length}"
+            raise PosableError(f"{given}: expected 0 or more, above 0")
         reach = float(np.linalg.norm(self.skeleton.offsets[1:], axis=-1).sum()) if len(self.skeleton) > 1 else 0.0
         values = {
             "method": self.method,
@@ -93,13 +95,13 @@ class IterativeIK:
             "levels": int(effectors["level"].max()),
             "balance": -1,
             "tolerance": stop.tolerance,
-            "turn_tolerance": stop.angle,
+            "orientation_tolerance": stop.angle,
             "improvement": stop.improvement,
             "settled": stop.settled,
             "damping": 1.0,
-            "most_step": math.radians(45.0),
-            "most_pull": max(2.0 * reach, 1.0),
-            "turn_length": turn_length,
+            "max_step": math.radians(45.0),
+            "max_error": max(2.0 * reach, 1.0),
+            "rotation_length": rotation_length,
         }
         for name, value in values.items():
             settings[name] = value
@@ -109,53 +111,57 @@ class IterativeIK:
         for name, value in values.items():
             self._problem.settings[name] = value
 
-    def solve(self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None) -> IKAnswer:
-        """Poses for targets (..., E, 3) [m] and, where effectors are oriented, orientations (..., E, 4), one by one.
+    def solve(self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None) -> IKSolution:
+        """Solve for poses that meet targets (..., E, 3) [m] and, of oriented effectors, orientations (..., E, 4).
 
         Args:
             targets: in the world, in the order of the effectors.
             orientations: in the world; rows of effectors that are not oriented are not read.
             start: where to start from, one pose or one for each; the rest pose when not given.
         """
-        places, turns = self._checked(targets, orientations)
-        shape = places.shape[:-2]
-        flat, turned = places.reshape(-1, *places.shape[-2:]), turns.reshape(-1, *turns.shape[-2:])
+        positions, rotations = self._checked(targets, orientations)
+        shape = positions.shape[:-2]
+        flat, rows = positions.reshape(-1, *positions.shape[-2:]), rotations.reshape(-1, *rotations.shape[-2:])
         begin = self._start(start, shape)
         parts = []
         for first in range(0, max(len(flat), 1), BLOCK):
             block = slice(first, first + BLOCK)
             starts = begin if begin.shape[0] == 1 else begin[block]
-            parts.append(self._run(flat[block], turned[block], starts, len(flat[block])))
-        return self._answer(parts, shape)
+            parts.append(self._run(flat[block], rows[block], starts, len(flat[block])))
+        return self._solution(parts, shape)
 
     def track(
-        self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None, fps: float = 60.0
-    ) -> IKMotion:
-        """A motion for moving targets (F, E, 3), each frame from the one before it."""
-        places, turns = self._checked(targets, orientations)
-        if places.ndim != 3:
-            raise ShapeError(f"targets have shape {places.shape}; expected (F, {len(self.effectors)}, 3)")
-        told = self._answer([self._run(places, turns, self._start(start, ()), 1)], places.shape[:1])
-        return IKMotion(
-            Motion(self.skeleton, told.pose, fps),
-            told.status,
-            told.residual,
-            told.orientation_residual,
-            told.iterations,
-            told.stalled,
+        self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None, *, fps: float = 60.0
+    ) -> IKMotionSolution:
+        """Solve for a motion that follows targets (F, E, 3), each frame from the one before it; fps in frames/s."""
+        positions, rotations = self._checked(targets, orientations)
+        if positions.ndim != 3:
+            raise ShapeError(f"targets have shape {positions.shape}; expected (F, {len(self.effectors)}, 3)")
+        solution = self._solution([self._run(positions, rotations, self._start(start, ()), 1)], positions.shape[:1])
+        return IKMotionSolution(
+            Motion(self.skeleton, solution.pose, fps),
+            np.asarray(solution.status),
+            solution.position_error,
+            solution.orientation_error,
+            solution.effector_errors,
+            solution.effector_orientation_errors,
+            solution.iterations,
+            solution.stalled,
         )
 
-    def _run(self, places: Floats, turns: Floats, starts: Pose, tracks: int, roots: Floats | None = None) -> Frames:
+    def _run(
+        self, positions: Floats, rotations: Floats, starts: Pose, tracks: int, roots: Floats | None = None
+    ) -> Frames:
         """Solve rows, which are so many tracks of equal length."""
-        n, count, effectors = len(places), len(self.skeleton), len(self.effectors)
+        n, count, effectors = len(positions), len(self.skeleton), len(self.effectors)
         slides = self.skeleton._has_slides
         shifts = np.empty((0, count, 3))
         if slides:
             own = np.broadcast_to(self.skeleton.offsets, (*starts.shape, count, 3))
             shifts = np.ascontiguousarray(own if starts.offsets is None else starts.offsets)
         frames = Frames(
-            np.ascontiguousarray(places),
-            np.array(turns) if len(turns) else np.empty((0, effectors, 4)),
+            np.ascontiguousarray(positions),
+            np.array(rotations) if len(rotations) else np.empty((0, effectors, 4)),
             np.empty((0, 7)) if roots is None else roots,
             np.ascontiguousarray(starts.rotations),
             np.ascontiguousarray(starts.translation),
@@ -217,18 +223,20 @@ class IterativeIK:
 
     def _checked(self, targets: ArrayLike, orientations: ArrayLike | None) -> tuple[Floats, Floats]:
         count = len(self.effectors)
-        places = floats(targets, "targets", count, 3, hint=", one an effector")
+        positions = floats(targets, "targets", count, 3, hint=", one an effector")
         if not any(effector.oriented for effector in self.effectors):
-            return places, np.empty((0, count, 4))
+            return positions, np.empty((0, count, 4))
         if orientations is None:
             raise PosableError("some effectors are oriented; give orientations (..., E, 4)")
-        turns = floats(orientations, "orientations", count, 4)
+        rotations = floats(orientations, "orientations", count, 4)
         try:
-            return places, np.broadcast_to(turns, (*places.shape[:-1], 4))
+            return positions, np.broadcast_to(rotations, (*positions.shape[:-1], 4))
         except ValueError:
-            raise ShapeError(f"orientations of shape {turns.shape} do not fit targets of {places.shape}") from None
+            raise ShapeError(
+                f"orientations of shape {rotations.shape} do not fit targets of {positions.shape}"
+            ) from None
 
-    def _answer(self, parts: list[Frames], shape: tuple[int, ...]) -> IKAnswer:
+    def _solution(self, parts: list[Frames], shape: tuple[int, ...]) -> IKSolution:
         def joined(name: str) -> Any:
             return (
                 np.concatenate([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
@@ -237,14 +245,16 @@ class IterativeIK:
         count = len(self.skeleton)
         offsets = joined("offsets").reshape(*shape, count, 3) if self.skeleton._has_slides else None
         pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, count, 4), offsets)
-        status = joined("status").reshape(shape)
         stalled = (joined("stopped") == model.STALLED).reshape(shape)
-        effectors = len(self.effectors)
-        return IKAnswer(
+        errors = joined("position_error").reshape(*shape, len(self.effectors))
+        angles = joined("orientation_error").reshape(*shape, len(self.effectors))
+        return IKSolution(
             pose,
-            status.astype(np.int8) if shape else Status(int(status)),
-            joined("residual").reshape(*shape, effectors),
-            joined("turned").reshape(*shape, effectors),
+            status_like(joined("status"), shape),
+            errors.max(axis=-1),
+            angles.max(axis=-1),
+            errors,
+            angles,
             joined("iterations").reshape(shape) if shape else int(joined("iterations")[0]),
             stalled if shape else bool(stalled),
         )

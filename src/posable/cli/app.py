@@ -50,8 +50,8 @@ app.command("bench", epilog="Example: posable bench --json speed.json")(bench.be
 app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
 
 
-def _tell_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"posable {__version__}")
         raise typer.Exit
 
@@ -59,7 +59,7 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_tell_version)
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     """Options of the command itself."""

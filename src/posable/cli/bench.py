@@ -23,11 +23,11 @@ def bench(
     `make bench` in a clone compares with other libraries; this tells what your machine does.
     """
     rows = []
-    with progress("measuring") as share:
+    with progress("measuring") as fraction:
         jobs = _jobs()
         for k, (name, call, poses) in enumerate(jobs):
             rows.append({"call": name, "poses": poses, **_measured(call, poses, seconds)})
-            share((k + 1) / len(jobs))
+            fraction((k + 1) / len(jobs))
     if not write_json(json, {"calls": rows}):
         show_table("", rows)
 

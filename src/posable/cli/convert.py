@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .output import JsonOption, busy, check_output, counted, say, write_json
+from .output import JsonOption, busy, check_output, counted, print_line, write_json
 from .reading import AnimationOption, FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, notes_of, read
 
 
@@ -44,5 +44,5 @@ def convert(
     if write_json(json, facts):
         return
     for note in notes_of(motion):
-        say(f"note: {note}")
-    say(f"{output}: {counted(len(motion), 'frame')} at {motion.fps:g} a second, {len(motion.skeleton)} joints")
+        print_line(f"note: {note}")
+    print_line(f"{output}: {counted(len(motion), 'frame')} at {motion.fps:g} a second, {len(motion.skeleton)} joints")

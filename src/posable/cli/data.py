@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .output import JsonOption, busy, say, show_table, write_json
+from .output import JsonOption, busy, print_line, show_table, write_json
 
 app = typer.Typer(help="Real motion to work with: the CMU clips by name.", no_args_is_help=True)
 
@@ -37,4 +37,4 @@ def fetch_data(
         paths = fetch(names, to)
     if not write_json(json, {"paths": [str(path) for path in paths]}):
         for path in paths:
-            say(str(path))
+            print_line(str(path))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..compute import PosableError, UnknownNameError
-from .output import JsonOption, counting, say, show_table, write_json
+from .output import JsonOption, counting, print_line, show_table, write_json
 from .range import listed
 from .reconstruct import EngineOption, WorkersOption, three_weights
 
@@ -44,14 +44,14 @@ def evaluate_reconstruct(
     workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Reconstruct clips from six of their own points and tell how far from them each method ends (paper 004, Table 1).
+    """Reconstruct clips from six of their own points and measure each method's errors (paper 004, Table 1).
 
     Position errors are in parts of the height, orientation errors in radians, both averaged over 22 joints, then root
     mean square over the frames. Times are of one core, and honest when nothing else runs: use --workers 1 for them.
     """
     from ..evaluate import Evaluation
+    from ..evaluate.tasks import evaluate_file
     from ..jobs import run
-    from .judging import judge_clip
 
     paths = [path.absolute() for path in listed(clips)]
     settings = {"methods": _methods(method), "weights": weights if weights == "paper" else three_weights(weights)}
@@ -59,29 +59,30 @@ def evaluate_reconstruct(
         plots.mkdir(parents=True, exist_ok=True)
         settings["plots"] = str(plots.absolute())
     with counting("reconstructing") as shown:
-        report = run(judge_clip, paths, settings=settings, store=store, engine=engine, workers=workers, progress=shown)
+        machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
+        report = run(evaluate_file, paths, settings=settings, progress=shown, **machines)
     found = Evaluation(tuple(facts for facts in report.results if facts is not None))
     failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
     facts = {"average": found.rows() if found.clips else [], "clips": list(found.clips), "failures": failures}
     if not write_json(json, facts):
         _show(found, joints)
         if failures:
-            say("failed")
+            print_line("failed")
             show_table("", failures)
         if plots is not None and found.clips:
-            say(f"plots of {len(found.clips)} clips in {plots}")
+            print_line(f"plots of {len(found.clips)} clips in {plots}")
     if failures:
         raise typer.Exit(1)
 
 
-def _methods(asked: Sequence[str] | None) -> list[str]:
-    """The methods by name, each once; unknown ones are told before any work."""
+def _methods(requested: Sequence[str] | None) -> list[str]:
+    """The methods by name, each once; unknown ones are reported before any work."""
     from ..evaluate.methods import find_method, method_names
 
-    # A class of one's own is mostly in a file beside; the script `posable` does not look there by itself.
+    # A class of one's own is mostly in the current folder; the script `posable` does not look there by itself.
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
-    names = [name for one in asked or ["sik"] for name in (method_names() if one == "all" else (one,))]
+    names = [name for one in requested or ["sik"] for name in (method_names() if one == "all" else (one,))]
     for name in names:
         find_method(name)
     return list(dict.fromkeys(names))
@@ -93,17 +94,17 @@ def _show(found: Evaluation, joints: bool) -> None:
     for measure, title in (
         ("position", "position error, of the height"),
         ("orientation", "orientation error [rad]"),
-        ("jitter", "jitter: acceleration beside the original's [m/s²]"),
+        ("jitter", "jitter: acceleration that the original does not have [m/s²]"),
         ("milliseconds", "time a frame [ms]"),
     ):
-        say(title)
+        print_line(title)
         show_table("", _by_clip(found, measure))
-        say("")
+        print_line("")
     if joints:
         for measure, unit in (("position", ", of the height"), ("orientation", " [rad]")):
-            say(f"{measure} error by joint{unit}")
+            print_line(f"{measure} error by joint{unit}")
             show_table("", _by_joint(found, f"{measure}_joints"))
-            say("")
+            print_line("")
 
 
 def _by_clip(found: Evaluation, measure: str) -> list[dict[str, Any]]:
@@ -118,8 +119,8 @@ def _by_clip(found: Evaluation, measure: str) -> list[dict[str, Any]]:
         rows.append({"clip": "average", "frames": sum(clip["frames"] for clip in found.clips)} | averages)
     paper = {method: found.paper(method, measure) for method in found.methods}
     if any(value is not None for value in paper.values()):
-        told = {method: "" if value is None else _short(value) for method, value in paper.items()}
-        rows.append({"clip": "the paper's average", "frames": ""} | told)
+        published = {method: "" if value is None else _short(value) for method, value in paper.items()}
+        rows.append({"clip": "the paper's average", "frames": ""} | published)
     return rows
 
 
@@ -165,7 +166,7 @@ def evaluate_express(
     workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Hold postures while aiming, by several methods, and tell their errors (paper 001, Tables 8 and 9).
+    """Hold postures while aiming, by several methods, and measure their errors (paper 001, Tables 8 and 9).
 
     Errors are the paper's: orientation, posture times 0.2, and their sum. Times are of one core, and honest when
     nothing else runs: use --workers 1 for them. The same seed gives the same numbers whatever the number of workers.
@@ -200,7 +201,7 @@ def evaluate_express(
     if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
         show_table("", [row_facts(row) for row in rows])
         if failures:
-            say("failed")
+            print_line("failed")
             show_table("", failures)
     if failures:
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ import typer
 from ..compute import FormatError, PosableError, atomic_write
 from ..compute.files import check_writable
 from ..compute.types import Floats
-from .output import JsonOption, check_output, say, show_facts, write_json
+from .output import JsonOption, check_output, print_line, show_facts, write_json
 
 if TYPE_CHECKING:
     from ..express import Chain, ErikMotionSolution
@@ -64,9 +64,9 @@ def express(
         check_output(output, targets)
     made = chain_of(chain, base, tip, limits)
     kind, goals = read_targets(targets)
-    held = made.zero if posture is None else _posture(posture, made, len(goals))
+    postures = made.zero if posture is None else _posture(posture, made, len(goals))
     options: dict[str, Any] = {kind: goals}
-    found = ERIK(made, method).track(held, fps=fps, **options)
+    found = ERIK(made, method).track(postures, fps=fps, **options)
     angles = found.angles
     if smooth is not None:
         velocity, acceleration, jerk = _numbers("--smooth", smooth, 3)
@@ -86,7 +86,7 @@ def express(
     if not write_json(json, facts):
         show_facts(str(output), facts)
         if smooth is not None:
-            say("the errors are those of the answers, before they were smoothed")
+            print_line("the errors are those of the answers, before they were smoothed")
 
 
 def chain_of(name: str, base: str | None, tip: str | None, limits: str) -> Chain:

@@ -1,4 +1,4 @@
-"""What the commands share: tables for people, the same facts as JSON, progress for what takes long."""
+"""Output that the commands share: tables for people, the same facts as JSON, progress for what takes long."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def busy(what: str) -> Iterator[None]:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Give a function that takes the share done, 0 to 1; it shows a bar once the block has run for a second."""
+    """Give a function that takes the fraction done, 0 to 1; it shows a bar once the block has run for a second."""
     from rich.progress import Progress
 
     console = _err()
@@ -139,12 +139,12 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = _err()
-    bar = Bar(*columns, TextColumn("{task.fields[told]}"), console=console, transient=True)
-    task = bar.add_task(what, total=None, told="")
+    bar = Bar(*columns, TextColumn("{task.fields[rate]}"), console=console, transient=True)
+    task = bar.add_task(what, total=None, rate="")
 
     def show(now: Progress) -> None:
-        told = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
-        bar.update(task, completed=now.done, total=now.total, told=told)
+        rate = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
+        bar.update(task, completed=now.done, total=now.total, rate=rate)
         if now.seconds > 1.0 and console.is_interactive and not bar.live.is_started:
             bar.start()
 
@@ -155,7 +155,7 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
             bar.stop()
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line for the person."""
     _out().print(text, markup=False, soft_wrap=True)
 

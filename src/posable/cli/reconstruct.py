@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import JsonOption, busy, check_output, counting, say, show_facts, show_table, write_json
+from .output import JsonOption, busy, check_output, counting, print_line, show_facts, show_table, write_json
 from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ EngineOption = Annotated[
     str | None, typer.Option(help="Who works: local (all cores), dask://HOST:PORT or ray://HOST:PORT.")
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="How many processes; all cores when not given.")]
-MOST_SHOWN = 40  # files in the table; more are told in sum
+MAX_SHOWN = 40  # files in the table; more are summed up
 
 
 def reconstruct(
@@ -27,7 +27,7 @@ def reconstruct(
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, or a folder.")],
     body: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Whose body; else the motion's own, or the figure for a CSV of points."),
+        typer.Option(metavar="FILE", help="The body; else the motion's own, or the figure for a CSV of points."),
     ] = None,
     height: Annotated[
         float | None, typer.Option(help="Stature of the built-in figure in metres; else as the points say.")
@@ -37,17 +37,18 @@ def reconstruct(
         str | None, typer.Option(help="Another method by name (sik: as published), or package.module:Class.")
     ] = None,
     weights: Annotated[
-        str, typer.Option(metavar="A,B,C", help="What wrists, ankles and the frame before say of the pelvis.")
+        str,
+        typer.Option(metavar="A,B,C", help="Weights of wrists, ankles and the frame before in the heading."),
     ] = "1,1,0",
     smoothing: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="What is faster is smoothed away, without lag.")
+        float | None, typer.Option(metavar="SECONDS", help="Smooth out what is faster, without lag.")
     ] = None,
-    lock_feet: Annotated[bool, typer.Option("--lock-feet", help="Hold feet where they stand.")] = False,
+    lock_feet: Annotated[bool, typer.Option("--lock-feet", help="Lock feet where they stand.")] = False,
     floor: Annotated[
         float | None, typer.Option(metavar="HEIGHT", help="Keep hands and feet above a floor this high, in metres.")
     ] = None,
     scene: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Things, in JSON, that arms and legs keep out of.")
+        Path | None, typer.Option(metavar="FILE", help="Obstacles, in JSON, that arms and legs keep out of.")
     ] = None,
     calibration: Annotated[
         Path | None, typer.Option(metavar="FILE", help="How trackers sit on the person: what Calibration.save wrote.")
@@ -74,9 +75,9 @@ def reconstruct(
 
     A CSV has a line of names (hips_x, hips_y, hips_z, head_x, ..., left_hand_x, ..., right_foot_z, and time in
     seconds or --fps) and a line a frame; an empty cell is a lost point. A folder is done on all cores; a second call
-    after an interruption does what is missing, and files that fail are told while the rest is done.
+    after an interruption does what is missing, and files that fail are reported while the rest is done.
     """
-    from .reconstructing import reconstruct_file
+    from ..evaluate.tasks import reconstruct_file
 
     if body is not None and height is not None:
         raise typer.BadParameter("give --body or --height, not both")
@@ -104,7 +105,7 @@ def reconstruct(
 
 
 def _check(source: Path, output: Path, scene: Path | None, settings: dict[str, Any]) -> None:
-    """What can be known to be wrong before any file is read."""
+    """Refuse what can be known to be wrong before any file is read."""
     from ..compute import FormatError, PosableError
 
     if not source.exists():
@@ -125,16 +126,16 @@ def _try_out(scene: Path | None, settings: dict[str, Any]) -> None:
     import numpy as np
 
     from ..body import MARKERS, figure
-    from .points import Points
-    from .reconstructing import scene_of, tracked
+    from ..evaluate.tasks import scene_of, tracked
+    from ..formats.points_csv import Points
 
     person = figure(settings["height"] or 1.75)
     markers = tuple(settings["markers"] or MARKERS)
     still = person.skeleton.forward(person.neutral_pose).positions[None, [person.index(role) for role in markers]]
-    turns = {role: np.array([[1.0, 0.0, 0.0, 0.0]]) for role in settings["orientations"]}
+    rotations = {role: np.array([[1.0, 0.0, 0.0, 0.0]]) for role in settings["orientations"]}
     around = scene_of(scene, settings["floor"])
     tracked(
-        Points(markers, still, 60.0, turns),
+        Points(markers, still, 60.0, rotations),
         person,
         settings["weights"],
         settings["method"],
@@ -154,9 +155,10 @@ def _folder(
     json: Path | None,
 ) -> None:
     from ..compute import PosableError
+    from ..evaluate.tasks import MOTIONS, STORE, ReconstructFolder, is_whole, reconstruct_file
     from ..formats import FORMATS
     from ..jobs import run
-    from .reconstructing import CSV, MOTIONS, STORE, Folder, is_whole, reconstruct_file
+    from ..reconstruct.pipeline import CSV
 
     suffix = "." + to.lower().removeprefix(".")
     written = [known for kind in FORMATS if kind.writes for known in kind.suffixes]
@@ -164,7 +166,8 @@ def _folder(
         raise PosableError(f"--to {to}: expected one of {', '.join(known[1:] for known in written)}")
     if target.is_file():
         raise PosableError(f"OUTPUT {str(target)!r} is a file; {str(source)!r} is a folder and needs one")
-    files = Folder(source, target, suffix, **{name: path and path.absolute() for name, path in shared.items()})
+    absolute = {name: path and path.absolute() for name, path in shared.items()}
+    files = ReconstructFolder(source, target, suffix, **absolute)
     if not len(files):
         raise PosableError(f"no files in {str(source)!r} that end in {', '.join((CSV, *MOTIONS))}")
     with busy("getting ready"):
@@ -181,19 +184,19 @@ def _folder(
             workers=workers,
             progress=shown,
         )
-    _tell(report, source, target, json)
+    _show(report, source, target, json)
     if not report.ok:
         raise typer.Exit(1)
 
 
-def _tell(report: Report, source: Path, target: Path, json: Path | None) -> None:
+def _show(report: Report, source: Path, target: Path, json: Path | None) -> None:
     done = (facts for facts in report.results if facts is not None)
     frames = reached = lost = 0
     rows: list[dict[str, Any]] = []
     for facts in done:
         frames, reached = frames + facts["frames"], reached + facts["frames_reached"]
         lost += facts["points_lost"]
-        if json is not None or len(rows) <= MOST_SHOWN:
+        if json is not None or len(rows) <= MAX_SHOWN:
             rows.append(facts)
     facts = {
         "input": str(source),
@@ -212,15 +215,15 @@ def _tell(report: Report, source: Path, target: Path, json: Path | None) -> None
     failures = [{"file": str(one.item["file"]), "error": one.error} for one in report.failures]
     if write_json(json, {**facts, "rows": rows, "failures": failures}):
         return
-    if len(rows) <= MOST_SHOWN:
-        columns = ("frames", "fps", "frames_reached", "mean_away_mm", "worst_away_mm")
+    if len(rows) <= MAX_SHOWN:
+        columns = ("frames", "fps", "frames_reached", "mean_error_mm", "worst_error_mm")
         table = [{"file": _below(target, row["output"])} | {name: row[name] for name in columns} for row in rows]
         show_table("", table)
-        say("")
+        print_line("")
     show_facts(str(target), facts)
     if failures:
-        say("failed")
-        show_table("", [{**one, "file": _below(source, one["file"])} for one in failures[:MOST_SHOWN]])
+        print_line("failed")
+        show_table("", [{**one, "file": _below(source, one["file"])} for one in failures[:MAX_SHOWN]])
 
 
 def _below(folder: Path, file: str) -> str:
@@ -236,7 +239,7 @@ def _parts(text: str | None) -> list[str] | None:
 
 
 def three_weights(text: str) -> list[float]:
-    """Weights as they are written on the command line."""
+    """Return three weights as they are written on the command line."""
     from ..compute import PosableError
 
     try:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .output import busy, counted, say
+from .output import busy, counted, print_line
 from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption, read
 
 HostOption = Annotated[str, typer.Option(help="Address to listen on; the default is this machine alone.")]
@@ -48,7 +48,7 @@ def view(
 
     with busy("drawing"):
         save_picture(strip(motions[0], frames=frames, view=angle), picture)
-    say(f"{picture}: {counted(frames, 'frame')} of {files[0].name}")
+    print_line(f"{picture}: {counted(frames, 'frame')} of {files[0].name}")
 
 
 def studio(

@@ -1,6 +1,6 @@
 """How well methods hold a posture while aiming: the evaluation of Ribeiro 2019, section 4 (Tables 8 and 9).
 
-Postures sweep the range of every joint but a twister at either end, orientations three angles over a whole turn
+Postures sweep the range of every joint but a twister at either end, orientations three angles over a full circle
 (Figs. 7 to 9). A sample is a random pair of the two grids; sample i is drawn from `default_rng([seed, i])`, so that
 blocks may be computed by anybody and put together in order. `evaluate_block` is one block as plain numbers and arrays,
 for `posable.jobs.run`; `evaluate_express` does all.
@@ -48,12 +48,12 @@ def drawn(skeleton: str, seed: int, first: int, end: int, order: str = "YXY") ->
     if order not in ORDERS:
         raise UnknownNameError("order of a target's angles", order, ORDERS)
     grid = np.linspace(chain.lower[0], chain.upper[0], VALUES[skeleton])
-    turns = np.linspace(-math.pi, math.pi, ANGLES)
+    grid_angles = np.linspace(-math.pi, math.pi, ANGLES)
     postures, angles = np.zeros((end - first, len(chain))), np.empty((end - first, 3))
     for row, i in enumerate(range(first, end)):
         rng = np.random.default_rng([seed, i])
         postures[row, 1:-1] = grid[rng.integers(0, len(grid), len(chain) - 2)]
-        angles[row] = turns[rng.integers(0, ANGLES, 3)]
+        angles[row] = grid_angles[rng.integers(0, ANGLES, 3)]
     return chain, postures, composed(angles, order)
 
 
@@ -65,13 +65,13 @@ def swept(
     total = sweep_size(skeleton, values, angles)
     if not 0 <= first <= end <= total:
         raise PosableError(f"pairs {first} to {end}; the sweep has {total}")
-    grid, turns = np.linspace(chain.lower[0], chain.upper[0], values), np.linspace(-math.pi, math.pi, angles)
+    grid, grid_angles = np.linspace(chain.lower[0], chain.upper[0], values), np.linspace(-math.pi, math.pi, angles)
     at = np.arange(first, end)
     which = np.unravel_index(at % angles**3, (angles,) * 3)
     postures = np.zeros((len(at), len(chain)))
     inner = np.unravel_index(at // angles**3, (values,) * (len(chain) - 2))
     postures[:, 1:-1] = grid[np.stack(inner, axis=-1)]
-    return chain, postures, composed(turns[np.stack(which, axis=-1)], order)
+    return chain, postures, composed(grid_angles[np.stack(which, axis=-1)], order)
 
 
 def sweep_size(skeleton: str, values: int, angles: int) -> int:
@@ -82,11 +82,11 @@ def sweep_size(skeleton: str, values: int, angles: int) -> int:
 def composed(angles: Floats, order: str = "YXY") -> Floats:
     """(n, 4): yaw about the vertical, pitch, and roll about the pointing axis (YXY) or about Z (YXZ)."""
     axes = np.eye(3)
-    turned: Any = None
+    composed_rotation: Any = None
     for k, letter in enumerate(order):
-        turn = pm.axis_angle(axes["XYZ".index(letter)], angles[:, k])
-        turned = turn if turned is None else pm.multiply(turned, turn)
-    return np.asarray(turned)
+        rotation = pm.axis_angle(axes["XYZ".index(letter)], angles[:, k])
+        composed_rotation = rotation if composed_rotation is None else pm.multiply(composed_rotation, rotation)
+    return np.asarray(composed_rotation)
 
 
 def evaluate_block(item: Mapping[str, Any], *, seed: int = 0, order: str = "YXY") -> dict[str, Any]:
@@ -113,11 +113,11 @@ def evaluate_block(item: Mapping[str, Any], *, seed: int = 0, order: str = "YXY"
     began = time.perf_counter()
     errors, taken = _solved(chain, method, postures, targets)
     seconds = time.perf_counter() - began
-    kept = np.ones(len(postures), dtype=np.bool_)
+    counted = np.ones(len(postures), dtype=np.bool_)
     if method.startswith("dls"):
         angles, _ = dls(chain, postures, targets, 100, posture_task=False)
-        kept = _scores(chain, angles, postures, targets)[:, 1] <= HOPELESS
-    rows = errors[kept]
+        counted = _scores(chain, angles, postures, targets)[:, 1] <= HOPELESS
+    rows = errors[counted]
     return {
         "skeleton": name,
         "method": method,
@@ -127,7 +127,7 @@ def evaluate_block(item: Mapping[str, Any], *, seed: int = 0, order: str = "YXY"
         "squares": (rows**2).sum(axis=0),
         "worst": rows.max(axis=0, initial=0.0),
         "histogram": np.stack([np.histogram(rows[:, c], BINS)[0] for c in range(3)]),
-        "iterations": int(taken[kept].sum()),
+        "iterations": int(taken[counted].sum()),
         "reached": int((rows[:, 0] <= 0.04).sum()),
         "seconds": seconds,
     }
@@ -163,14 +163,14 @@ class ExpressRow:
     method: str
     samples: int
     left_out: float
-    """Share of samples that DLS cannot orient even without a posture."""
+    """Fraction of samples that DLS cannot orient even without a posture."""
     mean: tuple[float, float, float]
     """Error, orientation error, weighted posture error."""
     deviation: tuple[float, float, float]
     worst: tuple[float, float, float]
     iterations: float
     reached: float
-    """Share within the threshold."""
+    """Fraction within the threshold."""
     microseconds: float
     """A sample."""
     histogram: Any
@@ -254,7 +254,7 @@ def express_items(
             raise UnknownNameError("method", method, METHODS)
     items: list[dict[str, Any]] = []
     for name in skeletons:
-        _known(name)  # told before any work
+        _known(name)  # refused before any work
         total = samples if sweep is None else sweep_size(name, *sweep)
         grid = {} if sweep is None else {"values": sweep[0], "angles": sweep[1]}
         for method in methods:
@@ -273,9 +273,9 @@ def express_rows(blocks: Sequence[Mapping[str, Any]]) -> list[ExpressRow]:
 
 def row_facts(row: ExpressRow) -> dict[str, Any]:
     """A row as people read it, with the paper's own numbers where it has them."""
-    told = f"{PAPER_ITERATIONS[row.skeleton]} iterations" if row.method == "erik" else ""
+    published = f"{PAPER_ITERATIONS[row.skeleton]} iterations" if row.method == "erik" else ""
     if row.skeleton == "C" and row.method in PAPER_C:
-        told = ", ".join(filter(None, (told, f"error {PAPER_C[row.method][0]:.4f}")))
+        published = ", ".join(filter(None, (published, f"error {PAPER_C[row.method][0]:.4f}")))
     return {
         "skeleton": row.skeleton,
         "method": row.method,
@@ -285,7 +285,7 @@ def row_facts(row: ExpressRow) -> dict[str, Any]:
         "posture": f"{row.mean[2]:.4f}",
         "within 0.04": f"{100 * row.reached:.1f} %",
         "iterations": f"{row.iterations:.2f}",
-        "the paper's": told,
+        "the paper's": published,
         "µs": f"{row.microseconds:.0f}",
     }
 
@@ -301,15 +301,15 @@ def express_table(rows: Sequence[ExpressRow]) -> str:
 def evaluate_tracks(
     skeleton: str, method: str, tracks: int = 100, *, frames: int = 90, seed: int = 0, jump: float = math.radians(10.0)
 ) -> dict[str, float]:
-    """Targets that turn by a degree a frame about an axis of their own, each with one posture.
+    """Evaluate tracks of targets that rotate by a degree a frame about an axis of their own, each with one posture.
 
     Returns:
-        "jumps": the share of frames in which a joint moves by more than `jump` [rad]; "error": its mean.
+        "jumps": the fraction of frames in which a joint moves by more than `jump` [rad]; "error": its mean.
     """
     chain, postures, starts = drawn(skeleton, seed, 0, tracks)
     axes = np.stack([np.random.default_rng([seed, i, 1]).normal(size=3) for i in range(tracks)])
     axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
-    turns = pm.axis_angle(axes[:, None], np.radians(np.arange(frames)))
-    answer = ERIK(chain, method).track(postures[:, None], pm.multiply(turns, starts[:, None]), fps=60.0)
+    rotations = pm.axis_angle(axes[:, None], np.radians(np.arange(frames)))
+    answer = ERIK(chain, method).track(postures[:, None], pm.multiply(rotations, starts[:, None]), fps=60.0)
     moved = np.abs(np.diff(answer.angles, axis=-2)) > jump
     return {"jumps": float(moved.any(axis=-1).mean()), "error": float(answer.error.mean())}

@@ -2,9 +2,9 @@
 
 The first task is the tip's orientation, the second the posture, in the null space of the first, each with Maciejewski's
 damping (Eq. 15). Printed Eq. 25 subtracts the first step twice; here it is subtracted once (specification express,
-section 7). The paper's help for it is kept: targets are turned over so that the tip need not twist to reach them.
+section 7). The paper's aid is included: targets are rolled by pi so that the tip need not twist to reach them.
 Decided here: a task's step is at most `STEP` long (its b_max, which the paper does not give), angles are clamped after
-every step, and the angles with the least error are kept.
+every step, and the angles with the least error are returned.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def dls(
 ) -> tuple[Floats, Ints]:
     """(angles (n, N), iterations (n,)) for postures (n, N) and orientations (n, 4), from the zero pose."""
     count, joints = postures.shape
-    goals, shares = turned_over(targets), shape_weights(chain) if weights is None else weights
+    goals, joint_weights = rolled(targets), shape_weights(chain) if weights is None else weights
     shaping = np.ones(joints)
     for end in (0, joints - 1):
         if abs(chain.links[end].axis[1]) > 0.999:
@@ -40,7 +40,7 @@ def dls(
     best, least, taken = angles.copy(), np.full(count, np.inf), np.full(count, iterations)
     for step in range(iterations + 1):
         axes, ends = _axes(chain, angles)
-        error = combined(chain, angles, ends, postures, targets, shares)[0]
+        error = combined(chain, angles, ends, postures, targets, joint_weights)[0]
         better = error < least
         best[better], least[better] = angles[better], error[better]
         taken = np.where((least <= threshold) & (taken == iterations), step, taken)
@@ -58,8 +58,8 @@ def dls(
     return best, taken
 
 
-def turned_over(targets: Floats) -> Floats:
-    """Targets half a turn about where they point, so that what faces ahead has its z down, and back, up."""
+def rolled(targets: Floats) -> Floats:
+    """Return targets rolled by pi about where they point, so that what faces ahead has its z down, and back, up."""
     ahead = np.asarray(pm.rotate(targets, Y))[:, 2] >= 0.0
     up = np.asarray(pm.rotate(targets, Z))[:, 1] > 0.0
     flip: Bools = ahead == up
@@ -67,21 +67,21 @@ def turned_over(targets: Floats) -> Floats:
 
 
 def shape_weights(chain: Chain, aggravation: float = 1.5) -> Floats:
-    """(N,) shares of the joints in the posture error; 0 for twisters."""
+    """Return (N,) weights of the joints in the posture error; 0 for twisters."""
     bends = np.array([abs(link.axis[1]) < 0.999 for link in chain.links])
-    shares = np.zeros(len(chain))
-    shares[bends] = aggravation ** np.arange(int(bends.sum()))
-    return np.asarray(shares / max(shares.sum(), 1e-300))
+    joint_weights = np.zeros(len(chain))
+    joint_weights[bends] = aggravation ** np.arange(int(bends.sum()))
+    return np.asarray(joint_weights / max(joint_weights.sum(), 1e-300))
 
 
 def combined(
-    chain: Chain, angles: Floats, ends: Floats, postures: Floats, targets: Floats, shares: Floats
+    chain: Chain, angles: Floats, ends: Floats, postures: Floats, targets: Floats, joint_weights: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """(error, orientation error, posture error): specification express, section 2."""
     over = np.asarray(pm.multiply(ends, (0.0, 0.0, 1.0, 0.0)))
     apart = [np.linalg.norm(targets - sign * end, axis=-1) for end in (ends, over) for sign in (1.0, -1.0)]
     off = np.min(apart, axis=0) / np.sqrt(2.0)
-    shape = np.abs(np.cos(angles) - np.cos(postures)) @ shares / 2.0
+    shape = np.abs(np.cos(angles) - np.cos(postures)) @ joint_weights / 2.0
     return off + 0.2 * shape, off, shape
 
 

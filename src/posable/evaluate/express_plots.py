@@ -20,7 +20,7 @@ def plot_errors(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *, mos
     Args:
         rows: of one skeleton by several methods, or of several skeletons by one.
         path: of the picture; its suffix says the format.
-        most: the largest error that is shown; what lies beyond is told in the legend of the first.
+        most: the largest error that is shown; what lies beyond is given in the legend of the first.
     """
     if not rows:
         raise PosableError("no rows to draw")
@@ -33,10 +33,10 @@ def plot_errors(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *, mos
     for row in rows:
         name = row.method if one_skeleton else f"{row.skeleton} {row.method}"
         for c in range(3):
-            share = row.histogram[c] / max(1, row.samples)
-            beyond = float(share[middles > most].sum())
+            fraction = row.histogram[c] / max(1, row.samples)
+            beyond = float(fraction[middles > most].sum())
             label = f"{name}: mean {row.mean[c]:.4f}" + (f", {100 * beyond:.1f} % beyond" if beyond > 5e-4 else "")
-            axes[0, c].stairs(100 * share, BINS, label=label, linewidth=1.4)
+            axes[0, c].stairs(100 * fraction, BINS, label=label, linewidth=1.4)
             spread = max(row.deviation[c], width / 4)
             normal = np.exp(-0.5 * ((fine - row.mean[c]) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
             axes[1, c].plot(fine, normal / normal.max(), label=name, linewidth=1.4)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Maker = Callable[["Humanoid", Sequence[float]], Any]
 
-_PUBLISHED = {"elbows_out": False, "calm": False}
+_PUBLISHED = {"elbows_out": False, "limit_rates": False}
 _SEQUENTIAL: dict[str, dict[str, Any]] = {
     "sik": {"prior": None, **_PUBLISHED},
-    "sik_literal": {"literal": True, **_PUBLISHED},
+    "sik_literal": {"paper_spine": True, **_PUBLISHED},
     "sik_prior": {},
 }
 """Variants of `SequentialIK`: name to the options it is made with; "sik" is the method as published, with the decisions
@@ -32,7 +32,7 @@ def method_names() -> tuple[str, ...]:
 
 
 def find_method(name: str) -> Maker:
-    """What makes a method from a body and the pelvis' weights: by name, or "package.module:Class" for one's own."""
+    """Return the class of a method, made from a body and the pelvis' weights: by name, or "package.module:Class"."""
     if name in _SEQUENTIAL:
         options = _SEQUENTIAL[name]
         return lambda body, weights: SequentialIK(body, weights, **options)

@@ -60,7 +60,7 @@ def evaluate_clip(
     Returns:
         Plain values only: clip, frames, fps, height [m], weights, acceleration [m/s^2] of the original, joints (names),
         and under "methods" for each: position (of the height), orientation [rad], position_joints and
-        orientation_joints (means), jitter [m/s^2], milliseconds (a frame), reached (share of frames), finite.
+        orientation_joints (means), jitter [m/s^2], milliseconds (a frame), reached (fraction of frames), finite.
     """
     motion, called = motion_of(clip)
     called = name or called
@@ -68,21 +68,21 @@ def evaluate_clip(
     chosen = weights_of(called, weights)
     points, scored = body.markers(motion.pose), scored_joints(body)
     frames = motion.skeleton.forward(motion.pose)
-    places, turns = frames.positions[:, scored.joints], local_rotations(frames, scored)
+    positions, rotations = frames.positions[:, scored.joints], local_rotations(frames, scored)
     found: dict[str, Any] = {}
     for method in methods:
         solver = find_method(method)(body, chosen)
         answer, milliseconds = _timed_track(solver, points, motion.fps)
         reconstructed = motion.skeleton.forward(answer.motion.pose)
         there = reconstructed.positions[:, scored.joints]
-        position = position_errors(places, there, body.joint_height)
-        orientation = orientation_errors(turns, local_rotations(reconstructed, scored))
+        position = position_errors(positions, there, body.joint_height)
+        orientation = orientation_errors(rotations, local_rotations(reconstructed, scored))
         found[method] = {
             "position": root_mean_square(position),
             "orientation": root_mean_square(orientation),
             "position_joints": _means(position),
             "orientation_joints": _means(orientation),
-            "jitter": jitter(places, there, motion.fps),
+            "jitter": jitter(positions, there, motion.fps),
             "milliseconds": milliseconds,
             "reached": float(np.mean(answer.ok)) if len(motion) else 1.0,
             "finite": bool(np.isfinite(there).all()),
@@ -90,7 +90,7 @@ def evaluate_clip(
         if per_frame:
             found[method]["position_frames"] = position.mean(axis=-1).tolist()
             found[method]["orientation_frames"] = orientation.mean(axis=-1).tolist()
-    moved = accelerations(places, motion.fps)
+    moved = accelerations(positions, motion.fps)
     return {
         "clip": called,
         "frames": len(motion),
@@ -105,7 +105,7 @@ def evaluate_clip(
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What methods made of clips: what `evaluate_clip` says of each, in order."""
+    """The results of methods on clips: those of `evaluate_clip`, in order."""
 
     clips: tuple[Mapping[str, Any], ...]
 

@@ -159,8 +159,8 @@ def picture_frame(
 
 def _facing(body: Humanoid, pose: Pose) -> float:
     """The azimuth that looks at the pelvis from before it [rad]."""
-    turned = body.canonical_orientation(body.skeleton.forward(pose), body.roles["hips"])
-    ahead = rotate(turned, [0.0, 0.0, 1.0])
+    pelvis = body.canonical_orientation(body.skeleton.forward(pose), body.roles["hips"])
+    ahead = rotate(pelvis, [0.0, 0.0, 1.0])
     return math.atan2(float(ahead[0]), float(ahead[2]))
 
 

@@ -36,7 +36,7 @@ class ArmStep(NamedTuple):
 
     stream: LimbStream
     dt: float
-    fraction: float
+    share: float
 
 
 class ReachStream:

@@ -1,16 +1,37 @@
-"""A whole body from six points: Sequential IK."""
+"""A whole body from six points, or from more or fewer: Sequential IK; from files to a motion in one call.
 
-from .answers import ReconstructMotionSolution, ReconstructSolution
+The room itself can be called: `ps.reconstruct("points.csv")` is `pipeline.reconstruct`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
 from .calibration import Calibration
+from .pipeline import Points, load_points, reconstruct
 from .prior import Prior
 from .sik import SequentialIK
+from .solutions import ReconstructMotionSolution, ReconstructSolution
 from .stream import ReconstructStream
 
 __all__ = [
     "Calibration",
+    "Points",
     "Prior",
     "ReconstructMotionSolution",
     "ReconstructSolution",
     "ReconstructStream",
     "SequentialIK",
+    "load_points",
+    "reconstruct",
 ]
+
+
+class _CallableRoom(ModuleType):
+    """`posable.reconstruct` is the room and the call: the import system binds the name to this module."""
+
+    def __call__(self, *args: Any, **options: Any) -> ReconstructMotionSolution:
+        return reconstruct(*args, **options)
+
+
+sys.modules[__name__].__class__ = _CallableRoom

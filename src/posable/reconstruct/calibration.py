@@ -48,14 +48,14 @@ class Calibration:
     """(M,) which part each tracker is on."""
     offsets: Floats
     """(M, 3) [m] from the part's joint to its tracker, in the part's canonical frame."""
-    turns: Floats
+    rotations: Floats
     """(M, 4) the tracker's orientation seen from the part's canonical one; the identity where it is not known."""
     scales: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 1.0))
     """How much longer `PARTS` of the person are than those of the body."""
 
     def __post_init__(self) -> None:
         count = len(self.markers)
-        for name, shape in (("offsets", (count, 3)), ("turns", (count, 4))):
+        for name, shape in (("offsets", (count, 3)), ("rotations", (count, 4))):
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != shape or not np.isfinite(array).all():
                 raise ShapeError(f"{name} have shape {array.shape}; expected {shape} finite numbers")
@@ -124,24 +124,24 @@ class Calibration:
         A tracker whose orientation is not known keeps its place: nobody can say in which direction its joint lies.
         """
         given = floats(points, "points", len(self.markers), 3).copy()
-        turned = {}
+        rotated = {}
         for role, value in (orientations or {}).items():
             k = self._index(role)
-            turned[role] = multiply(floats(value, f"the orientation of {role!r}", 4), conjugate(self.turns[k]))
-            moved = given[..., k, :] - rotate(turned[role], self.offsets[k])
-            known = np.isfinite(turned[role]).all(axis=-1, keepdims=True)
+            rotated[role] = multiply(floats(value, f"the orientation of {role!r}", 4), conjugate(self.rotations[k]))
+            moved = given[..., k, :] - rotate(rotated[role], self.offsets[k])
+            known = np.isfinite(rotated[role]).all(axis=-1, keepdims=True)
             given[..., k, :] = np.where(known, moved, given[..., k, :])
-        return given, turned
+        return given, rotated
 
     def trackers(self, points: ArrayLike, orientations: Mapping[str, ArrayLike]) -> tuple[Floats, dict[str, Floats]]:
         """The inverse of `apply`: what trackers would report of joints (..., M, 3) and parts."""
         given = floats(points, "points", len(self.markers), 3).copy()
-        turned = {}
+        rotated = {}
         for role, value in orientations.items():
             k, part = self._index(role), floats(value, f"the orientation of {role!r}", 4)
             given[..., k, :] += rotate(part, self.offsets[k])
-            turned[role] = multiply(part, self.turns[k])
-        return given, turned
+            rotated[role] = multiply(part, self.rotations[k])
+        return given, rotated
 
     def scaled(self, body: Humanoid) -> Humanoid:
         """The body with the person's lengths. Its meshes are left out unless all scales are the same."""
@@ -206,20 +206,20 @@ def checked_trackers(
     given = given[None] if given.ndim == 2 else given
     if given.ndim != 3 or given.shape[1:] != (len(markers), 3):
         raise ShapeError(f"points have shape {np.shape(points)}; expected (F, {len(markers)}, 3)")
-    turned = {}
+    rotated = {}
     for role, value in orientations.items():
         if role not in markers:
             raise UnknownNameError("part with a tracker", role, markers)
         q = floats(value, f"orientations of {role!r}")
         if q.shape not in ((4,), (len(given), 4)):
             raise ShapeError(f"orientations of {role!r} have shape {q.shape}; expected ({len(given)}, 4)")
-        turned[role] = normalize(np.broadcast_to(q, (len(given), 4)))
-    return given, turned
+        rotated[role] = normalize(np.broadcast_to(q, (len(given), 4)))
+    return given, rotated
 
 
-def mean_turn(turns: Floats) -> Floats:
+def mean_rotation(rotations: Floats) -> Floats:
     """(4,) the mean of orientations (F, 4): the largest eigenvector of their outer products; NaN are left out."""
-    seen = turns[np.isfinite(turns).all(axis=-1)]
+    seen = rotations[np.isfinite(rotations).all(axis=-1)]
     if not len(seen):
         return np.array([1.0, 0.0, 0.0, 0.0])
     return np.asarray(np.linalg.eigh(seen.T @ seen)[1][:, -1])

@@ -21,7 +21,7 @@ class TrackerEntry(msgspec.Struct, forbid_unknown_fields=True):
 
     part: str
     offset: tuple[float, float, float]
-    turn: tuple[float, float, float, float]
+    rotation: tuple[float, float, float, float]
 
 
 class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,8 +35,8 @@ class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
 def write(path: str | PathLike[str], calibration: Calibration) -> None:
     """See `Calibration.save`."""
     trackers = [
-        {"part": role, "offset": offset.tolist(), "turn": turn.tolist()}
-        for role, offset, turn in zip(calibration.markers, calibration.offsets, calibration.turns, strict=True)
+        {"part": role, "offset": offset.tolist(), "rotation": rotation.tolist()}
+        for role, offset, rotation in zip(calibration.markers, calibration.offsets, calibration.rotations, strict=True)
     ]
     scales = {name: float(scale) for name, scale in calibration.scales.items()}
     document = {"format": FORMAT, "trackers": trackers, "scales": scales}
@@ -46,15 +46,15 @@ def write(path: str | PathLike[str], calibration: Calibration) -> None:
 def read(path: str | PathLike[str]) -> Calibration:
     """See `Calibration.load`."""
     found = read_document(path, CalibrationFile, FORMAT, LARGEST)
-    turns = np.array([tracker.turn for tracker in found.trackers])
-    size = np.linalg.norm(turns, axis=-1, keepdims=True)
+    rotations = np.array([tracker.rotation for tracker in found.trackers])
+    size = np.linalg.norm(rotations, axis=-1, keepdims=True)
     if (np.abs(size - 1.0) > 1e-3).any():
-        raise FormatError(path, "has a turn that is no unit quaternion", "trackers")
+        raise FormatError(path, "has a rotation that is not a unit quaternion", "trackers")
     try:
         return Calibration(
             tuple(tracker.part for tracker in found.trackers),
             np.array([tracker.offset for tracker in found.trackers]),
-            turns,
+            rotations,
             dict(found.scales),
         )
     except PosableError as error:

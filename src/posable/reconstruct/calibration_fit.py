@@ -35,38 +35,40 @@ def calibrate_from_motion(
     markers: tuple[str, ...],
 ) -> Calibration:
     """Scales from motion, offsets and turns from `start`."""
-    given, turned = checked_trackers(points, orientations, markers)
+    given, rotated = checked_trackers(points, orientations, markers)
     count = len(markers)
     first = start or Calibration(markers, np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
     if first.markers != markers:
         raise PosableError(f"start is of {first.markers}; these trackers are on {markers}")
     if "hips" not in markers:
         raise PosableError(f"trackers are on {markers}; expected one on the hips: all lengths are counted from there")
-    places, parts = first.apply(given, turned)
-    seen = np.isfinite(places).all(axis=(1, 2))
+    joint_positions, parts = first.apply(given, rotated)
+    seen = np.isfinite(joint_positions).all(axis=(1, 2))
     if seen.sum() < 10:
         raise PosableError(f"{int(seen.sum())} moments have all trackers seen; expected some seconds of motion")
-    joints = {role: places[seen, k] for k, role in enumerate(markers)}
+    joints = {role: joint_positions[seen, k] for k, role in enumerate(markers)}
     parts = {role: q[seen] for role, q in parts.items() if np.isfinite(q[seen]).all()}
     pelvis = parts["hips"] if "hips" in parts else _reconstructed_pelvis(body, joints)
     scales = _measured(body, joints, pelvis, dict(first.scales))
-    return Calibration(markers, first.offsets, first.turns, {part: scales[part] for part in PARTS})
+    return Calibration(markers, first.offsets, first.rotations, {part: scales[part] for part in PARTS})
 
 
 def _measured(
     body: Humanoid, joints: Mapping[str, Floats], pelvis: Floats, scales: dict[str, float]
 ) -> dict[str, float]:
     """Scales from joints (F, 3) and the canonical orientation (F, 4) of the pelvis."""
-    places = body.skeleton.forward(body.neutral_pose).positions
-    hips = places[body.index("hips")]
+    joint_positions = body.skeleton.forward(body.neutral_pose).positions
+    hips = joint_positions[body.index("hips")]
     if "head" in joints:
-        longest = float(np.linalg.norm(places[body.index("head")] - hips))
+        longest = float(np.linalg.norm(joint_positions[body.index("head")] - hips))
         far = np.linalg.norm(joints["head"] - joints["hips"], axis=-1)
         scales["trunk"] = float(np.percentile(far, LONGEST)) / longest
     legs = []
     for side in ("left", "right"):
         if f"{side}_foot" in joints:
-            hip = joints["hips"] + rotate(pelvis, (places[body.index(f"{side}_upper_leg")] - hips) * scales["trunk"])
+            hip = joints["hips"] + rotate(
+                pelvis, (joint_positions[body.index(f"{side}_upper_leg")] - hips) * scales["trunk"]
+            )
             far = np.linalg.norm(joints[f"{side}_foot"] - hip, axis=-1)
             legs.append(float(np.percentile(far, LONGEST)) / (STRETCHED * body.limb(f"{side}_leg").length))
     scales["legs"] = float(np.mean(legs)) if legs else scales["trunk"]

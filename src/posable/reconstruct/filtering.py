@@ -57,12 +57,12 @@ def smoothed(values: Floats, fps: float, seconds: float) -> Floats:
     return out.reshape(values.shape)
 
 
-def smoothed_turns(turns: Floats, fps: float, seconds: float) -> Floats:
+def smoothed_orientations(orientations: Floats, fps: float, seconds: float) -> Floats:
     """(F, ..., 4) orientations, the same way: as four numbers of the same sign from frame to frame, made unit again."""
-    if not len(turns):
-        return turns
-    out = turns.copy()
-    for track in np.moveaxis(out.reshape(len(turns), -1, 4), 1, 0):
+    if not len(orientations):
+        return orientations
+    out = orientations.copy()
+    for track in np.moveaxis(out.reshape(len(orientations), -1, 4), 1, 0):
         last = None
         for q in track:
             if np.isfinite(q).all():
@@ -71,7 +71,7 @@ def smoothed_turns(turns: Floats, fps: float, seconds: float) -> Floats:
                 last = q
     out = smoothed(out, fps, seconds)
     size = np.linalg.norm(out, axis=-1, keepdims=True)
-    return np.where(size > 1e-6, out / np.where(size > 1e-6, size, 1.0), turns)
+    return np.where(size > 1e-6, out / np.where(size > 1e-6, size, 1.0), orientations)
 
 
 class OneEuro:
@@ -86,8 +86,8 @@ class OneEuro:
         turns: whether the values are quaternions.
     """
 
-    def __init__(self, seconds: float, size: float, turns: bool = False) -> None:
-        self.corner, self.size, self.turns = 1.0 / (2.0 * math.pi * seconds), size, turns
+    def __init__(self, seconds: float, size: float, quaternions: bool = False) -> None:
+        self.corner, self.size, self.quaternions = 1.0 / (2.0 * math.pi * seconds), size, quaternions
         self.reset()
 
     def reset(self) -> None:
@@ -100,21 +100,21 @@ class OneEuro:
         if self._value is None or self._speed is None:
             self._value, self._speed = values.copy(), np.zeros_like(values)
             return values
-        if self.turns:
+        if self.quaternions:
             values = np.where((values * self._value).sum(axis=-1, keepdims=True) < 0.0, -values, values)
         new = ~np.isfinite(self._value)
         speed = (values - self._value) / dt
-        self._speed += np.where(np.isfinite(speed), speed - self._speed, -self._speed) * _share(1.0, dt)
+        self._speed += np.where(np.isfinite(speed), speed - self._speed, -self._speed) * _fraction(1.0, dt)
         fast = np.sqrt((self._speed**2).sum(axis=-1, keepdims=True)) / self.size
-        out = self._value + (values - self._value) * _share(self.corner + QUICK * fast, dt)
+        out = self._value + (values - self._value) * _fraction(self.corner + QUICK * fast, dt)
         out = np.where(new, values, out)
-        if self.turns:
+        if self.quaternions:
             out = out / np.linalg.norm(out, axis=-1, keepdims=True)
         self._value = out
         return out
 
 
-def _share(corner: float | Floats, dt: float) -> float | Floats:
+def _fraction(corner: float | Floats, dt: float) -> float | Floats:
     """How much of a new value a low pass with this corner [Hz] takes."""
     return 1.0 / (1.0 + 1.0 / (2.0 * math.pi * corner * dt))
 
@@ -137,7 +137,7 @@ class FootLock:
         self._contacts.reset()
         count = len(self.columns)
         self.locked = np.zeros(count, np.bool_)
-        self._places, self._offsets, self._since = np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, np.inf)
+        self._positions, self._offsets, self._since = np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, np.inf)
 
     def step(self, points: Floats, dt: float) -> Floats:
         """The points (M, 3) [m] with locked feet, `dt` [s] after the last ones."""
@@ -146,13 +146,13 @@ class FootLock:
         self._since += dt
         left = 1.0 - np.asarray(minimum_jerk(np.minimum(self._since / LET_GO, 1.0)))[:, None]
         free = ankles + self._offsets * left
-        holds = self.locked & standing & (np.linalg.norm(ankles - self._places, axis=-1) < self._far)
+        holds = self.locked & standing & (np.linalg.norm(ankles - self._positions, axis=-1) < self._far)
         begins = standing & ~self.locked
-        self._places = np.where(begins[:, None], free, self._places)
+        self._positions = np.where(begins[:, None], free, self._positions)
         lets_go = self.locked & ~holds & np.isfinite(ankles).all(axis=-1)
-        self._offsets = np.where(lets_go[:, None], self._places - ankles, self._offsets)
+        self._offsets = np.where(lets_go[:, None], self._positions - ankles, self._offsets)
         self._since = np.where(lets_go, 0.0, self._since)
         self.locked = holds | begins
         out = points.copy()
-        out[self.columns] = np.where(self.locked[:, None] | lets_go[:, None], self._places, free)
+        out[self.columns] = np.where(self.locked[:, None] | lets_go[:, None], self._positions, free)
         return out

@@ -20,7 +20,7 @@ from .literal import pose_trunk_literally
 from .model import Trunk
 from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, PAST, SLOTS, Figure, Rows
 from .prior_kernels import Network, keep_past
-from .prior_trunk import learned, predict_trunk, say_nothing
+from .prior_trunk import learned, no_guess, predict_trunk
 from .spine import knows, pelvis_frame, pose_trunk
 from .track_state import heading_before, keep, take_inputs
 from .untracked import estimate_ends, estimate_feet, hang_hand, set_vec
@@ -57,17 +57,17 @@ def reconstruct_row(
         w = (1.0, 1.0, 0.0)  # the first frame has no frame before
     estimate, x, y = pelvis_frame(i, rows, w, before, figure.stance[8, 0] * dt)
     if knows(i, rows, HIPS):
-        estimate = quat_at(rows.held, i, HIPS)
+        estimate = quat_at(rows.target_orientations, i, HIPS)
         x = rotate(estimate, (1.0, 0.0, 0.0))
     estimate_feet(i, t, figure, rows, x, memory, dt)
     if learned(net, i, rows):
-        place, x = predict_trunk(i, t, net, trunk, memory, before, x, y, rows)
+        position, x = predict_trunk(i, t, net, trunk, memory, before, x, y, rows)
     else:
-        say_nothing(i, rows)
+        no_guess(i, rows)
         if trunk.numbers[3] > 0.0:
-            place = pose_trunk_literally(i, t, trunk, rows, memory, estimate, y)
+            position = pose_trunk_literally(i, t, trunk, rows, memory, estimate, y)
         else:
-            place = pose_trunk(i, trunk, rows, estimate, y)
+            position = pose_trunk(i, trunk, rows, estimate, y)
     for k in range(3):
         rows.heading[i, k] = x[k]
     for k in range(trunk.slots.shape[0]):
@@ -75,7 +75,7 @@ def reconstruct_row(
     for j in range(figure.joints.shape[0]):
         set_quat(rows.rotations, i, j, quat_from(figure.drive[j]["local"]))
     drive_row(i, figure.drive, rows.orientations, rows.rotations, rows.world)
-    place_hips(i, figure, rows, place)
+    place_hips(i, figure, rows, position)
     status = pose_limbs(i, t, trunk, figure, memory, dt, rows)
     status = trunk_residuals(i, trunk, figure, rows, status)
     rows.status[i] = INVALID if lost > 0 else status
@@ -105,12 +105,12 @@ def pose_limbs(i: int, t: int, trunk: Trunk, figure: Figure, memory: Floats, dt:
             elbow = vec_at(rows.goals, i, LEFT_ELBOW + limb)
             set_vec(rows.goals, i, slot, hang_hand(i, limb, figure, trunk, rows, elbow))
         lifted = lift_goal(i, limb, figure, rows) if figure.around.shape[0] > 0 else False
-        told = pose_limb(i, t, limb, figure, rows, memory, dt)
+        report = pose_limb(i, t, limb, figure, rows, memory, dt)
         limb_residuals(i, limb, figure, rows)
         for k in range(2):
             column = figure.tracked[0, slot + 4 * k]
             if status == REACHED and column >= 0 and rows.residual[i, column] > MET:
-                status = COLLISION if lifted else told if told != REACHED else UNREACHABLE
+                status = COLLISION if lifted else report if report != REACHED else UNREACHABLE
     return status
 
 
@@ -130,21 +130,23 @@ def trunk_residuals(i: int, trunk: Trunk, figure: Figure, rows: Rows, status: in
             rows.residual[i, column] = math.inf
     if rows.missing.shape[0] > 0:
         for k in range(HEAD + 1):
-            if math.isfinite(rows.turns[i, k, 0]):
+            if math.isfinite(rows.marker_orientations[i, k, 0]):
                 part = 0 if k == HIPS else trunk.offsets.shape[0] - 1
-                rows.missing[i, k] = angle_between(quat_at(rows.trunk, i, part), quat_at(rows.held, i, k))
+                rows.missing[i, k] = angle_between(
+                    quat_at(rows.trunk, i, part), quat_at(rows.target_orientations, i, k)
+                )
     return status
 
 
 @kernel
-def place_hips(i: int, figure: Figure, rows: Rows, place: Vec3) -> None:
-    """Forward kinematics with the hips' joint at `place`."""
+def place_hips(i: int, figure: Figure, rows: Rows, position: Vec3) -> None:
+    """Forward kinematics with the hips' joint at `position`."""
     for k in range(3):
         rows.translation[i, k] = 0.0
     forward_row(i, figure.joints, rows.translation, rows.rotations, rows.offsets, rows.positions, rows.world)
     hips = vec_at(rows.positions, i, figure.tracked[1, HIPS])
     for k in range(3):
-        rows.translation[i, k] = place[k] - hips[k]
+        rows.translation[i, k] = position[k] - hips[k]
     for j in range(figure.joints.shape[0]):
         for k in range(3):
             rows.positions[i, j, k] += rows.translation[i, k]

@@ -48,26 +48,26 @@ def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Flo
             rows.world,
             rows.obstacles,
         )
-    turn, turned = (1.0, 0.0, 0.0, 0.0), knows(i, rows, LEFT_HAND + limb)
-    if turned:
-        turn = quat_at(rows.held, i, LEFT_HAND + limb)
+    rotation, rotated = (1.0, 0.0, 0.0, 0.0), knows(i, rows, LEFT_HAND + limb)
+    if rotated:
+        rotation = quat_at(rows.target_orientations, i, LEFT_HAND + limb)
     status = REACHED
     for _ in range(2):
-        status = reach_goal(i, t, limb, figure, rows, turn, turned, memory, dt)
-        if limb < 2 or turned or figure.around.shape[0] == 0:
+        status = reach_goal(i, t, limb, figure, rows, rotation, rotated, memory, dt)
+        if limb < 2 or rotated or figure.around.shape[0] == 0:
             break
         now = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
-        turn, turned = lifted_foot(i, limb - 2, figure, rows, now)
-        if not turned:
+        rotation, rotated = lifted_foot(i, limb - 2, figure, rows, now)
+        if not rotated:
             break
     return status
 
 
 @kernel
 def reach_goal(
-    i: int, t: int, limb: int, figure: Figure, rows: Rows, turn: Quat, turned: bool, memory: Floats, dt: float
+    i: int, t: int, limb: int, figure: Figure, rows: Rows, rotation: Quat, rotated: bool, memory: Floats, dt: float
 ) -> int:
-    """Turn a limb to its goal, and its end to a canonical orientation if `turned`; its status.
+    """Turn a limb to its goal, and its end to a canonical orientation if `rotated`; its status.
 
     In a track an elbow or knee whose swivel changes faster than it may is taken along slowly.
     """
@@ -87,14 +87,14 @@ def reach_goal(
             pole = add(reject(guess, unit(aim)), scale(pole, OWN_POLE * (model["upper"] + model["lower"])))
         mid = (aim[0] + pole[0], aim[1] + pole[1], aim[2] + pole[2])
     swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
-    hand = turn
-    if turned:
+    hand = rotation
+    if rotated:
         neutral = quat_from(model["end_neutral"])
-        hand = in_limb(model, frame, mul(turn, neutral), neutral)
+        hand = in_limb(model, frame, mul(rotation, neutral), neutral)
     tracking = dt > 0.0 and memory.shape[0] > 0
     status = REACHED
     for attempt in range(2):
-        status = corrected(i, limb, figure, rows, frame, aim, swivel, hand, turned)
+        status = corrected(i, limb, figure, rows, frame, aim, swivel, hand, rotated)
         if not tracking:
             break
         mid = rotate_inverse(frame, sub(place_of_joint(i, figure, rows, model["base"], model["mid"]), base))
@@ -112,17 +112,17 @@ def reach_goal(
 
 @kernel
 def corrected(
-    i: int, limb: int, figure: Figure, rows: Rows, frame: Quat, aim: Vec3, swivel: float, hand: Quat, turned: bool
+    i: int, limb: int, figure: Figure, rows: Rows, frame: Quat, aim: Vec3, swivel: float, hand: Quat, rotated: bool
 ) -> int:
     """Turn a limb to an aim in its frame, searching from a swivel [rad]; its status.
 
-    What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
+    What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.position` does.
     """
     model = figure.limbs[limb]
     goal = vec_at(rows.goals, i, LEFT_HAND + limb)
     before = math.inf
     for _ in range(CORRECTIONS):
-        turn_limb(i, limb, figure, rows, aim, swivel, hand, turned)
+        rotate_limb(i, limb, figure, rows, aim, swivel, hand, rotated)
         end = end_of_chain(i, figure.joints, model, rows.offsets, rows.positions, rows.world)
         miss = rotate_inverse(frame, sub(goal, end))
         away = norm(miss)
@@ -134,8 +134,8 @@ def corrected(
 
 
 @kernel
-def turn_limb(
-    i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, turned: bool
+def rotate_limb(
+    i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, rotated: bool
 ) -> None:
     """Solve a limb for an aim in its frame, searching from a swivel [rad], and put it into the pose."""
     count = figure.splits[1, limb + 1] - figure.splits[1, limb] + figure.around.shape[0]
@@ -151,7 +151,7 @@ def turn_limb(
             rows.obstacles[i, :count],
             0.0,
         ),
-        (aim, hand, turned),
+        (aim, hand, rotated),
         guessed_wrist(i, limb, figure, rows),
         swivel,
         SEARCH,
@@ -200,14 +200,14 @@ def guessed_wrist(i: int, limb: int, figure: Figure, rows: Rows) -> tuple[Quat, 
         return twist, swing
     local = canonical_inner(model, twist)
     if not allowed(limits[MID], figure.curves, local):
-        held = clamp(limits[MID], figure.curves, local)
-        twist, _, _ = wrist_of(straight, mul(mul(back, held), conj(back)))
+        fixed = clamp(limits[MID], figure.curves, local)
+        twist, _, _ = wrist_of(straight, mul(mul(back, fixed), conj(back)))
         if not allowed(limits[MID], figure.curves, canonical_inner(model, twist)):
             twist = straight
     local = canonical_inner(model, swing)
     if not allowed(limits[END], figure.curves, local):
-        held = clamp(limits[END], figure.curves, local)
-        _, swing, _ = wrist_of(straight, mul(mul(back, held), conj(back)))
+        fixed = clamp(limits[END], figure.curves, local)
+        _, swing, _ = wrist_of(straight, mul(mul(back, fixed), conj(back)))
         if not allowed(limits[END], figure.curves, canonical_inner(model, swing)):
             swing = straight
     return twist, swing
@@ -236,9 +236,11 @@ def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
             joint = model["mid"] if between_ends else model["end"]
             at = place_of_joint(i, figure, rows, model["base"], joint)
             rows.residual[i, column] = norm(sub(at, vec_at(rows.points, i, column)))
-    if rows.missing.shape[0] > 0 and math.isfinite(rows.turns[i, LEFT_HAND + limb, 0]):
-        turned = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
-        rows.missing[i, LEFT_HAND + limb] = angle_between(turned, quat_at(rows.held, i, LEFT_HAND + limb))
+    if rows.missing.shape[0] > 0 and math.isfinite(rows.marker_orientations[i, LEFT_HAND + limb, 0]):
+        rotated = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
+        rows.missing[i, LEFT_HAND + limb] = angle_between(
+            rotated, quat_at(rows.target_orientations, i, LEFT_HAND + limb)
+        )
 
 
 @kernel
@@ -268,14 +270,14 @@ def sole_depth(i: int, side: int, figure: Figure, rows: Rows, n: Vec3) -> float:
     """How far a sole reaches below its ankle along the normal n of a plane [m]."""
     if not knows(i, rows, LEFT_FOOT + side):
         return -float(figure.stance[3 + 2 * side, 1])
-    turn, deepest = quat_at(rows.held, i, LEFT_FOOT + side), 0.0
+    rotation, deepest = quat_at(rows.target_orientations, i, LEFT_FOOT + side), 0.0
     for k in range(2):
-        deepest = max(deepest, -dot(n, rotate(turn, vec_at_row(figure.stance, 3 + 2 * side + k))))
+        deepest = max(deepest, -dot(n, rotate(rotation, vec_at_row(figure.stance, 3 + 2 * side + k))))
     return deepest
 
 
 @kernel
-def lifted_foot(i: int, side: int, figure: Figure, rows: Rows, turn: Quat) -> tuple[Quat, bool]:
+def lifted_foot(i: int, side: int, figure: Figure, rows: Rows, rotation: Quat) -> tuple[Quat, bool]:
     """(a foot's canonical orientation, turned so that heel and toes are out of the scene's planes; whether it was)."""
     ankle, lifted = vec_at(rows.goals, i, LEFT_FOOT + side), False
     for o in range(figure.around.shape[0]):
@@ -285,11 +287,11 @@ def lifted_foot(i: int, side: int, figure: Figure, rows: Rows, turn: Quat) -> tu
         n, p = (plane["ex"], plane["ey"], plane["ez"]), (plane["px"], plane["py"], plane["pz"])
         high = dot(n, sub(ankle, p))
         for k in range(2):
-            r = rotate(turn, vec_at_row(figure.stance, 3 + 2 * side + k))
+            r = rotate(rotation, vec_at_row(figure.stance, 3 + 2 * side + k))
             size = norm(r)
             if dot(n, r) + high < -SUNK and size > 0.0:
                 least, now = max(-high / size, -1.0), max(min(dot(n, r) / size, 1.0), -1.0)
                 axis = unit(cross(r, n))
-                turn = mul(axis_angle(axis, math.asin(min(least, 1.0)) - math.asin(now)), turn)
+                rotation = mul(axis_angle(axis, math.asin(min(least, 1.0)) - math.asin(now)), rotation)
                 lifted = True
-    return turn, lifted
+    return rotation, lifted

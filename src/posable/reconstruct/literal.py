@@ -14,14 +14,14 @@ from ..math.quaternion import axis_angle, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, norm, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
 from .model import Trunk
-from .packed import HEAD, HIPS, LITERAL, Rows
+from .packed import HEAD, HIPS, PAPER_SPINE, Rows
 from .spine import hold_spine, place_trunk, shape_spine, vec_at_row
-from .track_state import recall, recall_turn, remember, remember_turn
+from .track_state import recall, recall_rotation, remember, remember_rotation
 
 COARSE, FINE = 0.1, 0.01  # [rad] of the pelvis
 MOST_STEPS = 16
 LOST = 0.02  # of the length: a search that ends further off has not found it
-PELVIS, CHORD, NORMAL, BENDS = LITERAL, LITERAL + 4, LITERAL + 7, LITERAL + 10  # in a track's memory
+PELVIS, CHORD, NORMAL, BENDS = PAPER_SPINE, PAPER_SPINE + 4, PAPER_SPINE + 7, PAPER_SPINE + 10  # in a track's memory
 
 
 @kernel
@@ -31,13 +31,13 @@ def pose_trunk_literally(i: int, t: int, trunk: Trunk, rows: Rows, memory: Float
     chord = shape_literally(i, t, trunk, rows, memory, goal)
     if memory.shape[0] > 0:
         for k in range(trunk.offsets.shape[0]):
-            remember_turn(memory, t, BENDS + 4 * k, quat_at(rows.trunk, i, k))
-    place = place_trunk(i, trunk, rows, estimate, y, chord)
+            remember_rotation(memory, t, BENDS + 4 * k, quat_at(rows.trunk, i, k))
+    position = place_trunk(i, trunk, rows, estimate, y, chord)
     if memory.shape[0] > 0:
         pelvis = quat_at(rows.trunk, i, 0)
-        remember_turn(memory, t, PELVIS, pelvis)
+        remember_rotation(memory, t, PELVIS, pelvis)
         remember(memory, t, CHORD, rotate(pelvis, chord))
-    return place
+    return position
 
 
 @kernel
@@ -48,7 +48,7 @@ def shape_literally(i: int, t: int, trunk: Trunk, rows: Rows, memory: Floats, go
         return shape_spine(i, trunk, length, out)
     began = memory.shape[0] > 0 and norm(recall(memory, t, CHORD)) > 0.0
     for k in range(trunk.offsets.shape[0]):
-        set_quat(out, i, k, recall_turn(memory, t, BENDS + 4 * k) if began else (1.0, 0.0, 0.0, 0.0))
+        set_quat(out, i, k, recall_rotation(memory, t, BENDS + 4 * k) if began else (1.0, 0.0, 0.0, 0.0))
     now = norm(chord_of(i, trunk, out))
     if now > trunk.numbers[0]:
         for k in range(trunk.offsets.shape[0]):
@@ -59,7 +59,7 @@ def shape_literally(i: int, t: int, trunk: Trunk, rows: Rows, memory: Floats, go
         normal = recall(memory, t, NORMAL)
         n = unit(cross(recall(memory, t, CHORD), goal))
         if norm(n) > 0.5:
-            normal = rotate_inverse(recall_turn(memory, t, PELVIS), n)
+            normal = rotate_inverse(recall_rotation(memory, t, PELVIS), n)
     if memory.shape[0] > 0:
         remember(memory, t, NORMAL, normal)
     now = search_length(i, trunk, rows, normal, now, length)

@@ -1,4 +1,4 @@
-"""What Sequential IK knows of a body: its spine, clavicles and limbs in the neutral pose, in canonical terms."""
+"""The body as Sequential IK reads it: spine, clavicles and limbs in the neutral pose, in canonical terms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
 """In the order of their markers."""
-MOST_BEND = 1.6  # [rad] of the pelvis: specification reconstruct, 4.2
+MAX_BEND = 1.6  # [rad] of the pelvis: specification reconstruct, 4.2
 IN_REACH = 1.0 - 1e-6  # of a leg: a foot at all of it might be missed by rounding
 COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
 
@@ -30,8 +30,8 @@ class Trunk(NamedTuple):
     bends: Ints
     """(S,) whether the joint bends: those between hips and head that do not coincide with the hips."""
     numbers: Floats
-    """(5,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1), 1 for `literal`, and
-    length of the chord at most stretch [m]."""
+    """(5,) length of the neutral chord [m], most bend of the pelvis [rad], most stretch (0 to 1), 1 for the paper's
+    spine, and length of the chord at most stretch [m]."""
     chest: Ints
     """(2,) which joint carries the arms, and which is tracked as the chest."""
     shoulders: Floats
@@ -51,12 +51,12 @@ class Trunk(NamedTuple):
     """(K,) for every driven orientation of the body: which of our orientations it takes, see `_slots`."""
 
 
-def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bool = False) -> Trunk:
+def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", paper_spine: bool = False) -> Trunk:
     """The trunk of a body; limits bound how far its spine bends and stretches; `chest` is a role that is tracked."""
     frames = body.skeleton.forward(body.neutral_pose)
-    places = frames.positions[list(body.spine)]
-    offsets = np.diff(places, axis=0, prepend=places[:1])
-    away = np.linalg.norm(places - places[0], axis=-1)
+    positions_at_rest = frames.positions[list(body.spine)]
+    offsets = np.diff(positions_at_rest, axis=0, prepend=positions_at_rest[:1])
+    away = np.linalg.norm(positions_at_rest - positions_at_rest[0], axis=-1)
     bends = (away > COINCIDENT * body.joint_height).astype(np.int64)
     bends[[0, -1]] = 0
     roles = body.roles
@@ -65,17 +65,25 @@ def trunk_of(body: Humanoid, limits: Limits | None, chest: str = "", literal: bo
     for k, side in enumerate(("left", "right")):
         shoulder = frames.positions[roles[f"{side}_upper_arm"]]
         clavicle = frames.positions[roles[f"{side}_shoulder"]] if f"{side}_shoulder" in roles else shoulder
-        shoulders[k] = clavicle - places[carrier], shoulder - clavicle
+        shoulders[k] = clavicle - positions_at_rest[carrier], shoulder - clavicle
         arms[k] = body.limb(f"{side}_arm").length
     legs = np.zeros((2, 4))
     for k, side in enumerate(("left", "right")):
-        legs[k, :3] = frames.positions[roles[f"{side}_upper_leg"]] - places[0]
+        legs[k, :3] = frames.positions[roles[f"{side}_upper_leg"]] - positions_at_rest[0]
         legs[k, 3] = IN_REACH * body.limb(f"{side}_leg").length
     clavicles, curves = np.zeros(0, ROW), np.zeros(0) if limits is None else np.array(limits.curves)
     if limits is not None and all(f"{side}_shoulder" in limits for side in ("left", "right")):
         clavicles = np.ascontiguousarray(limits.packed[[limits.index(f"{s}_shoulder") for s in ("left", "right")]])
     bend, stretch, longest = _room(body, limits, bends, offsets)
-    numbers = np.array([float(np.linalg.norm(places[-1] - places[0])), bend, stretch, float(literal), longest])
+    numbers = np.array(
+        [
+            float(np.linalg.norm(positions_at_rest[-1] - positions_at_rest[0])),
+            bend,
+            stretch,
+            float(paper_spine),
+            longest,
+        ]
+    )
     tracked = list(body.spine).index(roles[chest]) if chest else carrier
     rows, above = _spine_limits(body, limits)
     chests = np.array([carrier, tracked])
@@ -119,21 +127,21 @@ def _room(body: Humanoid, limits: Limits | None, bends: Ints, offsets: Floats) -
 
     stretch = _largest(lambda x: fits(stretched(offsets, bends, x)), 1.0)
     longest = rotate(stretched(offsets, bends, stretch)[:-1], offsets[1:]).sum(axis=0)
-    return _largest(lambda x: fits(bent(x)), MOST_BEND), stretch, float(np.linalg.norm(longest))
+    return _largest(lambda x: fits(bent(x)), MAX_BEND), stretch, float(np.linalg.norm(longest))
 
 
-def stretched(offsets: Floats, bends: Ints, share: float) -> Floats:
+def stretched(offsets: Floats, bends: Ints, fraction: float) -> Floats:
     """(S, 4) how the joints of a spine are turned in the pelvis' frame, each segment above the hips by a share of its
     way to the neutral chord.
     """
-    whole, turns = offsets.sum(axis=0), np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
+    whole, orientations = offsets.sum(axis=0), np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
     for k in range(1, len(bends) - 1):
         if bends[k] and np.linalg.norm(offsets[k + 1]) > 0.0:
-            turns[k] = slerp([1.0, 0.0, 0.0, 0.0], between(offsets[k + 1], whole), share)
+            orientations[k] = slerp([1.0, 0.0, 0.0, 0.0], between(offsets[k + 1], whole), fraction)
         else:
-            turns[k] = turns[k - 1]
-    turns[-1] = turns[-2]
-    return turns
+            orientations[k] = orientations[k - 1]
+    orientations[-1] = orientations[-2]
+    return orientations
 
 
 def _largest(fits: Callable[[float], bool], most: float) -> float:

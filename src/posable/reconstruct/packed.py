@@ -1,4 +1,4 @@
-"""What the kernels of Sequential IK read and fill: the rig, the rows of a batch, and what a track remembers."""
+"""The input and output of the kernels of Sequential IK: the rig, the rows of a batch, and the state of a track."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST = range(6, 11)  # what may
 SLOTS = 11
 BETWEEN = ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg")
 """Roles of the slots from `LEFT_ELBOW` on; those of `LIMBS` in the same order."""
-TURN_RATE = SWIVEL_RATE = 4.0 * np.pi  # [rad/s]: faster is a pop, not a person
+ROTATION_RATE = SWIVEL_RATE = 4.0 * np.pi  # [rad/s]: faster is a pop, not a person
 CHESTS = ("chest", "upper_chest")
 """Roles that the last slot may have."""
 
 
 class Figure(NamedTuple):
-    """The rig: what turns canonical orientations into its joints, and its four limbs (left and right arm and leg)."""
+    """The rig: how canonical orientations drive its joints, and its four limbs (left and right arm and leg)."""
 
     joints: Records
     drive: Records
@@ -48,13 +48,13 @@ class Figure(NamedTuple):
     splits: Ints
     """(2, 5) where the limbs begin in `links` and in `own`."""
     tracked: Ints
-    """(2, 11) which of the given points belongs to a slot, or -1; the slot's joint, -1 where nobody asks."""
+    """(2, 11) which of the given points belongs to a slot, or -1; the slot's joint, -1 where it is not requested."""
     home: Floats
     """(3,) [m]: where the root is at rest."""
     stance: Floats
     """(9, 3) [m]: hips to head, hips to left and right ankle in the neutral pose; heel and tip of the left and right
-    sole from the ankle; heights of the floor, of the hips when standing, and the length of a leg; and [rad/s] how fast
-    at most the pelvis turns, and an elbow or knee about its limb, from frame to frame."""
+    sole from the ankle; heights of the floor and of the standing hips, length of a leg; and largest rates [rad/s]
+    of the pelvis, and of an elbow or knee about its limb, from frame to frame."""
     links: Records
     """Volumes of the limbs, one limb after the other."""
     groups: Records
@@ -72,18 +72,18 @@ class Rows(NamedTuple):
 
     points: Floats
     """(N, M, 3) [m] as given."""
-    turns: Floats
+    marker_orientations: Floats
     """(N, 6, 4) canonical orientations in the world of the six, NaN where unknown; or no rows."""
     goals: Floats
     """(N, 11, 3) [m] where the slots should be: given, bridged or estimated; NaN where nobody knows; scratch."""
-    held: Floats
-    """(N, 6, 4) orientations to be had, NaN where any will do; scratch; or no rows."""
+    target_orientations: Floats
+    """(N, 6, 4) target orientations, NaN where any will do; scratch; or no rows."""
     orientations: Floats
     """(N, K, 4) canonical, of everything that is driven; scratch."""
     trunk: Floats
     """(N, S + 2, 4) canonical orientations of the spine's joints and the clavicles; scratch."""
     spine: Floats
-    """(N, S, 3) [m] places of the spine's joints; scratch."""
+    """(N, S, 3) [m] positions of the spine's joints; scratch."""
     translation: Floats
     rotations: Floats
     positions: Floats
@@ -95,7 +95,7 @@ class Rows(NamedTuple):
     residual: Floats
     """(N, M) [m]."""
     missing: Floats
-    """(N, 6) [rad] between orientations asked for and had; NaN where none was; or no rows."""
+    """(N, 6) [rad] between requested orientations and the body's; NaN where none was; or no rows."""
     status: Ints
     """(N,)."""
     heading: Floats
@@ -105,48 +105,51 @@ class Rows(NamedTuple):
     obstacles: Records
     """(N, O) of one limb, in its frame; scratch."""
     guess: Floats
-    """(N, 4, 7) what a prior says: where elbows and knees are [m], how hands and feet are turned; or no rows."""
+    """(N, 4, 7) a prior's guess: positions of elbows and knees [m], orientations of hands and feet; or no rows."""
     work: Floats
     """(T, W) scratch of a prior, a row a track."""
 
 
-# What a track remembers of its last frame, a row of numbers each. Where each thing begins:
+# The state of a track after its last frame, a row of numbers each. Where each part begins:
 HEADING = 0  # X of the pelvis; zero before the first frame
-POLES = 3  # (4, 3) where elbows and knees turned to, in their limb's frame; zero: unknown
+POLES = 3  # (4, 3) where elbows and knees pointed, in their limb's frame; zero: unknown
 FEET = 15  # (2, 7) of feet nobody tracks: where they are, where their step began, how much of it is done (1: all)
 GOALS = 29  # (11, 3) [m] the last goals; NaN: none
-SPEED = 62  # (11, 3) [m/s] beside what the body as a whole did
+SPEED = 62  # (11, 3) [m/s] relative to the body as a whole
 GAP = 95  # (11, 3) [m] by which a point was off when it returned
 SINCE = 128  # (11,) [s] since it returned; below 0: it is lost
-HELD, HELD_GAP, HELD_SINCE = 139, 163, 187  # (6, 4), (6, 4), (6,): the same of orientations
-TURNING = 193  # [rad/s] how fast the body turns about the vertical, evened out
+ORIENTATION, ORIENTATION_GAP, ORIENTATION_SINCE = 139, 163, 187  # (6, 4), (6, 4), (6,): the same of orientations
+YAW_RATE = 193  # [rad/s] yaw rate of the body, smoothed
 PAST, PAST_ROOM = 194, 68  # for a prior: clock [s], samples, newest; then (68, 19): time [s] and the six goals [m]
-LITERAL, MOST_JOINTS = PAST + 3 + 19 * PAST_ROOM, 64  # for the literal spine: pelvis, chord, normal; (64, 4) its bends
-REMEMBERED = LITERAL + 10 + 4 * MOST_JOINTS
+PAPER_SPINE, MAX_JOINTS = (
+    PAST + 3 + 19 * PAST_ROOM,
+    64,
+)  # for the paper's spine: pelvis, chord, normal; (64, 4) bends
+STATE_SIZE = PAPER_SPINE + 10 + 4 * MAX_JOINTS
 
 
-def memory_of(tracks: int) -> Floats:
-    """(T, `REMEMBERED`) the memory of tracks that have not begun."""
-    out = np.zeros((tracks, REMEMBERED))
-    out[:, FEET:SPEED] = out[:, HELD:HELD_GAP] = np.nan
-    out[:, SINCE:HELD] = out[:, HELD_SINCE:TURNING] = np.inf
-    out[:, HELD_GAP:HELD_SINCE:4] = 1.0
+def new_state(tracks: int) -> Floats:
+    """(T, `STATE_SIZE`) the memory of tracks that have not begun."""
+    out = np.zeros((tracks, STATE_SIZE))
+    out[:, FEET:SPEED] = out[:, ORIENTATION:ORIENTATION_GAP] = np.nan
+    out[:, SINCE:ORIENTATION] = out[:, ORIENTATION_SINCE:YAW_RATE] = np.inf
+    out[:, ORIENTATION_GAP:ORIENTATION_SINCE:4] = 1.0
     return out
 
 
-NOTHING_REMEMBERED = memory_of(0)
+NO_STATE = new_state(0)
 
 
 def rows_of(
-    figure: Figure, trunk: Trunk, obstacles: int, points: Floats, turns: Floats, work: tuple[int, int] = (0, 0)
+    figure: Figure, trunk: Trunk, obstacles: int, points: Floats, orientations: Floats, work: tuple[int, int] = (0, 0)
 ) -> Rows:
     """Rows for so many points, nothing in them yet; `obstacles` is the most of a limb, `work` a prior's scratch."""
     n, joints, spine = len(points), len(figure.joints), len(trunk.offsets)
     return Rows(
         points,
-        turns,
+        orientations,
         np.empty((n, SLOTS, 3)),
-        np.empty(turns.shape),
+        np.empty(orientations.shape),
         np.empty((n, len(trunk.slots), 4)),
         np.empty((n, spine + 2, 4)),
         np.empty((n, spine, 3)),
@@ -157,7 +160,7 @@ def rows_of(
         np.empty((n, 7)),
         np.empty((0, joints, 3)),
         np.empty((n, points.shape[1])),
-        np.full(turns.shape[:2], np.nan),
+        np.full(orientations.shape[:2], np.nan),
         np.empty(n, np.int64),
         np.empty((n, 3)),
         np.zeros(n, REPORT),
@@ -173,7 +176,7 @@ def figure_of(
     markers: Sequence[str],
     scene: Scene | None,
     elbows_out: bool,
-    calm: bool,
+    limit_rates: bool,
 ) -> Figure:
     """The rig of a body whose `markers` are tracked."""
     from ..body.roles import MARKERS
@@ -184,7 +187,7 @@ def figure_of(
     columns = [markers.index(role) if role in markers else -1 for role in roles]
     links, groups, volumes, own, splits = _volumes(body, scene, elbows_out)
     stance = _stance(body, scene)
-    stance[8, :2] = (TURN_RATE, SWIVEL_RATE) if calm else np.inf
+    stance[8, :2] = (ROTATION_RATE, SWIVEL_RATE) if limit_rates else np.inf
     return Figure(
         packed.joints,
         packed.drive,
@@ -208,13 +211,13 @@ def figure_of(
 
 def _stance(body: Humanoid, scene: Scene | None) -> Floats:
     """How a body stands: see `Figure.stance`."""
-    places = body.skeleton.forward(body.neutral_pose).positions
-    hips = places[body.roles["hips"]]
+    positions = body.skeleton.forward(body.neutral_pose).positions
+    hips = positions[body.roles["hips"]]
     out = np.zeros((9, 3))
-    out[0] = places[body.roles["head"]] - hips
+    out[0] = positions[body.roles["head"]] - hips
     for k, side in enumerate(("left", "right")):
         sole = sole_of(body, side)
-        out[1 + k] = places[body.roles[f"{side}_foot"]] - hips
+        out[1 + k] = positions[body.roles[f"{side}_foot"]] - hips
         out[3 + 2 * k], out[4 + 2 * k] = (0.0, -sole.depth, -sole.heel), (0.0, -sole.depth, sole.tip)
     around = np.zeros(0, OBSTACLE) if scene is None else scene.packed
     floors = around[(around["kind"] == PLANE) & (around["ey"] > 0.99)]

@@ -1,7 +1,7 @@
 """`Prior`: what was learned of how people move, for bodies from six points.
 
-A small network (`prior_kernels`) that says, from the six points and half a second of their past, how the pelvis and the
-spine are turned, where elbows and knees are and how hands and feet are turned. It knows no rig: places are counted in
+A small network (`prior_kernels`) that predicts, from the six points and half a second of their past, the orientations
+of pelvis, spine, hands and feet and the positions of elbows and knees. It knows no rig: positions are measured in
 heights, rotations are canonical, and its spine of seven joints is handed to others by arc length. The file is made by
 `tools/fit_prior.py`, which says from what.
 """
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..body.canonical import spine_fractions
+from ..body.canonical import spine_weights
 from ..compute import FormatError, PosableError
 from ..compute.archive import read_archive, write_archive
 from ..compute.types import Floats
 from .model import Trunk, stretched
-from .prior_kernels import HIDDEN, MOST_AWAY, NOW, WAYS_KEPT, Network
+from .prior_kernels import HIDDEN, MOST_AWAY, NOW, PATH_SAMPLES, Network
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -58,8 +58,8 @@ class Prior:
         self.origin = dict(origin or {})
         """What it was learned from: data, sha256, seed, script."""
         inputs, outputs = mirror_table(*feature_mirror()), mirror_table(*answer_mirror())
-        kept = [int((table[:, 3] > 0.0).sum()) for table in (inputs, outputs)]
-        expected = [kept[0], FEATURES - kept[0], kept[1], ANSWERS - kept[1]]
+        even = [int((table[:, 3] > 0.0).sum()) for table in (inputs, outputs)]
+        expected = [even[0], FEATURES - even[0], even[1], ANSWERS - even[1]]
         shape = self._sizes.tolist()
         if len(shape) < 5 or shape[:2] + shape[-2:] != expected or min(shape) < 1:
             raise PosableError(f"sizes of a prior are {shape}; expected {expected[:2]}, hidden layers, {expected[2:]}")
@@ -67,12 +67,12 @@ class Prior:
             raise PosableError(f"a prior of sizes {shape} has {len(self._weights)} weights, not {weight_count(shape)}")
         if len(self._mean) != FEATURES or len(self._deviation) != FEATURES or (self._deviation <= 0.0).any():
             raise PosableError(f"mean and deviation of a prior must be {FEATURES} numbers, deviations above 0")
-        if self._mean[kept[0] :].any():
+        if self._mean[even[0] :].any():
             raise PosableError("means of what a mirror turns round must be zero in a prior")
-        scales = shares(inputs) / self._deviation[:, None]
+        scales = fractions(inputs) / self._deviation[:, None]
         self._inputs = np.column_stack([inputs[:, :2], scales, self._mean / self._deviation])
-        told = np.column_stack([outputs[:, :2], shares(outputs)])
-        self._outputs = np.concatenate([_whole(told[: kept[1]].T).T, _whole(told[kept[1] :].T).T])
+        combined = np.column_stack([outputs[:, :2], fractions(outputs)])
+        self._outputs = np.concatenate([_whole(combined[: even[1]].T).T, _whole(combined[even[1] :].T).T])
 
     def __repr__(self) -> str:
         return f"Prior({len(self._weights)} weights, from {self.origin.get('data', 'unknown data')})"
@@ -114,14 +114,14 @@ class Prior:
 
     def network(self, body: Humanoid, trunk: Trunk) -> Network:
         """The prior on a body: what the body's proportions say, and a past without motion, is summed beforehand."""
-        low, high, share = spine_fractions(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
-        told, always = self._sizes[0] - PROPORTIONS, slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
+        low, high, fraction = spine_weights(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
+        varying, always = self._sizes[0] - PROPORTIONS, slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
         sides = np.clip(-self._inputs[:, 4], -MOST_AWAY, MOST_AWAY)  # as they are where features are zero
         sizes = (proportions(body, trunk) - self._mean[always]) / self._deviation[always]
         sides[always] = np.clip(sizes, -USUAL, USUAL)
         weights, biases = self._summed(sides)
         layers = self._sizes.copy()
-        layers[0] = told
+        layers[0] = varying
         layers[-2:] += -layers[-2:] % LANES
         return Network(
             layers,
@@ -130,15 +130,15 @@ class Prior:
             np.delete(self._inputs, always, axis=0),
             self._outputs,
             np.array([body.joint_height, trunk.numbers[0]]),
-            np.column_stack([low, high, share, stretched(trunk.offsets, trunk.bends, trunk.numbers[2])]),
+            np.column_stack([low, high, fraction, stretched(trunk.offsets, trunk.bends, trunk.numbers[2])]),
         )
 
     def _summed(self, sides: Floats) -> tuple[NDArray[np.float32], Floats]:
         """(`Network.weights`, `Network.biases`) with these proportions, and these ways where nothing moves, in s."""
-        kept, turned, *hidden, os, oa = self._sizes.tolist()
-        always = slice(kept - PROPORTIONS, kept)
-        ways = slice(NOW, NOW + WAYS_KEPT)
-        at, s, a = 0, kept, turned
+        even, odd, *hidden, os, oa = self._sizes.tolist()
+        always = slice(even - PROPORTIONS, even)
+        paths = slice(NOW, NOW + PATH_SAMPLES)
+        at, s, a = 0, even, odd
         weights: list[NDArray[np.float32]] = []
         biases: list[Floats] = []
 
@@ -149,18 +149,18 @@ class Prior:
 
         def of_features(matrix: NDArray[np.float32]) -> Floats:
             usual = sides[always] @ matrix[always].astype(np.float64)
-            return np.stack([usual, usual + sides[ways] @ matrix[ways].astype(np.float64)])
+            return np.stack([usual, usual + sides[paths] @ matrix[paths].astype(np.float64)])
 
         for n in hidden:
             bias, ws, wa = take(1, n).astype(np.float64), take(s, n), take(a, n)
             first = not biases
             biases.append(bias + of_features(ws) if first else np.repeat(bias, 2, axis=0))
-            weights += [ws[: kept - PROPORTIONS] if first else ws, wa]
+            weights += [ws[: even - PROPORTIONS] if first else ws, wa]
             s = a = n
         bias, ws, wa = take(1, os).astype(np.float64), take(s, os), take(a, oa)
-        skip_s, skip_a = take(kept, os), take(turned, oa)
+        skip_s, skip_a = take(even, os), take(odd, oa)
         biases.append(_whole(bias + of_features(skip_s)))
-        weights += [_whole(ws), _whole(wa), _whole(skip_s[: kept - PROPORTIONS]), _whole(skip_a)]
+        weights += [_whole(ws), _whole(wa), _whole(skip_s[: even - PROPORTIONS]), _whole(skip_a)]
         return np.concatenate([w.reshape(-1) for w in weights]), np.concatenate(biases, axis=1)
 
     @property
@@ -193,10 +193,10 @@ def proportions(body: Humanoid, trunk: Trunk) -> Floats:
     """(9,) of the height, when neutral: upper arm, forearm, thigh, calf, chord from hips to head, spine up to the
     joint that carries the arms, widths of shoulders and hips, and how high shoulders are over the base of the neck.
     """
-    places = body.skeleton.forward(body.neutral_pose).positions
+    joint_positions = body.skeleton.forward(body.neutral_pose).positions
     measures, roles = body.measures, body.roles
-    shoulders = places[[roles["left_upper_arm"], roles["right_upper_arm"]]]
-    neck = places[roles.get("neck", roles["head"])]
+    shoulders = joint_positions[[roles["left_upper_arm"], roles["right_upper_arm"]]]
+    neck = joint_positions[roles.get("neck", roles["head"])]
     spine = np.linalg.norm(trunk.offsets[1 : body.chest + 1], axis=-1).sum()
     lengths = [measures[name] for name in ("upper_arm", "forearm", "thigh", "calf")]
     widths = [measures["torso_width"], measures["pelvis_width"]]
@@ -208,12 +208,12 @@ def weight_count(sizes: list[int]) -> int:
     s, a, count = sizes[0], sizes[1], 0
     for n in sizes[2:-2]:
         count, s, a = count + n * (1 + s + a), n, n
-    kept, turned = sizes[-2:]
-    return count + kept * (1 + s + sizes[0]) + turned * (a + sizes[1])
+    even, odd = sizes[-2:]
+    return count + even * (1 + s + sizes[0]) + odd * (a + sizes[1])
 
 
 def feature_mirror() -> tuple[list[int], list[float]]:
-    """(which feature each one becomes in a mirror, its sign), as `prior_kernels.tell_features` has them."""
+    """(which feature each one becomes in a mirror, its sign), as `prior_kernels.write_features` has them."""
     to: list[int] = []
     sign: list[float] = []
 
@@ -254,12 +254,12 @@ def answer_mirror() -> tuple[list[int], list[float]]:
 
 def mirror_table(to: list[int], sign: list[float]) -> Floats:
     """(N, 4) rows of (one, other, sign of the other, 1 or -1): what a mirror keeps, then what it turns round."""
-    kept = [(i, j, s, 1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s > 0.0)]
-    turned = [(i, j, -s, -1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s < 0.0)]
-    return np.array(kept + turned)
+    even = [(i, j, s, 1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s > 0.0)]
+    odd = [(i, j, -s, -1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s < 0.0)]
+    return np.array(even + odd)
 
 
-def shares(table: Floats) -> Floats:
+def fractions(table: Floats) -> Floats:
     """(N, 2) what of each row of such a table its first and its second have."""
     alone = table[:, 0] == table[:, 1]
     half = np.sqrt(0.5)

@@ -26,8 +26,12 @@ LAGS = (0.0, 1.0 / 30.0, 2.0 / 30.0, 4.0 / 30.0, 8.0 / 30.0, 16.0 / 30.0)  # [s]
 ACROSS_AT = (0, 3, 5)  # lags at which the network is told where wrists and ankles point
 SAMPLED = 1.0 / 120.0  # [s]: the past is kept this finely
 MOST_AWAY = 5.0  # standard deviations: what is further from what was learned counts as this far
-SHARE = 0.7071  # of a unit and of its twin in their sum and difference
-NOW, WAYS_KEPT, WAYS_TURNED = 6, 50, 40  # rows of s and of a: of hands and feet now; then of s and of a, of the ways
+FRACTION = 0.7071  # of a unit and of its twin in their sum and difference
+NOW, PATH_SAMPLES, PATH_ROTATED = (
+    6,
+    50,
+    40,
+)  # rows of s and a: of hands and feet now; then of their paths
 
 # Where things begin in a row of scratch:
 WINDOW, LOCAL, FEATURES, SIDES, OUT, SAID, CHAIN, HIDDEN = 0, 108, 216, 348, 480, 540, 600, 640
@@ -72,17 +76,17 @@ def recall_past(i: int, t: int, memory: Floats, rows: Rows, work: Floats) -> boo
     clock, count, newest = memory[t, PAST], int(memory[t, PAST + 1]), int(memory[t, PAST + 2])
     older, younger = 0, -1  # how many samples back; -1 is now
     for lag in range(1, 6):
-        wanted = clock - LAGS[lag]
-        while older + 1 < count and memory[t, _sample(newest, older)] > wanted:
+        target = clock - LAGS[lag]
+        while older + 1 < count and memory[t, _sample(newest, older)] > target:
             younger, older = older, older + 1
         at = _sample(newest, older)
         late = clock if younger < 0 else memory[t, _sample(newest, younger)]
         gap = late - memory[t, at]
-        share = 0.0 if gap <= 0.0 else min(max((wanted - memory[t, at]) / gap, 0.0), 1.0)
+        fraction = 0.0 if gap <= 0.0 else min(max((target - memory[t, at]) / gap, 0.0), 1.0)
         for k in range(18):
             young = rows.goals[i, k // 3, k % 3] if younger < 0 else memory[t, _sample(newest, younger) + 1 + k]
             old = memory[t, at + 1 + k]
-            work[WINDOW + 18 * lag + k] = old + share * (young - old) - hips[k % 3]
+            work[WINDOW + 18 * lag + k] = old + fraction * (young - old) - hips[k % 3]
     return True
 
 
@@ -112,8 +116,8 @@ def keep_past(i: int, t: int, memory: Floats, rows: Rows) -> None:
 
 
 @kernel
-def tell_features(net: Network, x: Vec3, y: Vec3, work: Floats) -> None:
-    """What the network sees, of the window in the frame (x, y): places now, ways from there, up, directions, length."""
+def write_features(net: Network, x: Vec3, y: Vec3, work: Floats) -> None:
+    """Write the network's input from the window in the frame (x, y): positions, paths, up, directions, length."""
     z = cross(x, y)
     size = 1.0 / net.body[0]
     length = norm((work[WINDOW + 3], work[WINDOW + 4], work[WINDOW + 5]))
@@ -143,12 +147,12 @@ def tell_features(net: Network, x: Vec3, y: Vec3, work: Floats) -> None:
 @kernel
 def evaluate(net: Network, still: bool, work: Floats) -> None:
     """The network: from the features to what it says, through s and a. `still`: nothing moved, ways are all zero."""
-    told, twice = net.inputs.shape[0], net.sizes[0]
-    for k in range(told):
+    features, twice = net.inputs.shape[0], net.sizes[0]
+    for k in range(features):
         row = net.inputs[k]
         value = work[FEATURES + int(row[0])] * row[2] + work[FEATURES + int(row[1])] * row[3] - row[4]
         work[SIDES + k] = min(max(value, -MOST_AWAY), MOST_AWAY)
-    s, a, ins, ina, here = SIDES, SIDES + twice, twice, told - twice, HIDDEN
+    s, a, ins, ina, here = SIDES, SIDES + twice, twice, features - twice, HIDDEN
     past, bias, at = still, 0, 0
     first = net.biases[1 if still else 0]
     for layer in range(2, net.sizes.shape[0] - 2):
@@ -160,7 +164,7 @@ def evaluate(net: Network, still: bool, work: Floats) -> None:
     os, oa = net.sizes[net.sizes.shape[0] - 2], net.sizes[net.sizes.shape[0] - 1]
     begin(first[bias : bias + os], work[OUT : OUT + os], work[OUT + os : OUT + os + oa])
     at = add_products(net.weights, at, work, s, ins, a, ina, OUT, os, oa, False)
-    add_products(net.weights, at, work, SIDES, twice, SIDES + twice, told - twice, OUT, os, oa, still)
+    add_products(net.weights, at, work, SIDES, twice, SIDES + twice, features - twice, OUT, os, oa, still)
     for k in range(os + oa):
         work[SAID + k] = 0.0
     for k in range(os + oa):
@@ -185,11 +189,11 @@ def add_products(
     """s and a times their matrices onto s and a of the next layer; where the next weights begin. `still`: of the
     features, whose ways are left out.
     """
-    first, last = (NOW, NOW + WAYS_KEPT) if still else (0, 0)
+    first, last = (NOW, NOW + PATH_SAMPLES) if still else (0, 0)
     add_product(weights[at : at + first * ns], work[s : s + first], work[out : out + ns])
     add_product(weights[at + last * ns : at + ins * ns], work[s + last : s + ins], work[out : out + ns])
     at, out = at + ins * ns, out + ns
-    last = NOW + WAYS_TURNED if still else 0
+    last = NOW + PATH_ROTATED if still else 0
     add_product(weights[at : at + first * na], work[a : a + first], work[out : out + na])
     add_product(weights[at + last * na : at + ina * na], work[a + last : a + ina], work[out : out + na])
     return at + ina * na
@@ -219,7 +223,7 @@ def twins(s: Floats, a: Floats) -> None:
     for k in range(s.shape[0]):
         p, m = s[k] + a[k], s[k] - a[k]
         p, m = 0.5 * p * (1.0 + p * of_root(1.0 + p * p)), 0.5 * m * (1.0 + m * of_root(1.0 + m * m))
-        s[k], a[k] = SHARE * (p + m), SHARE * (p - m)
+        s[k], a[k] = FRACTION * (p + m), FRACTION * (p - m)
 
 
 @kernel

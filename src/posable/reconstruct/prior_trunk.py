@@ -16,7 +16,7 @@ from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
 from .model import Trunk
 from .packed import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, Rows
-from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, tell_features
+from .prior_kernels import CHAIN, Network, evaluate, recall_past, said, write_features
 from .spine import about_y, bend_to, finish_trunk, hold_spine, knows, place_spine, vec_at_row
 from .untracked import set_vec
 
@@ -29,7 +29,7 @@ MOST_BENT = 16.0  # the square of how many times as much as the network says, at
 NEARLY_TAUT = 0.998  # of the longest chord
 TILTS, MOST_TILT = 24, 0.3  # of the pelvis, towards feet that are out of reach: steps; [rad]
 AXES, MIDS, BENDS, ENDS = 0, 6, 18, 36  # in what the network says
-TURNED = 6  # joints of the spine above the hips that it knows
+ROTATED = 6  # joints of the spine above the hips that it knows
 
 
 @kernel
@@ -44,7 +44,7 @@ def learned(net: Network, i: int, rows: Rows) -> bool:
 
 
 @kernel
-def say_nothing(i: int, rows: Rows) -> None:
+def no_guess(i: int, rows: Rows) -> None:
     """Row i has no guesses."""
     for limb in range(4 if rows.guess.shape[0] > 0 else 0):
         rows.guess[i, limb, 0] = math.nan
@@ -64,19 +64,19 @@ def predict_trunk(
     if norm(before) > 0.5 and norm(reject(before, y)) > 1e-6:
         x, passes = unit(reject(before, y)), 1
     if knows(i, rows, HIPS):
-        x, passes = rotate(quat_at(rows.held, i, HIPS), (1.0, 0.0, 0.0)), 1
-    turned, step = 0.0, 0.0
+        x, passes = rotate(quat_at(rows.target_orientations, i, HIPS), (1.0, 0.0, 0.0)), 1
+    rotated, step = 0.0, 0.0
     for k in range(passes):
         x = unit(reject(x, y))
-        tell_features(net, x, y, work)
+        write_features(net, x, y, work)
         evaluate(net, still, work)
         orient_trunk(i, net, trunk, rows, x, y, work)
         side = rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
-        turn = math.atan2(dot(cross(x, side), y), dot(x, side))
-        if k + 1 == passes or abs(turn) < SETTLED:
+        rotation = math.atan2(dot(cross(x, side), y), dot(x, side))
+        if k + 1 == passes or abs(rotation) < SETTLED:
             break
-        step = turn * (FIRST if k == 0 else further(step, turned - turn))
-        x, turned = rotate(axis_angle(y, step), x), turn
+        step = rotation * (FIRST if k == 0 else further(step, rotated - rotation))
+        x, rotated = rotate(axis_angle(y, step), x), rotation
     guess_limbs(i, net, rows, x, y, work)
     if not knows(i, rows, HIPS):
         tilt_to_feet(i, trunk, rows)
@@ -92,7 +92,7 @@ def tilt_to_feet(i: int, trunk: Trunk, rows: Rows) -> None:
     """
     hips, pelvis, tilt = vec_at(rows.goals, i, HIPS), quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0, 0.0)
     for _ in range(TILTS):
-        way, wanted = (0.0, 0.0, 0.0), 0.0
+        displacement, total = (0.0, 0.0, 0.0), 0.0
         for k in range(2):
             foot = sub(vec_at(rows.goals, i, LEFT_FOOT + k), hips)
             base = rotate(mul(tilt, pelvis), (trunk.legs[k, 0], trunk.legs[k, 1], trunk.legs[k, 2]))
@@ -100,14 +100,14 @@ def tilt_to_feet(i: int, trunk: Trunk, rows: Rows) -> None:
             needed = 0.5 * (dot(foot, foot) + dot(base, base) - trunk.legs[k, 3] * trunk.legs[k, 3])
             if needed > dot(base, foot) and norm(axis) > 1e-9 * size:
                 angle = math.atan2(norm(axis), dot(base, foot)) - math.acos(min(needed / size, 1.0))
-                way, wanted = add(way, scale(unit(axis), angle * angle)), wanted + angle
-        if wanted < 1e-12:
+                displacement, total = add(displacement, scale(unit(axis), angle * angle)), total + angle
+        if total < 1e-12:
             break
         # Neither side comes first, and one that wants nothing counts for nothing.
-        tilt = mul(exp(scale(way, 1.0 / wanted)), tilt)
-    way = log(tilt)
-    if norm(way) > 0.0:
-        set_quat(rows.trunk, i, 0, mul(exp(scale(way, min(1.0, MOST_TILT / norm(way)))), pelvis))
+        tilt = mul(exp(scale(displacement, 1.0 / total)), tilt)
+    displacement = log(tilt)
+    if norm(displacement) > 0.0:
+        set_quat(rows.trunk, i, 0, mul(exp(scale(displacement, min(1.0, MOST_TILT / norm(displacement)))), pelvis))
 
 
 @kernel
@@ -159,7 +159,7 @@ def orient_trunk(i: int, net: Network, trunk: Trunk, rows: Rows, x: Vec3, y: Vec
     chord = fit_length(i, trunk, rows, length)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
     if knows(i, rows, HIPS):
-        pelvis = quat_at(rows.held, i, HIPS)
+        pelvis = quat_at(rows.target_orientations, i, HIPS)
     for k in range(count):
         set_quat(out, i, k, mul(pelvis, quat_at(out, i, k)))
 
@@ -177,9 +177,9 @@ def fit_length(i: int, trunk: Trunk, rows: Rows, length: float) -> Vec3:
         chord = add(chord, rotate(quat_at(out, i, k), vec_at_row(trunk.offsets, k + 1)))
     for k in range(1, last):
         step = rotate(quat_at(out, i, k), vec_at_row(trunk.offsets, k + 1))
-        way = way_between(step, chord)
-        set_vec(rows.spine, i, k, way)
-        change, above = add(change, cross(way, step)), above + norm(step)
+        displacement = displacement_between(step, chord)
+        set_vec(rows.spine, i, k, displacement)
+        change, above = add(change, cross(displacement, step)), above + norm(step)
     value, u, low, high = norm(chord) - length, 1.0, 1.0, math.inf
     if value < 0.0:
         first = rotate(quat_at(out, i, 0), vec_at_row(trunk.offsets, 1))
@@ -202,16 +202,16 @@ def fit_length(i: int, trunk: Trunk, rows: Rows, length: float) -> Vec3:
             u = MOST_BENT if high > MOST_BENT else 0.5 * (low + high)
         chord, change = chord_when(i, trunk, rows, 1.0 - math.sqrt(u))
         value = norm(chord) - length
-    turn = (1.0, 0.0, 0.0, 0.0)
+    rotation = (1.0, 0.0, 0.0, 0.0)
     for k in range(1, last + 1):
         if k < last:
-            turn = exp(scale(vec_at(rows.spine, i, k), 1.0 - math.sqrt(u)))
-        set_quat(out, i, k, mul(turn, quat_at(out, i, k)))
+            rotation = exp(scale(vec_at(rows.spine, i, k), 1.0 - math.sqrt(u)))
+        set_quat(out, i, k, mul(rotation, quat_at(out, i, k)))
     return chord
 
 
 @kernel
-def way_between(a: Vec3, b: Vec3) -> Vec3:
+def displacement_between(a: Vec3, b: Vec3) -> Vec3:
     """The rotation vector of the smallest rotation that turns the direction of a into that of b."""
     axis, cosine = cross(a, b), dot(a, b)
     sine = norm(axis)
@@ -221,7 +221,7 @@ def way_between(a: Vec3, b: Vec3) -> Vec3:
 
 
 @kernel
-def chord_when(i: int, trunk: Trunk, rows: Rows, share: float) -> tuple[Vec3, Vec3]:
+def chord_when(i: int, trunk: Trunk, rows: Rows, fraction: float) -> tuple[Vec3, Vec3]:
     """(from hips to head when the segments above the first are turned by a share of the ways in `rows.spine`, how that
     changes with the share).
     """
@@ -229,11 +229,11 @@ def chord_when(i: int, trunk: Trunk, rows: Rows, share: float) -> tuple[Vec3, Ve
     for k in range(trunk.offsets.shape[0] - 1):
         step = rotate(quat_at(rows.trunk, i, k), vec_at_row(trunk.offsets, k + 1))
         if k > 0:
-            way = vec_at(rows.spine, i, k)  # perpendicular to the step
-            angle = norm(way)
-            sine = math.sin(share * angle) / angle if angle > 0.0 else share
-            step = add(scale(step, math.cos(share * angle)), scale(cross(way, step), sine))
-            change = add(change, cross(way, step))
+            displacement = vec_at(rows.spine, i, k)  # perpendicular to the step
+            angle = norm(displacement)
+            sine = math.sin(fraction * angle) / angle if angle > 0.0 else fraction
+            step = add(scale(step, math.cos(fraction * angle)), scale(cross(displacement, step), sine))
+            change = add(change, cross(displacement, step))
         chord = add(chord, step)
     return chord, change
 
@@ -250,12 +250,12 @@ def straighten(i: int, trunk: Trunk, rows: Rows, first: Vec3, above: float, chor
         cosine = min(max(cosine, -1.0), 1.0)
         axis = scale(first, 1.0 / size)
         along = add(scale(axis, cosine), scale(unit(reject(along, axis)), math.sqrt(1.0 - cosine * cosine)))
-    turn, last = (1.0, 0.0, 0.0, 0.0), trunk.offsets.shape[0] - 1
+    rotation, last = (1.0, 0.0, 0.0, 0.0), trunk.offsets.shape[0] - 1
     for k in range(1, last + 1):
         now = quat_at(rows.trunk, i, k)
         if k < last:
-            turn = between(rotate(now, vec_at_row(trunk.offsets, k + 1)), along)
-        set_quat(rows.trunk, i, k, mul(turn, now))
+            rotation = between(rotate(now, vec_at_row(trunk.offsets, k + 1)), along)
+        set_quat(rows.trunk, i, k, mul(rotation, now))
     return add(first, scale(along, above))
 
 
@@ -263,7 +263,7 @@ def straighten(i: int, trunk: Trunk, rows: Rows, first: Vec3, above: float, chor
 def chain_bends(work: Floats) -> None:
     """How the joints of the network's spine are turned in the pelvis' frame, from the hips up."""
     q = (1.0, 0.0, 0.0, 0.0)
-    for k in range(TURNED + 1):
+    for k in range(ROTATED + 1):
         if k > 0:
             q = mul(q, exp(said(work, BENDS + 3 * (k - 1))))
         for c in range(4):
@@ -284,15 +284,15 @@ def settle_trunk(i: int, trunk: Trunk, rows: Rows) -> tuple[Vec3, Vec3]:
 
     Where limits have bent the spine, it is bent to the head again, unless that is too far: what is missing is shared.
     """
-    place, head, last = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), trunk.offsets.shape[0] - 1
+    position, head, last = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), trunk.offsets.shape[0] - 1
     hold_spine(i, trunk, rows)
     if not knows(i, rows, HIPS):
-        miss = norm(sub(head, place_spine(i, trunk, rows, place)))
-        if miss > MET and norm(sub(head, place)) < trunk.numbers[4]:
-            bend_to(i, trunk, rows, place, 0, last, True, head)
-        place = add(place, scale(sub(head, vec_at(rows.spine, i, last)), 0.5))
-    place = finish_trunk(i, trunk, rows, place)
-    return place, rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
+        miss = norm(sub(head, place_spine(i, trunk, rows, position)))
+        if miss > MET and norm(sub(head, position)) < trunk.numbers[4]:
+            bend_to(i, trunk, rows, position, 0, last, True, head)
+        position = add(position, scale(sub(head, vec_at(rows.spine, i, last)), 0.5))
+    position = finish_trunk(i, trunk, rows, position)
+    return position, rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
 
 
 @kernel
@@ -301,8 +301,8 @@ def guess_limbs(i: int, net: Network, rows: Rows, x: Vec3, y: Vec3, work: Floats
     hips = vec_at(rows.goals, i, HIPS)
     for limb in range(4):
         mid = add(hips, scale(in_frame(x, y, said(work, MIDS + 3 * limb)), net.body[0]))
-        turn = exp(said(work, ENDS + 3 * limb))
+        rotation = exp(said(work, ENDS + 3 * limb))
         for c in range(3):
             rows.guess[i, limb, c] = mid[c]
         for c in range(4):
-            rows.guess[i, limb, 3 + c] = turn[c]
+            rows.guess[i, limb, 3 + c] = rotation[c]

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..body.roles import MARKERS
-from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
+from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..skeleton import Motion, Pose
-from .answers import ReconstructMotionSolution, ReconstructSolution
-from .filtering import FootLock, checked_smoothing, smoothed, smoothed_turns
+from .filtering import FootLock, checked_smoothing, smoothed, smoothed_orientations
 from .kernels import reconstruct_rows
 from .model import trunk_of
-from .packed import BETWEEN, CHESTS, MOST_JOINTS, NOTHING_REMEMBERED, Rows, figure_of, memory_of, rows_of
+from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, Rows, figure_of, new_state, rows_of
 from .prior import Prior, no_network, prior_of
+from .solutions import ReconstructMotionSolution, ReconstructSolution, motion_solution, reconstruct_solution
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -51,10 +51,10 @@ class SequentialIK:
         scene: what arms and legs keep out of. Hands and feet stay on their points, except that planes keep them above
             themselves. As it is now; it must have no meshes.
         elbows_out: whether arms are turned out of the trunk, hands staying where they are (the paper's section 8).
-        literal: the paper's spine to the letter, which goes on from the frame before by steps of 0.1 and 0.01 rad: to
-            compare with; without a prior.
-        calm: whether pelvis, elbows and knees turn from frame to frame no faster than two turns a second, slower where
-            wrists and ankles contradict each other; what is asked for faster than that is a pop, not a person.
+        paper_spine: the paper's spine to the letter, which continues from the frame before by steps of 0.1 and
+            0.01 rad, for comparisons; without a prior.
+        limit_rates: whether pelvis, elbows and knees rotate from frame to frame at most at 4 pi rad/s, slower where
+            wrists and ankles contradict each other; anything faster is a pop, not a person.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class SequentialIK:
         markers: Sequence[str] = MARKERS,
         scene: Scene | None = None,
         elbows_out: bool = True,
-        calm: bool = True,
-        literal: bool = False,
+        limit_rates: bool = True,
+        paper_spine: bool = False,
     ) -> None:
         from ..body import Humanoid
 
@@ -77,18 +77,18 @@ class SequentialIK:
         if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
             raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")
         if scene is not None and scene.has_meshes:
-            names = ", ".join(thing.name for thing in scene.meshes)
+            names = ", ".join(obstacle.name for obstacle in scene.meshes)
             raise PosableError(f"the scene has meshes ({names}); expected boxes, spheres, capsules, ellipsoids, planes")
         self.body, self._weights = body, given
         self.markers: tuple[str, ...] = _checked_markers(body, markers)
         """The parts that are tracked, in the order of the points."""
         chest = next((role for role in self.markers if role in CHESTS), "")
-        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits, chest, literal)
-        if literal and len(body.spine) > MOST_JOINTS:
-            raise PosableError(f"the spine has {len(body.spine)} joints; literal takes {MOST_JOINTS} at most")
-        self._figure = figure_of(body, limits, self.markers, scene, elbows_out, calm)
+        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits, chest, paper_spine)
+        if paper_spine and len(body.spine) > MAX_JOINTS:
+            raise PosableError(f"the spine has {len(body.spine)} joints; paper_spine takes {MAX_JOINTS} at most")
+        self._figure = figure_of(body, limits, self.markers, scene, elbows_out, limit_rates)
         known = prior_of(prior)
-        self.prior: Prior | None = None if literal or not set(MARKERS) <= set(self.markers) else known
+        self.prior: Prior | None = None if paper_spine or not set(MARKERS) <= set(self.markers) else known
         """What was learned; None also where not all six points are tracked."""
         self._order = f" in the order of {', '.join(self.markers)}"
         self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
@@ -106,21 +106,21 @@ class SequentialIK:
         given = self._checked(points)
         shape = given.shape[:-2]
         flat = np.ascontiguousarray(given.reshape(-1, *given.shape[-2:]))
-        turns = self._turns(orientations, shape)
+        rotations = self._orientations(orientations, shape)
         parts = []
         block = BLOCK if self.prior is None else BLOCK_WITH_PRIOR
         for first in range(0, max(len(flat), 1), block):
             some = flat[first : first + block]
-            rows = self._rows(some, turns[first : first + block], len(some))
+            rows = self._rows(some, rotations[first : first + block], len(some))
             self._reconstruct(len(rows.points), rows)
             parts.append(rows)
-        return self._answer(parts, shape, orientations)
+        return self._solution(parts, shape, orientations)
 
     def track(
         self,
         points: ArrayLike,
-        fps: float = 60.0,
         *,
+        fps: float = 60.0,
         orientations: Orientations | None = None,
         smoothing: float | None = None,
         lock_feet: bool = False,
@@ -139,20 +139,17 @@ class SequentialIK:
             raise ShapeError(f"points have shape {given.shape}; expected (F, {len(self.markers)}, 3)")
         if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected a number above 0")
-        asked, turns = np.ascontiguousarray(given), self._turns(orientations, given.shape[:1])
+        requested, rotations = np.ascontiguousarray(given), self._orientations(orientations, given.shape[:1])
         seconds = checked_smoothing(smoothing)
         if seconds is not None:
-            asked, turns = smoothed(asked, fps, seconds), smoothed_turns(turns, fps, seconds)
+            requested, rotations = smoothed(requested, fps, seconds), smoothed_orientations(rotations, fps, seconds)
         if lock_feet:
             lock = FootLock(self.markers, self.body.leg_length)
-            asked = np.array([lock.step(frame, 1.0 / fps) for frame in asked]).reshape(given.shape)
-        rows = self._rows(asked, turns)
-        self._reconstruct(1, rows, memory_of(1), 1.0 / fps)
-        told = self._answer([rows], given.shape[:1], orientations)
-        motion = Motion(self.body.skeleton, told.pose, fps)
-        return ReconstructMotionSolution(
-            motion, told.status, told.residual, told.orientation_residual, told.lost, asked
-        )
+            requested = np.array([lock.step(frame, 1.0 / fps) for frame in requested]).reshape(given.shape)
+        rows = self._rows(requested, rotations)
+        self._reconstruct(1, rows, new_state(1), 1.0 / fps)
+        frames = self._solution([rows], given.shape[:1], orientations)
+        return motion_solution(Motion(self.body.skeleton, frames.pose, fps), frames)
 
     def stream(
         self, fps: float = 60.0, *, smoothing: float | None = None, lock_feet: bool = False
@@ -169,27 +166,27 @@ class SequentialIK:
 
         return ReconstructStream(self, fps, smoothing, lock_feet)
 
-    def _reconstruct(self, tracks: int, rows: Rows, memory: Floats = NOTHING_REMEMBERED, dt: float = 0.0) -> None:
+    def _reconstruct(self, tracks: int, rows: Rows, memory: Floats = NO_STATE, dt: float = 0.0) -> None:
         """Fill the rows, which are so many tracks of equal length."""
         if len(rows.points):
             reconstruct_rows(tracks, self._weights, self._trunk, self._figure, self._net, memory, dt, rows)
 
-    def _rows(self, points: Floats, turns: Floats, tracks: int = 1) -> Rows:
+    def _rows(self, points: Floats, rotations: Floats, tracks: int = 1) -> Rows:
         work = (0, 0) if self.prior is None else (tracks, self.prior.scratch)
-        return rows_of(self._figure, self._trunk, self._obstacles, points, turns, work)
+        return rows_of(self._figure, self._trunk, self._obstacles, points, rotations, work)
 
     def _checked(self, points: ArrayLike) -> Floats:
         return floats(points, "points", len(self.markers), 3, hint=self._order)
 
-    def _turns(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
+    def _orientations(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
         """(N, 6, 4) with NaN where nothing is known, or no rows."""
         if not orientations:
             return np.empty((0, 6, 4))
         out = np.full((*shape, 6, 4), np.nan)
-        for role, turn in orientations.items():
+        for role, rotation in orientations.items():
             if role not in MARKERS:
                 raise UnknownNameError("part whose orientation is taken", role, MARKERS)
-            q = floats(turn, f"orientations of {role!r}")
+            q = floats(rotation, f"orientations of {role!r}")
             try:
                 out[..., MARKERS.index(role), :] = q
             except ValueError:
@@ -198,7 +195,7 @@ class SequentialIK:
                 ) from None
         return out.reshape(-1, 6, 4)
 
-    def _answer(
+    def _solution(
         self, parts: list[Rows], shape: tuple[int, ...], orientations: Orientations | None
     ) -> ReconstructSolution:
         def joined(name: str) -> Any:
@@ -206,15 +203,12 @@ class SequentialIK:
 
         joints, count = len(self.body.skeleton), len(self.markers)
         pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, joints, 4))
-        status = joined("status")
-        told: Any = status.reshape(shape).astype(np.int8) if shape else Status(int(status[0]))
-        turned = {}
+        errors = {}
         if orientations:
-            missing = joined("missing").reshape(*shape, 6)
-            turned = {role: missing[..., MARKERS.index(role)] for role in orientations}
-        residual = joined("residual").reshape(*shape, count)
-        asked = joined("points").reshape(*shape, count, 3)
-        return ReconstructSolution(pose, told, residual, turned, np.isinf(residual), asked)
+            angles = joined("missing").reshape(*shape, 6)
+            errors = {role: angles[..., MARKERS.index(role)] for role in orientations}
+        points = joined("points").reshape(*shape, count, 3)
+        return reconstruct_solution(pose, joined("status"), joined("residual"), shape, errors, points)
 
 
 def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:

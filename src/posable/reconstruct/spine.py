@@ -3,10 +3,10 @@
 Decided here besides: the bend of the spine is found by bisection instead of steps of 0.1 and 0.01 rad, so head and hips
 are met exactly and nothing pops; its largest value keeps the spine inside the limits.
 
-Where more is known than six places (`turn_trunk`): a pelvis whose orientation is known keeps it, and the spine bends to
-the head by the smallest turns of its joints (Gauss-Newton, one 3 x 3 system a step); a chest that is known is met first
-by the joints below it, then the head by those above; a head whose orientation is known turns the spine by equal shares
-of the twist, each joint about the line from it to the head, so that the head stays where it is.
+Where more is known than six positions (`rotate_trunk`): a pelvis whose orientation is known keeps it, and the spine
+bends to the head by the smallest rotations of its joints (Gauss-Newton, one 3 x 3 system a step); a chest that is known
+is met first by the joints below it, then the head by those above; a head whose orientation is known twists the spine by
+equal fractions, each joint about the line from it to the head, so that the head stays where it is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pelvis_frame(i: int, rows: Rows, weights: Vec3, before: Vec3, most: float) -
     w1, w2, w3 = weights
     swung = b == (0.0, 0.0, 0.0)  # no ankles to take the swing of the arms out
     if swung and knows(i, rows, HEAD):
-        b, w1 = unit(reject(rotate(quat_at(rows.held, i, HEAD), (1.0, 0.0, 0.0)), y)), SWUNG * w1
+        b, w1 = unit(reject(rotate(quat_at(rows.target_orientations, i, HEAD), (1.0, 0.0, 0.0)), y)), SWUNG * w1
     x = (
         w1 * a[0] + w2 * b[0] + w3 * c[0],
         w1 * a[1] + w2 * b[1] + w3 * c[1],
@@ -85,7 +85,7 @@ def across(i: int, rows: Rows, left: int, right: int) -> Vec3:
 @kernel
 def knows(i: int, rows: Rows, slot: int) -> bool:
     """Whether the orientation of one of the six is known."""
-    return rows.held.shape[0] > 0 and math.isfinite(rows.held[i, slot, 0])
+    return rows.target_orientations.shape[0] > 0 and math.isfinite(rows.target_orientations[i, slot, 0])
 
 
 @kernel
@@ -119,16 +119,16 @@ def stretched_chord(trunk: Trunk, s: float, i: int, out: Floats) -> Vec3:
     for k in range(1, count):
         o = vec_at_row(trunk.offsets, k)
         whole = (whole[0] + o[0], whole[1] + o[1], whole[2] + o[2])
-    chord, turn = vec_at_row(trunk.offsets, 1), (1.0, 0.0, 0.0, 0.0)
-    set_quat(out, i, 0, turn)
+    chord, rotation = vec_at_row(trunk.offsets, 1), (1.0, 0.0, 0.0, 0.0)
+    set_quat(out, i, 0, rotation)
     for k in range(1, count):
         if k + 1 < count:
             o = vec_at_row(trunk.offsets, k + 1)
             if trunk.bends[k]:
-                turn = slerp((1.0, 0.0, 0.0, 0.0), between(o, whole), s)
-            d = rotate(turn, o)
+                rotation = slerp((1.0, 0.0, 0.0, 0.0), between(o, whole), s)
+            d = rotate(rotation, o)
             chord = (chord[0] + d[0], chord[1] + d[1], chord[2] + d[2])
-        set_quat(out, i, k, turn)
+        set_quat(out, i, k, rotation)
     return chord
 
 
@@ -183,21 +183,21 @@ def place_trunk(i: int, trunk: Trunk, rows: Rows, estimate: Quat, y: Vec3, chord
     out, hips = rows.trunk, vec_at(rows.goals, i, HIPS)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
     rest = 0.5 * (norm(sub(vec_at(rows.goals, i, HEAD), hips)) - norm(chord))
-    place = (hips[0] + rest * y[0], hips[1] + rest * y[1], hips[2] + rest * y[2])
+    position = (hips[0] + rest * y[0], hips[1] + rest * y[1], hips[2] + rest * y[2])
     if knows(i, rows, HIPS):
-        pelvis = quat_at(rows.held, i, HIPS)
+        pelvis = quat_at(rows.target_orientations, i, HIPS)
     for k in range(trunk.offsets.shape[0]):
         set_quat(out, i, k, mul(pelvis, quat_at(out, i, k)))
-    return finish_trunk(i, trunk, rows, place)
+    return finish_trunk(i, trunk, rows, position)
 
 
 @kernel
-def finish_trunk(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
+def finish_trunk(i: int, trunk: Trunk, rows: Rows, position: Vec3) -> Vec3:
     """The spine with what is known besides hips and head, then the clavicles, into `rows.trunk`; where the hips go."""
     goals, out, count = rows.goals, rows.trunk, trunk.offsets.shape[0]
     if knows(i, rows, HIPS) or knows(i, rows, HEAD) or math.isfinite(goals[i, CHEST, 0]):
-        place = turn_trunk(i, trunk, rows, place)
-    chest = place
+        position = rotate_trunk(i, trunk, rows, position)
+    chest = position
     for k in range(1, trunk.chest[0] + 1):
         step = rotate(quat_at(out, i, k - 1), vec_at_row(trunk.offsets, k))
         chest = (chest[0] + step[0], chest[1] + step[1], chest[2] + step[2])
@@ -208,11 +208,11 @@ def finish_trunk(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
             set_quat(out, i, count + side, clavicle(trunk, side, carrier, chest, wrist))
         else:
             set_quat(out, i, count + side, carrier)
-    return place
+    return position
 
 
 @kernel
-def turn_trunk(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
+def rotate_trunk(i: int, trunk: Trunk, rows: Rows, position: Vec3) -> Vec3:
     """The spine with what is known besides hips and head: pelvis, chest, and how the head is turned; the hips' place.
 
     What head and hips miss together is shared by both, as without.
@@ -221,30 +221,30 @@ def turn_trunk(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
     hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
     bent = not free
     if free and math.isfinite(rows.goals[i, CHEST, 0]):
-        bend_to(i, trunk, rows, place, 0, trunk.chest[1], free, vec_at(rows.goals, i, CHEST))
-        bend_to(i, trunk, rows, place, trunk.chest[1], last, False, head)
+        bend_to(i, trunk, rows, position, 0, trunk.chest[1], free, vec_at(rows.goals, i, CHEST))
+        bend_to(i, trunk, rows, position, trunk.chest[1], last, False, head)
         bent = True
     elif math.isfinite(rows.goals[i, CHEST, 0]):
-        place = hips
-        bend_to(i, trunk, rows, place, 0, trunk.chest[1], False, vec_at(rows.goals, i, CHEST))
+        position = hips
+        bend_to(i, trunk, rows, position, 0, trunk.chest[1], False, vec_at(rows.goals, i, CHEST))
     if not free:
-        place = hips
+        position = hips
     if bent:
-        bend_to(i, trunk, rows, place, 0, last, free, head)
+        bend_to(i, trunk, rows, position, 0, last, free, head)
     if knows(i, rows, HEAD):
-        twist_spine(i, trunk, rows, place, quat_at(rows.held, i, HEAD))
-        bend_to(i, trunk, rows, place, 0, last, False, head if bent else vec_at(rows.spine, i, last))
-        turn_head(i, trunk, rows, quat_at(rows.held, i, HEAD))
+        twist_spine(i, trunk, rows, position, quat_at(rows.target_orientations, i, HEAD))
+        bend_to(i, trunk, rows, position, 0, last, False, head if bent else vec_at(rows.spine, i, last))
+        rotate_head(i, trunk, rows, quat_at(rows.target_orientations, i, HEAD))
     if bent:
-        miss = sub(head, place_spine(i, trunk, rows, place))
-        place = (place[0] + 0.5 * miss[0], place[1] + 0.5 * miss[1], place[2] + 0.5 * miss[2])
-    return place
+        miss = sub(head, place_spine(i, trunk, rows, position))
+        position = (position[0] + 0.5 * miss[0], position[1] + 0.5 * miss[1], position[2] + 0.5 * miss[2])
+    return position
 
 
 @kernel
-def place_spine(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
-    """Places of the spine's joints into `rows.spine`, the hips' at `place`; where the head is."""
-    p = place
+def place_spine(i: int, trunk: Trunk, rows: Rows, position: Vec3) -> Vec3:
+    """Places of the spine's joints into `rows.spine`, the hips' at `position`; where the head is."""
+    p = position
     for k in range(trunk.offsets.shape[0]):
         if k > 0:
             step = rotate(quat_at(rows.trunk, i, k - 1), vec_at_row(trunk.offsets, k))
@@ -255,14 +255,14 @@ def place_spine(i: int, trunk: Trunk, rows: Rows, place: Vec3) -> Vec3:
 
 
 @kernel
-def bend_to(i: int, trunk: Trunk, rows: Rows, place: Vec3, first: int, last: int, free: bool, target: Vec3) -> None:
+def bend_to(i: int, trunk: Trunk, rows: Rows, position: Vec3, first: int, last: int, free: bool, target: Vec3) -> None:
     """Bring joint `last` of the spine to a place by the smallest turns of the joints from `first` on, inside limits.
 
     Gauss-Newton: joint k, from which the end lies r_k away, turns by r_k x (A^-1 e), A = sum (|r_k|^2 - r_k r_k^T). The
     pelvis turns along if it is `free`.
     """
     for _ in range(STEPS):
-        place_spine(i, trunk, rows, place)
+        place_spine(i, trunk, rows, position)
         end = vec_at(rows.spine, i, last)
         e = sub(target, end)
         if norm(e) < EXACT:
@@ -282,14 +282,14 @@ def bend_to(i: int, trunk: Trunk, rows: Rows, place: Vec3, first: int, last: int
             break
         soft = 1e-6 * size
         x = solve_symmetric(xx + soft, yy + soft, zz + soft, xy, xz, yz, e)
-        turn = (1.0, 0.0, 0.0, 0.0)
+        rotation = (1.0, 0.0, 0.0, 0.0)
         for k in range(first, trunk.offsets.shape[0]):
             if k < last and (trunk.bends[k] or (k == 0 and free)):
                 w = cross(sub(end, vec_at(rows.spine, i, k)), x)
-                turn = mul(exp(scale(w, min(1.0, MOST_STEP / max(norm(w), 1e-12)))), turn)
-            set_quat(rows.trunk, i, k, mul(turn, quat_at(rows.trunk, i, k)))
+                rotation = mul(exp(scale(w, min(1.0, MOST_STEP / max(norm(w), 1e-12)))), rotation)
+            set_quat(rows.trunk, i, k, mul(rotation, quat_at(rows.trunk, i, k)))
         hold_spine(i, trunk, rows)
-    place_spine(i, trunk, rows, place)
+    place_spine(i, trunk, rows, position)
 
 
 @kernel
@@ -308,43 +308,43 @@ def solve_symmetric(xx: float, yy: float, zz: float, xy: float, xz: float, yz: f
 @kernel
 def hold_spine(i: int, trunk: Trunk, rows: Rows) -> None:
     """Bring every joint of the spine inside its limits, from below; what is above goes along."""
-    turn = (1.0, 0.0, 0.0, 0.0)
+    rotation = (1.0, 0.0, 0.0, 0.0)
     for k in range(1, trunk.offsets.shape[0]):
-        now = mul(turn, quat_at(rows.trunk, i, k))
+        now = mul(rotation, quat_at(rows.trunk, i, k))
         if trunk.above[k] >= 0:
             carrier = quat_at(rows.trunk, i, trunk.above[k])
             local = mul(conj(carrier), now)
             if not allowed(trunk.limits[k], trunk.curves, local):
-                held = mul(carrier, clamp(trunk.limits[k], trunk.curves, local))
-                turn, now = mul(mul(held, conj(now)), turn), held
+                fixed = mul(carrier, clamp(trunk.limits[k], trunk.curves, local))
+                rotation, now = mul(mul(fixed, conj(now)), rotation), fixed
         set_quat(rows.trunk, i, k, now)
 
 
 @kernel
-def twist_spine(i: int, trunk: Trunk, rows: Rows, place: Vec3, head: Quat) -> None:
+def twist_spine(i: int, trunk: Trunk, rows: Rows, position: Vec3, head: Quat) -> None:
     """Hand out the twist between the spine as it is and an orientation of the head: equal shares to what bends, and to
     the head. Each turns about its line to the head, which stays where it is unless a limit is met.
     """
     last = trunk.offsets.shape[0] - 1
-    end = place_spine(i, trunk, rows, place)
+    end = place_spine(i, trunk, rows, position)
     count = 1
     for k in range(last):
         count += trunk.bends[k]
     axis = unit(sub(end, vec_at(rows.spine, i, 0)))
-    share = twist_angle(mul(head, conj(quat_at(rows.trunk, i, last))), axis) / count
-    turn, p = (1.0, 0.0, 0.0, 0.0), place
+    fraction = twist_angle(mul(head, conj(quat_at(rows.trunk, i, last))), axis) / count
+    rotation, p = (1.0, 0.0, 0.0, 0.0), position
     for k in range(last + 1):
         if k > 0:
             step = rotate(quat_at(rows.trunk, i, k - 1), vec_at_row(trunk.offsets, k))
             p = (p[0] + step[0], p[1] + step[1], p[2] + step[2])
         if k < last and trunk.bends[k]:
-            turn = mul(axis_angle(unit(sub(end, p)), share), turn)
-        set_quat(rows.trunk, i, k, mul(turn, quat_at(rows.trunk, i, k)))
+            rotation = mul(axis_angle(unit(sub(end, p)), fraction), rotation)
+        set_quat(rows.trunk, i, k, mul(rotation, quat_at(rows.trunk, i, k)))
     hold_spine(i, trunk, rows)
 
 
 @kernel
-def turn_head(i: int, trunk: Trunk, rows: Rows, head: Quat) -> None:
+def rotate_head(i: int, trunk: Trunk, rows: Rows, head: Quat) -> None:
     """Turn the head alone to an orientation, as far as its limits let it."""
     last = trunk.offsets.shape[0] - 1
     if trunk.above[last] >= 0:
@@ -369,10 +369,10 @@ def clavicle(trunk: Trunk, side: int, carrier: Quat, chest: Vec3, wrist: Vec3) -
     axis = cross(b, sub(wrist, joint))
     if norm(axis) < 1e-12 * c * d:
         return carrier
-    turn = axis_angle(unit(axis), min(max(theta2 - theta1, 0.0), MOST_CLAVICLE))
+    rotation = axis_angle(unit(axis), min(max(theta2 - theta1, 0.0), MOST_CLAVICLE))
     if trunk.clavicles.shape[0] == 0:
-        return mul(turn, carrier)
-    local = mul(mul(conj(carrier), turn), carrier)
+        return mul(rotation, carrier)
+    local = mul(mul(conj(carrier), rotation), carrier)
     if not allowed(trunk.clavicles[side], trunk.curves, local):
         local = clamp(trunk.clavicles[side], trunk.curves, local)
     return mul(carrier, local)

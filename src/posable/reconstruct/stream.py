@@ -1,4 +1,4 @@
-"""A body that follows points as they come: `ReconstructStream`, the memory of a `SequentialIK`."""
+"""`ReconstructStream`: a body that follows points as they arrive, a `SequentialIK` with a state."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.roles import MARKERS
-from ..compute import PosableError, ShapeError, Status
+from ..compute import PosableError, ShapeError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike
 from ..skeleton import Pose
-from .answers import ReconstructSolution
 from .filtering import FootLock, OneEuro, checked_smoothing
-from .packed import memory_of
+from .packed import new_state
+from .solutions import ReconstructSolution, reconstruct_solution
 
 if TYPE_CHECKING:
     from .sik import Orientations, SequentialIK
@@ -30,17 +30,17 @@ class ReconstructStream:
         count = len(solver.markers)
         points = np.empty((1, count, 3))
         self._plain = solver._rows(points, np.empty((0, 6, 4)))
-        self._turned = solver._rows(points, np.empty((1, 6, 4)))
+        self._with_orientations = solver._rows(points, np.empty((1, 6, 4)))
         seconds = checked_smoothing(smoothing)
         self._smooth = None if seconds is None else OneEuro(seconds, solver.body.joint_height)
-        self._smooth_turns = None if seconds is None else OneEuro(seconds, 1.0, turns=True)
+        self._smooth_orientations = None if seconds is None else OneEuro(seconds, 1.0, quaternions=True)
         self._lock = FootLock(solver.markers, solver.body.leg_length) if lock_feet else None
         self.reset()
 
     def reset(self) -> None:
         """Forget the past: the next step is as the first."""
-        self._memory = memory_of(1)
-        for part in (self._smooth, self._smooth_turns, self._lock):
+        self._memory = new_state(1)
+        for part in (self._smooth, self._smooth_orientations, self._lock):
             if part is not None:
                 part.reset()
 
@@ -58,20 +58,19 @@ class ReconstructStream:
         if not (math.isfinite(step) and step > 0.0):
             raise PosableError(f"dt is {dt} s; expected a number above 0")
         given = floats(points, "points")
-        rows = self._turned if orientations else self._plain
+        rows = self._with_orientations if orientations else self._plain
         if given.shape != rows.points.shape[1:]:
             raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
         if self._smooth is not None:
             given = self._smooth.step(np.where(np.isfinite(given), given, np.nan), step)
         rows.points[0] = given if self._lock is None else self._lock.step(given, step)
         if orientations:
-            turns = self.solver._turns(orientations, ())
-            rows.turns[:] = turns if self._smooth_turns is None else self._smooth_turns.step(turns, step)
+            rotations = self.solver._orientations(orientations, ())
+            rows.marker_orientations[:] = (
+                rotations if self._smooth_orientations is None else self._smooth_orientations.step(rotations, step)
+            )
             rows.missing[:] = np.nan
         self.solver._reconstruct(1, rows, self._memory, step)
         pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
-        residual = rows.residual[0].copy()
-        turned = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
-        return ReconstructSolution(
-            pose, Status(int(rows.status[0])), residual, turned, np.isinf(residual), rows.points[0].copy()
-        )
+        errors = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
+        return reconstruct_solution(pose, rows.status, rows.residual[0].copy(), (), errors, rows.points[0].copy())

@@ -1,4 +1,4 @@
-"""What a track remembers from frame to frame: points that are lost are bridged, elbows and knees do not pop.
+"""The state of a track from frame to frame: points that are lost are bridged, elbows and knees do not pop.
 
 A lost point goes on as it went, its velocity dying away (`FADE`), carried along with the body: moved as hips and head
 move, and turned as the pelvis turns where its orientation is known, else about the vertical as it turned of late.
@@ -20,15 +20,15 @@ from .packed import (
     GOALS,
     HEAD,
     HEADING,
-    HELD,
-    HELD_GAP,
-    HELD_SINCE,
     HIPS,
+    ORIENTATION,
+    ORIENTATION_GAP,
+    ORIENTATION_SINCE,
     POLES,
     SINCE,
     SLOTS,
     SPEED,
-    TURNING,
+    YAW_RATE,
     Figure,
     Rows,
 )
@@ -42,20 +42,20 @@ EVENED = 0.3  # [s] over which the turning of the body is evened out
 
 @kernel
 def take_inputs(i: int, t: int, figure: Figure, rows: Rows, memory: Floats, dt: float) -> None:
-    """What is asked of row i into `rows.goals` and `rows.held`: as given, or in track t bridged; NaN where unknown."""
+    """Write the targets of row i: as given, or in track t bridged; NaN where unknown."""
     for k in range(SLOTS):
         column = figure.tracked[0, k]
         for c in range(3):
             rows.goals[i, k, c] = rows.points[i, column, c] if column >= 0 else math.nan
         if not (math.isfinite(rows.goals[i, k, 0] + rows.goals[i, k, 1] + rows.goals[i, k, 2])):
             rows.goals[i, k, 0] = math.nan
-    for k in range(rows.held.shape[1] if rows.held.shape[0] > 0 else 0):
-        q = quat_at(rows.turns, i, k)
+    for k in range(rows.target_orientations.shape[1] if rows.target_orientations.shape[0] > 0 else 0):
+        q = quat_at(rows.marker_orientations, i, k)
         size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         if math.isfinite(size) and size > 1e-150:
-            set_quat(rows.held, i, k, unit_quat(q))
+            set_quat(rows.target_orientations, i, k, unit_quat(q))
         else:
-            rows.held[i, k, 0] = math.nan
+            rows.target_orientations[i, k, 0] = math.nan
     if memory.shape[0] > 0 and dt > 0.0 and norm(heading_before(t, memory)) > 0.5:
         bridge(i, t, figure, rows, memory, dt)
 
@@ -73,14 +73,14 @@ def remember(memory: Floats, t: int, at: int, v: Vec3) -> None:
 
 
 @kernel
-def recall_turn(memory: Floats, t: int, at: int) -> Quat:
+def recall_rotation(memory: Floats, t: int, at: int) -> Quat:
     """The same for a quaternion."""
     return (memory[t, at], memory[t, at + 1], memory[t, at + 2], memory[t, at + 3])
 
 
 @kernel
-def remember_turn(memory: Floats, t: int, at: int, q: Quat) -> None:
-    """The inverse of `recall_turn`."""
+def remember_rotation(memory: Floats, t: int, at: int, q: Quat) -> None:
+    """The inverse of `recall_rotation`."""
     memory[t, at], memory[t, at + 1], memory[t, at + 2], memory[t, at + 3] = q[0], q[1], q[2], q[3]
 
 
@@ -95,14 +95,14 @@ def heading_before(t: int, memory: Floats) -> Vec3:
 @kernel
 def bridge(i: int, t: int, figure: Figure, rows: Rows, memory: Floats, dt: float) -> None:
     """Fill in what is lost in row i, and ease in what returns."""
-    centre, now, turn = carried(i, t, rows, memory, dt)
+    centre, now, rotation = carried(i, t, rows, memory, dt)
     for k in range(SLOTS):
         before = recall(memory, t, GOALS + 3 * k)
         if figure.tracked[0, k] < 0 or not math.isfinite(before[0]):
             continue
-        moved = add(now, rotate(turn, sub(before, centre)))
+        moved = add(now, rotate(rotation, sub(before, centre)))
         if not math.isfinite(rows.goals[i, k, 0]):
-            speed = scale(rotate(turn, recall(memory, t, SPEED + 3 * k)), math.exp(-dt / FADE))
+            speed = scale(rotate(rotation, recall(memory, t, SPEED + 3 * k)), math.exp(-dt / FADE))
             remember(memory, t, SPEED + 3 * k, speed)
             set_vec(rows.goals, i, k, add(moved, scale(speed, dt)))
             continue
@@ -121,35 +121,35 @@ def bridge(i: int, t: int, figure: Figure, rows: Rows, memory: Floats, dt: float
         else:
             fresh = scale(sub(here, moved), 0.5 / dt)
             remember(memory, t, SPEED + 3 * k, add(scale(recall(memory, t, SPEED + 3 * k), 0.5), fresh))
-    for k in range(rows.held.shape[1] if rows.held.shape[0] > 0 else 0):
-        bridge_turn(i, t, k, turn, rows, memory, dt)
+    for k in range(rows.target_orientations.shape[1] if rows.target_orientations.shape[0] > 0 else 0):
+        bridge_orientation(i, t, k, rotation, rows, memory, dt)
 
 
 @kernel
-def bridge_turn(i: int, t: int, k: int, turn: Quat, rows: Rows, memory: Floats, dt: float) -> None:
-    """The same for orientation k; `turn` is how the body turned."""
-    before = recall_turn(memory, t, HELD + 4 * k)
+def bridge_orientation(i: int, t: int, k: int, rotation: Quat, rows: Rows, memory: Floats, dt: float) -> None:
+    """The same for orientation k; `rotation` is how the body turned."""
+    before = recall_rotation(memory, t, ORIENTATION + 4 * k)
     if not math.isfinite(before[0]):
         return
-    moved = mul(turn, before)
-    if not math.isfinite(rows.held[i, k, 0]):
-        set_quat(rows.held, i, k, unit_quat(moved))
-        memory[t, HELD_SINCE + k] = -1.0
+    moved = mul(rotation, before)
+    if not math.isfinite(rows.target_orientations[i, k, 0]):
+        set_quat(rows.target_orientations, i, k, unit_quat(moved))
+        memory[t, ORIENTATION_SINCE + k] = -1.0
         return
-    here = quat_at(rows.held, i, k)
-    if memory[t, HELD_SINCE + k] < 0.0:
-        memory[t, HELD_SINCE + k] = 0.0
-        remember_turn(memory, t, HELD_GAP + 4 * k, mul(moved, conj(here)))
-    memory[t, HELD_SINCE + k] += dt
-    if memory[t, HELD_SINCE + k] < RETURN:
-        share = left_of(memory[t, HELD_SINCE + k] / RETURN)
-        gap = slerp((1.0, 0.0, 0.0, 0.0), recall_turn(memory, t, HELD_GAP + 4 * k), share)
-        set_quat(rows.held, i, k, mul(gap, here))
+    here = quat_at(rows.target_orientations, i, k)
+    if memory[t, ORIENTATION_SINCE + k] < 0.0:
+        memory[t, ORIENTATION_SINCE + k] = 0.0
+        remember_rotation(memory, t, ORIENTATION_GAP + 4 * k, mul(moved, conj(here)))
+    memory[t, ORIENTATION_SINCE + k] += dt
+    if memory[t, ORIENTATION_SINCE + k] < RETURN:
+        fraction = left_of(memory[t, ORIENTATION_SINCE + k] / RETURN)
+        gap = slerp((1.0, 0.0, 0.0, 0.0), recall_rotation(memory, t, ORIENTATION_GAP + 4 * k), fraction)
+        set_quat(rows.target_orientations, i, k, mul(gap, here))
 
 
 @kernel
 def left_of(s: float) -> float:
-    """What is left of a way at the share s of its time, from rest to rest."""
+    """Return the remaining fraction of a displacement at the fraction s of its time, from rest to rest."""
     return 1.0 - s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
 
 
@@ -162,9 +162,19 @@ def carried(i: int, t: int, rows: Rows, memory: Floats, dt: float) -> tuple[Vec3
     if count == 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     centre, now = scale(centre, 1.0 / count), scale(now, 1.0 / count)
-    if rows.held.shape[0] > 0 and math.isfinite(rows.held[i, HIPS, 0] + memory[t, HELD + 4 * HIPS]):
-        return centre, now, unit_quat(mul(quat_at(rows.held, i, HIPS), conj(recall_turn(memory, t, HELD + 4 * HIPS))))
-    return centre, now, axis_angle((0.0, 1.0, 0.0), memory[t, TURNING] * dt)
+    if rows.target_orientations.shape[0] > 0 and math.isfinite(
+        rows.target_orientations[i, HIPS, 0] + memory[t, ORIENTATION + 4 * HIPS]
+    ):
+        return (
+            centre,
+            now,
+            unit_quat(
+                mul(
+                    quat_at(rows.target_orientations, i, HIPS), conj(recall_rotation(memory, t, ORIENTATION + 4 * HIPS))
+                )
+            ),
+        )
+    return centre, now, axis_angle((0.0, 1.0, 0.0), memory[t, YAW_RATE] * dt)
 
 
 @kernel
@@ -182,8 +192,8 @@ def sums(i: int, t: int, rows: Rows, memory: Floats, slots: int) -> tuple[Vec3, 
 def keep(i: int, t: int, figure: Figure, rows: Rows, memory: Floats, dt: float) -> None:
     """Remember row i as the last frame of track t, `dt` [s] after the one before."""
     old, new = recall(memory, t, HEADING), (rows.heading[i, 0], rows.heading[i, 1], rows.heading[i, 2])
-    turned = math.atan2(old[2] * new[0] - old[0] * new[2], old[0] * new[0] + old[2] * new[2])
-    memory[t, TURNING] += (turned / dt - memory[t, TURNING]) * min(1.0, dt / EVENED)
+    rotated = math.atan2(old[2] * new[0] - old[0] * new[2], old[0] * new[0] + old[2] * new[2])
+    memory[t, YAW_RATE] += (rotated / dt - memory[t, YAW_RATE]) * min(1.0, dt / EVENED)
     remember(memory, t, HEADING, new)
     for k in range(SLOTS):
         remember(memory, t, GOALS + 3 * k, vec_at(rows.goals, i, k))
@@ -191,8 +201,8 @@ def keep(i: int, t: int, figure: Figure, rows: Rows, memory: Floats, dt: float) 
             p = vec_at(rows.points, i, figure.tracked[0, k])
             if not math.isfinite(p[0] + p[1] + p[2]):
                 memory[t, SINCE + k] = -1.0
-    for k in range(rows.held.shape[1] if rows.held.shape[0] > 0 else 0):
-        remember_turn(memory, t, HELD + 4 * k, quat_at(rows.held, i, k))
+    for k in range(rows.target_orientations.shape[1] if rows.target_orientations.shape[0] > 0 else 0):
+        remember_rotation(memory, t, ORIENTATION + 4 * k, quat_at(rows.target_orientations, i, k))
 
 
 @kernel
@@ -207,5 +217,5 @@ def calm_pole(t: int, limb: int, n: Vec3, mid: Vec3, memory: Floats, most: float
         return False, mid
     if dot(before, pole) >= size * math.cos(min(most, math.pi)):
         return False, mid
-    way = math.copysign(most, dot(cross(before, pole), n))
-    return True, rotate(axis_angle(n, way), before)
+    displacement = math.copysign(most, dot(cross(before, pole), n))
+    return True, rotate(axis_angle(n, displacement), before)

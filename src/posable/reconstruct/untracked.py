@@ -52,11 +52,11 @@ def estimate_ends(i: int, trunk: Trunk, figure: Figure, rows: Rows, before: Vec3
     if not math.isfinite(hips[0]):
         return False
     if knows(i, rows, HIPS):
-        way = rotate(quat_at(rows.held, i, HIPS), chord)
+        displacement = rotate(quat_at(rows.target_orientations, i, HIPS), chord)
     else:
         over = add(hips, scale(UP, norm(chord)))
-        way = tilted(i, trunk, figure, rows, over, before)
-    set_vec(rows.goals, i, HEAD, add(hips, way))
+        displacement = tilted(i, trunk, figure, rows, over, before)
+    set_vec(rows.goals, i, HEAD, add(hips, displacement))
     return True
 
 
@@ -67,7 +67,7 @@ def tilted(i: int, trunk: Trunk, figure: Figure, rows: Rows, head: Vec3, before:
     arm = 0.5 * (trunk.arms[0] + trunk.arms[1])
     x = level(across(i, rows, LEFT_HAND, RIGHT_HAND))
     if knows(i, rows, HEAD):
-        x = level(rotate(quat_at(rows.held, i, HEAD), (1.0, 0.0, 0.0)))
+        x = level(rotate(quat_at(rows.target_orientations, i, HEAD), (1.0, 0.0, 0.0)))
     if norm(x) < 0.5:
         x = level(across(i, rows, LEFT_FOOT, RIGHT_FOOT))
     if norm(x) < 0.5:
@@ -156,21 +156,21 @@ def start_step(i: int, t: int, figure: Figure, rows: Rows, x: Vec3, memory: Floa
 def stepped(t: int, side: int, figure: Figure, home: Vec3, memory: Floats, dt: float) -> Vec3:
     """Where a foot of track t is, dt [s] after it was where it is remembered [m]; it is remembered there."""
     foot, leg = memory[t, FEET + 7 * side : FEET + 7 * side + 7], figure.stance[7, 2]
-    place = home
+    position = home
     if not math.isfinite(foot[0]):
         foot[6] = 1.0
     elif foot[6] < 1.0:
         away = norm((home[0] - foot[0], 0.0, home[2] - foot[2]))
         s = min(1.0, foot[6] + dt / STEP_TIME * max(1.0, away / leg))  # the further behind, the faster
         eased, lift = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s), 16.0 * s * s * (1.0 - s) * (1.0 - s)
-        place = lerp((foot[3], foot[4], foot[5]), home, eased)
-        place = (place[0], place[1] + STEP_HEIGHT * leg * lift, place[2])
+        position = lerp((foot[3], foot[4], foot[5]), home, eased)
+        position = (position[0], position[1] + STEP_HEIGHT * leg * lift, position[2])
         foot[6] = s
     else:
-        place = (foot[0], home[1], foot[2])
+        position = (foot[0], home[1], foot[2])
     for c in range(3):
-        foot[c] = place[c]
-    return place
+        foot[c] = position[c]
+    return position
 
 
 @kernel

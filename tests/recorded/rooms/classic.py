@@ -141,7 +141,7 @@ def _on_the_figure(kind: type, **options: object) -> dict[str, object]:
         ),
         moving=moving,
         stop=Stop(tolerance=0.002, improvement=1e-5, iterations=12, angle=0.02, settled=0.005),
-        turn_length=0.5,
+        rotation_length=0.5,
         **options,
     )
     return {
@@ -166,14 +166,14 @@ def figure_fabrik():
 
 @call(within=NEAR)
 def figure_transpose():
-    return {**_on_the_figure(JacobianTranspose), "short": _on_the_figure(JacobianTranspose, most_step=0.1)["solve"]}
+    return {**_on_the_figure(JacobianTranspose), "short": _on_the_figure(JacobianTranspose, max_step=0.1)["solve"]}
 
 
 @call(within=NEAR)
 def figure_pseudoinverse():
     return {
         **_on_the_figure(Pseudoinverse),
-        "short": _on_the_figure(Pseudoinverse, threshold=0.1, most_step=0.05)["solve"],
+        "short": _on_the_figure(Pseudoinverse, threshold=0.1, max_step=0.05)["solve"],
     }
 
 
@@ -181,7 +181,7 @@ def figure_pseudoinverse():
 def figure_dls():
     return {
         **_on_the_figure(DLS),
-        "damped": _on_the_figure(DLS, damping=0.2, most_step=0.3)["solve"],
+        "damped": _on_the_figure(DLS, damping=0.2, max_step=0.3)["solve"],
         "longer": _on_the_figure(DLS, longest=1.0)["solve"],
     }
 
@@ -193,12 +193,12 @@ def figure_dls_svd():
 
 @call(within=NEAR)
 def figure_sdls():
-    return {**_on_the_figure(SDLS), "short": _on_the_figure(SDLS, most_step=0.2)["solve"]}
+    return {**_on_the_figure(SDLS), "short": _on_the_figure(SDLS, max_step=0.2)["solve"]}
 
 
 @call(within=NEAR)
 def figure_pik():
-    relaxed = _on_the_figure(PIK, relaxed=sample("walk")[5], attraction=0.3, longest=0.8, most_step=0.5)
+    relaxed = _on_the_figure(PIK, relaxed=sample("walk")[5], attraction=0.3, longest=0.8, max_step=0.5)
     return {**_on_the_figure(PIK), "relaxed": relaxed["solve"]}
 
 

@@ -58,7 +58,7 @@ def solved_with_options():
         "no_limits": {"limits": None},
         "no_limits_no_prior": {"limits": None, "prior": None},
         "elbows": {"elbows_out": False, "prior": None},
-        "literal": {"literal": True},
+        "literal": {"paper_spine": True},
     }.items():
         found[label] = readers.rebuilt(_solver(**options).solve(points))
     for prior in ("default", None):
@@ -117,8 +117,8 @@ def tracked():
     for label, options in {
         "prior": {},
         "paper": {"prior": None},
-        "published": {"prior": None, "elbows_out": False, "calm": False, "weights": (1.0, 1.0, 0.5)},
-        "literal": {"literal": True},
+        "published": {"prior": None, "elbows_out": False, "limit_rates": False, "weights": (1.0, 1.0, 0.5)},
+        "literal": {"paper_spine": True},
     }.items():
         solver = _solver(**options)
         found[label] = readers.rebuilt_motion(solver.track(_path("throw"), fps=30.0))
@@ -133,10 +133,10 @@ def tracked_with_options():
     found = {}
     for label, options in (("prior", {}), ("paper", {"prior": None})):
         solver = _solver(**options)
-        found[f"{label} smooth"] = readers.rebuilt_motion(solver.track(noisy, 30.0, smoothing=0.05))
-        found[f"{label} feet"] = readers.rebuilt_motion(solver.track(noisy, 30.0, lock_feet=True))
+        found[f"{label} smooth"] = readers.rebuilt_motion(solver.track(noisy, fps=30.0, smoothing=0.05))
+        found[f"{label} feet"] = readers.rebuilt_motion(solver.track(noisy, fps=30.0, lock_feet=True))
         found[f"{label} turned"] = readers.rebuilt_motion(
-            solver.track(noisy, 30.0, orientations=turns, smoothing=0.05, lock_feet=True)
+            solver.track(noisy, fps=30.0, orientations=turns, smoothing=0.05, lock_feet=True)
         )
     return found
 
@@ -199,9 +199,9 @@ def captured(path):
     person = ps.Humanoid(motion.skeleton)
     points = person.markers(motion.pose)
     found = {}
-    for label, options in {"prior": {}, "paper": {"prior": None}, "literal": {"literal": True}}.items():
+    for label, options in {"prior": {}, "paper": {"prior": None}, "literal": {"paper_spine": True}}.items():
         solver = ps.SequentialIK(person, **options)
-        found[label] = readers.rebuilt_motion(solver.track(points, motion.fps))
+        found[label] = readers.rebuilt_motion(solver.track(points, fps=motion.fps))
     return found
 
 

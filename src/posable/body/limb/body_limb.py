@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,8 +52,8 @@ class BodyLimb(Limb):
             raise UnknownNameError("limb", name, ROLES)
         self.body = body
         base, mid, end = body.limb_joints(name)
-        at = body.neutral_frames.positions
-        upper, lower = (float(np.linalg.norm(at[b] - at[a])) for a, b in ((base, mid), (mid, end)))
+        places = body.neutral_frames.positions
+        upper, lower = (float(np.linalg.norm(places[b] - places[a])) for a, b in ((base, mid), (mid, end)))
         super().__init__(name, upper, lower, limits=limits, search=search, reference=reference)
         self._driven = body.packed.driven
         attach(body, name, self.packed)
@@ -63,8 +64,8 @@ class BodyLimb(Limb):
         frames = self.body.skeleton.forward(pose) if frames is None else frames
         n, count = math.prod(pose.shape), len(self.body.skeleton)
         out, rest = np.zeros(n, READING), np.empty((n, self._driven_count, 4))
-        positions, orientations = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
-        read_rows(n, self._model(pose, frames), self._driven, positions, orientations, out, rest)
+        places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
+        read_rows(n, self._model(pose, frames), self._driven, places, turned, out, rest)
         return _reading(out, rest, pose.shape)
 
     def pose(self, pose: Pose, values: ArrayLike, reading: LimbReading | None = None) -> Pose:
@@ -83,7 +84,7 @@ class BodyLimb(Limb):
         reading = self.read(pose, frames) if reading is None else reading
         n, count = math.prod(shape), len(skeleton)
         rotations = pose.rotations.reshape(n, count, 4).copy()
-        joint_orientations = frames.orientations.reshape(n, count, 4).copy()
+        turned = frames.orientations.reshape(n, count, 4).copy()
         rows = np.ascontiguousarray(np.broadcast_to(given, (*shape, 7))).reshape(n, 7)
         driven = self._driven_count
         rest = np.broadcast_to(reading.remainders, (*shape, driven, 4)).reshape(n, driven, 4)
@@ -94,7 +95,7 @@ class BodyLimb(Limb):
             self._driven,
             rows,
             np.ascontiguousarray(rest),
-            joint_orientations,
+            turned,
             rotations,
         )
         bad = ~np.isfinite(rows).all(axis=-1)
@@ -111,7 +112,7 @@ class BodyLimb(Limb):
         margin: float = 0.0,
         allowed_contacts: str | Collection[str] = (),
     ) -> LimbObstacles:
-        """Return what this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
+        """What this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
 
         Args:
             pose: one, or a batch; only the rest of the body matters.
@@ -141,7 +142,7 @@ class BodyLimb(Limb):
         searches: Floats | None = None,
         stream: LimbStream | None = None,
         dt: float | None = None,
-        fraction: float = 1.0,
+        share: float = 1.0,
         probe: bool = False,
     ) -> PlaceSolution:
         """Return the pose with this limb's end at a target in the world: `Humanoid.place`, for a limb with options.
@@ -162,7 +163,7 @@ class BodyLimb(Limb):
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
             dt: with a stream: [s] since its last step; a frame when not given.
-            fraction: with a stream: of its path since `depart` that is due by now, as its `step` takes it.
+            share: with a stream: as its `step` takes it.
             probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
         target = as_target(target)
@@ -173,23 +174,18 @@ class BodyLimb(Limb):
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         if aim.pose.shape and scene is not None and scene.has_meshes:
-
-            def one(pose: Pose, target: Target, **own: Any) -> PlaceSolution:
-                return self.place(
-                    pose,
-                    target,
-                    scene=scene,
-                    self_collision=self_collision,
-                    margin=margin,
-                    allowed_contacts=names,
-                    collides=collides,
-                    limb_range=limb_range,
-                    softness=softness,
-                    leave_out=leave_out,
-                    probe=probe,
-                    **own,
-                )
-
+            one = partial(
+                self.place,
+                scene=scene,
+                self_collision=self_collision,
+                margin=margin,
+                allowed_contacts=names,
+                collides=collides,
+                limb_range=limb_range,
+                softness=softness,
+                leave_out=leave_out,
+                probe=probe,
+            )
             return _one_by_one(one, aim.pose, target, swivel, preferred, searches)
         options: dict[str, Any] = {}
         for name, value in (("swivel", swivel), ("preferred", preferred), ("collides", collides)):
@@ -211,12 +207,12 @@ class BodyLimb(Limb):
                 *(aim.model, aim.world[0], scene, collides),
                 margin=margin,
                 allowed_contacts=names,
-                fixed_end=aim.orientation is not None,
+                held=aim.orientation is not None,
             )
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
             return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
-        step = stream.step(aim.position, aim.orientation, dt, fraction=fraction, **options)
+        step = stream.step(aim.position, aim.orientation, dt, fraction=share, **options)
         options.pop("preferred", None)
         return replace(self._corrected(aim, step, options), jumped=bool(step.jumped))
 
@@ -263,9 +259,9 @@ class BodyLimb(Limb):
         made = limb_links(self.body, self.name)
         return made.links, made.groups
 
-    def _among_meshes(self, scene: Scene, collides: Collides | None, fixed_end: bool) -> Collides:
+    def _among_meshes(self, scene: Scene, collides: Collides | None, held: bool) -> Collides:
         here = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # the scene is in the limb's own frame
-        return self._against_meshes(self.packed, here, scene, collides, fixed_end=fixed_end)
+        return self._against_meshes(self.packed, here, scene, collides, held=held)
 
     def _around(
         self,
@@ -322,7 +318,7 @@ class BodyLimb(Limb):
 
 
 def _one_by_one(
-    solve: Callable[..., PlaceSolution],
+    place: Callable[..., PlaceSolution],
     poses: Pose,
     target: Target,
     swivel: ArrayLike | None,
@@ -337,7 +333,7 @@ def _one_by_one(
     given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
     full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
     found = [
-        solve(
+        place(
             poses[at],
             Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
             searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],

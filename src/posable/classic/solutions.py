@@ -1,15 +1,12 @@
-"""What the iterative methods are asked and what they answer."""
+"""Effectors and stop rules of the iterative methods, and their solutions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..compute import Status
 from ..compute.types import Floats, Ints, Vec3
-from ..skeleton import Motion, Pose
+from ..skeleton import MotionSolution, PoseSolution
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Effector:
     oriented: bool = False
     """Whether the joint's orientation has a target as well."""
     weight: float = 1.0
-    """How much its error counts; lower levels of `PIK` give way whatever their weight."""
+    """Weight of its error; lower levels of `PIK` give way whatever their weight."""
     level: int = 1
     """Priority for `PIK`: 1 is the highest."""
     base: str | int | None = None
@@ -35,7 +32,7 @@ class Stop:
     """When to stop: Unzueta et al. 2008, section 9."""
 
     tolerance: float = 0.01
-    """[m]: effectors this near to their targets are on them, which is what REACHED means."""
+    """[m]: the largest position error with status REACHED."""
     improvement: float = 0.001
     """[m]: less than this from one iteration to the next is no progress; below 0, it goes on where it gets worse."""
     iterations: int = 20
@@ -45,40 +42,25 @@ class Stop:
     """[rad]: with an optimisation term, a step below this has settled."""
 
 
-@dataclass(frozen=True, eq=False)
-class IKAnswer:
-    """Poses for targets."""
+@dataclass(frozen=True, eq=False, repr=False)
+class IKSolution(PoseSolution):
+    """Poses for targets: REACHED where every effector of the returned pose is within the tolerances."""
 
-    pose: Pose
-    status: Any
-    """A `Status`, or an int8 array of them: REACHED where every effector is within the tolerance."""
-    residual: Floats
-    """(..., E) [m]."""
-    orientation_residual: Floats
+    effector_errors: Floats
+    """(..., E) [m] of each effector."""
+    effector_orientation_errors: Floats
     """(..., E) [rad]; 0 for effectors whose orientation is free."""
     iterations: Any
-    """How many iterations it took."""
+    """(...) how many iterations it took."""
     stalled: Any
-    """Whether it stopped for want of progress."""
-
-    @property
-    def ok(self) -> Any:
-        """Whether all targets are met."""
-        return np.equal(self.status, Status.REACHED) if isinstance(self.status, np.ndarray) else self.status.ok
+    """(...) whether it stopped for want of progress."""
 
 
-@dataclass(frozen=True, eq=False)
-class IKMotion:
-    """A motion for moving targets; fields as of `IKAnswer`, a row a frame."""
+@dataclass(frozen=True, eq=False, repr=False)
+class IKMotionSolution(MotionSolution):
+    """A motion for moving targets; fields as of `IKSolution`, a row a frame."""
 
-    motion: Motion
-    status: Ints
-    residual: Floats
-    orientation_residual: Floats
+    effector_errors: Floats
+    effector_orientation_errors: Floats
     iterations: Ints
     stalled: Any
-
-    @property
-    def ok(self) -> Any:
-        """(F,) whether all targets are met."""
-        return self.status == Status.REACHED

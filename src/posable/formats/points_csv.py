@@ -1,8 +1,9 @@
-"""Moving points as they are written down for `posable reconstruct`: CSV with named columns.
+"""Tracked points over time in CSV files with named columns.
 
-A line of names, then a line a frame. `hips_x, hips_y, hips_z, head_x, ...` are places of what `SequentialIK` can track;
-`head_qw, head_qx, head_qy, head_qz` say how it is turned (canonical: the identity when the body stands neutrally).
-`time` [s] says when, or the rate is given from outside; `frame` is passed over. A cell that is empty or `nan` is lost.
+A line of names, then a line a frame. `hips_x, hips_y, hips_z, head_x, ...` are positions of parts of a body;
+`head_qw, head_qx, head_qy, head_qz` their orientations (canonical: the identity when the body stands neutrally).
+`time` [s] says when, or the rate is given by the caller; `frame` is not read. A point is lost where a cell is empty or
+`nan`.
 Separators are commas, semicolons or tabs.
 """
 
@@ -17,14 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..body import MARKERS
 from ..compute import FormatError, PosableError, UnknownNameError
 from ..compute.types import Floats
 from ..math import multiply
-from ..reconstruct.sik import TRACKABLE
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
-TURNS = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])}
+TO_Y_UP = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])}
 """From a world with this axis up to ours. Where Z is up, x stays, and who faces -y there faces +Z here."""
 UPRIGHT = {"y": (1.0, 0.0, 0.0, 0.0), "z": (math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0)}
 """The same as quaternions."""
@@ -38,73 +37,105 @@ ALIASES = {
     "knee": "lower_leg",
 }
 LOST = {"", "nan", "na", "null", "none"}
-STEADY = 0.1  # of a frame: times this close to an even rate are one
-GAP = 2.5  # frames between two lines beyond which the points are lost between them, not on a straight way
+STEADY = 0.1  # of a frame: times this close to an even rate count as even
+GAP = 2.5  # frames between two lines beyond which points are lost between them, not interpolated
 LARGEST = 1e9  # of a coordinate, in any unit
-MOST_FRAMES = 100  # of an even rate for each line of the file
+MAX_FRAMES = 100  # of an even rate for each line of the file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Points:
-    """Points over time: places (F, N, 3) [m] in our world, NaN where a point was lost."""
+    """Tracked points over time, in metres and the world's axes (right-handed, Y up)."""
 
     names: tuple[str, ...]
-    places: Floats
+    """(M,) the part of the body that each point is on."""
+    positions: Floats
+    """(F, M, 3) [m], NaN where a point was lost."""
     fps: float
-    turns: dict[str, Floats] = field(default_factory=dict)
-    """Orientations (F, 4) of some of the points, NaN where they are not known."""
+    """Frames a second."""
+    orientations: dict[str, Floats] = field(default_factory=dict)
+    """Canonical orientations (F, 4) of some of the parts, NaN where they are not known."""
     notes: tuple[str, ...] = ()
+    """What was assumed or changed while reading."""
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __repr__(self) -> str:
+        return f"Points({len(self)} frames at {self.fps:g} fps of {', '.join(self.names)})"
 
     def of(self, names: Sequence[str]) -> Floats:
-        """The places of some points, (F, n, 3)."""
-        return self.places[:, [self.names.index(name) for name in names]]
+        """Return the positions (F, n, 3) [m] of some of the points."""
+        return self.positions[:, [self.names.index(name) for name in names]]
 
 
-def read_points(path: Path, fps: float | None = None, units: str = "m", up: str = "y", first_frame: int = 0) -> Points:
-    """The points of a CSV file; `fps` instead of its time column, or where it has none."""
+def read_points(
+    path: Path,
+    parts: Sequence[str],
+    oriented: Sequence[str],
+    *,
+    fps: float | None = None,
+    units: str = "m",
+    up: str = "y",
+    first_frame: int = 0,
+) -> Points:
+    """Read the points of a CSV file.
+
+    Args:
+        path: the file.
+        parts: names that a point may have; the first six are named where the file has none.
+        oriented: names that an orientation may have.
+        fps: frames a second instead of the file's time column, or where it has none.
+        units: of positions in the file: m, cm, mm, in or ft.
+        up: the axis that is up in the file: y or z.
+        first_frame: frames before it are dropped.
+    """
     if units not in UNITS:
         raise UnknownNameError("unit", units, UNITS)
-    if up not in TURNS:
-        raise UnknownNameError("axis", up, TURNS)
+    if up not in TO_Y_UP:
+        raise UnknownNameError("axis", up, TO_Y_UP)
     if fps is not None and not (math.isfinite(fps) and fps > 0.0):
         raise PosableError(f"fps is {fps}; expected above 0")
-    names, rows, lines = _numbers(path)
+    names, rows, lines = _numbers(path, parts, oriented)
     points = tuple(dict.fromkeys(name for name, part in names if part in AXES))
-    turned = tuple(dict.fromkeys(name for name, part in names if part in QUATERNION))
+    rotated = tuple(dict.fromkeys(name for name, part in names if part in QUATERNION))
     columns = [names.index((name, part)) for name in points for part in AXES]
-    columns += [names.index((name, part)) for name in turned for part in QUATERNION]
+    columns += [names.index((name, part)) for name in rotated for part in QUATERNION]
     values = rows[:, columns]
     notes: tuple[str, ...] = ()
     _lose_halves(values, 3 * len(points))
     if fps is None:
         if ("time", "") not in names:
-            raise FormatError(path, "has no column 'time'; give --fps")
+            raise FormatError(path, "has no column 'time'; give fps")
         values, fps, notes = _even(path, rows[:, names.index(("time", ""))], lines, values)
     values = values[first_frame:]
     if not len(values):
         raise FormatError(path, "has no frames" + (f" from {first_frame} on" if first_frame else ""))
-    places = values[:, : 3 * len(points)].reshape(len(values), len(points), 3) @ TURNS[up].T * UNITS[units]
-    quaternions = values[:, 3 * len(points) :].reshape(len(values), len(turned), 4)
+    positions = values[:, : 3 * len(points)].reshape(len(values), len(points), 3) @ TO_Y_UP[up].T * UNITS[units]
+    quaternions = values[:, 3 * len(points) :].reshape(len(values), len(rotated), 4)
     there, back = np.array(UPRIGHT[up]), np.array(UPRIGHT[up]) * (1.0, -1.0, -1.0, -1.0)
-    turns = {name: multiply(multiply(there, quaternions[:, k]), back) for k, name in enumerate(turned)}
-    return Points(points, places, fps, turns, notes)
+    orientations = {name: multiply(multiply(there, quaternions[:, k]), back) for k, name in enumerate(rotated)}
+    return Points(points, positions, fps, orientations, notes)
 
 
-def _lose_halves(values: Floats, places: int) -> None:
-    """A point without one of its coordinates is nowhere, and an orientation without one of its numbers none."""
-    for first, end, size in ((0, places, 3), (places, values.shape[1], 4)):
+def _lose_halves(values: Floats, coordinates: int) -> None:
+    """Make points that lack a coordinate, and orientations that lack a number, NaN as a whole."""
+    for first, end, size in ((0, coordinates, 3), (coordinates, values.shape[1], 4)):
         whole = values[:, first:end].reshape(len(values), -1, size)
         whole[np.isnan(whole).any(axis=-1)] = np.nan
         values[:, first:end] = whole.reshape(len(values), -1)
 
 
-def _numbers(path: Path) -> tuple[list[tuple[str, str]], Floats, list[int]]:
-    """(column names, the numbers below them, the line of each row); a line at a time, whatever the file's size."""
+def _numbers(
+    path: Path, parts: Sequence[str], oriented: Sequence[str]
+) -> tuple[list[tuple[str, str]], Floats, list[int]]:
+    """Return (column names, the numbers below them, the line of each row); read a line at a time."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             head = file.readline()
             separator = max(",;\t", key=head.count)
-            names = _columns(path, next(csv.reader([head], delimiter=separator, skipinitialspace=True), []))
+            cells = next(csv.reader([head], delimiter=separator, skipinitialspace=True), [])
+            names = _columns(path, cells, parts, oriented)
             numbers, lines = array("d"), []
             reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
             for cells in reader:
@@ -126,9 +157,9 @@ def _numbers(path: Path) -> tuple[list[tuple[str, str]], Floats, list[int]]:
     return names, np.array(numbers).reshape(len(lines), len(names)), lines
 
 
-def _columns(path: Path, cells: Sequence[str]) -> list[tuple[str, str]]:
-    """(point, axis) of each column; ("time", "") and ("frame", "") for those."""
-    names = [_column(path, cell.strip()) for cell in cells]
+def _columns(path: Path, cells: Sequence[str], parts: Sequence[str], oriented: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (point, axis) of each column; ("time", "") and ("frame", "") for those."""
+    names = [_column(path, cell.strip(), parts, oriented) for cell in cells]
     for name in names:
         if names.count(name) > 1:
             raise FormatError(path, f"has {'_'.join(name).strip('_')} twice", "line 1")
@@ -138,21 +169,21 @@ def _columns(path: Path, cells: Sequence[str]) -> list[tuple[str, str]]:
     ]
     missing = [column for column in missing if tuple(column.rsplit("_", 1)) not in names]
     if not any(part for _, part in names):
-        missing = [f"{role}_{part}" for role in MARKERS for part in AXES]
+        missing = [f"{name}_{part}" for name in parts[:6] for part in AXES]
     if missing:
         raise FormatError(path, f"lacks {', '.join(missing)}", "line 1")
     return names
 
 
-def _column(path: Path, cell: str) -> tuple[str, str]:
-    told = cell.lower().replace(".", "_").replace(" ", "_").replace("-", "_")
-    if told in {"time", "frame"}:
-        return told, ""
-    point, _, axis = told.rpartition("_")
+def _column(path: Path, cell: str, parts: Sequence[str], oriented: Sequence[str]) -> tuple[str, str]:
+    name = cell.lower().replace(".", "_").replace(" ", "_").replace("-", "_")
+    if name in {"time", "frame"}:
+        return name, ""
+    point, _, axis = name.rpartition("_")
     side = next((side for side in ("left_", "right_") if point.startswith(side)), "")
     point = side + ALIASES.get(point.removeprefix(side), point.removeprefix(side))
-    if axis not in (*AXES, *QUATERNION) or point not in (TRACKABLE if axis in AXES else MARKERS):
-        expected = ("time", "frame", *(f"{role}_{axis}" for role in TRACKABLE for axis in AXES))
+    if axis not in (*AXES, *QUATERNION) or point not in (parts if axis in AXES else oriented):
+        expected = ("time", "frame", *(f"{part}_{axis}" for part in parts for axis in AXES))
         raise FormatError(path, str(UnknownNameError("column", cell, expected)), "line 1")
     return point, axis
 
@@ -165,17 +196,17 @@ def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
     except ValueError:
         number = math.inf
     if not abs(number) < (LARGEST if name[1] else math.inf) and name != ("frame", ""):
-        told = "_".join(name).strip("_")
+        column = "_".join(name).strip("_")
         expected = f"a number below {LARGEST:g}, or nothing for a lost point" if name[1] else "a number"
-        raise FormatError(path, f"{told} is {cell.strip()[:40]!r}; expected {expected}", f"line {line}")
+        raise FormatError(path, f"{column} is {cell.strip()[:40]!r}; expected {expected}", f"line {line}")
     return number
 
 
 def _even(path: Path, times: Floats, lines: list[int], values: Floats) -> tuple[Floats, float, tuple[str, ...]]:
-    """(values (F, N) at an even rate, that rate, notes): as they are where times are even, else in between them."""
+    """Return (values (F, N) at an even rate, that rate, notes); interpolated linearly where times are uneven."""
     steps = np.diff(times)
     if len(times) < 2:
-        raise FormatError(path, "has one frame, which makes no rate; give --fps")
+        raise FormatError(path, "has one frame, which makes no rate; give fps")
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0)) + 1
         raise FormatError(path, f"time is {times[k]:g} after {times[k - 1]:g}; it must grow", f"line {lines[k]}")
@@ -184,15 +215,15 @@ def _even(path: Path, times: Floats, lines: list[int], values: Floats) -> tuple[
         return values, mean, ()
     rate = 1.0 / float(np.median(steps))
     count = (times[-1] - times[0]) * rate + 1.0
-    if count > MOST_FRAMES * len(times):
+    if count > MAX_FRAMES * len(times):
         k = int(np.argmax(steps)) + 1
         raise FormatError(path, f"time jumps from {times[k - 1]:g} to {times[k]:g} s", f"line {lines[k]}")
-    wanted = times[0] + np.arange(math.floor(count + STEADY)) / rate
-    after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
-    share = np.clip((wanted - times[after - 1]) / steps[after - 1], 0.0, 1.0)[:, None]
-    between = (1.0 - share) * values[after - 1] + share * values[after]
-    # On a line, its own places, also where the neighbour's are lost.
-    between = np.where(share == 0.0, values[after - 1], np.where(share == 1.0, values[after], between))
-    on_a_line = np.minimum(share, 1.0 - share)[:, 0] < STEADY
+    requested = times[0] + np.arange(math.floor(count + STEADY)) / rate
+    after = np.clip(np.searchsorted(times, requested), 1, len(times) - 1)
+    fraction = np.clip((requested - times[after - 1]) / steps[after - 1], 0.0, 1.0)[:, None]
+    between = (1.0 - fraction) * values[after - 1] + fraction * values[after]
+    # On a line, its own positions, also where the neighbour's are lost.
+    between = np.where(fraction == 0.0, values[after - 1], np.where(fraction == 1.0, values[after], between))
+    on_a_line = np.minimum(fraction, 1.0 - fraction)[:, 0] < STEADY
     between[(steps[after - 1] * rate > GAP) & ~on_a_line] = np.nan
     return between, rate, (f"times are uneven; taken at {rate:.6g} frames a second",)

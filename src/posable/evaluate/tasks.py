@@ -1,0 +1,186 @@
+"""Tasks of worker processes: one file reconstructed and saved, one clip evaluated.
+
+A task takes and returns plain values, so that `posable.jobs.run` can hand it to any process and store its result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..body import MARKERS, Humanoid
+from ..compute import PosableError, Status
+from ..formats import save
+from ..formats.points_csv import Points
+from ..reconstruct import SequentialIK
+from ..reconstruct.pipeline import CSV, body_for, calibrated, calibration_of, character_of, fitted, source_points
+from .methods import find_method
+
+if TYPE_CHECKING:
+    from ..collision import Scene
+
+MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".npz")
+STORE = ".posable"  # the folder inside the output that stores what is done
+PER_FRAME = ("position_frames", "orientation_frames")
+
+
+@dataclass(frozen=True)
+class ReconstructFolder:
+    """The files of a folder and where their motions go, listed while it is walked through."""
+
+    source: Path
+    target: Path
+    suffix: str
+    body: Path | None
+    scene: Path | None
+    calibration: Path | None
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._files())
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        shared = {"body": self.body, "scene": self.scene, "calibration": self.calibration}
+        for file, name in self._files():
+            yield {"file": file, "output": str(self.target / name), **shared}
+
+    def _files(self) -> Iterator[tuple[Path, str]]:
+        """Yield (file, path of its motion below the target), in the order of names."""
+        for folder, inside, names in os.walk(self.source):
+            here = Path(folder)
+            inside[:] = sorted(name for name in inside if not name.startswith(".") and here / name != self.target)
+            found = sorted(name for name in names if not name.startswith("."))
+            found = [name for name in found if Path(name).suffix.lower() in (CSV, *MOTIONS)]
+            stems = [Path(name).stem for name in found]
+            for name in found:
+                file = here / name
+                # Two files of one name and different suffixes must not become one.
+                stem = file.stem if stems.count(file.stem) == 1 else name.replace(".", "_")
+                yield file, str(file.relative_to(self.source).with_name(stem + self.suffix))
+
+
+def reconstruct_file(
+    job: Mapping[str, Any],
+    method: str | None = None,
+    weights: Sequence[float] = (1.0, 1.0, 0.0),
+    height: float | None = None,
+    fit: bool = True,
+    floor: float | None = None,
+    markers: Sequence[str] | None = None,
+    orientations: Sequence[str] = (),
+    tracking: Mapping[str, Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Read points or a motion, reconstruct the body, write the motion; return facts about it.
+
+    Args:
+        job: "file", "output", and, each None where there is none, "body": the file of a character, "scene": of
+            obstacles, "calibration": of how trackers sit on the person.
+        method: as `posable.evaluate.find_method` knows it; None: `SequentialIK` with all its options.
+        weights: of wrists, ankles and the frame before in the pelvis' heading.
+        height: of the built-in figure [m], where there is no other body; None: as tall as the points are.
+        fit: whether points are scaled to the size of the character.
+        floor: its height [m]; None: no floor.
+        markers: the parts of a motion that become points; None: the six. A CSV file names its own.
+        orientations: parts of a motion whose orientations are taken too. A CSV file names its own.
+        tracking: options of `SequentialIK.track`: smoothing, lock_feet.
+        reading: options of `load_points`.
+    """
+    output = Path(job["output"])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    points, own = source_points(job["file"], tuple(markers or MARKERS), orientations, **(reading or {}))
+    calibration = calibration_of(job.get("calibration"))
+    if calibration is not None:
+        points = calibrated(points, calibration)
+    body, scales = body_for(points, own, character_of(job.get("body")), height, fit, calibration)
+    scene = scene_of(job.get("scene"), floor)
+    solution = tracked(fitted(points, *scales), body, weights, method, scene, tracking or {})
+    save(solution.motion, output)
+    return {"file": str(job["file"]), "output": str(output), **_facts(solution, body, scales, points, output)}
+
+
+def is_whole(job: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
+    """Return whether the file that a job wrote is still there, and as it was written."""
+    try:
+        return bool(_fingerprint(Path(job["output"])) == facts["sha256"])
+    except OSError:
+        return False
+
+
+def scene_of(path: str | os.PathLike[str] | None, floor: float | None) -> Scene | None:
+    """Return the obstacles of a scene's file with a floor at a height [m]; None without either."""
+    from ..collision import Scene
+
+    if path is None and floor is None:
+        return None
+    scene = Scene() if path is None else Scene.load(path)
+    return scene if floor is None else scene.plane("floor", (0.0, floor, 0.0))
+
+
+def tracked(
+    points: Points,
+    body: Humanoid,
+    weights: Sequence[float],
+    method: str | None,
+    scene: Scene | None,
+    tracking: Mapping[str, Any],
+) -> Any:
+    """Return the motion solution of a method, by name, for points and a body."""
+    if method is None:
+        solver = SequentialIK(body, weights, markers=points.names, scene=scene)
+        rotations = points.orientations or None
+        return solver.track(points.positions, fps=points.fps, orientations=rotations, **tracking)
+    lacking = [role for role in MARKERS if role not in points.names]
+    if lacking:
+        raise PosableError(f"there is no {', '.join(lacking)}, and the method {method!r} needs all six points")
+    return find_method(method)(body, weights).track(points.of(MARKERS), fps=points.fps)
+
+
+def _facts(solution: Any, body: Humanoid, scales: tuple[float, float], points: Points, output: Path) -> dict[str, Any]:
+    errors = 1000.0 * np.where(np.isfinite(solution.marker_errors), solution.marker_errors, 0.0).max(axis=-1)
+    return {
+        "frames": len(points),
+        "fps": float(solution.motion.fps),
+        "seconds": round(float(solution.motion.duration), 3),
+        "points": list(points.names),
+        "orientations": list(points.orientations),
+        "ankle_to_head_m": round(float(body.joint_height), 4),
+        "points_scaled": [round(scale, 6) for scale in scales],
+        "frames_reached": int((solution.status == Status.REACHED).sum()),
+        "frames_with_lost_points": int((solution.status == Status.INVALID).sum()),
+        "frames_kept_out_of_obstacles": int((solution.status == Status.COLLISION).sum()),
+        "points_lost": int(np.isnan(points.positions).any(axis=-1).sum()),
+        "mean_error_mm": round(float(errors.mean()), 4),
+        "worst_error_mm": round(float(errors.max()), 4),
+        "bytes": output.stat().st_size,
+        "sha256": _fingerprint(output),
+        "notes": list(points.notes),
+    }
+
+
+def _fingerprint(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def evaluate_file(
+    path: Path, methods: Sequence[str], weights: str | Sequence[float] = "paper", plots: str | None = None
+) -> dict[str, Any]:
+    """Evaluate a clip as `evaluate_clip` does; into a folder for plots, its errors over time and its frames."""
+    from .reconstruct import evaluate_clip
+
+    facts = evaluate_clip(path, methods, weights=weights, per_frame=plots is not None)
+    if plots is not None:
+        from .reconstruct_plots import picture_frames, plot_errors
+
+        plot_errors(facts, Path(plots) / f"{facts['clip']}_errors.png")
+        picture_frames(path, methods, Path(plots) / f"{facts['clip']}_frames.png", weights=weights)
+        for measured in facts["methods"].values():
+            for name in PER_FRAME:
+                del measured[name]
+    return facts

@@ -1,0 +1,263 @@
+"""From files to bodies: `load_points` and `reconstruct`, the whole way from tracked points to a motion.
+
+Points come from a CSV file, from a motion whose own joints serve as markers, or from `Points` that a program made. They
+are calibrated (trackers are not joints), the body is chosen (a character, the built-in figure, the motion's own), the
+points are scaled to it, and `SequentialIK` tracks them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..body import MARKERS, Humanoid, figure
+from ..compute import PosableError
+from ..compute.types import Floats
+from ..formats import load
+from ..formats.points_csv import Points, read_points
+from ..skeleton import Motion
+from .sik import TRACKABLE, SequentialIK
+
+if TYPE_CHECKING:
+    from ..collision import Scene
+    from .calibration import Calibration
+    from .solutions import ReconstructMotionSolution
+
+__all__ = ["Points", "load_points", "reconstruct"]
+
+CSV = ".csv"
+STATURE = 1.75  # [m] of the figure whose proportions fill in what the points do not show
+TALL = 95.0  # percentile of the distances between points that counts as the body's own length
+LOWER = ("hips", "left_foot", "right_foot", "left_lower_leg", "right_lower_leg")
+
+
+def load_points(
+    path: str | os.PathLike[str],
+    *,
+    fps: float | None = None,
+    units: str = "m",
+    up: str = "y",
+    first_frame: int = 0,
+    markers: Sequence[str] = MARKERS,
+    orientations: Sequence[str] = (),
+    scale: float | None = None,
+    repair: str | None = None,
+) -> Points:
+    """Read tracked points from a CSV file, or take them from a motion of a person.
+
+    Args:
+        path: a CSV file with a line of names (hips_x, hips_y, hips_z, head_x, ..., and time [s]) and a line a frame,
+            where an empty cell is a lost point; or any motion that `load` reads.
+        fps: frames a second instead of the file's own rate, or where it has none.
+        units: of a CSV file: m, cm, mm, in or ft.
+        up: the axis that is up in a CSV file: y or z.
+        first_frame: frames before it are dropped.
+        markers: the parts of a motion that become points; a CSV file names its own.
+        orientations: the parts of a motion whose orientations are taken too; a CSV file names its own.
+        scale: length of one unit of a motion file [m], as for `load`.
+        repair: "cmu" mends clips of the CMU conversion, as for `load`.
+    """
+    given: dict[str, Any] = {"fps": fps, "units": units, "up": up, "first_frame": first_frame}
+    loading: dict[str, Any] = {
+        name: value for name, value in (("scale", scale), ("repair", repair)) if value is not None
+    }
+    return source_points(path, markers, orientations, **given, **loading)[0]
+
+
+def reconstruct(
+    source: str | os.PathLike[str] | Points | Motion,
+    *,
+    body: Humanoid | None = None,
+    height: float | None = None,
+    fit: bool = True,
+    weights: Sequence[float] = (1.0, 1.0, 0.0),
+    calibration: Calibration | str | os.PathLike[str] | None = None,
+    scene: Scene | None = None,
+    smoothing: float | None = None,
+    lock_feet: bool = False,
+) -> ReconstructMotionSolution:
+    """Reconstruct the motion of a whole body from tracked points.
+
+    Args:
+        source: `Points` (`load_points` reads them), a `Motion` whose own six points are taken, or a file of either.
+        body: the body that is reconstructed; else the motion's own, or the built-in figure.
+        height: stature of the built-in figure [m]; None: as tall as the points are.
+        fit: whether points are scaled to the size of `body` or `height`.
+        weights: of wrists, ankles and the frame before in the pelvis' heading.
+        calibration: how trackers sit on the person, or its file.
+        scene: obstacles that arms and legs keep out of.
+        smoothing: time constant [s] below which motion is smoothed, without lag; None: not at all.
+        lock_feet: whether feet that stand are locked where they came to stand.
+    """
+    if body is not None and height is not None:
+        raise PosableError("give body or height, not both")
+    if isinstance(source, Points):
+        points, own = source, None
+    elif isinstance(source, Motion):
+        points, own = motion_points(source, MARKERS, ())
+    else:
+        points, own = source_points(source, MARKERS, ())
+    made = calibration_of(calibration)
+    if made is not None:
+        points = calibrated(points, made)
+    chosen, scales = body_for(points, own, body, height, fit, made)
+    solver = SequentialIK(chosen, weights, markers=points.names, scene=scene)
+    fitting = fitted(points, *scales)
+    return solver.track(
+        fitting.positions,
+        fps=fitting.fps,
+        orientations=fitting.orientations or None,
+        smoothing=smoothing,
+        lock_feet=lock_feet,
+    )
+
+
+def source_points(
+    path: str | os.PathLike[str],
+    markers: Sequence[str],
+    orientations: Sequence[str],
+    *,
+    fps: float | None = None,
+    units: str = "m",
+    up: str = "y",
+    first_frame: int = 0,
+    **loading: Any,
+) -> tuple[Points, Humanoid | None]:
+    """Return (the points of a file, the body that they are of where the file has one); options as of `load_points`."""
+    file = Path(path)
+    if file.suffix.lower() == CSV:
+        return read_points(file, TRACKABLE, MARKERS, fps=fps, units=units, up=up, first_frame=first_frame), None
+    motion = load(file, fps=fps, first_frame=first_frame, **loading)
+    if not len(motion):
+        raise PosableError(f"{file}: has no frames")
+    return motion_points(motion, tuple(markers), orientations)
+
+
+def motion_points(motion: Motion, markers: Sequence[str], orientations: Sequence[str]) -> tuple[Points, Humanoid]:
+    """Return (the markers of a motion, its body)."""
+    body = Humanoid(motion.skeleton)
+    frames = motion.skeleton.forward(motion.pose)
+    positions = frames.positions[:, [body.index(role) for role in markers]]
+    rotations = {role: body.canonical_orientation(frames, body.index(role)) for role in orientations}
+    return Points(tuple(markers), positions, motion.fps, rotations, tuple(motion.notes)), body
+
+
+def body_for(
+    points: Points,
+    own: Humanoid | None,
+    character: Humanoid | None,
+    height: float | None,
+    fit: bool,
+    calibration: Calibration | None = None,
+) -> tuple[Humanoid, tuple[float, float]]:
+    """Return (the body, the factors by which points above the hips and those of the legs are scaled to fit it)."""
+    if character is not None:
+        body = character
+    elif height is not None:
+        body = figure(height)
+    elif own is not None:
+        return own, (1.0, 1.0)
+    elif calibration is not None:
+        return calibration.scaled(figure(STATURE)), (1.0, 1.0)
+    else:
+        return figure(STATURE * sum(_sizes(points)) / sum(_own_sizes(figure(STATURE)))), (1.0, 1.0)
+    if not fit:
+        return body, (1.0, 1.0)
+    theirs, ours = _sizes(points) if own is None else _own_sizes(own), _own_sizes(body)
+    return body, (ours[0] / theirs[0], ours[1] / theirs[1])
+
+
+def character_of(path: str | os.PathLike[str] | None) -> Humanoid | None:
+    """Return the body of a character's file, read once for all the files of a process."""
+    if path is None:
+        return None
+    file = Path(path)
+    return _character(str(file), file.absolute(), file.stat().st_mtime_ns if file.exists() else 0)
+
+
+@lru_cache(maxsize=1)
+def _character(path: str, absolute: Path, changed: int) -> Humanoid:
+    """Read a character; under the same name in another folder, or changed, it is another."""
+    return Humanoid(load(path).skeleton)
+
+
+def calibration_of(given: Calibration | str | os.PathLike[str] | None) -> Calibration | None:
+    """Return a calibration, loaded where a file is given."""
+    from .calibration import Calibration
+
+    return given if given is None or isinstance(given, Calibration) else Calibration.load(given)
+
+
+def calibrated(points: Points, calibration: Calibration) -> Points:
+    """Return points of joints from those of trackers; what the calibration does not know stays."""
+    lacking = [role for role in calibration.markers if role not in points.names]
+    if lacking:
+        raise PosableError(f"there is no {', '.join(lacking)}, which the calibration is for")
+    known = {role: q for role, q in points.orientations.items() if role in calibration.markers}
+    moved, rotated = calibration.apply(points.of(calibration.markers), known)
+    positions = points.positions.copy()
+    positions[:, [points.names.index(role) for role in calibration.markers]] = moved
+    return replace(points, positions=positions, orientations=points.orientations | rotated)
+
+
+def fitted(points: Points, upper: float, legs: float) -> Points:
+    """Return points of one body as another has them: scaled by `legs`, above the hips by `upper`.
+
+    So feet on the floor stay there. Without hips everything is scaled by `legs`.
+    """
+    if (upper, legs) == (1.0, 1.0):
+        return points
+    scaled = legs * points.positions
+    if "hips" in points.names:
+        above = [k for k, name in enumerate(points.names) if name not in LOWER]
+        hips = points.of(["hips"])
+        scaled[:, above] = legs * hips + upper * (points.positions[:, above] - hips)
+    return replace(points, positions=scaled)
+
+
+def _own_sizes(body: Humanoid) -> tuple[float, float]:
+    """Return (hips to head, hips to ankles) [m] of a body that stands."""
+    hips, head, _, _, left, right = body.markers(body.neutral_pose)
+    legs = 0.5 * (np.linalg.norm(left - hips) + np.linalg.norm(right - hips))
+    return float(np.linalg.norm(head - hips)), float(legs)
+
+
+def _sizes(points: Points) -> tuple[float, float]:
+    """Return (hips to head, hips to ankles) [m] of the tracked person; human proportions fill in missing points."""
+    usual = figure(STATURE)
+    trunk, legs = _own_sizes(usual)
+    ratios = []
+    seen = _distances(points, [("hips", "head")])
+    ratios.append(None if seen is None else seen / trunk)
+    seen = _distances(points, [("hips", "left_foot"), ("hips", "right_foot")])
+    ratios.append(None if seen is None else seen / legs)
+    known = [ratio for ratio in ratios if ratio is not None]
+    if not known and "head" in points.names:  # how high the head is over the floor
+        standing = usual.markers(usual.neutral_pose)[MARKERS.index("head"), 1]
+        known = [_tallest(points.of(["head"])[:, 0, 1]) / float(standing)]
+    if not known or not min(known) > 0.0:
+        raise PosableError("the points do not show how large the body is; give a height, or a body without fitting")
+    upper, lower = (known[0] if ratio is None else ratio for ratio in ratios)
+    return upper * trunk, lower * legs
+
+
+def _distances(points: Points, pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Return the stretched distance of pairs of points [m], the mean of the pairs that are there; None without any."""
+    found = []
+    for pair in pairs:
+        if set(pair) <= set(points.names):
+            one, other = np.moveaxis(points.of(pair), 1, 0)
+            found.append(_tallest(np.linalg.norm(one - other, axis=-1)))
+    seen = [length for length in found if np.isfinite(length)]
+    return sum(seen) / len(seen) if seen else None
+
+
+def _tallest(lengths: Floats) -> float:
+    known = lengths[np.isfinite(lengths)]
+    return float(np.percentile(known, TALL)) if len(known) else float("nan")
