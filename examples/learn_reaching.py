@@ -31,7 +31,7 @@ targets = np.array([[-0.25, 1.75, 0.40], [0.45, 1.20, 0.25], [-0.45, 1.10, 0.45]
 answer = reacher.solve(right=Target(targets))
 hips = body.canonical(answer.pose).hips - body.canonical(body.neutral_pose).hips
 for target, ok, residual, weight, moved in zip(
-    targets, answer.ok, answer.residual, answer.weight, hips * body.leg_length, strict=True
+    targets, answer.ok, answer.position_error, answer.weight, hips * body.leg_length, strict=True
 ):
     print(
         f"to {target}: {'on it' if ok else f'{1000 * residual:.0f} mm short'}, weight {weight:.2f}, "

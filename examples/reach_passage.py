@@ -19,7 +19,7 @@ behaviour = ps.Behaviour.default(body, "right_arm")
 steps = [ps.ReachStep(right=ps.Target(BACK), duration=2.0), ps.ReachStep(right=ps.Target(FRONT), duration=2.0)]
 
 
-def passage(self_collision: bool) -> ps.reach.ReachMotion:
+def passage(self_collision: bool) -> ps.reach.ReachMotionSolution:
     """The whole way: from standing to behind the body, and on to its front."""
     return ps.Reacher(body, right=behaviour, self_collision=self_collision).animate(steps=steps, fps=60)
 

@@ -37,7 +37,7 @@ _HOMES = {
     "collision": ["Scene", "Volumes"],
     "limb": ["Limb", "LimbRange", "Sensorimotor", "SwivelTable", "Target"],
     "body": ["MARKERS", "ROLES", "CanonicalPose", "Humanoid", "figure"],
-    "reach": ["Behaviour", "Posture", "ReachAnswer", "ReachStep", "Reacher", "load_targets"],
+    "reach": ["Behaviour", "Posture", "ReachSolution", "ReachStep", "Reacher", "load_targets"],
     "reconstruct": ["Calibration", "Points", "Prior", "SequentialIK", "load_points"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
     from .limits import Limits
-    from .reach import Behaviour, Posture, ReachAnswer, Reacher, ReachStep, load_targets
+    from .reach import Behaviour, Posture, Reacher, ReachSolution, ReachStep, load_targets
     from .reconstruct import Calibration, Points, Prior, SequentialIK, load_points, reconstruct
     from .skeleton import (
         Character,

@@ -86,7 +86,7 @@ def test_every_frame_has_a_status_and_holds_what_it_says(body, reacher, k):
     goal = random_goals(12, 1)[k]
     told = reacher.animate(right=ps.Target(goal), fps=30)
     frames = len(told.motion)
-    assert told.status.shape == told.residual.shape == told.weight.shape == told.jumped.shape == (frames,)
+    assert told.status.shape == told.position_error.shape == told.weight.shape == told.jumped.shape == (frames,)
     assert told.status.dtype == np.int8 and np.isfinite(told.motion.pose.rotations).all()
     hand = place(body, told.motion.pose)
     assert off_the_line(hand[told.ok], hand[0], goal).max(initial=0.0) < 1e-9
@@ -200,7 +200,7 @@ def test_a_target_out_of_reach_is_approached_and_told(body, reacher):
     told = reacher.animate(right=ps.Target((-0.3, 1.3, 2.0)), fps=30)
     failed = told.first_failure
     assert failed is not None and failed > 5 and told.status[-1] == ps.Status.UNREACHABLE
-    assert told.ok[:failed].all() and told.residual[-1] > 0.5
+    assert told.ok[:failed].all() and told.position_error[-1] > 0.5
     hand = place(body, told.motion.pose)
     distance = np.linalg.norm(hand - np.array([-0.3, 1.3, 2.0]), axis=-1)
     assert (np.diff(distance) < 1e-3).all()  # never away from it

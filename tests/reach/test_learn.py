@@ -90,7 +90,7 @@ def test_the_body_leans_into_the_learned_reaches_as_the_person_did(body, sample)
     made = fit(body, "left_arm", sample, interpolation="around")
     goal = body.skeleton.forward(sample.at(3.15)).positions[body.index("left_hand")]
     answer = Reacher(body, left=made).solve(left=Target(goal))
-    assert answer.residual < 0.08 < Reacher(body, left=made).solve(left=Target(goal), weight=0.0).residual
+    assert answer.position_error < 0.08 < Reacher(body, left=made).solve(left=Target(goal), weight=0.0).position_error
     now, then = body.canonical(answer.pose), body.canonical(sample.at(3.15))
     assert now.hips[1] == pytest.approx(then.hips[1], abs=0.06)
     bent = [

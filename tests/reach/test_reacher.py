@@ -114,7 +114,7 @@ def test_the_weight_is_what_the_distance_asks_for(body, reacher):
     d = np.linalg.norm(goals - shoulder, axis=-1) / arm.length
     local = arm_frame(body, goals)
     inside = np.arccos(local[:, 2] / np.linalg.norm(local, axis=-1)) < 2.0  # towards the far side it fades
-    np.testing.assert_allclose(answer.right.wanted[inside], reacher.right.weight(d)[inside], atol=1e-12)
+    np.testing.assert_allclose(answer.right.requested_weight[inside], reacher.right.weight(d)[inside], atol=1e-12)
 
 
 def arm_frame(body, goals):
@@ -256,7 +256,7 @@ def test_an_arm_that_is_too_short_raises_the_weight_without_a_jump(body):
     path = np.linspace([-0.3, 0.9, 0.5], [-0.35, 0.8, 0.75], 400)
     one, other = with_it.solve(right=ps.Target(path)), without.solve(right=ps.Target(path))
     assert one.ok.sum() > other.ok.sum()
-    raised = one.weight > one.right.wanted + 1e-6
+    raised = one.weight > one.right.requested_weight + 1e-6
     assert raised.any()
     assert np.abs(np.diff(one.weight)).max() < 0.1
 

@@ -139,7 +139,7 @@ def reach(answer: Any) -> dict[str, Any]:
         "status": answer.status,
         "ok": answer.ok,
         "weight": answer.weight,
-        "residual": answer.residual,
+        "residual": answer.position_error,
         "jumped": answer.jumped,
         "lowered": answer.lowered,
         "reason": answer.reason,
@@ -151,10 +151,10 @@ def reach(answer: Any) -> dict[str, Any]:
 def _hand(hand: Any) -> dict[str, Any]:
     return {
         "status": hand.status,
-        "residual": hand.residual,
+        "residual": hand.position_error,
         "orientation_residual": hand.orientation_error,
         "swivel": hand.swivel,
-        "wanted": hand.wanted,
+        "wanted": hand.requested_weight,
         "weight": hand.weight,
     }
 
@@ -164,7 +164,7 @@ def reach_motion(answer: Any) -> dict[str, Any]:
     return {
         "motion": answer.motion,
         "status": answer.status,
-        "residual": answer.residual,
+        "residual": answer.position_error,
         "weight": answer.weight,
         "jumped": answer.jumped,
         "arrivals": answer.arrivals,

@@ -298,12 +298,19 @@ class Humanoid:
 
         return PackedBody(self)
 
-    def clamp(self, pose: Pose) -> Pose:
-        """The pose with every part that has a limit brought inside it; joints without a role stay."""
+    def clamp(self, pose: Pose, limits: Limits | str = "body") -> Pose:
+        """Return the pose with every part that has a limit brought inside it; joints without a role stay.
+
+        Args:
+            pose: one, or a batch.
+            limits: "body": this body's; or other ones.
+        """
+        given = self.limits_for(limits)
+        inside = self.limits if given is None else given
         posture = self.canonical(pose)
-        rows = [row for row, role in enumerate(posture.roles) if role in self.limits]
+        rows = [row for row, role in enumerate(posture.roles) if role in inside]
         rotations = posture.rotations.copy()
-        rotations[..., rows, :] = self.limits.clamp([posture.roles[row] for row in rows], rotations[..., rows, :])
+        rotations[..., rows, :] = inside.clamp([posture.roles[row] for row in rows], rotations[..., rows, :])
         return self.pose(posture.replace(rotations=rotations), base=pose)
 
     # Limbs

@@ -12,7 +12,7 @@ from .reading import RepairOption, ScaleOption, read
 
 if TYPE_CHECKING:
     from ..body import Humanoid
-    from ..reach import Behaviour, Reacher, ReachMotion, ReachStep
+    from ..reach import Behaviour, Reacher, ReachMotionSolution, ReachStep
     from ..reach.animate import Duration
     from ..skeleton import Motion, Pose
 
@@ -144,7 +144,7 @@ def _hand(step: ReachStep) -> str:
     return "right" if step.left is None else "left"
 
 
-def _facts(output: Path, reached: ReachMotion) -> dict[str, Any]:
+def _facts(output: Path, reached: ReachMotionSolution) -> dict[str, Any]:
     frames, failed = len(reached.motion), int((~reached.ok).sum())
     first = reached.first_failure
     return {
@@ -165,7 +165,7 @@ def _positions(step: ReachStep) -> list[Any]:
     return [as_target(target).position for target in (step.right, step.left) if target is not None]
 
 
-def _rows(reached: ReachMotion, steps: list[ReachStep]) -> list[dict[str, Any]]:
+def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str, Any]]:
     import numpy as np
 
     from ..compute import Status
@@ -176,7 +176,7 @@ def _rows(reached: ReachMotion, steps: list[ReachStep]) -> list[dict[str, Any]]:
             "target": " ".join(f"{value:g}" for value in np.ravel(_positions(step))),
             "arrives_s": round(int(arrival) / reached.motion.fps, 3),
             "status": Status(int(reached.status[arrival])).name.lower(),
-            "away_mm": round(1000.0 * float(reached.residual[arrival]), 6),
+            "away_mm": round(1000.0 * float(reached.position_error[arrival]), 6),
             "weight": round(float(reached.weight[arrival]), 3),
         }
         for step, arrival in zip(steps, reached.arrivals, strict=True)

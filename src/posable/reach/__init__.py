@@ -1,24 +1,24 @@
 """Reaching with the whole body: behaviours an artist designs on the swing plane, and the solver that follows them."""
 
-from .animate import Fitts, Pace, ReachMotion, ReachStep, load_targets
-from .answers import HandAnswer, ReachAnswer
+from .animate import Fitts, Pace, ReachStep, load_targets
 from .behaviour import Behaviour
 from .learn import LearnReport, MotionReport
 from .posture import Key, Posture, Weight, drivable_parts
 from .reacher import Reacher
+from .solutions import HandSolution, ReachMotionSolution, ReachSolution
 from .stream import ReachStream
 
 __all__ = [
     "Behaviour",
     "Fitts",
-    "HandAnswer",
+    "HandSolution",
     "Key",
     "LearnReport",
     "MotionReport",
     "Pace",
     "Posture",
-    "ReachAnswer",
-    "ReachMotion",
+    "ReachMotionSolution",
+    "ReachSolution",
     "ReachStep",
     "ReachStream",
     "Reacher",

@@ -23,16 +23,16 @@ import numpy as np
 
 from ..body.limb.aim import canonical_target
 from ..compute import PosableError, ShapeError, Status, number
-from ..compute.types import Bools, Floats, Ints
+from ..compute.types import Floats
 from ..formats.targets import HandTarget, read_targets
 from ..limb import Target
 from ..limb.solution import TargetLike
 from ..math import slerp
 from ..samples.curves import minimum_jerk
 from ..skeleton import Motion, Pose
-from .answers import ReachAnswer
 from .behaviour import ARMS
-from .stream import Fractions
+from .solutions import ReachMotionSolution, ReachSolution
+from .stream import TARGET_FIELDS, Fractions
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -83,6 +83,7 @@ class ReachStep:
     """One step of a sequence: where the hands go, and how long they stay. A hand not named stays where it is."""
 
     right: TargetLike | None = None
+    """A `Target`, or a position (3,) [m], in the world."""
     left: TargetLike | None = None
     hold: float = 0.0
     """[s] at the target."""
@@ -115,46 +116,18 @@ def load_targets(path: str | PathLike[str], *, hand: str = "right", hold: float 
     return [ReachStep.of(target) for target in read_targets(path, hand, hold)]
 
 
-@dataclass(frozen=True, eq=False)
-class ReachMotion:
-    """A motion that reaches."""
-
-    motion: Motion
-    status: Ints
-    """(F,) int8 of `Status`: REACHED where every hand is where its path has it."""
-    residual: Floats
-    """(F,) [m] of a hand from its path; with two hands the larger one."""
-    weight: Floats
-    """(F,) the weight of the behaviour that was used."""
-    jumped: Bools
-    """(F,) where an elbow leapt, because no valid posture leads from the last one to the next."""
-    arrivals: Ints
-    """(S,) the frame in which each step's target is met, before it is held."""
-
-    @property
-    def ok(self) -> Bools:
-        """(F,) whether every hand is where its path has it."""
-        return np.asarray(self.status == Status.REACHED)
-
-    @property
-    def first_failure(self) -> int | None:
-        """The first frame that is not ok; None where all are."""
-        failed = np.flatnonzero(~self.ok)
-        return int(failed[0]) if len(failed) else None
-
-
 def animate(
     stream: ReachStream,
     steps: Sequence[ReachStep],
     duration: Duration | None = None,
     progress: Callable[[float], None] | None = None,
-) -> ReachMotion:
+) -> ReachMotionSolution:
     """Return the motion through all steps; see `Reacher.animate`."""
     body, fps = stream.reacher.body, stream.fps
     if not steps:
         raise PosableError("nothing to reach: give right=, left= or steps=")
     default = Pace() if duration is None else duration
-    frames = [_Frame(stream.start, Status.REACHED, 0.0, 0.0, False)]
+    frames = [_Frame(stream.start, Status.REACHED, 0.0, 0.0, 0.0, False)]
     fixed: Targets = (None, None)
     arrivals = []
     for order, step in enumerate(steps):
@@ -188,14 +161,14 @@ def _seconds(duration: Duration, distance: float) -> float:
 
 def _checked(target: Target, hand: str) -> Target:
     """Return a target as plain arrays, its orientation a unit quaternion, or NaN where it cannot be made one."""
-    columns = {"position": 3, "orientation": 4, "pole": 3}
     if target.position is None:
         raise PosableError(f"the target for the {hand} has no position; expected (3,) [m]")
-    given = {name: getattr(target, name) for name in columns}
-    arrays = {name: None if v is None else np.array(v, dtype=np.float64) for name, v in given.items()}
-    for name, array in arrays.items():
-        if array is not None and array.shape != (columns[name],):
-            raise ShapeError(f"the {name} for the {hand} has shape {array.shape}; expected ({columns[name]},)")
+    arrays: dict[str, Floats | None] = {}
+    for name, columns in TARGET_FIELDS:
+        value = getattr(target, name)
+        arrays[name] = array = None if value is None else np.array(value, dtype=np.float64)
+        if array is not None and array.shape != (columns,):
+            raise ShapeError(f"the {name} for the {hand} has shape {array.shape}; expected ({columns},)")
     orientation = arrays["orientation"]
     if orientation is not None:
         size = float(np.linalg.norm(orientation))
@@ -268,20 +241,29 @@ class _Frame:
 
     pose: Pose
     status: int
-    residual: float
+    position_error: float
+    orientation_error: float
     weight: float
     jumped: bool
 
     @classmethod
-    def of(cls, answer: ReachAnswer) -> _Frame:
-        return cls(answer.pose, answer.status, float(answer.residual), float(answer.weight), bool(answer.jumped))
+    def of(cls, solution: ReachSolution) -> _Frame:
+        return cls(
+            solution.pose,
+            int(solution.status),
+            float(solution.position_error),
+            float(solution.orientation_error),
+            float(solution.weight),
+            solution.jumped,
+        )
 
 
-def _motion(body: Humanoid, fps: float, frames: list[_Frame], arrivals: list[int]) -> ReachMotion:
-    return ReachMotion(
+def _motion(body: Humanoid, fps: float, frames: list[_Frame], arrivals: list[int]) -> ReachMotionSolution:
+    return ReachMotionSolution(
         Motion(body.skeleton, Pose.stack([one.pose for one in frames]), fps, name="reach"),
         np.array([int(one.status) for one in frames], np.int8),
-        np.array([one.residual for one in frames]),
+        np.array([one.position_error for one in frames]),
+        np.array([one.orientation_error for one in frames]),
         np.array([one.weight for one in frames]),
         np.array([one.jumped for one in frames], np.bool_),
         np.array(arrivals, np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..body.limb.kernels import frame_of, in_limb, pose_row, read_row
-from ..body.limb.place_kernels import CORRECTIONS, EXACT, SHORTEST, end_of_chain
+from ..body.limb.place_kernels import CORRECTIONS, EXACT, end_of_chain
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
 from ..limb.kernels import FAR, FLEXION, NEAR, base_at, flexed, reach_of, rotations_of, values_of, wrist_of
@@ -14,51 +14,48 @@ from ..limb.solve import within
 from ..math.quaternion import axis_angle, mul, rotate_inverse, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import quat_at, quat_from, vec_at
-from .model import Figure, Legs, Rows
+from .arms import measure_bones
+from .packed import Body, Rows
 
-HELD = 1e-9  # [m]: a foot further than this from where it stood is not held
+FIXED = 1e-9  # [m]: a foot further than this from where it stood has moved
 
 
 @kernel
-def read_leg(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> None:
-    """A leg as it is in the starting pose. One that starts outside its limits, as captured ones do, is not held to
+def read_leg(i: int, side: int, body: Body, rows: Rows) -> None:
+    """Read a leg of the starting pose. A leg that starts outside its limits, as captured ones do, is not constrained by
     them: it could not even stand still.
     """
-    rows.legs[side, i] = legs.models[side]
-    model = rows.legs[side, i]
-    positions = rows.positions[0]
-    if rows.offsets.shape[0] > 0:
-        base, mid = vec_at(positions, i, model["base"]), vec_at(positions, i, model["mid"])
-        end = vec_at(positions, i, model["end"])
-        model["upper"], model["lower"] = max(norm(sub(mid, base)), SHORTEST), max(norm(sub(end, mid)), SHORTEST)
+    rows.limbs[side, i] = body.limbs[side]
+    model = rows.limbs[side, i]
+    measure_bones(i, side, rows, 0)
     read_row(
         i,
-        rows.legs[side],
-        legs.driven,
-        positions,
+        rows.limbs[side],
+        body.driven,
+        rows.positions[0],
         rows.orientations[0],
         rows.readings[side],
         rows.remainders[side],
     )
     v = rows.readings[side, i]["values"]
-    base_turn, _, swing = rotations_of((v[0], v[1], v[2], v[3], v[4], v[5], v[6]))
-    posture = (base_turn, abs(v[3]), axis_angle((0.0, 0.0, 1.0), v[4]), swing)
-    if model["limited"] and not within(model, legs.limits[model["first_limit"] :], figure.curves, posture):
+    base, _, swing = rotations_of((v[0], v[1], v[2], v[3], v[4], v[5], v[6]))
+    posture = (base, abs(v[3]), axis_angle((0.0, 0.0, 1.0), v[4]), swing)
+    if model["limited"] and not within(model, body.limits[model["first_limit"] :], body.curves, posture):
         model["limited"] = 0
 
 
 @kernel
-def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool:
-    """Turn a leg so that its foot is where and how it stood; whether it can.
+def fix_foot(i: int, side: int, body: Body, rows: Rows) -> bool:
+    """Rotate a leg so that its foot has the position and orientation of the start; return whether it can.
 
     Where it cannot, the weight is lowered. Hips that sink by what a leg lacks would save some of the behaviour, but go
-    where no key has them; and the shipped behaviours never ask that much of a leg, on any body we tried (a test sees to
-    it). A behaviour that does is told (`ReachAnswer.reason`).
+    where no key has them; and the shipped behaviours never need that much of a leg, on any body we tried (a test checks
+    it). `ReachSolution.reason` reports a behaviour that does.
 
     The knee's swivel is searched from the start's, so a body that does not move keeps its legs. What a rig whose bones
     are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
     """
-    model = rows.legs[side, i]
+    model = rows.limbs[side, i]
     orientations = rows.orientations[1]
     frame = frame_of(model, orientations, i)
     foot = vec_at(rows.positions[0], i, model["end"])
@@ -66,26 +63,24 @@ def hold_foot(i: int, side: int, figure: Figure, legs: Legs, rows: Rows) -> bool
     swivel = rows.readings[side, i]["swivel"]
     before = math.inf
     for _ in range(CORRECTIONS):
-        found, swivel = turn_leg(i, side, figure, legs, rows, frame, aim, swivel)
+        found, swivel = rotate_leg(i, side, body, rows, frame, aim, swivel)
         if not found:
             return False
-        end = end_of_chain(i, figure.joints, model, rows.offsets, rows.positions[1], orientations)
+        end = end_of_chain(i, body.joints, model, rows.offsets, rows.positions[1], orientations)
         miss = rotate_inverse(frame, sub(foot, end))
         if norm(miss) <= EXACT or norm(miss) >= before:
             break
         before = norm(miss)
         aim = (aim[0] + miss[0], aim[1] + miss[1], aim[2] + miss[2])
-    return norm(miss) < HELD
+    return norm(miss) < FIXED
 
 
 @kernel
-def turn_leg(
-    i: int, side: int, figure: Figure, legs: Legs, rows: Rows, frame: Quat, aim: Vec3, swivel: float
-) -> tuple[bool, float]:
-    """(whether a leg can be turned so that its foot is at `aim` in its frame, the knee's swivel [rad]); if so it is."""
-    model = rows.legs[side, i]
+def rotate_leg(i: int, side: int, body: Body, rows: Rows, frame: Quat, aim: Vec3, swivel: float) -> tuple[bool, float]:
+    """Rotate a leg so that its foot is at `aim` in the leg's frame; return (whether it can, the swivel [rad])."""
+    model = rows.limbs[side, i]
     neutral = quat_from(model["end_neutral"])
-    turn = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, model["end"]), neutral))
+    orientation = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, model["end"]), neutral))
     reach = reach_of(model, aim)
     if reach[0] & (FAR | NEAR | FLEXION):
         return False, swivel
@@ -95,13 +90,14 @@ def turn_leg(
     base, twist, swing = bent, bent, bent
     found = False
     while state[0] < FOUND:
-        turned, stable = base_at(model, reach, state[1])
-        twisted, swung, defined = wrist_of(mul(turned, bent), turn)
+        hip, stable = base_at(model, reach, state[1])
+        ankle_twist, ankle_swing, defined = wrist_of(mul(hip, bent), orientation)
         valid = stable and defined
         if valid and model["limited"]:
-            valid = within(model, legs.limits[model["first_limit"] :], figure.curves, (turned, bend, twisted, swung))
+            posture = (hip, bend, ankle_twist, ankle_swing)
+            valid = within(model, body.limits[model["first_limit"] :], body.curves, posture)
         if valid:
-            base, twist, swing, found, swivel = turned, twisted, swung, True, state[1]
+            base, twist, swing, found, swivel = hip, ankle_twist, ankle_swing, True, state[1]
         state = advance(model, state, valid)
     if not found:
         return False, swivel
@@ -110,9 +106,9 @@ def turn_leg(
         rows.values[side, i, k] = values[k]
     pose_row(
         i,
-        figure.joints,
-        rows.legs[side],
-        legs.driven,
+        body.joints,
+        rows.limbs[side],
+        body.driven,
         rows.values[side],
         rows.remainders[side],
         rows.orientations[1],

@@ -75,6 +75,7 @@ def field_of(
         means = normalize(np.einsum("ok,krc->orc", weights, rotations))
         positions, rotations = np.concatenate([positions, beyond]), np.concatenate([rotations, means])
         numbers = np.concatenate([numbers, weights @ numbers])
+    header["keys"], header["triangles"] = len(positions), len(triangles)
     spline = np.zeros((0, 0)) if interpolation == "linear" else spline_of(positions)
     return Field(header, positions, triangles, barycentric, spline), rotations, numbers
 

@@ -32,12 +32,14 @@ LINEAR, SMOOTH, AROUND = range(3)
 QUADRATIC, SMOOTHSTEP, CONSTANT = range(3)
 
 FIELD = np.dtype(
-    [("interpolation", "i8"), ("weight", "i8"), ("centre", "f8", 2), ("radii", "f8", 2)]
+    [(name, "i8") for name in ("interpolation", "weight", "keys", "triangles")]
+    + [("centre", "f8", 2), ("radii", "f8", 2)]
     + [(name, "f8") for name in ("furthest_swing", "k", "furthest_key")],
     align=True,
 )
-"""One row: the interpolation and the kind of weight; the ellipse of swings and the largest swing on it [rad]; the
-weight's k; the distance of the furthest key of a behaviour around the shoulder [arm lengths]."""
+"""One row: the interpolation and the kind of weight; the numbers of keys and triangles; the ellipse of swings and the
+largest swing on it [rad]; the weight's k; the distance of the furthest key of a behaviour around the shoulder [arm
+lengths]."""
 
 
 class Field(NamedTuple):
@@ -113,13 +115,15 @@ def weight_at(field: Any, d: float) -> float:
 def key_weights(
     i: int, field: Any, keys: Floats, triangles: Ints, barycentric: Floats, spline: Floats, at: Vec3, out: Floats
 ) -> None:
-    """Fill row i of `out` (N, K) with the weight of each key at these coordinates; they sum to 1."""
-    count = keys.shape[0]
-    for k in range(count):
+    """Fill row i of `out` (N, K) with the weight of each key at these coordinates; they sum to 1. The arrays may have
+    more rows than the field has keys and triangles.
+    """
+    count = field["keys"]
+    for k in range(out.shape[1]):
         out[i, k] = 0.0
     if field["interpolation"] == LINEAR:
         best, largest = 0, -math.inf
-        for t in range(triangles.shape[0]):
+        for t in range(field["triangles"]):
             a = barycentric[t, 0] + barycentric[t, 1] * at[0] + barycentric[t, 2] * at[1]
             b = barycentric[t, 3] + barycentric[t, 4] * at[0] + barycentric[t, 5] * at[1]
             low = min(a, b, 1.0 - a - b)

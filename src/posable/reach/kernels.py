@@ -1,11 +1,11 @@
-"""The body of a whole-body reach in compiled code, a row a target (Kallmann 2008, Overall Method; specification,
-section 5). The arms are then solved from the shoulders it leaves, as any arm is (`BodyLimb.place`).
+"""A whole-body reach in compiled code, a row a target (Kallmann 2008, Overall Method; specification, section 5).
 
-Where the target lies, seen from the shoulder of the starting pose, gives a posture and its weight; the driven joints
-turn from the start towards it; the legs are solved so that the feet stay.
+The target's position relative to the shoulder of the starting pose gives a posture and its weight; the driven joints
+rotate from the start towards it; the legs are solved so that the feet stay; the arms are solved from the shoulders that
+this leaves, as any arm is; and the status is taken from the resulting pose.
 
-All of it at an *adjustment* x of the weight: at -1 nothing of the behaviour is taken, at 0 what the distance asks for,
-at 1 all of it. The body must not touch what it did not touch at the start, and both feet must be held: else x is
+All of it at an *adjustment* x of the weight: at -1 nothing of the behaviour is taken, at 0 what the distance requests,
+at 1 all of it. The body must not touch what it did not touch at the start, and both feet must be fixed: else x is
 lowered, and when an arm is too short it is raised, by steps and then by bisection to the edge of what is possible, so
 that the body moves evenly as targets and obstacles do.
 """
@@ -13,43 +13,50 @@ that the body moves evenly as targets and obstacles do.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..collision.bodies import body_touching
 from ..compute import batch, kernel, prange
 from ..compute.types import Records
+from ..compute.verdict import verdict
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
+from ..math.quaternion import angle_between, conj, mul, unit_quat
 from ..math.vector import norm, sub
-from ..skeleton.forward import forward_row, quat_at, set_quat, vec_at
-from .bending import adjusted, arm_length, bend, gather, look, wanted_weight
-from .feet import hold_foot, read_leg
-from .model import Arrays, Figure, Legs, Rows, Styles
+from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
+from .arms import place_hand
+from .bending import adjusted, arm_length, bend, forward_solution, gather, look, requested_weight, target_of
+from .feet import fix_foot, read_leg
+from .packed import ALL, ARM, BEND, JUDGE, Arrays, Body, Rows, Styles
 from .weight_search import FIRST, SETTLED, first_adjustment, next_adjustment
+
+ORIENTATION_TOLERANCE = 1e-6  # [rad]
+POSITION_TOLERANCE = 1e-9  # [m], and of the distance from the origin: a hand or foot further from its target missed it
 
 
 @kernel
-def stand(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, x: float) -> int:
-    """The body at adjustment x with its feet held: REACHED, UNREACHABLE (a leg cannot), or COLLISION."""
-    bend(i, figure, rows, x)
-    starting = x <= -1.0  # what touches then stays allowed: somebody who sits touches the chair, and may still lean
-    if rows.shift[i, 3] == 0.0 and not starting:
+def stand(i: int, options: Any, body: Body, rows: Rows, x: float) -> int:
+    """Pose the body at adjustment x with its feet fixed; return REACHED, UNREACHABLE (a leg cannot), or COLLISION."""
+    bend(i, body, rows, x)
+    starting = x <= -1.0  # contacts of the start stay allowed: somebody who sits touches the chair, and may still lean
+    if rows.work[i]["shift_weight"] == 0.0 and not starting:
         return REACHED
-    if options[0]["feet"] and not starting:
-        held = True
+    if options["feet"] and not starting:
+        fixed = True
         for side in range(2):
-            held = held and hold_foot(i, side, figure, legs, rows)
-        forward_answer(i, figure, rows)
-        if not held:
+            fixed = fixed and fix_foot(i, side, body, rows)
+        forward_solution(i, body, rows)
+        if not fixed:
             return UNREACHABLE
     first = body_touching(
         i,
-        figure.volumes,
-        figure.pairs,
-        figure.outside,
+        body.volumes,
+        body.pairs,
+        body.outside,
         rows.positions[1],
         rows.orientations[1],
-        figure.around,
-        options[0]["margin"],
-        options[0]["softness"],
+        body.around,
+        options["margin"],
+        options["softness"],
         rows.touched,
         rows.balls,
         starting,
@@ -58,100 +65,175 @@ def stand(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows, x: f
 
 
 @kernel
-def forward_answer(i: int, figure: Figure, rows: Rows) -> None:
-    """Forward kinematics of the answer."""
-    forward_row(
-        i, figure.joints, rows.translation[1], rows.rotations[1], rows.offsets, rows.positions[1], rows.orientations[1]
-    )
-
-
-@kernel
-def excess(i: int, options: Records, legs: Legs, rows: Rows) -> float:
-    """How much too far the hands' targets are for their arms [m], from the body as it stands: the larger of the two."""
-    most = -math.inf
+def excess(i: int, options: Any, body: Body, rows: Rows) -> float:
+    """Return how far [m] the hands' targets are beyond their arms' lengths from the body as it stands: the larger."""
+    largest = -math.inf
     for side in range(2):
-        if options[0]["right"] if side == 0 else options[0]["left"]:
-            shoulder = vec_at(rows.positions[1], i, legs.arms[side]["base"])
-            most = max(most, norm(sub(vec_at(rows.goals, side, i), shoulder)) - arm_length(i, side, legs, rows))
-    return most
+        if options["hands"][side]:
+            shoulder = vec_at(rows.positions[1], i, body.limbs[ARM + side]["base"])
+            distance = norm(sub(target_of(i, side, rows), shoulder))
+            largest = max(largest, distance - arm_length(i, side, body, rows))
+    return largest
 
 
 @kernel
-def adjust(i: int, options: Records, figure: Figure, legs: Legs, rows: Rows) -> float:
-    """The adjustment nearest to 0 at which the body stands and its arms are long enough; the body is left at it."""
-    told = rows.told[i]
-    state = first_adjustment(options[0]["most"])
-    told["reason"], told["tried"] = REACHED, 0
+def adjust(i: int, options: Any, body: Body, rows: Rows) -> float:
+    """Return the adjustment nearest to 0 at which the body stands and its arms are long enough; pose it so."""
+    result = rows.result[i]
+    state = first_adjustment(options["adjustment"])
+    result["reason"], result["tried"] = REACHED, 0
     started = False
     while True:
         x = state[1] if started else -1.0  # first the starting pose, whose contacts stay allowed
-        verdict = stand(i, options, figure, legs, rows, x)
+        standing = stand(i, options, body, rows, x)
         if not started:
             started = True
             continue
-        told["tried"] += 1
+        result["tried"] += 1
         if state[0] == FIRST:
-            told["reason"] = verdict
+            result["reason"] = standing
         elif state[0] == SETTLED:
             return x
-        lack = excess(i, options, legs, rows)
-        state = next_adjustment(state, verdict == REACHED, lack, options[0]["extend"] != 0)
+        lack = excess(i, options, body, rows)
+        state = next_adjustment(state, standing == REACHED, lack, options["extend"] != 0)
         if state[0] == SETTLED and state[1] == x:
             return x
 
 
 @kernel
-def bend_row(i: int, options: Records, figure: Figure, legs: Legs, styles: Styles, rows: Rows) -> None:
-    """Row i: from a starting pose and one or two targets to a standing body, its arms still as they were."""
-    told = rows.told[i]
-    for k in range(3):
-        rows.translation[1, i, k] = rows.translation[0, i, k]
-    for j in range(figure.joints.shape[0]):
-        set_quat(rows.rotations[1], i, j, quat_at(rows.rotations[0], i, j))
+def bend_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> None:
+    """Bend the body of row i towards one or two targets, from its starting pose, its arms still as they were."""
+    result = rows.result[i]
+    restore_start(i, body, rows)
     if not valid(i, options, rows):
-        told["status"] = INVALID
+        result["status"] = INVALID
         return
     forward_row(
-        i, figure.joints, rows.translation[0], rows.rotations[0], rows.offsets, rows.positions[0], rows.orientations[0]
+        i, body.joints, rows.translation[0], rows.rotations[0], rows.offsets, rows.positions[0], rows.orientations[0]
     )
-    if options[0]["feet"]:
-        read_leg(i, 0, figure, legs, rows)
-        read_leg(i, 1, figure, legs, rows)
-    u = options[0]["right_share"] * wanted_weight(i, 0, legs, styles, rows) if options[0]["right"] else 0.0
-    v = options[0]["left_share"] * wanted_weight(i, 1, legs, styles, rows) if options[0]["left"] else 0.0
-    gather(i, options[0], figure, styles, rows, (u, v))
-    x = adjust(i, options, figure, legs, rows)
-    look(i, options[0], figure, rows, vec_at(rows.goals, 0 if options[0]["right"] else 1, i))
-    told["status"], told["adjustment"] = REACHED, x
-    told["wanted"][0], told["wanted"][1] = u, v
-    told["weight"][0], told["weight"][1] = adjusted(u, x), adjusted(v, x)
+    if options["feet"]:
+        read_leg(i, 0, body, rows)
+        read_leg(i, 1, body, rows)
+    hands, fractions = options["hands"], options["fractions"]
+    u = fractions[0] * requested_weight(i, 0, body, styles, rows) if hands[0] else 0.0
+    v = fractions[1] * requested_weight(i, 1, body, styles, rows) if hands[1] else 0.0
+    gather(i, options, body, styles, rows, (u, v))
+    x = adjust(i, options, body, rows)
+    look(i, options, body, rows, target_of(i, 0 if hands[0] else 1, rows))
+    result["status"], result["adjustment"] = REACHED, x
+    result["requested_weight"][0], result["requested_weight"][1] = u, v
+    result["weight"][0], result["weight"][1] = adjusted(u, x), adjusted(v, x)
 
 
 @kernel
-def valid(i: int, options: Records, rows: Rows) -> bool:
-    """Whether the numbers of a row are finite and its quaternions unit ones."""
+def restore_start(i: int, body: Body, rows: Rows) -> None:
+    """Make the solution of row i its starting pose."""
+    for k in range(3):
+        rows.translation[1, i, k] = rows.translation[0, i, k]
+    for j in range(body.joints.shape[0]):
+        set_quat(rows.rotations[1], i, j, quat_at(rows.rotations[0], i, j))
+
+
+@kernel
+def valid(i: int, options: Any, rows: Rows) -> bool:
+    """Return whether the starting pose and the target positions of row i are finite, and its quaternions unit ones."""
     for j in range(rows.rotations.shape[2]):
         q = quat_at(rows.rotations[0], i, j)
         if not abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < 1e-3:
             return False
     total = rows.translation[0, i, 0] + rows.translation[0, i, 1] + rows.translation[0, i, 2]
-    if options[0]["right"]:
-        total += rows.goals[0, i, 0] + rows.goals[0, i, 1] + rows.goals[0, i, 2]
-    if options[0]["left"]:
-        total += rows.goals[1, i, 0] + rows.goals[1, i, 1] + rows.goals[1, i, 2]
+    for side in range(2):
+        if options["hands"][side]:
+            target = target_of(i, side, rows)
+            total += target[0] + target[1] + target[2]
     return math.isfinite(total)
 
 
 @kernel
-def bend_named(i: int, options: Records, figure: Arrays, legs: Arrays, styles: Arrays, rows: Arrays) -> None:
-    """`bend_row` of plain tuples: what they hold is named here (`model`). A parallel loop cannot carry what was named
+def judge_row(i: int, options: Any, body: Body, rows: Rows) -> None:
+    """Set the status of row i, and of its hands, from the pose that is returned: the hands' positions and orientations,
+    and those of the feet, which were to stay. An invalid row returns its starting pose.
+    """
+    result = rows.result[i]
+    status = int(result["status"])
+    for side in range(2):
+        if options["hands"][side] and result["hand_status"][side] == INVALID:
+            status = INVALID
+    if status == INVALID:
+        restore_start(i, body, rows)
+        for side in range(2):
+            result["hand_status"][side], result["swivel"][side] = INVALID, 0.0
+            result["position_error"][side] = result["orientation_error"][side] = math.inf
+        result["status"] = INVALID
+        return
+    forward_solution(i, body, rows)
+    cause = REACHED
+    for side in range(2):
+        if options["hands"][side]:
+            error, angle = _hand_errors(i, side, options, body, rows)
+            why, tolerance = int(result["hand_status"][side]), _tolerance(target_of(i, side, rows))
+            # The arm's solver knows of limits and contacts: where it failed, no error can be small enough.
+            failed = 0.0 if why == REACHED else 1.0
+            result["hand_status"][side] = verdict(why, error, tolerance, angle, ORIENTATION_TOLERANCE, failed)
+            if cause == REACHED:
+                cause = int(result["hand_status"][side])
+    failed = 0.0 if cause == REACHED else 1.0
+    error, angle, tolerance = 0.0, 0.0, POSITION_TOLERANCE
+    if options["feet"]:
+        for side in range(2):
+            end = body.limbs[side]["end"]
+            before, now = vec_at(rows.positions[0], i, end), vec_at(rows.positions[1], i, end)
+            error, tolerance = max(error, norm(sub(now, before))), max(tolerance, _tolerance(before))
+            orientations = quat_at(rows.orientations[0], i, end), quat_at(rows.orientations[1], i, end)
+            angle = max(angle, angle_between(orientations[0], orientations[1]))
+    result["status"] = verdict(cause, error, tolerance, angle, ORIENTATION_TOLERANCE, failed)
+
+
+@kernel
+def _hand_errors(i: int, side: int, options: Any, body: Body, rows: Rows) -> tuple[float, float]:
+    """Return the distance [m] and the angle [rad] of a hand from its target, by forward kinematics."""
+    model = body.limbs[ARM + side]
+    error, angle = norm(sub(vec_at(rows.positions[1], i, model["end"]), target_of(i, side, rows))), 0.0
+    if options["oriented"][side]:
+        q = rows.work[i]["orientation"]
+        now = mul(quat_at(rows.orientations[1], i, model["end"]), conj(quat_from(model["end_neutral"])))
+        angle = angle_between(now, unit_quat((q[side, 0], q[side, 1], q[side, 2], q[side, 3])))
+    return error, angle
+
+
+@kernel
+def _tolerance(position: tuple[float, float, float]) -> float:
+    """Return the largest distance [m] from a position that counts as met: the further away, the fewer its digits."""
+    return POSITION_TOLERANCE * max(1.0, norm(position))
+
+
+@kernel
+def reach_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> None:
+    """Do the stages of row i that the options name: bend the body, place the hands, judge the pose."""
+    if options["stage"] != JUDGE:
+        bend_row(i, options, body, styles, rows)
+    if options["stage"] == ALL and rows.result[i]["status"] != INVALID:
+        placed = False
+        for side in range(2):
+            if options["hands"][side]:
+                if placed:
+                    forward_solution(i, body, rows)
+                place_hand(i, side, options, body, rows)
+                placed = True
+    if options["stage"] != BEND:
+        judge_row(i, options, body, rows)
+
+
+@kernel
+def reach_named(i: int, options: Records, body: Arrays, styles: Arrays, rows: Arrays) -> None:
+    """`reach_row` of plain tuples, whose arrays are named here (`packed`): a parallel loop cannot carry what was named
     outside of it.
     """
-    bend_row(i, options, Figure(*figure), Legs(*legs), Styles(*styles), Rows(*rows))
+    reach_row(i, options[0], Body(*body), Styles(*styles), Rows(*rows))
 
 
 @batch(rows=16)
-def bend_rows(n: int, options: Records, figure: Arrays, legs: Arrays, styles: Arrays, rows: Arrays) -> None:
-    """`bend_row` over a batch."""
+def reach_rows(n: int, options: Records, body: Arrays, styles: Arrays, rows: Arrays) -> None:
+    """`reach_row` over a batch."""
     for i in prange(n):
-        bend_named(i, options, figure, legs, styles, rows)
+        reach_named(i, options, body, styles, rows)

@@ -1,40 +1,52 @@
-"""`Reacher`: a hand goes exactly to its target and the body goes with it, the way a behaviour says."""
+"""`Reacher`: a hand goes exactly to its target and the body goes with it, as a behaviour describes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ..body.collision.clearance import clearance
-from ..body.collision.obstacles import SelfCollision
+from ..body.collision.obstacles import SelfCollision, limb_links, spared
 from ..body.limb.aim import canonical_target
-from ..body.limb.kernels import READING
-from ..body.limb.results import PlaceSolution
+from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, expect, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limb import Target
-from ..limb.model import LIMB
 from ..limb.solution import TargetLike
 from ..skeleton import Pose
-from .animate import Duration, ReachMotion, ReachStep, Targets, animate
-from .answers import HandAnswer, ReachAnswer, reach_answer
+from .animate import Duration, ReachStep, animate
 from .behaviour import ARMS, Behaviour
 from .interpolation import CONSTANT
-from .kernels import bend_rows
-from .meshes import keep_out_of_meshes
-from .model import OPTIONS, TOLD, Figure, Rows
-from .prepare import drive_rows, driven_joints, figure_of, legs_of, styles_of
-from .stream import ArmStep, Fractions, ReachStream
+from .kernels import reach_rows
+from .packed import (
+    ALL,
+    BEND,
+    JUDGE,
+    OPTIONS,
+    Body,
+    Rows,
+    driven_joints,
+    empty_rows,
+    link_ranges,
+    pack_body,
+    pack_styles,
+)
+from .solutions import HandSolution, ReachMotionSolution, ReachSolution
+from .stream import TARGET_FIELDS, ArmStep, Fractions, ReachStream
+from .weight_search import lower_out_of_meshes
 
 if TYPE_CHECKING:
     from ..body import Humanoid
     from ..collision import Scene
+    from ..limits import Limits
 
 BLOCK = 8192  # rows a call of the kernel: scratch for a million bodies at once would not fit
+
+Targets: TypeAlias = tuple[Target | None, Target | None]
 
 
 class Reacher:
@@ -42,19 +54,20 @@ class Reacher:
 
     Args:
         body: who reaches.
-        right: how the body goes with the right hand; None: that hand is not used.
+        right: the behaviour of the right hand; None: that hand is not used.
         left: the same for the left hand.
-        scene: what to keep out of. Its meshes are asked from Python, a pose at a time.
-        self_collision: whether the arm keeps out of the body, and the body out of itself.
-        feet: whether both feet stay where they stood.
-        hips: whether the behaviour may move and turn the hips; False for somebody who sits.
-        gaze: how far the head turns to the target, from 0 to 1.
-        extend: whether to take more of the behaviour than the distance asks for when the arm is too short. It reaches
-            further, and the body may then move faster than its target does: at the rim of what can be reached, and
-            leap where a target goes behind the body. So it is off unless asked for.
-        handedness: what both hands drive goes with the right one (1), with the left (0), or between.
-        margin: to keep away from the scene [m].
-        allowed_contacts: things of the scene that the hands may touch.
+        scene: obstacles. Its meshes are tested from Python, a pose at a time.
+        self_collision: whether the arm stays out of the body, and the body out of itself; default True.
+        limits: "body" (default): the body's own joint limits; None: none; or other ones.
+        feet: whether both feet stay where they stood; default True.
+        hips: whether the behaviour may move and rotate the hips (default True); False for somebody who sits.
+        gaze: the fraction of the rotation towards the target that the head takes, from 0 (default) to 1.
+        extend: whether to take more of the behaviour than the distance requests when the arm is too short; default
+            False. It reaches further, and the body may then move faster than its target does: at the rim of what can be
+            reached; and jump where a target goes behind the body.
+        handedness: parts that both hands drive follow the right one (1), the left (0), or a mean (default 0.5).
+        margin: distance to stay away from the scene [m]; default 0.
+        allowed_contacts: names of the scene's obstacles that the hands may touch; default none.
     """
 
     def __init__(
@@ -65,6 +78,7 @@ class Reacher:
         scene: Scene | None = None,
         *,
         self_collision: bool = True,
+        limits: Limits | str | None = "body",
         feet: bool = True,
         hips: bool = True,
         gaze: float = 0.0,
@@ -75,20 +89,26 @@ class Reacher:
     ) -> None:
         self._check(right, left, gaze, handedness, margin)
         self.body, self.scene, self.right, self.left = body, scene, right, left
-        self.self_collision, self.margin, self.allowed_contacts = self_collision, margin, allowed_contacts
+        self.self_collision, self.limits, self.margin = self_collision, limits, margin
+        self.allowed_contacts = (allowed_contacts,) if isinstance(allowed_contacts, str) else tuple(allowed_contacts)
         behaviours = [behaviour for behaviour in (right, left) if behaviour is not None]
         parts = {part for behaviour in behaviours for part in behaviour.parts}
         parts |= {"neck", "head"} if gaze > 0.0 else set()
         parts -= set() if hips else {"hips"}
-        joints = driven_joints(body, parts)
-        self._figure = figure_of(
-            body, drive_rows(body, joints), [one.limb for one in behaviours], scene, self_collision
-        )
-        self._legs, self._styles = legs_of(body), styles_of(body, (right, left), joints, hips)
-        self._clearance = clearance(body, [one.limb for one in behaviours], self_collision=False)
-        self._leg_joints = int((self._legs.models["last_driven"] - self._legs.models["first_driven"]).max())
-        self._options = self._packed_options(feet, extend, gaze, handedness)
-        self._guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
+        joints, arms = driven_joints(body, parts), [behaviour.limb for behaviour in behaviours]
+        packed = body.packed if isinstance(limits, str) and limits == "body" else PackedBody(body, limits)
+        self._arms = tuple(body.limb(arm, limits=limits) for arm in ARMS)
+        self._body = pack_body(packed, joints, arms, scene, self_collision)
+        self._styles = pack_styles(body, body.limits_for(limits), (right, left), joints, hips)
+        self._clearance = clearance(body, arms, self_collision=False)
+        self._limb_joints = int((self._body.limbs["last_driven"] - self._body.limbs["first_driven"]).max())
+        guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
+        self._options = self._packed_options(feet, extend, guided, gaze, handedness)
+        self._prepared: dict[Any, Records] = {}
+
+    def __repr__(self) -> str:
+        hands = " and ".join(name for name in ("right", "left") if getattr(self, name) is not None)
+        return f"Reacher({self.body!r}, {hands} hand)"
 
     def solve(
         self,
@@ -97,17 +117,18 @@ class Reacher:
         *,
         start: Pose | None = None,
         weight: float | None = None,
-    ) -> ReachAnswer:
-        """The body that reaches, one or a batch.
+    ) -> ReachSolution:
+        """Return the body that reaches, one or a batch.
 
         Args:
-            right: where the right hand goes, in the world; its pole says where the elbow turns to.
-            left: where the left hand goes.
+            right: of the right hand in the world: a `Target`, whose elbow points towards its pole, or positions
+                (..., 3) [m].
+            left: of the left hand.
             start: the pose to reach from, one or a batch; the neutral pose when not given.
-            weight: exactly so much of the behaviour, from 0 to 1, instead of what the distance asks for.
+            weight: of the behaviour, from 0 to 1, instead of the one by the target's distance.
         """
         start = self.body.neutral_pose if start is None else start
-        targets = self._check_call(start, right, left)
+        targets = self._checked(start, right, left)
         if weight is not None and not 0.0 <= weight <= 1.0:
             raise PosableError(f"weight is {weight}; expected from 0 to 1")
         return self._solve(start, targets, weight)
@@ -115,13 +136,13 @@ class Reacher:
     def stream(
         self, fps: float = 60.0, *, start: Pose | None = None, settle: float = 0.25, speed: float = math.pi
     ) -> ReachStream:
-        """The reacher with memory, for targets that move.
+        """Return the reacher with memory, for targets that move.
 
         Args:
-            fps: steps a second, where a step does not say its time.
+            fps: steps a second, where a step has no time of its own.
             start: the pose to reach from; the neutral pose when not given.
-            settle: [s] in which the body joins in when a hand gets its first target.
-            speed: the fastest turn of an elbow about the line from shoulder to hand [rad/s].
+            settle: [s] in which the body joins in when a hand gets its first target; default 0.25.
+            speed: the largest angular speed of an elbow about the line from shoulder to hand [rad/s]; default pi.
         """
         return ReachStream(self, fps, start, settle, speed)
 
@@ -137,20 +158,21 @@ class Reacher:
         hold: float = 0.0,
         speed: float = math.pi,
         progress: Callable[[float], None] | None = None,
-    ) -> ReachMotion:
-        """The motion in which the hands go straight to their targets, with the bell-shaped speed of human reaching.
+    ) -> ReachMotionSolution:
+        """Return the motion in which the hands go straight to their targets, with the bell-shaped speed of human
+        reaching.
 
         Args:
-            right: where the right hand goes; its orientation is come to on the shorter way.
-            left: where the left hand goes; both arrive together.
+            right: of the right hand: a `Target` or a position (3,) [m]; its orientation is reached on the shorter arc.
+            left: of the left hand; both arrive together.
             steps: a sequence of reaches, instead of the two.
             start: the pose in which it begins; the neutral pose when not given.
-            fps: frames a second.
+            fps: frames a second; default 60.
             duration: [s] of a reach, or a function of its distance [m]: `Pace` (the default: 0.6 m/s in the mean, at
                 least 0.25 s), `Fitts`, or your own.
-            hold: [s] to stay at the target.
+            hold: [s] to stay at the target; default 0.
             speed: as for `stream`.
-            progress: called with the share done, 0 to 1.
+            progress: called with the fraction done, 0 to 1.
         """
         if right is not None or left is not None:
             if steps:
@@ -161,171 +183,169 @@ class Reacher:
     def _solve(
         self,
         start: Pose,
-        targets: tuple[Target | None, Target | None],
+        targets: Targets,
         weight: float | Fractions | None = None,
         arms: Sequence[ArmStep | None] = (None, None),
-    ) -> ReachAnswer:
-        """`solve`, of what is known to be right; with streams of the arms, one step of them."""
+    ) -> ReachSolution:
+        """`solve` of checked targets; with streams of the arms, one step of them."""
         shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
         n = math.prod(shape)
-        bent = [
-            self._bend(shape, start, targets, weight, slice(first, min(first + BLOCK, n)))
+        jumped = [False, False]
+        blocks = [
+            self._block(shape, start, targets, weight, arms, slice(first, min(first + BLOCK, n)), jumped)
             for first in range(0, max(n, 1), BLOCK)
         ]
-        told = _joined([rows.told for rows in bent]).reshape(shape)
+        result = _joined([rows.result for rows in blocks]).reshape(shape)
         pose = Pose(
-            _joined([rows.translation[1] for rows in bent]).reshape(*shape, 3),
-            _joined([rows.rotations[1] for rows in bent]).reshape(*shape, start.joint_count, 4),
+            _joined([rows.translation[1] for rows in blocks]).reshape(*shape, 3),
+            _joined([rows.rotations[1] for rows in blocks]).reshape(*shape, start.joint_count, 4),
             None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
         )
-        hands: list[HandAnswer | None] = [None, None]
-        for side, target in enumerate(targets):
-            if target is not None:
-                searches = None
-                if self._guided:
-                    searches = _joined([rows.searches[side] for rows in bent]).reshape(*shape, 5)
-                to_move = (ARMS[1],) if side == 0 and targets[1] is not None else ()
-                placed = self._place(side, pose, target, searches, arms[side], to_move)
-                pose, hands[side] = placed.pose, HandAnswer(placed, told, side)
-        return reach_answer(pose, start, told, hands[0], hands[1])
-
-    def _place(
-        self,
-        side: int,
-        pose: Pose,
-        target: Target,
-        searches: Floats | None,
-        arm: ArmStep | None,
-        to_move: Collection[str],
-    ) -> PlaceSolution:
-        """One arm of the bent body, solved as any arm is.
-
-        `to_move` is the arm that is solved after it. Where that still hangs is in nobody's way: it will go elsewhere,
-        and keep out of this one.
-        """
-        return self.body.limb(ARMS[side]).place(
-            pose,
-            target,
-            scene=self.scene,
-            self_collision=self.self_collision,
-            margin=self.margin,
-            allowed_contacts=self.allowed_contacts,
-            leave_out=to_move,
-            searches=searches,
-            **({} if arm is None else arm._asdict()),
+        right, left = (
+            None if target is None else HandSolution(result, side, jumped[side]) for side, target in enumerate(targets)
         )
+        return ReachSolution.of(pose, result, right, left)
 
-    def _bend(
+    def _block(
         self,
         shape: tuple[int, ...],
         start: Pose,
-        targets: tuple[Target | None, Target | None],
+        targets: Targets,
         weight: float | Fractions | None,
+        arms: Sequence[ArmStep | None],
         block: slice,
+        jumped: list[bool],
     ) -> Rows:
-        """The body of some rows of a batch: bent, its feet held, its arms still as at the start."""
-        rows = self._bent(shape, start, targets, weight, block)
-        if self.scene is not None and self.scene.has_meshes:
+        """Solve some rows of a batch: in one kernel, or with the arms from Python where meshes or streams need it."""
+        scene, body = self.scene, self._body
+        if scene is not None:
+            body = self._among(scene)
+        from_python = any(arms) or (scene is not None and scene.has_meshes)
+        rows = self._run(body, shape, start, targets, weight, block, BEND if from_python else ALL)
+        if from_python:
+            if scene is not None and scene.has_meshes:
 
-            def again(i: int, x: float) -> Rows:
-                return self._bent(shape, start, targets, weight, slice(block.start + i, block.start + i + 1), x)
+                def bend(i: int, x: float) -> Rows:
+                    one = slice(block.start + i, block.start + i + 1)
+                    return self._run(body, shape, start, targets, weight, one, BEND, x)
 
-            keep_out_of_meshes(rows, again, self._clearance, self.scene, self.margin)
+                lower_out_of_meshes(rows, bend, self._clearance, scene, self.margin)
+            self._place_hands(rows, bool(shape), start, targets, arms, jumped)
+            options = self._options_for(targets).copy()
+            options["stage"] = JUDGE
+            reach_rows(len(rows.result), options, tuple(body), tuple(self._styles), tuple(rows))
         return rows
 
-    def _bent(
+    def _run(
         self,
+        body: Body,
         shape: tuple[int, ...],
         start: Pose,
-        targets: tuple[Target | None, Target | None],
+        targets: Targets,
         weight: float | Fractions | None,
         block: slice,
-        most: float = 0.0,
+        stage: int,
+        adjustment: float = 0.0,
     ) -> Rows:
-        """`_bend` without meshes; `most` is the largest adjustment of the weight to try, below 0 it is lowered."""
-        options, styles = self._options[targets[0] is not None, targets[1] is not None], self._styles
-        if most != 0.0 or weight is not None:
+        """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, below 0 it is lowered."""
+        options, styles = self._options_for(targets), self._styles
+        if stage != ALL or weight is not None:
             options = options.copy()
-            options["most"] = most
+            options["stage"], options["adjustment"] = stage, adjustment
         if isinstance(weight, Fractions):
-            options["right_share"], options["left_share"] = weight
-            options["gaze"] *= max(s for s, target in zip(weight, targets, strict=True) if target is not None)
+            options["fractions"] = weight
+            options["gaze"] *= max(f for f, target in zip(weight, targets, strict=True) if target is not None)
         elif weight is not None:
             options["extend"] = 0
             header = styles.header.copy()
             header["weight"], header["k"] = CONSTANT, weight
             header["furthest_swing"] = 4.0  # beyond every swing: no fading
             styles = styles._replace(header=header)
-        figure = self._figure
-        if self.scene is not None:
-            figure = figure._replace(around=self.scene.packed)  # things may have moved
-        rows = self._rows(figure, shape, start, targets, block)
-        bend_rows(len(rows.told), options, tuple(figure), tuple(self._legs), tuple(styles), tuple(rows))
-        return rows
-
-    def _rows(
-        self,
-        figure: Figure,
-        shape: tuple[int, ...],
-        start: Pose,
-        targets: tuple[Target | None, Target | None],
-        block: slice,
-    ) -> Rows:
-        """Some rows as the kernel takes them: what is given, what comes out, and scratch between."""
-        n, joints, driven = block.stop - block.start, start.joint_count, len(figure.drive)
-        goals = np.zeros((2, n, 3))
-        for side, target in enumerate(targets):
-            if target is not None:
-                goals[side] = _spread(target.position, shape, 3)[block]
-        translation, rotations = np.empty((2, n, 3)), np.empty((2, n, joints, 4))
-        translation[0] = _spread(start.translation, shape, 3)[block]
-        rotations[0] = _spread(start.rotations, shape, joints, 4)[block]
+        joints, n = start.joint_count, block.stop - block.start
         offsets = np.empty((0, joints, 3))
         if start.offsets is not None:
             offsets = np.ascontiguousarray(_spread(start.offsets, shape, joints, 3)[block])
-        contacts = len(figure.pairs) + len(figure.outside) * len(figure.around)
-        return Rows(
-            goals,
-            translation,
-            rotations,
-            np.empty((2, n, joints, 3)),
-            np.empty((2, n, joints, 4)),
-            offsets,
-            np.empty((n, driven, 4)),
-            np.empty((n, driven)),
-            np.empty((n, 4)),
-            np.empty((n, contacts), np.bool_),
-            np.empty((n, len(figure.volumes), 4)),
-            np.empty((2, n, self._styles.keys.shape[1])),
-            np.empty((2, n, 5)),
-            np.empty((2, n), LIMB),
-            np.empty((2, n), READING),
-            np.empty((2, n, self._leg_joints, 4)),
-            np.empty((2, n, 7)),
-            np.zeros(n, TOLD),
-        )
+        rows = empty_rows(n, body, styles, self._limb_joints, offsets)
+        rows.translation[0] = _spread(start.translation, shape, 3)[block]
+        rows.rotations[0] = _spread(start.rotations, shape, joints, 4)[block]
+        for side, target in enumerate(targets):
+            for name, columns in TARGET_FIELDS if target is not None else ():
+                value = getattr(target, name)
+                if value is not None:
+                    rows.work[name][:, side] = _spread(value, shape, columns)[block]
+        reach_rows(n, options, tuple(body), tuple(styles), tuple(rows))
+        return rows
 
-    def _packed_options(
-        self, feet: bool, extend: bool, gaze: float, handedness: float
-    ) -> dict[tuple[bool, bool], Records]:
-        """The row of `OPTIONS` for a call that has a target for the right hand, for the left, or for both."""
+    def _place_hands(
+        self, rows: Rows, batch: bool, start: Pose, targets: Targets, arms: Sequence[ArmStep | None], jumped: list[bool]
+    ) -> None:
+        """Place the hands of bent bodies with `BodyLimb.place`, as the kernel does where no mesh or stream is there."""
+
+        def given(array: Any) -> Any:
+            return array if batch else array[0]
+
+        for side, target in enumerate(targets):
+            if target is None:
+                continue
+            work, arm = rows.work, arms[side]
+            placed = self._arms[side].place(
+                Pose(
+                    given(rows.translation[1]),
+                    given(rows.rotations[1]).copy(),
+                    None if start.offsets is None else given(rows.offsets),
+                ),
+                Target(
+                    given(work["position"][:, side]),
+                    None if target.orientation is None else given(work["orientation"][:, side]),
+                    None if target.pole is None else given(work["pole"][:, side]),
+                ),
+                scene=self.scene,
+                self_collision=self.self_collision,
+                margin=self.margin,
+                allowed_contacts=self.allowed_contacts,
+                # An arm that is solved later is in nobody's path: it will move, and stay out of this one.
+                leave_out=(ARMS[1],) if side == 0 and targets[1] is not None else (),
+                searches=given(work["search"][:, side]) if self._options["guided"][0] else None,
+                **({} if arm is None else arm._asdict()),
+            )
+            rows.rotations[1] = placed.pose.rotations
+            result, jumped[side] = rows.result, placed.jumped
+            result["hand_status"][:, side], result["swivel"][:, side] = placed.status, placed.swivel
+            result["position_error"][:, side] = placed.position_error
+            result["orientation_error"][:, side] = placed.orientation_error
+
+    def _among(self, scene: Scene) -> Body:
+        """Return the body among the scene's obstacles, where they are now."""
+        around = right = left = scene.packed
+        if self.allowed_contacts:
+            right, left = (
+                spared(scene, self.allowed_contacts, int(limb_links(self.body, arm).groups[2]["bits"])) for arm in ARMS
+            )
+        return self._body._replace(around=around, around_right=right, around_left=left)
+
+    def _options_for(self, targets: Targets) -> Records:
+        """Return the row of `OPTIONS` for a call with these targets; it is shared by all such calls."""
+        key = tuple((t is not None, t and t.orientation is not None, t and t.pole is not None) for t in targets)
+        if key not in self._prepared:
+            row = self._options.copy()
+            row["hands"], row["oriented"], row["poles"] = np.array(key, np.bool_).T
+            hands = (targets[0] is not None, targets[1] is not None)
+            row["links"], row["own"] = link_ranges(self.body, hands, self.self_collision)
+            self._prepared[key] = row
+        return self._prepared[key]
+
+    def _packed_options(self, feet: bool, extend: bool, guided: bool, gaze: float, handedness: float) -> Records:
+        """Return the row of `OPTIONS` that all calls have in common."""
         row, roles = np.zeros(1, OPTIONS), self.body.roles
-        row["feet"], row["extend"], row["gaze"], row["handedness"] = feet, extend, gaze, handedness
-        row["right_share"] = row["left_share"] = 1.0
-        row["margin"], row["softness"] = (
-            self.margin,
-            SelfCollision.of(self.body).softness if self.self_collision else 0.0,
-        )
+        row["stage"], row["feet"], row["extend"], row["guided"] = ALL, feet, extend, guided
+        row["gaze"], row["handedness"], row["fractions"] = gaze, handedness, 1.0
+        row["margin"] = self.margin
+        row["softness"] = SelfCollision.of(self.body).softness if self.self_collision else 0.0
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
-        for letter, role in (("h", "hips"), ("k", "head")):
-            for axis, value in zip("wxyz", self.body.neutral_orientation(role), strict=True):
-                row[f"{letter}{axis}"] = value
-        made = {}
-        for hands in ((True, False), (False, True), (True, True)):
-            made[hands] = row.copy()
-            made[hands]["right"], made[hands]["left"] = hands
-        return made
+        row["hips_neutral"] = self.body.neutral_orientation("hips")
+        row["head_neutral"] = self.body.neutral_orientation("head")
+        return row
 
     @staticmethod
     def _check(right: Behaviour | None, left: Behaviour | None, gaze: float, handedness: float, margin: float) -> None:
@@ -342,7 +362,7 @@ class Reacher:
         if not 0.0 <= number(margin) < math.inf:
             raise PosableError(f"margin is {margin} m; expected 0 or more")
 
-    def _check_call(self, start: Pose, right: TargetLike | None, left: TargetLike | None) -> Targets:
+    def _checked(self, start: Pose, right: TargetLike | None, left: TargetLike | None) -> Targets:
         """Return the targets with canonical orientations; raise a `PosableError` where a call cannot be meant."""
         expect(Pose, start, "start", "; that of a motion is motion[frame]")
         if start.joint_count != len(self.body.skeleton):
@@ -362,19 +382,13 @@ def _joined(arrays: list[Floats]) -> Floats:
 
 
 def _shapes(target: Target | None) -> list[tuple[int, ...]]:
-    """The batch shapes of a target's parts."""
-    shapes = []
-    if target is not None:
-        expect(Target, target, "the target", ": Target(position, orientation)")
-    for name, columns in (("position", 3), ("orientation", 4), ("pole", 3)):
-        value = None if target is None else getattr(target, name)
-        if value is not None:
-            shapes.append(floats(value, f"the target's {name}", columns).shape[:-1])
-    return shapes
+    """Return the batch shapes of a target's parts."""
+    given = [(name, columns, getattr(target, name, None)) for name, columns in TARGET_FIELDS]
+    return [floats(v, f"the target's {name}", columns).shape[:-1] for name, columns, v in given if v is not None]
 
 
 def _spread(array: ArrayLike, shape: tuple[int, ...], *columns: int) -> Floats:
-    """Rows of a batch, broadcast over the leading axes."""
+    """Return the rows of a batch, broadcast over the leading axes."""
     given = np.asarray(array, dtype=np.float64)
     if given.shape != (*shape, *columns):
         given = np.broadcast_to(given, (*shape, *columns))

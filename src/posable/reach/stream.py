@@ -16,12 +16,15 @@ from ..compute import PosableError, ShapeError, Status
 from ..limb.solution import TargetLike
 from ..samples.curves import minimum_jerk
 from ..skeleton import Pose
-from .answers import ReachAnswer
-from .behaviour import ARMS
+from .solutions import ReachSolution
 
 if TYPE_CHECKING:
     from ..limb.stream import LimbStream
     from .reacher import Reacher
+
+
+TARGET_FIELDS = (("position", 3), ("orientation", 4), ("pole", 3))
+"""The parts of a target and how many columns they have."""
 
 
 class Fractions(NamedTuple):
@@ -52,7 +55,7 @@ class ReachStream:
                 f"start has shape {self.start.shape} and {self.start.joint_count} joints; "
                 f"expected one pose of {len(reacher.body.skeleton)} joints"
             )
-        self._arms = tuple(reacher.body.limb(name).stream(fps, speed=speed) for name in ARMS)
+        self._arms = tuple(arm.stream(fps, speed=speed) for arm in reacher._arms)
         self.reset()
 
     def reset(self) -> None:
@@ -63,14 +66,14 @@ class ReachStream:
 
     def step(
         self, right: TargetLike | None = None, left: TargetLike | None = None, dt: float | None = None
-    ) -> ReachAnswer:
+    ) -> ReachSolution:
         """Return the body for the next targets.
 
         A hand without a target hangs as at the start, or moves with the other hand's behaviour. A target that is not
         finite keeps the body still.
 
         Args:
-            right: of the right hand, in the world.
+            right: of the right hand in the world: a `Target`, or a position (3,) [m].
             left: of the left hand.
             dt: time since the last targets [s]; a frame when not given.
         """
@@ -83,9 +86,9 @@ class ReachStream:
 
     def advance(
         self, targets: tuple[TargetLike | None, TargetLike | None], dt: float, weights: Fractions, elbows: Fractions
-    ) -> ReachAnswer:
+    ) -> ReachSolution:
         """Do a `step` with given fractions of the behaviours' weights and of the elbows' paths since `depart`."""
-        targets = self.reacher._check_call(self.start, *targets)
+        targets = self.reacher._checked(self.start, *targets)
         arms: list[ArmStep | None] = [None, None]
         for side, (target, arm) in enumerate(zip(targets, self._arms, strict=True)):
             since = self._since[side]
@@ -93,13 +96,13 @@ class ReachStream:
             if target is not None:
                 arms[side] = ArmStep(arm, dt, elbows[side])
                 if since is None:  # goes on from where it is
-                    reading = self.reacher.body.limb(ARMS[side]).read(self.pose)
+                    reading = self.reacher._arms[side].read(self.pose)
                     arm.begin(reading.values, float(reading.swivel))
-        answer = self.reacher._solve(self.start, targets, weights, arms)
-        if answer.status is Status.INVALID:
-            answer = replace(answer, pose=self.pose)
-        self.pose = answer.pose
-        return answer
+        solution = self.reacher._solve(self.start, targets, weights, arms)
+        if solution.status is Status.INVALID:
+            solution = replace(solution, pose=self.pose)
+        self.pose = solution.pose
+        return solution
 
     def depart(self) -> None:
         """Begin new paths here: the elbows' fractions count from their swivels of this moment."""

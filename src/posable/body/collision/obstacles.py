@@ -162,7 +162,7 @@ def limb_obstacles(
         gone = np.concatenate([limb_links(body, other).volumes for other in leave_out])
         own = own[~np.isin(made.obstacles, gone)]
         own.flags.writeable = False
-    around = NOTHING if scene is None else _spared(scene, allowed_contacts, int(made.groups[2]["bits"]))
+    around = NOTHING if scene is None else spared(scene, allowed_contacts, int(made.groups[2]["bits"]))
     shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
     n = math.prod(shape)
     out = np.empty((n, len(own) + len(around)), OBSTACLE)
@@ -172,7 +172,7 @@ def limb_obstacles(
     return out.reshape(*shape, len(own) + len(around))
 
 
-def _spared(scene: Scene, allowed_contacts: Collection[str], bits: int) -> Records:
+def spared(scene: Scene, allowed_contacts: Collection[str], bits: int) -> Records:
     """The scene's rows, with these links spared by the things named."""
     rows, names = scene.packed, scene.names
     if not allowed_contacts:

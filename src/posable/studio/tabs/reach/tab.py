@@ -15,7 +15,7 @@ import viser
 
 from ....compute import PosableError, Status
 from ....compute.types import Floats, Ints
-from ....reach import Behaviour, HandAnswer, ReachAnswer, Reacher, ReachMotion, ReachStep
+from ....reach import Behaviour, HandSolution, Reacher, ReachMotionSolution, ReachSolution, ReachStep
 from ....skeleton import Motion, Pose
 from ...core.actor import Actor
 from ...core.session import Session
@@ -47,7 +47,7 @@ class ReachTab:
     title = "Reach"
 
     def __init__(self) -> None:
-        self.solution: ReachAnswer | None = None
+        self.solution: ReachSolution | None = None
         self.map: tuple[Floats, Ints] | None = None  # swings and statuses, while they are shown
         self._actor: Actor | None = None
         self._posing = False  # whether the active body shows a pose of this tab
@@ -189,7 +189,7 @@ class ReachTab:
 
     # Reach motions.
 
-    def motion(self) -> ReachMotion:
+    def motion(self) -> ReachMotionSolution:
         """Return the reach motion from the starting pose to the targets; notes where the hand leaves its path."""
         with self.session.lock:
             body, actor, targets = self.session.body, self.session.active, self.targets.targets(self.sides)
@@ -241,7 +241,7 @@ class ReachTab:
 
     # What follows from it.
 
-    def _draw(self, actor: Actor, start: Pose, solution: ReachAnswer, reacher: Reacher) -> None:
+    def _draw(self, actor: Actor, start: Pose, solution: ReachSolution, reacher: Reacher) -> None:
         side, behaviour, chosen = self.side, self.keys.behaviour, self.keys.chosen
         distance, (orientation, origin) = self.targets.distance(side), self.targets.frame(side)
         self.map = self.options.map(reacher, side, start, distance) if self.view.mapping.value else None
@@ -292,7 +292,7 @@ class ReachTab:
         self.targets.show(self.sides)
 
 
-def reach_text(solution: ReachAnswer, edited: bool) -> str:
+def reach_text(solution: ReachSolution, edited: bool) -> str:
     """Describe a reach: the status and the weight of each hand; `edited` while all of a key's posture is shown."""
     hands = {"right hand: ": solution.right, "left hand: ": solution.left}
     both = all(hand is not None for hand in hands.values())
@@ -304,14 +304,14 @@ def reach_text(solution: ReachAnswer, edited: bool) -> str:
     )
 
 
-def _hand_text(hand: HandAnswer) -> str:
+def _hand_text(hand: HandSolution) -> str:
     text = status_text(hand.status)
-    return text if hand.status == Status.REACHED else f"{text}, {distance_text(float(hand.residual))} away"
+    return text if hand.status == Status.REACHED else f"{text}, {distance_text(float(hand.position_error))} away"
 
 
-def _weight_text(hand: HandAnswer, reason: Status, edited: bool) -> str:
+def _weight_text(hand: HandSolution, reason: Status, edited: bool) -> str:
     """Describe the weight: lowered for a reason, raised where the arm is too short, or as requested."""
-    used, requested = float(hand.weight), float(hand.wanted)
+    used, requested = float(hand.weight), float(hand.requested_weight)
     if reason != Status.REACHED:
         return f"weight **{used:.2f}** of {requested:.2f} · {coloured(COLOURS[Status.LIMITS], LOWERED[reason])}"
     if used > requested + 5e-3:
