@@ -145,7 +145,9 @@ def _hand(step: ReachStep) -> str:
 
 
 def _facts(output: Path, reached: ReachMotionSolution) -> dict[str, Any]:
-    frames, failed = len(reached.motion), int((~reached.ok).sum())
+    from ..compute import Status
+
+    frames, failed = len(reached.motion), int((reached.status != Status.REACHED).sum())
     first = reached.first_failure
     return {
         "output": str(output),
