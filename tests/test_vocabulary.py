@@ -54,6 +54,7 @@ CHECKED: tuple[str, ...] = (
     "limb",
     "limits",
     "math",
+    "reach",
     "reconstruct",
     "skeleton",
 )

@@ -39,7 +39,7 @@ class ArmStep(NamedTuple):
 
     stream: LimbStream
     dt: float
-    share: float
+    fraction: float
 
 
 class ReachStream:

@@ -142,7 +142,7 @@ class BodyLimb(Limb):
         searches: Floats | None = None,
         stream: LimbStream | None = None,
         dt: float | None = None,
-        share: float = 1.0,
+        fraction: float = 1.0,
         probe: bool = False,
     ) -> PlaceSolution:
         """Return the pose with this limb's end at a target in the world: `Humanoid.place`, for a limb with options.
@@ -163,7 +163,7 @@ class BodyLimb(Limb):
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
             dt: with a stream: [s] since its last step; a frame when not given.
-            share: with a stream: as its `step` takes it.
+            fraction: with a stream: as its `step` takes it.
             probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
         target = as_target(target)
@@ -212,7 +212,7 @@ class BodyLimb(Limb):
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
             return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
-        step = stream.step(aim.position, aim.orientation, dt, fraction=share, **options)
+        step = stream.step(aim.position, aim.orientation, dt, fraction=fraction, **options)
         options.pop("preferred", None)
         return replace(self._corrected(aim, step, options), jumped=bool(step.jumped))
 
