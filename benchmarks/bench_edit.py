@@ -3,7 +3,7 @@
 All on one core. pink and mink take the same step in `bench_edit_peers` (`make bench-peers`).
 
 SLSQP is what the paper used (sequential quadratic programming). For the fit it gets the same cost and our analytic
-gradient; for the step, the same weighted least change of the joints with the hand's and the pins' places as equalities.
+gradient; for the step, the same weighted least change of the joints, with the positions of hand and pins as equalities.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def _step(clip: Clip) -> Table:
     """30 steps of 10 mm with both feet pinned; SLSQP does one such step."""
     editor = ps.MotionEditor(clip.motion, clip.body)
     dragger, frame = editor.dragger, np.array([60])
-    pose, way, pins = clip.motion.pose[frame], np.array([[0.0, 0.2, 0.2236]]), ("left_foot", "right_foot")
-    steps = int(dragger.drag(pose, frame, "left_hand", way, None, pins, None, Settings()).steps[0])
+    pose, displacement, pins = clip.motion.pose[frame], np.array([[0.0, 0.2, 0.2236]]), ("left_foot", "right_foot")
+    steps = int(dragger.drag(pose, frame, "left_hand", displacement, None, pins, None, Settings()).steps[0])
     return compare(
         "A step of 10 mm of a hand, both feet pinned",
         [
             Contender(
                 "posable",
-                lambda: dragger.drag(pose, frame, "left_hand", way, None, pins, None, Settings()),
+                lambda: dragger.drag(pose, frame, "left_hand", displacement, None, pins, None, Settings()),
                 steps,
                 f"{steps} steps in a drag of 0.3 m",
             ),
@@ -136,7 +136,9 @@ def _slsqp_step(editor: ps.MotionEditor):
     def lacking(x: np.ndarray) -> np.ndarray:
         return np.asarray((skeleton.forward(moved(x)).positions[joints] - goals).ravel())
 
-    def slopes(x: np.ndarray) -> np.ndarray:  # of the pose itself: for a step this small, those of its joints' turns
+    def slopes(
+        x: np.ndarray,
+    ) -> np.ndarray:  # of the pose itself: for a step this small, those of its joints' rotations
         return np.concatenate([skeleton.jacobian(moved(x), j)[:3, dofs] for j in joints])
 
     def solve() -> object:

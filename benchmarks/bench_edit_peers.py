@@ -28,9 +28,9 @@ PEERS = ("daqp", "mink", "pink", "pinocchio")
 FRAME, STEP = 60, np.array([0.0, 0.006, 0.008])
 ARRIVED = 1e-4  # [m]
 MOST = 20  # solves
-EXACT, SOFT = (1e-3, 1e-3), (0.3, 0.5)  # softness of place and turn
+EXACT, SOFT = (1e-3, 1e-3), (0.3, 0.5)  # softness of position and orientation
 PARTS = {"left_hand": (1e-3, 0.5), "left_foot": EXACT, "right_foot": EXACT, "right_hand": SOFT, "head": SOFT}
-KEPT = ("left_hand", "left_foot", "right_foot")
+FIXED = ("left_hand", "left_foot", "right_foot")
 LOCKED = 1e4  # damping of what does not move
 
 
@@ -46,9 +46,9 @@ def run() -> list[Table]:
         for name, solve in solvers.items():
             found = solve()
             apart = 2.0 * np.arccos(np.clip(np.abs((found.rotations * ours.rotations).sum(axis=-1)), 0.0, 1.0))
-            told = f"hand and feet within {1e6 * step.missed(found):.1f} µm"
-            told += "" if name == "posable" else f", joints within {np.degrees(apart.max()):.2f}° of ours"
-            contenders.append(Contender(name, solve, note=told))
+            found_text = f"hand and feet within {1e6 * step.missed(found):.1f} µm"
+            found_text += "" if name == "posable" else f", joints within {np.degrees(apart.max()):.2f}° of ours"
+            contenders.append(Contender(name, solve, note=found_text))
         free = int(step.editor.clip.parts.free.sum())
         alone = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
         note = "" if alone else "BLAS ran on several threads, which slows pink and mink down: use make bench-peers."
@@ -88,27 +88,27 @@ class Step:
 
     @cached_property
     def goals(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Place (3,) and turn (4,) of each part; in so short a step nobody turns to speak of."""
+        """Position (3,) and orientation (4,) of each part; in so short a step no part rotates noticeably."""
         frames = self.body.skeleton.forward(self.start)
         joints = [self.body.roles[part] for part in PARTS]
         rates = self.editor.dragger.velocities(joints)[FRAME, :, :3]
-        ways = {part: relative_motion(rates[0], rate, STEP) for part, rate in zip(PARTS, rates)}
-        ways |= {"left_hand": STEP, "left_foot": np.zeros(3), "right_foot": np.zeros(3)}
+        displacements = {part: relative_motion(rates[0], rate, STEP) for part, rate in zip(PARTS, rates)}
+        displacements |= {"left_hand": STEP, "left_foot": np.zeros(3), "right_foot": np.zeros(3)}
         return {
-            part: (frames.positions[joint] + ways[part], frames.orientations[joint])
+            part: (frames.positions[joint] + displacements[part], frames.orientations[joint])
             for part, joint in zip(PARTS, joints)
         }
 
     def missed(self, pose: ps.Pose) -> float:
         """[m]: how far the worst of hand and feet is from its goal."""
-        places = self.body.skeleton.forward(pose).positions
-        return float(max(np.linalg.norm(places[self.body.roles[part]] - self.goals[part][0]) for part in KEPT))
+        positions = self.body.skeleton.forward(pose).positions
+        return float(max(np.linalg.norm(positions[self.body.roles[part]] - self.goals[part][0]) for part in FIXED))
 
     @cached_property
     def ours(self) -> Callable[[], ps.Pose]:
         dragger, frame, start = self.editor.dragger, np.array([FRAME]), self.start.reshape(1)
-        pins, way, settings = ("left_foot", "right_foot"), STEP[None], Settings()
-        return lambda: dragger.drag(start, frame, "left_hand", way, None, pins, None, settings).pose[0]
+        pins, displacement, settings = ("left_foot", "right_foot"), STEP[None], Settings()
+        return lambda: dragger.drag(start, frame, "left_hand", displacement, None, pins, None, settings).pose[0]
 
     @cached_property
     def moving(self) -> list[int]:
@@ -119,23 +119,23 @@ class Step:
     def placement(self, joint: int) -> tuple[int, np.ndarray, np.ndarray]:
         """The moving joint above one, and where (3,) and how (4,) this one's frame rests as that one sees it."""
         skeleton = self.body.skeleton
-        place, turn, j = skeleton.offsets[joint], np.array([1.0, 0.0, 0.0, 0.0]), int(skeleton.parents[joint])
+        position, orientation, j = skeleton.offsets[joint], np.array([1.0, 0.0, 0.0, 0.0]), int(skeleton.parents[joint])
         if joint not in self.moving:
-            turn = self.start.rotations[joint]
+            orientation = self.start.rotations[joint]
         while j not in self.moving:
-            place = skeleton.offsets[j] + ps.math.rotate(self.start.rotations[j], place)
-            turn = ps.math.multiply(self.start.rotations[j], turn)
+            position = skeleton.offsets[j] + ps.math.rotate(self.start.rotations[j], position)
+            orientation = ps.math.multiply(self.start.rotations[j], orientation)
             j = int(skeleton.parents[j])
-        return j, place, turn
+        return j, position, orientation
 
-    def pose(self, translation: np.ndarray, turns: np.ndarray) -> ps.Pose:
-        """A pose from the turns (M, 4) wxyz of the moving joints."""
+    def pose(self, translation: np.ndarray, rotations: np.ndarray) -> ps.Pose:
+        """A pose from the rotations (M, 4) wxyz of the moving joints."""
         rotations = self.start.rotations.copy()
-        rotations[self.moving] = turns
+        rotations[self.moving] = rotations
         return ps.Pose(translation, rotations)
 
     def damping(self) -> np.ndarray:
-        """(6 + 3 (M - 1),): costs in the order of the peers' velocities: the root's way and turn, then ball by ball."""
+        """(6 + 3 (M - 1),): costs in the order of the peers' velocities: translation, rotation of the root, balls."""
         skeleton = self.body.skeleton
         rows = [self.costs[skeleton.dofs.of(j)] for j in self.moving]
         return np.concatenate([row if len(row) in (3, 6) else np.full(3, LOCKED) for row in rows])
@@ -147,22 +147,22 @@ def pink_step(step: Step) -> Callable[[], ps.Pose]:
     from pink import Configuration, solve_ik
     from pink.tasks import DampingTask, FrameTask
 
-    def se3(place: np.ndarray, turn: np.ndarray) -> pin.SE3:
-        return pin.SE3(pin.Quaternion(*turn.tolist()), place)
+    def se3(position: np.ndarray, orientation: np.ndarray) -> pin.SE3:
+        return pin.SE3(pin.Quaternion(*orientation.tolist()), position)
 
     model, added = pin.Model(), {}
     for j in step.moving:
         if j == 0:
             added[j] = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root")
         else:
-            above, place, turn = step.placement(j)
-            added[j] = model.addJoint(added[above], pin.JointModelSpherical(), se3(place, turn), f"joint{j}")
+            above, position, orientation = step.placement(j)
+            added[j] = model.addJoint(added[above], pin.JointModelSpherical(), se3(position, orientation), f"joint{j}")
     for part in PARTS:
         joint = step.body.roles[part]
-        above, place, turn = (joint, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+        above, position, orientation = (joint, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         if joint not in step.moving:
-            above, place, turn = step.placement(joint)
-        model.addFrame(pin.Frame(part, added[above], se3(place, turn), pin.FrameType.OP_FRAME))
+            above, position, orientation = step.placement(joint)
+        model.addFrame(pin.Frame(part, added[above], se3(position, orientation), pin.FrameType.OP_FRAME))
     xyzw = np.roll(step.start.rotations[step.moving], -1, axis=-1)
     q = np.concatenate([step.start.translation, xyzw.ravel()])
     state = Configuration(model, model.createData(), q)
@@ -173,7 +173,7 @@ def pink_step(step: Step) -> Callable[[], ps.Pose]:
         for _ in range(MOST):
             velocity = solve_ik(state, tasks, 1.0, solver="daqp", limits=[], safety_break=False)
             state.integrate_inplace(velocity, 1.0)
-            away = [np.linalg.norm(tasks[k].compute_error(state)[:3]) for k in range(len(KEPT))]
+            away = [np.linalg.norm(tasks[k].compute_error(state)[:3]) for k in range(len(FIXED))]
             if max(away) <= ARRIVED:
                 break
         return step.pose(state.q[:3], np.roll(state.q[3:].reshape(-1, 4), 1, axis=-1))
@@ -189,25 +189,27 @@ def mink_step(step: Step) -> Callable[[], ps.Pose]:
     spec = mujoco.MjSpec()
     added = {}
     for j in step.moving:
-        above, place, turn = (-1, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])) if j == 0 else step.placement(j)
+        above, position, orientation = (
+            (-1, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])) if j == 0 else step.placement(j)
+        )
         parent = spec.worldbody if j == 0 else added[above]
-        made = parent.add_body(name=f"body{j}", pos=place, quat=turn, mass=1.0, inertia=[1.0, 1.0, 1.0])
+        made = parent.add_body(name=f"body{j}", pos=position, quat=orientation, mass=1.0, inertia=[1.0, 1.0, 1.0])
         made.add_joint(type=mujoco.mjtJoint.mjJNT_FREE if j == 0 else mujoco.mjtJoint.mjJNT_BALL)
         added[j] = made
     for part in PARTS:
         joint = step.body.roles[part]
-        above, place, turn = (joint, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+        above, position, orientation = (joint, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         if joint not in step.moving:
-            above, place, turn = step.placement(joint)
-        added[above].add_site(name=part, pos=place, quat=turn)
+            above, position, orientation = step.placement(joint)
+        added[above].add_site(name=part, pos=position, quat=orientation)
     state = mink.Configuration(spec.compile())
     q = np.concatenate([step.start.translation, step.start.rotations[step.moving].ravel()])
 
     def frame_task(name: str, **costs: float) -> mink.FrameTask:
         return mink.FrameTask(name, "site", **costs)
 
-    def se3(place: np.ndarray, turn: np.ndarray) -> mink.SE3:
-        return mink.SE3.from_rotation_and_translation(mink.SO3(turn), place)
+    def se3(position: np.ndarray, orientation: np.ndarray) -> mink.SE3:
+        return mink.SE3.from_rotation_and_translation(mink.SO3(orientation), position)
 
     tasks = _tasks(step, frame_task, lambda cost: mink.DampingTask(state.model, cost=cost), se3)
 
@@ -216,7 +218,7 @@ def mink_step(step: Step) -> Callable[[], ps.Pose]:
         for _ in range(MOST):
             velocity = mink.solve_ik(state, tasks, 1.0, "daqp", limits=[])
             state.integrate_inplace(velocity, 1.0)
-            away = [np.linalg.norm(tasks[k].compute_error(state)[:3]) for k in range(len(KEPT))]
+            away = [np.linalg.norm(tasks[k].compute_error(state)[:3]) for k in range(len(FIXED))]
             if max(away) <= ARRIVED:
                 break
         return step.pose(state.q[:3], state.q[3:].reshape(-1, 4))
@@ -227,8 +229,10 @@ def mink_step(step: Step) -> Callable[[], ps.Pose]:
 def _tasks(step: Step, frame_task: Callable, damping_task: Callable, se3: Callable) -> list:
     """A frame task for each part, hand and feet first, and the damping."""
     tasks = []
-    for part, (place, turn) in PARTS.items():
-        task = frame_task(part, position_cost=1.0 / place, orientation_cost=1.0 / turn, lm_damping=0.0, gain=1.0)
+    for part, (position, orientation) in PARTS.items():
+        task = frame_task(
+            part, position_cost=1.0 / position, orientation_cost=1.0 / orientation, lm_damping=0.0, gain=1.0
+        )
         task.set_target(se3(*step.goals[part]))
         tasks.append(task)
     return [*tasks, damping_task(step.damping())]

@@ -47,6 +47,7 @@ CHECKED: tuple[str, ...] = (
     "classic",
     "collision",
     "compute",
+    "edit",
     "evaluate",
     "express",
     "formats",

@@ -1,5 +1,5 @@
 """The figures of Komura et al. 2004 from clips of the same kinds, for the documentation: a frame, the drag, and the
-same drag by plain pseudo-inverse (all weights the same, nothing asked of the other parts).
+same drag by plain pseudo-inverse (all weights the same, no targets for the other parts).
 
 python -m tools.draw_edits docs/_static
 """
@@ -27,17 +27,22 @@ def editors(clip: str, part_of_it: slice = slice(None), limits: str = "clip") ->
     return ps.MotionEditor(motion, body, limits=limits), ps.MotionEditor(motion, body, weights="identity", limits=None)
 
 
-def drag_both(both: tuple[ps.MotionEditor, ...], frame: int, part: str, ways: np.ndarray, soft=None) -> ps.Pose:
+def drag_both(
+    both: tuple[ps.MotionEditor, ...], frame: int, part: str, displacements: np.ndarray, softness_of_ours=None
+) -> ps.Pose:
     """Poses of our drags and then of the plain ones, each after the frame itself."""
     poses = []
-    for editor, softness in zip(both, (soft, (1e4, 1e4))):
-        answer = editor.drag(frame=frame, part=part, displacement=ways, contacts=False, softness=softness)
-        print(f"frame {frame} {part}: {answer.cause.tolist()}, {np.round(1000 * answer.residual, 2).tolist()} mm away")
-        frames = editor.body.skeleton.forward(ps.Pose.stack([editor.original[frame], answer.pose[len(ways) - 1]]))
+    for editor, softness in zip(both, (softness_of_ours, (1e4, 1e4))):
+        answer = editor.drag(frame=frame, part=part, displacement=displacements, contacts=False, softness=softness)
+        errors = np.round(1000 * answer.position_error, 2).tolist()
+        print(f"frame {frame} {part}: {answer.cause.tolist()}, {errors} mm away")
+        frames = editor.body.skeleton.forward(
+            ps.Pose.stack([editor.original[frame], answer.pose[len(displacements) - 1]])
+        )
         for role in ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot"):
             began, ended = frames.positions[:, editor.body.roles[role]]
             print(f"   {role} {np.round(ended - began, 2).tolist()} m")
-        poses += [editor.original[frame], *(answer.pose[k] for k in range(len(ways)))]
+        poses += [editor.original[frame], *(answer.pose[k] for k in range(len(displacements)))]
     return ps.Pose.stack(poses)
 
 
@@ -50,9 +55,9 @@ def rows_of(body: ps.Humanoid, poses: ps.Pose, which: list[int], view: tuple[flo
 
 def hand(clip: str, part_of_it: slice, frame: int) -> np.ndarray:
     """Figures 6 and 7: the left hand dragged in several directions."""
-    ways = np.array([[0.0, 0.35, 0.0], [0.0, -0.3, 0.0], [0.3, 0.0, 0.0], [-0.3, 0.0, 0.0], [0.0, 0.0, 0.35]])
+    displacements = np.array([[0.0, 0.35, 0.0], [0.0, -0.3, 0.0], [0.3, 0.0, 0.0], [-0.3, 0.0, 0.0], [0.0, 0.0, 0.35]])
     both = editors(clip, part_of_it)
-    return rows_of(both[0].body, drag_both(both, frame, "left_hand", ways), list(range(6)), FRONT, 1.25)
+    return rows_of(both[0].body, drag_both(both, frame, "left_hand", displacements), list(range(6)), FRONT, 1.25)
 
 
 def jump(frame: int) -> np.ndarray:
@@ -61,8 +66,8 @@ def jump(frame: int) -> np.ndarray:
     hips = both[0].body.skeleton.forward(both[0].original.pose).positions[:, both[0].body.roles["hips"]]
     ahead = (hips[frame + 5] - hips[frame - 5]) * [1.0, 0.0, 1.0]
     ahead /= np.linalg.norm(ahead)
-    ways = np.array([share * (0.45 * ahead + [0.0, 0.6, 0.0]) for share in (0.35, 0.7, 1.0)])
-    poses = drag_both(both, frame, "right_foot", ways, soft=(0.1, 0.3))
+    displacements = np.array([fraction * (0.45 * ahead + [0.0, 0.6, 0.0]) for fraction in (0.35, 0.7, 1.0)])
+    poses = drag_both(both, frame, "right_foot", displacements, softness_of_ours=(0.1, 0.3))
     side = rows_of(both[0].body, poses, [0, 1, 2, 3], SIDE, 1.2)
     return np.concatenate([side, rows_of(both[0].body, poses, [0, 3], FRONT, 1.1)], axis=1)
 

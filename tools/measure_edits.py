@@ -12,18 +12,18 @@ from posable.edit.rates import smoothed
 from posable.edit.weights import explain
 
 CLIPS = {"124_01": "pitch", "05_02": "dance", "09_01": "run"}
-WAYS = 0.3 * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+DISPLACEMENTS = 0.3 * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
 HAND = "left_hand"
 
 
 def degrees_apart(a: ps.Pose, b: ps.Pose) -> np.ndarray:
     """(..., J): angles between the joints of two poses."""
-    turns = pm.log(pm.multiply(pm.conjugate(a.rotations), b.rotations))
-    return np.degrees(np.linalg.norm(turns, axis=-1))
+    rotations = pm.log(pm.multiply(pm.conjugate(a.rotations), b.rotations))
+    return np.degrees(np.linalg.norm(rotations, axis=-1))
 
 
 def residuals(editor: ps.MotionEditor) -> dict[str, str]:
-    """What weights leave unexplained at their own frame and six frames away."""
+    """Return the fraction of the rates that weights leave unexplained, at their own frame and six frames away."""
     clip, inner = editor.clip, np.arange(12, len(editor.clip) - 12, 3)
     v = np.exp(editor.logs[:, clip.parts.fitted])
     away = [np.median(explain(clip, inner + d, v[inner])[1]) for d in (-6, 6)]
@@ -35,14 +35,14 @@ def residuals(editor: ps.MotionEditor) -> dict[str, str]:
 
 
 def replayed(editor: ps.MotionEditor) -> dict[str, str]:
-    """The hand dragged along its recorded way in mode "phase", from every third frame: error over change of joints."""
+    """Drag the hand along its recorded path in mode "phase", from every third frame; error over change of joints."""
     body, motion = editor.body, editor.original.replace(pose=smoothed(editor.original))
     free = ps.MotionEditor(motion, body, limits=None, contacts=())
     free.logs = editor.logs
     hand = body.skeleton.forward(motion.pose).positions[:, body.roles[HAND]]
     joints = np.unique(body.skeleton.dofs.joint[editor.clip.parts.dofs])
-    told = {}
-    frozen = {"mode": "frozen", "softness": (0.03, 0.1), "cap": 4.0}  # with the settings of the other mode
+    rows = {}
+    frozen = {"mode": "frozen", "softness": (0.03, 0.1), "max_ratio": 4.0}  # with the settings of the other mode
     cases = [(1, "a frame", frozen, ", frozen")]
     cases += [
         (k, name, {"mode": "phase"}, "") for k, name in ((1, "a frame"), (6, "0.1 s"), (12, "0.2 s"), (24, "0.4 s"))
@@ -56,33 +56,33 @@ def replayed(editor: ps.MotionEditor) -> dict[str, str]:
         end, start = motion.pose[frames + ahead], motion.pose[frames]
         missing = np.linalg.norm(degrees_apart(pose, end)[:, joints], axis=1)
         ratio = missing / np.linalg.norm(degrees_apart(start, end)[:, joints], axis=1)
-        told[f"{name} replayed{which}: median, 90 %"] = f"{np.median(ratio):.2f}, {np.percentile(ratio, 90):.2f}"
-    return told
+        rows[f"{name} replayed{which}: median, 90 %"] = f"{np.median(ratio):.2f}, {np.percentile(ratio, 90):.2f}"
+    return rows
 
 
 def drift(editor: ps.MotionEditor, name: str, every: int = 7) -> dict[str, str]:
-    """The hand dragged 0.3 m in six directions from every seventh frame, and back by somebody who knows of nothing."""
+    """Drag the hand 0.3 m in six directions from every seventh frame, and back from the pose alone."""
     motion = editor.original
     frames = np.repeat(np.arange(3, len(motion) - 3, every), 6)
-    ways = np.tile(WAYS, (len(frames) // 6, 1))
-    out = editor.drag(frame=frames, part=HAND, displacement=ways)
-    small, large = (editor.drag(frame=frames, part=HAND, displacement=ways, step=s) for s in (0.005, 0.02))
+    displacements = np.tile(DISPLACEMENTS, (len(frames) // 6, 1))
+    out = editor.drag(frame=frames, part=HAND, displacement=displacements)
+    small, large = (editor.drag(frame=frames, part=HAND, displacement=displacements, step=s) for s in (0.005, 0.02))
     back = editor.drag(
-        frame=frames, part=HAND, displacement=-ways, pose=ps.Pose(out.pose.translation, out.pose.rotations)
+        frame=frames, part=HAND, displacement=-displacements, pose=ps.Pose(out.pose.translation, out.pose.rotations)
     )
-    told = {f"{name}: reached": f"{100 * out.ok.mean():.1f} % of {len(frames)}"}
+    rows = {f"{name}: reached": f"{100 * out.ok.mean():.1f} % of {len(frames)}"}
     if editor.contacts:
-        told[f"{name}: they slide at most"] = f"{1000 * out.slid.max():.2f} mm"
+        rows[f"{name}: they slide at most"] = f"{1000 * out.slid.max():.2f} mm"
     both = small.ok & large.ok
     for what, apart in (
         ("5 mm and 20 mm steps apart", degrees_apart(small.pose, large.pose)[both]),
         ("out and back", degrees_apart(back.pose, motion.pose[frames])[out.ok & back.ok]),
     ):
         worst = apart.max(axis=1)
-        told[f"{name}: {what}, worst joint: median, 95 %, most"] = (
+        rows[f"{name}: {what}, worst joint: median, 95 %, most"] = (
             f"{np.median(worst):.2f}°, {np.percentile(worst, 95):.2f}°, {worst.max():.2f}°"
         )
-    return told
+    return rows
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def main() -> None:
         }
     print("| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
     for row in next(iter(columns.values())):
-        print(f"| {row} | " + " | ".join(told[row] for told in columns.values()) + " |")
+        print(f"| {row} | " + " | ".join(column[row] for column in columns.values()) + " |")
 
 
 if __name__ == "__main__":

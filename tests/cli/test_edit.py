@@ -17,7 +17,7 @@ def walk(tmp_path_factory) -> Path:
     return file
 
 
-def place(motion: ps.Motion, part: str, frame: int) -> np.ndarray:
+def position_of(motion: ps.Motion, part: str, frame: int) -> np.ndarray:
     body = ps.Humanoid(motion.skeleton)
     return body.skeleton.forward(motion[frame]).positions[body.index(part)]
 
@@ -33,9 +33,11 @@ def test_a_hand_is_dragged_and_the_file_written(posable, walk, tmp_path):
     words = ("--frame", 30, "--part", "left_hand", "--by", "0,0.1,0.05", "--spread", 0.3)
     code, out, _ = posable("edit", walk, file, *words, "--save-edits", listed, "--json", "-")
     assert code == 0
-    told = json.loads(out)
-    assert told["edits"][0]["status"] == "reached" and told["weights_leave_unexplained"] < told["pseudo_inverse_leaves"]
-    moved = place(ps.load(file), "left_hand", 30) - place(ps.load(walk), "left_hand", 30)
+    facts = json.loads(out)
+    assert (
+        facts["edits"][0]["status"] == "reached" and facts["weights_leave_unexplained"] < facts["pseudo_inverse_leaves"]
+    )
+    moved = position_of(ps.load(file), "left_hand", 30) - position_of(ps.load(walk), "left_hand", 30)
     np.testing.assert_allclose(moved, (0.0, 0.1, 0.05), atol=1e-3)
     again = tmp_path / "again.npz"
     code, out, _ = posable("edit", walk, again, "--edits", listed)
@@ -53,7 +55,7 @@ def test_only_the_frames_that_are_given_change(posable, walk, tmp_path):
 
 def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
     motion = ps.load(walk)
-    target = (place(motion, "right_hand", 20) + np.array([0.0, 0.05, 0.0])).tolist()
+    target = (position_of(motion, "right_hand", 20) + np.array([0.0, 0.05, 0.0])).tolist()
     rows = [
         {"frame": 30, "part": "head", "displacement": [0.0, 0.0, 0.03], "ease": "smooth", "frames": [15, 45]},
         {"warp": [{"frame": 20, "part": "right_hand", "target": target}], "spread": 0.2},
@@ -67,7 +69,7 @@ def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         ("[]", "1 to"),
         ('[{"part": "head"}]', "lacks frame"),
@@ -81,14 +83,14 @@ def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
         ("[" * 2000, "nested too deeply; expected a list of edits"),
     ],
 )
-def test_a_wrong_list_is_refused_with_its_place(posable, walk, tmp_path, rows, told):
+def test_a_wrong_list_is_refused_with_its_position(posable, walk, tmp_path, rows, message):
     listed = tmp_path / "edits.json"
     listed.write_text(f'{{"posable": "edits", "version": 1, "edits": {rows}}}')
     code, _, err = posable("edit", walk, tmp_path / "out.npz", "--edits", listed)
-    assert code == 1 and told in err and "edits.json" in err and not (tmp_path / "out.npz").exists()
+    assert code == 1 and message in err and "edits.json" in err and not (tmp_path / "out.npz").exists()
 
 
-def test_an_empty_list_is_told_in_plain_words(posable, walk, tmp_path):
+def test_an_empty_list_is_refused_in_plain_words(posable, walk, tmp_path):
     listed = tmp_path / "edits.json"
     listed.write_text("")
     code, _, err = posable("edit", walk, tmp_path / "out.npz", "--edits", listed)
@@ -96,7 +98,7 @@ def test_an_empty_list_is_told_in_plain_words(posable, walk, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "nothing to edit"),
         (("--frame", 3), "--by"),
@@ -108,19 +110,19 @@ def test_an_empty_list_is_told_in_plain_words(posable, walk, tmp_path):
         (("--frame", 3, "--by", "0,0.1,0", "--limits", "soft"), "limits"),
     ],
 )
-def test_wrong_words_are_told(posable, walk, tmp_path, words, told):
+def test_wrong_words_are_refused(posable, walk, tmp_path, words, message):
     code, _, err = posable("edit", walk, tmp_path / "out.npz", *words)
-    assert code == 1 and told in err and "Traceback" not in err
+    assert code == 1 and message in err and "Traceback" not in err
 
 
 def test_a_motion_is_put_on_another_body(posable, walk, tmp_path):
     file = tmp_path / "tall.glb"
     code, out, _ = posable("retarget", walk, file, "--height", 2.0, "--json", "-")
     assert code == 0
-    told = json.loads(out)
-    assert told["leg_ratio"] == pytest.approx(2.0 / 1.75, rel=1e-3) and told["feet_slide_mm"] < 1.0
-    assert len(ps.load(file)) == 60 and {row["part"] for row in told["parts"]} >= {"left_foot", "right_hand"}
+    facts = json.loads(out)
+    assert facts["leg_ratio"] == pytest.approx(2.0 / 1.75, rel=1e-3) and facts["feet_slide_mm"] < 1.0
+    assert len(ps.load(file)) == 60 and {row["part"] for row in facts["parts"]} >= {"left_foot", "right_hand"}
     code, out, _ = posable("retarget", walk, tmp_path / "same.npz", "--limits", "none")
-    assert code == 0 and "leg ratio" in out and "held by limits" in out
+    assert code == 0 and "leg ratio" in out and "frames limited" in out
     code, _, err = posable("retarget", walk, tmp_path / "other.npz", "--limits", "soft")
     assert code == 1 and "clip" in err and not (tmp_path / "other.npz").exists()

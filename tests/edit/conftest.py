@@ -54,7 +54,7 @@ class Case:
     def clip(self):
         return read_clip(self.motion, self.body)
 
-    def places(self, part, motion=None):
+    def positions_of(self, part, motion=None):
         motion = self.motion if motion is None else motion
         return self.body.skeleton.forward(motion.pose).positions[:, self.body.roles[part]]
 
@@ -101,5 +101,5 @@ def stiffer(limits):
 
 def degrees_apart(a, b):
     """(..., J): angles between the rotations of two poses."""
-    turn = pm.log(pm.multiply(pm.conjugate(a.rotations), b.rotations))
-    return np.degrees(np.linalg.norm(turn, axis=-1))
+    rotation = pm.log(pm.multiply(pm.conjugate(a.rotations), b.rotations))
+    return np.degrees(np.linalg.norm(rotation, axis=-1))

@@ -15,7 +15,7 @@ from posable.edit.model import GOAL
 from .conftest import DIRECTIONS, degrees_apart, excess
 
 FRAMES = np.repeat([8, 24, 40, 56], 6)
-WAYS = np.tile(0.3 * DIRECTIONS, (4, 1))
+DISPLACEMENTS = np.tile(0.3 * DIRECTIONS, (4, 1))
 
 
 def test_a_drag_of_nothing_changes_no_bit(case):
@@ -26,13 +26,13 @@ def test_a_drag_of_nothing_changes_no_bit(case):
 
 
 def test_a_dragged_hand_arrives_within_a_millimetre_or_says_so_and_feet_stay(case):
-    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=WAYS)
-    target = case.places("left_hand")[FRAMES] + WAYS
-    place = case.body.skeleton.forward(answer.pose).positions[:, case.body.roles["left_hand"]]
-    away = np.linalg.norm(place - target, axis=-1)
+    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS)
+    target = case.positions_of("left_hand")[FRAMES] + DISPLACEMENTS
+    position = case.body.skeleton.forward(answer.pose).positions[:, case.body.roles["left_hand"]]
+    away = np.linalg.norm(position - target, axis=-1)
     assert (away[answer.ok] <= 1e-3).all() and answer.ok.mean() > 0.9
     assert (answer.status[away > 1e-3] != Status.REACHED).all()
-    np.testing.assert_allclose(answer.residual, away, atol=1e-9)
+    np.testing.assert_allclose(answer.position_error, away, atol=1e-9)
     assert answer.pose.is_finite()
     for contact in case.editor.contacts:
         down = np.isin(FRAMES, np.arange(contact.first, contact.last + 1))
@@ -45,49 +45,49 @@ def test_a_dragged_hand_arrives_within_a_millimetre_or_says_so_and_feet_stay(cas
 
 
 def test_small_and_large_steps_come_to_the_same_pose(case):
-    small = case.editor.drag(frame=FRAMES, part="left_hand", displacement=WAYS, step=0.005)
-    large = case.editor.drag(frame=FRAMES, part="left_hand", displacement=WAYS, step=0.02)
+    small = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, step=0.005)
+    large = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, step=0.02)
     apart = degrees_apart(small.pose, large.pose)[small.ok & large.ok]
     assert np.median(apart) <= 1.0 and np.median(apart.max(axis=1)) <= 1.0 and apart.max() <= 10.0
 
 
 def test_out_and_back_returns_to_the_pose_it_began_in(case):
-    out = case.editor.drag(frame=FRAMES, part="left_hand", displacement=WAYS)
-    back = case.editor.drag(frame=FRAMES, part="left_hand", displacement=-WAYS, pose=out.pose)
+    out = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS)
+    back = case.editor.drag(frame=FRAMES, part="left_hand", displacement=-DISPLACEMENTS, pose=out.pose)
     apart = degrees_apart(back.pose, case.motion.pose[FRAMES])
     assert np.median(apart.max(axis=1)) <= 2.0 and apart.max() <= 10.0
 
 
 def test_without_limits_even_a_drag_with_no_memory_comes_back_wherever_it_is(whole):
     frames = np.repeat(np.arange(3, len(whole.motion) - 3, 14), 6)  # every 14th frame, from a rest to a leap
-    ways = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
-    out = whole.unlimited.drag(frame=frames, part="left_hand", displacement=ways)
+    displacements = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
+    out = whole.unlimited.drag(frame=frames, part="left_hand", displacement=displacements)
     unknown = ps.Pose(out.pose.translation, out.pose.rotations)
-    back = whole.unlimited.drag(frame=frames, part="left_hand", displacement=-ways, pose=unknown)
+    back = whole.unlimited.drag(frame=frames, part="left_hand", displacement=-displacements, pose=unknown)
     apart = degrees_apart(back.pose, whole.motion.pose[frames])
     assert np.median(apart.max(axis=1)) <= 2.0 and apart.max() <= 10.0
-    large = whole.unlimited.drag(frame=frames, part="left_hand", displacement=ways, step=0.02)
+    large = whole.unlimited.drag(frame=frames, part="left_hand", displacement=displacements, step=0.02)
     assert degrees_apart(large.pose, out.pose).max() <= 10.0
 
 
 def test_with_limits_most_drags_with_no_memory_come_back_too(whole):
     frames = np.repeat(np.arange(3, len(whole.motion) - 3, 20), 6)
-    ways = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
-    out = whole.editor.drag(frame=frames, part="left_hand", displacement=ways)
+    displacements = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
+    out = whole.editor.drag(frame=frames, part="left_hand", displacement=displacements)
     unknown = ps.Pose(out.pose.translation, out.pose.rotations)
-    back = whole.editor.drag(frame=frames, part="left_hand", displacement=-ways, pose=unknown)
+    back = whole.editor.drag(frame=frames, part="left_hand", displacement=-displacements, pose=unknown)
     apart = degrees_apart(back.pose, whole.motion.pose[frames])[out.ok & back.ok].max(axis=1)
     assert np.median(apart) <= 2.0 and np.percentile(apart, 90) <= 10.0
 
 
 def test_the_length_of_steps_is_free_however_small(pitch):
-    ask = {"frame": 30, "part": "left_hand", "displacement": (0.0, 0.02, 0.01)}
-    tiny, usual = (pitch.unlimited.drag(step=step, **ask) for step in (1e-4, 0.01))
+    request = {"frame": 30, "part": "left_hand", "displacement": (0.0, 0.02, 0.01)}
+    tiny, usual = (pitch.unlimited.drag(step=step, **request) for step in (1e-4, 0.01))
     assert tiny.ok and tiny.steps > 200 and degrees_apart(tiny.pose, usual.pose).max() < 0.05
 
 
 def test_the_clips_range_is_never_left(case):
-    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * WAYS)
+    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * DISPLACEMENTS)
     for box in clip_boxes(case.clip):
         middle = np.array([box["rw"], box["rx"], box["ry"], box["rz"]])
         vectors = pm.log(pm.multiply(pm.conjugate(middle), answer.pose.rotations[:, box["joint"]]))
@@ -97,15 +97,15 @@ def test_the_clips_range_is_never_left(case):
 
 def test_the_bodys_limits_are_never_left_further_than_at_the_start(pitch):
     editor = ps.MotionEditor(pitch.motion, pitch.body, limits="body", weights="clip")
-    answer = editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * WAYS)
+    answer = editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * DISPLACEMENTS)
     start, end = (excess(pitch.body, pitch.body.limits, p) for p in (pitch.motion.pose[FRAMES], answer.pose))
     assert (end <= start + 1e-6).all()
 
 
-def test_what_cannot_be_reached_is_told_and_nearly_reached(pitch):
+def test_what_cannot_be_reached_has_that_status_and_is_nearly_reached(pitch):
     far = pitch.editor.drag(frame=30, part="left_hand", displacement=(3.0, 0.0, 0.0), pins=["left_foot", "right_foot"])
     assert far.status in (Status.UNREACHABLE, Status.LIMITS) and far.cause in ("stalled", "limited")
-    assert 0.2 < far.done < 1.0 and far.slid <= 5e-4 and far.residual < 3.0
+    assert 0.2 < far.done < 1.0 and far.slid <= 5e-4 and far.position_error < 3.0
 
 
 def test_pins_hold_any_part_and_the_dragged_part_cannot_be_one(pitch):
@@ -128,17 +128,17 @@ def test_any_part_can_be_dragged(pitch, part):
     assert answer.ok and np.linalg.norm(moved - aim) < 1e-3
 
 
-def test_a_part_can_be_turned_as_well(pitch):
+def test_a_part_can_be_rotated_as_well(pitch):
     joint = pitch.body.roles["left_hand"]
-    turned = pm.multiply(
+    rotated = pm.multiply(
         pm.axis_angle([0.0, 1.0, 0.0], 0.5), pitch.body.skeleton.forward(pitch.motion[30]).orientations[joint]
     )
     editor = pitch.unlimited
-    answer = editor.drag(frame=30, part="left_hand", displacement=(0.0, 0.1, 0.0), orientation=turned, contacts=False)
+    answer = editor.drag(frame=30, part="left_hand", displacement=(0.0, 0.1, 0.0), orientation=rotated, contacts=False)
     found = pitch.body.skeleton.forward(answer.pose).orientations[joint]
-    assert answer.ok and pm.angle(found, turned) < 5e-3
-    alone = editor.drag(frame=30, part="left_hand", orientation=turned, contacts=False)
-    assert alone.ok and alone.residual < 1e-3
+    assert answer.ok and pm.angle(found, rotated) < 5e-3
+    alone = editor.drag(frame=30, part="left_hand", orientation=rotated, contacts=False)
+    assert alone.ok and alone.position_error < 1e-3
 
 
 def test_all_parts_of_the_body_answer_a_drag(pitch):
@@ -151,13 +151,13 @@ def test_all_parts_of_the_body_answer_a_drag(pitch):
 
 def test_a_foot_dragged_forward_and_up_from_a_run_makes_a_jump_of_it(wholes):
     case, frame = wholes["09_01"], 61  # Komura et al. 2004, Figure 8
-    body, places = case.body, case.places("hips")
-    ahead = (places[frame + 5] - places[frame - 5]) * [1.0, 0.0, 1.0]
-    way = 0.45 * ahead / np.linalg.norm(ahead) + [0.0, 0.6, 0.0]
+    body, positions = case.body, case.positions_of("hips")
+    ahead = (positions[frame + 5] - positions[frame - 5]) * [1.0, 0.0, 1.0]
+    displacement = 0.45 * ahead / np.linalg.norm(ahead) + [0.0, 0.6, 0.0]
     plain = ps.MotionEditor(case.motion, body, limits=None, weights="identity")
-    ask = {"frame": frame, "part": "right_foot", "displacement": way, "contacts": False}
-    ours = case.bodily.drag(softness=(0.1, 0.3), **ask)
-    theirs = plain.drag(softness=(1e4, 1e4), **ask)
+    request = {"frame": frame, "part": "right_foot", "displacement": displacement, "contacts": False}
+    ours = case.bodily.drag(softness=(0.1, 0.3), **request)
+    theirs = plain.drag(softness=(1e4, 1e4), **request)
     before, jump, statue = (body.skeleton.forward(p).positions for p in (case.motion[frame], ours.pose, theirs.pose))
     parts = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
     rise = {part: (jump - before)[body.roles[part], 1] for part in parts}
@@ -172,7 +172,7 @@ def test_a_foot_dragged_forward_and_up_from_a_run_makes_a_jump_of_it(wholes):
 
 
 def edited_error(case, pose, truth, start):
-    """How far joints are from where the clip has them, as a share of how far they went."""
+    """How far joints are from where the clip has them, as a fraction of how far they went."""
     joints = np.unique(case.body.skeleton.dofs.joint[case.clip.parts.dofs])
     missing = np.radians(degrees_apart(pose, truth))[:, joints]
     return np.linalg.norm(missing, axis=1) / np.linalg.norm(np.radians(degrees_apart(start, truth))[:, joints], axis=1)
@@ -180,7 +180,7 @@ def edited_error(case, pose, truth, start):
 
 def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(whole):
     case, smooth = whole, whole.smooth
-    hand, editor = case.places("left_hand", smooth), ps.MotionEditor(smooth, case.body, limits=None, contacts=())
+    hand, editor = case.positions_of("left_hand", smooth), ps.MotionEditor(smooth, case.body, limits=None, contacts=())
     editor.logs = case.editor.logs
     plain = ps.MotionEditor(smooth, case.body, limits=None, contacts=(), weights="identity")
     frames = np.arange(4, len(smooth) - 13, 3)  # all over the clip, also where the hand rests or turns round
@@ -190,7 +190,7 @@ def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(whole):
     theirs = np.median(edited_error(case, plain.drag(frame=frames, part="left_hand", **one).pose, truth, start))
     assert ours <= 0.4 and ours <= 0.6 * theirs
     pose = None
-    for ahead in range(1, 13):  # 0.2 s of the hand's recorded way
+    for ahead in range(1, 13):  # 0.2 s of the hand's recorded path
         going_on = {} if pose is None else {"pose": pose}
         answer = editor.drag(frame=frames, part="left_hand", target=hand[frames + ahead], mode="phase", **going_on)
         pose = answer.pose
@@ -199,24 +199,24 @@ def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(whole):
 
 
 def test_batches_are_single_drags_bit_for_bit(pitch):
-    frames, ways = np.array([10, 20, 30]), 0.1 * DIRECTIONS[:3]
-    many = pitch.editor.drag(frame=frames, part="right_hand", displacement=ways)
+    frames, displacements = np.array([10, 20, 30]), 0.1 * DIRECTIONS[:3]
+    many = pitch.editor.drag(frame=frames, part="right_hand", displacement=displacements)
     for k in range(3):
-        one = pitch.editor.drag(frame=int(frames[k]), part="right_hand", displacement=ways[k])
+        one = pitch.editor.drag(frame=int(frames[k]), part="right_hand", displacement=displacements[k])
         np.testing.assert_array_equal(one.pose.rotations, many.pose.rotations[k])
         assert isinstance(one.status, Status) and one.status == many.status[k]
-    grid = pitch.editor.drag(frame=frames[:, None], part="right_hand", displacement=ways[:2])
+    grid = pitch.editor.drag(frame=frames[:, None], part="right_hand", displacement=displacements[:2])
     assert grid.pose.shape == (3, 2) and grid.status.shape == (3, 2)
 
 
 def test_a_bad_row_is_invalid_keeps_its_pose_and_leaves_the_others_alone(pitch):
-    ways = np.array([[0.1, 0.0, 0.0], [np.nan, 0.0, 0.0], [0.0, np.inf, 0.0]])
-    answer = pitch.editor.drag(frame=10, part="left_hand", displacement=ways)
+    displacements = np.array([[0.1, 0.0, 0.0], [np.nan, 0.0, 0.0], [0.0, np.inf, 0.0]])
+    answer = pitch.editor.drag(frame=10, part="left_hand", displacement=displacements)
     assert answer.status.tolist() == [Status.REACHED, Status.INVALID, Status.INVALID]
     assert answer.cause.tolist() == ["converged", "invalid", "invalid"]
     np.testing.assert_array_equal(answer.pose.rotations[1], pitch.motion[10].rotations)
-    turned = pitch.editor.drag(frame=10, part="left_hand", orientation=np.zeros(4))
-    assert turned.status is Status.INVALID
+    rotated = pitch.editor.drag(frame=10, part="left_hand", orientation=np.zeros(4))
+    assert rotated.status is Status.INVALID
 
 
 def test_weights_times_a_number_give_the_same_pose(pitch):
@@ -233,13 +233,13 @@ def test_a_learned_range_of_a_limb_is_never_left(whole, name, part):
     known = ps.LimbRange.builtin(name)  # for other bones than these: ranges are counted in limb lengths
     editor = ps.MotionEditor(whole.motion, whole.body, limits=known, weights="identity")
     frames = np.repeat(np.arange(3, len(whole.motion) - 3, 20), 6)
-    ways = np.tile(0.6 * DIRECTIONS, (len(frames) // 6, 1))
-    answer = editor.drag(frame=frames, part=part, displacement=ways, contacts=False)
+    displacements = np.tile(0.6 * DIRECTIONS, (len(frames) // 6, 1))
+    answer = editor.drag(frame=frames, part=part, displacement=displacements, contacts=False)
     began, ended, fitting = limb.read(whole.motion.pose[frames]), limb.read(answer.pose), known.for_limb(limb)
     inside = fitting.contains(began.position, began.swivel)
     assert inside.mean() > 0.9 and fitting.contains(ended.position, ended.swivel)[inside].all()
-    place = whole.body.skeleton.forward(answer.pose).positions[:, whole.body.roles[part]]
-    away = np.linalg.norm(place - (whole.places(part)[frames] + ways), axis=-1)
+    position = whole.body.skeleton.forward(answer.pose).positions[:, whole.body.roles[part]]
+    away = np.linalg.norm(position - (whole.positions_of(part)[frames] + displacements), axis=-1)
     assert (answer.status[away > 1e-3] != Status.REACHED).all() and answer.ok.mean() > 0.5
 
 
@@ -250,19 +250,19 @@ def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
     frames = body.skeleton.forward(pose)
     joints = [body.roles["left_hand"], body.roles["head"]]
     goals = np.zeros((1, 2), GOAL)
-    goals["joint"], goals["place"], goals["turn"] = joints, [EXACT, 0.3], [-1.0, 0.5]
-    wanted = frames.positions[:, joints] + 0.01
-    set_goals(goals, wanted, frames.orientations[:, joints])
+    goals["joint"], goals["position_softness"], goals["orientation_softness"] = joints, [EXACT, 0.3], [-1.0, 0.5]
+    target = frames.positions[:, joints] + 0.01
+    set_goals(goals, target, frames.orientations[:, joints])
     found = pulled(dragger, pose, goals, dragger.logs[[frame]], 1).pose
     dofs = dragger.clip.parts.dofs
     v = np.where(dragger.logs[frame] < -100.0, 0.0, np.exp(np.maximum(dragger.logs[frame], -100.0)))
     v /= v[v > 0].mean()
     hand, head = (body.skeleton.jacobian(pose, j)[0][:, dofs] for j in joints)
     jacobian = np.vstack([hand[:3], head])
-    lack = np.concatenate([np.full(3, 0.01), np.full(3, 0.01), np.zeros(3)])
+    errors = np.concatenate([np.full(3, 0.01), np.full(3, 0.01), np.zeros(3)])
     damping = np.diag(np.repeat([EXACT, 0.3, 0.5], 3) ** 2)
     steps = np.zeros((1, len(body.skeleton.dofs)))
-    steps[0, dofs] = v * (jacobian.T @ np.linalg.solve((jacobian * v) @ jacobian.T + damping, lack))
+    steps[0, dofs] = v * (jacobian.T @ np.linalg.solve((jacobian * v) @ jacobian.T + damping, errors))
     steps *= min(1.0, 0.15 / np.abs(steps).max())
     expected = body.skeleton.integrate(pose, steps)
     np.testing.assert_allclose(found.rotations, expected.rotations, atol=1e-10)
@@ -270,7 +270,7 @@ def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"frame": 1000}, "frames 0 to"),
         ({"frame": 1.5}, "whole numbers"),
@@ -280,13 +280,13 @@ def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
         ({"target": (0.0, 0.0, 0.0)}, "not both"),
         ({"mode": "freeze"}, "frozen"),
         ({"step": 0.0}, "step is 0.0"),
-        ({"cap": -1.0}, "cap is"),
+        ({"max_ratio": -1.0}, "max_ratio is"),
     ],
 )
-def test_wrong_questions_name_what_would_have_been_right(pitch, wrong, told):
-    asked = {"frame": 10, "part": "left_hand", "displacement": (0.1, 0.0, 0.0), **wrong}
-    with pytest.raises(ps.PosableError, match=told):
-        pitch.editor.drag(**asked)
+def test_wrong_questions_name_what_would_have_been_right(pitch, wrong, message):
+    arguments = {"frame": 10, "part": "left_hand", "displacement": (0.1, 0.0, 0.0), **wrong}
+    with pytest.raises(ps.PosableError, match=message):
+        pitch.editor.drag(**arguments)
 
 
 def test_wrong_limits_are_refused_at_once(pitch):
@@ -305,9 +305,9 @@ def test_drags_of_all_parts_in_all_directions_stay_finite_and_honest(case):
     rng = np.random.default_rng(0)
     for part in (*ps.edit.EFFECTORS, "hips", "left_lower_arm"):
         frames = rng.integers(0, len(case.motion), 4000)
-        ways = rng.normal(size=(4000, 3)) * rng.uniform(0.01, 0.5, (4000, 1))
-        answer = case.editor.drag(frame=frames, part=part, displacement=ways)
-        place = case.body.skeleton.forward(answer.pose).positions[:, case.body.roles[part]]
-        away = np.linalg.norm(place - case.places(part)[frames] - ways, axis=-1)
+        displacements = rng.normal(size=(4000, 3)) * rng.uniform(0.01, 0.5, (4000, 1))
+        answer = case.editor.drag(frame=frames, part=part, displacement=displacements)
+        position = case.body.skeleton.forward(answer.pose).positions[:, case.body.roles[part]]
+        away = np.linalg.norm(position - case.positions_of(part)[frames] - displacements, axis=-1)
         assert answer.pose.is_finite() and (answer.slid <= 5e-4).all()
         assert (away[answer.ok] <= 1e-3).all() and (answer.status[away > 1.001e-3] != Status.REACHED).all()

@@ -44,7 +44,7 @@ def test_every_kind_of_edit_comes_back_to_the_last_bit(editor, walk, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ({"frame": 300, "part": "head", "displacement": [0, 0, 0]}, "frame 300 does not exist"),
         ({"frame": 3, "part": "tail", "displacement": [0, 0, 0]}, "'tail'"),
@@ -60,34 +60,34 @@ def test_every_kind_of_edit_comes_back_to_the_last_bit(editor, walk, tmp_path):
         ({"stretch": {"hips": 1.1}, "frame": 3}, "root"),
     ],
 )
-def test_a_list_that_cannot_be_made_makes_nothing_and_names_the_value(editor, tmp_path, row, told):
+def test_a_list_that_cannot_be_made_makes_nothing_and_names_the_value(editor, tmp_path, row, message):
     editor.edit(frame=10, part="left_hand", displacement=(0.0, 0.05, 0.0))
     before, edits = editor.motion, editor.edits
     good = {"frame": 30, "part": "left_hand", "displacement": [0, 0.05, 0]}
     with pytest.raises(ps.PosableError, match=r"^edit 2 of the list: ") as error:
         make_edits(editor, load_edits(listed(tmp_path / "edits.json", good, row)))
-    assert told in str(error.value) and editor.motion is before and editor.edits == edits
+    assert message in str(error.value) and editor.motion is before and editor.edits == edits
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is empty; expected a list of edits"),
         (" \n\t", "is empty; expected a list of edits"),
         ('{"posable": "edits", "ver', "ends too early; expected a list of edits"),
         ("frame,part\n1,head\n", "is no JSON"),
         ("[]", "expected a list of edits"),
-        ('{"posable": "edits", "version": 2, "edits": []}', "is no list of edits"),
+        ('{"posable": "edits", "version": 2, "edits": []}', "is not a list of edits"),
         ('{"posable": "edits", "version": 1, "edits": [{"stretch": {"head": true}, "frame": 3}]}', "edits[0]"),
         ('{"posable": "edits", "version": 1, "edits": [{"frame": ' + "9" * 5000 + "}]}", "out of range"),
     ],
 )
-def test_a_file_that_is_no_list_is_told_in_plain_words(tmp_path, text, told):
+def test_a_file_that_is_not_a_list_is_refused_in_plain_words(tmp_path, text, message):
     file = tmp_path / "edits.json"
     file.write_text(text)
     with pytest.raises(ps.PosableError) as error:
         load_edits(file)
-    assert told in str(error.value) and "edits.json" in str(error.value) and "truncated" not in str(error.value)
+    assert message in str(error.value) and "edits.json" in str(error.value) and "truncated" not in str(error.value)
 
 
 NASTY = (

@@ -9,7 +9,7 @@ from posable.edit.parts import edited_dofs, find_parts, joint_of
 from posable.edit.rates import dof_rates, smoothed, stacked_jacobians
 
 
-def test_jacobians_are_the_derivatives_of_the_parts_places(pitch):
+def test_jacobians_are_the_derivatives_of_the_parts_positions(pitch):
     body, pose = pitch.body, pitch.motion[40]
     joints, dofs = pitch.clip.parts.joints, pitch.clip.parts.dofs
     jacobian = stacked_jacobians(body, pose.reshape(1), joints, dofs)[0]
@@ -19,8 +19,8 @@ def test_jacobians_are_the_derivatives_of_the_parts_places(pitch):
         step[dof] = h
         ahead = body.skeleton.forward(body.skeleton.integrate(pose, step)).positions[joints]
         back = body.skeleton.forward(body.skeleton.integrate(pose, -step)).positions[joints]
-        seen = jacobian.reshape(len(joints), 6, -1)[:, :3, row]
-        np.testing.assert_allclose((ahead - back) / (2 * h), seen, atol=1e-5 * max(1.0, np.abs(seen).max()))
+        measured = jacobian.reshape(len(joints), 6, -1)[:, :3, row]
+        np.testing.assert_allclose((ahead - back) / (2 * h), measured, atol=1e-5 * max(1.0, np.abs(measured).max()))
 
 
 def test_rates_times_jacobians_are_the_velocities_of_the_parts(case):
@@ -28,10 +28,12 @@ def test_rates_times_jacobians_are_the_velocities_of_the_parts(case):
     rates = dof_rates(body, smooth.pose, smooth.fps)
     joints = [body.roles[part] for part in ("left_hand", "right_foot", "head")]
     jacobian = stacked_jacobians(body, smooth.pose, np.array(joints), np.arange(len(body.skeleton.dofs)))
-    told = np.einsum("frd,fd->fr", jacobian, rates).reshape(len(smooth), 3, 6)[2:-2, :, :3]
-    places = body.skeleton.forward(smooth.pose).positions[:, joints]
-    seen = (places[3:-1] - places[1:-3]) * smooth.fps / 2.0
-    assert np.median(np.linalg.norm(told - seen, axis=-1)) < 0.01 * np.median(np.linalg.norm(seen, axis=-1))
+    predicted = np.einsum("frd,fd->fr", jacobian, rates).reshape(len(smooth), 3, 6)[2:-2, :, :3]
+    positions = body.skeleton.forward(smooth.pose).positions[:, joints]
+    measured = (positions[3:-1] - positions[1:-3]) * smooth.fps / 2.0
+    assert np.median(np.linalg.norm(predicted - measured, axis=-1)) < 0.01 * np.median(
+        np.linalg.norm(measured, axis=-1)
+    )
 
 
 def test_smoothing_keeps_slow_motion_where_and_when_it_is():

@@ -6,8 +6,7 @@ import pytest
 import posable as ps
 from posable.edit.clip import read_clip
 from posable.edit.fit_kernels import _add_curvature, explained
-from posable.edit.weights import _run, exact_weights, explain, explained_rates, fit_weights
-from posable.edit.weights_file import load_weights
+from posable.edit.weights import _run, exact_weights, explain, explained_rates, fit_weights, load_weights
 from posable.math.linear import cholesky_whiten, padded_rows
 
 
@@ -160,15 +159,15 @@ def test_weights_are_the_same_on_any_number_of_cores(pitch):
     np.testing.assert_array_equal(alone, fit_weights(read_clip(pitch.motion[:60], pitch.body)))
 
 
-def test_weights_are_kept_in_a_file_and_read_from_it(pitch, tmp_path):
-    path, told = tmp_path / "pitch.weights.npz", []
-    first = ps.MotionEditor(pitch.motion[:40], pitch.body, cache=path, progress=told.append)
-    kept = first.logs
-    assert path.exists() and told[-1] == 1.0
+def test_weights_are_stored_in_a_file_and_read_from_it(pitch, tmp_path):
+    path, fractions = tmp_path / "pitch.weights.npz", []
+    first = ps.MotionEditor(pitch.motion[:40], pitch.body, cache=path, progress=fractions.append)
+    stored = first.logs
+    assert path.exists() and fractions[-1] == 1.0
     again = ps.MotionEditor(pitch.motion[:40], pitch.body, cache=path, progress=lambda _: pytest.fail("fitted again"))
-    np.testing.assert_allclose(again.logs, kept, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(again.logs, stored, rtol=1e-6, atol=1e-6)
     other = ps.MotionEditor(pitch.motion[10:50], pitch.body, cache=path)
-    assert other.logs.shape == (40, kept.shape[1])  # it belonged to another motion: made anew
+    assert other.logs.shape == (40, stored.shape[1])  # it belonged to another motion: made again
 
 
 @pytest.mark.parametrize("spoil", ["cut", "zip of text", "empty"])

@@ -14,7 +14,7 @@ from .reading import FileArgument, FirstOption, FpsOption, RepairOption, ScaleOp
 
 if TYPE_CHECKING:
     from ..edit import Edit, MotionEditor
-    from ..edit.retargeting import Retargeted
+    from ..edit.retargeting import RetargetSolution
     from ..skeleton import Motion
 
 OutputArgument = Annotated[
@@ -27,26 +27,26 @@ LIMITS = ("clip", "body", "none")
 def edit(
     file: FileArgument,
     output: OutputArgument,
-    frame: Annotated[int | None, typer.Option(help="Where the part is dragged.")] = None,
+    frame: Annotated[int | None, typer.Option(help="The frame at which the part is dragged.")] = None,
     part: Annotated[str, typer.Option(help="Any part: left_hand, head, hips, ..., or a joint's name.")] = "left_hand",
-    by: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="How far, in metres in the world.")] = None,
-    to: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Where to, in metres in the world.")] = None,
-    spread: Annotated[float, typer.Option(help="Seconds over which the change fades, either way.")] = 0.5,
+    by: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Displacement, in metres in the world.")] = None,
+    to: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Target, in metres in the world.")] = None,
+    spread: Annotated[float, typer.Option(help="Seconds over which the change fades, before and after.")] = 0.5,
     frames: Annotated[
         str | None,
         typer.Option(metavar="FIRST,LAST", help="The frames that may change, in place of --spread."),
     ] = None,
     ease: Annotated[str, typer.Option(help="How it fades: cosine, smooth or linear.")] = "cosine",
-    pin: Annotated[list[str] | None, typer.Option(help="A part that stays where it is; once or more.")] = None,
+    pin: Annotated[list[str] | None, typer.Option(help="A part that stays where it is; may be repeated.")] = None,
     mode: Annotated[str, typer.Option(help="frozen, or phase: the drag moves through the clip.")] = "frozen",
     edits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A list of edits in JSON, made before the one of the options.")
     ] = None,
-    limits: Annotated[str, typer.Option(help="clip: what the clip itself does; body: a person's; none.")] = "clip",
+    limits: Annotated[str, typer.Option(help="clip: the range of the clip itself; body: a person's; none.")] = "clip",
     weights: Annotated[str, typer.Option(help="window, frame (the paper's), clip or identity.")] = "window",
-    contacts: Annotated[bool, typer.Option(help="Whether feet and hands in contact stay so.")] = True,
+    contacts: Annotated[bool, typer.Option(help="Whether contacts of feet and hands are kept.")] = True,
     cache: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keeps the fitted weights for the next time.")
+        Path | None, typer.Option(metavar="FILE", help="Stores the fitted weights for the next time.")
     ] = None,
     save_edits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all edits as a list for --edits.")
@@ -57,7 +57,7 @@ def edit(
     repair: RepairOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Drag a part of the body at a frame; the body answers as it moves in the clip, and the change fades around."""
+    """Drag a part of the body at a frame; the body follows as it moves in the clip, and the change fades around."""
     from ..edit.edit_list import load_edits, make_edits
     from ..edit.edit_list import save_edits as write_edits
     from ..formats import save
@@ -67,8 +67,8 @@ def edit(
         check_writable(save_edits)
     rows = [] if edits is None else load_edits(edits)
     if frame is not None:
-        told = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
-        rows.append({**told, **_place(by, to), **_range(frames), "contacts": contacts})
+        row = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
+        rows.append({**row, **_position(by, to), **_range(frames), "contacts": contacts})
     if not rows:
         raise PosableError("nothing to edit: give --frame with --by or --to, or --edits FILE")
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
@@ -79,7 +79,7 @@ def edit(
         save(editor.motion, output)
         if save_edits is not None:
             write_edits(made, save_edits)
-    table = [_told(one, editor.clip.fps) for one in made]
+    table = [_edit_row(one, editor.clip.fps) for one in made]
     facts = {**_written(output, editor.motion), **_fitted(editor)}
     if not write_json(json, {**facts, "edits": table}):
         show_facts(output.name, facts)
@@ -90,13 +90,14 @@ def retarget(
     file: FileArgument,
     output: OutputArgument,
     body: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Who shall do the motion; the built-in figure when not given.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The body that shall perform it; the built-in figure when not given."),
     ] = None,
     height: Annotated[float, typer.Option(help="Of the built-in figure, in metres.")] = 1.75,
     limits: Annotated[
-        str, typer.Option(help="body: those of the new body; clip: what the motion does; none.")
+        str, typer.Option(help="body: those of the new body; clip: the range of the motion; none.")
     ] = "body",
-    contacts: Annotated[bool, typer.Option(help="Whether hands that rest on the body are kept there.")] = True,
+    contacts: Annotated[bool, typer.Option(help="Whether hands that rest on the body stay there.")] = True,
     scale: ScaleOption = None,
     fps: FpsOption = None,
     first_frame: FirstOption = 0,
@@ -113,18 +114,18 @@ def retarget(
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
     target = figure(height=height) if body is None else Humanoid(read(body).skeleton)
     with busy("retargeting"):
-        told = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts, limits=bounds)
+        solution = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts, limits=bounds)
     with busy(f"writing {output.name}"):
-        save(told.motion, output)
-    table = _kept(told)
+        save(solution.motion, output)
+    table = _part_rows(solution)
     facts = {
-        **_written(output, told.motion),
-        "leg_ratio": round(told.ratio, 4),
-        "frames_that_keep_not_everything": int((~told.ok).sum()),
-        "frames_held_by_limits": int(told.limited.sum()),
-        "feet_slide_mm": round(1000.0 * float(told.slid.max(initial=0.0)), 3),
-        "parts_dropped": list(told.dropped),
-        "parts_added": list(told.added),
+        **_written(output, solution.motion),
+        "leg_ratio": round(solution.ratio, 4),
+        "frames_not_reached": int((solution.status != Status.REACHED).sum()),
+        "frames_limited": int(solution.limited.sum()),
+        "feet_slide_mm": round(1000.0 * float(solution.slid.max(initial=0.0)), 3),
+        "parts_dropped": list(solution.dropped),
+        "parts_added": list(solution.added),
     }
     if not write_json(json, {**facts, "parts": table}):
         show_facts(output.name, facts)
@@ -140,7 +141,7 @@ def _range(frames: str | None) -> dict[str, list[int]]:
     return {"frames": [int(word) for word in words]}
 
 
-def _place(by: str | None, to: str | None) -> dict[str, list[float]]:
+def _position(by: str | None, to: str | None) -> dict[str, list[float]]:
     if (by is None) == (to is None):
         raise PosableError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
     name, text = ("displacement", by) if to is None else ("target", to)
@@ -154,7 +155,7 @@ def _place(by: str | None, to: str | None) -> dict[str, list[float]]:
 
 
 def _limits(limits: str) -> str | None:
-    """What `--limits` says, as the engine takes it."""
+    """Return the argument `limits` of an editor for `--limits`."""
     if limits not in LIMITS:
         raise UnknownNameError("--limits", limits, LIMITS)
     return None if limits == "none" else limits
@@ -164,9 +165,14 @@ def _editor(motion: Motion, limits: str, weights: str, contacts: bool, cache: Pa
     from ..edit import MotionEditor
 
     bounds = _limits(limits)
-    with progress("reading how the clip moves") as share:
+    with progress("fitting weights to the clip") as show_progress:
         editor = MotionEditor(
-            motion, weights=weights, limits=bounds, contacts=None if contacts else (), cache=cache, progress=share
+            motion,
+            weights=weights,
+            limits=bounds,
+            contacts=None if contacts else (),
+            cache=cache,
+            progress=show_progress,
         )
         _ = editor.logs
     return editor
@@ -192,33 +198,33 @@ def _fitted(editor: MotionEditor) -> dict[str, Any]:
     }
 
 
-def _told(one: Edit, fps: float) -> dict[str, Any]:
+def _edit_row(one: Edit, fps: float) -> dict[str, Any]:
     import numpy as np
 
-    asked = one.settings
+    settings = one.settings
     statuses = {Status(int(status)).name.lower() for status in np.atleast_1d(one.status)}
     changed = f"{one.rows.min()} to {one.rows.max()}" if len(one.rows) else "none"
     return {
         "edit": type(one).__name__.removesuffix("Edit").lower(),
-        "frame": asked.get("frame", "several"),
-        "part": str(asked.get("part", "several")),
+        "frame": settings.get("frame", "several"),
+        "part": str(settings.get("part", "several")),
         "status": ", ".join(sorted(statuses)),
-        "away_mm": round(1000.0 * float(np.max(one.residual)), 4),
+        "position_error_mm": round(1000.0 * float(np.max(one.position_error)), 4),
         "contacts_moved_mm": round(1000.0 * one.slid, 4),
-        "frames_held_by_limits": len(one.limited),
+        "frames_limited": len(one.limited),
         "frames_changed": changed,
         "seconds_changed": round(len(one.rows) / fps, 3),
     }
 
 
-def _kept(told: Retargeted) -> list[dict[str, Any]]:
+def _part_rows(solution: RetargetSolution) -> list[dict[str, Any]]:
     import numpy as np
 
     return [
         {
             "part": part,
-            "median_away_mm": round(1000.0 * float(np.median(told.residual[:, k])), 4),
-            "most_away_mm": round(1000.0 * float(told.residual[:, k].max()), 4),
+            "median_error_mm": round(1000.0 * float(np.median(solution.part_errors[:, k])), 4),
+            "max_error_mm": round(1000.0 * float(solution.part_errors[:, k].max()), 4),
         }
-        for k, part in enumerate(told.parts)
+        for k, part in enumerate(solution.parts)
     ]

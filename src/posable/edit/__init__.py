@@ -1,4 +1,4 @@
-"""Motions edited by dragging: weights and velocities from motion data, dragging, warping, retargeting."""
+"""Editing of motions by dragging: weights and velocities from motion data, dragging, warping, retargeting."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING
 from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .answers import DragAnswer
     from .contacts import Contact, find_contacts
+    from .dragging import DragSolution
     from .edit_list import load_edits, make_edits, save_edits
     from .editor import MotionEditor
-    from .edits import DragEdit, Edit, StretchEdit, WarpEdit
-    from .history import Kept
+    from .edits import DragEdit, Edit, Snapshot, StretchEdit, WarpEdit
     from .parts import EFFECTORS
-    from .retargeting import Retargeted, retarget
+    from .retargeting import RetargetSolution, retarget
     from .transforms import relative_motion
     from .weights import FitReport
 
 _HOMES = {
-    "answers": ["DragAnswer"],
     "contacts": ["Contact", "find_contacts"],
+    "dragging": ["DragSolution"],
     "edit_list": ["load_edits", "make_edits", "save_edits"],
     "editor": ["MotionEditor"],
-    "edits": ["DragEdit", "Edit", "StretchEdit", "WarpEdit"],
-    "history": ["Kept"],
+    "edits": ["DragEdit", "Edit", "Snapshot", "StretchEdit", "WarpEdit"],
     "parts": ["EFFECTORS"],
-    "retargeting": ["Retargeted", "retarget"],
+    "retargeting": ["RetargetSolution", "retarget"],
     "transforms": ["relative_motion"],
     "weights": ["FitReport"],
 }
@@ -34,13 +32,13 @@ _HOMES = {
 __all__ = [
     "EFFECTORS",
     "Contact",
-    "DragAnswer",
     "DragEdit",
+    "DragSolution",
     "Edit",
     "FitReport",
-    "Kept",
     "MotionEditor",
-    "Retargeted",
+    "RetargetSolution",
+    "Snapshot",
     "StretchEdit",
     "WarpEdit",
     "find_contacts",

@@ -1,25 +1,25 @@
-"""What joints may do while they are edited: the clip's own range, a body's limits, or a limb's range.
+"""Limits of joints while a motion is edited: the clip's own range, a body's limits, or a limb's learned range.
 
-The paper has no joint limits and says that figures look unnatural when pulled far; here they are on by default. A clip
-tells its own: each joint's rotation vector stays in the box that the clip uses, widened by 0.2 rad (`specs/edit.md`,
+The paper has no joint limits and says that figures look unnatural when pulled far; here they are on by default. The
+clip's own range: each joint's rotation vector stays in the box that the clip uses, widened by 0.2 rad (`specs/edit.md`,
 section 4). Decided here: vectors are counted from the joint's mean rotation in the clip, not from rest, so that a joint
-that works far from rest does not meet the place where rotation vectors wrap around.
+that works far from rest does not come near pi, where rotation vectors wrap around.
 
-Whoever starts outside may stay or come back, never go further out.
+A joint that starts outside may stay or come back, never go further out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ..body import Humanoid
-from ..body.roles import parent_role
+from ..body.packed import PackedBody
 from ..compute import PosableError
-from ..compute.types import Floats, Records
+from ..compute.types import Bools, Floats, Records
 from ..limb import LimbRange
 from ..limits import Limits
 from ..limits.limits import ROW
@@ -30,6 +30,7 @@ from .model import BOX, SHAPE
 from .parts import Parts
 
 MARGIN = 0.2  # [rad]
+INSIDE = 1e-6  # [rad], and of a limb's length: how far inside its range a limb is projected
 
 Bound: TypeAlias = "str | Limits | LimbRange | None"
 NO_ROWS = np.zeros(1, ROW)
@@ -38,7 +39,7 @@ NO_CURVES = np.zeros(1)
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Limits as the kernels read them, and the ranges of limbs that are asked afterwards."""
+    """Limits as the kernels read them, and the ranges of limbs that poses are projected to afterwards."""
 
     boxes: Records
     """(B,)"""
@@ -49,30 +50,30 @@ class Bounds:
     ranges: tuple[LimbRange, ...] = ()
     limits: Limits | None = None
     roles: tuple[str, ...] = ()
-    """(S,) the part of each shape."""
+    """(S,) the role of each shape's joint."""
 
     @property
     def any(self) -> bool:
-        """Whether there are any."""
+        """Whether anything is limited."""
         return bool(len(self.boxes) or len(self.shapes) or self.ranges)
 
     def box_rows(self, n: int) -> Records:
-        """(n, B) boxes for n rows of a kernel, each with its own."""
+        """Return boxes (n, B) for n rows of a kernel, each with its own copy."""
         return np.tile(self.boxes, (n, 1))
 
     def shape_rows(self, body: Humanoid, start: Pose) -> Records:
-        """(N, S) shapes for poses (N,), widened to hold them."""
+        """Return shapes (N, S) for poses (N,), widened to contain them."""
         rows = np.tile(self.shapes, (len(start), 1))
         if self.limits is not None and self.roles:
             posture = body.canonical(start)
-            turns = posture.rotations[:, [posture.index(role) for role in self.roles]]
-            slack = self.limits.slack(self.roles, turns)
+            rotations = posture.rotations[:, [posture.index(role) for role in self.roles]]
+            slack = self.limits.slack(self.roles, rotations)
             rows["swing"], rows["below"], rows["above_twist"] = np.moveaxis(slack, -1, 0)
         return rows
 
 
 def make_bounds(clip: Clip, given: Bound | Iterable[Bound]) -> Bounds:
-    """Bounds from what a user says: "clip", "body", `Limits`, a `LimbRange`, None, or several of them."""
+    """Return the bounds for an argument `limits=`: "clip", "body", `Limits`, a `LimbRange`, None, or several."""
     several = [given] if given is None or isinstance(given, str | Limits | LimbRange) else list(given)
     boxes, shapes, limits = np.zeros(0, BOX), np.zeros(0, SHAPE), None
     roles: tuple[str, ...] = ()
@@ -93,7 +94,7 @@ def make_bounds(clip: Clip, given: Bound | Iterable[Bound]) -> Bounds:
 
 
 def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
-    """(B,) of `BOX`: what each joint does in a clip, widened by `margin` [rad]; the root and hips are free."""
+    """Return (B,) of `BOX`: the range of each joint in a clip, widened by `margin` [rad]; root and hips are free."""
     skeleton, parts = clip.body.skeleton, clip.parts
     trunk = set(skeleton.path(clip.body.roles["hips"]))
     edited = skeleton.dofs.joint[parts.dofs]
@@ -115,19 +116,42 @@ def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
 
 
 def limit_shapes(body: Humanoid, parts: Parts, limits: Limits) -> tuple[Records, tuple[str, ...]]:
-    """(S,) of `SHAPE`: the limits of the parts that an editor moves, balls only; and which parts they are."""
-    edited = body.skeleton.dofs.joint[parts.dofs]
-    rows, roles = [], []
-    for role, joint in body.roles.items():
-        above = parent_role(role, tuple(body.roles))
-        if above is None or role not in limits or joint not in edited or body.skeleton.kinds[joint] != "ball":
+    """Return (S,) of `SHAPE`: the limits of the ball joints that an editor moves, and the roles of these joints."""
+    edited, drive = body.skeleton.dofs.joint[parts.dofs], PackedBody(body, limits).drive
+    roles = [
+        role
+        for role, joint in body.roles.items()
+        if drive["limit"][joint] >= 0 and joint in edited and body.skeleton.kinds[joint] == "ball"
+    ]
+    shapes = np.zeros(len(roles), SHAPE)
+    for shape, role in zip(shapes, roles, strict=True):
+        joint = body.roles[role]
+        shape["joint"], shape["above"], shape["row"] = joint, drive["above"][joint], limits.index(role)
+        shape["first"] = int(np.searchsorted(edited, joint))
+        for letter, neutral in (("a", drive["above_neutral"][joint]), ("b", drive["neutral"][joint])):
+            for name, value in zip("wxyz", neutral, strict=True):
+                shape[f"{letter}{name}"] = value
+    return shapes, tuple(roles)
+
+
+def project_to_ranges(body: Humanoid, ranges: Sequence[LimbRange], start: Pose, pose: Pose) -> tuple[Pose, Bools]:
+    """Return poses (N,) with limbs that left their learned range projected back to it, and which rows (N,) changed.
+
+    This is done after a drag, since a `LimbRange` limits the whole limb. One that is outside in `start` (N,) already is
+    left alone.
+    """
+    moved = np.zeros(len(pose), np.bool_)
+    for known in ranges:
+        limb = body.limb(known.name, limits=None)
+        began, now = limb.read(start), limb.read(pose)
+        corrected = known.correct(now.position, now.swivel)
+        back = corrected.changed & known.contains(began.position, began.swivel)
+        if not back.any():
             continue
-        row = np.zeros((), SHAPE)
-        row["joint"], row["above"], row["row"] = joint, body.roles[above], limits.index(role)
-        row["first"] = int(np.searchsorted(edited, joint))
-        for letter, turn in zip("ab", (body.neutral_orientation(above), body.neutral_orientation(role)), strict=True):
-            for name, value in zip("wxyz", turn, strict=True):
-                row[f"{letter}{name}"] = value
-        rows.append(row)
-        roles.append(role)
-    return np.array(rows, SHAPE) if rows else np.zeros(0, SHAPE), tuple(roles)
+        # A little inside: a position on the edge, read back from the joints, may lie a rounding error beyond it.
+        corrected = known.correct(now.position, now.swivel, margin=INSIDE)
+        solved = limb.solve(corrected.position, now.orientation, swivel=corrected.swivel)
+        posed = limb.pose(pose, solved.values, now)
+        pose = Pose(pose.translation, np.where(back[:, None, None], posed.rotations, pose.rotations), pose.offsets)
+        moved |= back
+    return pose, moved

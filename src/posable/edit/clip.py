@@ -1,4 +1,4 @@
-"""`Clip`: what an editor knows of a motion before anything is dragged: rates, moving parts, velocities of parts."""
+"""`Clip`: a motion analysed for editing: rates of its DoF, moving parts, velocities of parts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .rates import CUTOFF, dof_rates, smoothed, stacked_jacobians
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """A motion, read for editing. Made by `read_clip`."""
+    """A motion analysed for editing; made by `read_clip`."""
 
     motion: Motion
     body: Humanoid
     smooth: Pose
-    """(F,) the motion without what is faster than 8 Hz."""
+    """(F,) the motion after a low-pass filter of 8 Hz."""
     rates: Floats
     """(F, n) rates of the edited DoF [rad/s], [m/s]."""
     parts: Parts
@@ -33,16 +33,16 @@ class Clip:
 
     @property
     def fps(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.motion.fps
 
     def jacobians(self, frames: Ints) -> Floats:
-        """(K, 6 E, m): of the effectors at some frames, for the DoF that move."""
+        """Return the Jacobians (K, 6 E, m) of the effectors at some frames, for the DoF that move."""
         columns = self.parts.dofs[self.parts.fitted]
         return stacked_jacobians(self.body, self.smooth[frames], self.parts.joints, columns)
 
     def velocities(self, joints: Sequence[int]) -> Floats:
-        """(F, E, 6): how joints move [m/s] and turn [rad/s] in the world: J times the DoF rates."""
+        """Return velocities (F, E, 6) of joints in the world, linear [m/s] then angular [rad/s]: J times the rates."""
         rows = np.empty((len(self), len(joints), 6))
         skeleton, dofs = self.body.skeleton, self.parts.dofs
         for start in range(0, len(self), 512):  # long clips piece by piece: a Jacobian takes 6 numbers a DoF
@@ -55,24 +55,24 @@ class Clip:
 
     @property
     def digest(self) -> str:
-        """A name for exactly this motion on this skeleton, for files made from it."""
+        """A hash of this motion on this skeleton, for files made from it."""
         pose, skeleton = self.motion.pose, self.body.skeleton
         parts = [pose.translation, pose.rotations, skeleton.offsets, self.parts.dofs, self.parts.joints]
         parts += [] if pose.offsets is None else [pose.offsets]
-        told = hashlib.sha256(f"{self.fps} {skeleton.names} {skeleton.kinds}".encode())
+        found = hashlib.sha256(f"{self.fps} {skeleton.names} {skeleton.kinds}".encode())
         for array in parts:
-            told.update(np.ascontiguousarray(array).tobytes())
-        return told.hexdigest()
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
 
 def read_clip(motion: Motion, body: Humanoid, effectors: Sequence[str] = EFFECTORS, cutoff: float = CUTOFF) -> Clip:
-    """Read a motion for editing.
+    """Analyse a motion for editing.
 
     Args:
         motion: with at least one frame.
-        body: whose motion it is: a `Humanoid` on the motion's skeleton.
-        effectors: the parts to steer; roles or names of joints.
-        cutoff: of the smoothing before rates are taken [Hz].
+        body: the body that performs it, a `Humanoid` on the motion's skeleton.
+        effectors: the end effectors; roles or names of joints.
+        cutoff: of the low-pass filter before rates are taken [Hz].
     """
     if motion.pose.joint_count != len(body.skeleton):
         raise ShapeError(f"the motion has {motion.pose.joint_count} joints, the body {len(body.skeleton)}")

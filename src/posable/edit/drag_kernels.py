@@ -1,18 +1,19 @@
-"""The kernel of a drag: many small pulls along a straight way, each followed by the other parts as in the clip.
+"""The kernel of a drag: many small steps along a straight line, in each of which the other parts move as in the clip.
 
-Each step moves the dragged part by at most `step` metres along its way, exactly. Every other part is asked to go,
-softly, where its velocity relative to the dragged one takes it from where it is now (`transforms`), and to turn as it
-does in the clip during the time that the step stands for; pins must stay (`specs/edit.md`, section 4). A step that does
-not arrive, or whose pins slide, is undone and tried at half its length; the drag ends when steps become too small. So a
-drag that stops early is a valid pose a little before what cannot be reached.
+Each step moves the dragged part by at most `step` metres along its path, exactly. Every other part has a soft target:
+the position where its velocity relative to the dragged part takes it (`transforms`), and the rotation that it makes in
+the clip during the time that the step stands for. Pins must stay (`specs/edit.md`, section 4). A step that does not
+arrive, or in which a pin slides, is undone and tried at half its length; the drag ends when steps become too small. So
+a drag that stops early is a valid pose a little before what cannot be reached.
 
 In mode "phase" the time that each step stands for also moves the frame whose weights and velocities are used: then
 dragging along the motion replays it. The paper's mode keeps both frozen.
 
-Decided here: a step during which the way of a joint bends much is undone too and tried at half its length, as solvers
-of differential equations do, and steps grow again afterwards. A drag follows a field of directions, so it goes back the
-way it came if its steps are small where that field is stiff (an arm that stretches); with steps of one length a dancer
-came back with a hand 93 degrees from where it was (`specs/edit.md`, section 7, calls it a fold-over).
+Decided here: a step during which the path of a joint bends much is undone too and tried at half its length (adaptive
+step size, as in solvers of differential equations), and steps grow again afterwards. A drag follows a field of
+directions, so it goes back along its own path if its steps are small where that field is stiff (an arm that stretches);
+with steps of one length a dancer came back with a hand 93 degrees from where it was (`specs/edit.md`, section 7, calls
+it a fold-over).
 """
 
 from __future__ import annotations
@@ -25,97 +26,106 @@ from ..compute.types import Floats, Records, Vec3
 from ..math.quaternion import exp, mul
 from ..math.vector import add, norm, scale, sub
 from ..skeleton.forward import integrate_row, quat_at, vec_at
-from .edge_kernels import hold_start, near_an_edge
-from .model import Bodies, Rig, Scratch
+from .edge_kernels import any_near_edge, widen_boxes
+from .model import PIN_TOLERANCE, Bodies, Rig, Scratch
 from .pull_kernels import (
-    MOST_TURN,
-    goal_place,
+    MAX_CHANGE,
+    damped_step,
+    fixed_error,
+    goal_error,
+    goal_position,
     inverse_weights,
-    lacking,
-    missed,
-    place_frames,
     pull,
     set_goal,
-    stack,
-    weigh,
+    stack_goals,
+    update_frames,
 )
-from .transforms import taken_along, turned_along, virtual_time
+from .transforms import rotated_along, taken_along, virtual_time
 
-ARRIVED = 1e-4  # [m]: a step is over when what must be kept is this near
-SLIPPED = 3e-4  # [m]: a step that misses by more is undone
-UNTURNED = 2e-3  # [rad]: likewise, where a turn is asked
-LAST = 1e-6  # [m]: how near the last step shall come
+ARRIVED = 1e-4  # [m]: a step is over when the dragged part and the pins are this near to their targets
+ROTATION_TOLERANCE = 2e-3  # [rad]: a step whose orientation misses by more is undone, where one is requested
+LAST = 1e-6  # [m]: the tolerance of the last step
 SHORTEST = 4e-4  # [m], [rad]: the drag ends when steps become shorter
-MOST_STEP_TURN = 0.1  # [rad] in one step
+MAX_STEP_ROTATION = 0.1  # [rad] in one step
 NEAR_EDGES = 5e-3  # [m]: the longest step while a joint is near the edge of its box
-BEND = 0.02  # [rad], [m]: how much a DoF's way may bend in a step
+BEND = 0.02  # [rad], [m]: how much a DoF's path may bend in a step
 SHORT = 1e-3  # [m], [rad]: a step as short is not made shorter for that
-SWEEPS = 3  # of a step: the others follow a little more with each
+SWEEPS = 3  # of a step: the other parts follow a little more with each
 
 
 @kernel
-def _velocity(rates: Floats, row: int, share: float, e: int, half: int) -> Vec3:
-    """Velocity [m/s] (half 0) or turning [rad/s] (half 1) of part e between two frames."""
+def _velocity(rates: Floats, row: int, fraction: float, e: int, half: int) -> Vec3:
+    """Return the velocity [m/s] (half 0) or angular velocity [rad/s] (half 1) of part e between two frames."""
     k = 3 * half
     later = min(row + 1, rates.shape[0] - 1)
     return (
-        rates[row, e, k] + share * (rates[later, e, k] - rates[row, e, k]),
-        rates[row, e, k + 1] + share * (rates[later, e, k + 1] - rates[row, e, k + 1]),
-        rates[row, e, k + 2] + share * (rates[later, e, k + 2] - rates[row, e, k + 2]),
+        rates[row, e, k] + fraction * (rates[later, e, k] - rates[row, e, k]),
+        rates[row, e, k + 1] + fraction * (rates[later, e, k + 1] - rates[row, e, k + 1]),
+        rates[row, e, k + 2] + fraction * (rates[later, e, k + 2] - rates[row, e, k + 2]),
     )
 
 
 @kernel
-def _ask(i: int, drag: Any, goals: Records, rates: Floats, frame: float, way: Vec3, turn: Vec3, work: Scratch) -> float:
-    """Set the goals of all parts but pins for a step of the dragged one; the time that it stands for [s]."""
+def _set_step_goals(
+    i: int,
+    drag: Any,
+    goals: Records,
+    rates: Floats,
+    frame: float,
+    displacement: Vec3,
+    rotation: Vec3,
+    work: Scratch,
+) -> float:
+    """Set the goals of all parts but pins for a step of the dragged one; return the time that it stands for [s]."""
     row = int(frame)
-    share = frame - row
+    fraction = frame - row
     p, rest = drag["dragged"], drag["rest"]
-    place_rate, turn_rate = _velocity(rates, row, share, p, 0), _velocity(rates, row, share, p, 1)
-    h = virtual_time(place_rate, rest, drag["most_time"], way)
+    velocity, angular_velocity = _velocity(rates, row, fraction, p, 0), _velocity(rates, row, fraction, p, 1)
+    h = virtual_time(velocity, rest, drag["max_time"], displacement)
     for e in range(rates.shape[1]):
-        if e == p or goals[e]["kept"]:
+        if e == p or goals[e]["fixed"]:
             continue
-        place = vec_at(work.positions, i, goals[e]["joint"])
-        spin = _velocity(rates, row, share, e, 1)
-        moved = taken_along(place_rate, _velocity(rates, row, share, e, 0), rest, drag["cap"], way)
-        turned = taken_along(turn_rate, spin, rest, drag["cap"], turn)
-        if not drag["turned"]:
-            turned = turned_along(spin, h, drag["turn_cap"], way)
-        q = mul(exp(turned), quat_at(work.orientations, i, goals[e]["joint"]))
-        set_goal(goals[e], add(place, moved), q)
-        goals[e]["place"], goals[e]["turn"] = drag["place"], drag["turn"]
-    if not drag["turned"]:
-        turned = turned_along(turn_rate, h, drag["turn_cap"], way)
-        q = mul(exp(turned), quat_at(work.orientations, i, goals[p]["joint"]))
-        set_goal(goals[p], goal_place(goals[p]), q)
-        goals[p]["turn"] = drag["turn"]
+        position = vec_at(work.positions, i, goals[e]["joint"])
+        spin = _velocity(rates, row, fraction, e, 1)
+        moved = taken_along(velocity, _velocity(rates, row, fraction, e, 0), rest, drag["max_ratio"], displacement)
+        rotated = taken_along(angular_velocity, spin, rest, drag["max_ratio"], rotation)
+        if not drag["oriented"]:
+            rotated = rotated_along(spin, h, drag["max_rotation_ratio"], displacement)
+        q = mul(exp(rotated), quat_at(work.orientations, i, goals[e]["joint"]))
+        set_goal(goals[e], add(position, moved), q)
+        goals[e]["position_softness"] = drag["position_softness"]
+        goals[e]["orientation_softness"] = drag["orientation_softness"]
+    if not drag["oriented"]:
+        rotated = rotated_along(angular_velocity, h, drag["max_rotation_ratio"], displacement)
+        q = mul(exp(rotated), quat_at(work.orientations, i, goals[p]["joint"]))
+        set_goal(goals[p], goal_position(goals[p]), q)
+        goals[p]["orientation_softness"] = drag["orientation_softness"]
     return h
 
 
 @kernel
-def _copy_pose(i: int, place: Floats, turns: Floats, to_place: Floats, to_turns: Floats) -> None:
+def _copy_pose(i: int, translation: Floats, rotations: Floats, to_translation: Floats, to_rotations: Floats) -> None:
     for k in range(3):
-        to_place[i, k] = place[i, k]
-    for j in range(turns.shape[1]):
+        to_translation[i, k] = translation[i, k]
+    for j in range(rotations.shape[1]):
         for k in range(4):
-            to_turns[i, j, k] = turns[i, j, k]
+            to_rotations[i, j, k] = rotations[i, j, k]
 
 
 @kernel
-def _lean(i: int, rig: Rig, goals: Records, boxes: Records, bodies: Bodies, work: Scratch) -> float:
-    """Move towards all goals at once by the midpoint rule; the bend [rad] of the way.
+def _midpoint_step(i: int, rig: Rig, goals: Records, boxes: Records, bodies: Bodies, work: Scratch) -> float:
+    """Move towards all goals at once by the midpoint rule; return the bend of the path [rad], [m].
 
-    What the joints would do from here is done half, and what they do from there for the same lack is done from here.
-    The bend is how much both differ: what is left of it grows with the square of the step, and not with the step.
+    Half of the first step leads to the midpoint; the step computed there for the same errors is then made from the
+    start. The bend is the largest difference between both steps: it grows with the square of their length.
     """
     bend = 0.0
     for half in range(2):
-        rows = stack(i, rig, goals, bodies.rotations, work)
+        rows = stack_goals(i, rig, goals, bodies.rotations, work)
         here, there = (5, 0) if half == 0 else (0, 5)
         for a in range(rows):
             work.vec[i, here, a] = work.vec[i, there, a]
-        if weigh(i, rows, SWEEPS, rig, boxes, bodies.rotations, work) > MOST_TURN:
+        if damped_step(i, rows, SWEEPS, rig, boxes, bodies.rotations, work) > MAX_CHANGE:
             bend = math.inf
         for d in range(rig.dofs.shape[0]):
             k = rig.dofs[d]
@@ -125,15 +135,15 @@ def _lean(i: int, rig: Rig, goals: Records, boxes: Records, bodies: Bodies, work
             else:
                 bend = max(bend, abs(work.steps[i, k] - work.first[i, d]))
         if half == 1:
-            _copy_pose(i, work.saved_place, work.saved_turns, bodies.translation, bodies.rotations)
+            _copy_pose(i, work.saved_translation, work.saved_rotations, bodies.translation, bodies.rotations)
         integrate_row(i, rig.joints, work.steps, bodies.translation, bodies.rotations, bodies.offsets)
-        place_frames(i, rig, bodies, work)
+        update_frames(i, rig, bodies, work)
     return bend
 
 
 @kernel
-def _middle(i: int, drag: Any, rates: Floats, frame: float, way: Vec3) -> float:
-    """The frame half-way through a step: velocities there fit the whole of it better than those at its beginning."""
+def _middle(i: int, drag: Any, rates: Floats, frame: float, displacement: Vec3) -> float:
+    """Return the frame half-way through a step: its velocities fit the step better than those at the beginning."""
     if not drag["phase"]:
         return frame
     last = float(rates.shape[0] - 1)
@@ -141,7 +151,7 @@ def _middle(i: int, drag: Any, rates: Floats, frame: float, way: Vec3) -> float:
     for _ in range(2):
         row = int(middle)
         velocity = _velocity(rates, row, middle - row, drag["dragged"], 0)
-        h = virtual_time(velocity, drag["rest"], drag["most_time"], way)
+        h = virtual_time(velocity, drag["rest"], drag["max_time"], displacement)
         middle = min(max(frame + 0.5 * h * drag["fps"], 0.0), last)
     return middle
 
@@ -154,34 +164,37 @@ def _step(
     rates: Floats,
     drag: Any,
     frame: float,
-    way: Vec3,
-    turn: Vec3,
+    displacement: Vec3,
+    rotation: Vec3,
     goals: Records,
     boxes: Records,
     shapes: Records,
     close: float,
     bodies: Bodies,
-    told: Any,
+    report: Any,
     work: Scratch,
 ) -> tuple[bool, float, float]:
-    """One step towards the goal of the dragged part: whether it arrived, the time it stands for [s], its bend [rad]."""
+    """Make one step towards the goal of the dragged part.
+
+    Returns whether it arrived, the time that it stands for [s], and its bend [rad].
+    """
     p, row = drag["dragged"], int(frame)
     inverse_weights(logs[row], logs[min(row + 1, logs.shape[0] - 1)], frame - row, work.vec[i, 2])
-    h = _ask(i, drag, goals, rates, frame, way, turn, work)
-    told["steps"] += 1
-    bend = _lean(i, rig, goals, boxes, bodies, work)
-    for e in range(rates.shape[1]):  # what is still missing is made good, the others staying where they are now
-        if not goals[e]["kept"]:
+    h = _set_step_goals(i, drag, goals, rates, frame, displacement, rotation, work)
+    report["steps"] += 1
+    bend = _midpoint_step(i, rig, goals, boxes, bodies, work)
+    for e in range(rates.shape[1]):  # the errors that remain are removed while the other parts stay where they are now
+        if not goals[e]["fixed"]:
             joint = goals[e]["joint"]
             set_goal(goals[e], vec_at(work.positions, i, joint), quat_at(work.orientations, i, joint))
-    if not drag["turned"]:
-        set_goal(goals[p], goal_place(goals[p]), quat_at(work.orientations, i, goals[p]["joint"]))
-    count, held, _ = pull(i, rig, goals, boxes, shapes, 0, drag["iterations"], close, bodies, work)
-    told["iterations"] += 2 + count
-    if held:
-        told["limited"] = 1
-    twisted = norm(lacking(i, goals[p], work)[1]) if drag["turned"] else 0.0
-    return missed(i, goals, work) <= SLIPPED and twisted <= UNTURNED, h, bend
+    if not drag["oriented"]:
+        set_goal(goals[p], goal_position(goals[p]), quat_at(work.orientations, i, goals[p]["joint"]))
+    count, clamped, _ = pull(i, rig, goals, boxes, shapes, 0, drag["iterations"], close, bodies, work)
+    report["iterations"] += 2 + count
+    if clamped:
+        report["limited"] = 1
+    twisted = norm(goal_error(i, goals[p], work)[1]) if drag["oriented"] else 0.0
+    return fixed_error(i, goals, work) <= PIN_TOLERANCE and twisted <= ROTATION_TOLERANCE, h, bend
 
 
 @kernel
@@ -195,55 +208,57 @@ def drag_row(
     boxes: Records,
     shapes: Records,
     bodies: Bodies,
-    told: Any,
+    report: Any,
     work: Scratch,
 ) -> None:
     """Drag row i in place. goals (G,): first the E parts of rates (F, E, 6), then other pins; logs (F, n)."""
     p = drag["dragged"]
-    place_frames(i, rig, bodies, work)
-    hold_start(i, rig.joints, boxes, bodies.rotations)
-    began, held = vec_at(work.positions, i, goals[p]["joint"]), quat_at(work.orientations, i, goals[p]["joint"])
-    way, spin = (drag["dx"], drag["dy"], drag["dz"]), (drag["rx"], drag["ry"], drag["rz"])
-    longest = 1.0 / max(1.0, norm(way) / drag["step"], norm(spin) / MOST_STEP_TURN)
-    share, shortest = longest, min(0.5 * longest, SHORTEST / max(SHORTEST, norm(way), norm(spin)))
-    short = SHORT / max(SHORT, norm(way), norm(spin))
-    careful = NEAR_EDGES / max(NEAR_EDGES, norm(way))
+    update_frames(i, rig, bodies, work)
+    widen_boxes(i, rig.joints, boxes, bodies.rotations)
+    joint = goals[p]["joint"]
+    began, orientation = vec_at(work.positions, i, joint), quat_at(work.orientations, i, joint)
+    displacement, spin = (drag["dx"], drag["dy"], drag["dz"]), (drag["rx"], drag["ry"], drag["rz"])
+    longest = 1.0 / max(1.0, norm(displacement) / drag["step"], norm(spin) / MAX_STEP_ROTATION)
+    fraction, shortest = longest, min(0.5 * longest, SHORTEST / max(SHORTEST, norm(displacement), norm(spin)))
+    short = SHORT / max(SHORT, norm(displacement), norm(spin))
+    careful = NEAR_EDGES / max(NEAR_EDGES, norm(displacement))
     done, frame = 0.0, drag["frame"]
-    goals[p]["kept"], goals[p]["place"] = 1, 1e-3
-    for _ in range(drag["most"]):
+    goals[p]["fixed"], goals[p]["position_softness"] = 1, 1e-3
+    for _ in range(drag["max_steps"]):
         if done >= 1.0 or longest < shortest:
             break
-        ahead = min(share, careful) if near_an_edge(boxes) else share
+        ahead = min(fraction, careful) if any_near_edge(boxes) else fraction
         here = done + ahead if done + ahead < 1.0 - 1e-9 else 1.0
-        _copy_pose(i, bodies.translation, bodies.rotations, work.saved_place, work.saved_turns)
-        aim = add(began, scale(way, here))
-        step = sub(aim, vec_at(work.positions, i, goals[p]["joint"]))
-        set_goal(goals[p], aim, mul(exp(scale(spin, here)), held))
-        turn, close = scale(spin, here - done), LAST if here == 1.0 else ARRIVED
+        _copy_pose(i, bodies.translation, bodies.rotations, work.saved_translation, work.saved_rotations)
+        aim = add(began, scale(displacement, here))
+        step = sub(aim, vec_at(work.positions, i, joint))
+        set_goal(goals[p], aim, mul(exp(scale(spin, here)), orientation))
+        rotation, close = scale(spin, here - done), LAST if here == 1.0 else ARRIVED
         middle = _middle(i, drag, rates, frame, step)
         arrived, h, bend = _step(
-            i, rig, logs, rates, drag, middle, step, turn, goals, boxes, shapes, close, bodies, told, work
+            i, rig, logs, rates, drag, middle, step, rotation, goals, boxes, shapes, close, bodies, report, work
         )
         if arrived and (bend <= BEND or ahead <= short):
             done = here
             if bend < 0.2 * BEND:
-                share = min(longest, 2.0 * share)
+                fraction = min(longest, 2.0 * fraction)
             if drag["phase"]:
                 frame = min(max(frame + h * drag["fps"], 0.0), float(logs.shape[0] - 1))
             continue
-        _copy_pose(i, work.saved_place, work.saved_turns, bodies.translation, bodies.rotations)
-        place_frames(i, rig, bodies, work)
-        share = 0.5 * ahead
+        _copy_pose(i, work.saved_translation, work.saved_rotations, bodies.translation, bodies.rotations)
+        update_frames(i, rig, bodies, work)
+        fraction = 0.5 * ahead
         if not arrived:
-            longest = share  # what cannot be reached in such a step will not be in the next one either
-    told["done"], told["frame"] = done, frame
+            longest = fraction  # a length of step that does not arrive will not arrive in the next step either
+    report["done"], report["frame"] = done, frame
     if done >= 1.0:
-        told["limited"] = 0  # a limit may have been touched on the way, but it held nothing back
-    set_goal(goals[p], add(began, way), mul(exp(spin), held))
-    place, turn = lacking(i, goals[p], work)
-    told["away"], told["turned"] = norm(place), norm(turn) if drag["turned"] else 0.0
-    goals[p]["kept"] = 0
-    told["slid"] = missed(i, goals, work)
+        report["limited"] = 0  # a limit may have been touched on the path, but it stopped nothing
+    set_goal(goals[p], add(began, displacement), mul(exp(spin), orientation))
+    missing, rotation = goal_error(i, goals[p], work)
+    report["position_error"] = norm(missing)
+    report["orientation_error"] = norm(rotation) if drag["oriented"] else 0.0
+    goals[p]["fixed"] = 0
+    report["slid"] = fixed_error(i, goals, work)
 
 
 @batch(rows=8)
@@ -257,9 +272,9 @@ def drag_rows(
     boxes: Records,
     shapes: Records,
     bodies: Bodies,
-    told: Records,
+    report: Records,
     work: Scratch,
 ) -> None:
-    """`drag_row` over n drags of one clip."""
+    """Call `drag_row` for n drags of one clip."""
     for i in prange(n):
-        drag_row(i, rig, logs, rates, drags[i], goals[i], boxes[i], shapes[i], bodies, told[i], work)
+        drag_row(i, rig, logs, rates, drags[i], goals[i], boxes[i], shapes[i], bodies, report[i], work)

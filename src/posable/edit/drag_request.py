@@ -1,8 +1,8 @@
-"""What a user asks of a drag, brought into the rows that kernels take, and the answers back into the user's shape."""
+"""Arguments of `MotionEditor.drag`, checked and brought into the rows that kernels take."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,33 +12,25 @@ from ..compute import PosableError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Motion, Pose
-from .answers import DragAnswer
-from .dragging import one, world_turn
+from .dragging import world_rotation
 from .parts import joint_of
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Drags of one part, flat."""
+class DragRequest:
+    """N drags of one part."""
 
     joint: int
     frames: Ints
     """(N,)"""
-    way: Floats
+    displacements: Floats
     """(N, 3) [m]"""
-    turn: Floats | None
+    rotations: Floats | None
     """(N, 3) [rad], or None."""
     start: Pose
     """(N,) poses to start from."""
     shape: tuple[int, ...]
-    """Of the answer."""
-
-    def shaped(self, answer: DragAnswer) -> DragAnswer:
-        """An answer (N,) in the shape of what was asked."""
-        if self.shape == ():
-            return one(answer)
-        flat = {f.name: getattr(answer, f.name).reshape(self.shape) for f in fields(answer) if f.name != "pose"}
-        return replace(answer, pose=answer.pose.reshape(*self.shape), **flat)
+    """The shape of the batch."""
 
 
 def read_drag(
@@ -50,8 +42,8 @@ def read_drag(
     target: ArrayLike | None,
     orientation: ArrayLike | None,
     pose: Pose | None,
-) -> Asked:
-    """What `MotionEditor.drag` is asked; frames, places, orientations and poses broadcast."""
+) -> DragRequest:
+    """Read the arguments of `MotionEditor.drag`; frames, positions, orientations and poses broadcast."""
     if (displacement is None) == (target is None) and (displacement is not None or orientation is None):
         raise PosableError("give a displacement or a target (or an orientation alone), not both")
     joint = joint_of(body, part)
@@ -59,25 +51,25 @@ def read_drag(
     if given.dtype.kind not in "iu":
         raise PosableError(f"frame is {frame!r}; expected whole numbers from 0 to {len(motion) - 1}")
     where = displacement if displacement is not None else target
-    place = None if where is None else floats(where, "displacement" if target is None else "target", 3)
+    vectors = None if where is None else floats(where, "displacement" if target is None else "target", 3)
     quats = None if orientation is None else floats(orientation, "orientation", 4)
-    shapes = [given.shape] + [a.shape[:-1] for a in (place, quats) if a is not None]
+    shapes = [given.shape] + [a.shape[:-1] for a in (vectors, quats) if a is not None]
     shape = np.broadcast_shapes(*shapes, () if pose is None else pose.shape)
     n = int(np.prod(shape, dtype=np.int64))
     frames = np.array([frame_of(f, len(motion)) for f in np.broadcast_to(given, shape).reshape(n)], dtype=np.int64)
     start = motion.pose[frames] if pose is None else rows_of(pose, shape)
     here = body.skeleton.forward(start)
-    way = np.zeros((n, 3)) if place is None else np.broadcast_to(place, (*shape, 3)).reshape(n, 3).copy()
+    displacements = np.zeros((n, 3)) if vectors is None else np.broadcast_to(vectors, (*shape, 3)).reshape(n, 3).copy()
     if target is not None:
-        way -= here.positions[:, joint]
-    turn = None
+        displacements -= here.positions[:, joint]
+    rotations = None
     if quats is not None:
-        turn = world_turn(here.orientations[:, joint], np.broadcast_to(quats, (*shape, 4)).reshape(n, 4))
-    return Asked(joint, frames, way, turn, start, shape)
+        rotations = world_rotation(here.orientations[:, joint], np.broadcast_to(quats, (*shape, 4)).reshape(n, 4))
+    return DragRequest(joint, frames, displacements, rotations, start, shape)
 
 
 def frame_of(frame: Any, count: int) -> int:
-    """A frame's number, counted from the end where it is negative; raises where there is none."""
+    """Return a frame's number, counted from the end where it is negative; raises where there is no such frame."""
     try:
         at = int(frame)
     except (TypeError, ValueError):
@@ -88,7 +80,7 @@ def frame_of(frame: Any, count: int) -> int:
 
 
 def rows_of(pose: Pose, shape: tuple[int, ...]) -> Pose:
-    """A pose spread over a batch and made flat."""
+    """Return a pose broadcast over a batch, one row after the other."""
     count = pose.joint_count
     offsets = None
     if pose.offsets is not None:

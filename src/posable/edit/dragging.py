@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,81 +13,124 @@ from ..body import Humanoid
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
-from ..math import conjugate, log, multiply, normalize
+from ..math import angle, conjugate, exp, log, multiply, normalize
 from ..skeleton import Pose
-from .answers import DragAnswer, statuses
-from .bounds import Bounds
+from ..skeleton.solution import PoseSolution, status_like
+from .bounds import Bounds, project_to_ranges
 from .clip import Clip
 from .contacts import GROUND, Contact, find_contacts
-from .model import DRAG, DRAGGED, GOAL, Bodies, Rig, scratch
+from .model import DRAG, DRAGGED, GOAL, PIN_TOLERANCE, Bodies, Rig, scratch
 from .parts import joint_of
 from .transforms import EPSILON
 
+REACHED_WITHIN = 1e-3  # [m]: nearer to its target than this a part has reached it
+ORIENTED_WITHIN = 5e-3  # [rad]
 MODES = {"frozen": (1.5, 0.3, 0.5), "phase": (4.0, 0.03, 0.1)}
-"""Cap of the scale and softness of places and turns, by mode (`specs/edit.md`, section 4)."""
+"""Largest ratio, and softness of positions and orientations, by mode (`specs/edit.md`, section 4)."""
 REST = {"frozen": EPSILON, "phase": 0.2 * EPSILON}
 """[m/s]: slower is rest. In mode "phase" a hand that slows down must still tell the time, or the clip stops there."""
-MOST_TIME = 0.1  # [s] that one step may go ahead in mode "phase"
+MAX_TIME = 0.1  # [s] that one step may go ahead in mode "phase"
 STEP = 0.01  # [m]
 EXACT = 1e-3  # softness of what must be met
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 ITERATIONS = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DragSolution(PoseSolution):
+    """A dragged pose, or a batch of them (...).
+
+    REACHED where the returned pose has the part within a millimetre and, where an orientation was requested, 5 mrad of
+    its target, and no pin moved; LIMITS where joint limits stopped the drag, else UNREACHABLE or INVALID.
+    """
+
+    slid: Floats
+    """(...) [m]: the largest movement of a pin; a drag stops before it exceeds 0.3 mm."""
+    done: Floats
+    """(...): the fraction of the displacement that was made."""
+    frame: Floats
+    """(...): the frame of the clip whose weights were used last; mode "phase" moves it."""
+    steps: Ints
+    """(...): steps tried."""
+    iterations: Ints
+    """(...): iterations of all steps together."""
+    limited: Any
+    """(...): whether a joint's limit stopped the drag."""
+
+    @property
+    def cause(self) -> Any:
+        """How the drag ended: "converged", "stalled" (out of reach), "limited" or "invalid"; or an array of these."""
+        names = np.array(["converged", "stalled", "limited", "stalled", "stalled", "invalid"])
+        found = names[np.asarray(self.status, dtype=np.int64)]
+        return found if found.shape else str(found)
+
+    def reshaped(self, shape: tuple[int, ...]) -> DragSolution:
+        """Return the solution of N drags in a batch's shape; () is the only row of one."""
+        values = {
+            f.name: getattr(self, f.name).reshape(shape) for f in fields(self) if f.name not in ("pose", "status")
+        }
+        if not shape:
+            values = {name: value[()] for name, value in values.items()}
+        pose = self.pose.reshape(*shape) if shape else self.pose[0]
+        return replace(self, pose=pose, status=status_like(np.asarray(self.status), shape), **values)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a drag goes; the usual values when not given."""
+    """How a drag goes."""
 
     mode: str = "frozen"
     """ "frozen": weights and velocities of the frame (the paper's); "phase": they move along with the drag."""
     step: float = STEP
-    """[m] the dragged part moves at a time."""
+    """[m]: the longest step of the dragged part."""
     softness: tuple[float, float] | None = None
-    """How soft places and turns of the other parts are; 0.3 and 0.5, in mode "phase" 0.03 and 0.1."""
-    cap: float | None = None
+    """Of the other parts' target positions and orientations; 0.3 and 0.5, in mode "phase" 0.03 and 0.1."""
+    max_ratio: float | None = None
     """How much further than the dragged part others may go; 1.5, in mode "phase" 4."""
 
     def values(self) -> tuple[float, float, float]:
-        """(cap, softness of places, of turns)."""
+        """Return the largest ratio and the softness of positions and of orientations."""
         if self.mode not in MODES:
             raise UnknownNameError("mode", self.mode, MODES)
-        cap, place, turn = MODES[self.mode]
-        place, turn = (place, turn) if self.softness is None else self.softness
-        cap = cap if self.cap is None else self.cap
-        for name, value in (("step", self.step), ("softness", place), ("softness", turn), ("cap", cap)):
+        ratio, position, orientation = MODES[self.mode]
+        position, orientation = (position, orientation) if self.softness is None else self.softness
+        ratio = ratio if self.max_ratio is None else self.max_ratio
+        named = (("step", self.step), ("softness", position), ("softness", orientation), ("max_ratio", ratio))
+        for name, value in named:
             if not (np.isfinite(value) and value > 0.0):
                 raise PosableError(f"{name} is {value}; expected a number above 0")
-        return cap, place, turn
+        return ratio, position, orientation
 
 
 @dataclass(frozen=True, eq=False)
 class Dragged:
-    """What an editor remembers of a drag, so that it can go on: the pose depends on where the part is, not on the way.
+    """A drag that an editor can continue: the pose depends on where the part is, not on the path of the drag.
 
     Limits give way differently going out and coming back, so a part dragged there and back by itself would not bring
-    the body back; a drag that goes on is done again from its beginning. In mode "phase" the way matters, and it is not.
+    the body back; a drag that goes on is computed again from its beginning. In mode "phase" the path matters, and it is
+    not.
     """
 
     frames: Ints
     joint: int
     mode: str
-    way: Floats
-    turn: Floats | None
+    displacements: Floats
+    rotations: Floats | None
     start: Pose
     phases: Floats
     """(N,) where in the clip each drag ended [frames]."""
     reached: Bools
     pose: Pose
 
-    def continues(self, frames: Ints, joint: int, turn: Floats | None, mode: str) -> bool:
-        """Whether a drag of these frames by this joint goes on from here."""
-        alike = self.joint == joint and self.mode == mode and self.turn is None and turn is None
+    def continues(self, frames: Ints, joint: int, rotations: Floats | None, mode: str) -> bool:
+        """Return whether a drag of these frames by this joint goes on from here."""
+        alike = self.joint == joint and self.mode == mode and self.rotations is None and rotations is None
         return alike and np.array_equal(self.frames, frames)
 
-    def joined(self, way: Floats, body: Humanoid) -> Floats:
-        """(N, 3): the way from the beginning, this one added to what was gone already."""
+    def joined(self, displacements: Floats, body: Humanoid) -> Floats:
+        """Return displacements (N, 3) [m] from the beginning: these added to the ones made already."""
         here, began = (body.skeleton.forward(pose).positions[:, self.joint] for pose in (self.pose, self.start))
-        return np.where(self.reached[:, None], self.way, here - began) + way
+        return np.where(self.reached[:, None], self.displacements, here - began) + displacements
 
 
 class Dragger:
@@ -98,23 +141,23 @@ class Dragger:
         self._velocities: dict[int, Floats] = {}
 
     def bounded(self, bounds: Bounds) -> Dragger:
-        """The same with other bounds."""
+        """Return the same with other bounds."""
         other = Dragger(self.clip, self.logs, bounds)
         other._velocities = self._velocities
         return other
 
     @cached_property
     def rig(self) -> Rig:
-        """What kernels read that does not change from pose to pose."""
-        return Rig(self.clip.body.skeleton.packed, self.clip.parts.dofs, self.bounds.packed, self.bounds.curves)
+        """The body and its limits as kernels read them."""
+        return Rig(self.clip.body.packed.joints, self.clip.parts.dofs, self.bounds.packed, self.bounds.curves)
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
-        """The clip's contacts, found when first asked for."""
+        """The clip's contacts, found when first needed."""
         return find_contacts(self.clip)
 
     def velocities(self, joints: Sequence[int]) -> Floats:
-        """(F, E, 6): of these joints, computed once each."""
+        """Return the velocities of these joints (F, E, 6), computed once each."""
         missing = [j for j in joints if j not in self._velocities]
         if missing:
             for j, rows in zip(missing, np.moveaxis(self.clip.velocities(missing), 1, 0), strict=True):
@@ -126,41 +169,48 @@ class Dragger:
         pose: Pose,
         frames: Floats | Ints,
         part: str | int,
-        displacement: Floats,
-        turn: Floats | None,
+        displacements: Floats,
+        rotations: Floats | None,
         pins: Iterable[str | int],
         grounded: float | None,
         settings: Settings,
-    ) -> DragAnswer:
-        """Drag poses (N,) of some frames (N,) by (N, 3) [m], turning by (N, 3) [rad] where given.
+    ) -> DragSolution:
+        """Drag a part of poses (N,) of some frames (N,).
 
-        Frames may lie between two in mode "phase". Feet that are on the ground within `grounded` seconds of a frame
-        are pinned in it; None pins none.
+        Args:
+            pose: (N,) the poses to start from.
+            frames: (N,) the frames whose weights and velocities are used; in mode "phase" they may lie between two.
+            part: the dragged part.
+            displacements: (N, 3) [m] in the world.
+            rotations: (N, 3) rotation vectors in the world [rad], or None.
+            pins: parts that stay where they are.
+            grounded: feet that are on the ground within so many seconds of a frame are pinned in it; None pins none.
+            settings: how the drag goes.
         """
         body = self.clip.body
         joint = joint_of(body, part)
         joints = self.clip.parts.joints.tolist()
         parts = joints if joint in joints else [*joints, joint]
-        held = [joint_of(body, pin) for pin in pins]
-        if joint in held:
+        pinned = [joint_of(body, pin) for pin in pins]
+        if joint in pinned:
             raise PosableError(f"part {part!r} is both dragged and pinned; leave it out of the pins")
-        goals = self._goals(pose, parts, [j for j in held if j not in parts])
+        goals = self._goals(pose, parts, [j for j in pinned if j not in parts])
         for row, j in enumerate(parts):
-            goals["kept"][:, row] = j in held
+            goals["fixed"][:, row] = j in pinned
         if grounded is not None:
             self._ground(goals, parts, frames, joint, grounded * self.clip.fps)
-        drags = self._drags(frames, parts.index(joint), displacement, turn, settings)
-        if turn is not None:
-            goals["turn"][:, parts.index(joint)] = EXACT
+        drags = self._drags(frames, parts.index(joint), displacements, rotations, settings)
+        if rotations is not None:
+            goals["orientation_softness"][:, parts.index(joint)] = EXACT
         return self._run(pose, drags, goals, parts)
 
     def _goals(self, pose: Pose, parts: Sequence[int], others: Sequence[int]) -> Records:
-        """(N, G): goals at the parts' present places; `others` are pins."""
+        """Return goals (N, G) at the parts' present positions; `others` are pins."""
         joints = [*parts, *others]
         frames = self.clip.body.skeleton.forward(pose)
         goals = np.zeros((len(pose), len(joints)), GOAL)
-        goals["joint"], goals["place"], goals["turn"] = joints, EXACT, EXACT
-        goals["kept"][:, len(parts) :] = 1
+        goals["joint"], goals["position_softness"], goals["orientation_softness"] = joints, EXACT, EXACT
+        goals["fixed"][:, len(parts) :] = 1
         set_goals(goals, frames.positions[:, joints], frames.orientations[:, joints])
         return goals
 
@@ -170,76 +220,123 @@ class Dragger:
             joint = self.clip.body.roles[contact.part]
             if contact.on == GROUND and joint in parts and joint != dragged:
                 inside = (frames >= contact.first - near) & (frames <= contact.last + near)
-                goals["kept"][inside, parts.index(joint)] = 1
+                goals["fixed"][inside, parts.index(joint)] = 1
 
     def _drags(
-        self, frames: Floats | Ints, dragged: int, way: Floats, turn: Floats | None, settings: Settings
+        self,
+        frames: Floats | Ints,
+        dragged: int,
+        displacements: Floats,
+        rotations: Floats | None,
+        settings: Settings,
     ) -> Records:
-        cap, place, soft_turn = settings.values()
+        ratio, position_softness, orientation_softness = settings.values()
         drags = np.zeros(len(frames), DRAG)
-        drags["dragged"], drags["phase"], drags["turned"] = dragged, settings.mode == "phase", turn is not None
-        drags["most"], drags["iterations"], drags["frame"], drags["fps"] = MOST_STEPS, ITERATIONS, frames, self.clip.fps
+        drags["dragged"], drags["phase"], drags["oriented"] = dragged, settings.mode == "phase", rotations is not None
+        drags["max_steps"], drags["iterations"] = MAX_STEPS, ITERATIONS
+        drags["frame"], drags["fps"] = frames, self.clip.fps
         for k, axis in enumerate("xyz"):
-            drags[f"d{axis}"] = way[:, k]
-            drags[f"r{axis}"] = 0.0 if turn is None else turn[:, k]
-        drags["step"], drags["cap"], drags["place"], drags["turn"] = settings.step, cap, place, soft_turn
-        # Along the clip's own time parts turn as far as they do in the clip; frozen velocities must not spin them. A
+            drags[f"d{axis}"] = displacements[:, k]
+            drags[f"r{axis}"] = 0.0 if rotations is None else rotations[:, k]
+        drags["step"], drags["max_ratio"] = settings.step, ratio
+        drags["position_softness"], drags["orientation_softness"] = position_softness, orientation_softness
+        # Along the clip's own time parts rotate as far as they do in the clip; frozen velocities must not spin them. A
         # limit of time for each step, as the specification has it, would make the result depend on their length.
-        drags["turn_cap"], drags["most_time"] = (np.inf, MOST_TIME) if settings.mode == "phase" else (cap, np.inf)
+        phase = settings.mode == "phase"
+        drags["max_rotation_ratio"], drags["max_time"] = (np.inf, MAX_TIME) if phase else (ratio, np.inf)
         drags["rest"] = REST[settings.mode]
         return drags
 
-    def _run(self, pose: Pose, drags: Records, goals: Records, parts: Sequence[int]) -> DragAnswer:
+    def _run(self, pose: Pose, drags: Records, goals: Records, parts: Sequence[int]) -> DragSolution:
         from .drag_kernels import drag_rows
 
-        skeleton, n = self.clip.body.skeleton, len(drags)
-        way = np.stack([drags[name] for name in ("dx", "dy", "dz", "rx", "ry", "rz")], axis=1)
-        invalid = ~(np.isfinite(way).all(axis=1) & np.isfinite(pose.rotations).all(axis=(1, 2)))
-        still = ~(way != 0.0).any(axis=1) & ~invalid
+        body, n = self.clip.body, len(drags)
+        change = _vectors(drags, "dx", "dy", "dz", "rx", "ry", "rz")
+        invalid = ~(np.isfinite(change).all(axis=1) & np.isfinite(pose.rotations).all(axis=(1, 2)))
+        still = ~(change != 0.0).any(axis=1) & ~invalid
         translation, rotations = pose.translation.copy(), pose.rotations.copy()
         offsets = np.empty((0, 0, 3)) if pose.offsets is None else pose.offsets
-        told = np.zeros(n, DRAGGED)
+        reports = np.zeros(n, DRAGGED)
         go = np.flatnonzero(~invalid & ~still)
         if len(go):
-            work = scratch(len(go), len(skeleton), len(skeleton.dofs), len(self.clip.parts.dofs), goals.shape[1])
-            place, turns, report = translation[go], rotations[go], told[go]
-            moved = offsets if pose.offsets is None else offsets[go]
+            dofs = len(body.skeleton.dofs)
+            work = scratch(len(go), len(body.skeleton), dofs, len(self.clip.parts.dofs), goals.shape[1])
+            bodies = Bodies(translation[go], rotations[go], offsets if pose.offsets is None else offsets[go])
+            report = reports[go]
             drag_rows(
                 *(len(go), self.rig, self.logs, self.velocities(parts), drags[go], goals[go]),
-                *(self.bounds.box_rows(len(go)), self.bounds.shape_rows(self.clip.body, pose[go])),
-                *(Bodies(place, turns, moved), report, work),
+                *(self.bounds.box_rows(len(go)), self.bounds.shape_rows(body, pose[go]), bodies, report, work),
             )
-            translation[go], rotations[go], told[go] = place, turns, report
-        told["done"][still] = 1.0
-        told["frame"][still] = drags["frame"][still]
-        dragged = Pose(translation, rotations, pose.offsets)
-        return DragAnswer(
-            dragged, statuses(told, invalid), told["away"], told["turned"], told["slid"], told["done"], told["frame"],
-            told["steps"], told["iterations"], told["limited"] > 0,
+            translation[go], rotations[go], reports[go] = bodies.translation, bodies.rotations, report
+        reports["done"][still] = 1.0
+        reports["frame"][still] = drags["frame"][still]
+        for name in ("position_error", "orientation_error"):
+            reports[name][invalid] = np.inf
+        inside, moved = project_to_ranges(body, self.bounds.ranges, pose, Pose(translation, rotations, pose.offsets))
+        if moved.any():
+            self._measure(reports, moved, pose, inside, drags, goals)
+        causes = np.where(reports["done"] < 1.0, Status.UNREACHABLE, Status.REACHED)
+        causes = np.where((reports["limited"] > 0) | (moved & (causes == Status.REACHED)), Status.LIMITS, causes)
+        causes = np.where(invalid, Status.INVALID, causes)
+        slid = np.ascontiguousarray(reports["slid"])
+        status = judged(causes, reports["position_error"], reports["orientation_error"], slid - PIN_TOLERANCE)
+        stopped = (reports["limited"] > 0) | (moved & (causes == Status.LIMITS) & (status != Status.REACHED))
+        return DragSolution(
+            inside, status, reports["position_error"], reports["orientation_error"], slid, reports["done"],
+            reports["frame"], reports["steps"], reports["iterations"], stopped,
         )  # fmt: skip
 
+    def _measure(
+        self, reports: Records, rows: Bools, before: Pose, after: Pose, drags: Records, goals: Records
+    ) -> None:
+        """Measure the errors of some rows again, by forward kinematics of the poses after a projection."""
+        skeleton, drags, goals = self.clip.body.skeleton, drags[rows], goals[rows]
+        began, ended = skeleton.forward(before[rows]), skeleton.forward(after[rows])
+        at = np.arange(len(drags))
+        joint = goals["joint"][at, drags["dragged"]]
+        target = began.positions[at, joint] + _vectors(drags, "dx", "dy", "dz")
+        reports["position_error"][rows] = np.linalg.norm(target - ended.positions[at, joint], axis=-1)
+        orientation = multiply(exp(_vectors(drags, "rx", "ry", "rz")), began.orientations[at, joint])
+        error = angle(orientation, ended.orientations[at, joint])
+        reports["orientation_error"][rows] = np.where(drags["oriented"] > 0, error, 0.0)
+        slips = np.linalg.norm(ended.positions[at[:, None], goals["joint"]] - _vectors(goals, "x", "y", "z"), axis=-1)
+        pins = (goals["fixed"] > 0) & (np.arange(goals.shape[1]) != drags["dragged"][:, None])
+        reports["slid"][rows] = np.where(pins, slips, 0.0).max(axis=1, initial=0.0)
 
-def set_goals(goals: Records, places: ArrayLike, turns: ArrayLike) -> None:
-    """Fill places (..., 3) and turns (..., 4) of goals (...)."""
-    at, turned = np.asarray(places), np.asarray(turns)
+
+def judged(causes: ArrayLike, position_error: ArrayLike, orientation_error: ArrayLike, excess: ArrayLike) -> Any:
+    """Return statuses int8 (N,) by `compute.verdict`, from errors (N,) measured on the returned poses and why a drag
+    stopped.
+    """
+    from ..compute.verdict import verdict_rows
+
+    why = np.ascontiguousarray(causes, dtype=np.int64).reshape(-1)
+    errors = [
+        np.ascontiguousarray(np.broadcast_to(np.asarray(error, dtype=np.float64), why.shape))
+        for error in (position_error, orientation_error, excess)
+    ]
+    out = np.empty_like(why)
+    verdict_rows(len(why), why, errors[0], REACHED_WITHIN, errors[1], ORIENTED_WITHIN, errors[2], out)
+    return out.astype(np.int8)
+
+
+def set_goals(goals: Records, positions: ArrayLike, orientations: ArrayLike) -> None:
+    """Fill the positions (..., 3) and orientations (..., 4) of goals (...)."""
+    at, quats = np.asarray(positions), np.asarray(orientations)
     for k, name in enumerate(("x", "y", "z")):
         goals[name] = at[..., k]
     for k, name in enumerate(("qw", "qx", "qy", "qz")):
-        goals[name] = turned[..., k]
+        goals[name] = quats[..., k]
 
 
-def world_turn(start: Floats, wanted: ArrayLike) -> Floats:
-    """(..., 3) [rad]: the rotation vector, in the world, from orientations (..., 4) to the wanted ones."""
-    q = floats(wanted, "orientation", 4, hint=" wxyz")
+def world_rotation(start: Floats, target: ArrayLike) -> Floats:
+    """Return the rotation vectors (..., 3) [rad], in the world, from orientations (..., 4) to target orientations."""
+    q = floats(target, "orientation", 4, hint=" wxyz")
     usable = np.isfinite(q).all(axis=-1, keepdims=True) & (np.abs(q).max(axis=-1, keepdims=True) > 0.0)
     vector = log(multiply(normalize(np.where(usable, q, 1.0)), conjugate(start)))
     return np.asarray(np.where(usable, vector, np.nan))
 
 
-def one(answer: DragAnswer) -> DragAnswer:
-    """The only row of a batch of one."""
-    fields: dict[str, Any] = {
-        name: getattr(answer, name)[0]
-        for name in ("residual", "turn_residual", "slid", "done", "frame", "steps", "iterations", "limited")
-    }
-    return replace(answer, pose=answer.pose[0], status=Status(int(answer.status[0])), **fields)
+def _vectors(rows: Records, *names: str) -> Floats:
+    """Return fields of records (...) as one array (..., K)."""
+    return np.stack([rows[name] for name in names], axis=-1)

@@ -1,4 +1,4 @@
-"""A list of edits in a JSON file, so that the same edits can be made again, by people and by programs.
+"""Lists of edits in JSON files, so that the same edits can be made again, by people and by programs.
 
 ```json
 {"posable": "edits", "version": 1, "edits": [
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from .editor import MotionEditor
     from .edits import Edit
 
-MOST_BYTES = 16_000_000
-MOST_EDITS = 10_000
-MOST_PINS = 1000
-GREATEST = 1e6
-"""Of the numbers of places and turns: a part a thousand kilometres away is a mistake."""
+MAX_BYTES = 16_000_000
+MAX_EDITS = 10_000
+MAX_PINS = 1000
+MAX_VALUE = 1e6
+"""Of the numbers of positions and orientations: a part a thousand kilometres away is a mistake."""
 EXPECTED = 'a list of edits as {"posable": "edits", "version": 1, "edits": [...]}'
 EDIT = (
     "frame",
@@ -61,15 +61,15 @@ def save_edits(edits: Sequence[Edit], path: str | os.PathLike[str]) -> None:
 
 
 def load_edits(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The edits of a file, checked as far as that goes without a motion; `make_edits` makes them."""
+    """Return the edits of a file, checked as far as that goes without a motion; `make_edits` makes them."""
     from ..compute.documents import read_json
 
-    told = read_json(path, dict[str, Any], MOST_BYTES, EXPECTED)
-    rows = told.get("edits")
-    if told.get("posable") != "edits" or told.get("version") != 1 or not isinstance(rows, list):
-        raise FormatError(path, f"is no list of edits; expected {EXPECTED}")
-    if not 1 <= len(rows) <= MOST_EDITS:
-        raise FormatError(path, f"has {len(rows)} edits; expected 1 to {MOST_EDITS}", "edits")
+    document = read_json(path, dict[str, Any], MAX_BYTES, EXPECTED)
+    rows = document.get("edits")
+    if document.get("posable") != "edits" or document.get("version") != 1 or not isinstance(rows, list):
+        raise FormatError(path, f"is not a list of edits; expected {EXPECTED}")
+    if not 1 <= len(rows) <= MAX_EDITS:
+        raise FormatError(path, f"has {len(rows)} edits; expected 1 to {MAX_EDITS}", "edits")
     for k, row in enumerate(rows):
         try:
             _check(row)
@@ -81,9 +81,9 @@ def load_edits(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 def make_edits(editor: MotionEditor, rows: Sequence[dict[str, Any]]) -> list[Edit]:
     """Make edits, in order, on top of those that the editor has: all of them, or on an error none.
 
-    The error says which one of the list it is about, counted from 1.
+    The error names the edit by its number in the list, counted from 1.
     """
-    before = editor.kept
+    before = editor.snapshot
     made: list[Edit] = []
     try:
         for row in rows:
@@ -109,7 +109,7 @@ def _made(editor: MotionEditor, row: dict[str, Any]) -> Edit:
 
 
 def _check(row: Any) -> None:
-    """A row's names and the kinds of its values."""
+    """Check the names of a row and the types of its values."""
     if not isinstance(row, dict):
         raise PosableError(f"is {row!r}; expected an object")
     names = WARP if "warp" in row else STRETCH if "stretch" in row else EDIT
@@ -118,15 +118,15 @@ def _check(row: Any) -> None:
             raise UnknownNameError("name in an edit", name, names)
     if "warp" in row:
         if not isinstance(row["warp"], list) or not all(isinstance(one, dict) for one in row["warp"]):
-            raise PosableError("its warp is no list of objects with frame, part and target")
+            raise PosableError("its warp is not a list of objects with frame, part and target")
         for one in row["warp"]:
             if set(one) != {"frame", "part", "target"} or None in one.values():
-                raise PosableError(f"a place of its warp is {one}; expected frame, part and target")
+                raise PosableError(f"a constraint of its warp is {one}; expected frame, part and target")
             _check_values(one)
     elif "stretch" in row:
         bones = row["stretch"]
         if not isinstance(bones, dict) or not all(_is_number(factor) for factor in bones.values()):
-            raise PosableError("its stretch is no object of parts and factors")
+            raise PosableError("its stretch is not an object of parts and factors")
     needed = ("frame", "part") if names is EDIT else ("frame",) if names is STRETCH else ()
     missing = [name for name in needed if row.get(name) is None]
     if missing:
@@ -135,11 +135,11 @@ def _check(row: Any) -> None:
 
 
 def _check_values(row: dict[str, Any]) -> None:
-    """Numbers where numbers belong, text where text does."""
+    """Check the types of a row's values."""
     for name, length in (("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2)):
         value = row.get(name)
         numbers = isinstance(value, list) and len(value) == length and all(map(_is_number, value))
-        if value is not None and not (numbers and all(abs(number) <= GREATEST for number in value)):
+        if value is not None and not (numbers and all(abs(number) <= MAX_VALUE for number in value)):
             raise PosableError(f"{name} is {value!r}; expected {length} numbers, none beyond a million")
     kinds: dict[str, tuple[type, ...]] = {
         "frame": (int,), "part": (str,), "spread": (int, float), "ease": (str,), "mode": (str,), "contacts": (bool,),
@@ -151,8 +151,8 @@ def _check_values(row: dict[str, Any]) -> None:
         if value is not None and not fits:
             raise PosableError(f"{name} is {value!r}; expected {' or '.join(t.__name__ for t in types)}")
     pins = row.get("pins") or ()
-    if len(pins) > MOST_PINS or not all(isinstance(pin, str) for pin in pins):
-        raise PosableError(f"pins are {pins!r}; expected names of parts, {MOST_PINS} at most")
+    if len(pins) > MAX_PINS or not all(isinstance(pin, str) for pin in pins):
+        raise PosableError(f"pins are {pins!r}; expected names of parts, {MAX_PINS} at most")
 
 
 def _is_number(value: object) -> bool:
@@ -160,22 +160,22 @@ def _is_number(value: object) -> bool:
 
 
 def _row(edit: Edit) -> dict[str, Any]:
-    """An edit as it is written; parts by name, since a number means another joint on another rig."""
+    """Return an edit as it is written; parts by name, since an index means another joint on another rig."""
     row = {name: _plain(value) for name, value in edit.settings.items() if value is not None}
     if "part" in row:
         row["part"] = _part(edit, row["part"])
     if "pins" in row:
         row["pins"] = [_part(edit, pin) for pin in row["pins"]]
     if "constraints" in row:
-        places = [(frame, _part(edit, part), target) for frame, part, target in row.pop("constraints")]
-        row["warp"] = [dict(zip(("frame", "part", "target"), place, strict=True)) for place in places]
+        constraints = [(frame, _part(edit, part), target) for frame, part, target in row.pop("constraints")]
+        row["warp"] = [dict(zip(("frame", "part", "target"), constraint, strict=True)) for constraint in constraints]
     if "bones" in row:
         row["stretch"] = {_part(edit, part): factor for part, factor in row.pop("bones").items()}
     return row
 
 
 def _part(edit: Edit, part: str | int) -> str:
-    return part if isinstance(part, str) else part_of(edit._mine().body, part)
+    return part if isinstance(part, str) else part_of(edit._owner().body, part)
 
 
 def _plain(value: Any) -> Any:

@@ -2,14 +2,14 @@
 
 ```python
 editor = ps.MotionEditor(motion, body)
-answer = editor.drag(frame=60, part="left_hand", displacement=(0, .2, .1))      # one pose, nothing kept
-edit = editor.edit(frame=60, part="left_hand", target=(...), spread=0.5)        # kept, fades over half a second
+solution = editor.drag(frame=60, part="left_hand", displacement=(0, .2, .1))    # one pose, the motion is unchanged
+edit = editor.edit(frame=60, part="left_hand", target=(...), spread=0.5)        # fades over half a second
 editor.motion                                                                    # with all edits
 ```
 
-What the clip says about how its person moves (weights, relative velocities, contacts, ranges) is worked out once, when
-first needed. Edits are applied in order, each to the motion with those before it; changing or removing one works out
-the ones after it anew.
+How the person of the clip moves (weights, relative velocities, contacts, ranges) is computed once, when first needed.
+Edits are applied in order, each to the motion with those before it; changing or removing one computes the ones after it
+again.
 """
 
 from __future__ import annotations
@@ -17,49 +17,46 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import Status
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats
 from ..limb import LimbRange
 from ..limits import Limits
 from ..skeleton import Motion, Pose
-from .answers import DragAnswer
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contacts import Contact
-from .drag_request import frame_of, read_drag
-from .dragging import Dragged, Dragger, Settings
-from .edits import DragEdit, Edit, StretchEdit, WarpEdit
-from .history import History, Kept
+from .drag_request import DragRequest, frame_of, read_drag
+from .dragging import Dragged, Dragger, DragSolution, Settings, judged
+from .edits import DragEdit, Edit, History, Snapshot, StretchEdit, WarpEdit
+from .model import PIN_TOLERANCE
 from .parts import EFFECTORS
-from .range_projection import inside_ranges
-from .weights import FitReport, Progress, exact_weights, fit_report
-from .weights_file import cached_weights
+from .weights import FitReport, Progress, cached_weights, exact_weights, fit_report
 
 if TYPE_CHECKING:
-    from .retargeting import Retargeted
+    from .retargeting import RetargetSolution
 
 
 class MotionEditor:
     """Edits a motion the way its person moves.
 
     Args:
-        motion: what is edited; it stays as it is.
-        body: whose motion it is; found by the joints' names when not given.
+        motion: the motion to edit; it stays as it is.
+        body: the body that performs it; found by the joints' names when not given.
         weights: "window" (default), "frame" (the paper's), "clip" or "identity"; see `fit_weights`.
         parts: the parts whose motion the weights explain: hands, feet and head.
-        limits: "clip" (default): what the clip itself does, 0.2 rad more; "body": the body's limits; `Limits`, a
+        limits: "clip" (default): the range of the clip itself, 0.2 rad wider; "body": the body's limits; `Limits`, a
             `LimbRange`, None, or several of them.
         similar: other motions of bodies with the same joints; the weights then explain them too.
-        contacts: as found by `find_contacts` when not given; give an empty one to keep none.
-        cache: a file to keep the weights in; read instead of fitted where it belongs to this motion.
-        progress: called while weights are fitted with the share done, 0 to 1.
+        contacts: as found by `find_contacts` when not given; an empty sequence keeps none.
+        cache: a file that stores the weights; read instead of fitted where it belongs to this motion.
+        progress: called while weights are fitted with the fraction done, 0 to 1.
     """
 
     def __init__(
@@ -82,12 +79,12 @@ class MotionEditor:
         self._limits, self._contacts = limits, contacts
         self._dragged: weakref.WeakKeyDictionary[Pose, Dragged] = weakref.WeakKeyDictionary()
         self._history = History(motion)
-        make_bounds(self.clip, limits)  # says at once what is wrong with them
+        make_bounds(self.clip, limits)  # raises at once where they are wrong
 
     def __repr__(self) -> str:
         return f"MotionEditor({len(self.clip)} frames, {len(self.clip.parts.dofs)} DoF, {len(self.edits)} edits)"
 
-    # What the clip says
+    # Analysis of the clip
 
     @cached_property
     def logs(self) -> Floats:
@@ -105,7 +102,7 @@ class MotionEditor:
 
     @property
     def dof_names(self) -> tuple[str, ...]:
-        """(n,): what the columns of `weights` are."""
+        """(n,): names of the DoF in the columns of `weights`."""
         return self.clip.parts.names()
 
     @cached_property
@@ -114,7 +111,7 @@ class MotionEditor:
         return fit_report(self.clip, self.logs)
 
     def exact_weights(self, frame: int) -> float:
-        """The spread of weights that explain a frame exactly, infinite where there are none; see `exact_weights`."""
+        """Return the spread of weights that explain a frame exactly, infinite without any (`weights.exact_weights`)."""
         return exact_weights(self.clip, frame_of(frame, len(self.clip)))
 
     @cached_property
@@ -127,7 +124,7 @@ class MotionEditor:
 
     @property
     def limits(self) -> Bound | Iterable[Bound]:
-        """What joints may do, as for the constructor. Others hold for whatever is worked out from then on."""
+        """Limits of the joints, as for the constructor. New ones hold for whatever is computed from then on."""
         return self._limits
 
     @limits.setter
@@ -143,7 +140,7 @@ class MotionEditor:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """What touches when: feet the ground, hands the body or each other."""
+        """Contacts of the motion: feet on the ground, hands on the body or on each other."""
         return self.dragger.contacts
 
     # Dragging
@@ -162,51 +159,62 @@ class MotionEditor:
         mode: str = "frozen",
         step: float = 0.01,
         softness: tuple[float, float] | None = None,
-        cap: float | None = None,
-    ) -> DragAnswer:
-        """A part of one frame's pose dragged somewhere; nothing is kept. Frames and displacements broadcast.
+        max_ratio: float | None = None,
+    ) -> DragSolution:
+        """Drag a part of one frame's pose; the motion is unchanged. Frames and displacements broadcast.
 
         Args:
             frame: which frame, or an array of them (...).
             part: any part: a role, or a joint's name or index.
             displacement: (..., 3) [m] in the world.
             target: (..., 3) [m] in the world, instead of a displacement.
-            orientation: (..., 4) that the part shall have in the end, in the world.
-            pose: a pose to go on from, instead of the frame's. One that this editor has dragged by the same part is
-                    understood as that drag going on: dragged back, it returns to exactly the pose it began in.
+            orientation: (..., 4) target orientation of the part, wxyz in the world.
+            pose: a pose to start from, instead of the frame's. One that this editor has dragged by the same part
+                continues that drag: dragged back, it returns to exactly the pose it began in.
             pins: parts that stay where they are, with their orientation.
             contacts: whether feet that are on the ground in this frame are pinned too.
             mode: "frozen": weights and velocities of the frame (the paper's); "phase": of the phase the drag leads to.
             step: the longest step of the part [m].
-            softness: of the others' places and turns; smaller follows the clip more closely.
-            cap: how much further than the dragged part another may go.
+            softness: of the other parts' positions and orientations; smaller follows the clip more closely. By default
+                (0.3, 0.5), in mode "phase" (0.03, 0.1).
+            max_ratio: how much further than the dragged part another may go; by default 1.5, in mode "phase" 4.
         """
-        settings = Settings(mode, float(step), softness, cap)
-        held = tuple(pins)
-        asked = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
-        way, start, phases = asked.way, asked.start, asked.frames.astype(np.float64)
+        settings, pinned = Settings(mode, float(step), softness, max_ratio), tuple(pins)
+        request = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
+        displacements, start, phases = request.displacements, request.start, request.frames.astype(np.float64)
         known = None if pose is None else self._dragged.get(pose)
-        if known is not None and known.continues(asked.frames, asked.joint, asked.turn, mode):
+        if known is not None and known.continues(request.frames, request.joint, request.rotations, mode):
             if mode == "phase":
                 phases = known.phases
             else:
-                way, start = known.joined(way, self.body), known.start
-        answer = self.dragger.drag(start, phases, part, way, asked.turn, held, 0.0 if contacts else None, settings)
-        aim = self.body.skeleton.forward(start).positions[:, asked.joint] + way
-        told = inside_ranges(self.dragger, start, answer, part, aim)
-        answer = asked.shaped(told)
-        self._dragged[answer.pose] = Dragged(
-            asked.frames,
-            asked.joint,
+                displacements, start = known.joined(displacements, self.body), known.start
+        grounded = 0.0 if contacts else None
+        solution = self.dragger.drag(start, phases, part, displacements, request.rotations, pinned, grounded, settings)
+        if start is not request.start:
+            solution = self._measured(solution, request)
+        shaped = solution.reshaped(request.shape)
+        self._dragged[shaped.pose] = Dragged(
+            request.frames,
+            request.joint,
             mode,
-            way,
-            asked.turn,
+            displacements,
+            request.rotations,
             start,
-            told.frame,
-            told.status == Status.REACHED,
-            told.pose,
+            solution.frame,
+            np.asarray(solution.ok & (solution.done >= 1.0)),
+            solution.pose,
         )
-        return answer
+        return shaped
+
+    def _measured(self, solution: DragSolution, request: DragRequest) -> DragSolution:
+        """Measure a drag that was continued against the target of the last call: it ends a little off the joint one."""
+        began, ended = (
+            self.body.skeleton.forward(pose).positions[:, request.joint] for pose in (request.start, solution.pose)
+        )
+        away = np.linalg.norm(began + request.displacements - ended, axis=-1)
+        away = np.where(np.isfinite(away), away, np.inf)
+        status = judged(solution.status, away, solution.orientation_error, solution.slid - PIN_TOLERANCE)
+        return replace(solution, status=status, position_error=away)
 
     # Editing
 
@@ -217,7 +225,7 @@ class MotionEditor:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """What was edited, in order."""
+        """The edits, in order."""
         return tuple(self._history.edits)
 
     def edit(
@@ -235,15 +243,15 @@ class MotionEditor:
         contacts: bool = True,
         mode: str = "frozen",
     ) -> DragEdit:
-        """Drag a part at one frame and let the change fade over the frames around; kept until removed.
+        """Drag a part at one frame and let the change fade over the frames around.
 
         Args:
-            frame: where the part shall be at its target.
+            frame: the frame at which the part shall be at its target.
             part: any part: a role, or a joint's name or index.
             target: (3,) [m] in the world.
             spread: half-width of the change [s].
             displacement: (3,) [m], instead of a target.
-            orientation: (4,) that the part shall have there.
+            orientation: (4,) target orientation of the part there, wxyz in the world.
             ease: how it fades: "cosine", "smooth" or "linear".
             frames: first and last frame that may change, instead of a spread.
             pins: parts that stay where they are at that frame.
@@ -261,15 +269,15 @@ class MotionEditor:
     def warp(
         self, constraints: Iterable[tuple[int, str | int, ArrayLike]], *, spread: float = 0.5, contacts: bool = True
     ) -> WarpEdit:
-        """Several parts at several frames must be at given places; the changes are joined smoothly in time.
+        """Move several parts at several frames to given positions; the changes are joined smoothly in time.
 
         Args:
             constraints: (frame, part, target (3,) [m] in the world), any number of them.
             spread: how long the change takes to fade before, after, and between constraints that are far apart [s].
             contacts: whether contacts are kept.
         """
-        asked = tuple((frame_of(f, len(self.clip)), part, floats(t, "target", 3)) for f, part, t in constraints)
-        made = WarpEdit(self, constraints=asked, spread=spread, contacts=contacts)
+        given = tuple((frame_of(f, len(self.clip)), part, floats(t, "target", 3)) for f, part, t in constraints)
+        made = WarpEdit(self, constraints=given, spread=spread, contacts=contacts)
         self._history.add(made)
         return made
 
@@ -277,11 +285,11 @@ class MotionEditor:
         self, bones: dict[str | int, float], *, frame: int, spread: float = 0.5, ease: str = "cosine",
         frames: tuple[int, int] | None = None, contacts: bool = True,
     ) -> StretchEdit:  # fmt: skip
-        """Bones that change their length during the motion, fading as edits do; contacts are kept.
+        """Change the length of bones during the motion, fading as edits do; contacts are kept.
 
         Args:
-            bones: part to factor: the bone that ends in this part's joint is so many times as long at `frame`.
-            frame: where they have it.
+            bones: part to factor, 0.1 to 10: the bone that ends in this part's joint is so many times as long.
+            frame: the frame at which they have these lengths.
             spread: half-width of the change [s].
             ease: how it fades.
             frames: first and last frame that may change, instead of a spread.
@@ -294,20 +302,20 @@ class MotionEditor:
         self._history.add(made)
         return made
 
-    def retarget(self, body: Humanoid, **options: Any) -> Retargeted:
-        """The edited motion on another body; see `retarget`."""
+    def retarget(self, body: Humanoid, **options: Any) -> RetargetSolution:
+        """Put the edited motion on another body; see `retarget`."""
         from .retargeting import retarget
 
         return retarget(self.motion, self.body, body, **options)
 
     @property
-    def kept(self) -> Kept:
-        """All edits as they are now, to go back to with `restore`."""
-        return self._history.kept
+    def snapshot(self) -> Snapshot:
+        """All edits as they are now, for `restore`."""
+        return self._history.snapshot
 
-    def restore(self, kept: Kept) -> None:
-        """Have the edits as they were when `kept` was taken of this editor, to the last bit; nothing is worked out."""
-        self._history.restore(kept)
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore the edits as they were in a snapshot of this editor, to the last bit; nothing is computed."""
+        self._history.restore(snapshot)
 
     def clear(self) -> None:
         """Remove all edits."""

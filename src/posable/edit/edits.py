@@ -1,45 +1,52 @@
-"""The edits that an editor keeps: each can be changed or removed by itself."""
+"""The edits of a motion: each can be changed or removed by itself, and all of them be restored as they were."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.types import Floats, Ints
-from ..skeleton import Pose
-from .answers import REACHED_WITHIN, TURNED_WITHIN, DragAnswer
+from ..skeleton import Motion, Pose
+from ..skeleton.solution import Solution
 from .contact_repair import keep_contacts
 from .drag_request import frame_of
-from .dragging import Settings, one, world_turn
+from .dragging import REACHED_WITHIN, DragSolution, Settings, judged, world_rotation
 from .fade import Change, bell, check_spread, put
 from .parts import joint_of, part_of
-from .range_projection import inside_ranges
 
 if TYPE_CHECKING:
     from .editor import MotionEditor
 
-MOST_FACTOR = 10.0
+MAX_FACTOR = 10.0
 NEAR_CONTACT = 0.2
 """[s]: a foot on the ground so soon before or after a frame stays there too, or it would be torn away."""
 
 
-class Edit(ABC):
-    """Something done to a motion. `status` and `residual` tell how it went, `slid` how well contacts were kept."""
+class Edit(Solution, ABC):
+    """A change of a motion, and how well the edited motion meets it.
+
+    REACHED where the parts are within a millimetre and 5 mrad of their targets in the motion that results, and contacts
+    and pins that it promises moved by less than a millimetre; LIMITS where only these moved.
+    """
 
     status: Any = Status.REACHED
-    residual: Any = 0.0
-    """[m]: how far the part is from its target, contacts kept."""
+    """A `Status`; of a warp an int8 array (constraints,)."""
+    position_error: Any = 0.0
+    """[m]: distance of the part from its target, contacts repaired; of a warp an array (constraints,)."""
+    orientation_error: Any = 0.0
+    """[rad]: angle between the part and its target orientation, where one was requested."""
     slid: float = 0.0
-    """[m]: how far the worst contact of all its frames moved."""
+    """[m]: the largest movement of a contact in all its frames."""
     rows: Ints = np.zeros(0, np.int64)
     """(K,): the frames that it changed."""
     limited: Ints = np.zeros(0, np.int64)
-    """The frames among them where joints were held back by their limits."""
+    """The frames among them where joints were stopped by their limits."""
 
     def __init__(self, editor: MotionEditor, **settings: Any) -> None:
         self._editor: MotionEditor | None = editor
@@ -47,17 +54,17 @@ class Edit(ABC):
         self._check(settings)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value is not None)
-        return f"{type(self).__name__}({told})"
+        given = [f"{name}={_short(value)}" for name, value in self.settings.items() if value is not None]
+        return f"{type(self).__name__}({', '.join(given)}; {self._statuses()}{self._worst()})"
 
     @property
     def ok(self) -> bool:
-        """Whether everything asked was reached."""
+        """Whether everything requested was reached."""
         return bool(np.all(np.equal(self.status, Status.REACHED)))
 
     def change(self, **settings: Any) -> None:
-        """Change some of its settings; the edits after it are worked out anew. On an error it stays as it was."""
-        editor = self._mine()
+        """Change some of its settings and recompute the edits after it. On an error it stays as it was."""
+        editor = self._owner()
         for name in settings:
             if name not in self.settings:
                 raise UnknownNameError("setting of an edit", name, self.settings)
@@ -72,50 +79,80 @@ class Edit(ABC):
         self._check(after)
         self.settings = after
         try:
-            editor._history.again(self)
+            editor._history.recompute(self)
         except Exception:
             self.settings = before
             raise
 
     def remove(self) -> None:
-        """Take it away; the edits after it are worked out anew."""
-        self._mine()._history.drop(self)
+        """Remove it and recompute the edits after it."""
+        self._owner()._history.remove(self)
         self._editor = None
 
     @abstractmethod
     def apply(self, pose: Pose) -> Pose:
-        """All frames with this edit on top."""
+        """Return all frames with this edit on top."""
 
     def _check(self, settings: dict[str, Any]) -> None:
         check_spread(settings["spread"])
 
-    def _mine(self) -> MotionEditor:
+    def _owner(self) -> MotionEditor:
         if self._editor is None:
             raise PosableError("this edit was removed; make a new one with editor.edit")
         return self._editor
 
-    def _repaired(self, before: Pose, changed: Pose, rows: Ints, led: Sequence[int]) -> Pose:
-        """Changed frames with their contacts kept, but those of joints that were led, and joints in their limits."""
-        editor = self._mine()
-        held = editor.contacts if self.settings["contacts"] else ()
-        released = [part_of(editor.body, joint) for joint in led]
-        fixed = keep_contacts(editor.dragger, before, changed, rows, held, released, led)
-        self.slid, self.rows, self.limited = float(fixed.slid.max(initial=0.0)), rows, rows[fixed.limited]
-        return put(before, rows, fixed.pose)
+    def _drag(
+        self,
+        pose: Pose,
+        frame: int,
+        part: str | int,
+        displacement: Floats,
+        rotation: Floats | None,
+        pins: Sequence[str | int],
+        mode: str = "frozen",
+    ) -> DragSolution:
+        """Drag a part of one pose, with feet on the ground pinned where contacts are kept."""
+        grounded = NEAR_CONTACT if self.settings["contacts"] else None
+        dragger, at = self._owner().dragger, np.array([frame])
+        return dragger.drag(pose, at, part, displacement, rotation, pins, grounded, Settings(mode)).reshaped(())
 
-    def _judge(self, away: Floats, dragged: Any) -> Any:
-        """Statuses: reached where the part is at its target now, whatever the drag alone said; else the drag's."""
-        fallback = np.where(np.equal(dragged, Status.REACHED), Status.UNREACHABLE, dragged)
-        return np.where(away <= REACHED_WITHIN, Status.REACHED, fallback).astype(np.int8)
+    def _fractions(self, count: int) -> Floats:
+        """Return the fraction of the change at its frame that each of `count` frames gets."""
+        given = self.settings
+        return bell(
+            count, self._owner().clip.fps, given["frame"], given["spread"], given["ease"], given["frames"]
+        )  # fmt: skip
+
+    def _repaired(self, before: Pose, changed: Pose, rows: Ints, led: Sequence[int]) -> Pose:
+        """Return all frames, the changed ones with joints in their limits and contacts kept, except those of joints
+        that were led.
+        """
+        editor = self._owner()
+        contacts = editor.contacts if self.settings["contacts"] else ()
+        released = [part_of(editor.body, joint) for joint in led]
+        repaired = keep_contacts(editor.dragger, before, changed, rows, contacts, released, led)
+        self.slid, self.rows, self.limited = float(repaired.slid.max(initial=0.0)), rows, rows[repaired.limited]
+        return put(before, rows, repaired.pose)
+
+    def _judge(self, causes: Any, slid: float) -> Any:
+        """Set the status, from the errors of the edited motion and the largest movement of contacts and pins [m]."""
+        found = judged(causes, self.position_error, self.orientation_error, slid - REACHED_WITHIN)
+        self.status = found if np.ndim(causes) else Status(int(found[0]))
+
+
+def _short(value: Any) -> str:
+    """Return a setting for a repr of one line."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    text = repr(value)
+    return text if len(text) <= 80 else f"<{len(value)}>"
 
 
 class DragEdit(Edit):
     """A part dragged at one frame, the change faded over the frames around; made by `MotionEditor.edit`."""
 
-    answer: DragAnswer
-    """The drag at its frame, before contacts of the frames around were put right."""
-    turn_residual: float = 0.0
-    """[rad]: how far the part is from its orientation, where one was asked."""
+    answer: DragSolution
+    """The drag at its frame, before contacts of the frames around were repaired."""
 
     def _check(self, settings: dict[str, Any]) -> None:
         super()._check(settings)
@@ -126,46 +163,44 @@ class DragEdit(Edit):
                 raise PosableError(f"{name} has shape {np.shape(value)}; expected (3,)")
 
     def apply(self, pose: Pose) -> Pose:
-        """All frames with this edit on top."""
-        editor, asked = self._mine(), self.settings
-        frame, part = asked["frame"], asked["part"]
-        shares = bell(len(pose), editor.clip.fps, frame, asked["spread"], asked["ease"], asked["frames"])
-        dragger, at = editor.dragger, np.array([frame])
-        start = pose[at]
-        here = editor.body.skeleton.forward(start)
-        joint = joint_of(editor.body, part)
-        place = here.positions[:, joint]
-        way = np.asarray(asked["displacement"], dtype=np.float64).reshape(1, 3) if asked["target"] is None else None
-        way = np.asarray(asked["target"], dtype=np.float64) - place if way is None else way
-        turn = None
-        if asked["orientation"] is not None:
-            turn = world_turn(here.orientations[:, joint], np.asarray(asked["orientation"])[None])
-        target = place + way
-        settings = Settings(asked["mode"])
-        grounded = NEAR_CONTACT if asked["contacts"] else None
-        told = dragger.drag(start, at, part, way, turn, asked["pins"], grounded, settings)
-        self.answer = one(inside_ranges(dragger, start, told, part, target))
+        """Return all frames with this edit on top."""
+        given, skeleton = self.settings, self._owner().body.skeleton
+        frame, part = given["frame"], given["part"]
+        fractions = self._fractions(len(pose))
+        start = pose[np.array([frame])]
+        here = skeleton.forward(start)
+        joint = joint_of(self._owner().body, part)
+        position, orientation = here.positions[:, joint], given["orientation"]
+        if given["target"] is None:
+            displacement = np.asarray(given["displacement"], dtype=np.float64).reshape(1, 3)
+        else:
+            displacement = np.asarray(given["target"], dtype=np.float64) - position
+        rotation = None
+        if orientation is not None:
+            rotation = world_rotation(here.orientations[:, joint], np.asarray(orientation)[None])
+        self.answer = self._drag(start, frame, part, displacement, rotation, given["pins"], given["mode"])
         change = Change.between(pose[frame], self.answer.pose)
-        rows = np.flatnonzero(shares > 0.0)
-        if not (change.turns.any() or change.way.any()):
+        rows = np.flatnonzero(fractions > 0.0)
+        if not (change.rotations.any() or change.translation.any()):
             rows = rows[:0]
-        changed = change.added(pose[rows], shares[rows])
-        moved = self._repaired(pose, changed, rows, [joint])
-        end = editor.body.skeleton.forward(moved[frame])
-        away = np.linalg.norm(target[0] - end.positions[joint])
-        self.residual = float(away) if np.isfinite(away) else float(self.answer.residual)
-        self.turn_residual = 0.0
-        if asked["orientation"] is not None:
-            left = world_turn(end.orientations[joint], asked["orientation"])
-            self.turn_residual = float(np.linalg.norm(left)) if np.isfinite(left).all() else np.inf
-        met = self.residual if self.turn_residual <= TURNED_WITHIN else np.inf  # a turn that is missed is a miss
-        judged = Status(int(self._judge(np.asarray(met), int(self.answer.status))))
-        self.status = self.answer.status if self.answer.status is Status.INVALID else judged
+        moved = self._repaired(pose, change.added(pose[rows], fractions[rows]), rows, [joint])
+        end = skeleton.forward(moved[frame])
+        away = np.linalg.norm((position + displacement)[0] - end.positions[joint])
+        self.position_error = float(away) if np.isfinite(away) else np.inf
+        self.orientation_error = 0.0
+        if orientation is not None:
+            left = world_rotation(end.orientations[joint], orientation)
+            self.orientation_error = float(np.linalg.norm(left)) if np.isfinite(left).all() else np.inf
+        pins = [joint_of(self._owner().body, pin) for pin in given["pins"]]
+        slips = np.linalg.norm(end.positions[pins] - here.positions[0, pins], axis=-1)
+        self._judge(self.answer.status, max(self.slid, float(slips.max(initial=0.0))))
         return moved
 
 
 class WarpEdit(Edit):
-    """Several parts at several frames at given places; made by `MotionEditor.warp`."""
+    """Several parts at given positions at several frames; made by `MotionEditor.warp`."""
+
+    _rows: ClassVar[str] = "constraints"
 
     def _check(self, settings: dict[str, Any]) -> None:
         super()._check(settings)
@@ -178,44 +213,37 @@ class WarpEdit(Edit):
                 )
 
     def apply(self, pose: Pose) -> Pose:
-        """All frames with this warp on top."""
-        editor, asked = self._mine(), self.settings
-        constraints = asked["constraints"]
+        """Return all frames with this warp on top."""
+        editor, constraints = self._owner(), self.settings["constraints"]
+        skeleton, joints = editor.body.skeleton, [joint_of(editor.body, part) for _, part, _ in constraints]
         keys = sorted({int(frame) for frame, _, _ in constraints})
         dragged = {frame: pose[frame] for frame in keys}
-        told = [int(Status.REACHED)] * len(constraints)
+        causes = np.zeros(len(constraints), np.int64)
         for frame in keys:
-            held: list[str | int] = []
+            pinned: list[str | int] = []
             for k, (at, part, target) in enumerate(constraints):
                 if at != frame:
                     continue
-                answer = self._drag(dragged[frame], frame, part, np.asarray(target), held)
-                dragged[frame], told[k] = answer.pose, int(answer.status)
-                held.append(part)
-        turns = np.stack([Change.between(pose[f], dragged[f]).turns for f in keys])
-        ways = np.stack([Change.between(pose[f], dragged[f]).way for f in keys])
-        rows, shares = _joined(keys, len(pose), max(1.0, asked["spread"] * editor.clip.fps))
-        changes = Change(np.einsum("fk,kjc->fjc", shares, turns), np.einsum("fk,kc->fc", shares, ways))
-        changed = changes.added(pose[rows], np.ones(len(rows)))
-        moved = self._repaired(pose, changed, rows, sorted({joint_of(editor.body, part) for _, part, _ in constraints}))
-        frames = editor.body.skeleton.forward(moved)
-        places = np.array([frames.positions[f, joint_of(editor.body, part)] for f, part, _ in constraints])
-        self.residual = np.linalg.norm(places - np.array([t for _, _, t in constraints]), axis=-1)
-        self.status = self._judge(self.residual, np.array(told))
+                start = dragged[frame].reshape(1)
+                displacement = np.asarray(target) - skeleton.forward(start).positions[:, joints[k]]
+                answer = self._drag(start, frame, part, displacement, None, [pin for pin in pinned if pin != part])
+                dragged[frame], causes[k] = answer.pose, int(answer.status)
+                pinned.append(part)
+        changes = [Change.between(pose[frame], dragged[frame]) for frame in keys]
+        rotations = np.stack([change.rotations for change in changes])
+        translations = np.stack([change.translation for change in changes])
+        rows, weights = _joined(keys, len(pose), max(1.0, self.settings["spread"] * editor.clip.fps))
+        joined = Change(np.einsum("fk,kjc->fjc", weights, rotations), np.einsum("fk,kc->fc", weights, translations))
+        moved = self._repaired(pose, joined.added(pose[rows], np.ones(len(rows))), rows, sorted(set(joints)))
+        positions = skeleton.forward(moved).positions[[frame for frame, _, _ in constraints], joints]
+        errors = np.linalg.norm(positions - np.array([target for _, _, target in constraints]), axis=-1)
+        self.position_error = np.where(np.isfinite(errors), errors, np.inf)
+        self._judge(causes, self.slid)
         return moved
-
-    def _drag(self, pose: Pose, frame: int, part: str | int, target: Floats, held: list[str | int]) -> DragAnswer:
-        editor = self._mine()
-        start = pose.reshape(1)
-        way = target - editor.body.skeleton.forward(start).positions[:, joint_of(editor.body, part)]
-        pins = [pin for pin in held if pin != part]
-        grounded = NEAR_CONTACT if self.settings["contacts"] else None
-        told = editor.dragger.drag(start, np.array([frame]), part, way, None, pins, grounded, Settings())
-        return one(inside_ranges(editor.dragger, start, told, part, target[None]))
 
 
 def _joined(keys: list[int], count: int, width: float) -> tuple[Ints, Floats]:
-    """Frames that change (K,), and the share of each key's change in them (K, keys): cubic splines through the keys.
+    """Return the frames that change (K,) and the weight of each key's change in them (K, keys): cubic splines.
 
     Before the first key, after the last, and between keys further apart than twice the width, the change fades to 0.
     """
@@ -230,12 +258,12 @@ def _joined(keys: list[int], count: int, width: float) -> tuple[Ints, Floats]:
     at = np.array([t for t, _ in knots])
     values = np.array([[1.0 if owner == k else 0.0 for k in range(len(keys))] for _, owner in knots])
     rows = np.arange(max(0, int(np.ceil(at[0]))), min(count - 1, int(np.floor(at[-1]))) + 1)
-    shares = np.asarray(CubicSpline(at, values, bc_type="clamped")(rows))
-    for first, last in pairwise(knots):  # a spline swings where nothing is asked; there it is 0
+    weights = np.asarray(CubicSpline(at, values, bc_type="clamped")(rows))
+    for first, last in pairwise(knots):  # a spline oscillates where there is no constraint; there it is 0
         if first[1] == last[1] == -1:
-            shares[(rows >= first[0]) & (rows <= last[0])] = 0.0
-    live = (shares != 0.0).any(axis=1)
-    return rows[live], shares[live]
+            weights[(rows >= first[0]) & (rows <= last[0])] = 0.0
+    live = (weights != 0.0).any(axis=1)
+    return rows[live], weights[live]
 
 
 class StretchEdit(Edit):
@@ -244,21 +272,91 @@ class StretchEdit(Edit):
     def _check(self, settings: dict[str, Any]) -> None:
         super()._check(settings)
         for part, factor in settings["bones"].items():
-            if not (np.isfinite(factor) and 1.0 / MOST_FACTOR <= factor <= MOST_FACTOR):
-                raise PosableError(f"the bone to {part!r} shall be {factor} times as long; expected 0.1 to 10 times")
+            if not (np.isfinite(factor) and 1.0 / MAX_FACTOR <= factor <= MAX_FACTOR):
+                raise PosableError(f"the factor of the bone to {part!r} is {factor}; expected 0.1 to 10")
 
     def apply(self, pose: Pose) -> Pose:
-        """All frames with these bones stretched."""
-        editor, asked = self._mine(), self.settings
-        shares = bell(len(pose), editor.clip.fps, asked["frame"], asked["spread"], asked["ease"], asked["frames"])
-        skeleton, rows = editor.body.skeleton, np.flatnonzero(shares > 0.0)
-        own = np.tile(skeleton.offsets, (len(pose), 1, 1)) if pose.offsets is None else pose.offsets
+        """Return all frames with these bones stretched."""
+        body, fractions = self._owner().body, self._fractions(len(pose))
+        rows = np.flatnonzero(fractions > 0.0)
+        own = np.tile(body.skeleton.offsets, (len(pose), 1, 1)) if pose.offsets is None else pose.offsets
         offsets = own.copy()
-        for part, factor in asked["bones"].items():
-            j = joint_of(editor.body, part)
+        for part, factor in self.settings["bones"].items():
+            j = joint_of(body, part)
             if j == 0:
                 raise PosableError("the root ends no bone; name another part")
-            offsets[:, j] *= (1.0 + shares * (factor - 1.0))[:, None]
+            offsets[:, j] *= (1.0 + fractions * (factor - 1.0))[:, None]
         before = Pose(pose.translation, pose.rotations, own)
         changed = Pose(pose.translation[rows], pose.rotations[rows], offsets[rows])
-        return self._repaired(before, changed, rows, [])
+        moved = self._repaired(before, changed, rows, [])
+        self._judge(Status.REACHED, self.slid)
+        return moved
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The edits of an editor at some moment, from `MotionEditor.snapshot`."""
+
+    edits: tuple[tuple[Edit, dict[str, Any]], ...]
+    """Each edit and its attributes."""
+    motions: tuple[Motion, ...]
+    """The original, and the motion after each edit."""
+
+    def __repr__(self) -> str:
+        return f"Snapshot({len(self.edits)} edits)"
+
+
+class History:
+    """The edits of one motion in order, each on top of those before it, and the motion after each of them."""
+
+    def __init__(self, original: Motion) -> None:
+        self.edits: list[Edit] = []
+        self._motions: list[Motion] = [original]
+
+    @property
+    def motion(self) -> Motion:
+        """The motion with all edits."""
+        return self._motions[-1]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """All edits as they are now."""
+        return Snapshot(tuple((edit, dict(vars(edit))) for edit in self.edits), tuple(self._motions))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore all edits as they were, to the last bit; nothing is computed."""
+        if not snapshot.motions or snapshot.motions[0] is not self._motions[0]:
+            raise PosableError("these edits are of another motion; restore a snapshot of this editor")
+        for edit, attributes in snapshot.edits:
+            vars(edit).clear()
+            vars(edit).update(attributes)
+        self.edits, self._motions = [edit for edit, _ in snapshot.edits], list(snapshot.motions)
+
+    def clear(self) -> None:
+        """Remove all edits."""
+        self.edits.clear()
+        del self._motions[1:]
+
+    def add(self, made: Edit) -> None:
+        """Add an edit on top."""
+        pose = made.apply(self.motion.pose)  # raises before anything is stored
+        self.edits.append(made)
+        self._motions.append(self.motion.replace(pose=pose))
+
+    def recompute(self, made: Edit) -> None:
+        """Compute an edit and those after it again."""
+        self._motions = self._from(self.edits.index(made), self.edits)
+
+    def remove(self, made: Edit) -> None:
+        """Remove an edit and compute those after it again."""
+        first = self.edits.index(made)
+        rest = [edit for edit in self.edits if edit is not made]
+        self._motions = self._from(first, rest)
+        self.edits = rest
+
+    def _from(self, first: int, edits: list[Edit]) -> list[Motion]:
+        """Return the motions after each of some edits, the ones before the first as they are."""
+        motions = self._motions[: first + 1]
+        for edit in edits[first:]:
+            motions.append(motions[-1].replace(pose=edit.apply(motions[-1].pose)))
+        return motions

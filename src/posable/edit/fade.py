@@ -1,6 +1,6 @@
-"""How a change at one frame fades over the frames around it (`specs/edit.md`, section 5).
+"""Fading of a change at one frame over the frames around it (`specs/edit.md`, section 5).
 
-The change of each joint, Delta = log(theta^-1 theta'), is put on the frames around as theta(t) exp(b(t) Delta), b a
+The change of each joint, Delta = log(theta^-1 theta'), is added to the frames around as theta(t) exp(b(t) Delta), b a
 raised cosine by default; several changes follow each other. Frames where b is 0 keep their numbers, bit for bit.
 """
 
@@ -18,40 +18,40 @@ from ..skeleton import Pose
 
 EASES = ("cosine", "smooth", "linear")
 LONGEST = 1e6
-"""[s]: the greatest half-width, some days."""
+"""[s]: the largest half-width, some days."""
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What makes one pose of another: turns of all joints (..., J, 3) [rad] and the root's way (..., 3) [m]."""
+    """The difference of two poses: rotation vectors (..., J, 3) [rad] and the translation of the root (..., 3) [m]."""
 
-    turns: Floats
-    way: Floats
+    rotations: Floats
+    translation: Floats
 
     @staticmethod
     def between(before: Pose, after: Pose) -> Change:
-        """The change from one pose to another, joint by joint."""
-        turns = log(multiply(conjugate(before.rotations), after.rotations))
+        """Return the change from one pose to another, joint by joint."""
+        rotations = log(multiply(conjugate(before.rotations), after.rotations))
         same = (before.rotations == after.rotations).all(axis=-1, keepdims=True)
-        return Change(np.where(same, 0.0, turns), after.translation - before.translation)
+        return Change(np.where(same, 0.0, rotations), after.translation - before.translation)
 
-    def added(self, pose: Pose, shares: Floats) -> Pose:
-        """Poses (K,) with shares (K,) of the change on top; a joint that does not change keeps its bits."""
-        turned = multiply(pose.rotations, exp(shares[:, None, None] * self.turns))
-        moves = (shares[:, None, None] * self.turns != 0.0).any(axis=-1, keepdims=True)
-        rotations = np.where(moves, turned, pose.rotations)
-        return Pose(pose.translation + shares[:, None] * self.way, rotations, pose.offsets)
+    def added(self, pose: Pose, fractions: Floats) -> Pose:
+        """Add fractions (K,) of the change to poses (K,); a joint that does not change keeps its bits."""
+        rotated = multiply(pose.rotations, exp(fractions[:, None, None] * self.rotations))
+        moves = (fractions[:, None, None] * self.rotations != 0.0).any(axis=-1, keepdims=True)
+        rotations = np.where(moves, rotated, pose.rotations)
+        return Pose(pose.translation + fractions[:, None] * self.translation, rotations, pose.offsets)
 
 
 def check_spread(spread: float) -> float:
-    """A half-width [s]; raises for what is none."""
+    """Return a half-width [s]; raises where it is negative, not finite or too long."""
     if not 0.0 <= number(spread) <= LONGEST:
         raise PosableError(f"spread is {spread}; expected seconds, from 0 to {LONGEST:.0f}")
     return float(spread)
 
 
 def check_frames(frames: object, frame: int, count: int) -> tuple[int, int]:
-    """First and last frame of a range around a frame, of `count` frames; raises for what is none."""
+    """Return the first and last frame of a range around a frame, of `count` frames; raises for anything else."""
     try:
         first, last = (int(one) for one in frames)  # type: ignore[attr-defined]
         whole = (first, last) == tuple(frames)  # type: ignore[arg-type]
@@ -69,11 +69,11 @@ def check_frames(frames: object, frame: int, count: int) -> tuple[int, int]:
 def bell(
     count: int, fps: float, frame: int, spread: float, ease: str = "cosine", frames: tuple[int, int] | None = None
 ) -> Floats:
-    """(F,): 1 at `frame`, falling to 0 on both sides.
+    """Return fractions (F,): 1 at `frame`, falling to 0 on both sides.
 
     Args:
         count: F.
-        fps: frames a second.
+        fps: frames per second.
         frame: where the change is.
         spread: half-width [s]; 0 changes this frame alone.
         ease: "cosine", "smooth" (no jolt at the ends and the middle either), or "linear".
@@ -89,21 +89,21 @@ def bell(
         first, last = check_frames(frames, frame, count)
         before, after = frame - first + 1.0, last - frame + 1.0
     away = np.where(at < frame, (frame - at) / before, (at - frame) / after)
-    share = np.clip(1.0 - away, 0.0, 1.0)
-    return eased(share, ease)
+    fraction = np.clip(1.0 - away, 0.0, 1.0)
+    return eased(fraction, ease)
 
 
-def eased(share: Floats, ease: str) -> Floats:
-    """0 to 1 along a curve."""
+def eased(fraction: Floats, ease: str) -> Floats:
+    """Map fractions from 0 to 1 to a curve from 0 to 1."""
     if ease == "linear":
-        return share
+        return fraction
     if ease == "smooth":
-        return np.asarray(share**3 * (10.0 - 15.0 * share + 6.0 * share**2))
-    return np.asarray(np.where(share >= 1.0, 1.0, 0.5 - 0.5 * np.cos(np.pi * share)))
+        return np.asarray(fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2))
+    return np.asarray(np.where(fraction >= 1.0, 1.0, 0.5 - 0.5 * np.cos(np.pi * fraction)))
 
 
 def put(pose: Pose, rows: Ints | Bools, changed: Pose) -> Pose:
-    """Poses (F,) with some rows exchanged; the others keep their numbers, bit for bit."""
+    """Return poses (F,) with some rows exchanged; the others keep their numbers, bit for bit."""
     translation, rotations = pose.translation.copy(), pose.rotations.copy()
     translation[rows], rotations[rows] = changed.translation, changed.rotations
     offsets = pose.offsets

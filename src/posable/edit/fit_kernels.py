@@ -17,14 +17,14 @@ from ..math.linear import add_gram, cholesky_floored, cholesky_solve, cholesky_w
 
 MU = 1e-9  # of the mean of the diagonal: keeps what is nearly singular solvable
 WIDEST = math.log(1e3)  # |x| at most: weights further apart are noise
-DONE = 2e-3  # a step that lowers the cost by less than this share ends the fit
+DONE = 2e-3  # a step that lowers the cost by less than this fraction ends the fit
 TRIES = 6  # damped steps that may fail before the fit ends
-STILL = 1e-18  # (rad/s)^2: a sample that moves less has nothing to say
+STILL = 1e-18  # (rad/s)^2: a sample that moves less carries no information
 
 
 @kernel
 def explained(jac: Floats, rates: Floats, v: Floats, mu: float, small: Floats, wide: Floats, vec: Floats) -> float:
-    """The rates f that the weights explain, into vec[0]; leaves U in `small`. Returns |rates - f|^2 / |rates|^2.
+    """Fill vec[0] with the rates f that the weights explain, leave U in `small`; return |rates - f|^2 / |rates|^2.
 
     jac (R, n), rates (n,), v (n,); scratch: small (R, R), wide (n, R), vec (>= 2, max(n, R)).
     """
@@ -64,7 +64,7 @@ def explain_rows(
     wide: Floats,
     vec: Floats,
 ) -> None:
-    """Per row: the explained rates `out` (N, n) and |rates - f| / |rates| `residual` (N,), for weights v (N, n)."""
+    """Fill the explained rates `out` (N, n) and |rates - f| / |rates| `residual` (N,), for weights v (N, n)."""
     for i in prange(n):
         residual[i] = math.sqrt(explained(jac[i], rates[i], v[i], mu, small[i], wide[i], vec[i]))
         for k in range(rates.shape[1]):
@@ -84,7 +84,7 @@ def _cost(
     wide: Floats,
     vec: Floats,
 ) -> float:
-    """What the fit minimises, at x."""
+    """Return the cost that the fit minimises, at x."""
     n = rates.shape[1]
     total = 0.0
     for k in range(n):
@@ -130,21 +130,21 @@ def _fit_window(
     x: Floats,
     reg: float,
     prior: float,
-    most: int,
+    max_iterations: int,
     small: Floats,
     wide: Floats,
     tall: Floats,
     square: Floats,
     vec: Floats,
 ) -> float:
-    """Fit x in place, from where it is; returns the cost. vec: f, lambda, v, gradient, x before, tried x."""
+    """Fit x in place by Levenberg-Marquardt; return the cost. vec: f, lambda, v, gradient, x before, tried x."""
     n = rates.shape[1]
     c, h, u = square[0], square[1], square[2]
     for k in range(n):
         vec[4, k] = x[k]
     cost = _cost(samples, jac, rates, x, vec[4], reg, prior, small, wide, vec)
     damping = 1e-2
-    for _ in range(most):
+    for _ in range(max_iterations):
         for a in range(n):
             vec[2, a] = math.exp(x[a])
             vec[3, a] = reg * reg * x[a] + prior * prior * (x[a] - vec[4, a])
@@ -196,7 +196,7 @@ def fit_rows(
     start: Floats,
     reg: float,
     prior: float,
-    most: int,
+    max_iterations: int,
     x: Floats,
     cost: Floats,
     small: Floats,
@@ -205,10 +205,10 @@ def fit_rows(
     square: Floats,
     vec: Floats,
 ) -> None:
-    """Fit the windows span[i, 0] to span[i, 1] - 1, one after the other, each from where the one before ended.
+    """Fit the windows span[i, 0] to span[i, 1] - 1, one after the other, each from the result of the one before.
 
     samples (W, S) are rows of jac (P, R, n) and rates (P, n), -1 for none; the first window of a row starts at
-    `start` (n,). x (W, n) are the logarithms of v, cost (W,) what is left. Scratch has a row a span.
+    `start` (n,). x (W, n) are the logarithms of v, cost (W,) the costs. Scratch has a row for each span.
     """
     for i in prange(n):
         for k in range(start.shape[0]):
@@ -221,7 +221,7 @@ def fit_rows(
                 vec[i, 6],
                 reg,
                 prior,
-                most,
+                max_iterations,
                 small[i],
                 wide[i],
                 tall[i],

@@ -1,4 +1,4 @@
-"""What the kernels of the editor read: goals of parts, boxes and shapes for joints, drags and their reports."""
+"""Records that the kernels of the editor read: goals of parts, boxes and shapes for joints, drags and their reports."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from ..compute.types import Floats, Ints, Records
 
 GOAL = np.dtype(
-    [("joint", "i8"), ("kept", "i8")]  # kept: 1 for a pin, whose goal is given and must be met
+    [("joint", "i8"), ("fixed", "i8")]  # fixed: 1 for a pin, whose goal is given and must be met
     + [(name, "f8") for name in ("x", "y", "z", "qw", "qx", "qy", "qz")]
-    + [("place", "f8"), ("turn", "f8")],  # softness of place and turn; below 0: not asked
+    + [("position_softness", "f8"), ("orientation_softness", "f8")],  # below 0: not requested
     align=True,
 )
-"""Where a part shall be. Softness: lambda of `specs/edit.md`, section 4: 1e-3 is exact, 0.3 gives way."""
+"""The target of a part [m]. Softness: lambda of `specs/edit.md`, section 4: 1e-3 is exact, 0.3 gives way."""
 
 BOX = np.dtype(
-    [("joint", "i8"), ("first", "i8"), ("hinge", "i8"), ("held", "i8")]  # first: its first rotation's row
+    [("joint", "i8"), ("first", "i8"), ("hinge", "i8"), ("near_edge", "i8")]  # first: row of its first DoF
     + [(name, "f8") for name in ("rw", "rx", "ry", "rz", "lx", "ly", "lz", "hx", "hy", "hz")],
     align=True,
 )
@@ -32,26 +32,30 @@ SHAPE = np.dtype(
 """A joint's canonical rotation (a W_above^-1 W b^-1) stays in a row of `Limits`, widened by where it started [rad]."""
 
 DRAG = np.dtype(
-    [("dragged", "i8"), ("phase", "i8"), ("turned", "i8"), ("most", "i8"), ("iterations", "i8")]
+    [("dragged", "i8"), ("phase", "i8"), ("oriented", "i8"), ("max_steps", "i8"), ("iterations", "i8")]
     + [(name, "f8") for name in ("frame", "fps", "dx", "dy", "dz", "rx", "ry", "rz")]
-    + [(name, "f8") for name in ("step", "cap", "turn_cap", "rest", "most_time", "place", "turn")],
+    + [(name, "f8") for name in ("step", "max_ratio", "max_rotation_ratio", "rest", "max_time")]
+    + [("position_softness", "f8"), ("orientation_softness", "f8")],
     align=True,
 )
-"""One drag: which goal is dragged, from which frame, how far [m], how turned [rad], and the settings: caps of the
-others' ways and turns, the speed that is rest [m/s], the time a step may stand for [s], softness of places and turns.
-"""
+"""One drag: which goal is dragged, from which frame, its displacement d [m] and, where `oriented`, rotation vector r
+[rad], and the settings: how much further than the dragged part others may move and rotate, the speed that counts as
+rest [m/s], the time that a step may stand for [s], and the softness of the other parts' goals."""
 
 DRAGGED = np.dtype(
     [(name, "i8") for name in ("steps", "iterations", "limited")]
-    + [(name, "f8") for name in ("done", "frame", "away", "turned", "slid")],
+    + [(name, "f8") for name in ("done", "frame", "position_error", "orientation_error", "slid")],
     align=True,
 )
-"""What came of it: steps, iterations, whether limits held it back, the share done, the phase it ended in [frames], and
-how far the part is from its goal [m], [rad], and a pin at most [m]."""
+"""The report of a drag: steps, iterations, whether limits stopped it, the fraction of the displacement that was made,
+the phase it ended in [frames], the errors of the dragged part [m], [rad], and the largest movement of a pin [m]."""
+
+PIN_TOLERANCE = 3e-4
+"""[m]: a step of a drag in which a pin, or the dragged part from its path, is further off is undone."""
 
 
 class Rig(NamedTuple):
-    """What does not change from pose to pose."""
+    """The body and its limits, the same for all poses."""
 
     joints: Records
     """The packed skeleton."""
@@ -71,7 +75,7 @@ class Bodies(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for `n` rows of kernels to work in; made by `scratch`."""
+    """Buffers for `n` rows of kernels; made by `scratch`."""
 
     positions: Floats
     orientations: Floats
@@ -80,13 +84,13 @@ class Scratch(NamedTuple):
     small: Floats
     vec: Floats
     steps: Floats
-    saved_place: Floats
-    saved_turns: Floats
+    saved_translation: Floats
+    saved_rotations: Floats
     first: Floats
 
 
 def scratch(n: int, joints: int, dofs: int, edited: int, goals: int) -> Scratch:
-    """Scratch for n rows: bodies of so many joints and DoF, so many of them edited, so many goals."""
+    """Allocate buffers for n rows: bodies of so many joints and DoF, so many of them edited, so many goals."""
     rows = 6 * goals
     return Scratch(
         np.empty((n, joints, 3)),

@@ -1,11 +1,11 @@
-"""Which degrees of freedom an editor moves, and which parts it steers.
+"""The degrees of freedom that an editor moves, and the end effectors that steer them.
 
 Komura et al. 2004, section 6, steer a figure of 60 DoF by hands, feet and head. Here they are found on any body: the
-root, and every joint on the way from it to those five parts but the clavicles, which keep the clip's rotations
+root, and every joint on the path from it to those five parts but the clavicles, which keep the clip's rotations
 (`specs/edit.md`, section 1). On a CMU rig that makes the paper's 60.
 
 A DoF whose rate is zero over the whole clip is locked: it has no weight to find and it never moves. A whole limb that
-never moves in the clip is not locked, or nobody could drag it: its weights are the mean ones.
+never moves in the clip is not locked, or it could not be dragged: its weights are the mean ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOCKED = 1e-9  # [rad/s], [m/s]: a DoF that never moves faster is locked
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The DoF that are edited and the parts that are steered, on one body."""
+    """The edited DoF and the end effectors of one body."""
 
     body: Humanoid
     effectors: tuple[str, ...]
@@ -47,13 +47,13 @@ class Parts:
         return np.flatnonzero(self.moving)
 
     def names(self) -> tuple[str, ...]:
-        """(n,) names of the edited DoF, for people."""
+        """Return the names (n,) of the edited DoF."""
         names = self.body.skeleton.dofs.names
         return tuple(names[d] for d in self.dofs)
 
 
 def joint_of(body: Humanoid, part: str | int) -> int:
-    """The joint of a part: a role, or the name or index of any joint."""
+    """Return the joint of a part: a role, or the name or index of any joint."""
     if isinstance(part, str) and part in body.roles:
         return body.roles[part]
     if isinstance(part, str) and part not in body.skeleton.names:
@@ -62,26 +62,28 @@ def joint_of(body: Humanoid, part: str | int) -> int:
 
 
 def part_of(body: Humanoid, joint: int) -> str:
-    """What a joint is called: its role, else its name."""
+    """Return the role of a joint, else its name."""
     joint = body.skeleton.index(joint)
     return next((role for role, known in body.roles.items() if known == joint), body.skeleton.names[joint])
 
 
 def edited_dofs(body: Humanoid, effectors: Sequence[str] = EFFECTORS) -> Ints:
-    """(n,): the DoF of the joints between the root and the effectors, without the clavicles'."""
+    """Return the DoF (n,) of the joints between the root and the effectors, without those of the clavicles."""
     skeleton = body.skeleton
     left_alone = {body.roles[role] for role in LEFT_ALONE if role in body.roles}
-    wanted = {j for part in (*EFFECTORS, *effectors) if part in body.roles for j in skeleton.path(body.roles[part])}
-    return np.flatnonzero(np.isin(skeleton.dofs.joint, sorted(wanted - left_alone)))
+    joints_between = {
+        j for part in (*EFFECTORS, *effectors) if part in body.roles for j in skeleton.path(body.roles[part])
+    }
+    return np.flatnonzero(np.isin(skeleton.dofs.joint, sorted(joints_between - left_alone)))
 
 
 def find_parts(body: Humanoid, rates: Floats, effectors: Sequence[str] = EFFECTORS) -> Parts:
-    """Who moves in a clip.
+    """Find the edited, moving and locked DoF of a clip.
 
     Args:
-        body: whose clip it is.
+        body: the body of the clip.
         rates: (F, D) rates of all its DoF.
-        effectors: the parts to steer.
+        effectors: the end effectors.
     """
     if len(set(effectors)) != len(effectors) or not effectors:
         raise PosableError(f"parts {tuple(effectors)}: give at least one, each once")
@@ -97,7 +99,7 @@ def find_parts(body: Humanoid, rates: Floats, effectors: Sequence[str] = EFFECTO
 
 
 def _chains(body: Humanoid) -> list[list[int]]:
-    """The root, the spine and the four limbs: joints that are locked together or not at all."""
+    """Return the joints of the root, the spine and the four limbs, which are locked together or not at all."""
     skeleton, hips = body.skeleton, body.roles["hips"]
     trunk = {*skeleton.path(hips), *body.spine}
     chains = [list(skeleton.path(hips)), [j for j in body.spine if j != hips]]

@@ -1,9 +1,9 @@
-"""How fast a clip's DoF and parts move (`specs/edit.md`, section 1).
+"""Rates of a clip's DoF and velocities of its parts (`specs/edit.md`, section 1).
 
 Rates of balls and of the root are body angular velocities by central differences, w = log(R(t-1)^T R(t+1)) / (2 dt),
 never rates of Euler angles (the paper's Theta; its erratum K7). Differences of noise are noise, and weights fitted to
 noise are too, so the clip is smoothed first: 8 Hz, second order, forwards and backwards, at any frame rate. The parts'
-velocities are J times the DoF rates, not differences of their places, so that the fit is consistent.
+velocities are J times the DoF rates, not differences of their positions, so that the fit is consistent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CUTOFF = 8.0  # [Hz]
 
 
 def smoothed(motion: Motion, cutoff: float = CUTOFF) -> Pose:
-    """The clip's poses (F,) without what is faster than `cutoff` [Hz], with no delay.
+    """Return the clip's poses (F,) after a Butterworth low-pass filter of `cutoff` [Hz], with no delay.
 
     A clip too slow (fps below 2.2 times the cutoff) or too short (under 4 frames) to filter comes back as it is.
     """
@@ -40,7 +40,7 @@ def smoothed(motion: Motion, cutoff: float = CUTOFF) -> Pose:
 
 
 def dof_rates(body: Humanoid, pose: Pose, fps: float) -> Floats:
-    """(F, D): the rate of every DoF [rad/s], [m/s], by central differences; one-sided at the clip's ends.
+    """Return the rate (F, D) of every DoF [rad/s], [m/s], by central differences; one-sided at the clip's ends.
 
     Where a file moves the hips by a joint's offset instead of the root, that counts as the root's translation.
     """
@@ -68,26 +68,26 @@ def dof_rates(body: Humanoid, pose: Pose, fps: float) -> Floats:
 
 
 def stacked_jacobians(body: Humanoid, pose: Pose, joints: Ints, dofs: Ints) -> Floats:
-    """(F, 6 E, n): how each part's joint moves and turns in the world per rate of the DoF in `dofs`."""
+    """Return the Jacobians (F, 6 E, n) of joints, positions then rotations in the world, for the DoF in `dofs`."""
     frames = body.skeleton.forward(pose)
     rows = [body.skeleton.jacobian(pose, int(j), frames=frames)[..., dofs] for j in joints]
     return np.concatenate(rows, axis=-2)
 
 
 def _hips_path(body: Humanoid, pose: Pose) -> Floats:
-    """(F, 3) [m]: the root's place, and what offsets that change add to the hips' on top of it."""
-    place = pose.translation.copy()
+    """Return the path (F, 3) of the root [m], with the displacement of the hips by joint offsets that change."""
+    position = pose.translation.copy()
     if pose.offsets is None:
-        return place
+        return position
     world = body.skeleton.forward(pose).orientations
     for j in body.skeleton.path(body.roles["hips"])[1:]:
         moved = pose.offsets[:, j] - pose.offsets[:1, j]
-        place += rotate(world[:, body.skeleton.parents[j]], moved)
-    return place
+        position += rotate(world[:, body.skeleton.parents[j]], moved)
+    return position
 
 
 def _unrolled(q: Floats) -> Floats:
-    """Quaternions (F, J, 4) each on the side of the sphere of the one before it: else a filter mixes q and -q."""
+    """Return quaternions (F, J, 4), each with the sign nearest to the one before: else a filter mixes q and -q."""
     flips = np.where((q[1:] * q[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0)
     signs = np.concatenate([np.ones((1, *flips.shape[1:])), np.cumprod(flips, axis=0)])
     return np.asarray(q * signs[..., None])

@@ -1,4 +1,4 @@
-"""A motion on another body: other proportions, or another rig altogether; contacts are kept.
+"""Retargeting: a motion on another body with other proportions, or another rig altogether; contacts are kept.
 
 The posture goes over in canonical rotations (`Humanoid`), the hips in leg lengths. Then hands and feet are brought
 where they belong on the new body: feet where they were, times the ratio of the leg lengths, their soles as far above
@@ -20,35 +20,38 @@ from ..compute import Status, UnknownNameError
 from ..compute.types import Bools, Floats, Records
 from ..math import conjugate, rotate
 from ..skeleton import Frames, Motion, Pose
-from .answers import REACHED_WITHIN
+from ..skeleton.solution import MotionSolution
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contact_repair import pulled
 from .contacts import GROUND, Contact, find_contacts, hold_weights
-from .dragging import EXACT, Dragger, set_goals
+from .dragging import EXACT, REACHED_WITHIN, Dragger, judged, set_goals
 from .model import GOAL
 from .weights import fit_weights
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
 ITERATIONS = 4
-FOOT_TURN, HAND_TURN, HEAD_PLACE, HEAD_TURN = 0.05, 0.3, 0.5, 0.3
+FOOT_ORIENTATION, HAND_ORIENTATION, HEAD_POSITION, HEAD_ORIENTATION = 0.05, 0.3, 0.5, 0.3
 
 
-@dataclass(frozen=True, eq=False)
-class Retargeted:
-    """A motion on another body, and what could not be kept."""
+@dataclass(frozen=True, eq=False, repr=False)
+class RetargetSolution(MotionSolution):
+    """A motion on another body.
 
-    motion: Motion
+    REACHED in frames where all hands and feet are within a millimetre of their positions; elsewhere LIMITS or
+    UNREACHABLE. `position_error` is that of the worst of them.
+    """
+
     parts: tuple[str, ...]
-    """(E,) the hands and feet that were brought to their places."""
-    residual: Floats
-    """(F, E) [m]: how far each stayed from its place."""
+    """(E,) the hands and feet."""
+    part_errors: Floats
+    """(F, E) [m]: distance of each of them from its position."""
     contacts: tuple[Contact, ...]
     """The contacts of the original."""
     slid: Floats
-    """(F,) [m]: how far the worst foot on the ground is from where it should stand."""
+    """(F,) [m]: the largest distance of a foot on the ground from where it should stand."""
     limited: Bools
-    """(F,): where the second body's limits held a joint back."""
+    """(F,): where the second body's limits stopped a joint."""
     dropped: tuple[str, ...]
     """Parts of the first body that the second does not have."""
     added: tuple[str, ...]
@@ -56,27 +59,15 @@ class Retargeted:
     ratio: float
     """Leg length of the second body over that of the first."""
 
-    @property
-    def status(self) -> np.ndarray:
-        """int8 (F,): REACHED where all parts are within a millimetre of their places, else LIMITS or UNREACHABLE."""
-        met = self.residual.max(axis=1, initial=0.0) <= REACHED_WITHIN
-        missed = np.where(self.limited, Status.LIMITS, Status.UNREACHABLE)
-        return np.where(met, Status.REACHED, missed).astype(np.int8)
-
-    @property
-    def ok(self) -> Bools:
-        """(F,): whether all was kept."""
-        return np.asarray(self.status == Status.REACHED)
-
     def __str__(self) -> str:
-        worst = dict(zip(self.parts, self.residual.max(axis=0), strict=True))
-        told = [f"{int(self.ok.sum())} of {len(self.ok)} frames keep everything"]
-        told += [f"{part} up to {1000 * away:.1f} mm away" for part, away in worst.items() if away > REACHED_WITHIN]
-        told += [f"feet slide up to {1000 * float(self.slid.max(initial=0.0)):.2f} mm"]
+        worst = dict(zip(self.parts, self.part_errors.max(axis=0), strict=True))
+        found = [f"{int(np.sum(self.ok))} of {len(self.status)} frames reach everything"]
+        found += [f"{part} up to {1000 * error:.1f} mm away" for part, error in worst.items() if error > REACHED_WITHIN]
+        found += [f"feet slide up to {1000 * float(self.slid.max(initial=0.0)):.2f} mm"]
         stopped = int((self.status == Status.LIMITS).sum())
-        told += [f"limits of joints held parts back in {stopped} frames"] if stopped else []
-        told += [f"no such part on the new body: {', '.join(self.dropped)}"] if self.dropped else []
-        return "; ".join(told)
+        found += [f"joint limits stopped parts in {stopped} frames"] if stopped else []
+        found += [f"no such part on the new body: {', '.join(self.dropped)}"] if self.dropped else []
+        return "; ".join(found)
 
 
 def retarget(
@@ -88,18 +79,18 @@ def retarget(
     weights: str = "identity",
     limits: Bound | Iterable[Bound] = "body",
     iterations: int = ITERATIONS,
-) -> Retargeted:
-    """A motion of one body on another.
+) -> RetargetSolution:
+    """Put a motion of one body on another.
 
     Args:
         motion: of the source.
-        source: whose motion it is.
-        target: who shall do it: other proportions, or another rig with roles.
+        source: the body that performs it.
+        target: the body that shall perform it: other proportions, or another rig with roles.
         contacts: whether hands that rest on the body are found and kept; feet always are.
         weights: "identity", or "clip" for weights fitted to the whole motion.
         limits: of the target, as for `MotionEditor`; by default its own. A joint that is outside of them in the motion
             stays so, but goes no further out.
-        iterations: of each frame.
+        iterations: of damped least squares for each frame.
     """
     if weights not in ("identity", "clip"):
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
@@ -111,18 +102,22 @@ def retarget(
     parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
     goals = _goals(clip, target, begun, parts, found)
     brought = pulled(dragger, begun, goals, dragger.logs, iterations)
-    away = brought.away
+    errors = brought.errors
     ends = [g for g, part in enumerate(parts) if part != "head"]
-    down = np.zeros(away.shape, np.bool_)
+    down = np.zeros(errors.shape, np.bool_)
     for contact in found:
         if contact.on == GROUND and contact.part in parts:
             down[contact.first : contact.last + 1, parts.index(contact.part)] = True
-    return Retargeted(
+    worst = errors[:, ends].max(axis=1, initial=0.0)
+    return RetargetSolution(
         motion.replace(skeleton=target.skeleton, pose=brought.pose),
+        judged(np.where(brought.limited, Status.LIMITS, Status.REACHED), worst, 0.0, 0.0),
+        worst,
+        np.zeros(len(motion)),
         tuple(parts[g] for g in ends),
-        away[:, ends],
+        errors[:, ends],
         found,
-        np.where(down, away, 0.0).max(axis=1, initial=0.0),
+        np.where(down, errors, 0.0).max(axis=1, initial=0.0),
         brought.limited,
         tuple(role for role in source.roles if role not in target.roles),
         tuple(role for role in target.roles if role not in source.roles),
@@ -131,10 +126,10 @@ def retarget(
 
 
 def _transferred(motion: Motion, source: Humanoid, target: Humanoid) -> Pose:
-    """The posture on the new body, between whose legs the place is as on the old one, times the ratio of leg lengths.
+    """Return the posture on the new body, the middle of its legs' joints where it was, times the ratio of leg lengths.
 
-    It is not the hips that are placed: on some rigs their joint lies below those of the legs, and feet would miss the
-    floor. Soles are as high above the floor.
+    The hips cannot serve: on some rigs their joint lies below those of the legs, and feet would miss the floor. Soles
+    are as high above the floor as before.
     """
     pose = target.pose(source.canonical(motion.pose))
     lift = np.mean([_lift(source, target, side) for side in ("left", "right")])
@@ -143,58 +138,60 @@ def _transferred(motion: Motion, source: Humanoid, target: Humanoid) -> Pose:
 
 
 def _between_legs(body: Humanoid, pose: Pose) -> Floats:
-    """(F, 3) [m]: halfway between the joints of the legs."""
+    """Return the points (F, 3) halfway between the joints of the legs [m]."""
     legs = [body.roles[f"{side}_upper_leg"] for side in ("left", "right")]
     return np.asarray(body.skeleton.forward(pose).positions[:, legs].mean(axis=1))
 
 
 def _lift(source: Humanoid, target: Humanoid, side: str) -> float:
-    """[m]: how much higher an ankle is than its scaled place, for its sole to be on the floor."""
+    """Return how much higher an ankle is than its scaled position, for its sole to be on the floor [m]."""
     ratio = target.leg_length / source.leg_length
     return sole_of(target, side).depth - ratio * sole_of(source, side).depth
 
 
 def _goals(clip: Clip, target: Humanoid, begun: Pose, parts: tuple[str, ...], found: tuple[Contact, ...]) -> Records:
-    """(F, E): where hands, feet and head belong on the new body."""
+    """Return goals (F, E): where hands, feet and head belong on the new body."""
     source, frames = clip.body, len(clip)
     old, new = source.skeleton.forward(clip.motion.pose), target.skeleton.forward(begun)
     goals = np.zeros((frames, len(parts)), GOAL)
     for g, part in enumerate(parts):
         joint = target.roles[part]
         goals["joint"][:, g] = joint
-        places = new.positions[:, joint]
+        positions = new.positions[:, joint]
         side, _, kind = part.partition("_")
         if kind == "foot":
-            places = old.positions[:, source.roles[part]] * (target.leg_length / source.leg_length)
-            places = places + np.array([0.0, _lift(source, target, side), 0.0])
+            positions = old.positions[:, source.roles[part]] * (target.leg_length / source.leg_length)
+            positions = positions + np.array([0.0, _lift(source, target, side), 0.0])
         elif kind == "hand":
-            places = _hand_places(source, target, old, new, side)
-            places = _rested(clip, target, old, new, part, places, found)
-        set_goals(goals[:, g], places, new.orientations[:, joint])
-        soft = {"foot": (EXACT, FOOT_TURN), "hand": (EXACT, HAND_TURN)}.get(kind, (HEAD_PLACE, HEAD_TURN))
-        goals["place"][:, g], goals["turn"][:, g] = soft
+            positions = _hand_positions(source, target, old, new, side)
+            positions = _rested(clip, target, old, new, part, positions, found)
+        set_goals(goals[:, g], positions, new.orientations[:, joint])
+        soft = {"foot": (EXACT, FOOT_ORIENTATION), "hand": (EXACT, HAND_ORIENTATION)}.get(
+            kind, (HEAD_POSITION, HEAD_ORIENTATION)
+        )
+        goals["position_softness"][:, g], goals["orientation_softness"][:, g] = soft
     return goals
 
 
-def _hand_places(source: Humanoid, target: Humanoid, old: Frames, new: Frames, side: str) -> Floats:
-    """(F, 3): as far from the shoulder as before, in arm lengths."""
+def _hand_positions(source: Humanoid, target: Humanoid, old: Frames, new: Frames, side: str) -> Floats:
+    """Return positions (F, 3) of a hand [m], as far from the shoulder as before in arm lengths."""
     ratio = target.limb(f"{side}_arm").length / source.limb(f"{side}_arm").length
     hand, shoulder = f"{side}_hand", f"{side}_upper_arm"
-    way = old.positions[:, source.roles[hand]] - old.positions[:, source.roles[shoulder]]
-    return np.asarray(new.positions[:, target.roles[shoulder]] + ratio * way)
+    displacement = old.positions[:, source.roles[hand]] - old.positions[:, source.roles[shoulder]]
+    return np.asarray(new.positions[:, target.roles[shoulder]] + ratio * displacement)
 
 
 def _rested(
-    clip: Clip, target: Humanoid, old: Frames, new: Frames, part: str, places: Floats, found: tuple[Contact, ...]
+    clip: Clip, target: Humanoid, old: Frames, new: Frames, part: str, positions: Floats, found: tuple[Contact, ...]
 ) -> Floats:
-    """Places (F, 3) of a hand, with those where it rests on a part as that part sees them, times the bodies' ratio."""
+    """Return positions (F, 3) of a hand [m]; where it rests on a part they are relative to it, in body heights."""
     source = clip.body
     ratio = target.joint_height / source.joint_height
     for on in sorted({contact.on for contact in found if contact.part == part and contact.on in target.roles}):
         weight = hold_weights(found, part, on, len(clip), clip.fps)[:, None]
         o, n = source.roles[on], target.roles[on]
-        turned = source.canonical_orientation(old, o)
-        seen = rotate(conjugate(turned), old.positions[:, source.roles[part]] - old.positions[:, o])
+        orientation = source.canonical_orientation(old, o)
+        seen = rotate(conjugate(orientation), old.positions[:, source.roles[part]] - old.positions[:, o])
         there = new.positions[:, n] + rotate(target.canonical_orientation(new, n), ratio * seen)
-        places = places + weight * (there - places)
-    return np.asarray(places)
+        positions = positions + weight * (there - positions)
+    return np.asarray(positions)

@@ -1,19 +1,24 @@
 """Weights from motion: which joints a person uses for what, at each moment of a clip (Komura et al. 2004, section 4).
 
 Decided in `specs/edit.md`, sections 2 and 7: a diagonal weighting that explains a frame exactly rarely exists, and the
-best one of a single frame says nothing about the frames beside it. So by default one weighting is fitted to each tenth
-of a second either way; per-frame weights (the paper's) and one for the clip are options. Weights of several similar
-motions together (the paper's future work) take, for each window, also the frames of the others whose poses are nearest.
+best one of a single frame does not fit the frames next to it. So by default one weighting is fitted to a tenth of a
+second before and after; per-frame weights (the paper's) and one for the clip are options. Weights of several similar
+motions together (the paper's future work) use, for each window, also the frames of the others with the nearest poses.
+
+A fit takes milliseconds a frame, so weights can be stored in a file next to their motion.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from ..compute import PosableError, UnknownNameError
+from ..compute import FormatError, PosableError, UnknownNameError
+from ..compute.archive import read_archive, write_archive
 from ..compute.types import ArrayLike, Floats, Ints
 from .clip import Clip
 
@@ -26,7 +31,8 @@ ITERATIONS = 24
 IN_A_ROW = 8  # windows that start from the one before; the same on any number of cores, so that answers are too
 BLOCK = 12  # rows of windows at once: bounds the memory for Jacobians
 CLIP_SAMPLES = 48
-LOCKED_LOG = -1e9  # a logarithm that says: never moves
+LOCKED_LOG = -1e9  # the logarithm of a locked DoF
+MAX_FILE = 1 << 30  # bytes
 
 Progress = Callable[[float], None]
 
@@ -38,7 +44,10 @@ class FitReport:
     residual: Floats
     """(F,) with the weights."""
     identity: Floats
-    """(F,) with all weights the same: plain pseudo-inverse."""
+    """(F,) with all weights the same: the plain pseudo-inverse."""
+
+    def __repr__(self) -> str:
+        return f"FitReport({self})"
 
     def __str__(self) -> str:
         return (
@@ -56,15 +65,15 @@ def fit_weights(
     similar: Sequence[Clip] = (),
     progress: Progress | None = None,
 ) -> Floats:
-    """(F, n): logarithms of the inverse weights of the edited DoF, for each frame; `LOCKED_LOG` where locked.
+    """Return the logarithms (F, n) of the inverse weights of the edited DoF; `LOCKED_LOG` where locked.
 
     Args:
         clip: the motion.
         kind: "window", "frame" (the paper's), "clip": one for all frames, or "identity": all the same.
-        reg: how strongly weights are drawn together.
-        prior: how strongly those of a window are drawn to those of the window before.
+        reg: strength of the regularisation that draws weights together.
+        prior: strength of the regularisation that draws a window's weights to those of the window before.
         similar: other clips of bodies with the same joints, whose nearest poses count too.
-        progress: called now and then with the share done, 0 to 1.
+        progress: called now and then with the fraction done, 0 to 1.
     """
     if kind not in KINDS:
         raise UnknownNameError("kind of weights", kind, KINDS)
@@ -92,15 +101,15 @@ def fit_weights(
 
 
 def fit_report(clip: Clip, logs: Floats) -> FitReport:
-    """How well weights explain each frame of a clip."""
+    """Return how well weights explain each frame of a clip."""
     fitted = np.exp(logs[:, clip.parts.fitted])
-    told = [explain(clip, frames, weights)[1] for frames, weights in _pieces(clip, fitted)]
+    weighted = [explain(clip, frames, weights)[1] for frames, weights in _pieces(clip, fitted)]
     plain = [explain(clip, frames, np.ones_like(weights))[1] for frames, weights in _pieces(clip, fitted)]
-    return FitReport(np.concatenate(told), np.concatenate(plain))
+    return FitReport(np.concatenate(weighted), np.concatenate(plain))
 
 
 def explain(clip: Clip, frames: ArrayLike, inverse_weights: Floats, mu: float = 1e-9) -> tuple[Floats, Floats]:
-    """Rates (K, m) of the moving DoF at some frames that inverse weights (K, m) explain, and what is left (K,)."""
+    """Return the rates (K, m) at some frames that inverse weights (K, m) of moving DoF explain, and the rest (K,)."""
     rows = np.asarray(frames, dtype=np.int64)
     rates = np.ascontiguousarray(clip.rates[rows][:, clip.parts.fitted])
     return explained_rates(clip.jacobians(rows), rates, inverse_weights, mu)
@@ -109,7 +118,7 @@ def explain(clip: Clip, frames: ArrayLike, inverse_weights: Floats, mu: float = 
 def explained_rates(
     jacobians: Floats, rates: Floats, inverse_weights: ArrayLike, mu: float = 1e-9
 ) -> tuple[Floats, Floats]:
-    """V J^T (J V J^T)^-1 J rates for Jacobians (K, R, n), rates and v (K, n), and what is left, relative (K,)."""
+    """Return V J^T (J V J^T)^-1 J rates for Jacobians (K, R, n), rates and v (K, n), and the relative rest (K,)."""
     from .fit_kernels import explain_rows
 
     count, rows, n = jacobians.shape
@@ -122,7 +131,7 @@ def explained_rates(
 
 
 def exact_weights(clip: Clip, frame: int) -> float:
-    """The spread kappa of the best-conditioned weighting that explains a frame exactly; infinite where none does.
+    """Return the spread kappa of the best-conditioned weighting that explains a frame exactly, infinite without any.
 
     Weights w > 0 with w_j rate_j = (J^T l)_j exist just where J^T l has the signs of the rates for some l: a linear
     programme (`specs/edit.md`, section 2). Mostly there is none, or one that is of no use (kappa above 1e4).
@@ -144,8 +153,44 @@ def exact_weights(clip: Clip, frame: int) -> float:
     return float(found.fun) if found.status == 0 else float("inf")
 
 
+def cached_weights(
+    path: str | os.PathLike[str] | None, clip: Clip, kind: str, similar: Sequence[Clip], progress: Progress | None
+) -> Floats:
+    """Return weights (F, n) from a file where it belongs to this motion, else fit them and store them in it."""
+    settings = " ".join([kind, *(other.digest for other in similar)])
+    if path is not None and Path(path).exists():
+        found = load_weights(path, clip, settings)
+        if found is not None:
+            return found
+    logs = fit_weights(clip, kind, similar=similar, progress=progress)
+    if path is not None:
+        save_weights(path, clip, logs, settings)
+    return logs
+
+
+def save_weights(path: str | os.PathLike[str], clip: Clip, logs: Floats, settings: str) -> None:
+    """Store weights in a file, with the hash of the motion they belong to."""
+    free = np.ascontiguousarray(logs[:, clip.parts.free], dtype=np.float32)
+    key = np.array(f"{clip.digest} {settings}")
+    write_archive(path, {"format": np.array("posable weights 1"), "key": key, "logs": free})
+
+
+def load_weights(path: str | os.PathLike[str], clip: Clip, settings: str) -> Floats | None:
+    """Return weights from a file, or None where it belongs to another motion or other settings; raises if broken."""
+    found = read_archive(path, {"format": ("U", 0), "key": ("U", 0), "logs": ("<f4", 2)}, MAX_FILE)
+    if set(found) != {"format", "key", "logs"} or str(found["format"]) != "posable weights 1":
+        raise FormatError(path, "is not a file of weights written by this package")
+    if str(found["key"]) != f"{clip.digest} {settings}":
+        return None
+    if found["logs"].shape != (len(clip), int(clip.parts.free.sum())) or np.abs(found["logs"]).max(initial=0.0) > 50.0:
+        raise FormatError(path, "its weights do not fit the motion they name", "member 'logs'")
+    logs = np.full((len(clip), len(clip.parts.dofs)), LOCKED_LOG)
+    logs[:, clip.parts.free] = found["logs"]
+    return logs
+
+
 def _windows(clip: Clip, centres: Ints, kind: str) -> Ints:
-    """(W, S): the frames that count for each window, -1 for none."""
+    """Return the frames (W, S) of each window, -1 for none."""
     if kind == "frame":
         return centres[:, None]
     apart = max(1, round(SAMPLES_APART * clip.fps))
@@ -155,7 +200,7 @@ def _windows(clip: Clip, centres: Ints, kind: str) -> Ints:
 
 
 def _clip_fit(clip: Clip, reg: float, similar: Sequence[Clip]) -> Floats:
-    """(1, m): one weighting for the whole clip, from frames all over it and over similar ones."""
+    """Return one weighting (1, m) for the whole clip, from frames all over it and over similar ones."""
     count = min(len(clip), CLIP_SAMPLES)
     frames = np.unique(np.linspace(0, len(clip) - 1, count).astype(np.int64))
     near = [(other, np.unique(_nearest(clip, other, frames))) for other in similar]
@@ -195,7 +240,7 @@ def _fit_windows(
 
 
 def _pool(clip: Clip, frames: Ints, others: Sequence[tuple[Clip, Ints]]) -> tuple[Floats, Floats]:
-    """Jacobians (P, R, m) and rates (P, m) of frames of this clip and then of others, for this clip's moving DoF."""
+    """Return Jacobians (P, R, m) and rates (P, m) of frames of this clip and of others, for this clip's moving DoF."""
     from .rates import stacked_jacobians
 
     columns = clip.parts.fitted
@@ -208,7 +253,7 @@ def _pool(clip: Clip, frames: Ints, others: Sequence[tuple[Clip, Ints]]) -> tupl
 
 
 def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, prior: float) -> Floats:
-    """(W, m): fit windows whose samples are rows of the pool."""
+    """Fit windows whose samples are rows of the pool; return their logarithms (W, m)."""
     from ..math.linear import padded_rows
     from .fit_kernels import fit_rows
 
@@ -225,11 +270,11 @@ def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, 
         np.zeros((count, 3, padded_rows(n), n)),
         np.empty((count, 7, wide)),
     )
-    kept = np.ascontiguousarray(samples, dtype=np.int64)
+    indices = np.ascontiguousarray(samples, dtype=np.int64)
     fit_rows(
         count,
         span,
-        kept,
+        indices,
         jacobians,
         rates,
         np.ascontiguousarray(start.reshape(-1)),
@@ -244,20 +289,20 @@ def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, 
 
 
 def _nearest(clip: Clip, other: Clip, frames: Ints) -> Ints:
-    """(K,): the frame of another clip whose pose and motion are nearest to each of this clip's frames."""
+    """Return the frames (K,) of another clip whose pose and motion are nearest to each of this clip's frames."""
     from scipy.spatial import cKDTree
 
     return np.asarray(cKDTree(_features(other)).query(_features(clip)[frames])[1], dtype=np.int64)
 
 
 def _features(clip: Clip) -> Floats:
-    """(F, K): where the parts are as the hips see them [m], and their velocities, a tenth of a second's worth."""
+    """Return features (F, K): positions of the parts relative to the hips [m], and 0.1 s times their velocities."""
     from ..math import conjugate, rotate
 
-    places = clip.body.skeleton.forward(clip.smooth)
+    frames = clip.body.skeleton.forward(clip.smooth)
     hips = clip.body.roles["hips"]
-    back = conjugate(places.orientations[:, hips])[:, None]
-    at = rotate(back, places.positions[:, clip.parts.joints] - places.positions[:, hips, None])
+    back = conjugate(frames.orientations[:, hips])[:, None]
+    at = rotate(back, frames.positions[:, clip.parts.joints] - frames.positions[:, hips, None])
     speed = rotate(back, clip.velocities(clip.parts.joints.tolist())[..., :3])
     return np.concatenate([at.reshape(len(clip), -1), 0.1 * speed.reshape(len(clip), -1)], axis=1)
 

@@ -88,7 +88,7 @@ def dragged_with_options():
         "pinned": readers.drag(editor.drag(**asked, pins=("head", "right_hand"))),
         "no_contacts": readers.drag(editor.drag(**asked, contacts=False)),
         "phase": readers.drag(editor.drag(**asked, mode="phase")),
-        "steps": readers.drag(editor.drag(**asked, step=0.03, softness=(0.1, 0.3), cap=1.2)),
+        "steps": readers.drag(editor.drag(**asked, step=0.03, softness=(0.1, 0.3), max_ratio=1.2)),
         "free": readers.drag(free.drag(**asked)),
         "body": readers.drag(changed.drag(**asked)),
         "ranged": readers.drag(ranged.drag(**asked)),
@@ -104,7 +104,7 @@ def edits():
     found = {"edit": readers.edit(edit), "motion": editor.motion}
     lean = editor.edit(frame=30, part="head", displacement=(0.03, 0, 0), ease="smooth", frames=(22, 45))
     found |= {"lean": readers.edit(lean), "both": editor.motion}
-    before = editor.kept
+    before = editor.snapshot
     edit.change(target=np.add(hand, (0, 0.1, 0.0)), spread=0.3, ease="linear")
     found |= {"changed": readers.edit(edit), "after_change": editor.motion}
     edit.remove()
@@ -114,7 +114,7 @@ def edits():
     turned = editor.edit(
         frame=15, part="right_hand", displacement=(0.0, 0.05, 0.05), orientation=(0.9, 0.2, 0.3, 0.1), pins=("head",)
     )
-    found |= {"turned": readers.edit(turned), "turn_residual": turned.turn_residual, "three": editor.motion}
+    found |= {"turned": readers.edit(turned), "turn_residual": turned.orientation_error, "three": editor.motion}
     editor.clear()
     phase = editor.edit(frame=20, part="right_foot", displacement=(0.0, 0.1, 0.1), mode="phase", contacts=False)
     return {**found, "phase": readers.edit(phase), "phase_motion": editor.motion}
@@ -175,7 +175,10 @@ def relative_motions():
     rng = np.random.default_rng(0)
     dragged, other, drag = rng.normal(size=(12, 3)), rng.normal(size=(12, 3)), rng.normal(size=(12, 3))
     dragged[3] = 0.0
-    return {"usual": relative_motion(dragged, other, drag), "capped": relative_motion(dragged, other, drag, cap=0.5)}
+    return {
+        "usual": relative_motion(dragged, other, drag),
+        "capped": relative_motion(dragged, other, drag, max_ratio=0.5),
+    }
 
 
 @call(within=NEAR)

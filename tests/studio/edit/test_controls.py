@@ -48,7 +48,7 @@ def test_a_turned_part_has_the_turn_of_its_handle_and_stays_where_it_is(tab: Edi
     grip(tab, session, by(0.0, 0.0, 0.0), TURN)
     edit = tab.editor.edits[0]
     (was, turned), (now, after) = (place(session, motion, 30) for motion in (before, session.motion))
-    assert edit.ok and edit.turn_residual < 5e-3
+    assert edit.ok and edit.orientation_error < 5e-3
     assert pm.angle(after, pm.multiply(TURN, turned)) < 5e-3 and np.linalg.norm(now - was) < 1e-3
     assert session.history.undoable == "Drag and rotate the left hand" and "°" in tab.report.text.content
     tab.update(session.time)

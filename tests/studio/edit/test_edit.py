@@ -48,7 +48,7 @@ def test_a_pulled_hand_becomes_an_edit_of_the_motion_that_can_be_undone_and_redo
     wanted = MotionEditor(before, session.body)
     edit = wanted.edit(frame=30, part="left_hand", displacement=WAY, spread=0.5)
     assert np.abs(session.motion.pose.rotations - wanted.motion.pose.rotations).max() < 1e-9
-    assert np.linalg.norm(hand(session, session.motion) - hand(session, before) - WAY) < edit.residual + 1e-6
+    assert np.linalg.norm(hand(session, session.motion) - hand(session, before) - WAY) < edit.position_error + 1e-6
     after = session.motion
     session.undo()
     tab.update(session.time)

@@ -9,7 +9,7 @@ import pytest
 
 from posable.compute import PosableError
 from posable.edit import MotionEditor
-from posable.edit.edit_list import MOST_BYTES, load_edits, make_edits
+from posable.edit.edit_list import MAX_BYTES, load_edits, make_edits
 from posable.skeleton import Motion
 from posable.studio import Session
 from posable.studio.tabs.edit.edit_list import CHANGE
@@ -106,7 +106,7 @@ WRONG = (
     (b"", "is empty; expected a list of edits"),
     (b"[" * 100_000, "expected a list of edits"),
     (bytes(range(256)), "expected a list of edits"),
-    (b" " * (MOST_BYTES + 1), "at most"),
+    (b" " * (MAX_BYTES + 1), "at most"),
 )
 """What a browser may send, and what is told."""
 

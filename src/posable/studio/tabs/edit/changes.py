@@ -61,9 +61,9 @@ def result_of(edit: Edit) -> str:
     """Describe the result of an edit: status, largest error, frames that it changed, motion of contacts."""
     text = status_text(int(np.max(np.asarray(edit.status))))
     if not isinstance(edit, StretchEdit):
-        text += f", {distance_text(float(np.max(edit.residual, initial=0.0)))} off"
+        text += f", {distance_text(float(np.max(edit.position_error, initial=0.0)))} off"
     if edit.settings.get("orientation") is not None:
-        text += f", {np.degrees(float(getattr(edit, 'turn_residual', 0.0))):.1f}° off"
+        text += f", {np.degrees(float(edit.orientation_error)):.1f}° off"
     if not len(edit.rows):
         return f"{text}  \nno frame changed"
     return f"{text}  \nframes {edit.rows[0]} to {edit.rows[-1]}, contacts moved {distance_text(float(edit.slid))}"
@@ -83,7 +83,7 @@ def change(
 
 def _moved(editor: MotionEditor, edit: Edit, frame: int) -> dict[str, Any]:
     """Return the settings of an edit moved to a frame; a warp's first target goes there, the others stay behind it."""
-    before = editor.kept.motions[editor.edits.index(edit)]  # the motion without it and those after it
+    before = editor.snapshot.motions[editor.edits.index(edit)]  # the motion without it and those after it
     body, at_all = editor.body, frames_of(edit)
     step = int(np.clip(frame - min(at_all), -min(at_all), len(before) - 1 - max(at_all)))
     if not step:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .... import math as pm
 from ....compute.types import Floats
-from ....edit import DragAnswer, MotionEditor
+from ....edit import DragSolution, MotionEditor
 from ....edit.parts import joint_of
 from ....skeleton import Pose
 from ...core.actor import Actor
@@ -34,7 +34,7 @@ class Drag:
     """(3,) in the actor's world [m]."""
     rotation: Floats | None = None
     """(4,) from the orientation at the start to the target's, in the world; None leaves it to the body."""
-    solution: DragAnswer | None = None
+    solution: DragSolution | None = None
 
     @classmethod
     def begin(cls, actor: Actor, editor: MotionEditor, frame: int, part: str, pose: Pose | None) -> Drag:
@@ -69,5 +69,5 @@ class Drag:
         """How the drag goes: its status and the distance of the part from the handle, in position and orientation."""
         if (solution := self.solution) is None:
             return ""
-        text = f"{status_text(solution.status)}, {distance_text(float(solution.residual))} from the handle"
-        return text if self.rotation is None else f"{text}, {np.degrees(float(solution.turn_residual)):.1f}°"
+        text = f"{status_text(solution.status)}, {distance_text(float(solution.position_error))} from the handle"
+        return text if self.rotation is None else f"{text}, {np.degrees(float(solution.orientation_error)):.1f}°"

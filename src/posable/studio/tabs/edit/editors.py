@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....compute import PosableError
-from ....edit import EFFECTORS, Kept, MotionEditor
+from ....edit import EFFECTORS, MotionEditor, Snapshot
 from ...core.actor import Actor
 from ...core.worker import Worker
 from .options import FREE, limits_of
@@ -44,7 +44,7 @@ class Editors(Worker[EditorRequest, MotionEditor]):
     def __init__(self, tab: EditTab) -> None:
         super().__init__(tab.session, "edit")
         self._tab = tab
-        self._states: weakref.WeakKeyDictionary[Actor, tuple[MotionEditor, Kept]] = weakref.WeakKeyDictionary()
+        self._states: weakref.WeakKeyDictionary[Actor, tuple[MotionEditor, Snapshot]] = weakref.WeakKeyDictionary()
         self._requested: tuple[Actor, str] | None = None
         self._rehearsed = {FREE}  # limits under which edits are immediate, however new the machine is
         self.progress = 0.0
@@ -81,7 +81,7 @@ class Editors(Worker[EditorRequest, MotionEditor]):
         self._session.replace(editor.motion, label)
         actor = self._session.active
         if actor is not None:
-            self._states[actor] = (editor, editor.kept)
+            self._states[actor] = (editor, editor.snapshot)
 
     def recall(self, actor: Actor | None) -> None:
         """Restore the edits that an actor had when it was last on the stage."""
@@ -109,7 +109,7 @@ class Editors(Worker[EditorRequest, MotionEditor]):
                 return
             self._rehearsed |= {request.limits}
             if request.editor is None:
-                self._states[request.actor] = (result, result.kept)
+                self._states[request.actor] = (result, result.snapshot)
             self._tab.file.editor_ready()
             self._session.changed("pose")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....compute import FormatError, PosableError
-from ....edit.edit_list import MOST_BYTES, load_edits, make_edits, save_edits
+from ....edit.edit_list import MAX_BYTES, load_edits, make_edits, save_edits
 from ...widgets.file_panel import FilePanel
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class EditFile(FilePanel):
 
     def __init__(self, tab: EditTab) -> None:
         super().__init__(
-            tab.session, "edits", "edits.json", write=self._write, read=self._read, largest=MOST_BYTES, article=""
+            tab.session, "edits", "edits.json", write=self._write, read=self._read, largest=MAX_BYTES, article=""
         )
         self._tab = tab
         self._pending: tuple[str, list[dict[str, Any]]] | None = None  # a file and its edits, to be made
