@@ -72,7 +72,7 @@ def test_what_is_no_number_counts_as_none():
 def test_rotations_and_values_of_another_shape_are_refused(body, walk):
     for call in (
         lambda: body.pose_limb(walk[0], "right_arm", np.zeros(3)),
-        lambda: ps.CanonicalPose.neutral().turned(head=np.zeros(3)),
+        lambda: ps.CanonicalPose.neutral().rotated(head=np.zeros(3)),
         lambda: ps.Posture(["hips"], [[1, 0, 0, 0]]).rotated(hips=np.zeros(3)),
         lambda: body.limb("right_arm").track(0.3, fps=60),
         lambda: ps.ERIK(ps.Chain.from_axes("YX")).stream(fps=60).step(np.zeros(2), np.zeros((0, 4))),

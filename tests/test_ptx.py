@@ -35,7 +35,7 @@ from posable.compute import cuda  # noqa: E402
 CAPABILITY = (9, 0)
 ROWS = 5
 LARGE = {
-    "posable.body.elbows.elbow_rows",
+    "posable.body.limb.elbows.elbow_rows",
     "posable.classic.kernels.solve_rows",
     "posable.express.rows.solve_rows",
     "posable.limb.solve.solve_rows",
@@ -134,7 +134,7 @@ def use_collision() -> None:
     import posable as ps
     from posable.body.collision.clearance import clearance
     from posable.body.collision.obstacles import limb_links, limb_obstacles
-    from posable.body.elbows import elbow_out
+    from posable.body.limb.elbows import elbow_out
     from posable.body.limb.meshes import near_meshes
     from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows
     from posable.collision.meshes import seen_rows

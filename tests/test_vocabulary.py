@@ -40,14 +40,15 @@ WORDS = {
     "rebuilt": "reconstructed",
 }
 OPENINGS = re.compile(r"(What|Have|That|And)\b")
-# Names that others chose: viser's and Numba's.
-FOREIGN = {"ShareUrlRequest", "ShareUrlDisconnect", "show_share_button"}
+# Names that others chose, viser's and Numba's; and the class of what `place` returns.
+FOREIGN = {"PlaceSolution", "ShareUrlRequest", "ShareUrlDisconnect", "show_share_button"}
 # Rooms that speak it already; every room once the list is whole.
 CHECKED: tuple[str, ...] = (
-    "classic",
+    "body",
     "collision",
     "compute",
     "edit",
+    "classic",
     "evaluate",
     "express",
     "formats",
@@ -55,6 +56,7 @@ CHECKED: tuple[str, ...] = (
     "limb",
     "limits",
     "math",
+    "samples",
     "reach",
     "reconstruct",
     "skeleton",

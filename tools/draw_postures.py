@@ -61,9 +61,9 @@ def postures_by_hand() -> dict[str, ps.CanonicalPose]:
     sitting |= {f"{side}_lower_arm": elbow for side in ("left", "right")}
     return {
         "neutral": neutral,
-        "arms raised": neutral.turned(**raised),
-        "sitting": neutral.turned(**sitting).replace(hips=np.array([0.0, 0.62, 0.0])),
-        "guard": neutral.turned(**guard),
+        "arms raised": neutral.rotated(**raised),
+        "sitting": neutral.rotated(**sitting).replace(hips=np.array([0.0, 0.62, 0.0])),
+        "guard": neutral.rotated(**guard),
     }
 
 
@@ -72,7 +72,7 @@ def facing_forward(posture: ps.CanonicalPose) -> ps.CanonicalPose:
     hips = posture.rotation("hips")
     ahead = pm.rotate(hips, [0.0, 0.0, 1.0])
     turn = pm.axis_angle([0.0, 1.0, 0.0], -np.arctan2(ahead[0], ahead[2]))
-    return posture.turned(hips=pm.multiply(turn, hips)).replace(hips=posture.hips * np.array([0.0, 1.0, 0.0]))
+    return posture.rotated(hips=pm.multiply(turn, hips)).replace(hips=posture.hips * np.array([0.0, 1.0, 0.0]))
 
 
 def captured_posture(data: Path) -> dict[str, ps.CanonicalPose]:

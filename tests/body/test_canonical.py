@@ -279,7 +279,7 @@ def test_flexion_looks_the_same_on_every_rig(data_dir):
     bend = pm.axis_angle([1.0, 0.0, 0.0], np.radians(90.0))
     back = pm.conjugate(bend)
     for name, body in all_bodies(data_dir).items():
-        posture = CanonicalPose.neutral(tuple(body.roles)).turned(
+        posture = CanonicalPose.neutral(tuple(body.roles)).rotated(
             left_lower_arm=back, right_lower_arm=back, left_lower_leg=bend, right_lower_leg=bend
         )
         bones = directions(body, body.pose(posture))
@@ -417,7 +417,7 @@ def test_postures_refuse_what_does_not_fit():
     neutral = CanonicalPose.neutral()
     assert neutral.roles == ROLES
     with pytest.raises(PosableError, match="left_wrist"):
-        neutral.turned(left_wrist=[1.0, 0.0, 0.0, 0.0])
+        neutral.rotated(left_wrist=[1.0, 0.0, 0.0, 0.0])
     body = figure()
     with pytest.raises(PosableError, match="base has"):
         body.pose(neutral, base=random_pose(rig(PLANS["unity"]), np.random.default_rng(0)))
@@ -429,7 +429,7 @@ def test_postures_refuse_what_does_not_fit():
 
 def test_turned_broadcasts_one_posture_over_a_batch():
     angles = np.linspace(0.0, 1.0, 6)
-    posture = CanonicalPose.neutral().turned(head=pm.axis_angle([0.0, 1.0, 0.0], angles))
+    posture = CanonicalPose.neutral().rotated(head=pm.axis_angle([0.0, 1.0, 0.0], angles))
     assert posture.shape == (6,) and figure().pose(posture).shape == (6,)
     assert np.allclose(turned_by(posture.rotation("head")), angles)
 

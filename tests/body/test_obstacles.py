@@ -67,7 +67,7 @@ def test_a_captured_body_walks_without_touching_itself(cmu, clip):
 
 
 def test_pairs_are_symmetric_and_leave_neighbours_out(body):
-    wanted = SelfCollision.of(body).wanted
+    wanted = SelfCollision.of(body).tested
     names = body.volumes.names
     np.testing.assert_array_equal(wanted, wanted.T)
     assert not wanted.diagonal().any()
@@ -81,7 +81,7 @@ def test_pairs_are_symmetric_and_leave_neighbours_out(body):
 
 def pairs_of_parts(body, one, other):
     """Whether each volume of the one part is tested against some volume of the other: (A,) bools."""
-    joints, wanted = body.volumes.packed["joint"], SelfCollision.of(body).wanted
+    joints, wanted = body.volumes.packed["joint"], SelfCollision.of(body).tested
     skeleton = body.skeleton
     a, b = ([v for v, j in enumerate(joints) if body.index(part) in skeleton.path(int(j))] for part in (one, other))
     return wanted[np.ix_(a, b)]
@@ -117,19 +117,19 @@ def captured(cmu):
 
 
 def test_two_palms_are_kept_apart(body):
-    names, wanted = body.volumes.names, SelfCollision.of(body).wanted
+    names, wanted = body.volumes.names, SelfCollision.of(body).tested
     assert wanted[names.index("left_palm"), names.index("right_palm")]
 
 
 @pytest.mark.parametrize("height", [0.1, 1.0, 2.0, 30.0])
 def test_a_small_and_a_large_body_test_the_same_pairs(body, height):
     other = SelfCollision.of(ps.figure(height=height))
-    np.testing.assert_array_equal(other.wanted, SelfCollision.of(body).wanted)
+    np.testing.assert_array_equal(other.tested, SelfCollision.of(body).tested)
 
 
 def test_learning_is_the_same_every_time(body):
     again = SelfCollision.of(ps.figure())
-    np.testing.assert_array_equal(again.wanted, SelfCollision.of(body).wanted)
+    np.testing.assert_array_equal(again.tested, SelfCollision.of(body).tested)
 
 
 def test_what_was_learned_does_not_keep_a_body_alive():

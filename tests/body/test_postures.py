@@ -64,7 +64,7 @@ def test_hands_and_feet_are_oriented_alike_on_every_rig(data_dir):
 
 def test_knuckles_point_where_the_posture_turns_the_hand():
     turn = pm.normalize(np.random.default_rng(1).normal(size=(20, 4)))
-    posture = CanonicalPose.neutral().turned(left_upper_arm=turn)
+    posture = CanonicalPose.neutral().rotated(left_upper_arm=turn)
     for arms in ("T", "A", "down"):
         body = plan_body("vroid", arms, "oblique", seed=2)
         frames = body.skeleton.forward(body.pose(posture))
@@ -79,7 +79,7 @@ def test_knuckles_point_where_the_posture_turns_the_hand():
 
 def test_parts_that_one_body_lacks_leave_the_rest_in_place():
     """A shrugging clavicle on a rig without one: the arm keeps its direction in the world."""
-    shrug = CanonicalPose.neutral().turned(
+    shrug = CanonicalPose.neutral().rotated(
         left_shoulder=pm.axis_angle([0.0, 0.0, 1.0], 0.4), left_upper_arm=pm.axis_angle([1.0, 0.0, 0.0], -1.0)
     )
     bare = plan_body("no clavicles", "A", seed=3)
@@ -109,7 +109,7 @@ def bent(plan: str, degrees: float):
         parent = parent_role(role, roles)
         local[role] = world[row] if parent is None else pm.multiply(pm.conjugate(world[roles[parent]]), world[row])
     spine = posture.spine.__class__(posture.spine.roles, posture.spine.at, posture.spine.chest, bends)
-    return body, posture.turned(**local).replace(spine=spine)
+    return body, posture.rotated(**local).replace(spine=spine)
 
 
 def test_spines_of_any_number_of_joints_keep_hips_chest_and_head(data_dir):
@@ -181,7 +181,7 @@ def test_changing_a_role_changes_that_part_and_what_hangs_on_it(data_dir):
     body = file_body(data_dir, "MakeHuman")
     posture = body.canonical(random_pose(body.skeleton, np.random.default_rng(8)))
     chest = pm.axis_angle([0.0, 1.0, 0.0], 0.7)
-    again = body.canonical(body.pose(posture.turned(chest=chest)))
+    again = body.canonical(body.pose(posture.rotated(chest=chest)))
     assert pm.angle(again.rotation("chest"), chest) < 1e-12
     others = [row for row, role in enumerate(posture.roles) if role != "chest"]
     assert pm.angle(again.rotations[others], posture.rotations[others]).max() < 1e-12

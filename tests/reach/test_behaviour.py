@@ -248,8 +248,8 @@ def test_a_posture_read_from_a_pose_does_not_depend_on_where_the_body_stands():
         rotations = {part: posture.rotation(part) for part in posture.parts if part in neutral.roles}
         rotations["hips"] = pm.multiply(turn, posture.rotation("hips"))
         hips = place + neutral.hips
-        start = body.pose(neutral.turned(hips=turn).replace(hips=hips))
-        moved = neutral.turned(**rotations).replace(hips=hips + pm.rotate(turn, posture.hips))
+        start = body.pose(neutral.rotated(hips=turn).replace(hips=hips))
+        moved = neutral.rotated(**rotations).replace(hips=hips + pm.rotate(turn, posture.hips))
         return Posture.of(body, body.pose(moved), start, posture.parts)
 
     here = posed(np.array([1.0, 0, 0, 0]), np.zeros(3))

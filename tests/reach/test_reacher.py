@@ -149,7 +149,7 @@ def test_reaching_goes_wherever_the_body_stands_and_whichever_way_it_faces(body,
     turn, place = pm.axis_angle([0, 1, 0], 2.1), np.array([2.0, 0.3, -5.0])
     neutral = body.canonical(body.neutral_pose)
     hips = pm.rotate(turn, neutral.hips) + place / body.leg_length
-    start = body.pose(neutral.turned(hips=turn).replace(hips=hips), base=body.neutral_pose)
+    start = body.pose(neutral.rotated(hips=turn).replace(hips=hips), base=body.neutral_pose)
     goals = targets(300, 7)
     here = reacher.solve(right=ps.Target(goals))
     there = reacher.solve(right=ps.Target(pm.rotate(turn, goals) + place), start=start)

@@ -198,7 +198,7 @@ def test_arms_are_out_of_the_trunk_where_they_can_be(body, motion):
 
     def depth(elbows_out):
         answer = SequentialIK(body, prior=None, elbows_out=elbows_out).solve(points)
-        from posable.body.elbows import elbow_out
+        from posable.body.limb.elbows import elbow_out
 
         return answer, [elbow_out(body, limb, answer.pose).changed for limb in ("left_arm", "right_arm")]
 

@@ -108,7 +108,7 @@ def elbow(answer: Any) -> dict[str, Any]:
     return {
         "pose": answer.pose,
         "swivel_change": answer.swivel_change,
-        "residual": answer.residual,
+        "residual": answer.position_error,
         "depth": answer.depth,
         "changed": answer.changed,
     }

@@ -126,7 +126,7 @@ def test_the_motions_keep_out_of_their_own_body(name, height):
     each = [[k for k in hands if body.volumes.names[k].startswith(side)] for side in SIDES]
     wanted = np.zeros((len(body.volumes.names),) * 2, np.bool_)
     wanted[np.ix_(*each)] = True  # random poses bring few of these together: they are not all among the learned pairs
-    both = replace(SelfCollision.of(body), wanted=wanted | wanted.T)
+    both = replace(SelfCollision.of(body), tested=wanted | wanted.T)
     assert len(both.pairs) >= 100 and both.touching(frames) == []
 
 

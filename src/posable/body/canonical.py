@@ -75,15 +75,15 @@ class CanonicalPose:
         if order != tuple(role for role in ROLES if role in order) or "hips" not in order:
             raise PosableError(f"roles {order} must have hips and follow the order of ROLES, each once")
         hint = f" for {len(order)} roles"
-        turned = np.ascontiguousarray(floats(rotations, "rotations", len(order), 4, hint=hint))
+        rotated = np.ascontiguousarray(floats(rotations, "rotations", len(order), 4, hint=hint))
         given = floats(hips, "hips")
         try:
-            place = np.broadcast_to(given, (*turned.shape[:-2], 3))
+            position = np.broadcast_to(given, (*rotated.shape[:-2], 3))
         except ValueError:
-            raise ShapeError(f"hips have shape {np.shape(hips)}; expected {(*turned.shape[:-2], 3)}") from None
+            raise ShapeError(f"hips have shape {np.shape(hips)}; expected {(*rotated.shape[:-2], 3)}") from None
         object.__setattr__(self, "roles", order)
-        object.__setattr__(self, "rotations", turned)
-        object.__setattr__(self, "hips", np.ascontiguousarray(place))
+        object.__setattr__(self, "rotations", rotated)
+        object.__setattr__(self, "hips", np.ascontiguousarray(position))
         object.__setattr__(self, "spine", spine)
 
     @staticmethod
@@ -122,7 +122,7 @@ class CanonicalPose:
         """(..., 4): the canonical rotation of a part."""
         return np.asarray(self.rotations[..., self.index(role), :])
 
-    def turned(self, **rotations: ArrayLike) -> CanonicalPose:
+    def rotated(self, **rotations: ArrayLike) -> CanonicalPose:
         """The same posture with some parts' canonical rotations exchanged, by role: (..., 4) each."""
         given = {self.index(role): floats(q, f"the rotation of {role!r}", 4) for role, q in rotations.items()}
         batch = np.broadcast_shapes(self.shape, *(q.shape[:-1] for q in given.values()))
@@ -181,8 +181,8 @@ def spine_orientations(posture: CanonicalPose, roles: Sequence[str], at: Floats,
     """
     source = _source_spine(posture, roles, at)
     orientations = _shape_orientations(posture, source)
-    low, high, share = spine_weights(source.at, source.chest, at, chest)
-    sampled = slerp(orientations[..., low, :], orientations[..., high, :], share)
+    low, high, fraction = spine_fractions(source.at, source.chest, at, chest)
+    sampled = slerp(orientations[..., low, :], orientations[..., high, :], fraction)
     exact = {row: int(low[row]) for row in range(len(at)) if low[row] == high[row]}
     if posture.spine is None and set(source.roles) == {role for role in roles if role}:
         exact |= {list(roles).index(role): row for row, role in enumerate(source.roles)}
@@ -191,7 +191,7 @@ def spine_orientations(posture: CanonicalPose, roles: Sequence[str], at: Floats,
     return sampled
 
 
-def spine_weights(source_at: Floats, source_chest: int, at: Floats, chest: int) -> tuple[Ints, Ints, Floats]:
+def spine_fractions(source_at: Floats, source_chest: int, at: Floats, chest: int) -> tuple[Ints, Ints, Floats]:
     """(S,) each: between which two joints of a source spine a joint's orientation is found, and how far from the first.
 
     Args:
@@ -203,19 +203,19 @@ def spine_weights(source_at: Floats, source_chest: int, at: Floats, chest: int) 
     if len(source_at) == len(at) and source_chest == chest and np.abs(source_at - at).max() < PAIRED_WITHIN:
         return np.arange(len(at)), np.arange(len(at)), np.zeros(len(at))
     known = _middles(source_at)
-    wanted = np.array([middle for middle, _ in _middles(at)])
+    requested = np.array([middle for middle, _ in _middles(at)])
     # The joint that carries the arms ends one section and begins the next: it is known at both its ends.
-    places = np.array([place for place, _ in known] + [1.0])
+    positions = np.array([position for position, _ in known] + [1.0])
     rows = np.array([row for _, row in known] + [source_chest])
-    order = np.argsort(places, kind="stable")
-    places, rows = places[order], rows[order]
-    upper = np.clip(np.searchsorted(places, wanted, side="right"), 1, len(places) - 1)
-    gap = places[upper] - places[upper - 1]
-    share = np.clip((wanted - places[upper - 1]) / np.where(gap > 1e-12, gap, 1.0), 0.0, 1.0)
+    order = np.argsort(positions, kind="stable")
+    positions, rows = positions[order], rows[order]
+    upper = np.clip(np.searchsorted(positions, requested, side="right"), 1, len(positions) - 1)
+    gap = positions[upper] - positions[upper - 1]
+    fraction = np.clip((requested - positions[upper - 1]) / np.where(gap > 1e-12, gap, 1.0), 0.0, 1.0)
     low, high = rows[upper - 1], rows[upper]
     for row, origin in ((0, 0), (chest, source_chest), (len(at) - 1, len(source_at) - 1)):
-        low[row], high[row], share[row] = origin, origin, 0.0
-    return low, high, share
+        low[row], high[row], fraction[row] = origin, origin, 0.0
+    return low, high, fraction
 
 
 def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> SpineShape:
@@ -228,9 +228,9 @@ def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> S
     none = np.empty((*posture.shape, len(present), 4))
     if set(present) == {role for role in roles if role}:
         return SpineShape(present, np.array([at[list(roles).index(role)] for role in present]), chest, none)
-    places = {"hips": 0.0, "neck": 1.4, "head": 2.0}
-    places |= {role: (row + 1.0) / len(trunk) for row, role in enumerate(trunk)}
-    return SpineShape(present, np.array([places[role] for role in present]), chest, none)
+    positions = {"hips": 0.0, "neck": 1.4, "head": 2.0}
+    positions |= {role: (row + 1.0) / len(trunk) for row, role in enumerate(trunk)}
+    return SpineShape(present, np.array([positions[role] for role in present]), chest, none)
 
 
 def _shape_orientations(posture: CanonicalPose, spine: SpineShape) -> Floats:

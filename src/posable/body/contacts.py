@@ -47,16 +47,16 @@ class FootContacts:
         if given.shape != (self.feet, 3):
             raise ShapeError(f"ankles have shape {given.shape}; expected ({self.feet}, 3)")
         seen: Bools = np.asarray(np.isfinite(given).all(axis=-1))
-        places = given / self.leg_length
+        positions = given / self.leg_length
         known = seen & np.isfinite(self._before).all(axis=-1)
-        velocity = np.where(known[:, None], (places - self._before) / dt, self._velocity)
+        velocity = np.where(known[:, None], (positions - self._before) / dt, self._velocity)
         self._velocity += (velocity - self._velocity) * min(1.0, dt / EVENED)
         speed = np.sqrt((self._velocity**2).sum(axis=-1))
-        self._lowest = np.where(seen, np.minimum(self._lowest + RISING * dt, places[:, 1]), self._lowest)
-        height = places[:, 1] - self._lowest
+        self._lowest = np.where(seen, np.minimum(self._lowest + RISING * dt, positions[:, 1]), self._lowest)
+        height = positions[:, 1] - self._lowest
         begins, stays = (speed < SLOW) & (height < LOW), (speed < FAST) & (height < HIGH)
         self.standing = seen & np.where(self.standing, stays, begins)
-        self._before = np.where(seen[:, None], places, self._before)
+        self._before = np.where(seen[:, None], positions, self._before)
         return self.standing
 
 

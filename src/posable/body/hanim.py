@@ -92,13 +92,13 @@ def body_lengths(height: float, measures: dict[str, float]) -> dict[str, float]:
             raise UnknownNameError("body measure", name, MEASURES)
         if not 0.0 < number(value) < math.inf:
             raise PosableError(f"{name} is {value}; expected metres above 0")
-    shares = MEASURES | {"ankle": _ANKLE_HEIGHT, "head": _HEAD}
-    lengths = {name: share * height for name, share in shares.items()} | measures
+    fractions = MEASURES | {"ankle": _ANKLE_HEIGHT, "head": _HEAD}
+    lengths = {name: fraction * height for name, fraction in fractions.items()} | measures
     free = [name for name in (*_UPRIGHT, "ankle", "head") if name not in measures]
     given = sum(measures.get(name, 0.0) for name in _UPRIGHT)
     stretch = (height - given) / sum(lengths[name] for name in free)
     if not 0.5 <= stretch <= 2.0:
-        fitting = given / (sum(shares[name] for name in _UPRIGHT if name in measures) or 1.0)
+        fitting = given / (sum(fractions[name] for name in _UPRIGHT if name in measures) or 1.0)
         raise PosableError(
             f"measures of {given:.3f} m in all leave {height - given:.3f} m of a height of {height} m for "
             f"{', '.join(free)}; a height of about {fitting:.2f} m would suit them"

@@ -1,7 +1,7 @@
 """`Humanoid`: a skeleton that knows who is who, and speaks canonical rotations.
 
 Rigs differ; people do not. For each part the body keeps one constant rotation N, the part's world orientation in the
-neutral pose (`neutral.neutral_turns`). A part that a pose turns to the world orientation W has the canonical
+neutral pose (`neutral.neutral_rotations`). A part that a pose turns to the world orientation W has the canonical
 orientation C = W N^-1, and back W = C N. Everything that is made for people (limits, behaviours, ranges, priors,
 retargeting) speaks in C; `canonical` and `pose` convert, without loss.
 """
@@ -21,7 +21,7 @@ from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
 from .measures import body_measures, reconstruction_height
-from .neutral import neutral_turns
+from .neutral import neutral_rotations
 from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 from .roles.matching import find_roles
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..limb.solution import TargetLike
     from ..limits import Limits
     from .limb.body_limb import BodyLimb
+    from .limb.elbows import ElbowSolution
     from .limb.results import PlaceSolution
     from .packed import PackedBody
 
@@ -69,7 +70,7 @@ class Humanoid:
         self._role_names = tuple(self.roles)
         self._role_joints = np.array(list(self.roles.values()))
         rest = skeleton.forward(skeleton.rest if standing is None else standing)
-        turns = neutral_turns(rest, self.roles)
+        to_neutral = neutral_rotations(rest, self.roles)
         self.spine: tuple[int, ...] = spine_chain(skeleton.parents.tolist(), self.roles)
         """Every joint from hips to head, both included."""
         self.spine_roles = tuple({j: role for role, j in self.roles.items()}.get(j, "") for j in self.spine)
@@ -78,16 +79,16 @@ class Humanoid:
         """Which joint of `spine` carries the arms."""
         self._spine_at = _arc_length(rest.positions[list(self.spine)], self.chest)
         # The spine as a whole stays as it is at rest: joints without a role turn upright like the hips.
-        constants = {j: multiply(turns["hips"], rest.orientations[j]) for j in self.spine}
+        constants = {j: multiply(to_neutral["hips"], rest.orientations[j]) for j in self.spine}
         self.segments: dict[str, tuple[int, ...]] = bone_segments(skeleton.names, skeleton.parents.tolist(), self.roles)
         """Role to the joints of its bone, where that is a chain of segments which share its twist (MakeHuman's)."""
-        self._telling = np.array([self.segments.get(role, (j,))[-1] for role, j in self.roles.items()])
+        self._orientation_joints = np.array([self.segments.get(role, (j,))[-1] for role, j in self.roles.items()])
         for role, j in self.roles.items():
-            constants |= {k: multiply(turns[role], rest.orientations[k]) for k in self.segments.get(role, (j,))}
+            constants |= {k: multiply(to_neutral[role], rest.orientations[k]) for k in self.segments.get(role, (j,))}
         self._neutral: dict[int, Floats] = constants
         self._limits = limits
         self._limbs: dict[str, BodyLimb] = {}
-        self._upright, self._rest_hips = turns["hips"], rest.positions[self.roles["hips"]]
+        self._upright, self._rest_hips = to_neutral["hips"], rest.positions[self.roles["hips"]]
 
     def __repr__(self) -> str:
         return f"Humanoid({len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m tall)"
@@ -166,7 +167,7 @@ class Humanoid:
             frames: `skeleton.forward(pose)`, when it is at hand already.
         """
         frames = self.skeleton.forward(pose) if frames is None else frames
-        world = self._canonical_world(frames, self._telling)
+        world = self._canonical_world(frames, self._orientation_joints)
         spine = self._canonical_world(frames, np.array(self.spine))
         bends = spine.copy()
         bends[..., 1:, :] = multiply(conjugate(spine[..., :-1, :]), spine[..., 1:, :])
@@ -207,8 +208,8 @@ class Humanoid:
         driven = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).reshape(-1, *canonical.shape[-2:])
         world = np.empty_like(rotations)
         drive_rows(len(rotations), self._drive, np.ascontiguousarray(driven), rotations, world)
-        place = self._root_place(hips, base, world.reshape(*batch, count, 4))
-        return Pose(place, rotations.reshape(*batch, count, 4), _spread(base.offsets, batch))
+        position = self._root_position(hips, base, world.reshape(*batch, count, 4))
+        return Pose(position, rotations.reshape(*batch, count, 4), _spread(base.offsets, batch))
 
     def _driven_orientations(self, posture: CanonicalPose) -> Floats:
         """(..., K, 4): canonical world orientations of all parts and all joints of the spine, as `DRIVE` counts them.
@@ -226,19 +227,19 @@ class Humanoid:
         return np.concatenate([parts, spine], axis=-2)
 
     def _first_segments(self, canonical: Floats, base: Pose) -> Floats:
-        """(..., K, 4) what the first segment of a bone is turned to so that the last one is as wanted.
+        """(..., K, 4) orientations of the first segments of bones that orient the last ones as requested.
 
         The segments between keep their rotations of `base`.
         """
         batch = np.broadcast_shapes(canonical.shape[:-2], base.shape)
-        turned = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).copy()
+        out = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).copy()
         for role, (first, *others) in self.segments.items():
             last = self._neutral[others[-1]]
             for joint in reversed(others):
                 last = multiply(last, conjugate(base.rotations[..., joint, :]))
             row = self._role_names.index(role)
-            turned[..., row, :] = multiply(turned[..., row, :], multiply(last, conjugate(self._neutral[first])))
-        return turned
+            out[..., row, :] = multiply(out[..., row, :], multiply(last, conjugate(self._neutral[first])))
+        return out
 
     @cached_property
     def _drive(self) -> Records:
@@ -246,21 +247,23 @@ class Humanoid:
 
         return drive_rows(self)
 
-    def _root_place(self, hips: Floats, base: Pose, world: Floats) -> Floats:
+    def _root_position(self, hips: Floats, base: Pose, world: Floats) -> Floats:
         """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""
-        place = hips
+        position = hips
         for joint in self.skeleton.path(self.roles["hips"])[:0:-1]:
             offset = self.skeleton.offsets[joint] if base.offsets is None else base.offsets[..., joint, :]
-            place = place - rotate(world[..., self.skeleton.parents[joint], :], offset)
-        return place
+            position = position - rotate(world[..., self.skeleton.parents[joint], :], offset)
+        return position
 
     def canonical_orientation(self, frames: Frames, joint: int) -> Floats:
         """(..., 4): canonical world orientation of one joint that has a role or belongs to the spine."""
         if joint not in self._neutral:
             known = ", ".join(self.skeleton.names[j] for j in sorted(self._neutral))
             raise PosableError(f"joint {self.skeleton.names[joint]!r} has no canonical frame; these have: {known}")
-        told_by = dict(zip(self._role_joints.tolist(), self._telling.tolist(), strict=True)).get(joint, joint)
-        return multiply(frames.orientations[..., told_by, :], conjugate(self._neutral[told_by]))
+        read_from = dict(zip(self._role_joints.tolist(), self._orientation_joints.tolist(), strict=True)).get(
+            joint, joint
+        )
+        return multiply(frames.orientations[..., read_from, :], conjugate(self._neutral[read_from]))
 
     def _canonical_world(self, frames: Frames, joints: np.ndarray) -> Floats:
         """(..., K, 4): canonical world orientations of some joints."""
@@ -276,7 +279,7 @@ class Humanoid:
 
     @cached_property
     def limits(self) -> Limits:
-        """What the joints may do, in canonical rotations."""
+        """The joint limits, in canonical rotations."""
         if self._limits is not None:
             return self._limits
         from ..limits import Limits
@@ -393,26 +396,37 @@ class Humanoid:
             softness=softness,
         )
 
+    def elbow_out(self, pose: Pose, limb: str) -> ElbowSolution:
+        """Return the pose with a limb's upper and lower part swivelled out of the trunk, where they were in it.
+
+        Args:
+            pose: one, or a batch.
+            limb: "right_arm", "left_arm", "right_leg" or "left_leg".
+        """
+        from .limb.elbows import elbow_out
+
+        return elbow_out(self, limb, pose)
+
     def pose_limb(self, pose: Pose, limb: str, values: ArrayLike) -> Pose:
         """The pose with a limb turned to its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
         return self.limb(limb).pose(pose, values)
 
     @cached_property
     def volumes(self) -> Volumes:
-        """What the body occupies: capsules and ellipsoids on its joints."""
+        """The space that the body occupies: capsules and ellipsoids on its joints."""
         from .collision.volumes import body_volumes
 
         return body_volumes(self)
 
 
-def _arc_length(places: Floats, chest: int) -> Floats:
+def _arc_length(joint_positions: Floats, chest: int) -> Floats:
     """(S,): 0 at the hips, 1 at the joint `chest` of the chain, 2 at the head; lengths share each section."""
-    steps = np.linalg.norm(np.diff(places, axis=0), axis=-1)
-    at = np.zeros(len(places))
-    for start, first, last in ((0.0, 0, chest), (1.0, chest, len(places) - 1)):
-        way = np.concatenate([[0.0], np.cumsum(steps[first:last])])
-        whole = way[-1] if way[-1] > 1e-9 else 1.0
-        at[first : last + 1] = start + way / whole
+    steps = np.linalg.norm(np.diff(joint_positions, axis=0), axis=-1)
+    at = np.zeros(len(joint_positions))
+    for start, first, last in ((0.0, 0, chest), (1.0, chest, len(joint_positions) - 1)):
+        lengths = np.concatenate([[0.0], np.cumsum(steps[first:last])])
+        whole = lengths[-1] if lengths[-1] > 1e-9 else 1.0
+        at[first : last + 1] = start + lengths / whole
     at[0] = 0.0  # where nothing lies between hips and arms, both sections begin at the hips
     return at
 

@@ -1,10 +1,10 @@
 """The neutral pose of a rig: standing, arms hanging, palms in, facing +Z, found from a rest pose that is another one.
 
-A rig rests in a T-, an A- or a standing pose, facing anywhere, sometimes along another axis than +Y. `neutral_turns`
-gives for each part the constant rotation that takes its orientation at rest to its orientation in H-Anim's neutral
+A rig rests in a T-, an A- or a standing pose, facing anywhere, sometimes along another axis than +Y.
+`neutral_rotations` gives for each part the constant rotation from its orientation at rest to that in H-Anim's neutral
 pose:
 
-- the whole body is turned upright and forward (`upright_turn`);
+- the whole body is turned upright and forward (`upright_rotation`);
 - hips, spine, neck, head and clavicles stay as they then are: the spine's natural curve is part of a body, so the
   neutral spine is the rest spine. The head looks forward because it does so at rest;
 - upper arm, forearm, thigh and shank turn by the smallest rotation that hangs them straight down (-Y), then about
@@ -39,7 +39,7 @@ THUMB_LEAN = np.radians(22.0)  # into the palm, half way between flat and relaxe
 ARM_BEND, LEG_BEND = np.radians((5.0, 20.0)), np.radians((8.0, 25.0))  # from no to full trust in the plane of a bend
 
 
-def neutral_turns(frames: Frames, roles: Mapping[str, int]) -> dict[str, Floats]:
+def neutral_rotations(frames: Frames, roles: Mapping[str, int]) -> dict[str, Floats]:
     """Role to the rotation (4,) that takes its world orientation in `frames` to the neutral pose's.
 
     Args:
@@ -48,20 +48,20 @@ def neutral_turns(frames: Frames, roles: Mapping[str, int]) -> dict[str, Floats]
     """
     rest = _Standing(frames, roles)
     rest.check_sides()
-    turns = dict.fromkeys(roles, rest.turn)
+    rotations = dict.fromkeys(roles, rest.rotation)
     for side in ("left", "right"):
-        turns |= rest.arm(side) | rest.leg(side)
-    return turns
+        rotations |= rest.arm(side) | rest.leg(side)
+    return rotations
 
 
-def upright_turn(places: Floats, roles: Mapping[str, int]) -> Floats:
-    """The rotation (4,) that makes a body with its joints at `places` (J, 3) stand along +Y and face +Z.
+def upright_rotation(positions: Floats, roles: Mapping[str, int]) -> Floats:
+    """The rotation (4,) that makes a body with its joints at `positions` (J, 3) stand along +Y and face +Z.
 
     Axes that nearly are the world's are taken for the world's: small asymmetries of a captured person do not turn it.
     """
 
     def at(role: str) -> Floats:
-        return np.asarray(places[roles[role]])
+        return np.asarray(positions[roles[role]])
 
     def sides(*parts: str) -> tuple[Floats, Floats]:
         left, right = ([at(f"{side}_{part}") for part in parts] for side in ("left", "right"))
@@ -104,17 +104,17 @@ class _Standing:
     def __init__(self, frames: Frames, roles: Mapping[str, int]) -> None:
         self.skeleton = frames.skeleton
         self.roles = roles
-        self.turn = upright_turn(frames.positions, roles)
-        self.places = rotate(self.turn, frames.positions)
-        self.ends = rotate(self.turn, frames.ends)
-        self.orientations = multiply(self.turn, frames.orientations)
+        self.rotation = upright_rotation(frames.positions, roles)
+        self.positions = rotate(self.rotation, frames.positions)
+        self.ends = rotate(self.rotation, frames.ends)
+        self.orientations = multiply(self.rotation, frames.orientations)
         self.names: list[JointName] = [read_name(name) for name in self.skeleton.names]
 
     def check_sides(self) -> None:
         """Toes that point backwards mean that left and right are exchanged: the front was found from them."""
         feet = [(f"{side}_foot", f"{side}_toes") for side in ("left", "right") if f"{side}_toes" in self.roles]
-        ways = [self.places[self.roles[toes]] - self.places[self.roles[foot]] for foot, toes in feet]
-        if ways and all(way[2] < -0.5 * np.linalg.norm(way) for way in ways):
+        directions = [self.positions[self.roles[toes]] - self.positions[self.roles[foot]] for foot, toes in feet]
+        if directions and all(direction[2] < -0.5 * np.linalg.norm(direction) for direction in directions):
             names = [self.skeleton.names[self.roles[toes]] for _, toes in feet]
             raise PosableError(
                 f"the toes ({', '.join(names)}) point backwards when the left is on the left: the rig's names seem to "
@@ -132,23 +132,23 @@ class _Standing:
             hand = multiply(between(rotate(lower, direction), DOWN), lower)
         if cmu is None:
             hand = multiply(_about_up(-self.thumb_heading(end, hand)), hand)
-        turns = {"upper_arm": upper, "lower_arm": lower, "hand": hand}
-        return {f"{side}_{part}": multiply(turn, self.turn) for part, turn in turns.items()}
+        rotations = {"upper_arm": upper, "lower_arm": lower, "hand": hand}
+        return {f"{side}_{part}": multiply(rotation, self.rotation) for part, rotation in rotations.items()}
 
     def leg(self, side: str) -> dict[str, Floats]:
         base, mid, end = (self.roles[f"{side}_{part}"] for part in ("upper_leg", "lower_leg", "foot"))
         upper, lower = self.limb(base, mid, end, forward=-1.0, trust=LEG_BEND)
         foot = self.foot(end, self.roles.get(f"{side}_toes"), lower)
-        turns = {"upper_leg": upper, "lower_leg": lower, "foot": foot}
+        rotations = {"upper_leg": upper, "lower_leg": lower, "foot": foot}
         if f"{side}_toes" in self.roles:
-            turns["toes"] = foot
-        return {f"{side}_{part}": multiply(turn, self.turn) for part, turn in turns.items()}
+            rotations["toes"] = foot
+        return {f"{side}_{part}": multiply(rotation, self.rotation) for part, rotation in rotations.items()}
 
     def limb(
         self, base: int, mid: int, end: int, forward: float, trust: Floats, hinge: float | None = None
     ) -> tuple[Floats, Floats]:
         """Turns of the upper and the lower bone; `forward` is +1 for elbows, -1 for knees; `hinge` if it is known."""
-        upper, lower = self.places[mid] - self.places[base], self.places[end] - self.places[mid]
+        upper, lower = self.positions[mid] - self.positions[base], self.positions[end] - self.positions[mid]
         hang = between(upper, DOWN)
         if hinge is None:
             hinge = self.hinge_heading(mid, hang)
@@ -170,7 +170,7 @@ class _Standing:
         """The hinge of a CMU arm: a T-pose along X, straight, of a rig with hip joints between hips and legs."""
         if not any("hipjoint" in name.lower() for name in self.skeleton.names):
             return None
-        arm, upper = self.places[end] - self.places[base], self.places[mid] - self.places[base]
+        arm, upper = self.positions[end] - self.positions[base], self.positions[mid] - self.positions[base]
         straight = min(abs(upper[0]) / np.linalg.norm(upper), abs(arm[0]) / np.linalg.norm(arm))
         return float(np.sign(arm[0]) * CMU_HINGE) if straight > np.cos(np.radians(0.5)) else None
 
@@ -179,24 +179,24 @@ class _Standing:
     def hand_direction(self, hand: int) -> Floats | None:
         """From the wrist to the middle of the knuckles: the middle finger, else all fingers, else what hangs there."""
         fingers = self.fingers(hand)
-        points = [self.places[j] for j, rank in fingers.items() if rank == 2]
-        points = points or [self.places[j] for j, rank in fingers.items() if rank > 0]
+        points = [self.positions[j] for j, rank in fingers.items() if rank == 2]
+        points = points or [self.positions[j] for j, rank in fingers.items() if rank > 0]
         points = points or [self.knuckle(hand, j) for j in self.body_children(hand) if fingers.get(j) != 0]
         points = points or [self.ends[e] for e in np.flatnonzero(self.skeleton.end_parents == hand)]
         return self.away(hand, points)
 
     def knuckle(self, hand: int, joint: int) -> Floats:
         """The first place down a chain that is a palm's breadth away from the wrist, else its last one."""
-        forearm = np.linalg.norm(self.places[hand] - self.places[self.skeleton.parents[hand]])
-        while np.linalg.norm(self.places[joint] - self.places[hand]) < 0.25 * forearm:
+        forearm = np.linalg.norm(self.positions[hand] - self.positions[self.skeleton.parents[hand]])
+        while np.linalg.norm(self.positions[joint] - self.positions[hand]) < 0.25 * forearm:
             children = self.body_children(joint)
             if not children:
                 return self.tip(joint)
             joint = children[0]
-        return np.asarray(self.places[joint])
+        return np.asarray(self.positions[joint])
 
-    def thumb_heading(self, hand: int, turn: Floats) -> float:
-        """Where the thumb's side of a hand hanging down by `turn` points, as an angle about +Y from +Z.
+    def thumb_heading(self, hand: int, rotation: Floats) -> float:
+        """Where the thumb's side of a hand hanging down by `rotation` points, as an angle about +Y from +Z.
 
         It is read from the knuckles of the first and the last finger. A thumb alone leans into the palm by 0 (hands
         drawn flat) to 45 degrees (relaxed ones): it decides only which quarter turn is nearest. A hand without fingers
@@ -205,12 +205,12 @@ class _Standing:
         fingers = {rank: j for j, rank in self.fingers(hand).items()}
         knuckles = sorted(rank for rank in fingers if rank > 0)
         if len(knuckles) >= 2:
-            across = self.places[fingers[knuckles[0]]] - self.places[fingers[knuckles[-1]]]
-            return _heading(rotate(turn, across))
+            across = self.positions[fingers[knuckles[0]]] - self.positions[fingers[knuckles[-1]]]
+            return _heading(rotate(rotation, across))
         if 0 not in fingers:
             return 0.0
-        thumb = _heading(rotate(turn, self.tip(fingers[0]) - self.places[hand]))
-        inwards = -np.sign(self.places[hand, 0])  # the left palm faces -X in the neutral pose
+        thumb = _heading(rotate(rotation, self.tip(fingers[0]) - self.positions[hand]))
+        inwards = -np.sign(self.positions[hand, 0])  # the left palm faces -X in the neutral pose
         return float(np.round((thumb - inwards * THUMB_LEAN) / (np.pi / 2)) * (np.pi / 2))
 
     def fingers(self, hand: int) -> dict[int, int]:
@@ -236,7 +236,7 @@ class _Standing:
 
     def foot(self, ankle: int, toes: int | None, lower: Floats) -> Floats:
         """The turn of a foot: forward, its slope kept; with its leg where that alone makes it point forward."""
-        points = [self.places[toes]] if toes is not None else [self.places[j] for j in self.body_children(ankle)]
+        points = [self.positions[toes]] if toes is not None else [self.positions[j] for j in self.body_children(ankle)]
         points = points or [self.ends[e] for e in np.flatnonzero(self.skeleton.end_parents == ankle)]
         direction = self.away(ankle, points)
         if direction is None:
@@ -259,14 +259,14 @@ class _Standing:
         while children := self.body_children(joint):
             joint = children[0]
         ends = np.flatnonzero(self.skeleton.end_parents == joint)
-        return np.asarray(self.ends[ends[0]] if len(ends) else self.places[joint])
+        return np.asarray(self.ends[ends[0]] if len(ends) else self.positions[joint])
 
     def away(self, joint: int, points: Sequence[Floats]) -> Floats | None:
         """From a joint to the mean of some points; None when there are none, or they lie on it."""
         if not points:
             return None
-        direction: Floats = np.mean(points, axis=0) - self.places[joint]
-        size = float(np.ptp(self.places, axis=0).max())
+        direction: Floats = np.mean(points, axis=0) - self.positions[joint]
+        size = float(np.ptp(self.positions, axis=0).max())
         return direction if np.linalg.norm(direction) > 1e-4 * size else None
 
 
@@ -276,8 +276,8 @@ def _bend_heading(lower: Floats, forward: float, trust: Floats) -> float:
     heading = _heading(forward * lower)
     if abs(heading) > np.radians(80.0):
         return 0.0  # bent backwards or sideways: an over-stretched limb, not its hinge
-    share = float(np.clip((bend - trust[0]) / (trust[1] - trust[0]), 0.0, 1.0))
-    return share * heading
+    weight = float(np.clip((bend - trust[0]) / (trust[1] - trust[0]), 0.0, 1.0))
+    return weight * heading
 
 
 def _heading(direction: Floats) -> float:

@@ -81,8 +81,8 @@ def sole_points(body: Humanoid, side: str) -> tuple[np.ndarray, np.ndarray]:
     toes = body.roles.get(f"{side}_toes", foot)
 
     def local(joint: int, z: float) -> np.ndarray:
-        place = frames.positions[foot] + np.array([0.0, -sole.depth, z]) - frames.positions[joint]
+        position = frames.positions[foot] + np.array([0.0, -sole.depth, z]) - frames.positions[joint]
         q = frames.orientations[joint] * np.array([1.0, -1.0, -1.0, -1.0])
-        return np.asarray(rotate(q, place))
+        return np.asarray(rotate(q, position))
 
     return np.stack([local(foot, -sole.heel), local(foot, sole.ball)]), local(toes, sole.tip)[None]

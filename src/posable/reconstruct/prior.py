@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..body.canonical import spine_weights
+from ..body.canonical import spine_fractions
 from ..compute import FormatError, PosableError
 from ..compute.archive import read_archive, write_archive
 from ..compute.types import Floats
@@ -114,7 +114,7 @@ class Prior:
 
     def network(self, body: Humanoid, trunk: Trunk) -> Network:
         """The prior on a body: what the body's proportions say, and a past without motion, is summed beforehand."""
-        low, high, fraction = spine_weights(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
+        low, high, fraction = spine_fractions(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
         varying, always = self._sizes[0] - PROPORTIONS, slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
         sides = np.clip(-self._inputs[:, 4], -MOST_AWAY, MOST_AWAY)  # as they are where features are zero
         sizes = (proportions(body, trunk) - self._mean[always]) / self._deviation[always]

@@ -67,9 +67,9 @@ def _trunk(puppet: Puppet, t: Floats) -> None:
         0.092 - bounce + 0.07 * slip + 0.02 * cross + 0.10 * dip + 0.03 * load - 0.02 * upper
     )
     puppet.hips = np.stack([s * (-0.02 + sway), height, s * weight + _advance(t) * s], axis=-1)
-    turn = -40.0 + 46.0 * cross - 9.0 * jab - 30.0 * hook + 14.0 * load + 8.0 * slip - 14.0 * dip + 34.0 * upper
+    hips_yaw = -40.0 + 46.0 * cross - 9.0 * jab - 30.0 * hook + 14.0 * load + 8.0 * slip - 14.0 * dip + 34.0 * upper
     lean = 6.0 + 3.0 * jab + 5.0 * cross + 4.0 * slip + 6.0 * dip - 3.0 * upper
-    puppet.local["hips"] = yaw_pitch_roll(turn * DEGREE, lean * DEGREE * 0.5, -4.0 * DEGREE * slip)
+    puppet.local["hips"] = yaw_pitch_roll(hips_yaw * DEGREE, lean * DEGREE * 0.5, -4.0 * DEGREE * slip)
     twist = (
         6.0
         + 26.0 * cross
@@ -131,7 +131,7 @@ def _arms(puppet: Puppet, t: Floats) -> None:
     """Fists by way of places beside the chest, turned with the shoulders, and in the world when they are thrown."""
     s, frames = puppet.span, len(t)
     heading = _heading(puppet)
-    chest = (puppet.place("left_upper_arm") + puppet.place("right_upper_arm")) / 2
+    chest = (puppet.position("left_upper_arm") + puppet.position("right_upper_arm")) / 2
     jab = np.maximum(_pulse(t, JAB, 0.17, 0.28), _pulse(t, JAB_AGAIN, 0.16, 0.24))
     cross, hook = _pulse(t, CROSS, 0.19, 0.34), _pulse(t, HOOK, 0.20, 0.36)
     load, upper = _pulse(t, HOOK - 0.26, 0.26, 0.22), _pulse(t, UPPERCUT, 0.20, 0.40)

@@ -47,10 +47,8 @@ class Puppet:
         self.body = body
         self.times = times
         frames = body.neutral_frames
-        places = {role: frames.positions[joint] for role, joint in body.roles.items()}
-        self.offsets = {
-            role: places[role] - places[parent] for role in places if (parent := parent_role(role, places)) is not None
-        }
+        at = {role: frames.positions[joint] for role, joint in body.roles.items()}
+        self.offsets = {role: at[role] - at[parent] for role in at if (parent := parent_role(role, at)) is not None}
         self.soles: dict[str, Sole] = {side: sole_of(body, side) for side, _ in SIDES}
         self.leg = float(np.mean([self.bone(f"{side}_lower_leg") + self.bone(f"{side}_foot") for side, _ in SIDES]))
         self.arm = float(np.mean([self.bone(f"{side}_lower_arm") + self.bone(f"{side}_hand") for side, _ in SIDES]))
@@ -70,32 +68,32 @@ class Puppet:
         parent = parent_role(role, ROLES)
         return self.local[role] if parent is None else multiply(self.world(parent), self.local[role])
 
-    def place(self, role: str) -> Floats:
+    def position(self, role: str) -> Floats:
         """(F, 3) where a part's joint is; parts the body lacks are where the part above them is."""
         if role == "hips":
             return self.hips
         if role not in self.offsets:
             parent = parent_role(role, ROLES)
             assert parent is not None
-            return self.place(parent)
+            return self.position(parent)
         parent = parent_role(role, self.body.roles)
         assert parent is not None
-        return self.place(parent) + rotate(self.world(parent), self.offsets[role])
+        return self.position(parent) + rotate(self.world(parent), self.offsets[role])
 
     def face(self, role: str, orientation: Floats) -> None:
         """Gives a part a world orientation (F, 4)."""
         parent = parent_role(role, ROLES)
         self.local[role] = orientation if parent is None else multiply(conjugate(self.world(parent)), orientation)
 
-    def bend_trunk(self, bend: Floats, shares: tuple[float, float, float] = (0.36, 0.34, 0.30)) -> None:
+    def bend_trunk(self, bend: Floats, fractions: tuple[float, float, float] = (0.36, 0.34, 0.30)) -> None:
         """Spreads a rotation vector (F, 3) over spine, chest and upper chest."""
-        for role, share in zip(("spine", "chest", "upper_chest"), shares):
-            self.local[role] = exp(share * bend)
+        for role, fraction in zip(("spine", "chest", "upper_chest"), fractions):
+            self.local[role] = exp(fraction * bend)
 
     def look(self, gaze: Floats, neck: float = 0.45) -> None:
         """Turns the head to a world orientation (F, 4), a share of the way there done by the neck."""
-        way = multiply(conjugate(self.world("upper_chest")), gaze)
-        self.local["neck"] = _power(way, neck)
+        displacement = multiply(conjugate(self.world("upper_chest")), gaze)
+        self.local["neck"] = _power(displacement, neck)
         self.face("head", gaze)
 
     def arm_angles(
@@ -124,15 +122,15 @@ class Puppet:
         sign = 1.0 if side == "left" else -1.0
         upper, lower, hand = (f"{side}_{part}" for part in ("upper_arm", "lower_arm", "hand"))
         lengths = self.bone(lower), self.bone(hand)
-        way = wrist - self.place(upper)
-        reach = np.linalg.norm(way, axis=-1) / sum(lengths)
+        displacement = wrist - self.position(upper)
+        reach = np.linalg.norm(displacement, axis=-1) / sum(lengths)
         most, soft = 0.995, 0.05  # an arm is never quite straight: it eases into its longest reach
-        held = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
-        way = way * np.where(reach > most - soft, held / np.maximum(reach, 1e-9), 1.0)[:, None]
-        first, second = two_bones(way, *lengths, -np.broadcast_to(elbow, way.shape), bend=-1.0)
+        softened = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+        displacement = displacement * np.where(reach > most - soft, softened / np.maximum(reach, 1e-9), 1.0)[:, None]
+        first, second = two_bones(displacement, *lengths, -np.broadcast_to(elbow, displacement.shape), bend=-1.0)
         self.face(upper, first)
-        self.face(lower, multiply(second, about(Y, -sign * np.asarray(pronation) * np.ones(len(way)))))
-        self.local[hand] = np.broadcast_to(exp(np.asarray(bend) * np.array([1.0, sign, sign])), (len(way), 4))
+        self.face(lower, multiply(second, about(Y, -sign * np.asarray(pronation) * np.ones(len(displacement)))))
+        self.local[hand] = np.broadcast_to(exp(np.asarray(bend) * np.array([1.0, sign, sign])), (len(displacement), 4))
 
     def shrug(self, side: str, up: ArrayLike = 0.0, forward: ArrayLike = 0.0) -> None:
         """Raises a shoulder and draws it forward by angles of the clavicle [rad]."""
@@ -142,7 +140,7 @@ class Puppet:
             np.stack([none, none - sign * np.asarray(forward), none + sign * np.asarray(up)], axis=-1)
         )
 
-    def close_hand(self, side: str, share: ArrayLike) -> None:
+    def close_hand(self, side: str, fraction: ArrayLike) -> None:
         """Closes a hand by a share (F,) of a fist, where the body has the figure's finger joints."""
         skeleton, letter = self.body.skeleton, side[0]
         if f"{letter}_index1" not in skeleton.names:
@@ -150,7 +148,7 @@ class Puppet:
         base = self.base or skeleton.rest
         rotations = np.broadcast_to(base.rotations, (len(self.times), len(skeleton), 4)).copy()
         sign = 1.0 if side == "left" else -1.0
-        amount = np.asarray(share) * np.ones(len(self.times))
+        amount = np.asarray(fraction) * np.ones(len(self.times))
         for name, angle in ((f"{letter}_index1", 1.35), (f"{letter}_index2", 1.75)):
             rotations[:, skeleton.index(name)] = about(-sign * Z, angle * amount)
         # The thumb folds over the fingers: down and across the palm.
@@ -165,7 +163,7 @@ class Puppet:
         """
         drop = 0.0
         for side, step in steps.items():
-            hip = self.place(f"{side}_upper_leg")
+            hip = self.position(f"{side}_upper_leg")
             length = MOST_REACH * (self.bone(f"{side}_lower_leg") + self.bone(f"{side}_foot"))
             across = np.sum((step.ankle - hip)[:, [0, 2]] ** 2, axis=-1)
             highest = step.ankle[:, 1] + np.sqrt(np.maximum(length**2 - across, 0.0))
@@ -177,28 +175,28 @@ class Puppet:
         """Puts a foot where its path says and lets leg and toes follow; knees point with the foot, a little out."""
         sign = 1.0 if side == "left" else -1.0
         ahead = rotate(about(Y, step.yaw + sign * np.asarray(knee_out)), Z)
-        hip = self.place(f"{side}_upper_leg")
+        hip = self.position(f"{side}_upper_leg")
         lengths = self.bone(f"{side}_lower_leg"), self.bone(f"{side}_foot")
-        way = step.ankle - hip
+        displacement = step.ankle - hip
         # In the air the foot is held back before the knee locks; on the floor it stays where it is.
-        reach = np.linalg.norm(way, axis=-1) / sum(lengths)
+        reach = np.linalg.norm(displacement, axis=-1) / sum(lengths)
         most, soft = 0.997, 0.017
-        held = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
-        shrink = np.where(reach > most - soft, held / reach, 1.0)
-        way = way * (1.0 + step.free * (shrink - 1.0))[:, None]
-        thigh, shank = two_bones(way, *lengths, ahead, bend=1.0)
+        softened = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+        shrink = np.where(reach > most - soft, softened / reach, 1.0)
+        displacement = displacement * (1.0 + step.free * (shrink - 1.0))[:, None]
+        thigh, shank = two_bones(displacement, *lengths, ahead, bend=1.0)
         self.face(f"{side}_upper_leg", thigh)
         self.face(f"{side}_lower_leg", shank)
         self.face(f"{side}_foot", multiply(about(Y, step.yaw), about(X, -step.pitch)))
         self.local[f"{side}_toes"] = about(X, -step.toes)
 
-    def chest(self, place: ArrayLike) -> Floats:
+    def chest(self, position: ArrayLike) -> Floats:
         """(F, 3) [m]: the world place of a point beside the middle of the shoulders, in the frame of the chest.
 
         The point, (3,) or (F, 3), is given in metres on a person of 1.75 m.
         """
-        middle = (self.place("left_upper_arm") + self.place("right_upper_arm")) / 2
-        return middle + rotate(self.world("upper_chest"), self.span * np.asarray(place, dtype=np.float64))
+        middle = (self.position("left_upper_arm") + self.position("right_upper_arm")) / 2
+        return middle + rotate(self.world("upper_chest"), self.span * np.asarray(position, dtype=np.float64))
 
     def motion(self, name: str, fps: float) -> Motion:
         """The motion on the body's own skeleton."""
@@ -232,17 +230,17 @@ def puppet_for(body: Humanoid | None, whole: float, duration: float | None, fps:
     return Puppet(body, np.arange(frames) / fps)
 
 
-def two_bones(way: Floats, upper: float, lower: float, ahead: Floats, bend: float) -> tuple[Floats, Floats]:
-    """World orientations (F, 4) of two bones whose ends are `way` (F, 3) apart.
+def two_bones(displacement: Floats, upper: float, lower: float, ahead: Floats, bend: float) -> tuple[Floats, Floats]:
+    """World orientations (F, 4) of two bones whose ends are `displacement` (F, 3) apart.
 
     Bones hang along -Y of their frames and bend about X: knees (bend +1) forward, elbows (bend -1) backward.
     `ahead` is the side of +Z that the middle joint (knees) or its opposite (elbows) keeps to. A way too long or too
     short is cut, with a hair's breadth left so that the joint never locks.
     """
-    distance = np.linalg.norm(way, axis=-1)
+    distance = np.linalg.norm(displacement, axis=-1)
     reach = np.clip(distance, abs(upper - lower) * 1.001 + 1e-6, (upper + lower) * 0.9999)
-    down = way / np.maximum(distance, 1e-9)[:, None]
-    front = np.broadcast_to(np.asarray(ahead, dtype=np.float64), way.shape)
+    down = displacement / np.maximum(distance, 1e-9)[:, None]
+    front = np.broadcast_to(np.asarray(ahead, dtype=np.float64), displacement.shape)
     x = np.cross(-down, front)
     x /= np.linalg.norm(x, axis=-1, keepdims=True)
     front = np.cross(x, -down)
@@ -257,5 +255,5 @@ def _hanging(along: Floats, x: Floats) -> Floats:
     return from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
 
 
-def _power(q: Floats, share: float) -> Floats:
-    return exp(share * log(q))
+def _power(q: Floats, fraction: float) -> Floats:
+    return exp(fraction * log(q))

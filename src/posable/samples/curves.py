@@ -92,9 +92,9 @@ def minimum_jerk(t: ArrayLike) -> Floats:
     return np.asarray(t**3 * (10 - 15 * t + 6 * t * t))
 
 
-def toward(start: Floats, end: Floats, share: Floats) -> Floats:
+def toward(start: Floats, end: Floats, fraction: Floats) -> Floats:
     """The places (F, 3) a share (F,) of the way from start to end."""
-    return np.asarray(start + (end - start) * share[:, None])
+    return np.asarray(start + (end - start) * fraction[:, None])
 
 
 def bump(s: Floats, crest: float) -> Floats:

@@ -72,7 +72,7 @@ def _trunk(puppet: Puppet, beat: Floats) -> None:
     puppet.local["hips"] = yaw_pitch_roll(pelvis * DEGREE, (3.0 + 2.5 * sink) * DEGREE, -0.9 * lean * DEGREE)
     bow = 4.0 + 5.0 * (wave(beat, (1, 0.5, 0.10)) + 0.5) + 5.0 * twisting
     trunk = np.stack([bow, _on_beats(beat, _TWIST, late=0.05), 1.7 * lean], axis=-1)
-    puppet.bend_trunk(trunk * DEGREE, shares=(0.40, 0.34, 0.26))
+    puppet.bend_trunk(trunk * DEGREE, fractions=(0.40, 0.34, 0.26))
     nod = 3.0 + 5.0 * (wave(beat, (1, 0.5, 0.18)) + 0.5)
     yaw = 0.25 * _on_beats(beat, _TWIST, late=0.25) + wave(beat / BEATS, (2, 5.0, 0.1))
     puppet.look(yaw_pitch_roll(yaw * DEGREE, nod * DEGREE, 0.8 * _on_beats(beat, _LEAN, late=0.2) * DEGREE))
@@ -123,8 +123,8 @@ def _footwork(puppet: Puppet, side: str) -> Footwork:
 
     def pivot(t: Floats) -> Floats:
         b = (t / BEAT) % BEATS
-        share = eased(b, [8.85, 9.6, 15.0, 15.42], [0.0, 1.0, 1.0, 0.0])
-        return np.asarray(DEGREE * 18.0 * share * np.cos(np.pi * t / BEAT))
+        fraction = eased(b, [8.85, 9.6, 15.0, 15.42], [0.0, 1.0, 1.0, 0.0])
+        return np.asarray(DEGREE * 18.0 * fraction * np.cos(np.pi * t / BEAT))
 
     return Footwork(contacts, pitch, pivot, lift=0.05 * s, crest=0.5)
 

@@ -80,8 +80,8 @@ class Footwork:
             h = 0.01 * span
             s = (times[here] - before.end) / span
             leaves, lands = self._state(before, before.end, -h, sole), self._state(after, after.start, h, sole)
-            way = quintic(s[:, None], span, leaves, lands)
-            ankle[here], yaw[here] = way[:, :3], way[:, 3] + self.pivot(times[here])
+            travel = quintic(s[:, None], span, leaves, lands)
+            ankle[here], yaw[here] = travel[:, :3], travel[:, 3] + self.pivot(times[here])
             ankle[here, 1] += self.lift * bump(s, self.crest)
             if self.swing is not None:  # join it within the first and leave it within the last part of the way
                 still, first, last = (np.zeros(4),) * 3, 0.45, 0.30
@@ -105,8 +105,8 @@ class Footwork:
         heel, ball = np.array([0.0, -sole.depth, -sole.heel]), np.array([0.0, sole.hinge - sole.depth, sole.ball])
         about_point = np.where((lean > 0.0)[:, None], heel, ball)
         rolled = about_point - rotate(about(X, -lean), about_point) - ball
-        place = np.array([contact.x, sole.depth, contact.z]) + rotate(about(Y, contact.yaw), ball)
-        return place + rotate(about(Y, yaw), rolled), yaw
+        position = np.array([contact.x, sole.depth, contact.z]) + rotate(about(Y, contact.yaw), ball)
+        return position + rotate(about(Y, yaw), rolled), yaw
 
     def _state(self, contact: Contact, t: float, h: float, sole: Sole) -> tuple[Floats, Floats, Floats]:
         """Ankle and yaw without pivot (4,), their rates over steps of h [s] into the contact, and no acceleration."""

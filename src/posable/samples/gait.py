@@ -53,7 +53,7 @@ class Gait:
     bob: Terms
     surge: Terms
     sway: Terms
-    turn: Terms
+    pelvis_yaw: Terms
     drop: Terms
     tilt: tuple[float, Terms]
     against: Terms
@@ -92,7 +92,7 @@ WALK = Gait(
     bob=((2, 0.015, 0.62),),
     surge=((2, 0.012, 0.05),),
     sway=((1, 0.022, 0.30),),
-    turn=((1, -5.0, 0.0),),
+    pelvis_yaw=((1, -5.0, 0.0),),
     drop=((1, 4.2, 0.17), (3, 0.8, 0.4)),
     tilt=(2.0, ((2, 1.2, 0.1),)),
     against=((1, 9.5, 0.02),),
@@ -130,7 +130,7 @@ RUN = Gait(
     bob=((2, 0.026, 0.78),),
     surge=((2, 0.010, 0.45),),
     sway=((1, 0.012, 0.20),),
-    turn=((1, -7.0, 0.02),),
+    pelvis_yaw=((1, -7.0, 0.02),),
     drop=((1, 4.0, 0.15),),
     tilt=(6.0, ((2, 2.0, 0.3),)),
     against=((1, 17.0, 0.03),),
@@ -181,7 +181,7 @@ def _trunk(puppet: Puppet, gait: Gait, phase: Floats, scale: float) -> None:
     up = puppet.standing + scale * (wave(phase, *gait.bob) - gait.low)
     forward = scale * (gait.stride * phase + wave(phase, *gait.surge))
     puppet.hips = np.stack([scale * wave(phase, *gait.sway), up, forward], axis=-1)
-    pelvis = _angle(phase, gait.turn), _angle(phase, gait.tilt[1], mean=gait.tilt[0]), _angle(phase, gait.drop)
+    pelvis = _angle(phase, gait.pelvis_yaw), _angle(phase, gait.tilt[1], mean=gait.tilt[0]), _angle(phase, gait.drop)
     puppet.local["hips"] = yaw_pitch_roll(*pelvis)
     lean = _angle(phase, gait.lean[1], mean=gait.lean[0])
     puppet.bend_trunk(np.stack([lean, _angle(phase, gait.against), _angle(phase, gait.side)], axis=-1))
@@ -220,7 +220,7 @@ def _footwork(probe: Puppet, gait: Gait, side: str, sign: float, shift: float, c
         )
         for k in steps
     ]
-    hip = probe.place(f"{side}_upper_leg") - probe.times[:, None] * np.array([0.0, 0.0, stride])
+    hip = probe.position(f"{side}_upper_leg") - probe.times[:, None] * np.array([0.0, 0.0, stride])
     hip[-1] = hip[0]  # a cycle apart, equal but for rounding
     ride = CubicSpline(probe.times, hip, bc_type="periodic")
     upper, lower = probe.bone(f"{side}_lower_leg"), probe.bone(f"{side}_foot")

@@ -30,11 +30,11 @@ class Reach:
     time: float
     """When the hand arrives [s]."""
     hands: tuple[str, ...]
-    place: tuple[float, float, float]
+    position: tuple[float, float, float]
     """Where the wrist goes; with both hands, the left one's, mirrored for the right."""
     hips: tuple[float, float, float]
     """How the hips shift."""
-    turn: float
+    yaw: float
     """Of the pelvis, to the left."""
     trunk: tuple[float, float, float]
     """Bow forward, twist to the left, lean to the right."""
@@ -94,7 +94,7 @@ def reach(body: Humanoid | None = None, duration: float | None = None, fps: floa
     return puppet.motion("reach", fps)
 
 
-def _share(t: Floats, move: Reach, lead: float = 0.0) -> Floats:
+def _fraction(t: Floats, move: Reach, lead: float = 0.0) -> Floats:
     """How far a reach has got, 0 to 1 and back; earlier by `lead` seconds."""
     return pulse(t + lead, move.time, move.rise, move.rise, hold=0.22, period=PERIOD)
 
@@ -103,15 +103,15 @@ def _trunk(puppet: Puppet, t: Floats) -> None:
     s, phase = puppet.size, t / PERIOD
     breath = wave(phase, (3, 1.0, 0.0))
     sway = np.stack([wave(phase, (2, 0.006, 0.1)), -0.006 + 0.002 * breath, wave(phase, (3, 0.005, 0.6))], axis=-1)
-    turn, trunk, gaze = 0 * t, np.stack([2.0 + 0.8 * breath, 0 * t, 0 * t], axis=-1), np.zeros((len(t), 2))
+    yaw, trunk, gaze = 0 * t, np.stack([2.0 + 0.8 * breath, 0 * t, 0 * t], axis=-1), np.zeros((len(t), 2))
     for move in REACHES:
-        share = _share(t, move, lead=0.06)
-        sway += share[:, None] * np.array(move.hips)
-        turn += _share(t, move, lead=0.03) * move.turn
-        trunk += _share(t, move)[:, None] * np.array(move.trunk)
-        gaze += _share(t, move, lead=0.24)[:, None] * np.array(move.gaze)
+        fraction = _fraction(t, move, lead=0.06)
+        sway += fraction[:, None] * np.array(move.hips)
+        yaw += _fraction(t, move, lead=0.03) * move.yaw
+        trunk += _fraction(t, move)[:, None] * np.array(move.trunk)
+        gaze += _fraction(t, move, lead=0.24)[:, None] * np.array(move.gaze)
     puppet.hips = np.array([0.0, puppet.standing, 0.0]) + s * sway
-    puppet.local["hips"] = yaw_pitch_roll(turn * DEGREE, trunk[:, 0] * 0.30 * DEGREE, 0.25 * trunk[:, 2] * DEGREE)
+    puppet.local["hips"] = yaw_pitch_roll(yaw * DEGREE, trunk[:, 0] * 0.30 * DEGREE, 0.25 * trunk[:, 2] * DEGREE)
     puppet.bend_trunk(trunk * np.array([0.9, 1.0, 1.0]) * DEGREE)
     gaze += np.stack([wave(phase, (4, 2.0, 0.2)), wave(phase, (5, 1.0, 0.5))], axis=-1)
     puppet.look(yaw_pitch_roll(gaze[:, 0] * DEGREE, gaze[:, 1] * DEGREE, 0.3 * trunk[:, 2] * DEGREE))
@@ -122,7 +122,7 @@ def _footwork(puppet: Puppet, sign: float) -> Footwork:
     contact = Contact(-np.inf, np.inf, sign * 0.115 * s, 0.0, sign * 11.0 * DEGREE)
 
     def pitch(t: Floats) -> Floats:
-        up = sum(_share(t % PERIOD, move, lead=0.04) * move.heels for move in REACHES)
+        up = sum(_fraction(t % PERIOD, move, lead=0.04) * move.heels for move in REACHES)
         return np.asarray(-DEGREE * up)
 
     return Footwork([contact], pitch)
@@ -132,29 +132,29 @@ def _arm(puppet: Puppet, side: str, sign: float, t: Floats) -> None:
     """Hangs, follows the trunk loosely while the other hand reaches, and goes out and back on a curved way."""
     s = puppet.span
     mirror = np.array([sign, 1.0, 1.0])
-    mine = [(move, _share(t, move)) for move in REACHES if side in move.hands]
+    mine = [(move, _fraction(t, move)) for move in REACHES if side in move.hands]
     # A hanging arm keeps to the vertical, whatever the trunk does.
-    shoulder = puppet.place(f"{side}_upper_arm")
+    shoulder = puppet.position(f"{side}_upper_arm")
     heading = puppet.world("hips")
     loose = np.tile([0.045, -0.545, 0.07], (len(t), 1))
     for move in REACHES:
         if side not in move.hands:
-            loose += _share(t, move)[:, None] * np.array(move.other)
+            loose += _fraction(t, move)[:, None] * np.array(move.other)
     loose[:, 2] += wave(t / PERIOD, (3, 0.008, 0.1 if sign > 0 else 0.3))
     wrist = shoulder + s * rotate(heading, mirror * loose)
     elbow = np.tile([sign * 0.45, -0.15, -1.0], (len(t), 1))
     pronation, lift, open_ = 20.0 + 0 * t, 0 * t, 0 * t
-    for move, share in mine:
-        place = puppet.size * np.array(move.place) * (mirror if len(move.hands) == 2 else 1.0)
-        wrist = toward(wrist, np.broadcast_to(place, wrist.shape), share)
-        arc = share * (1.0 - share) * 4.0
+    for move, fraction in mine:
+        position = puppet.size * np.array(move.position) * (mirror if len(move.hands) == 2 else 1.0)
+        wrist = toward(wrist, np.broadcast_to(position, wrist.shape), fraction)
+        arc = fraction * (1.0 - fraction) * 4.0
         wrist = wrist + s * arc[:, None] * rotate(heading, np.array([sign * 0.07, 0.0, 0.10]))
-        up = 1.0 if move.place[1] > 1.5 else 0.0
-        elbow += share[:, None] * (mirror * np.array(move.elbow) - elbow)
+        up = 1.0 if move.position[1] > 1.5 else 0.0
+        elbow += fraction[:, None] * (mirror * np.array(move.elbow) - elbow)
         elbow += arc[:, None] * mirror * np.array([-0.1, -0.7, 0.0])  # low on the way
-        pronation += share * (38.0 * (1 - up))
-        lift += share * move.shrug
-        open_ += share
+        pronation += fraction * (38.0 * (1 - up))
+        lift += fraction * move.shrug
+        open_ += fraction
     puppet.shrug(side, lift * DEGREE, 0.5 * lift * DEGREE)
     bend = np.stack([-0.06 + 0.25 * open_, 0 * t, 0 * t], axis=-1)
     puppet.reach_arm(side, wrist, elbow, pronation * DEGREE, bend)

@@ -26,12 +26,12 @@ RELEASE = 1.70
 # The throw as an exposure sheet: a time [s], then values. Angles in degrees, ways in metres on a person of 1.75 m;
 # wrists beside the middle of the shoulders in the frame of the chest, elbows as directions in that frame.
 # fmt: off
-HIPS_WAY = (
+HIPS_DISPLACEMENT = (
     (0, 0, -0.012, 0), (0.35, 0.01, -0.014, 0), (0.7, -0.075, -0.03, -0.03), (1, -0.085, -0.035, -0.02),
     (1.25, -0.07, -0.085, 0.13), (1.45, -0.035, -0.158, 0.39), (1.65, 0, -0.155, 0.53), (1.9, 0.02, -0.17, 0.61),
     (2.3, 0.015, -0.11, 0.64), (2.75, -0.02, -0.03, 0.66), (3.1, -0.025, -0.014, 0.66), (3.4, -0.025, -0.012, 0.66),
 )
-PELVIS_TURN = (
+PELVIS_YAW = (
     (0, 0), (0.35, -1), (0.75, -62), (1.05, -86), (1.28, -80), (1.42, -58), (1.56, -8),
     (1.7, 18), (1.95, 28), (2.4, 10), (2.85, 0), (3.4, 0),
 )
@@ -54,7 +54,7 @@ TRUNK_LEAN = (
     (0, 0), (0.9, 4), (1.35, 8), (1.55, -8), (1.68, -20), (1.95, -10), (2.4, 0),
     (3, 0), (3.4, 0),
 )
-GAZE_TURN = (
+GAZE_YAW = (
     (0, 0), (0.5, 0), (1.05, -36), (1.38, -16), (1.58, -2), (3.4, 0),
 )
 GAZE_NOD = (
@@ -88,7 +88,7 @@ RIGHT_ELBOW = (
     (1.5, -0.9, -0.6, 0.1), (1.6, -0.9, -0.5, 0.5), (1.68, -0.9, -0.1, 0.1), (1.8, -0.8, 0.5, -0.3),
     (2.05, -0.9, 0.2, -0.3), (2.6, -0.5, 0, -1), (3.1, -0.3, 0, -1),
 )
-RIGHT_TURN = (
+RIGHT_PRONATION = (
     (0, 10), (1, 10), (1.3, 60), (1.5, 20), (1.62, 0), (1.72, 45), (1.85, 80),
     (2.3, 40), (3, 20),
 )
@@ -141,12 +141,12 @@ def _calm(t: Floats, keys: Keys) -> Floats:
 
 
 def _trunk(puppet: Puppet, t: Floats) -> None:
-    puppet.hips = np.array([0.0, puppet.standing, 0.0]) + puppet.size * _keys(t, HIPS_WAY)
-    pelvis = (DEGREE * _keys(t, keys) for keys in (PELVIS_TURN, PELVIS_TILT, PELVIS_ROLL))
+    puppet.hips = np.array([0.0, puppet.standing, 0.0]) + puppet.size * _keys(t, HIPS_DISPLACEMENT)
+    pelvis = (DEGREE * _keys(t, keys) for keys in (PELVIS_YAW, PELVIS_TILT, PELVIS_ROLL))
     puppet.local["hips"] = yaw_pitch_roll(*pelvis)
     bend = np.stack([_keys(t, keys) for keys in (TRUNK_BOW, TRUNK_TWIST, TRUNK_LEAN)], axis=-1)
     puppet.bend_trunk(DEGREE * bend)
-    puppet.look(yaw_pitch_roll(DEGREE * _calm(t, GAZE_TURN), DEGREE * _keys(t, GAZE_NOD), DEGREE * _keys(t, GAZE_TILT)))
+    puppet.look(yaw_pitch_roll(DEGREE * _calm(t, GAZE_YAW), DEGREE * _keys(t, GAZE_NOD), DEGREE * _keys(t, GAZE_TILT)))
 
 
 def _left_foot(puppet: Puppet) -> Footwork:
@@ -161,10 +161,10 @@ def _left_foot(puppet: Puppet) -> Footwork:
         knots = [0.30, 0.52, 0.70, 0.95, 1.20, 1.36, 1.44, 1.53]
         return DEGREE * eased(t, knots, [0.0, -34.0, -46.0, -26.0, -8.0, 9.0, 8.0, 0.0])
 
-    def turn(t: Floats) -> Floats:  # the raised knee goes with the pelvis
+    def yaw(t: Floats) -> Floats:  # the raised knee goes with the pelvis
         return DEGREE * eased(t, [0.54, 0.92, 1.08, 1.42], [0.0, -62.0, -62.0, 0.0])
 
-    return Footwork(contacts, pitch, turn, lift=0.40 * s, crest=0.46)
+    return Footwork(contacts, pitch, yaw, lift=0.40 * s, crest=0.46)
 
 
 def _right_foot(puppet: Puppet) -> Footwork:
@@ -188,7 +188,7 @@ def _right_foot(puppet: Puppet) -> Footwork:
 def _left_arm(puppet: Puppet, t: Floats) -> None:
     """Holds the ball with the other hand, points at the target, and is pulled in as the trunk turns."""
     wrist, elbow = _keys(t, LEFT_WRIST), _calm(t, LEFT_ELBOW)
-    puppet.reach_arm("left", puppet.chest(wrist), _turned(puppet, elbow), pronation=20 * DEGREE)
+    puppet.reach_arm("left", puppet.chest(wrist), _with_chest(puppet, elbow), pronation=20 * DEGREE)
     puppet.close_hand("left", _calm(t, LEFT_GRIP))
 
 
@@ -198,9 +198,9 @@ def _right_arm(puppet: Puppet, t: Floats) -> None:
     snap = _keys(t, RIGHT_SNAP)
     bend = np.stack([snap, 0 * snap, 0 * snap], axis=-1)
     puppet.shrug("right", _calm(t, RIGHT_SHRUG), _calm(t, RIGHT_DRAW))
-    puppet.reach_arm("right", puppet.chest(wrist), _turned(puppet, elbow), DEGREE * _calm(t, RIGHT_TURN), bend)
+    puppet.reach_arm("right", puppet.chest(wrist), _with_chest(puppet, elbow), DEGREE * _calm(t, RIGHT_PRONATION), bend)
     puppet.close_hand("right", _calm(t, RIGHT_GRIP))
 
 
-def _turned(puppet: Puppet, direction: Floats) -> Floats:
+def _with_chest(puppet: Puppet, direction: Floats) -> Floats:
     return rotate(puppet.world("upper_chest"), direction)

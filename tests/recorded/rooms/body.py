@@ -12,7 +12,7 @@ from posable.body import find_roles
 from posable.body.collision.clearance import clearance
 from posable.body.collision.obstacles import SelfCollision
 from posable.body.contacts import foot_contacts
-from posable.body.elbows import elbow_out
+from posable.body.limb.elbows import elbow_out
 from posable.limb import Search
 
 from .. import readers
@@ -82,7 +82,7 @@ def roles_found():
 def canonical_postures():
     pose = few(sample("dance"), 3)
     posture = body().canonical(pose)
-    raised = ps.CanonicalPose.neutral().turned(left_upper_arm=pm.axis_angle([0, 0, 1], 2.6))
+    raised = ps.CanonicalPose.neutral().rotated(left_upper_arm=pm.axis_angle([0, 0, 1], 2.6))
     return {
         "posture": readers.canonical(posture),
         "back": body().pose(posture, base=pose),
@@ -93,7 +93,7 @@ def canonical_postures():
         "raised": body().pose(raised),
         "rotation": raised.rotation("left_upper_arm"),
         "clamped": body().clamp(
-            body().pose(posture.turned(left_lower_arm=rotations(1, 3)[0], head=rotations(1, 4)[0]))
+            body().pose(posture.rotated(left_lower_arm=rotations(1, 3)[0], head=rotations(1, 4)[0]))
         ),
         "orientations": orientations(pose),
         "markers": body().markers(pose),
@@ -182,7 +182,7 @@ def placed_in_a_stream():
 def touching_itself():
     poses = few(sample("reach"), 12)
     frames = body().skeleton.forward(poses)
-    folded = body().pose(ps.CanonicalPose.neutral().turned(left_upper_arm=pm.axis_angle([0, 0, 1], -0.6)))
+    folded = body().pose(ps.CanonicalPose.neutral().rotated(left_upper_arm=pm.axis_angle([0, 0, 1], -0.6)))
     own = SelfCollision.of(body())
     rest = clearance(body(), leave_out=("right_arm", "left_arm"))
     whole, scene = clearance(body()), room()
@@ -205,7 +205,7 @@ def elbows_turned_out():
     folded = pm.axis_angle([-1, 0, 0], np.linspace(0.2, 1.8, 6))
     posture = ps.CanonicalPose.neutral()
     pose = ps.Pose.stack(
-        [body().pose(posture.turned(right_upper_arm=inward[k], right_lower_arm=folded[k])) for k in range(6)]
+        [body().pose(posture.rotated(right_upper_arm=inward[k], right_lower_arm=folded[k])) for k in range(6)]
     )
     return {"right_arm": readers.elbow(elbow_out(body(), "right_arm", pose))}
 

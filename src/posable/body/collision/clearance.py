@@ -34,7 +34,7 @@ REACH = 0.1
 
 
 def clearance(body: Humanoid, leave_out: Collection[str] = (), *, self_collision: bool = True) -> Clearance:
-    """What of a body is looked at.
+    """Return the contacts of a body that are looked at.
 
     Args:
         body: whose parts.
@@ -46,8 +46,8 @@ def clearance(body: Humanoid, leave_out: Collection[str] = (), *, self_collision
         counts[limb_links(body, limb).volumes] = False
     learned = SelfCollision.of(body)
     pairs = learned.pairs if self_collision else np.zeros((0, 2), np.int64)
-    kept = np.ascontiguousarray(pairs[counts[pairs].all(axis=-1)])
-    return Clearance(body, kept, np.flatnonzero(counts).astype(np.int64), learned.softness)
+    counted = np.ascontiguousarray(pairs[counts[pairs].all(axis=-1)])
+    return Clearance(body, counted, np.flatnonzero(counts).astype(np.int64), learned.softness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +64,10 @@ class Clearance:
 
     def touches(self, frames: Frames, scene: Scene | None = None, margin: float = 0.0) -> Bools:
         """(...) whether anything comes nearer than `margin` [m]; meshes are asked last, pose by pose."""
-        n, places, turns = _flat(frames)
+        n, positions, orientations = _flat(frames)
         first = np.empty(n, np.int64)
         body_touching_rows(
-            *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
+            *(n, self.body.volumes.packed, self.pairs, self.outside, positions, orientations, _around(scene)),
             *(
                 float(margin),
                 self.softness,
@@ -76,48 +76,48 @@ class Clearance:
                 first,
             ),
         )
-        told = (first >= 0).reshape(frames.positions.shape[:-2])
+        touches = (first >= 0).reshape(frames.positions.shape[:-2])
         if scene is not None and scene.has_meshes:
-            told |= self.touches_meshes(frames, scene, margin, ~told)
-        return np.asarray(told)
+            touches |= self.touches_meshes(frames, scene, margin, ~touches)
+        return np.asarray(touches)
 
     def touches_meshes(self, frames: Frames, scene: Scene, margin: float = 0.0, where: Bools | bool = True) -> Bools:
         """(...) whether a volume of `outside` comes nearer to a mesh of the scene than `margin` [m]; `where`: asked."""
-        n, places, turns = _flat(frames)
-        told = np.zeros(n, np.bool_)
+        n, positions, orientations = _flat(frames)
+        touches = np.zeros(n, np.bool_)
         volumes = np.ascontiguousarray(self.body.volumes.packed[self.outside])
         shape = frames.positions.shape[:-2]
         for i in np.flatnonzero(np.broadcast_to(where, shape).reshape(n)) if len(volumes) else ():
-            told[i] = scene.meshes_touch(volumes, places[i], turns[i], margin)
-        return told.reshape(shape)
+            touches[i] = scene.meshes_touch(volumes, positions[i], orientations[i], margin)
+        return touches.reshape(shape)
 
     def depth(self, frames: Frames, scene: Scene | None = None, reach: float = REACH) -> Floats:
         """(...) [m] how far the worst contact is sunk in; below 0, how far away the nearest is, at most `reach`.
 
         A mesh has a surface only: what touches it is 0 deep.
         """
-        n, places, turns = _flat(frames)
+        n, positions, orientations = _flat(frames)
         deep, which = np.empty(n), np.empty(n, np.int64)
         body_depth_rows(
-            *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, _around(scene)),
+            *(n, self.body.volumes.packed, self.pairs, self.outside, positions, orientations, _around(scene)),
             *(float(reach), self.softness, np.zeros((n, 0), np.bool_), np.empty((n, len(self.body.volumes), 4))),
             *(deep, which),
         )
         if scene is not None and scene.has_meshes and len(self.outside):
             volumes = np.ascontiguousarray(self.body.volumes.packed[self.outside])
             for i in np.flatnonzero(deep < 0.0):
-                deep[i] = max(deep[i], -scene.mesh_distance(volumes, places[i], turns[i])[0])
+                deep[i] = max(deep[i], -scene.mesh_distance(volumes, positions[i], orientations[i])[0])
         return deep.reshape(frames.positions.shape[:-2])
 
     def contacts(self, frames: Frames, scene: Scene | None = None, margin: float = 0.0) -> Bools:
         """(..., P + K O) which contacts are nearer than they may be: all pairs, then each volume of `outside` and each
         row of `scene.packed`.
         """
-        n, places, turns = _flat(frames)
+        n, positions, orientations = _flat(frames)
         around = _around(scene)
         out = np.zeros((n, len(self.pairs) + len(self.outside) * len(around)), np.bool_)
         body_contacts_rows(
-            *(n, self.body.volumes.packed, self.pairs, self.outside, places, turns, around),
+            *(n, self.body.volumes.packed, self.pairs, self.outside, positions, orientations, around),
             *(float(margin), self.softness, np.empty((n, len(self.body.volumes), 4)), out),
         )
         return out.reshape(*frames.positions.shape[:-2], out.shape[-1])
@@ -125,14 +125,15 @@ class Clearance:
     def touching(self, frames: Frames, scene: Scene | None = None, margin: float = 0.0) -> list[tuple[str, str]]:
         """Names of what touches in any of the poses: two volumes, or a volume and a thing of the scene (no mesh)."""
         around, names = _around(scene), self.body.volumes.names
-        told = self.contacts(frames, scene, margin)
-        found = np.flatnonzero(told.reshape(-1, told.shape[-1]).any(axis=0))
+        touches = self.contacts(frames, scene, margin)
+        found = np.flatnonzero(touches.reshape(-1, touches.shape[-1]).any(axis=0))
         own = [(names[a], names[b]) for a, b in self.pairs[found[found < len(self.pairs)]]]
         if scene is None:
             return own
         at = found[found >= len(self.pairs)] - len(self.pairs)
-        things = [scene.names[int(around["source"][k % len(around)])] for k in at]
-        return own + [(names[self.outside[k // len(around)]], thing) for k, thing in zip(at, things, strict=True)]
+        obstacle_names = [scene.names[int(around["source"][k % len(around)])] for k in at]
+        volumes = [names[self.outside[k // len(around)]] for k in at]
+        return own + list(zip(volumes, obstacle_names, strict=True))
 
 
 def _around(scene: Scene | None) -> Records:
@@ -143,5 +144,5 @@ def _flat(frames: Frames) -> tuple[int, Floats, Floats]:
     """(n, (n, J, 3), (n, J, 4)) of frames of any batch."""
     shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
     n = math.prod(shape)
-    places = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
-    return n, places, np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
+    positions = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
+    return n, positions, np.ascontiguousarray(frames.orientations).reshape(n, count, 4)

@@ -50,7 +50,7 @@ class SelfCollision:
     """Which of a body's volumes must keep apart, and whether they do. Made by `SelfCollision.of`; immutable."""
 
     body: Humanoid
-    wanted: Bools
+    tested: Bools
     """(V, V) symmetric: pairs that are tested."""
     softness: float
     """[m]"""
@@ -64,7 +64,7 @@ class SelfCollision:
         skeleton = body.skeleton
         free = skeleton.forward(_free_poses(body))
         many = skeleton.forward(_poses_inside_limits(body, seed))
-        wanted = pairs_of.pairs_to_test(
+        tested = pairs_of.pairs_to_test(
             _candidates(body),
             body.volumes.packed,
             np.asarray(skeleton.parents, dtype=np.int64),
@@ -74,13 +74,13 @@ class SelfCollision:
             pairs_of.FEELER * body.joint_height,
         )
         if seed == 0:
-            _LEARNED[body] = wanted, softness  # nothing that holds the body itself, or it would never be forgotten
-        return cls(body, wanted, softness)
+            _LEARNED[body] = tested, softness  # nothing that holds the body itself, or it would never be forgotten
+        return cls(body, tested, softness)
 
     @property
     def pairs(self) -> Ints:
         """(P, 2) the volumes of each tested pair."""
-        return np.argwhere(np.triu(self.wanted)).astype(np.int64)
+        return np.argwhere(np.triu(self.tested)).astype(np.int64)
 
     def touches(self, frames: Frames) -> Bools:
         """(...) whether the body touches itself."""
@@ -117,7 +117,7 @@ class LimbLinks:
 
 
 def limb_links(body: Humanoid, limb: str) -> LimbLinks:
-    """What a limb consists of. Made once a body and limb, and kept.
+    """Return the volumes of a limb and what they must keep out of; made once a body and limb, and stored.
 
     Hands and feet are as in the neutral pose: fingers do not bend with the pose. A rig's off-axis remainders (see
     `BodyLimb.read`) are left out.
@@ -166,9 +166,9 @@ def limb_obstacles(
     shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
     n = math.prod(shape)
     out = np.empty((n, len(own) + len(around)), OBSTACLE)
-    places = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
-    turns = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
-    limb_obstacle_rows(n, part.packed, body.volumes.packed, own, around, places, turns, out)
+    flat_positions = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
+    flat_orientations = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
+    limb_obstacle_rows(n, part.packed, body.volumes.packed, own, around, flat_positions, flat_orientations, out)
     return out.reshape(*shape, len(own) + len(around))
 
 
@@ -199,22 +199,22 @@ def _links(body: Humanoid, limb: str) -> LimbLinks:
     own = own[np.argsort(segment[own], kind="stable")]
     heads = frames.positions[np.array([base, mid, end])[segment[own]]]
     carrier = packed["joint"][own]
-    place, turn = frames.positions[carrier], frames.orientations[carrier]
+    position, orientation = frames.positions[carrier], frames.orientations[carrier]
     links = packed[own].copy()
     links["joint"] = segment[own]
     for field in ("start", "end"):
-        links[field] = rotate(back, place + rotate(turn, packed[field][own]) - heads)
-    links["rotation"] = multiply(multiply(back, turn), packed["rotation"][own])
+        links[field] = rotate(back, position + rotate(orientation, packed[field][own]) - heads)
+    links["rotation"] = multiply(multiply(back, orientation), packed["rotation"][own])
     others = np.flatnonzero(segment < 0)
-    wanted = SelfCollision.of(body).wanted[np.ix_(own, others)]  # (L, O)
-    kept = wanted.any(axis=0)
+    tested = SelfCollision.of(body).tested[np.ix_(own, others)]  # (L, O)
+    chosen = tested.any(axis=0)
     bits = (1 << np.arange(len(own), dtype=np.int64))[:, None]
-    spares = np.where(wanted[:, kept], 0, bits).sum(axis=0, dtype=np.int64)
-    rows = np.zeros(int(kept.sum()), OBSTACLE)
-    rows["source"], rows["spares"], rows["softness"] = -1 - others[kept], spares, SelfCollision.of(body).softness
-    rows["bound"] = packed["bound"][others[kept]]
+    spares = np.where(tested[:, chosen], 0, bits).sum(axis=0, dtype=np.int64)
+    rows = np.zeros(int(chosen.sum()), OBSTACLE)
+    rows["source"], rows["spares"], rows["softness"] = -1 - others[chosen], spares, SelfCollision.of(body).softness
+    rows["bound"] = packed["bound"][others[chosen]]
     rows.flags.writeable = False
-    return LimbLinks(links, _groups(links), own, others[kept], rows)
+    return LimbLinks(links, _groups(links), own, others[chosen], rows)
 
 
 def _groups(links: Records) -> Records:
@@ -259,10 +259,10 @@ def _free_poses(body: Humanoid) -> Pose:
 
 def _poses_inside_limits(body: Humanoid, seed: int) -> Pose:
     roles = tuple(role for role in ALL_ROLES if role in body.roles)
-    turns = np.empty((SAMPLES, len(roles), 3))
+    vectors = np.empty((SAMPLES, len(roles), 3))
     for k in range(SAMPLES):
-        turns[k] = np.random.default_rng([seed, k]).normal(size=(len(roles), 3))
-    pose = body.pose(CanonicalPose(roles, exp(turns), np.zeros((SAMPLES, 3))))
+        vectors[k] = np.random.default_rng([seed, k]).normal(size=(len(roles), 3))
+    pose = body.pose(CanonicalPose(roles, exp(vectors), np.zeros((SAMPLES, 3))))
     return body.clamp(pose)
 
 
@@ -289,10 +289,10 @@ def limb_obstacle_row(
         else:
             row = around[k - own.shape[0]]
             shape = shape_of(row)
-        told = out[i, k]
-        set_shape(told, seen_from(shape, origin, frame))
-        told["source"], told["spares"] = row["source"], row["spares"]
-        told["bound"], told["softness"] = row["bound"], row["softness"]
+        obstacle = out[i, k]
+        set_shape(obstacle, seen_from(shape, origin, frame))
+        obstacle["source"], obstacle["spares"] = row["source"], row["spares"]
+        obstacle["bound"], obstacle["softness"] = row["bound"], row["softness"]
 
 
 @batch(rows=512)

@@ -32,12 +32,12 @@ def skin_volumes(body: Humanoid) -> Volumes | None:
         [part_of[mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)]] for mesh in character.meshes]
     )
     first = character.meshes[0]
-    places, turns = first.bind_positions, first.bind_orientations
+    positions, orientations = first.bind_positions, first.bind_orientations
     for mesh in character.meshes[1:]:
-        if not np.allclose(mesh.bind_positions, places, atol=1e-4):
+        if not np.allclose(mesh.bind_positions, positions, atol=1e-4):
             return None  # bound in different poses: there is no one pose to fit in
     names = {joint: role for role, joint in body.roles.items()}
-    made = fit_volumes(points, owners, places, turns, _tips(body, places), names)
+    made = fit_volumes(points, owners, positions, orientations, _tips(body, positions), names)
     return made if len(made) >= NEEDED * len(body.roles) else None
 
 
@@ -50,12 +50,12 @@ def _parts(body: Humanoid) -> Ints:
     return parts
 
 
-def _tips(body: Humanoid, places: Floats) -> dict[int, Floats]:
+def _tips(body: Humanoid, positions: Floats) -> dict[int, Floats]:
     """Where the bone of each limb part ends: at the next part of the limb."""
     tips = {}
     for role, joint in body.roles.items():
         if any(part in role for part in ("lower_arm", "hand", "lower_leg", "foot")):
             above = parent_role(role, body.roles)
             if above is not None:
-                tips[body.index(above)] = places[joint]
+                tips[body.index(above)] = positions[joint]
     return tips

@@ -67,12 +67,12 @@ def body_volumes(body: Humanoid) -> Volumes:
     for role, name in _HAND_JOINTS.items():
         if name in body.skeleton.names:
             joints[role] = body.skeleton.index(name)
-    places = {role: frames.positions[joint] for role, joint in joints.items()}
+    positions = {role: frames.positions[joint] for role, joint in joints.items()}
     size = expected_stature(body) / STATURE
-    clay = Clay(places, size, {side: sole_of(body, side) for side in ("left", "right")})
+    clay = Clay(positions, size, {side: sole_of(body, side) for side in ("left", "right")})
     if SKULL_TIP in body.skeleton.end_names:  # the built-in figure knows how high its head is
         tip = frames.ends[body.skeleton.end_names.index(SKULL_TIP)]
-        clay.head = float(tip[1] - places["head"][1]) / (size * CROWN)
+        clay.head = float(tip[1] - positions["head"][1]) / (size * CROWN)
     sculpt(clay)
     return clay.volumes(joints, frames.positions, frames.orientations)
 
@@ -88,7 +88,7 @@ class Clay:
         head: the head's size beside that of a person of this stature.
     """
 
-    places: dict[str, Floats]
+    positions: dict[str, Floats]
     size: float
     soles: dict[str, Sole]
     head: float = 1.0
@@ -120,11 +120,11 @@ class Clay:
 
     def at(self, role: str, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Floats:
         """A place beside a joint, the way there in metres on a person of `STATURE`."""
-        return self.places[self.carrier(role)] + self.size * np.array([x, y, z])
+        return self.positions[self.carrier(role)] + self.size * np.array([x, y, z])
 
     def carrier(self, role: str) -> str:
         """The role that carries a part: its own, or the nearest below that the body has."""
-        while role not in self.places:
+        while role not in self.positions:
             side, part = role.split("_", 1) if role.startswith(("left_", "right_")) else ("", role)
             below = _CARRIERS[part]
             role = f"{side}_{below}" if below in _SIDED else below
@@ -171,7 +171,7 @@ def sculpt(clay: Clay) -> None:
 
 
 def _trunk(clay: Clay) -> None:
-    p, s = clay.places, clay.size
+    p, s = clay.positions, clay.size
     hips = (p["left_upper_leg"] + p["right_upper_leg"]) / 2
     shoulders = (p["left_upper_arm"] + p["right_upper_arm"]) / 2
     neck = p["neck"] if "neck" in p else shoulders + s * np.array([0.0, 0.08, 0.0])
@@ -200,7 +200,7 @@ def _trunk(clay: Clay) -> None:
 
 
 def _head(clay: Clay) -> None:
-    p = clay.places
+    p = clay.positions
     shoulders = (p["left_upper_arm"] + p["right_upper_arm"]) / 2
     base = p.get("neck", shoulders) - clay.size * np.array([0.0, 0.02, 0.004])
     h = clay.head
@@ -220,7 +220,7 @@ def _head(clay: Clay) -> None:
 
 
 def _arm(clay: Clay, side: str, sign: float) -> None:
-    shoulder, elbow, wrist = (clay.places[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
+    shoulder, elbow, wrist = (clay.positions[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
     mid = shoulder + (elbow - shoulder) * 0.42
     clay.egg(
         f"{side}_deltoid",
@@ -255,7 +255,7 @@ def _hand(clay: Clay, side: str, sign: float) -> None:
 
 
 def _leg(clay: Clay, side: str) -> None:
-    hip, knee, ankle = (clay.places[f"{side}_{part}"] for part in ("upper_leg", "lower_leg", "foot"))
+    hip, knee, ankle = (clay.positions[f"{side}_{part}"] for part in ("upper_leg", "lower_leg", "foot"))
     s = clay.size
     thick = hip + (knee - hip) * 0.22 + s * np.array([0.0, 0.0, 0.004])
     clay.cone(f"{side}_hip", f"{side}_upper_leg", hip, thick, 0.074, 0.078)

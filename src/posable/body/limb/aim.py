@@ -1,4 +1,4 @@
-"""What a limb of a body is asked to do, between the world and its own frame."""
+"""A target of a limb, from the world to the limb's own frame, and the pose that its solution makes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .place_kernels import PLACED, aim_rows, put_rows
 if TYPE_CHECKING:
     from ..humanoid import Humanoid
 
-ASKED = (("position", 3), ("orientation", 4), ("pole", 3))
-NOTHING_ASKED = {columns: np.empty((0, columns)) for _, columns in ASKED}
+REQUESTED = (("position", 3), ("orientation", 4), ("pole", 3))
+NOTHING_REQUESTED = {columns: np.empty((0, columns)) for _, columns in REQUESTED}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,10 +43,10 @@ class Aim:
     reading: Records
     remainders: Floats
     world: Floats
-    """(n, 7) place [m] and orientation of the limb's frame."""
+    """(n, 7) position [m] and orientation of the limb's frame."""
     goals: Floats
     """(n, 3) [m] in the world."""
-    turns: Floats
+    goal_orientations: Floats
     """(n, 4) requested canonical orientations, or no rows."""
     position: Floats
     """(..., 3) in the batch's shape, as the next two."""
@@ -56,8 +56,8 @@ class Aim:
     @property
     def frames(self) -> Frames:
         """Where the joints are before the limb is solved."""
-        turned = self.orientations.reshape(self.pose.rotations.shape)
-        return Frames(self.skeleton, self.positions.reshape(*turned.shape[:-1], 3), turned)
+        world = self.orientations.reshape(self.pose.rotations.shape)
+        return Frames(self.skeleton, self.positions.reshape(*world.shape[:-1], 3), world)
 
     def put(self, solution: LimbSolution) -> tuple[Floats, Records]:
         """(rotations (..., J, 4) with the limb as the solution has it, errors (...) of `PLACED`)."""
@@ -65,8 +65,8 @@ class Aim:
         rotations, placed = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty(n, PLACED)
         put_rows(
             *(n, self.skeleton.packed, self.model, self.driven, solution.values.reshape(n, 7)),
-            *(self.remainders, self.offsets, self.goals, self.turns, self.positions, self.orientations, rotations),
-            *(solution.report.reshape(n), placed),
+            *(self.remainders, self.offsets, self.goals, self.goal_orientations, self.positions, self.orientations),
+            *(rotations, solution.report.reshape(n), placed),
         )
         return rotations.reshape(self.pose.rotations.shape), placed.reshape(shape)
 
@@ -80,7 +80,7 @@ class Aim:
 
 
 def aim_at(skeleton: Skeleton, packed: Records, driven: Records, driven_count: int, pose: Pose, target: Target) -> Aim:
-    """What the solver is asked: everything that a target in the world says in the limb's frame.
+    """Return everything that a target in the world requests, in the limb's frame.
 
     Args:
         skeleton: of the body.
@@ -92,33 +92,35 @@ def aim_at(skeleton: Skeleton, packed: Records, driven: Records, driven_count: i
     """
     expect(Target, target, "the target", ": Target(position, orientation)")
     expect(Pose, pose, "the pose")
-    said = [(name, getattr(target, name), columns) for name, columns in ASKED]
-    asked = [None if value is None else floats(value, f"the target's {name}", columns) for name, value, columns in said]
-    if asked[0] is None:
+    given = [(name, getattr(target, name), columns) for name, columns in REQUESTED]
+    requested = [None if value is None else floats(value, f"the target's {name}", size) for name, value, size in given]
+    if requested[0] is None:
         raise PosableError("the target has no position; expected (..., 3) [m]")
     shape = pose.shape
-    if any(array is not None and array.shape[:-1] != shape for array in asked):
-        shape = common_shape(shape, *(array.shape[:-1] for array in asked if array is not None))
+    if any(array is not None and array.shape[:-1] != shape for array in requested):
+        shape = common_shape(shape, *(array.shape[:-1] for array in requested if array is not None))
         pose = spread(pose, shape)
     n = math.prod(shape)
     translation, rotations, offsets = skeleton._flat(pose)
-    goals, turns, poles = (
-        NOTHING_ASKED[columns] if array is None else _rows(array, shape)
-        for array, (_, columns) in zip(asked, ASKED, strict=True)
+    goals, goal_orientations, poles = (
+        NOTHING_REQUESTED[columns] if array is None else _rows(array, shape)
+        for array, (_, columns) in zip(requested, REQUESTED, strict=True)
     )
     positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
     reading, remainders = np.empty(n, READING), np.empty((n, driven_count, 4))
-    aims, aimed, starts = np.empty((n, 3)), np.empty(turns.shape), np.empty(len(poles))
+    aims, aimed, starts = np.empty((n, 3)), np.empty(goal_orientations.shape), np.empty(len(poles))
     world = np.empty((n, 7))
     model = packed if pose.offsets is None else np.repeat(packed, n)
     aim_rows(
         *(n, skeleton.packed, model, driven, translation, rotations, offsets),
-        *(goals, turns, poles, positions, orientations, reading, remainders, world, aims, aimed, starts),
+        *(goals, goal_orientations, poles, positions, orientations, reading, remainders, world),
+        *(aims, aimed, starts),
     )
     return Aim(
-        *(skeleton, driven, pose, offsets, positions, orientations, model, reading, remainders, world, goals, turns),
+        *(skeleton, driven, pose, offsets, positions, orientations, model, reading, remainders, world),
+        *(goals, goal_orientations),
         aims.reshape(*shape, 3),
-        aimed.reshape(*shape, 4) if len(turns) else None,
+        aimed.reshape(*shape, 4) if len(goal_orientations) else None,
         starts.reshape(shape) if len(poles) else None,
     )
 
@@ -143,7 +145,7 @@ def spread(pose: Pose, shape: tuple[int, ...]) -> Pose:
 
 
 def _rows(array: Floats, shape: tuple[int, ...]) -> Floats:
-    """What a target says, a row for each of a batch."""
+    """Return an array of a target as rows, one for each of a batch."""
     if array.shape[:-1] != shape:
         array = np.broadcast_to(array, (*shape, array.shape[-1]))
     return np.ascontiguousarray(array).reshape(-1, array.shape[-1])

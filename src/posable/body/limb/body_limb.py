@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,8 +51,8 @@ class BodyLimb(Limb):
             raise UnknownNameError("limb", name, ROLES)
         self.body = body
         base, mid, end = body.limb_joints(name)
-        places = body.neutral_frames.positions
-        upper, lower = (float(np.linalg.norm(places[b] - places[a])) for a, b in ((base, mid), (mid, end)))
+        at = body.neutral_frames.positions
+        upper, lower = (float(np.linalg.norm(at[b] - at[a])) for a, b in ((base, mid), (mid, end)))
         super().__init__(name, upper, lower, limits=limits, search=search, reference=reference)
         self._driven = body.packed.driven
         attach(body, name, self.packed)
@@ -64,8 +63,8 @@ class BodyLimb(Limb):
         frames = self.body.skeleton.forward(pose) if frames is None else frames
         n, count = math.prod(pose.shape), len(self.body.skeleton)
         out, rest = np.zeros(n, READING), np.empty((n, self._driven_count, 4))
-        places, turned = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
-        read_rows(n, self._model(pose, frames), self._driven, places, turned, out, rest)
+        positions, orientations = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
+        read_rows(n, self._model(pose, frames), self._driven, positions, orientations, out, rest)
         return _reading(out, rest, pose.shape)
 
     def pose(self, pose: Pose, values: ArrayLike, reading: LimbReading | None = None) -> Pose:
@@ -84,7 +83,7 @@ class BodyLimb(Limb):
         reading = self.read(pose, frames) if reading is None else reading
         n, count = math.prod(shape), len(skeleton)
         rotations = pose.rotations.reshape(n, count, 4).copy()
-        turned = frames.orientations.reshape(n, count, 4).copy()
+        joint_orientations = frames.orientations.reshape(n, count, 4).copy()
         rows = np.ascontiguousarray(np.broadcast_to(given, (*shape, 7))).reshape(n, 7)
         driven = self._driven_count
         rest = np.broadcast_to(reading.remainders, (*shape, driven, 4)).reshape(n, driven, 4)
@@ -95,7 +94,7 @@ class BodyLimb(Limb):
             self._driven,
             rows,
             np.ascontiguousarray(rest),
-            turned,
+            joint_orientations,
             rotations,
         )
         bad = ~np.isfinite(rows).all(axis=-1)
@@ -112,7 +111,7 @@ class BodyLimb(Limb):
         margin: float = 0.0,
         allowed_contacts: str | Collection[str] = (),
     ) -> LimbObstacles:
-        """What this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
+        """Return what this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
 
         Args:
             pose: one, or a batch; only the rest of the body matters.
@@ -163,7 +162,7 @@ class BodyLimb(Limb):
             searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
             stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
             dt: with a stream: [s] since its last step; a frame when not given.
-            fraction: with a stream: as its `step` takes it.
+            fraction: with a stream: of its path since `depart` that is due by now, as its `step` takes it.
             probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
         """
         target = as_target(target)
@@ -174,18 +173,23 @@ class BodyLimb(Limb):
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         if aim.pose.shape and scene is not None and scene.has_meshes:
-            one = partial(
-                self.place,
-                scene=scene,
-                self_collision=self_collision,
-                margin=margin,
-                allowed_contacts=names,
-                collides=collides,
-                limb_range=limb_range,
-                softness=softness,
-                leave_out=leave_out,
-                probe=probe,
-            )
+
+            def one(pose: Pose, target: Target, **own: Any) -> PlaceSolution:
+                return self.place(
+                    pose,
+                    target,
+                    scene=scene,
+                    self_collision=self_collision,
+                    margin=margin,
+                    allowed_contacts=names,
+                    collides=collides,
+                    limb_range=limb_range,
+                    softness=softness,
+                    leave_out=leave_out,
+                    probe=probe,
+                    **own,
+                )
+
             return _one_by_one(one, aim.pose, target, swivel, preferred, searches)
         options: dict[str, Any] = {}
         for name, value in (("swivel", swivel), ("preferred", preferred), ("collides", collides)):
@@ -207,7 +211,7 @@ class BodyLimb(Limb):
                 *(aim.model, aim.world[0], scene, collides),
                 margin=margin,
                 allowed_contacts=names,
-                held=aim.orientation is not None,
+                fixed_end=aim.orientation is not None,
             )
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
@@ -259,9 +263,9 @@ class BodyLimb(Limb):
         made = limb_links(self.body, self.name)
         return made.links, made.groups
 
-    def _among_meshes(self, scene: Scene, collides: Collides | None, held: bool) -> Collides:
+    def _among_meshes(self, scene: Scene, collides: Collides | None, fixed_end: bool) -> Collides:
         here = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # the scene is in the limb's own frame
-        return self._against_meshes(self.packed, here, scene, collides, held=held)
+        return self._against_meshes(self.packed, here, scene, collides, fixed_end=fixed_end)
 
     def _around(
         self,
@@ -318,7 +322,7 @@ class BodyLimb(Limb):
 
 
 def _one_by_one(
-    place: Callable[..., PlaceSolution],
+    solve: Callable[..., PlaceSolution],
     poses: Pose,
     target: Target,
     swivel: ArrayLike | None,
@@ -333,7 +337,7 @@ def _one_by_one(
     given = [None if v is None else np.asarray(v) for v in (target.position, target.orientation, target.pole)]
     full = [None if v is None else np.broadcast_to(v, (*shape, v.shape[-1])) for v in given]
     found = [
-        place(
+        solve(
             poses[at],
             Target(*(None if v is None else v[at] for v in full)),  # type: ignore[arg-type]
             searches=None if searches is None else np.broadcast_to(searches, (*shape, 5))[at],

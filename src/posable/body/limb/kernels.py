@@ -47,16 +47,16 @@ def in_limb(limb: Any, frame: Quat, world: Quat, neutral: Quat) -> Quat:
 
 
 @kernel
-def in_world(limb: Any, frame: Quat, turned: Quat, neutral: Quat) -> Quat:
+def in_world(limb: Any, frame: Quat, rotation: Quat, neutral: Quat) -> Quat:
     """The inverse of `in_limb`."""
     b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
-    return mul(mul(mul(frame, turned), b), neutral)
+    return mul(mul(mul(frame, rotation), b), neutral)
 
 
 @kernel
-def swivel_of(limb: Any, place: Vec3, mid: Vec3, y: Vec3) -> float:
+def swivel_of(limb: Any, position: Vec3, mid: Vec3, y: Vec3) -> float:
     """The swivel [rad] at which the mid joint lies at `mid`; on a straight limb, from the base joint's y axis."""
-    _, n, u, v, _, _, _ = reach_of(limb, place)
+    _, n, u, v, _, _, _ = reach_of(limb, position)
     w = reject(mid, n)
     if norm(w) < STRAIGHT * (limb["upper"] + limb["lower"]):
         flex = limb["flex"]
@@ -86,7 +86,7 @@ def read_row(
     out: Records,
     remainders: Floats,
 ) -> None:
-    """Read the limb of row i: where its end is, how it is turned, its swivel and values, and the remainders."""
+    """Read the limb of row i: position and orientation of its end, its swivel, values and remainders."""
     model = limb[i % limb.shape[0]]
     first, last = model["first_driven"], model["last_driven"]
     base, mid = vec_at(positions, i, model["base"]), vec_at(positions, i, model["mid"])
@@ -96,22 +96,22 @@ def read_row(
     q_end = in_limb(model, frame, quat_at(orientations, i, model["end"]), quat_from(model["end_neutral"]))
     q_base = in_limb(model, frame, quat_at(orientations, i, model["base"]), quat_from(driven[first]["neutral"]))
     swivel = swivel_of(model, e, m, rotate(q_base, (0.0, 1.0, 0.0)))
-    turned, bend = _bent(model, m, e, rotate(q_base, (0.0, 1.0, 0.0)))
-    twist, swing, _ = wrist_of(forearm(model, turned, bend), q_end)
-    values = values_of(model, turned, bend, twist, swing)
+    base_rotation, bend = _bent(model, m, e, rotate(q_base, (0.0, 1.0, 0.0)))
+    twist, swing, _ = wrist_of(forearm(model, base_rotation, bend), q_end)
+    values = values_of(model, base_rotation, bend, twist, swing)
     for k in range(last - first):
         row = driven[first + k]
         actual = in_limb(model, frame, quat_at(orientations, i, row["joint"]), quat_from(row["neutral"]))
         rest = unit_quat(mul(conj(model_rotation(values, row["lower"], row["fraction"])), actual))
         set_quat(remainders, i, k, rest)
-    told = out[i]
-    told["swivel"], told["upper"], told["lower"] = swivel, norm(m), norm(sub(end, mid))
+    reading = out[i]
+    reading["swivel"], reading["upper"], reading["lower"] = swivel, norm(m), norm(sub(end, mid))
     for k in range(3):
-        told["position"][k] = e[k]
+        reading["position"][k] = e[k]
     for k in range(4):
-        told["orientation"][k] = q_end[k]
+        reading["orientation"][k] = q_end[k]
     for k in range(7):
-        told["values"][k] = values[k]
+        reading["values"][k] = values[k]
 
 
 @kernel

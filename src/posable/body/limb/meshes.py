@@ -51,7 +51,7 @@ class LimbAgainstMeshes:
         *,
         margin: float = 0.0,
         allowed_contacts: Collection[str] = (),
-        held: bool = False,
+        fixed_end: bool = False,
     ) -> None:
         obstacles = scene.meshes
         self._links, self._model, self._margin = _with_ball(made), model, max(float(margin), 0.0)
@@ -61,16 +61,16 @@ class LimbAgainstMeshes:
         ]
         self._meshes = np.array([obstacle.row(obstacle.name in allowed_contacts) for obstacle in obstacles])
         self._hand = int(made.groups[END]["first"])
-        self._held, self._hand_is_free = held, False
+        self._fixed_end, self._hand_is_free = fixed_end, False
         shape = (len(obstacles), len(self._links))
-        self._near, self._turns = np.empty(shape, np.int64), np.empty((*shape, 3, 3))
-        self._places = np.empty((*shape, 3))
+        self._near, self._axes = np.empty(shape, np.int64), np.empty((*shape, 3, 3))
+        self._centres = np.empty((*shape, 3))
         self._last = -1
 
     def __call__(self, values: Floats, swivel: float) -> bool | int:
         """Whether the posture touches; `HOPELESS` if it does at any swivel."""
         count = len(self._links)
-        if not self._held:
+        if not self._fixed_end:
             return self._touches(values, 0, count)
         if not self._hand_is_free:
             if self._touches(values, self._hand, count):
@@ -84,24 +84,24 @@ class LimbAgainstMeshes:
         near_meshes(
             len(near),
             *(self._model, links, self._world, self._meshes, values, first, last, self._margin),
-            *(near, self._turns, self._places),
+            *(near, self._axes, self._centres),
         )
         count = len(links)
         found = np.flatnonzero(near).tolist()
-        if self._last in found and self._asked(*divmod(self._last, count)):
+        if self._last in found and self._mesh_touches(*divmod(self._last, count)):
             return True
         hand_near = [True] * len(near)
         if last == count:
-            hand_near = [bool(row[-1]) and self._asked(m, count - 1) for m, row in enumerate(near)]
+            hand_near = [bool(row[-1]) and self._mesh_touches(m, count - 1) for m, row in enumerate(near)]
         for k in found:
             m, v = divmod(k, count)
-            if v < count - 1 and k != self._last and (v < self._hand or hand_near[m]) and self._asked(m, v):
+            if v < count - 1 and k != self._last and (v < self._hand or hand_near[m]) and self._mesh_touches(m, v):
                 self._last = k
                 return True
         return False
 
-    def _asked(self, mesh: int, link: int) -> bool:
-        return self._ask[mesh](link, self._turns[mesh, link], self._places[mesh, link])
+    def _mesh_touches(self, mesh: int, link: int) -> bool:
+        return self._ask[mesh](link, self._axes[mesh, link], self._centres[mesh, link])
 
 
 def _with_ball(made: LimbLinks) -> Records:
@@ -131,8 +131,8 @@ def near_mesh(
     last: int,
     margin: float,
     near: Ints,
-    turns: Floats,
-    places: Floats,
+    axes: Floats,
+    centres: Floats,
 ) -> None:
     """Row i: which links of a limb in this posture are near mesh i, and where those are in its frame."""
     model = limb[0]
@@ -150,12 +150,12 @@ def near_mesh(
         if k < first or k >= last or (j == END and row[13] > 0.0):
             continue
         p, q = (origin, q_base) if j == 0 else (mid, q_mid) if j == 1 else (end, q_end)
-        near[i, k] = seen_volume(links[k], p, q, row, margin, turns[i, k], places[i, k])
+        near[i, k] = seen_volume(links[k], p, q, row, margin, axes[i, k], centres[i, k])
 
 
 @kernel
-def _beyond(start: Vec3, turn: Quat, length: float) -> Vec3:
-    arm = rotate(turn, (0.0, 0.0, length))
+def _beyond(start: Vec3, rotation: Quat, length: float) -> Vec3:
+    arm = rotate(rotation, (0.0, 0.0, length))
     return (start[0] + arm[0], start[1] + arm[1], start[2] + arm[2])
 
 
@@ -171,8 +171,8 @@ def near_meshes(
     last: int,
     margin: float,
     near: Ints,
-    turns: Floats,
-    places: Floats,
+    axes: Floats,
+    centres: Floats,
 ) -> None:
     """`near_mesh` over the meshes of a scene.
 
@@ -180,15 +180,15 @@ def near_meshes(
         n: number of meshes.
         limb: (1,) the limb's model.
         links: (L,) its links.
-        world: (7,) place and orientation of the limb's frame.
+        world: (7,) position and orientation of the limb's frame.
         meshes: (M, 14) rows of `collision.scene.Obstacle.row`.
         values: (7,) the posture.
         first: the first link asked about.
         last: one beyond the last.
         margin: how near is near [m].
         near: (M, L) 1 where a link is near.
-        turns: (M, L, 3, 3) its axes in the mesh's frame, where it is near.
-        places: (M, L, 3) its middle there.
+        axes: (M, L, 3, 3) its axes in the mesh's frame, where it is near.
+        centres: (M, L, 3) its middle there.
     """
     for i in prange(n):
-        near_mesh(i, limb, links, world, meshes, values, first, last, margin, near, turns, places)
+        near_mesh(i, limb, links, world, meshes, values, first, last, margin, near, axes, centres)

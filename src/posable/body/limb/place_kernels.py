@@ -43,7 +43,7 @@ def aim_row(
     rotations: Floats,
     offsets: Floats,
     goals: Floats,
-    turns: Floats,
+    goal_orientations: Floats,
     poles: Floats,
     positions: Floats,
     orientations: Floats,
@@ -57,16 +57,15 @@ def aim_row(
     """Row i: forward kinematics, the limb as it is, its frame, and its target, orientation and swivel in that frame.
 
     Where poses move joints (`offsets` has rows), `limb` has a row a pose and gets the lengths of the bones there.
-    `turns` and `poles` have no rows where none are asked for; `aimed` and `starts` are left alone then.
+    `goal_orientations` and `poles` have no rows where none are asked for; `aimed` and `starts` are left alone then.
     """
-    place = limb[0]
-    forward_row(i, joints, translation, rotations, offsets, positions, orientations)
-    base = vec_at(positions, i, place["base"])
-    if offsets.shape[0] > 0:
-        mid, end = vec_at(positions, i, place["mid"]), vec_at(positions, i, place["end"])
-        limb[i]["upper"] = max(norm(sub(mid, base)), SHORTEST)
-        limb[i]["lower"] = max(norm(sub(end, mid)), SHORTEST)
     model = limb[i % limb.shape[0]]
+    forward_row(i, joints, translation, rotations, offsets, positions, orientations)
+    base = vec_at(positions, i, model["base"])
+    if offsets.shape[0] > 0:
+        mid, end = vec_at(positions, i, model["mid"]), vec_at(positions, i, model["end"])
+        model["upper"] = max(norm(sub(mid, base)), SHORTEST)
+        model["lower"] = max(norm(sub(end, mid)), SHORTEST)
     read_row(i, limb, driven, positions, orientations, reading, remainders)
     frame = frame_of(model, orientations, i)
     aim = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), base))
@@ -74,12 +73,12 @@ def aim_row(
         worlds[i, k], aims[i, k] = base[k], aim[k]
     for k in range(4):
         worlds[i, 3 + k] = frame[k]
-    if turns.shape[0] > 0:
+    if goal_orientations.shape[0] > 0:
         back = (model["bw"], model["bx"], model["by"], model["bz"])
-        turn = (turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3])
-        turned = mul(mul(conj(frame), turn), conj(back))
+        requested = quat_from(goal_orientations[i])
+        local = mul(mul(conj(frame), requested), conj(back))
         for k in range(4):
-            aimed[i, k] = turned[k]
+            aimed[i, k] = local[k]
     if poles.shape[0] > 0:
         pole = rotate_inverse(frame, sub((poles[i, 0], poles[i, 1], poles[i, 2]), base))
         starts[i] = swivel_of(model, aim, pole, (0.0, 1.0, 0.0))
@@ -95,7 +94,7 @@ def put_row(
     remainders: Floats,
     offsets: Floats,
     goals: Floats,
-    turns: Floats,
+    goal_orientations: Floats,
     positions: Floats,
     orientations: Floats,
     rotations: Floats,
@@ -121,9 +120,9 @@ def put_row(
     for k in range(3):
         result["miss"][k] = miss[k]
     angle = 0.0
-    if turns.shape[0] > 0:
+    if goal_orientations.shape[0] > 0:
         orientation = mul(quat_at(orientations, i, model["end"]), conj(quat_from(model["end_neutral"])))
-        angle = angle_between(orientation, unit_quat((turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3])))
+        angle = angle_between(orientation, unit_quat(quat_from(goal_orientations[i])))
     result["position_error"], result["orientation_error"] = norm(miss), angle
     failed = 0.0 if cause == REACHED else 1.0
     result["status"] = verdict(cause, norm(miss), REACHED_WITHIN, angle, ORIENTED_WITHIN, failed)
@@ -152,7 +151,7 @@ def aim_rows(
     rotations: Floats,
     offsets: Floats,
     goals: Floats,
-    turns: Floats,
+    goal_orientations: Floats,
     poles: Floats,
     positions: Floats,
     orientations: Floats,
@@ -174,7 +173,7 @@ def aim_rows(
             rotations,
             offsets,
             goals,
-            turns,
+            goal_orientations,
             poles,
             positions,
             orientations,
@@ -197,7 +196,7 @@ def put_rows(
     remainders: Floats,
     offsets: Floats,
     goals: Floats,
-    turns: Floats,
+    goal_orientations: Floats,
     positions: Floats,
     orientations: Floats,
     rotations: Floats,
@@ -215,7 +214,7 @@ def put_rows(
             remainders,
             offsets,
             goals,
-            turns,
+            goal_orientations,
             positions,
             orientations,
             rotations,

@@ -76,8 +76,8 @@ class _Matcher:
         self.names: list[JointName] = [read_name(name) for name in self.skeleton.names]
         self.parents: list[int] = self.skeleton.parents.tolist()
         frames = self.skeleton.forward(self.skeleton.rest)
-        self.places: Floats = frames.positions
-        self.size = float(np.ptp(self.places, axis=0).max()) or 1.0
+        self.positions: Floats = frames.positions
+        self.size = float(np.ptp(self.positions, axis=0).max()) or 1.0
 
     def roles(self) -> dict[str, int]:
         found: dict[str, int] = dict(self.known)
@@ -124,7 +124,7 @@ class _Matcher:
     def chain_score(self, side: str, parts: Sequence[str], chain: tuple[int, int, int]) -> float:
         """How well a chain fits: its names, and bones that have a length and are not wildly unequal."""
         score = sum(self.score(side, part, joint) for part, joint in zip(parts, chain))
-        upper, lower = (float(np.linalg.norm(self.places[b] - self.places[a])) for a, b in pairwise(chain))
+        upper, lower = (float(np.linalg.norm(self.positions[b] - self.positions[a])) for a, b in pairwise(chain))
         if min(upper, lower) < 1e-3 * self.size:
             score -= 1.0  # two of the three joints are in one place: a limb does not bend there
         elif not 1 / 3 < upper / lower < 3:
@@ -174,13 +174,13 @@ class _Matcher:
         In the CMU clips `LeftHand` turns the forearm two thirds down and `LeftFingerBase` is the wrist, once the lost
         bone between them is put back (its offset is not zero); their ASF files call the two `lwrist` and `lhand`.
         """
-        forearm = self.places[hand] - self.places[elbow]
+        forearm = self.positions[hand] - self.positions[elbow]
         for child in range(len(self.names)):
             if self.parents[child] != hand or self.names[child].word not in ("fingerbase", "hand"):
                 continue
             if self.names[child].word == "hand" and self.names[elbow].word != "radius":
                 continue
-            rest = self.places[child] - self.places[hand]
+            rest = self.positions[child] - self.positions[hand]
             length = float(np.linalg.norm(rest))
             if length > 0.3 * np.linalg.norm(forearm) and forearm @ rest > 0.99 * length * np.linalg.norm(forearm):
                 return child
@@ -215,9 +215,9 @@ class _Matcher:
         if len(trunk) < 3:
             chosen = dict(zip(TRUNK, trunk))
         else:
-            steps = np.linalg.norm(np.diff(self.places[joints], axis=0), axis=-1)
-            way = np.cumsum(steps) / max(float(steps.sum()), 1e-12)
-            middle = 1 + int(np.argmin(np.abs(way[1:-1] - 0.5)))
+            steps = np.linalg.norm(np.diff(self.positions[joints], axis=0), axis=-1)
+            fractions = np.cumsum(steps) / max(float(steps.sum()), 1e-12)
+            middle = 1 + int(np.argmin(np.abs(fractions[1:-1] - 0.5)))
             chosen = {"spine": trunk[0], "chest": trunk[middle], "upper_chest": trunk[-1]}
         return {role: joint for role, joint in chosen.items() if role not in self.absent}
 
@@ -285,7 +285,7 @@ class _Matcher:
         return nobody or list(limb)
 
     def complaint(self, missing: Sequence[str]) -> str:
-        """What is missing, what came closest, and what to do about it."""
+        """Return a message: which parts are missing, which joints came closest, and what to do about it."""
         lines = []
         for role in missing:
             close = self.closest(role)

@@ -1,4 +1,4 @@
-"""An elbow that went into the torso is turned out of it (Unzueta et al. 2008, section 8, Figs. 8 and 9).
+"""An elbow that went into the torso is swivelled out of it (Unzueta et al. 2008, section 8, Figs. 8 and 9).
 
 The paper measures how deep the arm around the elbow lies in the torso and answers in two ways. A bent arm is turned
 about the line from shoulder to hand, step by step, each by the depth over the length of the upper arm (its factor k is
@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..collision.kernels import depth, overlaps
-from ..compute import batch, kernel, prange
-from ..compute.types import Bools, Floats, Quat, Records, Vec3
-from ..limb.kernels import Reach, base_at, base_towards, forearm, reach_of, values_of, wrist_of
-from ..math.quaternion import axis_angle, mul, rotate
-from ..math.vector import cross, dot, norm, sub, unit
-from .collision.obstacles import limb_links, limb_obstacles
+from ...collision.kernels import depth, overlaps
+from ...compute import batch, kernel, prange
+from ...compute.types import Bools, Floats, Quat, Records, Vec3
+from ...limb.kernels import Reach, base_at, base_towards, forearm, reach_of, values_of, wrist_of
+from ...math.quaternion import axis_angle, mul, rotate
+from ...math.vector import cross, dot, norm, sub, unit
+from ..collision.obstacles import limb_links, limb_obstacles
 
 if TYPE_CHECKING:
-    from ..skeleton import Pose
-    from .humanoid import Humanoid
+    from ...skeleton import Pose
+    from ..humanoid import Humanoid
 
 EXTRA = math.radians(0.5)  # [rad] that a step is longer than the paper's
 STEPS = 200  # of half a degree at least: enough for half a turn to either side
@@ -38,13 +38,13 @@ STRETCHED = 0.1  # an elbow whose circle is smaller than this, in upper arms, is
 
 
 @dataclass(frozen=True, eq=False)
-class ElbowAnswer:
+class ElbowSolution:
     """An arm (or leg) taken out of the trunk."""
 
     pose: Pose
     swivel_change: Floats
     """(...) [rad] by which a bent limb was turned; 0 for a stretched one and where nothing was to do."""
-    residual: Floats
+    position_error: Floats
     """(...) [m] by which the end joint now misses where it was; 0 unless the limb is stretched."""
     depth: Floats
     """(...) [m] that is left; at most 0 where it is out."""
@@ -57,8 +57,8 @@ class ElbowAnswer:
         return np.asarray(self.depth <= 0.0)
 
 
-def elbow_out(body: Humanoid, limb: str, pose: Pose) -> ElbowAnswer:
-    """The pose, or batch of poses, with a limb's upper and lower part turned out of the trunk, if they were in it."""
+def elbow_out(body: Humanoid, limb: str, pose: Pose) -> ElbowSolution:
+    """`Humanoid.elbow_out`."""
     part = body.limb(limb)
     frames = body.skeleton.forward(pose)
     reading = part.read(pose, frames)
@@ -66,7 +66,7 @@ def elbow_out(body: Humanoid, limb: str, pose: Pose) -> ElbowAnswer:
     trunk = np.isin(body.volumes.packed["joint"][made.obstacles], body.spine)
     rows = np.ascontiguousarray(limb_obstacles(body, limb, frames)[..., trunk])
     n = math.prod(pose.shape)
-    values, told = np.empty((n, 7)), np.empty((n, 4))
+    values, report = np.empty((n, 7)), np.empty((n, 4))
     model = part.packed.copy()
     model["limited"] = 0  # a captured arm may be bent further than the limits say, and keeps its bend
     elbow_rows(
@@ -79,24 +79,24 @@ def elbow_out(body: Humanoid, limb: str, pose: Pose) -> ElbowAnswer:
         np.ascontiguousarray(reading.orientation).reshape(n, 4),
         np.ascontiguousarray(reading.swivel).reshape(n),
         values,
-        told,
+        report,
     )
     shape = pose.shape
-    changed = (told[:, 3] > 0.0).reshape(shape)
+    changed = (report[:, 3] > 0.0).reshape(shape)
     posed = part.pose(pose, values.reshape(*shape, 7), reading)
-    kept = np.where(changed[..., None, None], posed.rotations, pose.rotations)
-    change, residual, deep = (told[:, k].reshape(shape) for k in range(3))
-    return ElbowAnswer(pose.replace(rotations=kept), change, residual, deep, changed)
+    new_rotations = np.where(changed[..., None, None], posed.rotations, pose.rotations)
+    change, position_error, deep = (report[:, k].reshape(shape) for k in range(3))
+    return ElbowSolution(pose.replace(rotations=new_rotations), change, position_error, deep, changed)
 
 
 @kernel
 def limb_depth(
     limb: Any, links: Records, groups: Records, obstacles: Records, base: Quat, bend: float, twist: Quat
 ) -> tuple[float, Vec3]:
-    """(how deep [m] the upper and lower part of a limb lie in obstacles, beyond what is soft; the way out)."""
+    """(how deep [m] the upper and lower part of a limb lie in obstacles, beyond their softness; the direction out)."""
     mid = rotate(base, (0.0, 0.0, limb["upper"]))
     middle = mul(forearm(limb, base, bend), twist)
-    worst, way = 0.0, (0.0, 0.0, 0.0)
+    worst, direction = 0.0, (0.0, 0.0, 0.0)
     for k in range(groups[1]["last"]):
         p, q = (0.0, 0.0, 0.0), base
         if k >= groups[1]["first"]:
@@ -106,12 +106,12 @@ def limb_depth(
             if (row["spares"] >> k) & 1 == 0 and overlaps(links[k], p, q, row, 0.0):
                 deep, n = depth(links[k], p, q, row)
                 if deep - row["softness"] > worst:
-                    worst, way = deep - row["softness"], n
-    return worst, way
+                    worst, direction = deep - row["softness"], n
+    return worst, direction
 
 
 @kernel
-def turned_out(
+def swivelled_out(
     limb: Any, links: Records, groups: Records, obstacles: Records, reach: Reach, swivel: float, orientation: Quat
 ) -> tuple[float, float]:
     """(swivel at which a bent limb is out, depth that is left [m]); the old swivel where there is none."""
@@ -121,14 +121,14 @@ def turned_out(
         for _ in range(STEPS):
             base, _ = base_at(limb, reach, angle)
             twist, _, _ = wrist_of(forearm(limb, base, reach[6]), orientation)
-            left, way = limb_depth(limb, links, groups, obstacles, base, reach[6], twist)
+            left, direction = limb_depth(limb, links, groups, obstacles, base, reach[6], twist)
             if left <= 0.0:
                 return angle, left
             if side == 0.0:  # the side to which the elbow moves along the way out
                 first = left
                 ahead, _ = base_at(limb, reach, angle + 1e-4)
                 z = (0.0, 0.0, 1.0)
-                side = 1.0 if dot(way, sub(rotate(ahead, z), rotate(base, z))) >= 0.0 else -1.0
+                side = 1.0 if dot(direction, sub(rotate(ahead, z), rotate(base, z))) >= 0.0 else -1.0
             step = left / limb["upper"] + EXTRA
             travelled += step
             angle += side * step
@@ -142,22 +142,22 @@ def turned_out(
 
 @kernel
 def swung_out(
-    limb: Any, links: Records, groups: Records, obstacles: Records, place: Vec3, base: Quat, bend: float, turn: Quat
+    limb: Any, links: Records, groups: Records, obstacles: Records, target: Vec3, base: Quat, bend: float, hand: Quat
 ) -> tuple[Quat, float, float]:
     """(base, |v3|, depth that is left [m]) of a stretched limb whose upper part is swung out, the lower following."""
     left = math.inf
     for _ in range(STEPS):
-        twist, _, _ = wrist_of(forearm(limb, base, bend), turn)
-        left, way = limb_depth(limb, links, groups, obstacles, base, bend, twist)
+        twist, _, _ = wrist_of(forearm(limb, base, bend), hand)
+        left, direction = limb_depth(limb, links, groups, obstacles, base, bend, twist)
         if left <= 0.0:
             break
         bone = rotate(base, (0.0, 0.0, 1.0))
-        axis = cross(bone, way)
+        axis = cross(bone, direction)
         if norm(axis) < 1e-9:  # the way out is along the bone: turning does not help
             break
         swing = axis_angle(unit(axis), left / limb["upper"] + EXTRA)
         bone = rotate(swing, bone)
-        rest = sub(place, (bone[0] * limb["upper"], bone[1] * limb["upper"], bone[2] * limb["upper"]))
+        rest = sub(target, (bone[0] * limb["upper"], bone[1] * limb["upper"], bone[2] * limb["upper"]))
         normal = cross(bone, rest)
         if norm(normal) > 1e-9:
             y = unit(normal)
@@ -179,31 +179,31 @@ def elbow_rows(
     orientation: Floats,
     swivel: Floats,
     values: Floats,
-    told: Floats,
+    report: Floats,
 ) -> None:
-    """Row i: the values (7) of a limb out of its obstacles (N, O), and what was done: swivel, residual, depth, done."""
+    """Row i: the values (7) of a limb out of its obstacles (N, O); report: swivel change, error, depth, done."""
     for i in prange(n):
         model = limb[0]
         e = (position[i, 0], position[i, 1], position[i, 2])
-        turn = (orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3])
+        hand = (orientation[i, 0], orientation[i, 1], orientation[i, 2], orientation[i, 3])
         reach = reach_of(model, e)
         base, _ = base_at(model, reach, swivel[i])
         bend, angle, change = reach[6], swivel[i], 0.0
-        twist, swing, _ = wrist_of(forearm(model, base, bend), turn)
+        twist, swing, _ = wrist_of(forearm(model, base, bend), hand)
         left, _ = limb_depth(model, links, groups, obstacles[i], base, bend, twist)
         deep = left
         if left > 0.0:
             if reach[5] > STRETCHED * model["upper"]:
-                angle, left = turned_out(model, links, groups, obstacles[i], reach, swivel[i], turn)
+                angle, left = swivelled_out(model, links, groups, obstacles[i], reach, swivel[i], hand)
                 base, _ = base_at(model, reach, angle)
                 change = angle - swivel[i]
             else:
-                base, bend, left = swung_out(model, links, groups, obstacles[i], e, base, bend, turn)
-            twist, swing, _ = wrist_of(forearm(model, base, bend), turn)
+                base, bend, left = swung_out(model, links, groups, obstacles[i], e, base, bend, hand)
+            twist, swing, _ = wrist_of(forearm(model, base, bend), hand)
         v = values_of(model, base, bend, twist, swing)
         for k in range(7):
             values[i, k] = v[k]
         mid, arm = rotate(base, (0.0, 0.0, model["upper"])), rotate(forearm(model, base, bend), (0.0, 0.0, 1.0))
         end = (mid[0] + arm[0] * model["lower"], mid[1] + arm[1] * model["lower"], mid[2] + arm[2] * model["lower"])
-        told[i, 0], told[i, 2] = change, left
-        told[i, 1], told[i, 3] = (norm(sub(end, e)), 1.0) if deep > 0.0 else (0.0, 0.0)
+        report[i, 0], report[i, 2] = change, left
+        report[i, 1], report[i, 3] = (norm(sub(end, e)), 1.0) if deep > 0.0 else (0.0, 0.0)
