@@ -39,7 +39,7 @@ LARGE = {
     "posable.classic.kernels.solve_rows",
     "posable.express.rows.solve_rows",
     "posable.limb.solve.solve_rows",
-    "posable.reach.kernels.bend_rows",
+    "posable.reach.kernels.reach_rows",
     "posable.reconstruct.kernels.reconstruct_rows",
 }
 """Whole solvers, whose optimised PTX takes up to minutes to compile and to assemble: done in the soak."""

@@ -313,7 +313,7 @@ class Reacher:
             result, jumped[side] = rows.result, placed.jumped
             result["hand_status"][:, side], result["swivel"][:, side] = placed.status, placed.swivel
             result["position_error"][:, side] = placed.position_error
-            result["orientation_error"][:, side] = placed.orientation_error
+            result["orientation_error"][:, side] = placed.report["orientation_error"]
 
     def _among(self, scene: Scene) -> Body:
         """Return the body among the scene's obstacles, where they are now."""
