@@ -73,7 +73,7 @@ def limit_tests(n: int, packed: Records, curves: Floats, out: Bools) -> None:
     """Kernels of the limits that solvers call and no batch of the package does."""
     for i in prange(n):
         q = (1.0, 0.0, 0.0, 0.0)
-        out[i] = limits_kernels.contains(packed[i], curves, q, 1e-9) and limits_kernels.allowed(packed[i], curves, q)
+        out[i] = limits_kernels.excess(packed[i], curves, q)[0] <= 1e-9 and limits_kernels.allowed(packed[i], curves, q)
 
 
 def use_limits() -> None:
