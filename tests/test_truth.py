@@ -1,0 +1,385 @@
+"""No status is better than the pose it comes with: every public solver, judged by plain NumPy from the outside.
+
+A solver joins by one function in `SOLVERS`: it draws random and hostile tasks, calls the solver, and returns `Claim`s
+that say what the returned pose does, measured here with kinematics that share nothing with the package. A claim
+with the status REACHED whose errors are beyond the solver's documented tolerance, or whose pose is not finite, fails;
+so does a solution that reports other errors than the pose has.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import posable as ps
+from posable.express import SKELETONS, Tree
+
+ROUNDING = 1e-7  # [m or rad]: sums of a few dozen products of numbers of size 1, and an arccosine near 0
+
+
+@dataclass
+class Claim:
+    """One row of a solution: what it says, and what the returned pose does."""
+
+    status: int
+    finite: bool
+    position: float = 0.0
+    """[m] between the end effector in the returned pose and its target, the largest."""
+    position_tolerance: float = 0.0
+    orientation: float = 0.0
+    """[rad], likewise."""
+    orientation_tolerance: float = 0.0
+    told_position: float | None = None
+    """The solution's own position error [m], where it is measured on the same thing."""
+    told_orientation: float | None = None
+    invalid: bool = False
+    """Whether the task was no task: NaN, infinite, zero quaternion."""
+
+
+# --- kinematics of this file alone -------------------------------------------------------------------------------
+
+
+def mul(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    pw, pv, qw, qv = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
+    return np.concatenate([pw * qw - (pv * qv).sum(-1, keepdims=True), pw * qv + qw * pv + np.cross(pv, qv)], axis=-1)
+
+
+def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    w, u = q[..., :1], q[..., 1:]
+    return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+
+
+def world(skeleton: ps.Skeleton, pose: ps.Pose) -> tuple[np.ndarray, np.ndarray]:
+    """(positions (..., J, 3), orientations (..., J, 4)) by products down the tree."""
+    rotations = np.asarray(pose.rotations)
+    offsets = np.broadcast_to(skeleton.offsets if pose.offsets is None else pose.offsets, (*rotations.shape[:-1], 3))
+    positions, orientations = np.empty((*rotations.shape[:-1], 3)), np.empty(rotations.shape)
+    for j, parent in enumerate(skeleton.parents):
+        if parent < 0:
+            positions[..., j, :], orientations[..., j, :] = pose.translation, rotations[..., j, :]
+        else:
+            above = orientations[..., parent, :]
+            positions[..., j, :] = positions[..., parent, :] + rotate(above, offsets[..., j, :])
+            orientations[..., j, :] = mul(above, rotations[..., j, :])
+    return positions, orientations
+
+
+def angle(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """(...) [rad] between unit quaternions."""
+    chord = np.minimum(np.linalg.norm(p - q, axis=-1), np.linalg.norm(p + q, axis=-1))
+    return 4.0 * np.arcsin(np.clip(chord / 2.0, 0.0, 1.0))
+
+
+def between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(...) [rad] between directions."""
+    return np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), (a * b).sum(-1))
+
+
+def draw_rotations(rng: np.random.Generator, n: int) -> np.ndarray:
+    q = Rotation.random(n, rng=rng).as_quat()
+    return np.concatenate([q[:, 3:], q[:, :3]], axis=-1)
+
+
+def hostile(targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The targets with a NaN, an infinite, a zero and two far ones among them; which are no targets: `bad`."""
+    out = targets.copy()
+    rows = rng.permutation(len(out))[:5]
+    out[rows[0], ..., 0], out[rows[1], ..., 1] = np.nan, np.inf
+    out[rows[2]] = 0.0
+    out[rows[3]] *= 1e3
+    out[rows[4]] *= 1e8
+    return out
+
+
+def bad(*arrays: np.ndarray) -> np.ndarray:
+    """(N,) rows with something that is not finite."""
+    return ~np.logical_and.reduce([np.isfinite(a).reshape(len(a), -1).all(axis=1) for a in arrays])
+
+
+def rows(**columns: np.ndarray | float) -> Iterator[Claim]:
+    count = len(columns["status"])
+    for i in range(count):
+        yield Claim(**{name: value[i] if np.ndim(value) else value for name, value in columns.items()})
+
+
+def finite(pose: ps.Pose) -> np.ndarray:
+    flat = np.asarray(pose.rotations).reshape(*pose.shape, -1)
+    return np.isfinite(flat).all(axis=-1) & np.isfinite(pose.translation).all(axis=-1)
+
+
+# --- the solvers -------------------------------------------------------------------------------------------------
+
+
+def bodies() -> list[ps.Humanoid]:
+    return [ps.figure(), ps.figure(height=1.3)]
+
+
+def swing(s: np.ndarray) -> Rotation:
+    """Swings (N, 2) about x and y."""
+    return Rotation.from_rotvec(np.concatenate([s, np.zeros((len(s), 1))], axis=-1))
+
+
+def about(axis: int, a: np.ndarray) -> Rotation:
+    """Rotations by (N, 1) [rad] about a coordinate axis."""
+    vector = np.zeros((len(a), 3))
+    vector[:, axis] = a[:, 0]
+    return Rotation.from_rotvec(vector)
+
+
+def limbs(rng: np.random.Generator) -> Iterator[Claim]:
+    """`Limb.solve`: the seven values through rotations of scipy (specification limb-and-reach, section 1)."""
+    body = bodies()[0]
+    for name in ("right_arm", "left_leg"):
+        limb = body.limb(name)
+        n = 60
+        targets = hostile(rng.normal(size=(n, 3)) * 0.5 * limb.length, rng)
+        orientations = draw_rotations(rng, n)
+        for options in ({}, {"swivel": 0.3}):
+            solution = limb.solve(targets, orientations, **options)
+            swing1, twist1, flexion, twist2, swing2 = np.split(solution.values, [2, 3, 4, 5], axis=-1)
+            upper = swing(swing1) * about(2, twist1)
+            elbow = upper.apply([0.0, 0.0, limb.upper])
+            lower = upper * about(1, flexion) * about(2, twist2)
+            end = elbow + lower.apply([0.0, 0.0, limb.lower])
+            hand = (lower * swing(swing2)).as_quat()
+            yield from rows(
+                status=solution.status,
+                finite=np.isfinite(solution.values).all(axis=-1),
+                position=np.linalg.norm(end - targets, axis=-1),
+                position_tolerance=1e-6,
+                orientation=angle(np.concatenate([hand[:, 3:], hand[:, :3]], axis=-1), orientations),
+                orientation_tolerance=1e-6,
+                told_position=solution.position_error,
+                invalid=bad(targets),
+            )
+
+
+def placed(rng: np.random.Generator) -> Iterator[Claim]:
+    """`body.place`, hands and feet, with and without an orientation, from poses of a motion."""
+    for body in bodies():
+        motion = ps.samples.dance(body)
+        for part in ("right_hand", "left_foot"):
+            n = 40
+            start = motion.pose[rng.integers(0, len(motion), n)]
+            here = world(body.skeleton, start)[0][:, body.index(part)]
+            targets = hostile(here + rng.normal(size=(n, 3)) * 0.3 * body.height, rng)
+            orientations = draw_rotations(rng, n)
+            for oriented in (False, True):
+                solution = body.place(start, part, ps.Target(targets, orientations if oriented else None))
+                positions, turned = world(body.skeleton, solution.pose)
+                joint = body.index(part)
+                canonical = mul(turned[:, joint], conjugate(body.neutral_orientation(part)))
+                yield from rows(
+                    status=solution.status,
+                    finite=finite(solution.pose),
+                    position=np.linalg.norm(positions[:, joint] - targets, axis=-1),
+                    position_tolerance=1e-6,
+                    orientation=angle(canonical, orientations) if oriented else 0.0,
+                    orientation_tolerance=1e-6,
+                    told_position=solution.position_error,
+                    invalid=bad(targets),
+                )
+
+
+def conjugate(q: np.ndarray) -> np.ndarray:
+    return np.asarray(q) * [1.0, -1.0, -1.0, -1.0]
+
+
+def reaching(rng: np.random.Generator) -> Iterator[Claim]:
+    """`Reacher.solve` with both hands: each is where it says."""
+    body = bodies()[0]
+    reacher = ps.Reacher(
+        body, right=ps.Behaviour.default(body, "right_arm"), left=ps.Behaviour.default(body, "left_arm")
+    )
+    n = 24
+    start = ps.samples.reach(body)[0]
+    targets = {
+        side: hostile(rng.uniform([-0.7, 0.2, -0.3], [0.7, 1.9, 0.9], (n, 3)), rng) for side in ("right", "left")
+    }
+    solution = reacher.solve(right=ps.Target(targets["right"]), left=ps.Target(targets["left"]), start=start)
+    positions = world(body.skeleton, solution.pose)[0]
+    off = [np.linalg.norm(positions[:, body.index(f"{side}_hand")] - targets[side], axis=-1) for side in targets]
+    yield from rows(
+        status=solution.status,
+        finite=finite(solution.pose),
+        position=np.max(off, axis=0),
+        position_tolerance=1e-6,
+        told_position=solution.position_error,
+        invalid=bad(*targets.values()),
+    )
+
+
+def six_points(rng: np.random.Generator) -> Iterator[Claim]:
+    """`SequentialIK.solve` and `track`, with and without what was learned; points of a motion, moved and lost."""
+    for body in bodies():
+        motion = ps.samples.walk(body)
+        joints = [body.index(role) for role in ps.MARKERS]
+        true = world(body.skeleton, motion.pose)[0][:, joints]
+        n = 40
+        points = hostile(true[rng.integers(0, len(true), n)] + rng.normal(size=(n, 6, 3)) * 0.05, rng)
+        for prior in ("default", None):
+            solver = ps.SequentialIK(body, prior=prior)
+            for solution, pose in (
+                (one := solver.solve(points), one.pose),
+                (one := solver.track(points, fps=30.0), one.motion.pose),
+            ):
+                found = world(body.skeleton, pose)[0][:, joints]
+                yield from rows(
+                    status=solution.status,
+                    finite=finite(pose),
+                    position=np.linalg.norm(found - points, axis=-1).max(axis=-1),
+                    position_tolerance=1e-6,
+                    told_position=solution.position_error,
+                    invalid=bad(points),
+                )
+
+
+def classic(rng: np.random.Generator) -> Iterator[Claim]:
+    """Damped least squares and cyclic coordinate descent on a body, as examples of all iterative methods."""
+    body = bodies()[0]
+    joints = [body.index("right_hand"), body.index("head")]
+    n = 12
+    base = world(body.skeleton, body.neutral_pose)[0][joints]
+    targets = hostile(base + rng.normal(size=(n, 2, 3)) * 0.2, rng)
+    effectors = [ps.classic.Effector(body.skeleton.names[j]) for j in joints]
+    for method in (ps.classic.DLS, ps.classic.CCD):
+        solver = method(body.skeleton, effectors)
+        solution = solver.solve(targets, start=body.neutral_pose)
+        found = world(body.skeleton, solution.pose)[0][:, joints]
+        yield from rows(
+            status=solution.status,
+            finite=finite(solution.pose),
+            position=np.linalg.norm(found - targets, axis=-1).max(axis=-1),
+            position_tolerance=solver.stop.tolerance,
+            told_position=solution.position_error,
+            invalid=bad(targets),
+        )
+
+
+def chain_tip(chain: ps.Chain, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(position, orientation) of the tip in the world, from the pose of the chain's skeleton."""
+    positions, orientations = world(chain.skeleton, chain.pose(angles))
+    turned = orientations[..., chain.tip, :]
+    return positions[..., chain.tip, :] + rotate(turned, chain.tip_offset), turned
+
+
+def score_tolerance(threshold: float) -> float:
+    """[rad]: the largest angle that a score of sqrt(2) sin(angle / 4) within the threshold allows."""
+    return float(4.0 * np.arcsin(min(threshold / np.sqrt(2.0), 1.0)))
+
+
+def expression(rng: np.random.Generator) -> Iterator[Claim]:
+    """`ERIK` towards orientations, directions and points looked at, near and far."""
+    for name in ("C", "F"):
+        chain = SKELETONS[name]
+        n = 40
+        postures = rng.uniform(chain.lower, chain.upper, (n, len(chain)))
+        reach = float(np.linalg.norm(chain_tip(chain, chain.zero)[0]))
+        directions = rng.normal(size=(n, 3))
+        points = hostile(rng.normal(size=(n, 3)) * reach * rng.uniform(0.2, 2.0, (n, 1)), rng)
+        orientations = draw_rotations(rng, n)
+        for method in ("best", "erik"):
+            erik = ps.ERIK(chain, method)
+            for options in ({"orientation": orientations}, {"direction": directions}, {"look_at": points}):
+                solution = erik.solve(postures, **options)
+                position, turned = chain_tip(chain, solution.angles)
+                pointing = rotate(turned, chain.pointing)
+                if "orientation" in options:
+                    rolled = mul(turned, np.concatenate([[0.0], chain.pointing]))
+                    off = np.minimum(angle(turned, orientations), angle(rolled, orientations))
+                else:
+                    ahead = directions if "direction" in options else points - position
+                    off = between(pointing, ahead)
+                yield from rows(
+                    status=solution.status,
+                    finite=np.isfinite(solution.angles).all(axis=-1),
+                    orientation=off,
+                    orientation_tolerance=score_tolerance(erik.threshold),
+                    told_orientation=solution.orientation_error,
+                    invalid=bad(points) if "look_at" in options else False,
+                )
+
+
+def trees(rng: np.random.Generator) -> Iterator[Claim]:
+    """`Tree` on a body: an arm whose base the spine moves."""
+    body = bodies()[0]
+    chains = {name: ps.Chain.from_body(body, name) for name in ("spine", "right_arm")}
+    tree = Tree(chains, stop_at_threshold=True)
+    n = 10
+    at_rest = world(body.skeleton, body.skeleton.rest)[1]
+    targets = {name: draw_rotations(rng, n) for name in chains}
+    for name, chain in chains.items():
+        targets[name][:3] = at_rest[chain.tip]  # as it stands: within reach of both together
+    solution = tree.solve({}, targets)
+    orientations = world(body.skeleton, solution.pose)[1]
+    off = []
+    for name, chain in chains.items():
+        turned = orientations[:, chain.tip]
+        rolled = mul(turned, np.concatenate([[0.0], chain.pointing]))
+        off.append(np.minimum(angle(turned, targets[name]), angle(rolled, targets[name])))
+    yield from rows(
+        status=solution.status,
+        finite=finite(solution.pose),
+        orientation=np.max(off, axis=0),
+        orientation_tolerance=score_tolerance(0.04),
+        told_orientation=solution.orientation_error,
+    )
+
+
+def dragged(rng: np.random.Generator) -> Iterator[Claim]:
+    """`MotionEditor.drag` of several parts at several frames, near and far."""
+    body = bodies()[0]
+    motion = ps.samples.walk(body)[:40]
+    editor = ps.MotionEditor(motion, body)
+    for part in ("left_hand", "right_foot", "head"):
+        joint = body.index(part)
+        for frame in (0, 17, 39):
+            here = world(body.skeleton, motion[frame])[0][joint]
+            for size in (0.02, 0.2, 1.5):
+                displacement = rng.normal(size=3) * size / np.sqrt(3.0)
+                solution = editor.drag(frame=frame, part=part, displacement=displacement)
+                found = world(body.skeleton, solution.pose)[0][joint]
+                yield Claim(
+                    int(solution.status),
+                    bool(finite(solution.pose)),
+                    float(np.linalg.norm(found - here - displacement)),
+                    1e-3,
+                    told_position=float(solution.position_error),
+                )
+
+
+SOLVERS: dict[str, Callable[[np.random.Generator], Iterator[Claim]]] = {
+    one.__name__: one for one in (limbs, placed, reaching, six_points, classic, expression, trees, dragged)
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_status_is_never_better_than_the_pose(name: str, seed: int):
+    reached = invalid = 0
+    for claim in SOLVERS[name](np.random.default_rng([seed, len(name)])):
+        assert claim.finite, claim
+        assert (claim.status == ps.Status.INVALID) == bool(claim.invalid), claim
+        invalid += bool(claim.invalid)
+        if claim.invalid:
+            continue
+        for told, true in ((claim.told_position, claim.position), (claim.told_orientation, claim.orientation)):
+            if told is not None:
+                assert abs(told - true) <= ROUNDING * max(1.0, true), claim
+        if claim.status == ps.Status.REACHED:
+            reached += 1
+            assert claim.position <= claim.position_tolerance + ROUNDING, claim
+            assert claim.orientation <= claim.orientation_tolerance + ROUNDING, claim
+    assert reached > 0  # otherwise nothing was judged
+
+
+def test_the_judge_sees_a_wrong_status():
+    """A pose that is a centimetre off and says REACHED is caught by the very comparison above."""
+    body = bodies()[0]
+    solution = body.place(body.neutral_pose, "right_hand", ps.Target((-0.3, 1.2, 0.3)))
+    found = world(body.skeleton, solution.pose)[0][body.index("right_hand")]
+    assert solution.ok
+    assert np.linalg.norm(found - (-0.3, 1.2, 0.3)) <= 1e-6
+    assert np.linalg.norm(found - (-0.3, 1.2, 0.31)) > 1e-3
