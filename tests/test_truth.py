@@ -195,8 +195,13 @@ def reaching(rng: np.random.Generator) -> Iterator[Claim]:
     )
     n = 24
     start = ps.samples.reach(body)[0]
+    here = world(body.skeleton, start)[0]
     targets = {
-        side: hostile(rng.uniform([-0.7, 0.2, -0.3], [0.7, 1.9, 0.9], (n, 3)), rng) for side in ("right", "left")
+        side: hostile(
+            here[body.index(f"{side}_hand")] + [0.0, 0.3, 0.3] + 0.12 * rng.normal(size=(n, 3)) * rng.integers(1, 5),
+            rng,
+        )
+        for side in ("right", "left")
     }
     solution = reacher.solve(right=ps.Target(targets["right"]), left=ps.Target(targets["left"]), start=start)
     positions = world(body.skeleton, solution.pose)[0]

@@ -35,7 +35,7 @@ def info(
 
 
 def facts_of(motion: Motion) -> dict[str, Any]:
-    """What a person asks first of a motion, lengths in metres."""
+    """Return the first facts about a motion, lengths in metres."""
     skeleton = motion.skeleton
     facts: dict[str, Any] = {
         "frames": len(motion),

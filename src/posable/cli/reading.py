@@ -21,7 +21,7 @@ AnimationOption = Annotated[str | None, typer.Option(help="Which animation of a 
 
 
 def notes_of(motion: Motion) -> list[str]:
-    """What a reader assumed or changed, with the options as they are written at a terminal."""
+    """Return the assumptions and changes of a reader, with options as they are written at a terminal."""
     notes = (note.replace("repair='cmu'", "--repair cmu") for note in motion.notes)
     return [note.replace("fps= overrides", "--fps overrides") for note in notes]
 
