@@ -100,7 +100,7 @@ def other_markers():
     }.items():
         solver = _solver(markers=markers)
         found[label] = readers.rebuilt(solver.solve(_joints(markers, pose)))
-        found[f"{label} track"] = readers.rebuilt_motion(solver.track(_joints(markers, motion.pose), 30.0))
+        found[f"{label} track"] = readers.rebuilt_motion(solver.track(_joints(markers, motion.pose), fps=30.0))
     turns = {"head": orientations(motion.pose)["head"]}
     found["fewer turned"] = readers.rebuilt_motion(
         _solver(markers=FEWER).track(_joints(FEWER, motion.pose), 30.0, orientations=turns)
