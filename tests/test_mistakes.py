@@ -21,8 +21,6 @@ def walk(body: ps.Humanoid) -> ps.Motion:
 
 
 KINDS = {
-    "a motion where a pose is wanted": (lambda b, w: b.skeleton.forward(w), "motion.pose"),
-    "a motion where markers want a pose": (lambda b, w: b.markers(w), "motion.pose"),
     "a motion where a skeleton is wanted": (lambda b, w: ps.Humanoid(w), "motion.skeleton"),
     "a name where a target is requested": (lambda b, w: b.place(w[0], "left_hand", "the cup"), "Target"),
     "a motion where a body starts": (lambda b, w: b.place(w, "left_hand", ps.Target([0.3, 1.0, 0.3])), "Pose"),

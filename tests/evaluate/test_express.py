@@ -14,7 +14,7 @@ from posable.evaluate.express import (
     sweep_size,
     swept,
 )
-from posable.evaluate.express_dls import dls, turned_over
+from posable.evaluate.express_dls import dls, rolled
 from posable.express import ERIK, SKELETONS
 
 
@@ -66,7 +66,7 @@ def test_dls_stays_inside_limits_and_is_worse_than_erik_as_the_paper_found():
 
 def test_targets_are_turned_over_about_where_they_point():
     _, _, targets = drawn("C", 2, 0, 100)
-    over = turned_over(targets)
+    over = rolled(targets)
     chain = SKELETONS["C"]
     one, two = (ERIK(chain).solve(np.zeros(5), t).error for t in (targets, over))
     np.testing.assert_allclose(one, two, atol=1e-3)

@@ -103,7 +103,7 @@ def other_markers():
         found[f"{label} track"] = readers.rebuilt_motion(solver.track(_joints(markers, motion.pose), fps=30.0))
     turns = {"head": orientations(motion.pose)["head"]}
     found["fewer turned"] = readers.rebuilt_motion(
-        _solver(markers=FEWER).track(_joints(FEWER, motion.pose), 30.0, orientations=turns)
+        _solver(markers=FEWER).track(_joints(FEWER, motion.pose), fps=30.0, orientations=turns)
     )
     return found
 
