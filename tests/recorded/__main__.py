@@ -7,6 +7,7 @@ import traceback
 from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import data_folder
 
@@ -24,7 +25,7 @@ def main() -> int:
     parser.add_argument("--forget", action="append", default=[], help="drop the answers of a call that is gone")
     parser.add_argument("--rename", nargs=2, metavar=("OLD", "NEW"), help="a call that is called otherwise now")
     parser.add_argument("--fields", action="append", help="record only fields of this pattern anew, keep the others")
-    parser.add_argument("--answers", type=Path, default=answers.PATH, help="another file of answers")
+    parser.add_argument("--answers", type=Path, default=answers.FOLDER, help="another folder of answers")
     parser.add_argument("--backwards", action="store_true", help="the last call first: no call may depend on another")
     asked = parser.parse_args()
     calls = all_calls()
@@ -33,20 +34,25 @@ def main() -> int:
         for key, made in calls.items()
         if (not asked.room or made.room in asked.room) and (not asked.call or key in asked.call)
     ]
-    recorded, where = answers.load(asked.answers) if asked.answers.exists() else ({}, {})
-    here = answers.fingerprint()
+    recorded, where = answers.load(asked.answers)
     if asked.check:
-        return _check(chosen[::-1] if asked.backwards else chosen, recorded, where == here)
-    kept = {key: flat for key, flat in recorded.items() if key not in asked.forget}
-    if asked.rename:
-        kept[asked.rename[1]] = kept.pop(asked.rename[0])
+        return _check(chosen[::-1] if asked.backwards else chosen, recorded, where)
     if asked.forget or asked.rename:
-        chosen, here = [], where
-    elif (asked.room or asked.call) and recorded and where != here:
-        print("the other answers were recorded elsewhere: record everything, or do it there", file=sys.stderr)
+        gone = [*asked.forget, *(asked.rename or [])[:1]]
+        kept = {key: flat for key, flat in recorded.items() if key not in gone}
+        if asked.rename:
+            kept[asked.rename[1]] = recorded[asked.rename[0]]
+            where.setdefault(answers.room_of(asked.rename[1]), where[answers.room_of(asked.rename[0])])
+        return _save(kept, where, {answers.room_of(key) for key in [*gone, *(asked.rename or [])]}, asked.answers)
+    here = answers.fingerprint()
+    rooms = {made.room for made in chosen}
+    part = bool(asked.call or asked.fields)
+    if part and any(where.get(room, here) != here for room in rooms):
+        print(
+            "the room's other answers were recorded elsewhere: record all of the room, or do it there", file=sys.stderr
+        )
         return 1
-    elif not (asked.room or asked.call):
-        kept = {}
+    kept = recorded if part else {key: flat for key, flat in recorded.items() if answers.room_of(key) not in rooms}
     failed: list[str] = []
     for made in chosen:
         paths = _missing_or_paths(made)
@@ -56,9 +62,7 @@ def main() -> int:
         began = time.perf_counter()
         try:
             found = flatten(made.function(*paths))
-            if asked.fields:
-                found = _merged(made.key, kept[made.key], found, asked.fields)
-            kept[made.key] = found
+            kept[made.key] = _merged(made.key, recorded[made.key], found, asked.fields) if asked.fields else found
         except Exception:
             traceback.print_exc()
             failed.append(made.key)
@@ -67,8 +71,18 @@ def main() -> int:
     if failed:
         print(f"nothing is written: {', '.join(failed)} failed", file=sys.stderr)
         return 1
-    answers.save(kept, here, asked.answers)
-    print(f"{len(kept)} calls in {asked.answers}, {asked.answers.stat().st_size} bytes")
+    return _save(kept, {**where, **dict.fromkeys(rooms, here)}, rooms, asked.answers)
+
+
+def _save(kept: answers.Answers, where: dict[str, Any], rooms: set[str], folder: Path) -> int:
+    """Write the files of some rooms; one without answers goes."""
+    for room in sorted(rooms):
+        mine = {key: flat for key, flat in kept.items() if answers.room_of(key) == room}
+        if mine:
+            path = answers.save(room, mine, where[room], folder)
+            print(f"{len(mine)} calls in {path}, {path.stat().st_size} bytes")
+        else:
+            (folder / f"{room}.npz").unlink(missing_ok=True)
     return 0
 
 
@@ -83,10 +97,11 @@ def _merged(key: str, recorded: Flat, found: Flat, patterns: list[str]) -> Flat:
     return merged
 
 
-def _check(chosen: list[Call], recorded: answers.Answers, same: bool) -> int:
-    print(
-        "to the last bit" if same else "closely: the answers were recorded on another machine or with other libraries"
-    )
+def _check(chosen: list[Call], recorded: answers.Answers, where: dict[str, Any]) -> int:
+    here = answers.fingerprint()
+    elsewhere = sorted({made.room for made in chosen if where.get(made.room) != here})
+    if elsewhere:
+        print(f"closely, since recorded on another machine or with other libraries: {', '.join(elsewhere)}")
     wrong = 0
     for made in chosen:
         paths = _missing_or_paths(made)
@@ -94,16 +109,17 @@ def _check(chosen: list[Call], recorded: answers.Answers, same: bool) -> int:
             print(f"{made.key}: not checked, {paths}")
             continue
         began = time.perf_counter()
+        within = made.within if made.room in elsewhere else None
         try:
             found = flatten(made.function(*paths))
-            lines = compare.differences(recorded.get(made.key, {}), found, None if same else made.within)
+            lines = compare.differences(recorded.get(made.key, {}), found, within)
         except Exception:
             lines = traceback.format_exc().splitlines()
         wrong += bool(lines)
         print(f"{made.key}: {'differs' if lines else 'same'}, {time.perf_counter() - began:.2f} s", flush=True)
         for line in lines:
             print(f"    {line}")
-    print(f"{wrong} of {len(chosen)} calls differ")
+    print(f"{wrong} of {len(chosen)} calls differ{'' if elsewhere else ' (to the last bit)'}")
     return int(wrong > 0)
 
 
@@ -116,4 +132,5 @@ def _missing_or_paths(made: Call) -> str | list[Path]:
     return f"no {gone[0]}" if gone else paths
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

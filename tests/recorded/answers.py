@@ -1,4 +1,4 @@
-"""The file of recorded answers, and the fingerprint of the machine that they were recorded on."""
+"""The files of recorded answers, one a room, with the fingerprint of the machine that they were recorded on."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import numpy as np
 
 from .flat import Flat
 
-PATH = Path(__file__).with_name("answers.npz")
+FOLDER = Path(__file__).with_name("answers")
 SETTINGS = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT")
 """Environment variables that change what is compiled."""
 
@@ -48,42 +48,48 @@ def fingerprint() -> dict[str, Any]:
     }
 
 
-def save(answers: Answers, where: dict[str, Any], path: Path = PATH) -> None:
-    """Write answers and the fingerprint of where they were recorded.
+def room_of(key: str) -> str:
+    """The room of a call: "limb" of "limb.search"."""
+    return key.partition(".")[0]
 
-    Each room has a list of what there is and one run of bytes: a thousand small arrays of their own would be headers
-    for the most part.
+
+def save(room: str, answers: Answers, where: dict[str, Any], folder: Path = FOLDER) -> Path:
+    """Write the answers of a room, and the fingerprint of where they were recorded.
+
+    They are a list of what there is and one run of bytes: a hundred small arrays of their own would be headers for the
+    most part.
     """
-    packed: dict[str, np.ndarray] = {"fingerprint": _text(where)}
-    for room in sorted({key.partition(".")[0] for key in answers}):
-        listed: list[Any] = []
-        data = b""
-        for key in sorted(key for key in answers if key.partition(".")[0] == room):
-            for name, value in answers[key].items():
-                if isinstance(value, str):
-                    listed.append([key, name, value])
-                else:
-                    listed.append([key, name, value.dtype.str, value.shape, len(data)])
-                    data += value.tobytes()
-        packed |= {f"{room} list": _text(listed), f"{room} data": np.frombuffer(data, np.uint8)}
+    listed: list[Any] = []
+    data = b""
+    for key in sorted(answers):
+        for name, value in answers[key].items():
+            if isinstance(value, str):
+                listed.append([key, name, value])
+            else:
+                listed.append([key, name, value.dtype.str, value.shape, len(data)])
+                data += value.tobytes()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{room}.npz"
+    packed = {"fingerprint": _text(where), "list": _text(listed), "data": np.frombuffer(data, np.uint8)}
     np.savez_compressed(path, allow_pickle=False, **packed)
+    return path
 
 
-def load(path: Path = PATH) -> tuple[Answers, dict[str, Any]]:
-    """Answers and the fingerprint of where they were recorded."""
+def load(folder: Path = FOLDER) -> tuple[Answers, dict[str, dict[str, Any]]]:
+    """The answers of all rooms, and by room the fingerprint of where they were recorded."""
     answers: Answers = {}
-    with np.load(path) as packed:
-        for member in packed.files:
-            if not member.endswith(" list"):
-                continue
-            data = packed[member.removesuffix(" list") + " data"].tobytes()
-            for key, name, kind, *where in json.loads(packed[member].tobytes()):
+    where: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*.npz")):
+        with np.load(path) as packed:
+            where[path.stem] = json.loads(packed["fingerprint"].tobytes())
+            data = packed["data"].tobytes()
+            for key, name, kind, *place in json.loads(packed["list"].tobytes()):
                 value: Any = kind
-                if where:
-                    shape, first = where
+                if place:
+                    shape, first = place
                     value = np.frombuffer(data, kind, int(np.prod(shape, dtype=np.int64)), first).reshape(shape)
                 answers.setdefault(key, {})[name] = value
-        return answers, json.loads(packed["fingerprint"].tobytes())
+    return answers, where
 
 
 def _text(value: Any) -> np.ndarray:

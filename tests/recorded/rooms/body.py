@@ -280,3 +280,21 @@ def captured(path):
         "elbow": readers.elbow(elbow_out(person, "left_arm", motion.pose)),
         "again": again.neutral_pose,
     }
+
+
+@call()
+def many_rows():
+    """Enough rows to be shared between threads."""
+    poses = sample("reach").pose[np.arange(600) % 300]
+    targets = _targets(body(), "right_hand", 600, 3)
+    reading = body().limb("right_arm").read(poses)
+    many = sample("dance").pose[np.arange(1100) % 250]
+    return {
+        "placed": readers.placement(body().place(poses, "right_hand", ps.Target(targets))),
+        "apart": readers.placement(body().place(poses, "right_hand", ps.Target(targets), self_collision=True)),
+        "posed": body().pose_limb(poses, "right_arm", reading.values),
+        "postures": readers.canonical(body().canonical(many)),
+        "back": body().pose(body().canonical(many)),
+        "touches": SelfCollision.of(body()).touches(body().skeleton.forward(poses[:100])),
+        "depth": clearance(body()).depth(body().skeleton.forward(poses[:100]), room()),
+    }

@@ -222,3 +222,27 @@ def machine():
         solver = kind(skeleton, [Effector("joint3"), Effector(5, (0.1, 0.0, 0.0), oriented=True)])
         found[name] = readers.iterative(solver.solve(targets, turned))
     return found
+
+
+@call(within=NEAR)
+def many_rows():
+    """Enough rows to be shared between threads."""
+    points = body().markers(sample("boxing").pose[:70])
+    targets, turned = _targets(sample("reach").pose[:70])
+    solver = DLS(body().skeleton, _effectors())
+    return {
+        "six_points": readers.rebuilt(_six_points("dls").solve(points)),
+        "tgbsik": readers.rebuilt(_six_points("tgbsik").solve(points)),
+        "figure": readers.iterative(solver.solve(targets, turned, start=sample("walk")[5])),
+    }
+
+
+@call("cmu/17_10.bvh", within=NEAR)
+def captured(path):
+    motion = ps.load(path, repair="cmu", first_frame=1)[200:260:5]
+    person = ps.Humanoid(motion.skeleton)
+    points = person.markers(motion.pose)
+    return {
+        name: readers.rebuilt_motion(method(person).track(points, fps=motion.fps))
+        for name, method in ps.classic.METHODS.items()
+    }

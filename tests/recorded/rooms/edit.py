@@ -213,3 +213,10 @@ def retargeted_to_the_knight(clip, character):
     motion = ps.load(clip, repair="cmu", first_frame=1)[100:220:4]
     knight = ps.Humanoid(ps.load(character).skeleton)
     return readers.retargeted(ps.retarget(motion, ps.Humanoid(motion.skeleton), knight))
+
+
+@call(within=NEAR)
+def many_rows():
+    """Enough rows to be shared between threads."""
+    ways = np.random.default_rng(1).normal(size=(12, 3)) * 0.1
+    return readers.drag(_editor().drag(frame=np.arange(12) * 4, part="left_hand", displacement=ways))

@@ -225,3 +225,16 @@ def robots(panda, nao):
         "solved": readers.erik(ps.ERIK(arm).solve(arm.zero, rotations(5, 15))),
         "track": readers.erik_track(ps.ERIK(arm).track(arm.zero, _turning(20))),
     }
+
+
+@call(within=NEAR)
+def many_rows():
+    """Enough rows to be shared between threads."""
+    postures, targets = _postures(_chain(), 80, 16), rotations(80, 17)
+    signal = np.repeat(np.random.default_rng(18).uniform(-1.0, 1.0, (3, 70)), 10, axis=0)
+    return {
+        "best": readers.erik(ps.ERIK(_chain()).solve(postures, targets)),
+        "erik": readers.erik(ps.ERIK(_chain(), "erik").solve(postures, targets)),
+        "tracks": readers.erik_track(ps.ERIK(_chain()).track(postures[:70, None], rotations(1, 19))),
+        "filtered": ps.MotionFilter(3.0, 20.0, 200.0).run(signal),
+    }

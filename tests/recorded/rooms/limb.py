@@ -259,3 +259,16 @@ def ranges_learned():
         "again": readers.correction(again.correct(targets, swivels)),
         "bytes": written,
     }
+
+
+@call()
+def many_rows():
+    """Enough rows to be shared between threads."""
+    limb, learned = _limb("right_arm"), ps.LimbRange.builtin("right_arm").for_limb(_limb("right_arm"))
+    targets, swivels = _targets(limb, 2200, 9), np.linspace(-3.0, 3.0, 2205)
+    return {
+        "solved": readers.limb(limb.solve(targets[::10], rotations(221, 10))),
+        "contains": learned.contains(targets, swivels),
+        "margins": readers.margins(learned.margins(targets, swivels)),
+        "correct": readers.correction(learned.correct(targets, swivels)),
+    }

@@ -80,3 +80,15 @@ def limits_of_spines():
     q /= np.linalg.norm(q, axis=-1, keepdims=True)
     made = ps.Limits({f"joint{k}": limit for k, limit in enumerate(trunk)})
     return {"clamp": made.clamp(made.names, q), "excess": made.excess(made.names, q)}
+
+
+@call()
+def many_rows():
+    """Enough rows to be shared between threads."""
+    limits, q, start = ps.Limits.human(), _turns(2000, 5), _turns(2000, 6)
+    return {
+        "clamp": limits.clamp("left_upper_arm", q),
+        "excess": limits.excess("left_upper_arm", q),
+        "contains": limits.contains("left_upper_arm", q),
+        "clamp_from": limits.clamp_from("left_upper_arm", start, q),
+    }

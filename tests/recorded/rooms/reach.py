@@ -221,3 +221,34 @@ def knight(path):
     person = ps.Humanoid(ps.load(path).skeleton)
     reacher = ps.Reacher(person, right=ps.Behaviour.example("energetic", body=person), extend=True)
     return readers.reach(reacher.solve(right=ps.Target(RIGHT * (person.joint_height / body().joint_height))))
+
+
+@call()
+def many_rows():
+    """Enough rows to be shared between threads."""
+    targets = np.concatenate([RIGHT + 0.02 * k for k in range(5)])
+    behaviour = ps.Behaviour.example("tired")
+    swings = np.random.default_rng(3).uniform(-1.5, 1.5, (1200, 2))
+    return {
+        "solved": readers.reach(_reacher().solve(right=ps.Target(targets))),
+        "blended": readers.posture(behaviour.posture_at(swings)),
+        "constant": readers.reach(_weighted("constant").solve(right=ps.Target(targets))),
+        "smooth": readers.reach(_weighted("smooth").solve(right=ps.Target(targets))),
+    }
+
+
+def _weighted(kind: str) -> ps.Reacher:
+    made = ps.Behaviour.example("energetic")
+    made.restyle(weight=Weight(kind, 0.4))
+    return ps.Reacher(body(), right=made)
+
+
+@call("cmu/17_10.bvh")
+def captured(path):
+    motion = ps.load(path, repair="cmu", first_frame=1)
+    person = ps.Humanoid(motion.skeleton)
+    reacher = ps.Reacher(
+        person, right=ps.Behaviour.example("normal", body=person), left=ps.Behaviour.default(person, "left_arm")
+    )
+    offset = person.skeleton.forward(person.neutral_pose).positions[person.index("hips")] * [1.0, 0.0, 1.0]
+    return readers.reach(reacher.solve(ps.Target(RIGHT + offset), ps.Target(LEFT + offset)))

@@ -213,3 +213,26 @@ def knight(path):
         "prior": readers.rebuilt(ps.SequentialIK(person).solve(points)),
         "paper": readers.rebuilt(ps.SequentialIK(person, prior=None).solve(points)),
     }
+
+
+@call()
+def many_rows():
+    """Enough rows to be shared between threads."""
+    points = body().markers(sample("reach").pose[:150])
+    return {
+        "prior": readers.rebuilt(_solver().solve(points)),
+        "paper": readers.rebuilt(_solver(prior=None).solve(points)),
+    }
+
+
+@call(
+    "characters/makehuman/default.mhskel", "characters/makehuman/base.obj", "characters/makehuman/default_weights.mhw"
+)
+def makehuman(path, _obj, _weights):
+    """A spine of many joints, and bones in segments."""
+    person = ps.Humanoid(ps.load(path).skeleton)
+    points = person.markers(person.pose(body().canonical(sample("boxing").pose[::20])))
+    return {
+        "prior": readers.rebuilt(ps.SequentialIK(person).solve(points)),
+        "paper": readers.rebuilt_motion(ps.SequentialIK(person, prior=None).track(points, fps=30.0)),
+    }

@@ -77,3 +77,15 @@ def motions():
         "sliced": motion[10:40:7],
         "stacked": ps.Pose.stack([motion[0], motion[5]]),
     }
+
+
+@call()
+def many_rows():
+    """Enough rows to be shared between threads."""
+    skeleton, pose = body().skeleton, sample("reach").pose[np.arange(600) % 300]
+    return {
+        "frames": skeleton.forward(pose),
+        "jacobian": skeleton.jacobian(pose, "r_wrist"),
+        "moved": skeleton.integrate(pose, np.linspace(-0.2, 0.2, len(skeleton.dofs))),
+        "values": skeleton.values(pose),
+    }
