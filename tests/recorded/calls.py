@@ -21,7 +21,7 @@ class Call:
     extra: str
     """A package that it needs and that is not installed with Posable itself."""
     within: float
-    """How far its numbers may be from the recorded ones on another machine; see `compare.NEAR`."""
+    """How far its numbers may be from the recorded ones on another machine; see `compare`."""
 
     @property
     def key(self) -> str:

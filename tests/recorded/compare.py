@@ -7,6 +7,10 @@ slopes of up to 1e4, and each frame of a track starts from the one before. Itera
 at a threshold may stop an iteration earlier or later where a residual falls on the threshold itself; then their
 answers differ by a last step, and their calls say how much that is. How many iterations, steps or tests it took is
 not compared on another machine. Quaternions q and -q count as two, as their signs are part of an answer.
+
+Measured: compiled for a processor without FMA and AVX (`NUMBA_CPU_NAME=generic`, NumPy's vector code off), 115 of 125
+calls kept every bit, and the ten of reconstruction were within 1e-8: only its network is compiled with fused products.
+What another libm does was not measured.
 """
 
 from typing import Any
