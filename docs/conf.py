@@ -34,7 +34,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": False}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
-suppress_warnings = ["autodoc.mocked_object"]
+suppress_warnings = ["ref.python", "autodoc.mocked_object"]
 
 
 _BAR = re.compile(r"(`[^`]*`)|\|")  # a bar outside code: |v| is a length here, a substitution in reStructuredText
