@@ -116,7 +116,7 @@ def corrected(
 ) -> int:
     """Turn a limb to an aim in its frame, searching from a swivel [rad]; its status.
 
-    What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.position` does.
+    What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
     """
     model = figure.limbs[limb]
     goal = vec_at(rows.goals, i, LEFT_HAND + limb)

@@ -71,13 +71,13 @@ class Timeline:
             clock.speed = SPEEDS[min(max(near + (1 if button == "Faster" else -1), 0), len(SPEEDS) - 1)]
         elif button.startswith("Loop"):
             clock.loop = not clock.loop
-        self.update(clock.time, anew=True)
+        self.update(clock.time, force=True)
 
-    def update(self, time: float, *, anew: bool = False) -> None:
+    def update(self, time: float, *, force: bool = False) -> None:
         """Show a time [s]; while playing, only as often as an eye needs."""
         with self._session.lock:
             soon = 0.0 <= time - self._shown < self._clock.speed / SLIDER_RATE
-            if soon and self._clock.playing and not anew:
+            if soon and self._clock.playing and not force:
                 return
             self._shown = time
             self._shows.show(min(round(time * self.fps), int(self._frame.max)))
