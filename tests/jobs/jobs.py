@@ -24,8 +24,8 @@ def reconstructed(path):
     """Bodies from six points of a file; compiled code of several rooms."""
     motion = ps.load(path)
     body = ps.Humanoid(motion.skeleton)
-    told = ps.SequentialIK(body).track(body.markers(motion.pose), fps=motion.fps)
-    return {"rotations": told.motion.pose.rotations, "residual": told.residual, "status": told.status}
+    result = ps.SequentialIK(body).track(body.markers(motion.pose), fps=motion.fps)
+    return {"rotations": result.motion.pose.rotations, "errors": result.marker_errors, "status": result.status}
 
 
 def sometimes_wrong(number):

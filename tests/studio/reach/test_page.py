@@ -219,6 +219,7 @@ def test_a_ring_is_dragged_and_the_joint_turns_with_it(window: Window, tab: Reac
 def test_a_reach_is_played_on_the_page_and_seen_from_the_arms_side(window: Window, tab: ReachTab, session: Session):
     tab.keys.stroke(Stroke(1, True, None, LOW, LOW))
     tab.keys.add()
+    tab.motion()  # compiled before anybody waits for it
     window.press("Play the reach")
     wait(lambda: tab.playing, "the reach")
     wait(lambda: not tab.playing, "the end of the reach")

@@ -20,7 +20,7 @@ from ....compute.types import Floats
 from ....evaluate import find_method, method_names
 from ....evaluate.measures import scored_joints
 from ....reconstruct import SequentialIK
-from ....skeleton import Motion, Pose
+from ....skeleton import Motion, Pose, PoseSolution
 from ...core.actor import Actor
 from ...core.session import Session
 from ...widgets.controls import add_button, assign, redraw_on_update
@@ -229,14 +229,13 @@ class ReconstructTab:
             pose = result.motion.at(time)
             frame = min(max(round(time * result.motion.fps), 0), len(result.status) - 1)
             self.status = Status(int(result.status[frame]))
-            self.marker_errors = np.linalg.norm(body.markers(pose) - points, axis=-1)
-            return pose
-        if self._solver is None or self._solver[0] != self._key[:2]:
+        elif self._solver is None or self._solver[0] != self._key[:2]:
             return None
-        solution = self._solver[1].solve(points)
-        self.status, self.marker_errors = Status(int(solution.status)), np.asarray(solution.residual)
-        alone: Pose = solution.pose
-        return alone
+        else:
+            solution: PoseSolution = self._solver[1].solve(points)
+            pose, self.status = solution.pose, Status(int(solution.status))
+        self.marker_errors = np.linalg.norm(body.markers(pose) - points, axis=-1)
+        return pose
 
     def _show_guest(self, actor: Actor, body: Humanoid) -> Actor:
         """Return the reconstructed body on the stage; another one where it is to look different."""
