@@ -8,7 +8,7 @@ import numpy as np
 import posable as ps
 import posable.math as pm
 from benchmarks.harness import data_dir
-from posable.edit.rates import smoothed
+from posable.edit.clip import smoothed
 from posable.edit.weights import explain
 
 CLIPS = {"124_01": "pitch", "05_02": "dance", "09_01": "run"}

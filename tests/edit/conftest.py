@@ -11,8 +11,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.edit.clip import read_clip
-from posable.edit.rates import smoothed
+from posable.edit.clip import read_clip, smoothed
 from posable.limits import Cone
 
 WINDOWS = {"124_01": (95, 195), "05_02": (280, 380), "09_01": (0, 74)}  # frames at 60 a second: they all move there

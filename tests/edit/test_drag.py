@@ -8,9 +8,7 @@ import posable as ps
 import posable.math as pm
 from posable import Status
 from posable.edit.bounds import clip_boxes, make_bounds
-from posable.edit.contact_repair import pulled
-from posable.edit.dragging import EXACT, set_goals
-from posable.edit.model import GOAL
+from posable.edit.model import EXACT, GOAL, set_goals
 
 from .conftest import DIRECTIONS, degrees_apart, excess
 
@@ -253,7 +251,7 @@ def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
     goals["joint"], goals["position_softness"], goals["orientation_softness"] = joints, [EXACT, 0.3], [-1.0, 0.5]
     target = frames.positions[:, joints] + 0.01
     set_goals(goals, target, frames.orientations[:, joints])
-    found = pulled(dragger, pose, goals, dragger.logs[[frame]], 1).pose
+    found = dragger.pulled(pose, goals, dragger.logs[[frame]], 1).pose
     dofs = dragger.clip.parts.dofs
     v = np.where(dragger.logs[frame] < -100.0, 0.0, np.exp(np.maximum(dragger.logs[frame], -100.0)))
     v /= v[v > 0].mean()

@@ -8,7 +8,7 @@ import posable.math as pm
 from posable import Status
 from posable.edit.bounds import clip_boxes
 from posable.edit.contacts import Contact, find_contacts, hold_weights
-from posable.edit.fade import EASES, bell
+from posable.edit.edits import EASES, bell
 
 from .conftest import excess, stiffer
 

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.edit.clip import read_clip
-from posable.edit.parts import edited_dofs, find_parts, joint_of
-from posable.edit.rates import dof_rates, smoothed, stacked_jacobians
+from posable.edit.clip import dof_rates, edited_dofs, find_parts, joint_of, read_clip, smoothed, stacked_jacobians
 
 
 def test_jacobians_are_the_derivatives_of_the_parts_positions(pitch):

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
+from .iterative import (
+    CCD,
+    DLS,
+    DLSSVD,
+    FABRIK,
+    PIK,
+    SDLS,
+    Effector,
+    IKMotionSolution,
+    IKSolution,
+    IterativeIK,
+    JacobianTranspose,
+    Pseudoinverse,
+    Stop,
+)
 from .limbs import KMA, TGBSIK, PIKFromSIK
 from .six_points import (
     SixPointCCD,
@@ -15,8 +29,6 @@ from .six_points import (
     SixPointSDLS,
     SixPointTranspose,
 )
-from .solutions import Effector, IKMotionSolution, IKSolution, Stop
-from .solver import IterativeIK
 
 __all__ = [
     "CCD",

@@ -1,16 +1,323 @@
-"""The iterative methods themselves: settings around the loop of `IterativeIK`."""
+"""`IterativeIK` and its methods: iterative inverse kinematics on any skeleton with any effectors."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError
-from ..skeleton import Pose
+from ..compute import PosableError, ShapeError, expect, number
+from ..compute.arrays import floats
+from ..compute.types import ArrayLike, Floats, Ints, Records, Vec3
+from ..limits import Limits
+from ..skeleton import Motion, MotionSolution, Pose, PoseSolution, Skeleton
+from ..skeleton.solution import status_like
 from . import model
-from .solver import IterativeIK
+from .model import (
+    SETTINGS,
+    Frames,
+    Problem,
+    State,
+    active_dofs,
+    packed_effectors,
+    packed_limits,
+    rest_guards,
+    rotating_joints,
+    tree_above,
+    usable_links,
+)
+
+BLOCK = 1024  # poses a call of the kernel: each has scratch space of its own
+
+
+@dataclass(frozen=True)
+class Effector:
+    """A point of the skeleton that has a target."""
+
+    joint: str | int
+    """The joint that carries it."""
+    point: Vec3 = (0.0, 0.0, 0.0)
+    """[m] in the joint's frame."""
+    oriented: bool = False
+    """Whether the joint's orientation has a target as well."""
+    weight: float = 1.0
+    """Weight of its error; lower levels of `PIK` give way whatever their weight."""
+    level: int = 1
+    """Priority for `PIK`: 1 is the highest."""
+    base: str | int | None = None
+    """For `CCD`: the chain's last joint, counted from the effector; the root when not given."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: Unzueta et al. 2008, section 9."""
+
+    tolerance: float = 0.01
+    """[m]: the largest position error with status REACHED."""
+    improvement: float = 0.001
+    """[m]: less than this from one iteration to the next is no progress; below 0, it goes on where it gets worse."""
+    iterations: int = 20
+    angle: float = 0.01
+    """[rad]: the tolerance of orientations."""
+    settled: float = 0.01
+    """[rad]: with an optimisation term, a step below this has settled."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IKSolution(PoseSolution):
+    """Poses for targets: REACHED where every effector of the returned pose is within the tolerances."""
+
+    effector_errors: Floats
+    """(..., E) [m] of each effector."""
+    effector_orientation_errors: Floats
+    """(..., E) [rad]; 0 for effectors whose orientation is free."""
+    iterations: Any
+    """(...) how many iterations it took."""
+    stalled: Any
+    """(...) whether it stopped for want of progress."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IKMotionSolution(MotionSolution):
+    """A motion for moving targets; fields as of `IKSolution`, a row a frame."""
+
+    effector_errors: Floats
+    effector_orientation_errors: Floats
+    iterations: Ints
+    stalled: Any
+
+
+class IterativeIK:
+    """The base of the iterative methods. Immutable.
+
+    Args:
+        skeleton: any tree of joints; their kinds say how they move.
+        effectors: points with targets.
+        limits: joint limits by joint name, as rotations from rest; None does not limit.
+        moving: joints that may move; all when not given.
+        stop: when to stop.
+        rotation_length: length [m] that an orientation error of one radian counts as.
+    """
+
+    method: ClassVar[int]
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        effectors: Iterable[Effector],
+        *,
+        limits: Limits | None = None,
+        moving: Iterable[str | int] | None = None,
+        stop: Stop | None = None,
+        rotation_length: float = 0.3,
+    ) -> None:
+        expect(Skeleton, skeleton, "skeleton", "; that of a body is body.skeleton")
+        self.skeleton, self.effectors, self.limits = skeleton, tuple(effectors), limits
+        self.stop = stop or Stop()
+        if not self.effectors:
+            raise PosableError("no effectors; give at least one Effector")
+        packed, chains = packed_effectors(skeleton, self.effectors)
+        active = active_dofs(skeleton, moving)
+        settings = self._settings(packed, rotation_length)
+        rotates = rotating_joints(skeleton, active)
+        links = usable_links(chains, packed, rotates)
+        self._problem = Problem(
+            skeleton.packed,
+            packed,
+            rest_guards(skeleton, limits),
+            *packed_limits(limits),
+            active,
+            rotates,
+            tree_above(skeleton, packed, rotates),
+            links,
+            np.empty((0, len(skeleton), 4)),
+            settings,
+        )
+
+    def _settings(self, effectors: Records, rotation_length: float) -> Records:
+        settings, stop = np.zeros(1, SETTINGS), self.stop
+        for name in ("tolerance", "angle", "settled"):
+            if not number(getattr(stop, name)) >= 0.0:
+                raise PosableError(f"{name} is {getattr(stop, name)}; expected 0 or more")
+        if not math.isfinite(stop.improvement):
+            raise PosableError(f"improvement is {stop.improvement}; expected a number of metres")
+        if not (0 <= number(stop.iterations) < 2**31 and 0.0 < number(rotation_length) < math.inf):
+            given = f"iterations {stop.iterations}, rotation_length {rotation_length}"
+            raise PosableError(f"{given}: expected 0 or more, above 0")
+        reach = float(np.linalg.norm(self.skeleton.offsets[1:], axis=-1).sum()) if len(self.skeleton) > 1 else 0.0
+        values = {
+            "method": self.method,
+            "iterations": stop.iterations,
+            "rows": model.row_count(effectors),
+            "levels": int(effectors["level"].max()),
+            "balance": -1,
+            "tolerance": stop.tolerance,
+            "orientation_tolerance": stop.angle,
+            "improvement": stop.improvement,
+            "settled": stop.settled,
+            "damping": 1.0,
+            "max_step": math.radians(45.0),
+            "max_error": max(2.0 * reach, 1.0),
+            "rotation_length": rotation_length,
+        }
+        for name, value in values.items():
+            settings[name] = value
+        return settings
+
+    def _set(self, **values: float) -> None:
+        for name, value in values.items():
+            self._problem.settings[name] = value
+
+    def solve(self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None) -> IKSolution:
+        """Solve for poses that meet targets (..., E, 3) [m] and, of oriented effectors, orientations (..., E, 4).
+
+        Args:
+            targets: in the world, in the order of the effectors.
+            orientations: in the world; rows of effectors that are not oriented are not read.
+            start: where to start from, one pose or one for each; the rest pose when not given.
+        """
+        positions, rotations = self._checked(targets, orientations)
+        shape = positions.shape[:-2]
+        flat, rows = positions.reshape(-1, *positions.shape[-2:]), rotations.reshape(-1, *rotations.shape[-2:])
+        begin = self._start(start, shape)
+        parts = []
+        for first in range(0, max(len(flat), 1), BLOCK):
+            block = slice(first, first + BLOCK)
+            starts = begin if begin.shape[0] == 1 else begin[block]
+            parts.append(self._run(flat[block], rows[block], starts, len(flat[block])))
+        return self._solution(parts, shape)
+
+    def track(
+        self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None, *, fps: float = 60.0
+    ) -> IKMotionSolution:
+        """Solve for a motion that follows targets (F, E, 3), each frame from the one before it; fps in frames/s."""
+        positions, rotations = self._checked(targets, orientations)
+        if positions.ndim != 3:
+            raise ShapeError(f"targets have shape {positions.shape}; expected (F, {len(self.effectors)}, 3)")
+        solution = self._solution([self._run(positions, rotations, self._start(start, ()), 1)], positions.shape[:1])
+        return IKMotionSolution(
+            Motion(self.skeleton, solution.pose, fps),
+            np.asarray(solution.status),
+            solution.position_error,
+            solution.orientation_error,
+            solution.effector_errors,
+            solution.effector_orientation_errors,
+            solution.iterations,
+            solution.stalled,
+        )
+
+    def _run(
+        self, positions: Floats, rotations: Floats, starts: Pose, tracks: int, roots: Floats | None = None
+    ) -> Frames:
+        """Solve rows, which are so many tracks of equal length."""
+        n, count, effectors = len(positions), len(self.skeleton), len(self.effectors)
+        slides = self.skeleton._has_slides
+        shifts = np.empty((0, count, 3))
+        if slides:
+            own = np.broadcast_to(self.skeleton.offsets, (*starts.shape, count, 3))
+            shifts = np.ascontiguousarray(own if starts.offsets is None else starts.offsets)
+        frames = Frames(
+            np.ascontiguousarray(positions),
+            np.array(rotations) if len(rotations) else np.empty((0, effectors, 4)),
+            np.empty((0, 7)) if roots is None else roots,
+            np.ascontiguousarray(starts.rotations),
+            np.ascontiguousarray(starts.translation),
+            shifts,
+            np.empty((n, 3)),
+            np.empty((n, count, 4)),
+            np.empty((n if slides else 0, count, 3)),
+            np.empty((n, effectors)),
+            np.empty((n, effectors)),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+        )
+        if n:
+            from .kernels import solve_rows
+
+            solve_rows(tracks, self._problem, self._scratch(tracks), frames)
+        return frames
+
+    def _scratch(self, n: int) -> State:
+        count, dofs, rows = len(self.skeleton), len(self.skeleton.dofs), int(self._problem.settings["rows"][0])
+        moved = n if self.skeleton._has_slides else 0
+        wide = n if self.method == model.PIK else 0
+        return State(
+            np.zeros((n, 3)),
+            np.zeros((n, count, 4)),
+            np.zeros((moved, count, 3)),
+            np.zeros((n, count, 3)),
+            np.zeros((n, count, 4)),
+            np.zeros((n, count, 4)),
+            np.zeros((n, count, 4)),
+            np.zeros((n, 3)),
+            np.zeros((n, len(self.effectors))),
+            np.zeros((moved, count, 3)),
+            np.zeros((n, 6, dofs)),
+            np.zeros((n, rows, dofs)),
+            np.zeros((n, rows)),
+            np.zeros((n, rows, max(dofs, rows))),
+            np.zeros((n, rows, rows)),
+            np.zeros((n, rows)),
+            np.zeros((n, rows)),
+            np.zeros((n, dofs)),
+            np.zeros((n, dofs)),
+            np.zeros((n, dofs), np.int64),
+            np.zeros((wide, dofs, dofs)),
+            np.zeros((n, count, 4)),
+        )
+
+    def _start(self, start: Pose | None, shape: tuple[int, ...]) -> Pose:
+        """Starts as a batch of one axis: one row, or a row a pose."""
+        pose = self.skeleton.rest if start is None else start
+        if pose.joint_count != len(self.skeleton):
+            raise ShapeError(f"start has {pose.joint_count} joints; the skeleton has {len(self.skeleton)}")
+        if pose.shape not in ((), shape):
+            raise ShapeError(f"start is a batch of shape {pose.shape}; expected one pose or {shape}")
+        if not (np.isfinite(pose.rotations).all() and np.isfinite(pose.translation).all()):
+            raise PosableError("start has numbers that are not finite")
+        return pose.reshape(-1) if pose.shape else Pose.stack([pose])
+
+    def _checked(self, targets: ArrayLike, orientations: ArrayLike | None) -> tuple[Floats, Floats]:
+        count = len(self.effectors)
+        positions = floats(targets, "targets", count, 3, hint=", one an effector")
+        if not any(effector.oriented for effector in self.effectors):
+            return positions, np.empty((0, count, 4))
+        if orientations is None:
+            raise PosableError("some effectors are oriented; give orientations (..., E, 4)")
+        rotations = floats(orientations, "orientations", count, 4)
+        try:
+            return positions, np.broadcast_to(rotations, (*positions.shape[:-1], 4))
+        except ValueError:
+            raise ShapeError(
+                f"orientations of shape {rotations.shape} do not fit targets of {positions.shape}"
+            ) from None
+
+    def _solution(self, parts: list[Frames], shape: tuple[int, ...]) -> IKSolution:
+        def joined(name: str) -> Any:
+            return (
+                np.concatenate([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
+            )
+
+        count = len(self.skeleton)
+        offsets = joined("offsets").reshape(*shape, count, 3) if self.skeleton._has_slides else None
+        pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, count, 4), offsets)
+        stalled = (joined("stopped") == model.STALLED).reshape(shape)
+        errors = joined("position_error").reshape(*shape, len(self.effectors))
+        angles = joined("orientation_error").reshape(*shape, len(self.effectors))
+        return IKSolution(
+            pose,
+            status_like(joined("status"), shape),
+            errors.max(axis=-1),
+            angles.max(axis=-1),
+            errors,
+            angles,
+            joined("iterations").reshape(shape) if shape else int(joined("iterations")[0]),
+            stalled if shape else bool(stalled),
+        )
 
 
 class CCD(IterativeIK):

@@ -19,10 +19,9 @@ from ..reconstruct.packed import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, R
 from ..reconstruct.spine import NO_DIRECTION, about_y
 from ..skeleton.forward import forward_row, integrate_row, quat_at, set_quat, vec_at
 from .chain_kernels import ccd_sweep, inward_pass, outward_pass
-from .jacobian_kernels import jacobian_step, stack_rows
+from .jacobian_kernels import jacobian_step, priority_step, stack_rows
 from .model import CCD, EXHAUSTED, FABRIK, PIK, STALLED, WITHIN, Frames, Problem, State
 from .motion_kernels import at_limits, better, clamp_limits, copy_pose, forward, measure, restore_best, store_best
-from .priority_kernels import priority_step
 
 
 @kernel

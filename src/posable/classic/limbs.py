@@ -22,9 +22,8 @@ from ..limb import Target
 from ..math import between, conjugate, from_matrix, multiply, rotate, swing_twist
 from ..reconstruct import SequentialIK
 from ..skeleton import Pose
-from .iterative import CCD
+from .iterative import CCD, IterativeIK
 from .six_points import SixPointIK, SixPointMethod, SixPointPIK
-from .solver import IterativeIK
 
 if TYPE_CHECKING:
     from ..body import Humanoid

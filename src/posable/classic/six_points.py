@@ -29,11 +29,21 @@ from ..reconstruct.solutions import (
     reconstruct_solution,
 )
 from ..skeleton import Motion, Pose, Skeleton
-from .iterative import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, JacobianTranspose, Pseudoinverse
-from .model import GUARD
-from .packing import packed_limits, set_guard
-from .solutions import Effector, Stop
-from .solver import BLOCK, IterativeIK
+from .iterative import (
+    BLOCK,
+    CCD,
+    DLS,
+    DLSSVD,
+    FABRIK,
+    PIK,
+    SDLS,
+    Effector,
+    IterativeIK,
+    JacobianTranspose,
+    Pseudoinverse,
+    Stop,
+)
+from .model import GUARD, packed_limits, set_guard
 
 if TYPE_CHECKING:
     from ..body import Humanoid

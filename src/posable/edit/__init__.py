@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .clip import EFFECTORS
     from .contacts import Contact, find_contacts
     from .dragging import DragSolution
     from .edit_list import load_edits, make_edits, save_edits
     from .editor import MotionEditor
     from .edits import DragEdit, Edit, Snapshot, StretchEdit, WarpEdit
-    from .parts import EFFECTORS
     from .retargeting import RetargetSolution, retarget
     from .transforms import relative_motion
     from .weights import FitReport
 
 _HOMES = {
+    "clip": ["EFFECTORS"],
     "contacts": ["Contact", "find_contacts"],
     "dragging": ["DragSolution"],
     "edit_list": ["load_edits", "make_edits", "save_edits"],
     "editor": ["MotionEditor"],
     "edits": ["DragEdit", "Edit", "Snapshot", "StretchEdit", "WarpEdit"],
-    "parts": ["EFFECTORS"],
     "retargeting": ["RetargetSolution", "retarget"],
     "transforms": ["relative_motion"],
     "weights": ["FitReport"],

@@ -25,9 +25,8 @@ from ..limits import Limits
 from ..limits.limits import ROW
 from ..math import conjugate, log, multiply, normalize
 from ..skeleton import Pose
-from .clip import Clip
+from .clip import Clip, Parts
 from .model import BOX, SHAPE
-from .parts import Parts
 
 MARGIN = 0.2  # [rad]
 INSIDE = 1e-6  # [rad], and of a limb's length: how far inside its range a limb is projected

@@ -1,4 +1,16 @@
-"""`Clip`: a motion analysed for editing: rates of its DoF, moving parts, velocities of parts."""
+"""`Clip`: a motion analysed for editing: the DoF that are edited, their rates, the velocities of parts.
+
+Komura et al. 2004, section 6, steer a figure of 60 DoF by hands, feet and head. Here they are found on any body: the
+root, and every joint on the path from it to those five parts but the clavicles, which keep the clip's rotations
+(`specs/edit.md`, section 1). On a CMU rig that makes the paper's 60. A DoF whose rate is zero over the whole clip is
+locked: it has no weight to find and it never moves. A whole limb that never moves in the clip is not locked, or it
+could not be dragged: its weights are the mean ones.
+
+Rates of balls and of the root are body angular velocities by central differences, w = log(R(t-1)^T R(t+1)) / (2 dt),
+never rates of Euler angles (the paper's Theta; its erratum K7). Differences of noise are noise, and weights fitted to
+noise are too, so the clip is smoothed first: 8 Hz, second order, forwards and backwards, at any frame rate. The parts'
+velocities are J times the DoF rates, not differences of their positions, so that the fit is consistent.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +21,177 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import PosableError, ShapeError
-from ..compute.types import Floats, Ints
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import Bools, Floats, Ints
+from ..math import conjugate, log, multiply, normalize, rotate
 from ..skeleton import Motion, Pose
-from .parts import EFFECTORS, Parts, find_parts
-from .rates import CUTOFF, dof_rates, smoothed, stacked_jacobians
+
+EFFECTORS = ("left_hand", "right_hand", "left_foot", "right_foot", "head")
+"""The parts that the paper's weights are fitted to, in the order of all tables here."""
+LEFT_ALONE = ("left_shoulder", "right_shoulder")
+LOCKED = 1e-9  # [rad/s], [m/s]: a DoF that never moves faster is locked
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The edited DoF and the end effectors of one body."""
+
+    body: Humanoid
+    effectors: tuple[str, ...]
+    """(E,) roles."""
+    joints: Ints
+    """(E,) their joints."""
+    dofs: Ints
+    """(n,) which of `skeleton.dofs` are edited, in their order."""
+    moving: Bools
+    """(n,) DoF that move in the clip: those that have weights to find."""
+    free: Bools
+    """(n,) DoF that may be moved: not locked."""
+
+    @property
+    def fitted(self) -> Ints:
+        """Rows of `dofs` that have weights to find."""
+        return np.flatnonzero(self.moving)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names (n,) of the edited DoF."""
+        names = self.body.skeleton.dofs.names
+        return tuple(names[d] for d in self.dofs)
+
+
+def joint_of(body: Humanoid, part: str | int) -> int:
+    """Return the joint of a part: a role, or the name or index of any joint."""
+    if isinstance(part, str) and part in body.roles:
+        return body.roles[part]
+    if isinstance(part, str) and part not in body.skeleton.names:
+        raise UnknownNameError("part of this body", part, (*body.roles, *body.skeleton.names))
+    return body.skeleton.index(part)
+
+
+def part_of(body: Humanoid, joint: int) -> str:
+    """Return the role of a joint, else its name."""
+    joint = body.skeleton.index(joint)
+    return next((role for role, known in body.roles.items() if known == joint), body.skeleton.names[joint])
+
+
+def edited_dofs(body: Humanoid, effectors: Sequence[str] = EFFECTORS) -> Ints:
+    """Return the DoF (n,) of the joints between the root and the effectors, without those of the clavicles."""
+    skeleton = body.skeleton
+    left_alone = {body.roles[role] for role in LEFT_ALONE if role in body.roles}
+    joints_between = {
+        j for part in (*EFFECTORS, *effectors) if part in body.roles for j in skeleton.path(body.roles[part])
+    }
+    return np.flatnonzero(np.isin(skeleton.dofs.joint, sorted(joints_between - left_alone)))
+
+
+def find_parts(body: Humanoid, rates: Floats, effectors: Sequence[str] = EFFECTORS) -> Parts:
+    """Find the edited, moving and locked DoF of a clip.
+
+    Args:
+        body: the body of the clip.
+        rates: (F, D) rates of all its DoF.
+        effectors: the end effectors.
+    """
+    if len(set(effectors)) != len(effectors) or not effectors:
+        raise PosableError(f"parts {tuple(effectors)}: give at least one, each once")
+    joints = np.array([joint_of(body, part) for part in effectors], dtype=np.int64)
+    dofs = edited_dofs(body, effectors)
+    moving = np.abs(rates[:, dofs]).max(axis=0, initial=0.0) > LOCKED
+    free = moving.copy()
+    for chain in _chains(body):
+        rows = np.isin(body.skeleton.dofs.joint[dofs], chain)
+        if not moving[rows].any():
+            free |= rows
+    return Parts(body, tuple(effectors), joints, dofs, moving, free)
+
+
+def _chains(body: Humanoid) -> list[list[int]]:
+    """Return the joints of the root, the spine and the four limbs, which are locked together or not at all."""
+    skeleton, hips = body.skeleton, body.roles["hips"]
+    trunk = {*skeleton.path(hips), *body.spine}
+    chains = [list(skeleton.path(hips)), [j for j in body.spine if j != hips]]
+    for part in EFFECTORS[:4]:
+        if part in body.roles:
+            chains.append([j for j in skeleton.path(body.roles[part]) if j not in trunk])
+    return chains
+
+
+CUTOFF = 8.0  # [Hz]
+
+
+def smoothed(motion: Motion, cutoff: float = CUTOFF) -> Pose:
+    """Return the clip's poses (F,) after a Butterworth low-pass filter of `cutoff` [Hz], with no delay.
+
+    A clip too slow (fps below 2.2 times the cutoff) or too short (under 4 frames) to filter comes back as it is.
+    """
+    pose, frames = motion.pose, len(motion)
+    if frames < 4 or motion.fps < 2.2 * cutoff:
+        return pose
+    from scipy.signal import butter, sosfiltfilt
+
+    sections = butter(2, cutoff, fs=motion.fps, output="sos")
+    pad = min(3 * (2 * len(sections) + 1), frames - 1)
+
+    def filtered(values: Floats) -> Floats:
+        return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=pad))
+
+    rotations = normalize(filtered(_unrolled(pose.rotations)))
+    offsets = None if pose.offsets is None else filtered(pose.offsets)
+    return Pose(filtered(pose.translation), rotations, offsets)
+
+
+def dof_rates(body: Humanoid, pose: Pose, fps: float) -> Floats:
+    """Return the rate (F, D) of every DoF [rad/s], [m/s], by central differences; one-sided at the clip's ends.
+
+    Where a file moves the hips by a joint's offset instead of the root, that counts as the root's translation.
+    """
+    skeleton, frames = body.skeleton, pose.shape[0]
+    rates = np.zeros((frames, len(skeleton.dofs)))
+    if frames < 2:
+        return rates
+    before, after = np.maximum(np.arange(frames) - 1, 0), np.minimum(np.arange(frames) + 1, frames - 1)
+    seconds = ((after - before) / fps)[:, None]
+    spin = log(multiply(conjugate(pose.rotations[before]), pose.rotations[after])) / seconds[..., None]
+    values = skeleton.values(pose)
+    steps = (values[after] - values[before]) / seconds
+    travel = (_hips_path(body, pose)[after] - _hips_path(body, pose)[before]) / seconds
+    for j, kind in enumerate(skeleton.kinds):
+        rows = skeleton.dofs.of(j)
+        if kind == "free":
+            rates[:, rows] = np.concatenate([travel, spin[:, j]], axis=1)
+        elif kind == "ball":
+            rates[:, rows] = spin[:, j]
+        elif kind == "hinge":
+            rates[:, rows] = spin[:, j] @ skeleton.axes[j, 0][:, None]
+        else:
+            rates[:, rows] = steps[:, rows]
+    return rates
+
+
+def stacked_jacobians(body: Humanoid, pose: Pose, joints: Ints, dofs: Ints) -> Floats:
+    """Return the Jacobians (F, 6 E, n) of joints, positions then rotations in the world, for the DoF in `dofs`."""
+    frames = body.skeleton.forward(pose)
+    rows = [body.skeleton.jacobian(pose, int(j), frames=frames)[..., dofs] for j in joints]
+    return np.concatenate(rows, axis=-2)
+
+
+def _hips_path(body: Humanoid, pose: Pose) -> Floats:
+    """Return the path (F, 3) of the root [m], with the displacement of the hips by joint offsets that change."""
+    position = pose.translation.copy()
+    if pose.offsets is None:
+        return position
+    world = body.skeleton.forward(pose).orientations
+    for j in body.skeleton.path(body.roles["hips"])[1:]:
+        moved = pose.offsets[:, j] - pose.offsets[:1, j]
+        position += rotate(world[:, body.skeleton.parents[j]], moved)
+    return position
+
+
+def _unrolled(q: Floats) -> Floats:
+    """Return quaternions (F, J, 4), each with the sign nearest to the one before: else a filter mixes q and -q."""
+    flips = np.where((q[1:] * q[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0)
+    signs = np.concatenate([np.ones((1, *flips.shape[1:])), np.cumprod(flips, axis=0)])
+    return np.asarray(q * signs[..., None])
 
 
 @dataclass(frozen=True, eq=False)

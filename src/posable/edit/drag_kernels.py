@@ -26,10 +26,10 @@ from ..compute.types import Floats, Records, Vec3
 from ..math.quaternion import exp, mul
 from ..math.vector import add, norm, scale, sub
 from ..skeleton.forward import integrate_row, quat_at, vec_at
-from .edge_kernels import any_near_edge, widen_boxes
 from .model import PIN_TOLERANCE, Bodies, Rig, Scratch
 from .pull_kernels import (
     MAX_CHANGE,
+    any_near_edge,
     damped_step,
     fixed_error,
     goal_error,
@@ -39,6 +39,7 @@ from .pull_kernels import (
     set_goal,
     stack_goals,
     update_frames,
+    widen_boxes,
 )
 from .transforms import rotated_along, taken_along, virtual_time
 

@@ -14,13 +14,12 @@ from ..compute import PosableError, Status, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
 from ..math import angle, conjugate, exp, log, multiply, normalize
-from ..skeleton import Pose
+from ..skeleton import Motion, Pose
 from ..skeleton.solution import PoseSolution, status_like
 from .bounds import Bounds, project_to_ranges
-from .clip import Clip
+from .clip import Clip, joint_of
 from .contacts import GROUND, Contact, find_contacts
-from .model import DRAG, DRAGGED, GOAL, PIN_TOLERANCE, Bodies, Rig, scratch
-from .parts import joint_of
+from .model import DRAG, DRAGGED, EXACT, GOAL, PIN_TOLERANCE, Bodies, Rig, scratch, set_goals
 from .transforms import EPSILON
 
 REACHED_WITHIN = 1e-3  # [m]: nearer to its target than this a part has reached it
@@ -31,9 +30,9 @@ REST = {"frozen": EPSILON, "phase": 0.2 * EPSILON}
 """[m/s]: slower is rest. In mode "phase" a hand that slows down must still tell the time, or the clip stops there."""
 MAX_TIME = 0.1  # [s] that one step may go ahead in mode "phase"
 STEP = 0.01  # [m]
-EXACT = 1e-3  # softness of what must be met
 MAX_STEPS = 20_000
 ITERATIONS = 10
+BLOCK = 256  # frames at once: bounds the scratch
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,6 +132,17 @@ class Dragged:
         return np.where(self.reached[:, None], self.displacements, here - began) + displacements
 
 
+@dataclass(frozen=True, eq=False)
+class Pulled:
+    """Poses (K,) brought to goals (K, G)."""
+
+    pose: Pose
+    errors: Floats
+    """(K, G) [m]: distance of each part from its goal."""
+    limited: Bools
+    """(K,): where limits stopped a joint."""
+
+
 class Dragger:
     """Drags frames of a clip with given weights and bounds; immutable."""
 
@@ -203,6 +213,36 @@ class Dragger:
         if rotations is not None:
             goals["orientation_softness"][:, parts.index(joint)] = EXACT
         return self._run(pose, drags, goals, parts)
+
+    def pulled(self, pose: Pose, goals: Records, logs: Floats, iterations: int, source: Pose | None = None) -> Pulled:
+        """Bring poses (K,) to goals (K, G) with weights (K, n), inside the limits as far as `source` (K,) or `pose` is.
+
+        Limbs are projected to their ranges (`LimbRange`) in the end; the errors are those of the projected poses.
+        """
+        from .pull_kernels import pull_rows
+
+        skeleton, clip, bounds = self.clip.body.skeleton, self.clip, self.bounds
+        translation, rotations = pose.translation.copy(), pose.rotations.copy()
+        began = pose if source is None else source
+        errors, limited = np.zeros(goals.shape), np.zeros(len(goals), np.int64)
+        for first in range(0, len(goals), BLOCK):
+            rows = slice(first, first + BLOCK)
+            n = len(goals[rows])
+            offsets = np.empty((0, 0, 3)) if pose.offsets is None else np.ascontiguousarray(pose.offsets[rows])
+            work = scratch(n, len(skeleton), len(skeleton.dofs), len(clip.parts.dofs), goals.shape[1])
+            bodies = Bodies(translation[rows], rotations[rows], offsets)
+            pull_rows(
+                *(n, self.rig, np.ascontiguousarray(logs[rows]), goals[rows]),
+                *(bounds.box_rows(n), bounds.shape_rows(clip.body, began[rows]), iterations),
+                *(np.ascontiguousarray(began.rotations[rows]), bodies, errors[rows], limited[rows], work),
+            )
+        found = Pose(translation, rotations, pose.offsets)
+        inside, moved = project_to_ranges(clip.body, bounds.ranges, began, found)
+        if moved.any():
+            positions = skeleton.forward(inside).positions[np.arange(len(goals))[:, None], goals["joint"]]
+            left = np.linalg.norm(np.stack([goals[name] for name in "xyz"], axis=-1) - positions, axis=-1)
+            errors = np.where(moved[:, None] & (goals["position_softness"] >= 0.0), left, errors)
+        return Pulled(inside, errors, (limited > 0) | moved)
 
     def _goals(self, pose: Pose, parts: Sequence[int], others: Sequence[int]) -> Records:
         """Return goals (N, G) at the parts' present positions; `others` are pins."""
@@ -320,15 +360,6 @@ def judged(causes: ArrayLike, position_error: ArrayLike, orientation_error: Arra
     return out.astype(np.int8)
 
 
-def set_goals(goals: Records, positions: ArrayLike, orientations: ArrayLike) -> None:
-    """Fill the positions (..., 3) and orientations (..., 4) of goals (...)."""
-    at, quats = np.asarray(positions), np.asarray(orientations)
-    for k, name in enumerate(("x", "y", "z")):
-        goals[name] = at[..., k]
-    for k, name in enumerate(("qw", "qx", "qy", "qz")):
-        goals[name] = quats[..., k]
-
-
 def world_rotation(start: Floats, target: ArrayLike) -> Floats:
     """Return the rotation vectors (..., 3) [rad], in the world, from orientations (..., 4) to target orientations."""
     q = floats(target, "orientation", 4, hint=" wxyz")
@@ -340,3 +371,79 @@ def world_rotation(start: Floats, target: ArrayLike) -> Floats:
 def _vectors(rows: Records, *names: str) -> Floats:
     """Return fields of records (...) as one array (..., K)."""
     return np.stack([rows[name] for name in names], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class DragRequest:
+    """N drags of one part."""
+
+    joint: int
+    frames: Ints
+    """(N,)"""
+    displacements: Floats
+    """(N, 3) [m]"""
+    rotations: Floats | None
+    """(N, 3) [rad], or None."""
+    start: Pose
+    """(N,) poses to start from."""
+    shape: tuple[int, ...]
+    """The shape of the batch."""
+
+
+def read_drag(
+    body: Humanoid,
+    motion: Motion,
+    frame: ArrayLike,
+    part: str | int,
+    displacement: ArrayLike | None,
+    target: ArrayLike | None,
+    orientation: ArrayLike | None,
+    pose: Pose | None,
+) -> DragRequest:
+    """Read the arguments of `MotionEditor.drag`; frames, positions, orientations and poses broadcast."""
+    if (displacement is None) == (target is None) and (displacement is not None or orientation is None):
+        raise PosableError("give a displacement or a target (or an orientation alone), not both")
+    joint = joint_of(body, part)
+    given = np.asarray(frame)
+    if given.dtype.kind not in "iu":
+        raise PosableError(f"frame is {frame!r}; expected whole numbers from 0 to {len(motion) - 1}")
+    where = displacement if displacement is not None else target
+    vectors = None if where is None else floats(where, "displacement" if target is None else "target", 3)
+    quats = None if orientation is None else floats(orientation, "orientation", 4)
+    shapes = [given.shape] + [a.shape[:-1] for a in (vectors, quats) if a is not None]
+    shape = np.broadcast_shapes(*shapes, () if pose is None else pose.shape)
+    n = int(np.prod(shape, dtype=np.int64))
+    frames = np.array([frame_of(f, len(motion)) for f in np.broadcast_to(given, shape).reshape(n)], dtype=np.int64)
+    start = motion.pose[frames] if pose is None else rows_of(pose, shape)
+    here = body.skeleton.forward(start)
+    displacements = np.zeros((n, 3)) if vectors is None else np.broadcast_to(vectors, (*shape, 3)).reshape(n, 3).copy()
+    if target is not None:
+        displacements -= here.positions[:, joint]
+    rotations = None
+    if quats is not None:
+        rotations = world_rotation(here.orientations[:, joint], np.broadcast_to(quats, (*shape, 4)).reshape(n, 4))
+    return DragRequest(joint, frames, displacements, rotations, start, shape)
+
+
+def frame_of(frame: Any, count: int) -> int:
+    """Return a frame's number, counted from the end where it is negative; raises where there is no such frame."""
+    try:
+        at = int(frame)
+    except (TypeError, ValueError):
+        at = count
+    if at != frame or not -count <= at < count:
+        raise PosableError(f"frame {frame!r} does not exist; there are frames 0 to {count - 1}")
+    return at % count
+
+
+def rows_of(pose: Pose, shape: tuple[int, ...]) -> Pose:
+    """Return a pose broadcast over a batch, one row after the other."""
+    count = pose.joint_count
+    offsets = None
+    if pose.offsets is not None:
+        offsets = np.broadcast_to(pose.offsets, (*shape, count, 3)).reshape(-1, count, 3)
+    return Pose(
+        np.broadcast_to(pose.translation, (*shape, 3)).reshape(-1, 3),
+        np.broadcast_to(pose.rotations, (*shape, count, 4)).reshape(-1, count, 4),
+        offsets,
+    )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import FormatError, PosableError, UnknownNameError, atomic_write
-from .parts import part_of
+from .clip import part_of
 
 if TYPE_CHECKING:
     from .editor import MotionEditor

@@ -30,13 +30,11 @@ from ..limb import LimbRange
 from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .bounds import Bound, make_bounds
-from .clip import Clip, read_clip
+from .clip import EFFECTORS, Clip, read_clip
 from .contacts import Contact
-from .drag_request import DragRequest, frame_of, read_drag
-from .dragging import Dragged, Dragger, DragSolution, Settings, judged
+from .dragging import Dragged, Dragger, DragRequest, DragSolution, Settings, frame_of, judged, read_drag
 from .edits import DragEdit, Edit, History, Snapshot, StretchEdit, WarpEdit
 from .model import PIN_TOLERANCE
-from .parts import EFFECTORS
 from .weights import FitReport, Progress, cached_weights, exact_weights, fit_report
 
 if TYPE_CHECKING:

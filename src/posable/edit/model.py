@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compute.types import Floats, Ints, Records
+from ..compute.types import ArrayLike, Floats, Ints, Records
 
 GOAL = np.dtype(
     [("joint", "i8"), ("fixed", "i8")]  # fixed: 1 for a pin, whose goal is given and must be met
@@ -50,6 +50,7 @@ DRAGGED = np.dtype(
 """The report of a drag: steps, iterations, whether limits stopped it, the fraction of the displacement that was made,
 the phase it ended in [frames], the errors of the dragged part [m], [rad], and the largest movement of a pin [m]."""
 
+EXACT = 1e-3  # softness of what must be met
 PIN_TOLERANCE = 3e-4
 """[m]: a step of a drag in which a pin, or the dragged part from its path, is further off is undone."""
 
@@ -104,3 +105,12 @@ def scratch(n: int, joints: int, dofs: int, edited: int, goals: int) -> Scratch:
         np.empty((n, joints, 4)),
         np.empty((n, edited)),
     )
+
+
+def set_goals(goals: Records, positions: ArrayLike, orientations: ArrayLike) -> None:
+    """Fill the positions (..., 3) and orientations (..., 4) of goals (...)."""
+    at, quats = np.asarray(positions), np.asarray(orientations)
+    for k, name in enumerate(("x", "y", "z")):
+        goals[name] = at[..., k]
+    for k, name in enumerate(("qw", "qx", "qy", "qz")):
+        goals[name] = quats[..., k]

@@ -23,10 +23,9 @@ from ..skeleton import Frames, Motion, Pose
 from ..skeleton.solution import MotionSolution
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
-from .contact_repair import pulled
 from .contacts import GROUND, Contact, find_contacts, hold_weights
-from .dragging import EXACT, REACHED_WITHIN, Dragger, judged, set_goals
-from .model import GOAL
+from .dragging import REACHED_WITHIN, Dragger, judged
+from .model import EXACT, GOAL, set_goals
 from .weights import fit_weights
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
@@ -101,7 +100,7 @@ def retarget(
     dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, limits))
     parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
     goals = _goals(clip, target, begun, parts, found)
-    brought = pulled(dragger, begun, goals, dragger.logs, iterations)
+    brought = dragger.pulled(begun, goals, dragger.logs, iterations)
     errors = brought.errors
     ends = [g for g, part in enumerate(parts) if part != "head"]
     down = np.zeros(errors.shape, np.bool_)

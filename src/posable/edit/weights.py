@@ -241,7 +241,7 @@ def _fit_windows(
 
 def _pool(clip: Clip, frames: Ints, others: Sequence[tuple[Clip, Ints]]) -> tuple[Floats, Floats]:
     """Return Jacobians (P, R, m) and rates (P, m) of frames of this clip and of others, for this clip's moving DoF."""
-    from .rates import stacked_jacobians
+    from .clip import stacked_jacobians
 
     columns = clip.parts.fitted
     jacobians, rates = [clip.jacobians(frames)], [clip.rates[frames][:, columns]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import math as pm
-from ..compute import PosableError, ShapeError
+from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Ints
 from ..skeleton import Pose, Skeleton
-from .axes import AXES, angles_about, axes_of, unit_of, vector_of
 from .model import Packed, pack
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Chain:
             pointing: (3,) the pointing axis in its link's frame; away from the last joint when not given.
             up: "y" rotates the robot into our axes (y up, z forward); "z" keeps its own.
         """
-        from .robots import chain_of_robot
+        from .paths import chain_of_robot
 
         return chain_of_robot(cls, path, base, tip, pointing, up)
 
@@ -169,7 +169,7 @@ class Chain:
             pointing: (3,) the pointing axis of the end, in canonical axes in the neutral pose; when not given, along
                 the hanging hand, ahead of the foot, ahead of the face.
         """
-        from .limbs import chain_of_body
+        from .paths import chain_of_body
 
         return chain_of_body(cls, body, part, limits, pointing)
 
@@ -194,7 +194,7 @@ class Chain:
             tip_offset: (3,) [m] in the tip's frame; its end site when not given.
             pointing: (3,) in the tip's frame; towards the tip when not given.
         """
-        from .limbs import chain_of_path
+        from .paths import chain_of_path
 
         return chain_of_path(cls, skeleton, base, tip, limits, tip_offset, pointing)
 
@@ -350,3 +350,68 @@ class Chain:
     def checked(self, name: str, values: ArrayLike) -> Floats:
         """Return values (..., N) as an array; raise a `ShapeError` that names them where their last axis is not N."""
         return floats(values, name, len(self), hint=", one a joint")
+
+
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+def angles_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
+    """Return angles [rad] about one to three orthogonal axes whose rotations, after each other, give `rotations`."""
+    if len(axes) == 1:
+        sine = rotations[..., 1:] @ axes[0]
+        return [2.0 * np.arctan2(np.where(rotations[..., 0] < 0, -sine, sine), np.abs(rotations[..., 0]))]
+    third = np.cross(axes[0], axes[1])
+    basis = np.stack([axes[0], axes[1], third], axis=-1)
+    m = np.asarray(basis.T @ pm.to_matrix(rotations) @ basis)  # X(a) Y(b) Z(c)
+    b = np.arctan2(m[..., 0, 2], np.hypot(m[..., 0, 0], m[..., 0, 1]))
+    a, c = np.arctan2(-m[..., 1, 2], m[..., 2, 2]), np.arctan2(-m[..., 0, 1], m[..., 0, 0])
+    if len(axes) == 2:
+        return [a, b]
+    return [a, b, c if axes[2] @ third > 0.0 else -c]
+
+
+def axes_of(axes: str | ArrayLike) -> Floats:
+    """Return (N, 3) unit axes from letters or an array."""
+    if isinstance(axes, str):
+        for letter in axes:
+            if letter.upper() not in AXES:
+                raise UnknownNameError("axis", letter, AXES)
+        return np.array([AXES[letter.upper()] for letter in axes]).reshape(-1, 3)
+    given = np.array(axes, dtype=np.float64)
+    if given.ndim != 2 or given.shape[1] != 3:
+        raise ShapeError(f"axes have shape {given.shape}; expected letters or (N, 3)")
+    return np.array([unit_of("an axis", axis) for axis in given]).reshape(-1, 3)
+
+
+def vector_of(name: str, value: ArrayLike) -> Floats:
+    """Return three finite numbers; raise an error that names them where they are not."""
+    array = np.array(value, dtype=np.float64)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise PosableError(f"{name} is {np.asarray(value).tolist()}; expected three finite numbers")
+    return array
+
+
+def unit_of(name: str, value: ArrayLike) -> Floats:
+    """Return a direction of length 1; raise an error that names it where it is none."""
+    array = vector_of(name, value)
+    length = float(np.linalg.norm(array))
+    if length < 1e-9:
+        raise PosableError(f"{name} is {array.tolist()}; expected a direction")
+    return array / length
+
+
+PAPER_AXES = {"A": "YXY", "B": "YXZY", "C": "YXXZY", "D": "YXZXY", "E": "YXZXY", "F": "YXXZXY", "G": "YXZXYXZY"}
+FULL_ROTATION = ("B", "D")
+"""Their joints rotate by up to pi either side; the others' by pi / 2."""
+LENGTHS = {"C": [0.1, 0.3, 0.3, 0.2, 0.2]}
+"""[m]. Of C, as the Denavit-Hartenberg table of the paper says (specification express, 7.15); 0.1 elsewhere: lengths
+do not change the score."""
+
+
+def _chain(name: str) -> Chain:
+    reach = math.pi if name in FULL_ROTATION else math.pi / 2
+    return Chain.from_axes(PAPER_AXES[name], LENGTHS.get(name), (-reach, reach))
+
+
+SKELETONS = {name: _chain(name) for name in PAPER_AXES}
+"""The seven skeletons of the paper's evaluation (Ribeiro 2019, Table 5), A to G."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from .chain import Chain
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
 from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields, unit_rows
-
-if TYPE_CHECKING:
-    from .stream import ErikStream
 
 BLOCK = 16384  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
@@ -166,8 +163,6 @@ class ERIK:
 
     def stream(self, fps: float = 60.0) -> ErikStream:
         """Return a solver with a state: `step(posture, orientation, dt)` continues from the step before."""
-        from .stream import ErikStream
-
         return ErikStream(self, fps)
 
     def orientation_score(self, orientations: Floats, targets: Floats) -> Floats:
@@ -390,3 +385,50 @@ class ERIK:
         jumped = np.zeros(angles.shape[:-1], dtype=np.bool_)
         jumped[..., 1:] = (np.abs(np.diff(angles, axis=-2)) > self.speed / fps + 1e-9).any(axis=-1)
         return jumped
+
+
+class ErikStream:
+    """`ERIK` with a state; made by `ERIK.stream`. One stream serves one chain, from one thread."""
+
+    def __init__(self, erik: ERIK, fps: float) -> None:
+        if not (math.isfinite(fps) and fps > 0):
+            raise PosableError(f"fps is {fps}; expected frames a second above 0")
+        self.erik, self.fps = erik, float(fps)
+        self.angles: Floats | None = None
+        """(N,) of the last step, None before the first."""
+
+    def reset(self, angles: ArrayLike | None = None) -> None:
+        """Forget the past, or continue from these angles (N,)."""
+        self.angles = None if angles is None else self.erik.chain.checked("angles", angles).copy()
+
+    def step(
+        self,
+        posture: ArrayLike,
+        orientation: ArrayLike | None = None,
+        dt: float | None = None,
+        *,
+        direction: ArrayLike | None = None,
+        look_at: ArrayLike | None = None,
+    ) -> ErikSolution:
+        """Return the angles for the next target, `dt` seconds after the last (a frame when not given)."""
+        seconds = 1.0 / self.fps if dt is None else float(dt)
+        if not (math.isfinite(seconds) and seconds > 0):
+            raise PosableError(f"dt is {dt}; expected seconds above 0")
+        kind, goal = one_target(orientation, direction, look_at)
+        if np.ndim(goal) != 1:
+            raise ShapeError(f"the {kind} has shape {np.shape(goal)}; a stream takes one target a step")
+        options: dict[str, Any] = {
+            {"orientation": "orientations", "direction": "directions"}.get(kind, kind): goal[None]
+        }
+        track = self.erik.track(posture, fps=1.0 / seconds, start=self.angles, **options)
+        solution = ErikSolution(
+            chain=track.chain,
+            angles=track.angles[0],
+            error=track.error[0].item(),
+            orientation_score=track.orientation_score[0].item(),
+            posture_error=track.posture_error[0].item(),
+            iterations=track.iterations[0].item(),
+            status=status_like(np.asarray(track.status), ()),
+        )
+        self.angles = np.array(solution.angles)
+        return solution

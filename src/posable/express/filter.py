@@ -1,4 +1,10 @@
-"""`MotionFilter`: joint values that motors can follow (Ribeiro 2019, 3.7; specification express, section 9)."""
+"""`MotionFilter`: joint values that motors can follow (Ribeiro 2019, 3.7; specification express, section 9).
+
+The filter whose limits hold is planned in continuous time: a state (position, speed, acceleration) moves with piecewise
+constant jerk, and is only ever allowed where a stop with full effort keeps to every limit. So at any rate of frames,
+and whenever the next setpoint comes, the limits hold, and so they do for the differences of the samples. Of the
+allowed jerks the one is taken whose stop ends on the setpoint: full effort first, then exactly that stop.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, batch, kernel, prange
 from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Records
-from .filter_kernels import filter_rows
+from ..compute.types import ArrayLike, Floats, Records, Vec3
 
 KINDS = {"limits": 0, "nutty": 1}
 
@@ -158,3 +163,211 @@ class FilterStream:
     def _advance(self, goals: Floats, seconds: Floats, out: Floats) -> None:
         kind = KINDS[self.filter.kind]
         filter_rows(len(self._states), kind, self._limits, np.ascontiguousarray(goals), seconds, self._states, out)
+
+
+BISECTIONS = 40
+SETTLED = 1e-10  # [of the unit, relative to a setpoint beyond 1]: a stop that ends this near is followed as it is
+FINEST = 256  # at most so many steps between two samples
+
+
+@kernel
+def moved(state: Vec3, jerk: float, t: float) -> Vec3:
+    """Return (position, speed, acceleration) after t seconds of constant jerk."""
+    x, v, a = state
+    return (
+        x + t * (v + t * (0.5 * a + t * jerk / 6.0)),
+        v + t * (a + 0.5 * t * jerk),
+        a + t * jerk,
+    )
+
+
+@kernel
+def stop_of(state: Vec3, most: float, jerk: float) -> tuple[float, float, float, float]:
+    """(jerk of the first phase, three durations) of the fastest stop: towards a braking acceleration, hold, and off."""
+    _, v, a = state
+    side = 1.0 if v + a * abs(a) / (2.0 * jerk) >= 0.0 else -1.0
+    v, a = side * v, side * a
+    peak = math.sqrt(max(0.0, jerk * v + 0.5 * a * a))
+    hold = 0.0
+    if peak > most:
+        peak = most
+        hold = max(0.0, (v + a * a / (2.0 * jerk) - most * most / jerk) / most)
+    return -side * jerk, max(0.0, (a + peak) / jerk), hold, peak / jerk
+
+
+@kernel
+def along_stop(state: Vec3, most: float, jerk: float, t: float) -> Vec3:
+    """The state t seconds into the fastest stop; at rest once it has ended."""
+    first, t1, t2, t3 = stop_of(state, most, jerk)
+    if t <= t1:
+        return moved(state, first, t)
+    state = moved(state, first, t1)
+    if t <= t1 + t2:
+        return moved(state, 0.0, t - t1)
+    state = moved(state, 0.0, t2)
+    if t < t1 + t2 + t3:
+        return moved(state, -first, t - t1 - t2)
+    state = moved(state, -first, t3)
+    return (state[0], 0.0, 0.0)
+
+
+@kernel
+def stop_position(state: Vec3, most: float, jerk: float) -> float:
+    """Return the position where the fastest stop ends."""
+    first, t1, t2, t3 = stop_of(state, most, jerk)
+    return moved(moved(moved(state, first, t1), 0.0, t2), -first, t3)[0]
+
+
+@kernel
+def keeps_range(state: Vec3, most: float, jerk: float, low: float, high: float) -> bool:
+    """Whether the fastest stop stays inside a range: where it ends, and where it reverses before."""
+    x, v, a = state
+    end = stop_position(state, most, jerk)
+    if not (low <= x <= high and low <= end <= high):
+        return False
+    first, t1, _, _ = stop_of(state, most, jerk)
+    if first * v <= 0.0:
+        return True  # it brakes against its motion: it never reverses
+    root = a * a - 2.0 * first * v
+    if root < 0.0:
+        return True
+    t = (-a + math.copysign(math.sqrt(root), first)) / first
+    other = (-a - math.copysign(math.sqrt(root), first)) / first
+    if 0.0 < other < t:
+        t = other
+    if 0.0 < t <= t1:
+        reversal = moved(state, first, t)[0]
+        return low <= reversal <= high
+    return True
+
+
+@kernel
+def allowed(state: Vec3, u: float, h: float, limits: Records, i: int) -> bool:
+    """Whether jerk u for h seconds, and the fastest stop after it, keep to every limit."""
+    _, v, a = state
+    fastest, most, jerk = limits[i]["velocity"], limits[i]["acceleration"], limits[i]["jerk"]
+    after = moved(state, u, h)
+    if abs(after[2]) > most:
+        return False
+    if abs(after[1] + after[2] * abs(after[2]) / (2.0 * jerk)) > fastest:
+        return False
+    if a * after[2] < 0.0 and abs(v - a * a / (2.0 * u)) > fastest:
+        return False
+    low, high = limits[i]["low"], limits[i]["high"]
+    if math.isinf(low) and math.isinf(high):
+        return True
+    if not keeps_range(after, most, jerk, low, high):
+        return False
+    # Inside the step the position is extreme where the speed is zero.
+    root = a * a - 2.0 * u * v
+    if u != 0.0 and root >= 0.0:
+        for side in range(2):
+            t = (-a + (math.sqrt(root) if side else -math.sqrt(root))) / u
+            if 0.0 < t < h and not low <= moved(state, u, t)[0] <= high:
+                return False
+    elif u == 0.0 and a != 0.0:
+        t = -v / a
+        if 0.0 < t < h and not low <= moved(state, 0.0, t)[0] <= high:
+            return False
+    return True
+
+
+@kernel
+def towards(state: Vec3, goal: float, h: float, limits: Records, i: int) -> Vec3:
+    """The state after h seconds towards rest at `goal`, by bisection on the jerk."""
+    most, jerk = limits[i]["acceleration"], limits[i]["jerk"]
+    end = stop_position(state, most, jerk)
+    if abs(end - goal) <= SETTLED * max(1.0, abs(goal)):
+        return along_stop(state, most, jerk, h)
+    low, high = max(-jerk, (-most - state[2]) / h), min(jerk, (most - state[2]) / h)
+    u = high
+    if stop_position(moved(state, high, h), most, jerk) > goal:
+        u = low
+        if stop_position(moved(state, low, h), most, jerk) < goal:
+            for _ in range(BISECTIONS):
+                u = 0.5 * (low + high)
+                if stop_position(moved(state, u, h), most, jerk) > goal:
+                    high = u
+                else:
+                    low = u
+    if allowed(state, u, h, limits, i):
+        return moved(state, u, h)
+    brake, _, _, _ = stop_of(state, most, jerk)
+    if not allowed(state, brake, h, limits, i):
+        return safest(state, u, h, limits, i)
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        if allowed(state, brake + middle * (u - brake), h, limits, i):
+            low = middle
+        else:
+            high = middle
+    return moved(state, brake + low * (u - brake), h)
+
+
+@kernel
+def safest(state: Vec3, u: float, h: float, limits: Records, i: int) -> Vec3:
+    """No jerk at all, if it is allowed and so is more to gain from it than from stopping; else the fastest stop."""
+    if allowed(state, 0.0, h, limits, i):
+        low, high = 0.0, 1.0
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            if allowed(state, middle * u, h, limits, i):
+                low = middle
+            else:
+                high = middle
+        return moved(state, low * u, h)
+    return along_stop(state, limits[i]["acceleration"], limits[i]["jerk"], h)
+
+
+@kernel
+def squashed(z: float, k: float) -> float:
+    """The paper's limiter: at most k / 2 either way (Eq. 23)."""
+    return 0.5 * k * math.tanh(2.0 * z / k)
+
+
+@kernel
+def nutty(state: Vec3, goal: float, h: float, limits: Records, i: int) -> Vec3:
+    """One frame of the paper's filter, in the reading whose units fit (section 9)."""
+    x, speed, acceleration = state
+    v = (goal - x) / h
+    low, high = limits[i]["low"], limits[i]["high"]
+    if not (math.isinf(low) or math.isinf(high)) and high > low:
+        off = (x - 0.5 * (low + high)) / (0.5 * (high - low))
+        if off * v > 0.0:
+            v *= 1.0 - min(1.0, abs(off)) ** (2.0 * limits[i]["hardness"])
+    ease = (abs(v) / (1.0 - limits[i]["response"])) ** (1.0 - limits[i]["smoothness"])
+    v *= 0.5 * (math.tanh(ease - math.pi) + 1.0)
+    jerk = squashed(((v - speed) / h - acceleration) / h, limits[i]["jerk"])
+    a = squashed(acceleration + jerk * h, limits[i]["acceleration"])
+    after = squashed(speed + a * h, limits[i]["velocity"])
+    return (x + after * h, after, a)
+
+
+@kernel
+def filter_row(i: int, kind: int, limits: Records, goals: Floats, steps: Floats, states: Floats, out: Floats) -> None:
+    """Channel i: from its state towards one goal after the other, each so many seconds after the one before."""
+    state = (states[i, 0], states[i, 1], states[i, 2])
+    finest = 0.25 * min(
+        limits[i]["acceleration"] / limits[i]["jerk"], limits[i]["velocity"] / limits[i]["acceleration"]
+    )
+    for f in range(goals.shape[0]):
+        if math.isfinite(goals[f, i]):
+            states[i, 3] = min(limits[i]["high"], max(limits[i]["low"], goals[f, i]))
+        if kind == 1:
+            state = nutty(state, states[i, 3], steps[f], limits, i)
+        else:
+            count = int(min(float(FINEST), max(1.0, math.ceil(steps[f] / finest))))
+            for _ in range(count):
+                state = towards(state, states[i, 3], steps[f] / count, limits, i)
+            # A stop that ends on a limit may end beyond it by rounding.
+            state = (min(limits[i]["high"], max(limits[i]["low"], state[0])), state[1], state[2])
+        out[f, i, 0], out[f, i, 1], out[f, i, 2] = state
+    states[i, 0], states[i, 1], states[i, 2] = state
+
+
+@batch(rows=64)
+def filter_rows(n: int, kind: int, limits: Records, goals: Floats, steps: Floats, states: Floats, out: Floats) -> None:
+    """`filter_row` over channels: goals (F, n), seconds before each (F,), states (n, 4), out (F, n, 3)."""
+    for i in prange(n):
+        filter_row(i, kind, limits, goals, steps, states, out)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .... import math as pm
 from ....edit import Edit, MotionEditor, StretchEdit, WarpEdit
-from ....edit.parts import joint_of
+from ....edit.clip import joint_of
 from ....skeleton import Motion
 from ...widgets.status_text import distance_text, status_text
 

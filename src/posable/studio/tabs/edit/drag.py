@@ -10,7 +10,7 @@ import numpy as np
 from .... import math as pm
 from ....compute.types import Floats
 from ....edit import DragSolution, MotionEditor
-from ....edit.parts import joint_of
+from ....edit.clip import joint_of
 from ....skeleton import Pose
 from ...core.actor import Actor
 from ...widgets.handle import IDENTITY, NEAR

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ....compute import PosableError
 from ....compute.errors import number
 from ....edit import Edit
-from ....edit.fade import EASES
+from ....edit.edits import EASES
 from ....skeleton import Motion
 from ...widgets.controls import assign, redraw_on_update, show
 from .changes import NARROWEST, WIDEST, frame_of, name_of, range_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....edit import MotionEditor
 from ....edit.dragging import MODES
-from ....edit.fade import EASES
+from ....edit.edits import EASES
 from ...core.session import Session
 from ...widgets.controls import redraw_on_update
 from .changes import NARROWEST, WIDEST

@@ -9,7 +9,7 @@ import viser
 
 from ....compute import PosableError
 from ....compute.types import Floats
-from ....edit.parts import part_of
+from ....edit.clip import part_of
 from ...core.actor import nearest_joint
 from ...core.session import CLICK_REACH
 from ...view.theme import plain

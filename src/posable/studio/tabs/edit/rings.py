@@ -15,8 +15,8 @@ import numpy as np
 from .... import math as pm
 from ....compute.types import Floats
 from ....edit import MotionEditor
+from ....edit.clip import joint_of
 from ....edit.contacts import GROUND
-from ....edit.parts import joint_of
 from ....skeleton import Frames, SkinnedMesh
 from ....skeleton.skinning import Skinning
 from ...core.actor import Actor

@@ -14,7 +14,7 @@ import numpy as np
 from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats
 from ....edit import EFFECTORS, MotionEditor
-from ....edit.parts import joint_of, part_of
+from ....edit.clip import joint_of, part_of
 from ....skeleton import Pose
 from ...core.actor import Actor
 from ...core.session import Session

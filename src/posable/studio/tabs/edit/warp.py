@@ -11,7 +11,7 @@ import viser
 
 from ....compute import PosableError
 from ....compute.types import Floats
-from ....edit.parts import joint_of
+from ....edit.clip import joint_of
 from ....skeleton import Pose
 from ...core.actor import Actor
 from ...view.theme import plain
