@@ -68,7 +68,7 @@ def figure(height: float = 1.75, **measures: float) -> Humanoid:
     """The built-in figure.
 
     Args:
-        height: stature, sole to top of the head [m].
+        height: stature, sole to top of the head [m]; default 1.75.
         **measures: any of the eleven `MEASURES` [m]. Those not given keep human proportions: lengths across and along
             the arms follow the stature, and the upright ones share what the given ones leave of it, so that the
             figure is as tall as was asked.

@@ -46,15 +46,15 @@ class MotionEditor:
 
     Args:
         motion: the motion to edit; it stays as it is.
-        body: the body that performs it; found by the joints' names when not given.
+        body: the body that performs it; by default found by the joints' names.
         weights: "window" (default), "frame" (the paper's), "clip" or "identity"; see `fit_weights`.
-        parts: the parts whose motion the weights explain: hands, feet and head.
+        parts: the parts whose motion the weights explain; by default hands, feet and head.
         limits: "clip" (default): the range of the clip itself, 0.2 rad wider; "body": the body's limits; `Limits`, a
             `LimbRange`, None, or several of them.
-        similar: other motions of bodies with the same joints; the weights then explain them too.
-        contacts: as found by `find_contacts` when not given; an empty sequence keeps none.
-        cache: a file that stores the weights; read instead of fitted where it belongs to this motion.
-        progress: called while weights are fitted with the fraction done, 0 to 1.
+        similar: other motions of bodies with the same joints, which the weights then explain too; default none.
+        contacts: by default those that `find_contacts` finds; an empty sequence keeps none.
+        cache: a file that stores the weights, read instead of fitted where it belongs to this motion; default none.
+        progress: called while weights are fitted with the fraction done, 0 to 1; default none.
     """
 
     def __init__(
@@ -164,18 +164,19 @@ class MotionEditor:
         Args:
             frame: which frame, or an array of them (...).
             part: any part: a role, or a joint's name or index.
-            displacement: (..., 3) [m] in the world.
-            target: (..., 3) [m] in the world, instead of a displacement.
-            orientation: (..., 4) target orientation of the part, wxyz in the world.
-            pose: a pose to start from, instead of the frame's. One that this editor has dragged by the same part
+            displacement: (..., 3) [m] in the world; default None.
+            target: (..., 3) [m] in the world, instead of a displacement; default None.
+            orientation: (..., 4) target orientation of the part, wxyz in the world; default None, free.
+            pose: a pose to start from; by default the frame's. One that this editor has dragged by the same part
                 continues that drag: dragged back, it returns to exactly the pose it began in.
-            pins: parts that stay where they are, with their orientation.
-            contacts: whether feet that are on the ground in this frame are pinned too.
-            mode: "frozen": weights and velocities of the frame (the paper's); "phase": of the phase the drag leads to.
-            step: the longest step of the part [m].
+            pins: parts that stay where they are, with their orientation; default none.
+            contacts: whether feet that are on the ground in this frame are pinned too; default True.
+            mode: "frozen" (default): weights and velocities of the frame (the paper's); "phase": of the phase that
+                the drag leads to.
+            step: the longest step of the part [m]; default 0.01.
             softness: of the other parts' positions and orientations; smaller follows the clip more closely. By default
                 (0.3, 0.5), in mode "phase" (0.03, 0.1).
-            max_ratio: how much further than the dragged part another may go; by default 1.5, in mode "phase" 4.
+            max_ratio: how many times as far as the dragged part another may go; by default 1.5, in mode "phase" 4.
         """
         settings, pinned = Settings(mode, float(step), softness, max_ratio), tuple(pins)
         request = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
@@ -244,17 +245,17 @@ class MotionEditor:
         """Drag a part at one frame and let the change fade over the frames around.
 
         Args:
-            frame: the frame at which the part shall be at its target.
+            frame: number of the frame, from 0, at which the part shall be at its target.
             part: any part: a role, or a joint's name or index.
-            target: (3,) [m] in the world.
-            spread: half-width of the change [s].
-            displacement: (3,) [m], instead of a target.
-            orientation: (4,) target orientation of the part there, wxyz in the world.
-            ease: how it fades: "cosine", "smooth" or "linear".
-            frames: first and last frame that may change, instead of a spread.
-            pins: parts that stay where they are at that frame.
-            contacts: whether contacts are kept, over all frames that change.
-            mode: as for `drag`.
+            target: (3,) [m] in the world; default None.
+            spread: half-width of the change [s]; default 0.5.
+            displacement: (3,) [m], instead of a target; default None.
+            orientation: (4,) target orientation of the part there, wxyz in the world; default None, free.
+            ease: how it fades: "cosine" (default), "smooth" or "linear".
+            frames: first and last frame that may change, instead of a spread; default None.
+            pins: parts that stay where they are at that frame; default none.
+            contacts: whether contacts are kept, over all frames that change; default True.
+            mode: as for `drag`; default "frozen".
         """
         made = DragEdit(
             self, frame=frame_of(frame, len(self.clip)), part=part, target=target, spread=spread,

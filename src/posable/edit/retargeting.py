@@ -85,11 +85,11 @@ def retarget(
         motion: of the source.
         source: the body that performs it.
         target: the body that shall perform it: other proportions, or another rig with roles.
-        contacts: whether hands that rest on the body are found and kept; feet always are.
-        weights: "identity", or "clip" for weights fitted to the whole motion.
+        contacts: whether hands that rest on the body are found and kept, default True; feet always are.
+        weights: "identity" (default), or "clip" for weights fitted to the whole motion.
         limits: of the target, as for `MotionEditor`; by default its own. A joint that is outside of them in the motion
             stays so, but goes no further out.
-        iterations: of damped least squares for each frame.
+        iterations: number of steps of damped least squares for each frame; default 4.
     """
     if weights not in ("identity", "clip"):
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))

@@ -147,10 +147,10 @@ class Chain:
 
         Args:
             path: the `.urdf` file.
-            base: the link that stands still; the root link when not given.
-            tip: the link that points; when not given, one as many motors away from the base as can be.
-            pointing: (3,) the pointing axis in its link's frame; away from the last joint when not given.
-            up: "y" rotates the robot into our axes (y up, z forward); "z" keeps its own.
+            base: the link that stands still; by default the root link.
+            tip: the link that points; by default one as many motors away from the base as can be.
+            pointing: (3,) the pointing axis in its link's frame; by default away from the last joint.
+            up: "y" (default) rotates the robot into our axes (y up, z forward); "z" keeps its own.
         """
         from .paths import chain_of_robot
 

@@ -32,22 +32,26 @@ class ERIK:
 
     Args:
         chain: the joints that are solved for.
-        method: "best": closed forms and a search, with the smallest error; "erik": the paper's algorithm as specified;
-            "simple": its warp and coordinate descent only; "ccd": cyclic coordinate descent from the posture.
-        symmetric: whether the tip may be upside down: half a rotation about its pointing axis costs nothing.
-        aggravation: ratio of each bend's weight in the posture error to that of the bend before it.
-        signed: whether the posture error sees the sign of a bend; the paper's does not.
-        threshold: the largest error with status REACHED; `erik` stops there.
-        posture_weight: weight of the posture error in the error.
-        stop_at_threshold: whether `best` stops at the threshold too, which is faster.
-        speed: largest speed of a joint in `track` [rad/s], unless only a jump leads to a clearly smaller error.
-        gain: how much smaller the error must be for `track` to jump.
-        iterations: largest number of iterations of `erik`.
-        sweeps: largest number of sweeps of its backward descents; cyclic coordinate descent takes five times as many.
-        precision: of a direction, (1 - cosine) / 2, at which a descent stops.
-        disturbance: distance that `erik` keeps from limits, and by which it moves a target that it cannot meet [rad].
-        offset_trick: whether it moves such targets (NonConvOffsetTrick).
-        ccd_trick: whether it falls back on cyclic coordinate descent (NonConvCCDTrick).
+        method: "best" (default): closed forms and a search, with the smallest error; "erik": the paper's algorithm as
+            specified; "simple": its warp and coordinate descent only; "ccd": cyclic coordinate descent from it.
+        symmetric: whether the tip may be upside down: half a rotation about its pointing axis costs nothing;
+            default True.
+        aggravation: ratio of each bend's weight in the posture error to that of the bend before it; default 1.5.
+        signed: whether the posture error sees the sign of a bend; default False, as in the paper.
+        threshold: the largest error with status REACHED, default 0.04; `erik` stops there.
+        posture_weight: weight of the posture error in the error; default 0.2.
+        stop_at_threshold: whether `best` stops at the threshold too, which is faster; default False.
+        speed: largest speed of a joint in `track` [rad/s], default 10, unless only a jump leads to a clearly
+            smaller error.
+        gain: how much smaller the error must be for `track` to jump; default 0.01.
+        iterations: largest number of iterations of `erik`; default 15.
+        sweeps: largest number of sweeps of its backward descents, default 10; cyclic coordinate descent takes five
+            times as many.
+        precision: error of a direction, (1 - cosine) / 2, at which a descent stops; default 0.001.
+        disturbance: distance that `erik` keeps from limits, and by which it moves a target that it cannot meet [rad];
+            default 0.01.
+        offset_trick: whether it moves such targets (NonConvOffsetTrick); default True.
+        ccd_trick: whether it falls back on cyclic coordinate descent (NonConvCCDTrick); default True.
     """
 
     def __init__(
@@ -119,9 +123,9 @@ class ERIK:
 
         Args:
             posture: (..., N) [rad], which may lie outside the limits; or a pose of the chain's skeleton.
-            orientation: (..., 4) of the tip, in the world.
-            direction: (..., 3) target of the pointing axis, in the world; the roll is free.
-            look_at: (..., 3) [m] a point in the world for the tip to look at; the roll is free.
+            orientation: (..., 4) of the tip, in the world; default None.
+            direction: (..., 3) target of the pointing axis, in the world; default None. The roll is free.
+            look_at: (..., 3) [m] a point in the world for the tip to look at; default None. The roll is free.
         """
         requested = self._postures(posture)
         kind, goals = one_target(orientation, direction, look_at)
@@ -145,11 +149,11 @@ class ERIK:
 
         Args:
             postures: (N,) or (..., F, N), or a motion of the chain's skeleton, which is warped to the target.
-            orientations: (..., F, 4) of the tip.
-            fps: frames a second.
-            directions: (..., F, 3) of the pointing axis instead; the roll is free.
-            look_at: (..., F, 3) [m] points to look at instead; the roll is free.
-            start: (..., N) angles before the first frame, if any.
+            orientations: (..., F, 4) of the tip; default None.
+            fps: frames a second, default 60.
+            directions: (..., F, 3) of the pointing axis instead, with a free roll; default None.
+            look_at: (..., F, 3) [m] points to look at instead, with a free roll; default None.
+            start: (..., N) [rad] before the first frame; by default none, and the first frame is free.
         """
         if not (math.isfinite(fps) and fps > 0):
             raise PosableError(f"fps is {fps}; expected frames a second above 0")

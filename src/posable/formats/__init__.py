@@ -79,7 +79,7 @@ def load(
         path: the file.
         scale: length of one file unit [m], for BVH, ASF/AMC and glTF. By default a unit that the file itself states
             is used (CMU's rule for ASF), and otherwise a metre.
-        fps: frames a second, instead of the file's own rate. Every format takes it.
+        fps: frames a second; by default the file's own rate. Every format takes it.
         first_frame: number of frames to drop from the beginning, 0 by default. Every format takes it.
         repair: "cmu" puts back what the CMU conversion to BVH lost, and the rate that AMC files lack
             (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.

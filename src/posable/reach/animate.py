@@ -111,7 +111,7 @@ def load_targets(path: str | PathLike[str], *, hand: str = "right", hold: float 
         path: columns or keys are x, y, z [m] in the world and, where needed, qw, qx, qy, qz (canonical orientation),
             hand and hold [s]; see `posable.formats.targets`.
         hand: "right" (default) or "left", for targets that name none.
-        hold: seconds to stay at targets that name none.
+        hold: [s] to stay at targets that name none; default 0.
     """
     return [ReachStep.of(target) for target in read_targets(path, hand, hold)]
 

@@ -131,9 +131,9 @@ def fit(
         parts: the roles to drive; by default trunk, neck, head, shoulders and free arm.
         weight: of the behaviour by distance; by default smooth on the plane, and constant in space, where keys differ
             by distance themselves.
-        name: of the behaviour.
-        seed: of the search for keys.
-        progress: called now and then with the fraction done, 0 to 1.
+        name: of the behaviour; default "learned".
+        seed: number that fixes the search for keys; default 0.
+        progress: called now and then with the fraction done, 0 to 1; default none.
 
     Returns:
         The behaviour; its `learned` is a `LearnReport`.

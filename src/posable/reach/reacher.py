@@ -54,9 +54,9 @@ class Reacher:
 
     Args:
         body: who reaches.
-        right: the behaviour of the right hand; None: that hand is not used.
-        left: the same for the left hand.
-        scene: obstacles. Its meshes are tested from Python, a pose at a time.
+        right: the behaviour of the right hand; default None, that hand is not used.
+        left: the same for the left hand; default None.
+        scene: obstacles, default none. Its meshes are tested from Python, a pose at a time.
         self_collision: whether the arm stays out of the body, and the body out of itself; default True.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
         feet: whether both feet stay where they stood; default True.
@@ -65,7 +65,7 @@ class Reacher:
         extend: whether to take more of the behaviour than the distance requests when the arm is too short; default
             False. It reaches further, and the body may then move faster than its target does: at the rim of what can be
             reached; and jump where a target goes behind the body.
-        handedness: parts that both hands drive follow the right one (1), the left (0), or a mean (default 0.5).
+        handedness: weight of the right hand in parts that both hands drive, from 0 to 1; default 0.5.
         margin: distance to stay away from the scene [m]; default 0.
         allowed_contacts: names of the scene's obstacles that the hands may touch; default none.
     """
@@ -122,10 +122,10 @@ class Reacher:
 
         Args:
             right: of the right hand in the world: a `Target`, whose elbow points towards its pole, or positions
-                (..., 3) [m].
-            left: of the left hand.
-            start: the pose to reach from, one or a batch; the neutral pose when not given.
-            weight: of the behaviour, from 0 to 1, instead of the one by the target's distance.
+                (..., 3) [m]; default None, the hand is not used.
+            left: of the left hand; default None.
+            start: the pose to reach from, one or a batch; by default the neutral pose.
+            weight: of the behaviour, from 0 to 1; by default the one of the target's distance.
         """
         start = self.body.neutral_pose if start is None else start
         targets = self._checked(start, right, left)
@@ -163,16 +163,17 @@ class Reacher:
         reaching.
 
         Args:
-            right: of the right hand: a `Target` or a position (3,) [m]; its orientation is reached on the shorter arc.
-            left: of the left hand; both arrive together.
-            steps: a sequence of reaches, instead of the two.
-            start: the pose in which it begins; the neutral pose when not given.
+            right: of the right hand: a `Target` or a position (3,) [m]; its orientation is reached on the shorter arc;
+                default None.
+            left: of the left hand; default None. Both arrive together.
+            steps: a sequence of reaches, instead of the two; default none.
+            start: the pose in which it begins; by default the neutral pose.
             fps: frames a second; default 60.
             duration: [s] of a reach, or a function of its distance [m]: `Pace` (the default: 0.6 m/s in the mean, at
                 least 0.25 s), `Fitts`, or your own.
             hold: [s] to stay at the target; default 0.
-            speed: as for `stream`.
-            progress: called with the fraction done, 0 to 1.
+            speed: largest angular speed of an elbow [rad/s], as for `stream`; default pi.
+            progress: called with the fraction done, 0 to 1; default none.
         """
         if right is not None or left is not None:
             if steps:

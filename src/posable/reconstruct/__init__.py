@@ -5,7 +5,6 @@ The room itself can be called: `ps.reconstruct("points.csv")` is `pipeline.recon
 
 import sys
 from types import ModuleType
-from typing import Any
 
 from .calibration import Calibration
 from .pipeline import Points, load_points, reconstruct
@@ -30,8 +29,7 @@ __all__ = [
 class _CallableRoom(ModuleType):
     """`posable.reconstruct` is the room and the call: the import system binds the name to this module."""
 
-    def __call__(self, *args: Any, **options: Any) -> ReconstructMotionSolution:
-        return reconstruct(*args, **options)
+    __call__ = staticmethod(reconstruct)
 
 
 sys.modules[__name__].__class__ = _CallableRoom

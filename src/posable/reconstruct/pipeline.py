@@ -54,14 +54,14 @@ def load_points(
     Args:
         path: a CSV file with a line of names (hips_x, hips_y, hips_z, head_x, ..., and time [s]) and a line a frame,
             where an empty cell is a lost point; or any motion that `load` reads.
-        fps: frames a second instead of the file's own rate, or where it has none.
-        units: of a CSV file: m, cm, mm, in or ft.
-        up: the axis that is up in a CSV file: y or z.
-        first_frame: frames before it are dropped.
-        markers: the parts of a motion that become points; a CSV file names its own.
-        orientations: the parts of a motion whose orientations are taken too; a CSV file names its own.
-        scale: length of one unit of a motion file [m], as for `load`.
-        repair: "cmu" mends clips of the CMU conversion, as for `load`.
+        fps: frames a second; by default the file's own rate, which a CSV file without times does not have.
+        units: of a CSV file: m (default), cm, mm, in or ft.
+        up: the axis that is up in a CSV file: y (default) or z.
+        first_frame: number of frames to drop from the beginning, default 0.
+        markers: the parts of a motion that become points, by default the six `MARKERS`; a CSV file names its own.
+        orientations: the parts of a motion whose orientations are taken too, by default none; a CSV file names its own.
+        scale: length of one unit of a motion file [m], as for `load`; default None.
+        repair: "cmu" mends clips of the CMU conversion, as for `load`; default None.
     """
     given: dict[str, Any] = {"fps": fps, "units": units, "up": up, "first_frame": first_frame}
     loading: dict[str, Any] = {
@@ -86,14 +86,14 @@ def reconstruct(
 
     Args:
         source: `Points` (`load_points` reads them), a `Motion` whose own six points are taken, or a file of either.
-        body: the body that is reconstructed; else the motion's own, or the built-in figure.
-        height: stature of the built-in figure [m]; None: as tall as the points are.
-        fit: whether points are scaled to the size of `body` or `height`.
-        weights: of wrists, ankles and the frame before in the pelvis' heading.
-        calibration: how trackers sit on the person, or its file.
-        scene: obstacles that arms and legs keep out of.
-        smoothing: time constant [s] below which motion is smoothed, without lag; None: not at all.
-        lock_feet: whether feet that stand are locked where they came to stand.
+        body: the body that is reconstructed; by default the motion's own, or the built-in figure.
+        height: stature of the built-in figure [m]; by default as tall as the points are.
+        fit: whether points are scaled to the size of `body` or `height`; default True.
+        weights: (3,) of wrists, ankles and the frame before in the pelvis' heading; default (1, 1, 0).
+        calibration: how trackers sit on the person, or its file; default none.
+        scene: obstacles that arms and legs keep out of; default none.
+        smoothing: time constant [s] below which motion is smoothed, without lag; default none.
+        lock_feet: whether feet that stand are locked where they came to stand; default False.
     """
     if body is not None and height is not None:
         raise PosableError("give body or height, not both")

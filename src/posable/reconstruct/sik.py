@@ -39,22 +39,23 @@ class SequentialIK:
 
     Args:
         body: whose body; the points are its joints.
-        weights: how much wrists, ankles and the frame before say about where the pelvis faces; with a prior, only where
-            it begins.
-        prior: what was learned of how people move: "default" is ours, a path another one; None is the paper's method.
-            It says how pelvis and spine are turned, where elbows and knees are and how hands and feet are turned; the
-            points are met all the same. It was learned from six points: where not all six are tracked, it is not asked.
-        limits: "body": this body's; None: none.
-        markers: which parts are tracked, in the order of the points: any of `MARKERS`, of elbows and knees
+        weights: (3,) of wrists, ankles and the frame before in the pelvis' heading, default (1, 1, 0); with a prior
+            they only choose where its search begins.
+        prior: a learned model of how people move: "default" is ours, a path another one; None is the paper's method. It
+            predicts the orientations of pelvis, spine, hands and feet and the swivels of elbows and knees; the points
+            are met all the same. It was learned from six points, and is unused where not all six are tracked.
+        limits: "body" (default): the body's own joint limits; None: none; or other ones.
+        markers: the tracked parts in the order of the points, default `MARKERS`: any of those six, of elbows and knees
             ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. What
             of the six is not among them is guessed: see `missing`.
-        scene: what arms and legs keep out of. Hands and feet stay on their points, except that planes keep them above
-            themselves. As it is now; it must have no meshes.
-        elbows_out: whether arms are turned out of the trunk, hands staying where they are (the paper's section 8).
+        scene: obstacles that arms and legs keep out of, without meshes, taken as they are now; default none. Hands and
+            feet stay on their points, except that planes keep them above themselves.
+        elbows_out: whether arms swivel out of the trunk, hands staying where they are (the paper's section 8); default
+            True.
         paper_spine: the paper's spine to the letter, which continues from the frame before by steps of 0.1 and
-            0.01 rad, for comparisons; without a prior.
-        limit_rates: whether pelvis, elbows and knees rotate from frame to frame at most at 4 pi rad/s, slower where
-            wrists and ankles contradict each other; anything faster is a pop, not a person.
+            0.01 rad, for comparisons and without a prior; default False.
+        limit_rates: whether pelvis, elbows and knees rotate at most at 4 pi rad/s from frame to frame, slower where
+            wrists and ankles contradict each other: anything faster is a pop, not a person; default True.
     """
 
     def __init__(
@@ -125,14 +126,14 @@ class SequentialIK:
         smoothing: float | None = None,
         lock_feet: bool = False,
     ) -> ReconstructMotionSolution:
-        """A motion from points (F, M, 3), each frame after the one before it.
+        """Return the motion that follows points (F, M, 3), each frame continuing from the one before it.
 
         Args:
-            points: as for `solve`. One that is no number is bridged, and its frame INVALID.
-            fps: frames a second.
-            orientations: as for `solve`, (F, 4) or (4,) each. One that is lost for a while is held.
-            smoothing: what is faster than this [s] is smoothed out of points and orientations, without lag.
-            lock_feet: whether feet that stand are held where they came to stand.
+            points: (F, M, 3) [m], as for `solve`. One that is not finite is bridged, and its frame INVALID.
+            fps: frames a second, default 60.
+            orientations: as for `solve`, (F, 4) or (4,) each; default none. A lost one stays constant.
+            smoothing: time constant [s] below which points and orientations are smoothed, without lag; default none.
+            lock_feet: whether feet that stand are locked where they came to stand; default False.
         """
         given = self._checked(points)
         if given.ndim != 3:

@@ -99,16 +99,18 @@ class LimbRange:
             body: the `Humanoid` whose limb the range is for.
             limb: "right_arm", "left_arm", "right_leg" or "left_leg".
             motions: of this body, or of any others whose parts can be found.
-            samples: directions of the table.
-            radius: how far from a direction an example counts for it [rad].
-            min_count: examples a direction needs.
-            trim: fraction of the examples left out at each end of distances and swivels; 0 keeps the worst frame.
-            fill_holes: whether directions that lie inside the range without examples belong to it.
-            kind: "table", or "harmonics" for the compact form, which is looser.
-            degree: of the harmonics.
-            max_poses: draw at most this many poses of each motion at random, so that long ones do not dominate.
-            seed: of that draw.
-            progress: called now and then with the fraction done, 0 to 1.
+            samples: number of directions of the table; default 1000.
+            radius: how far from a direction an example counts for it [rad]; default 10 degrees.
+            min_count: number of examples a direction needs; default 5.
+            trim: fraction of the examples left out at each end of distances and swivels, default 0.005; 0 keeps the
+                worst frame.
+            fill_holes: whether directions that lie inside the range without examples belong to it; default True.
+            kind: "table" (default), or "harmonics" for the compact form, which is looser.
+            degree: largest degree of the harmonics, a number from 0; default 4.
+            max_poses: largest number of poses drawn at random of each motion, so that long ones do not dominate; by
+                default all.
+            seed: number that fixes that random draw; default 0.
+            progress: called now and then with the fraction done, 0 to 1; default none.
         """
         if limb not in LIMBS:
             raise UnknownNameError("limb", limb, LIMBS)
@@ -155,7 +157,7 @@ class LimbRange:
             trim: fraction.
             fill_holes: bool.
             kind: "table" or "harmonics".
-            degree: of the harmonics.
+            degree: largest degree of the harmonics, a number from 0; default 4.
             source: name of the source of the poses, or (N,) of each, for the report.
             origin: further notes for the report.
             progress: called with the fraction done.
