@@ -14,8 +14,7 @@ import coal
 import numpy as np
 
 import posable as ps
-from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import limb_links, limb_obstacles
+from posable.body.collision.clearance import clearance, limb_links, limb_obstacles
 from posable.collision.bodies import body_depth_rows, body_touching_rows
 from posable.collision.kernels import OBSTACLE, limb_touching_rows, overlap_rows
 from posable.collision.volumes import PACKED

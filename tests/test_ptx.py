@@ -132,8 +132,7 @@ def use_ranges() -> None:
 
 def use_collision() -> None:
     import posable as ps
-    from posable.body.collision.clearance import clearance
-    from posable.body.collision.obstacles import limb_links, limb_obstacles
+    from posable.body.collision.clearance import clearance, limb_links, limb_obstacles
     from posable.body.limb.elbows import elbow_out
     from posable.body.limb.meshes import near_meshes
     from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows

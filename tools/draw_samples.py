@@ -11,7 +11,7 @@ import numpy as np
 
 import posable as ps
 import posable.math as pm
-from posable.body.soles import sole_of, sole_points
+from posable.body.measures import sole_of, sole_points
 from posable.limits import Limits
 from posable.render import portrait, save_picture, strip
 

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import SelfCollision, _poses_inside_limits, limb_links
+from posable.body.collision.clearance import SelfCollision, _poses_inside_limits, clearance, limb_links
 from posable.collision.bodies import body_contacts_rows, body_depth_rows, body_touching_rows
-from posable.collision.kernels import gap_rows
+from posable.collision.kernels import gap_rows, volume_obstacles
 from posable.collision.scene import all_gaps
-from posable.collision.transforms import volume_obstacles
 from posable.compute import UnknownNameError
 
 from ..collision import pairs_of_shapes

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import SelfCollision
+from posable.body.collision.clearance import SelfCollision, clearance
 
 ARMS = ("right_arm", "left_arm")
 

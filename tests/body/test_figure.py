@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import posable.math as pm
 from posable.body import MEASURES, ROLES, Humanoid, figure
-from posable.body.soles import sole_of
+from posable.body.measures import sole_of
 from posable.compute import PosableError
 from posable.formats import load
 

@@ -5,7 +5,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.body.collision.obstacles import limb_links
+from posable.body.collision.clearance import limb_links
 from posable.compute import Status, UnknownNameError
 
 pytest.importorskip("coal")

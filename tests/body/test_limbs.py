@@ -168,7 +168,7 @@ def test_a_twist_is_handed_out_over_the_joints_a_rig_has_for_it(data_dir: Path):
 
 def touching_pairs(body: ps.Humanoid, pose: ps.Pose, limb: str) -> list[tuple[str, str]]:
     """Pairs of the body's own volumes that touch and of which one is the limb's."""
-    from posable.body.collision.obstacles import SelfCollision, limb_links
+    from posable.body.collision.clearance import SelfCollision, limb_links
 
     own = {body.volumes.names[k] for k in limb_links(body, limb).volumes}
     return [pair for pair in SelfCollision.of(body).touching(body.skeleton.forward(pose)) if own & set(pair)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.collision.obstacles import SelfCollision, limb_links, limb_obstacles, self_obstacles
+from posable.body.collision.clearance import SelfCollision, limb_links, limb_obstacles, self_obstacles
 from posable.collision import Scene
 from posable.collision.kernels import limb_touching_rows
 from posable.collision.scene import all_gaps
@@ -23,7 +23,7 @@ def body():
 
 
 def t_pose(body):
-    from posable.body.collision.obstacles import _free_poses
+    from posable.body.collision.clearance import _free_poses
 
     return _free_poses(body)[1]
 

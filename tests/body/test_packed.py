@@ -7,9 +7,9 @@ import pytest
 
 import posable as ps
 import posable.math as pm
+from posable.body.measures import sole_of
 from posable.body.packed import LIMBS, SIDES, PackedBody
 from posable.body.roles import parent_role
-from posable.body.soles import sole_of
 from posable.limb.model import ROLES
 from posable.limits import Limits
 

@@ -103,7 +103,7 @@ def test_a_characters_volumes_hold_its_skin(data_dir, name):
 
 
 def test_a_characters_volumes_do_not_touch_while_it_stands(data_dir):
-    from posable.body.collision.obstacles import SelfCollision
+    from posable.body.collision.clearance import SelfCollision
 
     path = data_dir / "characters" / "CesiumMan.glb"
     if not path.exists():

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from posable.collision.kernels import KINDS
-from posable.collision.transforms import in_frame
+from posable.collision.kernels import KINDS, in_frame
 
 from .pairs_of_shapes import gaps, matrix, obstacles, overlapping, shape, three, turns, volume_shape, volumes
 
@@ -137,7 +136,7 @@ def test_capsules_and_ellipsoids_are_as_far_from_each_other_as_the_others_from_t
 
 
 def as_obstacles(rows, p, q):
-    from posable.collision.transforms import volume_obstacles
+    from posable.collision.kernels import volume_obstacles
 
     carried = rows.copy()
     carried["joint"] = np.arange(len(rows))

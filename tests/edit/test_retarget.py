@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.soles import sole_of
+from posable.body.measures import sole_of
 
 from .conftest import excess, stiffer
 

@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.body.collision.obstacles import SelfCollision
+from posable.body.collision.clearance import SelfCollision
 from posable.limb import Search
 from posable.reach import Posture, Weight
 from tests.body.bodies import file_body

@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
-from posable.body.soles import expected_stature, sole_of
+from posable.body.measures import expected_stature, sole_of
 from posable.reconstruct.calibration import PARTS, scaled_body
 from posable.reconstruct.calibration_pose import _named_pose
 from posable.skeleton import Pose

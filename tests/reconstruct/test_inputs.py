@@ -218,7 +218,7 @@ def test_feet_and_hands_stay_above_a_floor(body):
     frames = body.skeleton.forward(answer.pose)
     assert answer.status == ps.Status.COLLISION
     for side in ("left", "right"):
-        from posable.body.soles import sole_points
+        from posable.body.measures import sole_points
 
         heel, _ = sole_points(body, side)
         foot = body.index(f"{side}_foot")

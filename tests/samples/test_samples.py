@@ -8,8 +8,8 @@ import pytest
 import posable.math as pm
 from posable import samples
 from posable.body import MEASURES, Humanoid, figure
-from posable.body.collision.obstacles import SelfCollision
-from posable.body.soles import sole_of, sole_points
+from posable.body.collision.clearance import SelfCollision
+from posable.body.measures import sole_of, sole_points
 from posable.compute import PosableError
 from posable.formats import load
 from posable.limits import Limits

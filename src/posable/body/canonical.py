@@ -243,7 +243,7 @@ def _shape_orientations(posture: CanonicalPose, spine: SpineShape) -> Floats:
 
 def _chained(parents: Sequence[int], local: Floats) -> Floats:
     """(..., R, 4): products down the tree; a parent of -1 has nothing above it."""
-    from .posture_kernels import chain_rows
+    from .packed import chain_rows
 
     rows = np.ascontiguousarray(local).reshape(-1, *local.shape[-2:])
     world = np.empty_like(rows)

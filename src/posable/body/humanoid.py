@@ -20,7 +20,7 @@ from ..compute.types import ArrayLike, Floats, Records
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
-from .measures import body_measures, reconstruction_height
+from .measures import body_measures, reconstruction_height, stature
 from .neutral import neutral_rotations
 from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 from .roles.matching import find_roles
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from ..limb.limb import Collides, Preferred
     from ..limb.solution import TargetLike
     from ..limits import Limits
-    from .limb.body_limb import BodyLimb
+    from .limb.body_limb import BodyLimb, PlaceSolution
     from .limb.elbows import ElbowSolution
-    from .limb.results import PlaceSolution
     from .packed import PackedBody
 
 
@@ -124,8 +123,6 @@ class Humanoid:
     @cached_property
     def height(self) -> float:
         """Stature [m]: from the soles to the top of the head, estimated where a rig has no site there."""
-        from .soles import stature
-
         return stature(self)
 
     @cached_property
@@ -197,7 +194,7 @@ class Humanoid:
         """`hips` (..., 3) [m]: where the joint of the hips goes."""
         if base.joint_count != len(self.skeleton):
             raise ShapeError(f"base has {base.joint_count} joints; this body has {len(self.skeleton)}")
-        from .posture_kernels import drive_rows
+        from .packed import drive_rows
 
         batch = np.broadcast_shapes(posture.shape, base.shape)
         count = len(self.skeleton)
@@ -243,9 +240,9 @@ class Humanoid:
 
     @cached_property
     def _drive(self) -> Records:
-        from .packed import drive_rows
+        from .packed import drive_records
 
-        return drive_rows(self)
+        return drive_records(self)
 
     def _root_position(self, hips: Floats, base: Pose, world: Floats) -> Floats:
         """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compute import PosableError
-from ..compute.types import Floats, Records
+from ..compute import PosableError, batch, kernel, prange
+from ..compute.types import Floats, Ints, Records
 from ..limb.model import ROLES
 from ..limits.limits import ROW
 from ..limits.nearest import FREE
+from ..math.quaternion import conj, mul
+from ..skeleton.forward import quat_at, quat_from, set_quat
+from .measures import sole_of
 from .roles import parent_role
-from .soles import sole_of
 
 if TYPE_CHECKING:
     from ..limits import Limits
@@ -68,7 +70,7 @@ SPINE = np.dtype(
 hips, 1 the joint that carries the arms, 2 the head), and its offset [m] from the joint before in the neutral pose."""
 
 SOLE = np.dtype([(name, "f8") for name in ("depth", "heel", "ball", "tip", "hinge")], align=True)
-"""The underside of a foot [m]: `soles.Sole`."""
+"""The underside of a foot [m]: `measures.Sole`."""
 
 STANCE = np.dtype(
     [(name, "i8") for name in ("hips", "head", "chest")]
@@ -112,7 +114,7 @@ class PackedBody:
     def drive(self) -> Records:
         """(J,) of `DRIVE`: how each joint follows canonical orientations."""
         body, limits = self.body, self._joint_limits
-        rows = drive_rows(body)
+        rows = drive_records(body)
         rows["local"] = body.neutral_pose.rotations
         for k, (role, joint) in enumerate(body.roles.items()):
             if role != "hips" and limits is not None and role in limits:
@@ -170,7 +172,7 @@ class PackedBody:
 
     @cached_property
     def bones(self) -> Floats:
-        """(B, 4): orientations of base joints spread over their limits (`limb.prepare.allowed_bones`), limb by limb."""
+        """(B, 4): orientations of base joints spread over their limits (`limb.model.allowed_bones`), limb by limb."""
         return np.concatenate([self.body.limb(name, limits=self._given).bones for name in LIMBS])
 
     @cached_property
@@ -228,7 +230,7 @@ class PackedBody:
         return self.body.limits if self._given == "body" else self._limits
 
 
-def drive_rows(body: Humanoid) -> Records:
+def drive_records(body: Humanoid) -> Records:
     """(J,) of `DRIVE`, without the neutral pose, which is made with them, and without limits."""
     rows = np.zeros(len(body.skeleton), DRIVE)
     rows["parent"], rows["row"], rows["limit"] = body.skeleton.parents, -1, -1
@@ -297,3 +299,52 @@ def _twist_fraction(joint: int, along: list[int], branches: list[int], at: dict[
 def _is_twister(body: Humanoid, joint: int) -> bool:
     name = body.skeleton.names[joint].lower()
     return any(word in name for word in TWISTERS) and joint not in body.roles.values()
+
+
+@kernel
+def chain_row(i: int, parents: Ints, local: Floats, world: Floats) -> None:
+    """Orientation of every part in the world, from rotations in the frames of the parts above; -1 has none above."""
+    for k in range(parents.shape[0]):
+        q = quat_at(local, i, k)
+        if parents[k] >= 0:
+            q = mul(quat_at(world, i, parents[k]), q)
+        set_quat(world, i, k, q)
+
+
+@kernel
+def drive_row(i: int, drive: Records, canonical: Floats, rotations: Floats, world: Floats) -> None:
+    """Local rotations of the joints that a posture decides, W = C N in the world; the others keep theirs.
+
+    `drive` (J,) of `packed.DRIVE` gives each joint's row of `canonical` (N, K, 4); `rotations` (N, J, 4) are changed in
+    place, `world` (N, J, 4) is filled for those joints and all above them.
+    """
+    for j in range(drive.shape[0]):
+        row = drive[j]
+        if row["needed"] == 0:
+            continue
+        parent, k = row["parent"], row["row"]
+        if k >= 0:
+            orientation = mul(quat_at(canonical, i, k), quat_from(row["neutral"]))
+            if parent >= 0:
+                set_quat(rotations, i, j, mul(conj(quat_at(world, i, parent)), orientation))
+            else:
+                set_quat(rotations, i, j, orientation)
+        elif parent >= 0:
+            orientation = mul(quat_at(world, i, parent), quat_at(rotations, i, j))
+        else:
+            orientation = quat_at(rotations, i, j)
+        set_quat(world, i, j, orientation)
+
+
+@batch
+def chain_rows(n: int, parents: Ints, local: Floats, world: Floats) -> None:
+    """`chain_row` over all rows."""
+    for i in prange(n):
+        chain_row(i, parents, local, world)
+
+
+@batch
+def drive_rows(n: int, drive: Records, canonical: Floats, rotations: Floats, world: Floats) -> None:
+    """`drive_row` over all rows."""
+    for i in prange(n):
+        drive_row(i, drive, canonical, rotations, world)

@@ -160,8 +160,8 @@ def _across(vectors: Floats, axis: Floats) -> Floats:
 
 def inside(volumes: Volumes, points: Floats, positions: Floats, orientations: Floats, margin: float) -> Bools:
     """Return (N,) whether points lie in one of the volumes, or nearer than `margin` [m]."""
+    from .kernels import volume_obstacles
     from .scene import all_gaps
-    from .transforms import volume_obstacles
 
     solid = volume_obstacles(volumes.packed, positions, orientations, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     specks = Volumes(

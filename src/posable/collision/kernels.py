@@ -1,9 +1,9 @@
-"""Distance of two placed volumes, and how far one has to move out of the other: the kernels that solvers call.
+"""Distance of two placed volumes, how far one has to move out of the other, and obstacles in other frames.
 
 Body volumes are rounded cones and ellipsoids (`volumes.PACKED`), obstacles also spheres, boxes and half spaces, as
 rows of `OBSTACLE` in one common frame.
 
-Exact are every distance between what does not touch, and whether it touches (to 1e-12 m), for all pairs. Depths
+Distances between shapes that do not touch are exact for all pairs, and so is whether they touch (to 1e-12 m). Depths
 are exact for spheres and planes, for rounded cones whose axes do not cross, and for capsules (equal radii) against
 boxes; elsewhere `depth` is the shortest separation among directions that were tried: moving that far always
 separates, a shorter move may exist.
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Bools, Floats, Ints, Quat, Records, Vec3
-from ..math.quaternion import mul, rotate, rotate_inverse
+from ..math.quaternion import conj, mul, rotate, rotate_inverse, unit_quat
 from ..math.vector import any_perpendicular, cross, dot, norm, reject, unit
 from ..skeleton.forward import quat_at, vec_at
 from .ellipsoids import ellipsoid_box, ellipsoid_ellipsoid, face_normal
@@ -327,3 +327,85 @@ def limb_touching_rows(
         )
         mid, end = vec_at(positions, i, 0), vec_at(positions, i, 1)
         out[i] = limb_touching(links, groups, base, mid, mid_orientation, end, end_orientation, obstacles, margin)
+
+
+def volume_obstacles(
+    volumes: Records, positions: Floats, orientations: Floats, origin: Floats, frame: Floats
+) -> Records:
+    """Return body volumes as obstacles in a frame: (..., V) rows of `OBSTACLE` with `source` -1 - v.
+
+    Args:
+        volumes: (V,) rows of `volumes.PACKED`.
+        positions: (..., J, 3) of all joints in the world [m].
+        orientations: (..., J, 4).
+        origin: (..., 3) position of the frame in the world [m].
+        frame: (..., 4) its orientation.
+    """
+    shape, count = positions.shape[:-2], positions.shape[-2]
+    n = math.prod(shape)
+    out = np.zeros((n, len(volumes)), OBSTACLE)
+    place_rows(
+        n, volumes, *_flat(n, (positions, count, 3), (orientations, count, 4), (origin, 1, 3), (frame, 1, 4)), out
+    )
+    return out.reshape(*shape, len(volumes))
+
+
+def in_frame(obstacles: Records, origin: Floats, frame: Floats) -> Records:
+    """Return obstacles (O,) of the world in a frame, or in each of a batch of frames: (..., O) rows."""
+    shape = origin.shape[:-1]
+    n = math.prod(shape)
+    out = np.empty((n, len(obstacles)), OBSTACLE)
+    move_rows(n, obstacles, *_flat(n, (origin, 1, 3), (frame, 1, 4)), out)
+    return out.reshape(*shape, len(obstacles))
+
+
+def _flat(n: int, *arrays: tuple[Floats, int, int]) -> list[Floats]:
+    return [np.ascontiguousarray(array, dtype=np.float64).reshape(n, rows, width) for array, rows, width in arrays]
+
+
+@kernel
+def set_shape(row: Any, shape: Shape) -> None:
+    """Write a shape into a row of `OBSTACLE`."""
+    row["kind"] = shape[0]
+    row["px"], row["py"], row["pz"] = shape[1]
+    row["ex"], row["ey"], row["ez"] = shape[2]
+    row["qw"], row["qx"], row["qy"], row["qz"] = shape[3]
+    row["rx"], row["ry"], row["rz"] = shape[4]
+
+
+@kernel
+def seen_from(shape: Shape, origin: Vec3, frame: Quat) -> Shape:
+    """Return a shape of the world in a frame."""
+    kind, a, b, q, r = shape
+    a = rotate_inverse(frame, (a[0] - origin[0], a[1] - origin[1], a[2] - origin[2]))
+    if kind == PLANE:
+        b = rotate_inverse(frame, b)
+    else:
+        b = rotate_inverse(frame, (b[0] - origin[0], b[1] - origin[1], b[2] - origin[2]))
+    return kind, a, b, unit_quat(mul(conj(frame), q)), r
+
+
+@batch(rows=512)
+def place_rows(
+    n: int, volumes: Records, positions: Floats, orientations: Floats, origin: Floats, frame: Floats, out: Records
+) -> None:
+    """Fill row i: all volumes, carried by the joints of pose i, in frame i."""
+    for i in prange(n):
+        o, f = vec_at(origin, i, 0), quat_at(frame, i, 0)
+        for v in range(volumes.shape[0]):
+            joint = volumes[v]["joint"]
+            shape = placed(volumes[v], vec_at(positions, i, joint), quat_at(orientations, i, joint))
+            set_shape(out[i, v], seen_from(shape, o, f))
+            out[i, v]["source"] = -1 - v
+            out[i, v]["bound"] = volumes[v]["bound"]
+
+
+@batch(rows=512)
+def move_rows(n: int, obstacles: Records, origin: Floats, frame: Floats, out: Records) -> None:
+    """Fill row i: all obstacles in frame i."""
+    for i in prange(n):
+        o, f = vec_at(origin, i, 0), quat_at(frame, i, 0)
+        for k in range(obstacles.shape[0]):
+            set_shape(out[i, k], seen_from(shape_of(obstacles[k]), o, f))
+            out[i, k]["source"], out[i, k]["spares"] = obstacles[k]["source"], obstacles[k]["spares"]
+            out[i, k]["bound"], out[i, k]["softness"] = obstacles[k]["bound"], obstacles[k]["softness"]

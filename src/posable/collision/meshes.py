@@ -18,9 +18,8 @@ import numpy as np
 from ..compute import PosableError, ShapeError, batch, kernel, prange, require
 from ..compute.types import ArrayLike, Bools, Floats, Quat, Records, Vec3
 from ..math.quaternion import between, rotate
-from .kernels import placed
+from .kernels import placed, seen_from
 from .surfaces import point_box
-from .transforms import seen_from
 from .volumes import ELLIPSOID, _rounded_cone
 
 SAME_RADIUS = 1e-3

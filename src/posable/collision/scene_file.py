@@ -29,8 +29,7 @@ from ..compute.documents import read_document, write_document
 from ..compute.files import inside_folder
 from ..formats.obj import read_mesh, write_mesh
 from ..math import rotate
-from .obstacle import Obstacle
-from .scene import ORIGIN, UPRIGHT, Scene
+from .scene import ORIGIN, UPRIGHT, Obstacle, Scene
 
 FORMAT = "posable-scene/1"
 MAX_BYTES = 4_000_000  # [bytes]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
-from ..body.soles import sole_of
+from ..body.measures import sole_of
 from ..compute import Status, UnknownNameError
 from ..compute.types import Bools, Floats, Records
 from ..math import conjugate, rotate

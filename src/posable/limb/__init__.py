@@ -2,10 +2,9 @@
 
 from .limb import Limb, LimbObstacles
 from .model import LIMBS, Search
-from .range.limb_range import LimbRange
-from .range.results import Correction, Margins, RangeReport, Spans
+from .range.limb_range import Correction, LimbRange, Margins, RangeReport, Spans
 from .solution import LimbFrames, LimbSolution, LimbTrackSolution, Target, as_target
-from .swivel.preferred import Sensorimotor, SwivelTable
+from .swivel import Sensorimotor, SwivelTable
 
 __all__ = [
     "LIMBS",

@@ -1,4 +1,4 @@
-"""Kernels of one limb: forward kinematics, and the exact inverse at a given swivel.
+"""Kernels of one limb: forward kinematics, the exact inverse at a given swivel, and the search for a swivel.
 
 Kallmann 2008, Eq. 1 to 6, in the robust form of specification limb-and-reach, section 2: the flexion by `atan2` of
 square roots instead of `acos`, the base twist from the bending plane's normal instead of Eq. 4 (which is 0/0 for a
@@ -7,6 +7,17 @@ flexion and on every axis.
 
 All that does not depend on the swivel is computed once a target (`reach_of`); a candidate swivel then costs some forty
 multiplications and two square roots (`base_at`), and no trigonometry but the swivel's own sine and cosine.
+
+The swivel search (`begin`, `advance`) is a machine of small steps: it proposes a swivel, takes a verdict, proposes the
+next. Its state is a plain tuple, so that it runs inside compiled code, where limits and our own volumes decide, and
+under a Python loop, where meshes and a user's own test do. Kallmann 2008, Automatic swivel angle determination;
+specification limb-and-reach, section 4, which also tests the bounds and bisects to the edge of the valid interval.
+
+The paper sketches another way for limits alone: clamp the base joint and take the swivel of the clamped elbow. On
+40,000 random positions with human limits, where the preferred swivel fails and the search finds one, that found 18 % of
+them for an arm and 13 % for a leg, and 3 and 1 % with an orientation to meet; going a fifth further than the clamp
+said, up to ten times, 38, 69, 11 and 9 %. The clamped elbow is off the orbit circle, and back on it the swing is
+outside its limits again; and it ignores the wrist's limits. So it is not used.
 """
 
 from __future__ import annotations
@@ -16,6 +27,7 @@ from typing import Any, TypeAlias
 
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
+from ..math.angles import wrap_angle
 from ..math.quaternion import axis_angle, conj, mul, rotate
 from ..math.vector import any_perpendicular, cross, dot, norm, reject, unit
 
@@ -271,3 +283,55 @@ def _with_axes(y: Vec3, z: Vec3) -> Quat:
         q = (z[0] - x[2], x[1] + y[0], t, y[2] + z[1])
     k = 0.5 / math.sqrt(t)
     return (k * q[0], k * q[1], k * q[2], k * q[3])
+
+
+PREFERRED, BELOW, ABOVE, REFINE, FOUND, FAILED = range(6)
+"""What a proposed swivel is: the preferred one, a step below or above it, a bisection; or that the search has ended."""
+
+State: TypeAlias = tuple[int, float, float, float, float, bool, bool, float, float, int, int]
+# stage, swivel proposed, step, lowest and highest swivel tried, sides still open, valid and invalid end of the
+# bisection, bisections left, tests before the bisection
+
+
+@kernel
+def begin(limb: Any, preferred: float) -> State:
+    """The machine proposing the preferred swivel [rad], tried even outside the bounds; the way leads inside."""
+    start = preferred
+    if not limb["low"] <= start <= limb["high"]:
+        start = min(max(wrap_angle(start), -math.pi), math.pi)  # of a huge angle, rounding may leave more than a turn
+    below, above = start > limb["low"], start < limb["high"]
+    return (PREFERRED, start, limb["step"], start, start, below, above, start, start, limb["refine"], 1)
+
+
+@kernel
+def advance(limb: Any, state: State, valid: bool) -> State:
+    """The machine after a verdict on the swivel it proposed; `state[1]` is the answer once `state[0]` is FOUND."""
+    stage, swivel, step, lowest, highest, below, above, good, bad, left, tests = state
+    if stage == REFINE:
+        if valid:
+            good = swivel
+        else:
+            bad = swivel
+        if left == 0:
+            return (FOUND, good, step, lowest, highest, below, above, good, bad, 0, tests)
+        return (REFINE, 0.5 * (good + bad), step, lowest, highest, below, above, good, bad, left - 1, tests)
+    if valid:
+        if stage == PREFERRED or left == 0:
+            return (FOUND, swivel, step, lowest, highest, below, above, swivel, swivel, 0, tests)
+        bad = lowest if stage == BELOW else highest  # the last one on this side, which failed
+        return (REFINE, 0.5 * (swivel + bad), step, lowest, highest, below, above, swivel, bad, left - 1, tests)
+    if stage == BELOW:
+        lowest = swivel
+        below = swivel > limb["low"]
+    elif stage == ABOVE:
+        highest = swivel
+        above = swivel < limb["high"]
+    if stage == ABOVE or (stage == BELOW and not above):
+        step += limb["growth"]
+    if below and (stage != BELOW or not above):
+        swivel = max(lowest - step, limb["low"])
+        return (BELOW, swivel, step, lowest, highest, below, above, good, bad, left, tests + 1)
+    if above:
+        swivel = min(highest + step, limb["high"])
+        return (ABOVE, swivel, step, lowest, highest, below, above, good, bad, left, tests + 1)
+    return (FAILED, swivel, step, lowest, highest, below, above, good, bad, left, tests)

@@ -15,8 +15,8 @@ from ..compute import PosableError, ShapeError, Status, UnknownNameError, number
 from ..compute.arrays import floats
 from ..compute.types import ArrayLike, Floats, Records
 from ..limits import Limits
+from .kernels import FOUND, advance, begin
 from .model import LIMBS, SEARCHES, Search, allowed_bones, checked_search, flexion_range, limit_rows, pack_limb
-from .search import FOUND, advance, begin
 from .solution import LimbFrames, LimbSolution
 from .solve import FIXED, POSITION_TOLERANCE, PROBE, REPORT, SEARCH, solve_rows
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .range.limb_range import LimbRange
     from .solution import LimbTrackSolution
     from .stream import LimbStream
-    from .swivel.preferred import Preference
+    from .swivel import Preference
 
 NO_ORIENTATION = np.empty((0, 4))
 STRAIGHT_WRIST = np.zeros((1, 3))

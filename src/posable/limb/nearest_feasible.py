@@ -10,8 +10,7 @@ from ..compute.types import Floats, Quat, Records, Vec3
 from ..limits.kernels import allowed, clamp, clamp_approximate
 from ..math.quaternion import angle_between, conj, mul, rotate, slerp
 from ..math.vector import cross, dot, norm
-from .kernels import Reach, base_at, base_towards, canonical, canonical_inner, flexed, wrist_of
-from .search import FOUND, advance, begin
+from .kernels import FOUND, Reach, advance, base_at, base_towards, begin, canonical, canonical_inner, flexed, wrist_of
 
 BASE, MID, END = range(3)  # rows of the limits
 

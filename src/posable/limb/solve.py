@@ -22,11 +22,15 @@ from ..math.vector import norm
 from .kernels import (
     FAR,
     FLEXION,
+    FOUND,
     NEAR,
+    PREFERRED,
     SINGULAR_REFERENCE,
     Reach,
     Values,
+    advance,
     base_at,
+    begin,
     canonical,
     canonical_inner,
     flexed,
@@ -38,7 +42,6 @@ from .kernels import (
     wrist_of,
 )
 from .nearest_feasible import BASE, END, MID, Goal, Posture, closest, end_position
-from .search import FOUND, PREFERRED, advance, begin
 
 REACHED, UNREACHABLE, LIMITS, COLLISION, SINGULAR, INVALID = range(6)  # compute.Status, which kernels cannot read
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..body.limb.aim import canonical_target
+from ..body.limb.body_limb import canonical_target
 from ..compute import PosableError, ShapeError, Status, number
 from ..compute.types import Floats
 from ..formats.targets import HandTarget, read_targets

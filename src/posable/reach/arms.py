@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..body.collision.obstacles import limb_obstacle_row
-from ..body.limb.kernels import frame_of, pose_row, read_row, swivel_of
-from ..body.limb.place_kernels import CORRECTIONS, EXACT, SHORTEST, end_of_chain
+from ..body.collision.clearance import limb_obstacle_row
+from ..body.limb.kernels import CORRECTIONS, EXACT, SHORTEST, end_of_chain, frame_of, pose_row, read_row, swivel_of
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
 from ..limb.kernels import rotations_of

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 
-from ..body.limb.kernels import frame_of, in_limb, pose_row, read_row
-from ..body.limb.place_kernels import CORRECTIONS, EXACT, end_of_chain
+from ..body.limb.kernels import CORRECTIONS, EXACT, end_of_chain, frame_of, in_limb, pose_row, read_row
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
-from ..limb.kernels import FAR, FLEXION, NEAR, base_at, flexed, reach_of, rotations_of, values_of, wrist_of
-from ..limb.search import FOUND, advance, begin
+from ..limb.kernels import (
+    FAR,
+    FLEXION,
+    FOUND,
+    NEAR,
+    advance,
+    base_at,
+    begin,
+    flexed,
+    reach_of,
+    rotations_of,
+    values_of,
+    wrist_of,
+)
 from ..limb.solve import within
 from ..math.quaternion import axis_angle, mul, rotate_inverse, unit_quat
 from ..math.vector import norm, sub

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..body.canonical import CanonicalPose
-from ..body.collision.clearance import clearance
-from ..body.collision.obstacles import NOTHING, limb_links
+from ..body.collision.clearance import NOTHING, clearance, limb_links
 from ..body.limb.kernels import READING
 from ..body.packed import PackedBody
 from ..body.roles import ROLES

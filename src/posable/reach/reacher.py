@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..body.collision.clearance import clearance
-from ..body.collision.obstacles import SelfCollision, limb_links, spared
-from ..body.limb.aim import canonical_target
+from ..body.collision.clearance import SelfCollision, clearance, limb_links, spared
+from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, expect, number
 from ..compute.arrays import floats

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.canonical import CanonicalPose
+from ..body.measures import expected_stature, sole_of
 from ..body.roles import MARKERS
-from ..body.soles import expected_stature, sole_of
 from ..compute import PosableError, UnknownNameError
 from ..compute.types import ArrayLike, Floats
 from ..math import axis_angle, conjugate, multiply, rotate

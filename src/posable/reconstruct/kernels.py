@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ..body.posture_kernels import drive_row
+from ..body.packed import drive_row
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Vec3
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE

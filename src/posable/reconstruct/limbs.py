@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 
-from ..body.collision.obstacles import limb_obstacle_row
-from ..body.limb.kernels import frame_of, in_limb, pose_row, swivel_of
-from ..body.limb.place_kernels import CORRECTIONS, EXACT, end_of_chain
+from ..body.collision.clearance import limb_obstacle_row
+from ..body.limb.kernels import CORRECTIONS, EXACT, end_of_chain, frame_of, in_limb, pose_row, swivel_of
 from ..collision.surfaces import PLANE
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..body.collision.obstacles import limb_links
+from ..body.collision.clearance import limb_links
+from ..body.measures import sole_of
 from ..body.packed import PackedBody
-from ..body.soles import sole_of
 from ..collision.kernels import GROUP, OBSTACLE
 from ..collision.surfaces import PLANE
 from ..collision.volumes import PACKED

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..body.canonical import CanonicalPose
 from ..body.humanoid import Humanoid
+from ..body.measures import Sole, sole_of
 from ..body.roles import ROLES, parent_role
-from ..body.soles import Sole, sole_of
 from ..compute import PosableError, expect, number
 from ..compute.types import ArrayLike, Floats
 from ..math import conjugate, exp, from_matrix, log, multiply, rotate

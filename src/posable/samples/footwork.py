@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..body.soles import Sole
+from ..body.measures import Sole
 from ..compute.types import Bools, Floats
 from ..math import rotate
 from .curves import X, Y, about, bump, quintic

@@ -9,8 +9,7 @@ import numpy as np
 import posable as ps
 import posable.math as pm
 from posable.body import find_roles
-from posable.body.collision.clearance import clearance
-from posable.body.collision.obstacles import SelfCollision
+from posable.body.collision.clearance import SelfCollision, clearance
 from posable.body.contacts import foot_contacts
 from posable.body.limb.elbows import elbow_out
 from posable.limb import Search

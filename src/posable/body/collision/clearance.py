@@ -1,14 +1,17 @@
-"""How clear a body is of itself and of a scene, for whole poses; and which of its parts count.
+"""How clear a body is of itself and of a scene, and what a limb consists of and must keep out of.
 
 ```python
 from posable.body.collision.clearance import clearance
 
-rest = clearance(body, leave_out=("right_arm", "left_arm"))     # what the arms do, their own search sees to
+rest = clearance(body, leave_out=("right_arm", "left_arm"))     # the arms' own search keeps them clear
 rest.touches(frames, scene)                                      # (...) bools
 rest.depth(frames, scene)                                        # (...) [m], above 0 where something is sunk in
 ```
 
 Inside kernels, the same is `collision.bodies.body_touching` with `pairs`, `outside` and `softness` of a `Clearance`.
+
+Volumes overlap by nature (a thigh grows out of a pelvis) and flesh yields, so a body touches itself only where two
+volumes that are not neighbours sink into each other further than `softness`, see `collision.bodies.pairs_to_test`.
 """
 
 from __future__ import annotations
@@ -17,20 +20,94 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...collision.bodies import body_contacts_rows, body_depth_rows, body_touching_rows
+from ...collision.bodies import (
+    FEELER,
+    body_contacts_rows,
+    body_depth_rows,
+    body_touching_rows,
+    neighbours,
+    pairs_to_test,
+)
+from ...collision.kernels import GROUP, OBSTACLE, seen_from, set_shape, shape_of
+from ...collision.kernels import placed as placed_volume
+from ...compute import UnknownNameError, batch, kernel, prange
 from ...compute.types import Bools, Floats, Ints, Records
-from .obstacles import NOTHING, SelfCollision, limb_links
+from ...limb.model import ROLES
+from ...math import axis_angle, exp, multiply, rotate
+from ...skeleton.forward import quat_at, vec_at
+from ..canonical import CanonicalPose
+from ..limb.kernels import frame_of
+from ..roles import ROLES as ALL_ROLES
 
 if TYPE_CHECKING:
     from ...collision.scene import Scene
-    from ...skeleton import Frames
+    from ...skeleton import Frames, Pose
     from ..humanoid import Humanoid
 
 REACH = 0.1
 """[m] Distances further than this are told as this one, unless more is asked for."""
+
+SOFT = 0.012
+"""[m] How far two volumes may sink into each other before that is a collision, on a body whose `joint_height` is
+1.75 m; a larger body yields more."""
+
+NOTHING: Records = np.zeros(0, OBSTACLE)
+NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
+
+NO_VOLUMES: Ints = np.zeros(0, np.int64)
+
+SAMPLES = 400
+"""Poses from which the pairs are learned."""
+
+
+@dataclass(frozen=True, eq=False)
+class SelfCollision:
+    """Which of a body's volumes must keep apart, and whether they do. Made by `SelfCollision.of`; immutable."""
+
+    body: Humanoid
+    tested: Bools
+    """(V, V) symmetric: pairs that are tested."""
+    softness: float
+    """[m]"""
+
+    @classmethod
+    def of(cls, body: Humanoid, seed: int = 0) -> SelfCollision:
+        """Return what of a body must keep apart; learned once a body, in a fraction of a second, and stored."""
+        if seed == 0 and body in _LEARNED:
+            return cls(body, *_LEARNED[body])
+        softness = SOFT * body.joint_height / 1.75
+        skeleton = body.skeleton
+        free = skeleton.forward(_free_poses(body))
+        many = skeleton.forward(_poses_inside_limits(body, seed))
+        tested = pairs_to_test(
+            _candidates(body),
+            body.volumes.packed,
+            np.asarray(skeleton.parents, dtype=np.int64),
+            (free.positions, free.orientations),
+            (many.positions, many.orientations),
+            softness,
+            FEELER * body.joint_height,
+        )
+        if seed == 0:
+            _LEARNED[body] = tested, softness  # nothing that holds the body itself, or it would never be forgotten
+        return cls(body, tested, softness)
+
+    @property
+    def pairs(self) -> Ints:
+        """(P, 2) the volumes of each tested pair."""
+        return np.argwhere(np.triu(self.tested)).astype(np.int64)
+
+    def touches(self, frames: Frames) -> Bools:
+        """(...) whether the body touches itself."""
+        return Clearance(self.body, self.pairs, NO_VOLUMES, self.softness).touches(frames)
+
+    def touching(self, frames: Frames) -> list[tuple[str, str]]:
+        """The names of the pairs of volumes that touch, in any of the poses."""
+        return Clearance(self.body, self.pairs, NO_VOLUMES, self.softness).touching(frames)
 
 
 def clearance(body: Humanoid, leave_out: Collection[str] = (), *, self_collision: bool = True) -> Clearance:
@@ -146,3 +223,219 @@ def _flat(frames: Frames) -> tuple[int, Floats, Floats]:
     n = math.prod(shape)
     positions = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
     return n, positions, np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
+
+
+_LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()
+_LINKS: WeakKeyDictionary[Humanoid, dict[str, LimbLinks]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class LimbLinks:
+    """The volumes of a limb, and those of its body that it must keep out of."""
+
+    links: Records
+    """(L,) rows of `collision.volumes.PACKED`; joint 0, 1, 2 is the limb's base, mid, end, in the frames of its
+    model: z along the bone, the identity at zero posture."""
+    groups: Records
+    """(3,) rows of `collision.kernels.GROUP`: the links on each of the three joints."""
+    volumes: Ints
+    """(L,) which volumes of the body they are."""
+    obstacles: Ints
+    """(O,) volumes of the rest of the body that at least one link must keep out of."""
+    own: Records
+    """(O,) rows of `OBSTACLE` for them, not placed yet: `source` is -1 - v, `spares` the links that may touch them."""
+
+
+def limb_links(body: Humanoid, limb: str) -> LimbLinks:
+    """Return the volumes of a limb and what they must keep out of; made once a body and limb, and stored.
+
+    Hands and feet are as in the neutral pose: fingers do not bend with the pose. A rig's off-axis remainders (see
+    `BodyLimb.read`) are left out.
+    """
+    if limb not in ROLES:
+        raise UnknownNameError("limb", limb, ROLES)
+    known = _LINKS.setdefault(body, {})
+    if limb not in known:
+        known[limb] = _links(body, limb)
+    return known[limb]
+
+
+def self_obstacles(body: Humanoid, limb: str) -> Ints:
+    """The volumes of the body, as indices, that a limb must keep out of."""
+    return limb_links(body, limb).obstacles
+
+
+def limb_obstacles(
+    body: Humanoid,
+    limb: str,
+    frames: Frames,
+    scene: Scene | None = None,
+    *,
+    self_collision: bool = True,
+    allowed_contacts: Collection[str] = (),
+    leave_out: Collection[str] = (),
+) -> Records:
+    """(..., O) rows of `OBSTACLE` in the limb's frame: the rest of the body, and the primitives of a scene.
+
+    Args:
+        body: whose limb it is.
+        limb: "right_arm", "left_arm", "right_leg" or "left_leg".
+        frames: of one pose, or of a batch.
+        scene: obstacles in the world; its meshes are asked by `Scene.touches`.
+        self_collision: whether the limb must keep out of the body's own volumes.
+        allowed_contacts: things of the scene that the hand or foot may touch.
+        leave_out: other limbs, whose volumes do not count.
+    """
+    made, part = limb_links(body, limb), body.limb(limb)
+    own = made.own if self_collision else NOTHING
+    if self_collision and leave_out:
+        gone = np.concatenate([limb_links(body, other).volumes for other in leave_out])
+        own = own[~np.isin(made.obstacles, gone)]
+        own.flags.writeable = False
+    around = NOTHING if scene is None else spared(scene, allowed_contacts, int(made.groups[2]["bits"]))
+    shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
+    n = math.prod(shape)
+    out = np.empty((n, len(own) + len(around)), OBSTACLE)
+    flat_positions = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
+    flat_orientations = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
+    limb_obstacle_rows(n, part.packed, body.volumes.packed, own, around, flat_positions, flat_orientations, out)
+    return out.reshape(*shape, len(own) + len(around))
+
+
+def spared(scene: Scene, allowed_contacts: Collection[str], bits: int) -> Records:
+    """The scene's rows, with these links spared by the things named."""
+    rows, names = scene.packed, scene.names
+    if not allowed_contacts:
+        return rows
+    unknown = [name for name in allowed_contacts if name not in names]
+    if unknown:
+        raise UnknownNameError("obstacle", unknown[0], names)
+    rows = rows.copy()
+    rows["spares"][np.isin(rows["source"], [names.index(name) for name in allowed_contacts])] |= bits
+    rows.flags.writeable = False
+    return rows
+
+
+def _links(body: Humanoid, limb: str) -> LimbLinks:
+    base, mid, end = body.limb_joints(limb)
+    packed, skeleton = body.volumes.packed, body.skeleton
+    frames = skeleton.forward(body.neutral_pose)
+    model = body.limb(limb).packed[0]
+    back = np.array([model["bw"], model["bx"], model["by"], model["bz"]])
+    segment = np.full(len(packed), -1)
+    for part, joint in enumerate((base, mid, end)):
+        segment[[joint in skeleton.path(int(j)) for j in packed["joint"]]] = part
+    own = np.flatnonzero(segment >= 0)
+    own = own[np.argsort(segment[own], kind="stable")]
+    heads = frames.positions[np.array([base, mid, end])[segment[own]]]
+    carrier = packed["joint"][own]
+    position, orientation = frames.positions[carrier], frames.orientations[carrier]
+    links = packed[own].copy()
+    links["joint"] = segment[own]
+    for field in ("start", "end"):
+        links[field] = rotate(back, position + rotate(orientation, packed[field][own]) - heads)
+    links["rotation"] = multiply(multiply(back, orientation), packed["rotation"][own])
+    others = np.flatnonzero(segment < 0)
+    tested = SelfCollision.of(body).tested[np.ix_(own, others)]  # (L, O)
+    chosen = tested.any(axis=0)
+    bits = (1 << np.arange(len(own), dtype=np.int64))[:, None]
+    spares = np.where(tested[:, chosen], 0, bits).sum(axis=0, dtype=np.int64)
+    rows = np.zeros(int(chosen.sum()), OBSTACLE)
+    rows["source"], rows["spares"], rows["softness"] = -1 - others[chosen], spares, SelfCollision.of(body).softness
+    rows["bound"] = packed["bound"][others[chosen]]
+    rows.flags.writeable = False
+    return LimbLinks(links, _groups(links), own, others[chosen], rows)
+
+
+def _groups(links: Records) -> Records:
+    """The links on each joint, which are sorted by it, with a ball around them."""
+    out = np.zeros(3, GROUP)
+    for joint, row in enumerate(out):
+        row["first"], row["last"] = np.searchsorted(links["joint"], [joint, joint + 1])
+        mine = links[row["first"] : row["last"]]
+        row["bits"] = sum(1 << k for k in range(row["first"], row["last"]))
+        if len(mine):
+            middles = 0.5 * (mine["start"] + mine["end"])
+            centre = 0.5 * (
+                (middles - mine["bound"][:, None]).min(axis=0) + (middles + mine["bound"][:, None]).max(axis=0)
+            )
+            row["x"], row["y"], row["z"] = centre
+            row["bound"] = (np.linalg.norm(middles - centre, axis=-1) + mine["bound"]).max()
+    return out
+
+
+def _candidates(body: Humanoid) -> Bools:
+    """(V, V) pairs that are not neighbours: parts of the trunk, neck and head bend into each other by nature, and so
+    do a thigh and the belly.
+    """
+    packed = body.volumes.packed
+    candidates = ~neighbours(packed, np.asarray(body.skeleton.parents))
+    trunk = np.isin(packed["joint"], body.spine)
+    belly = np.isin(packed["joint"], body.spine[: 1 + len(body.spine) // 3])
+    thigh = np.isin(packed["joint"], [body.index("left_upper_leg"), body.index("right_upper_leg")])
+    candidates &= ~(trunk[:, None] & trunk[None, :])
+    candidates &= ~((thigh[:, None] & belly[None, :]) | (belly[:, None] & thigh[None, :]))
+    return np.asarray(candidates)
+
+
+def _free_poses(body: Humanoid) -> Pose:
+    """Standing with the arms down, and with the arms out to the sides: nothing touches there that could keep apart."""
+    roles = tuple(role for role in ALL_ROLES if role in body.roles)
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (2, len(roles), 1))
+    for role, sign in (("left_upper_arm", 1.0), ("right_upper_arm", -1.0)):
+        rotations[1, roles.index(role)] = axis_angle((0.0, 0.0, 1.0), sign * math.pi / 2)
+    return body.pose(CanonicalPose(roles, rotations, np.zeros((2, 3))))
+
+
+def _poses_inside_limits(body: Humanoid, seed: int) -> Pose:
+    roles = tuple(role for role in ALL_ROLES if role in body.roles)
+    vectors = np.empty((SAMPLES, len(roles), 3))
+    for k in range(SAMPLES):
+        vectors[k] = np.random.default_rng([seed, k]).normal(size=(len(roles), 3))
+    pose = body.pose(CanonicalPose(roles, exp(vectors), np.zeros((SAMPLES, 3))))
+    return body.clamp(pose)
+
+
+@kernel
+def limb_obstacle_row(
+    i: int,
+    limb: Records,
+    volumes: Records,
+    own: Records,
+    around: Records,
+    positions: Floats,
+    orientations: Floats,
+    out: Records,
+) -> None:
+    """Row i: the body's own volumes, then the obstacles around, in the limb's frame of pose i."""
+    frame = frame_of(limb[0], orientations, i)
+    origin = vec_at(positions, i, limb[0]["base"])
+    for k in range(own.shape[0] + around.shape[0]):
+        if k < own.shape[0]:
+            row = own[k]
+            volume = volumes[-1 - row["source"]]
+            joint = volume["joint"]
+            shape = placed_volume(volume, vec_at(positions, i, joint), quat_at(orientations, i, joint))
+        else:
+            row = around[k - own.shape[0]]
+            shape = shape_of(row)
+        obstacle = out[i, k]
+        set_shape(obstacle, seen_from(shape, origin, frame))
+        obstacle["source"], obstacle["spares"] = row["source"], row["spares"]
+        obstacle["bound"], obstacle["softness"] = row["bound"], row["softness"]
+
+
+@batch(rows=512)
+def limb_obstacle_rows(
+    n: int,
+    limb: Records,
+    volumes: Records,
+    own: Records,
+    around: Records,
+    positions: Floats,
+    orientations: Floats,
+    out: Records,
+) -> None:
+    """`limb_obstacle_row` over a batch."""
+    for i in prange(n):
+        limb_obstacle_row(i, limb, volumes, own, around, positions, orientations, out)

@@ -26,7 +26,7 @@ from ...compute.types import Bools, Floats, Quat, Records, Vec3
 from ...limb.kernels import Reach, base_at, base_towards, forearm, reach_of, values_of, wrist_of
 from ...math.quaternion import axis_angle, mul, rotate
 from ...math.vector import cross, dot, norm, sub, unit
-from ..collision.obstacles import limb_links, limb_obstacles
+from ..collision.clearance import limb_links, limb_obstacles
 
 if TYPE_CHECKING:
     from ...skeleton import Pose

@@ -24,7 +24,7 @@ from ...math.quaternion import mul, rotate
 
 if TYPE_CHECKING:
     from ...collision.scene import Scene
-    from ..collision.obstacles import LimbLinks
+    from ..collision.clearance import LimbLinks
 
 END = 2  # the joint of a limb that carries its hand or foot
 

@@ -23,10 +23,9 @@ from ...compute import FormatError
 from ...compute.archive import read_archive, write_archive
 from ...compute.types import Bools, Floats
 from ..model import SEARCHES, pack_limb
-from .fit import FULL_CIRCLE
-from .harmonics import FIELDS, MAX_DEGREE
+from .fit import FIELDS, FULL_CIRCLE, MAX_DEGREE
+from .limb_range import RangeReport
 from .model import Table
-from .results import RangeReport
 from .sphere import MAX_SAMPLES, MIN_SAMPLES
 
 FORMAT, VERSION = "posable-range", 1

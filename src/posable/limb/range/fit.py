@@ -7,6 +7,12 @@ maximum":
   Only bent limbs have a swivel.
 - `trim` leaves out that fraction at each end, because one bad frame would set a minimum or maximum for ever, and
   `min_count` asks for several examples before a direction counts.
+
+The compact form (Mukai's future work) is six smooth fields on the sphere, as spherical harmonics: the angle to the
+boundary, smallest and largest distance, cosine and sine of the middle swivel, and half the swivels' width. They are
+fitted one-sidedly (section 5), since a plain least-squares fit cuts through the ranges and rejects what people do. Only
+the stored form is compact, 24 (degree + 1)^2 bytes; it is expanded over the sampled directions when it is read, so that
+its queries cost the same as those of any range.
 """
 
 from __future__ import annotations
@@ -21,12 +27,12 @@ import numpy as np
 from ...compute import PosableError, ShapeError, UnknownNameError
 from ...compute.arrays import floats
 from ...compute.types import ArrayLike, Bools, Floats, Ints
-from ...math.angles import wrap_angle
+from ...math.angles import wrap_angle, wrapped_angles
 from ...skeleton import Motion
 from ..model import LIMBS
 from .locate import STRAIGHT
 from .model import Table, find_region
-from .sphere import cell_size, sphere_mesh
+from .sphere import cell_size, fibonacci, sphere_mesh
 
 FULL_CIRCLE = math.radians(170.0)  # half a width from which on any swivel is right
 MIN_DISTANCE = 1e-3  # of the limb's length: nearer to its base the end has no direction
@@ -242,3 +248,80 @@ def _counted(motions: Iterable[Motion]) -> Iterator[tuple[Motion, float]]:
     total = len(motions) if isinstance(motions, Sized) else 0
     for i, motion in enumerate(motions):
         yield motion, (i + 1) / total if total else 0.0
+
+
+FIELDS = 6
+MAX_DEGREE = 12
+MAX_ANGLE = 0.5  # [rad] the angle to the boundary is cut off here: further away it does not matter
+LOW_FRACTION, HIGH_FRACTION, HALF_FRACTION = 0.1, 0.9, 0.8  # fractions of samples that may lie below the fitted fields
+REACHED_FRACTION = 0.99  # of the directions that people reach stay reached
+ROUNDS = 60
+RIDGE = 1e-4
+
+
+def fit_harmonics(table: Table, margins: Floats, degree: int) -> Floats:
+    """Return (6, (degree + 1)^2) coefficients of a table; `margins` (V,) [rad] are the angles to its boundary."""
+    if not 1 <= degree <= MAX_DEGREE:
+        raise PosableError(f"harmonics of degree {degree}; expected 1 to {MAX_DEGREE}")
+    basis = harmonics(fibonacci(len(table)), degree)
+    own = basis[table.reached]
+    low, high, mid, half = (values[table.reached] for values in (table.low, table.high, table.mid, table.half))
+    edge = _least_squares(basis, np.clip(margins, -MAX_ANGLE, MAX_ANGLE), np.ones(len(basis)))
+    edge[0] -= min(np.quantile(own @ edge, 1.0 - REACHED_FRACTION), 0.0) / basis[0, 0]  # the first one is constant
+    cosine, sine = (_least_squares(own, values, np.ones(len(own))) for values in (np.cos(mid), np.sin(mid)))
+    off = np.arctan2(own @ sine, own @ cosine) - mid
+    wide = np.minimum(half + np.abs(wrapped_angles(off)), math.pi)
+    fields = [edge, _quantile(own, low, LOW_FRACTION), _quantile(own, high, HIGH_FRACTION), cosine, sine]
+    return np.stack([*fields, _quantile(own, wide, HALF_FRACTION)]).astype(np.float32).astype(np.float64)
+
+
+def expand(coefficients: Floats, samples: int, fill_holes: bool) -> Table:
+    """Return the table that the coefficients (6, (degree + 1)^2) describe."""
+    degree = math.isqrt(coefficients.shape[1]) - 1
+    edge, low, high, cosine, sine, half = coefficients @ harmonics(fibonacci(samples), degree).T
+    valid = find_region(edge >= 0.0, fill_holes)
+    reached = np.zeros(samples, np.bool_)
+    reached[sphere_mesh(samples).triangles[valid]] = True
+    low = np.clip(low, 0.0, 1.0)
+    half = np.clip(half, 0.0, math.pi)
+    half[half > FULL_CIRCLE] = math.pi
+    values = (low, np.clip(high, low, 1.0), np.arctan2(sine, cosine), half)
+    return Table(reached, reached & (edge < 0.0), *(np.where(reached, field, 0.0) for field in values))
+
+
+def harmonics(directions: Floats, degree: int) -> Floats:
+    """Return (N, (degree + 1)^2): real spherical harmonics, orthonormal over the sphere, of unit vectors (N, 3)."""
+    from scipy.special import lpmv
+
+    azimuth, z = np.arctan2(directions[:, 1], directions[:, 0]), directions[:, 2]
+    columns = []
+    for order in range(degree + 1):
+        for m in range(-order, order + 1):
+            k = abs(m)
+            ratio = math.factorial(order - k) / math.factorial(order + k)
+            size = math.sqrt((2 * order + 1) / (4.0 * math.pi) * ratio)
+            wave = np.sqrt(2.0) * (np.cos(k * azimuth) if m > 0 else np.sin(k * azimuth)) if m else 1.0
+            columns.append(size * lpmv(k, order, z) * wave)
+    return np.stack(columns, axis=-1)
+
+
+def _least_squares(basis: Floats, values: Floats, weights: Floats) -> Floats:
+    """Return coefficients by weighted least squares, with a little ridge for where there are no samples."""
+    weighted = basis * weights[:, None]
+    square = weighted.T @ basis
+    ridge = RIDGE * np.trace(square) / len(square)
+    return np.asarray(np.linalg.solve(square + ridge * np.eye(len(square)), weighted.T @ values))
+
+
+def _quantile(basis: Floats, values: Floats, fraction: float) -> Floats:
+    """Return coefficients of the field below which `fraction` of the values lie.
+
+    The pinball loss, by iteratively reweighted least squares.
+    """
+    weights = np.ones(len(values))
+    coefficients = np.zeros(basis.shape[1])
+    for _ in range(ROUNDS):
+        coefficients = _least_squares(basis, values, weights)
+        rest = values - basis @ coefficients
+        weights = np.where(rest > 0.0, fraction, 1.0 - fraction) / np.maximum(np.abs(rest), 1e-3)
+    return coefficients

@@ -7,7 +7,7 @@ people reach there, and its corners between which distances and swivels (Mukai, 
 The correction to the nearest point must jump: where two points of the boundary are equally near, behind the body, an
 arbitrarily small step of the target changes from one to the other. No continuous map can put everything outside onto
 the boundary alone (there is no retraction of a disc onto its rim), so the smooth correction lets targets from deep
-outside go to the inside (`disc`).
+outside go to the inside (`locate.folded`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from ...compute import batch, kernel, prange
 from ...compute.types import Bools, Floats, Ints, Records, Vec3
 from ...math.angles import wrap_angle_modulo
 from ...math.vector import norm, reject, unit
-from .disc import FOLD, folded
 from .locate import (
     ANY_SWIVEL,
     CLOSED,
     EXACT,
+    FOLD,
     STRAIGHT,
     Packed,
     bend_radius,
     corner_weights,
     direction_of,
+    folded,
     locate,
     nearest_edge,
     point_at,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from typing import Any, cast
@@ -23,15 +23,14 @@ from typing import Any, cast
 import numpy as np
 
 from ...compute import FormatError, PosableError, ShapeError, UnknownNameError
-from ...compute.types import ArrayLike, Bools, Floats
+from ...compute.types import ArrayLike, Bools, Floats, Ints
 from ...skeleton import Motion
 from ..limb import Limb
 from ..model import LIMBS
 from .fit import Examples, Progress, batch_of, given_rows, learn_table, read_motions
-from .kernels import contains_rows, correct_rows, margins_rows, spans_rows
+from .kernels import DIRECTION, DISTANCE, SWIVEL, contains_rows, correct_rows, margins_rows, spans_rows
 from .locate import Packed
 from .model import Table, boundary_loops, find_region, pack, set_limb, to_right
-from .results import Correction, Margins, RangeReport, Spans
 from .sphere import sphere_mesh
 
 RADIUS = math.radians(10.0)
@@ -302,7 +301,7 @@ class LimbRange:
 
     def compact(self, degree: int = 4) -> LimbRange:
         """Return the range as spherical harmonics, some hundred bytes: looser, with nearly all poses still inside."""
-        from .harmonics import expand, fit_harmonics
+        from .fit import expand, fit_harmonics
 
         mesh = sphere_mesh(len(self.table))
         margins = self.spans(mesh.points * to_right(self.name)).margin
@@ -369,7 +368,7 @@ class LimbRange:
     def load(cls, path: str | os.PathLike[str]) -> LimbRange:
         """Read a range that `save` wrote."""
         from .file import read, report_of
-        from .harmonics import expand
+        from .fit import expand
 
         header, table, coefficients = read(path)
         settings = {key: getattr(header, key) for key in ("radius", "min_count", "trim", "fill_holes", "reference")}
@@ -387,3 +386,74 @@ class LimbRange:
             )
         except PosableError as error:  # a table without a region
             raise FormatError(path, str(error)) from error
+
+
+@dataclass(frozen=True)
+class RangeReport:
+    """The examples that a range was learned from, and how much of the sphere it covers."""
+
+    examples: int = 0
+    """Poses used."""
+    bent: int = 0
+    """Poses of them with a swivel; a straight limb has none."""
+    dropped: int = 0
+    """Poses left out: numbers that are not finite, or the end at the base joint."""
+    sources: tuple[tuple[str, int], ...] = ()
+    """Name and number of poses of each source."""
+    samples: int = 0
+    """Directions of the table."""
+    reached: int = 0
+    """Directions that people reach."""
+    filled: int = 0
+    """Directions of them that lie in a hole and have values from around it."""
+    area: float = 0.0
+    """Fraction of the sphere that is reached."""
+    origin: dict[str, str] = field(default_factory=dict)
+    """Further notes: the data's hash, the script, the seed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """A limb's pose brought into the range."""
+
+    position: Floats
+    """(..., 3) [m]."""
+    swivel: Floats
+    """(...) [rad]."""
+    changed: Bools
+    """(...): whether anything had to change; where not, both are as they were, bit for bit."""
+    bits: Ints
+
+    @property
+    def causes(self) -> dict[str, Bools]:
+        """(...) each: whether the "direction", the "distance", the "swivel" changed."""
+        names = (("direction", DIRECTION), ("distance", DISTANCE), ("swivel", SWIVEL))
+        return {name: np.asarray(self.bits & bit != 0) for name, bit in names}
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """How far inside a range a pose is; negative: how far outside."""
+
+    direction: Floats
+    """(...) [rad]: to the boundary of the directions; pi where every direction is reached."""
+    distance: Floats
+    """(...) [m]: to the nearer end of the distances."""
+    swivel: Floats
+    """(...) [rad]: to the nearer end of the swivels; pi for a straight limb, and where any swivel is right."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """The distances and swivels of a range in some directions; outside it, those of its nearest direction."""
+
+    margin: Floats
+    """(...) [rad]: how far inside, negative outside."""
+    low: Floats
+    """(...) [m]: smallest distance."""
+    high: Floats
+    """(...) [m]: largest distance."""
+    mid: Floats
+    """(...) [rad]: the middle of the swivels."""
+    half: Floats
+    """(...) [rad]: half their width; pi where any is right."""

@@ -19,8 +19,7 @@ import numpy as np
 from ...compute import PosableError
 from ...compute.types import Bools, Floats, Ints, Records
 from ..model import SIDES
-from .disc import lay_out, locate_flat_rows
-from .locate import EDGE, FACE, POINT, RANGE, Packed, locate_rows
+from .locate import EDGE, FACE, POINT, RANGE, Packed, lay_out, locate_flat_rows, locate_rows
 from .sphere import SphereMesh, octahedral_directions, sphere_mesh
 
 

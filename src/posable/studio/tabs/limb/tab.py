@@ -32,7 +32,7 @@ from .orbit import Orbit
 
 if TYPE_CHECKING:
     from ....body import Humanoid
-    from ....body.limb.results import PlaceSolution
+    from ....body.limb.body_limb import PlaceSolution
 
 NONE = "(none)"
 LIMB_OF = {roles[-1]: limb for limb, roles in ROLES.items()}

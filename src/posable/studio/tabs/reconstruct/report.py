@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....body import MARKERS
-from ....body.collision.obstacles import SelfCollision
+from ....body.collision.clearance import SelfCollision
 from ....compute import Status
 from ....compute.types import Floats
 from ....limb.model import ROLES

@@ -1,1 +1,0 @@
-"""Preferred swivels: where people hold an elbow or a knee."""
