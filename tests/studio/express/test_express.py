@@ -162,7 +162,7 @@ def test_motors_follow_the_answers_through_the_filter(tab: ExpressTab, kind: str
     speeds = []
     for _ in range(120):
         tab.step(1 / 60)
-        speeds.append(np.abs(tab.runners[0].velocity).max())
+        speeds.append(np.abs(tab.runners[0].sent.velocity).max())
     runner = tab.runners[0]
     assert np.abs(runner.angles - start).max() > 0.05 and max(speeds) > 0.0
     if kind == "limits":

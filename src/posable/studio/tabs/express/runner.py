@@ -49,30 +49,20 @@ class Runner:
         self.solution: ErikSolution | None = None
         self.seconds = 0.0  # that the last solution took
         self.still = False
-        self._sent: FilterStream | None = None
+        self.sent: FilterStream | None = None  # what the filter makes of the solutions, where there is one
 
     @property
     def angles(self) -> Floats:
         """(N,) the motors' angles: the solution, or as far as the filter has come towards it."""
-        if self._sent is not None:
-            return self._sent.values
+        if self.sent is not None:
+            return self.sent.values
         return self.stream.erik.chain.zero if self.solution is None else np.asarray(self.solution.angles)
-
-    @property
-    def velocity(self) -> Floats | None:
-        """(N,) of the motors [rad/s], where there is a filter."""
-        return None if self._sent is None else self._sent.velocity
-
-    @property
-    def acceleration(self) -> Floats | None:
-        """(N,) of the motors [rad/s^2], where there is a filter."""
-        return None if self._sent is None else self._sent.acceleration
 
     def drive(self, motors: Motors | None) -> None:
         """Follow with motors of this kind, from their present angles; None applies every solution at once."""
         if motors != self.motors:
             start, self.motors = self.angles, motors
-            self._sent = None if motors is None else motors.filter(self.stream.erik.chain).stream(start)
+            self.sent = None if motors is None else motors.filter(self.stream.erik.chain).stream(start)
 
     def step(self, posture: Floats, aim: Mapping[str, Floats], dt: float) -> None:
         """Advance by `dt` seconds with a posture (N,) and a target as `ErikStream.step` takes it."""
@@ -82,9 +72,9 @@ class Runner:
         self.seconds = time.perf_counter() - start
         self.solution = solution
         self.still = before is not None and float(np.abs(solution.angles - before).max()) < STILL
-        if self._sent is not None:
-            values = self._sent.step(solution.angles, dt)
-            moving = max(float(np.abs(self._sent.velocity).max()), float(np.abs(values - solution.angles).max()))
+        if self.sent is not None:
+            values = self.sent.step(solution.angles, dt)
+            moving = max(float(np.abs(self.sent.velocity).max()), float(np.abs(values - solution.angles).max()))
             self.still = self.still and moving < AT_REST
 
     @property
@@ -103,14 +93,14 @@ class Runner:
 
     def motor_lines(self, joint: int, quantity: str) -> tuple[str, dict[str, float]]:
         """Return a title and, by label, one of `QUANTITIES` of a joint's motor now, with its limits."""
-        motors, speed, acceleration = self.motors, self.velocity, self.acceleration
-        if motors is None or speed is None or acceleration is None or self.solution is None:
+        motors, sent = self.motors, self.sent
+        if motors is None or sent is None or self.solution is None:
             return quantity, {}
         if quantity == ANGLE:
-            sent, target = float(self.angles[joint]), float(self.solution.angles[joint])
-            return "angle [°]", {"sent": math.degrees(sent), "target": math.degrees(target)}
+            angle, target = float(sent.values[joint]), float(self.solution.angles[joint])
+            return "angle [°]", {"sent": math.degrees(angle), "target": math.degrees(target)}
         if quantity == SPEED:
-            title, value, limit = "speed [rad/s]", float(speed[joint]), motors.velocity
+            title, value, limit = "speed [rad/s]", float(sent.velocity[joint]), motors.velocity
         else:
-            title, value, limit = "acceleration [rad/s²]", float(acceleration[joint]), motors.acceleration
+            title, value, limit = "acceleration [rad/s²]", float(sent.acceleration[joint]), motors.acceleration
         return title, {"sent": value, "limit": limit, "−limit": -limit}

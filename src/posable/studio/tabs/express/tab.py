@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time as clock
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -16,15 +17,16 @@ from ....compute import PosableError, Status
 from ....compute.types import ArrayLike, Floats
 from ....express import SKELETONS, Chain
 from ....express.filter import KINDS
-from ....formats.urdf import Shape
+from ....formats.urdf import Shape, read_urdf
+from ...core.files import LARGEST_UPLOAD, read_upload
 from ...core.session import Session
 from ...view import theme
-from ...widgets.controls import assign, show
+from ...widgets.controls import assign, redraw_on_update, show
+from ...widgets.file_panel import FilePanel
 from ...widgets.status_text import COLOURS
 from ...widgets.time_plot import LivePlot
 from .chain import ChainLook, chain_lift, chain_size, chain_spacing
 from .posture import PostureLibrary, PostureSliders, example_posture
-from .robot import RobotFolder
 from .runner import QUANTITIES, Motors, Runner
 from .target import AIMS, AimTarget
 
@@ -37,6 +39,8 @@ FIRST = "sad"
 SHORTEST, LONGEST = 1.0 / 240.0, 0.1
 """Seconds of a step: a studio that was busy goes on where it was."""
 COMPILING = "Getting ready; on a new machine the kernels are compiled, once."
+SUFFIX = ".urdf"
+GUESSED = "(guessed)"
 
 
 class ExpressTab:
@@ -61,7 +65,6 @@ class ExpressTab:
         """Add the chain and how it is solved, the solutions, the target, the posture, the motors, robots."""
         self._session = session
         gui = session.gui
-        redraw = session.guarded(lambda _: session.changed("pose"))
         hint = "One of the seven skeletons of the paper, or a robot of yours; it has the stage to itself"
         self._choice = gui.add_dropdown("Chain", (NONE, *SKELETONS), hint=hint)
         self._choice.on_update(session.guarded(lambda _: self.choose(str(self._choice.value))))
@@ -71,9 +74,8 @@ class ExpressTab:
         self._text = gui.add_markdown(WELCOME)
         hint = "Look at the ball; point towards it from the base; or orient the tip as the handle"
         self._aim = gui.add_dropdown("Aim at", AIMS, hint=hint)
-        self._aim.on_update(redraw)
         self._orbits = gui.add_checkbox("Target orbits", False, hint="The ball goes around by itself")
-        self._orbits.on_update(redraw)
+        redraw_on_update(session, self._aim, self._orbits)
         self._errors = LivePlot(session, "error")
         self.postures = PostureLibrary(session, self._named, lambda: self.sliders.values, self.set_posture)
         self.sliders = PostureSliders(session, lambda: session.changed("pose"))
@@ -102,9 +104,7 @@ class ExpressTab:
             self._joint = gui.add_dropdown("Joint", (NONE,), hint="The joint whose motor is plotted")
             self._quantity = gui.add_dropdown("Plotted", QUANTITIES)
             self._motor_plot = LivePlot(session)
-        controls: list[Any] = [self._filtered, self._kind, *self._bounds, self._joint, self._quantity]
-        for control in controls:
-            control.on_update(session.guarded(lambda _: session.changed("pose")))
+        redraw_on_update(session, self._filtered, self._kind, *self._bounds, self._joint, self._quantity)
 
     def update(self, time: float) -> None:
         """Advance to this moment and draw it."""
@@ -203,7 +203,8 @@ class ExpressTab:
                 runner.drive(motors)
                 runner.step(self.sliders.values, aim, dt)
             moves = bool(self._orbits.value) or not all(runner.still for runner in self.runners)
-            (self._session.animating.add if moves else self._session.animating.discard)("express")
+            animating = self._session.animating
+            (animating.add if moves else animating.discard)("express")
             self._show_solutions(self.chain)
 
     # What follows from it.
@@ -306,3 +307,49 @@ class ExpressTab:
     def _on_event(self, topic: str) -> None:
         if topic == "actors" and self.chain is not None:  # a motion was opened, to be seen
             self.choose(NONE)
+
+
+class RobotFolder(FilePanel):
+    """Load a robot from a path or an upload, and choose the links that its chain goes from and to.
+
+    Args:
+        session: the session whose panel it is.
+        loaded: called with the robot's name, its chain and its shapes.
+    """
+
+    def __init__(self, session: Session, loaded: Callable[[str, Chain, tuple[Shape, ...]], None]) -> None:
+        super().__init__(session, "robot", f"robot{SUFFIX}", read=self._load)
+        self._loaded = loaded
+        self._robot: tuple[str, bytes] | None = None
+        gui = session.gui
+        with gui.add_folder("Robot from a file", expand_by_default=False):
+            self.add_controls(hint="The path of a .urdf file", value="")
+            self._base = gui.add_dropdown("From link", (GUESSED,), hint="The link that stands still")
+            self._tip = gui.add_dropdown("To link", (GUESSED,), hint="The link that points at the target")
+            for control in (self._base, self._tip):
+                control.on_update(session.guarded(lambda _: self.choose(str(self._base.value), str(self._tip.value))))
+
+    def choose(self, base: str = GUESSED, tip: str = GUESSED) -> None:
+        """Use the chain from one link of the robot to another."""
+        if self._robot is None:
+            raise PosableError("load a robot first; its links can then be chosen")
+        name, chain, shapes, links = read_upload(
+            *self._robot, lambda path, name: _read(path, name, base, tip), (SUFFIX,), LARGEST_UPLOAD
+        )
+        with self._session.lock:
+            for control, value in ((self._base, base), (self._tip, tip)):
+                show(control, "options", (GUESSED, *links))
+                assign(control, value)
+            self._loaded(name, chain, shapes)
+
+    def _load(self, path: Path, name: str) -> None:
+        _read(path, name, GUESSED, GUESSED)  # a file that cannot be read leaves the robot before it as it is
+        self._robot = (name, path.read_bytes())
+        self.choose()
+
+
+def _read(path: Path, name: str, base: str, tip: str) -> tuple[str, Chain, tuple[Shape, ...], tuple[str, ...]]:
+    """Return (name, chain, shapes, links) of a robot with a chain from one link to another."""
+    model = read_urdf(path)
+    ends = (None if end == GUESSED else end for end in (base, tip))
+    return Path(name).stem, Chain.from_urdf(path, *ends), model.shapes, model.links

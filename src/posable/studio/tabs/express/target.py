@@ -14,6 +14,7 @@ from ....express import Chain
 from ...core.session import Session
 from ...view.theme import MARK, Rgb, linear
 from ...widgets.controls import show
+from ...widgets.handle import NEAR, DragHandle
 
 POINT, DIRECTION, ORIENTATION = "a point", "a direction", "an orientation"
 AIMS = (POINT, DIRECTION, ORIENTATION)
@@ -54,7 +55,16 @@ class AimTarget:
             thickness_units="screen",
             visible=False,
         )
-        self._gizmos: dict[str, Any] = {}
+        # Only the second handle rotates the tip.
+        self._move = DragHandle(
+            session,
+            MOVE,
+            lambda position, _: self._dragged(position, self.orientation),
+            self._drop,
+            disable_rotations=True,
+            disable_sliders=False,
+        )
+        self._rotate = DragHandle(session, ROTATE, self._dragged, self._drop, disable_sliders=False)
 
     def start(self, chain: Chain, size: float) -> None:
         """Begin in front of another chain of a size [m]."""
@@ -63,14 +73,6 @@ class AimTarget:
         self.phase, self._before = 0.0, None
         self.set(self._home + np.array([0.3 * size, 0.1 * size, 0.0]))
         self.face(chain)
-        for name in (MOVE, ROTATE):
-            if name not in self._gizmos:
-                handle = self._session.add_gizmo(
-                    name, self.position, disable_rotations=name == MOVE, depth_test=False, visible=False
-                )
-                handle.on_update(self._session.guarded(self._dragged))
-                self._gizmos[name] = handle
-            self._gizmos[name].scale = 0.28 * size
 
     def set(self, position: Floats, orientation: Floats | None = None) -> None:
         """Move it to a position (3,) [m] in the first chain's world, with an orientation (4,)."""
@@ -116,26 +118,25 @@ class AimTarget:
                     ball.position, ball.scale = self.position + origins[k], (0.032 if k == 0 else 0.022) * self._size
             self._lines.points, self._lines.colors = ends.astype(np.float32), linear(colours)
             show(self._lines, "visible", True)
-            for name, handle in self._gizmos.items():
-                show(handle, "visible", (name == ROTATE) == (kind == ORIENTATION))
-                if self._before is None:
-                    handle.position = self.position + origins[0]
-                    if name == ROTATE:
-                        handle.wxyz = self.orientation
+            options: dict[str, Any] = {"follow": self._before is None, "scale": 0.28 * self._size}
+            at, rotates = self.position + origins[0], kind == ORIENTATION
+            self._move.show(at, visible=not rotates, **options)
+            self._rotate.show(at, self.orientation, visible=rotates, **options)
         self._origin = np.asarray(origins[0])
 
     def hide(self) -> None:
         """Hide all of it."""
-        for node in (*self._balls, self._lines, *self._gizmos.values()):
+        for node in (*self._balls, self._lines):
             show(node, "visible", False)
+        self._move.hide()
+        self._rotate.hide()
 
     def remove(self) -> None:
         """Take it off the stage."""
         for node in (*self._balls, self._lines):
             node.remove()
-        for name in (MOVE, ROTATE):
-            self._session.remove_gizmo(name)
-        self._gizmos.clear()
+        self._move.remove()
+        self._rotate.remove()
 
     def _direction(self, chain: Chain) -> Floats:
         """Return (3,) unit, from the chain's first joint to the ball; up where both are at one position."""
@@ -143,15 +144,16 @@ class AimTarget:
         distance = float(np.linalg.norm(offset))
         return offset / distance if distance > 1e-6 else np.array([0.0, 1.0, 0.0])
 
-    def _dragged(self, event: Any) -> None:
+    def _dragged(self, position: Floats, orientation: Floats) -> None:
         with self._session.lock:
-            position = np.array(event.target.position) - self._origin
-            rotates = event.target is self._gizmos.get(ROTATE)
-            orientation = np.array(event.target.wxyz) if rotates else self.orientation
-            if np.abs(position - self.position).max() > 1e-6 or pm.angle(orientation, self.orientation) > 1e-5:
+            at = position - self._origin
+            if np.abs(at - self.position).max() > NEAR or pm.angle(orientation, self.orientation) > 1e-5:
                 self._before = self._before or (self.position, self.orientation)
-                self.set(position, orientation)
+                self.set(at, orientation)
                 self._moved()
-            if event.phase == "end" and self._before is not None:
-                before, self._before = self._before, None
+
+    def _drop(self) -> None:
+        with self._session.lock:
+            before, self._before = self._before, None
+            if before is not None:
                 self._dropped(before)

@@ -1,24 +1,31 @@
-"""The posture of a key, joint by joint: sliders in degrees, inside the limits of the body."""
+"""The posture of a key, joint by joint: sliders in degrees inside the limits of the body, and a handle at the joint."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .... import math as pm
+from ....body.roles import parent_role
 from ....compute.types import Floats
 from ....limb.model import SEARCHES
+from ....reach import Posture
+from ....reach.posture import heading
+from ....skeleton import Pose
+from ...core.actor import Actor, canonical_orientation
 from ...widgets.controls import Follower, assign, redraw_on_update, show
-from ...widgets.handle import IDENTITY
-from .keys import PATIENCE
+from ...widgets.handle import IDENTITY, NEAR, DragHandle
+from .keys import LONGEST_NAME, PATIENCE
 
 if TYPE_CHECKING:
     from ....body import Humanoid
     from ....reach import Behaviour, Posture
+    from ...core.session import Session
     from .tab import ReachTab
 
 TRUNK = (("Forward", 1.0), ("Rotate left", 1.0), ("Tilt right", 1.0))
@@ -37,7 +44,8 @@ SHIFTS = ("Hips left", "Hips up", "Hips ahead")
 FURTHEST = 60
 """Percent of a leg's length that the hips' sliders reach."""
 NONE = "(none)"
-LONGEST_NAME = 60
+
+_drags = count()
 
 
 class KeyEditor:
@@ -101,44 +109,46 @@ class KeyEditor:
                 return
             body, behaviour, key = edited
             clamped = body.limits.clamp(part, rotation) if part in body.limits else rotation
-            posture = behaviour.posture(key).rotated(**{part: clamped})
-            self._set(f"Rotate the {part.replace('_', ' ')}", posture, ("rotate", key, part, tag), patience)
+            posture, label = behaviour.posture(key).rotated(**{part: clamped}), f"Rotate the {part.replace('_', ' ')}"
+            tag = ("rotate", key, part, tag)
+            self._tab.keys.edit(label, lambda one: one.set(key, posture), tag=tag, patience=patience)
 
     def shift(self, hips: Floats, tag: Hashable, patience: float = PATIENCE) -> None:
         """Shift the hips of the key by (3,) leg lengths; see `ReachKeys.edit`."""
         with self._session.lock:
             if (edited := self._tab.keys.edited) is not None:
                 _, behaviour, key = edited
-                self._set("Shift the hips", behaviour.posture(key).shifted(hips), ("shift", key, tag), patience)
+                posture, tag = behaviour.posture(key).shifted(hips), ("shift", key, tag)
+                self._tab.keys.edit("Shift the hips", lambda one: one.set(key, posture), tag=tag, patience=patience)
 
     def set_elbow(self, degrees: float | None) -> None:
         """Begin the search for the elbow at this swivel around the key; None: as everywhere."""
         with self._session.lock:
             search = None if degrees is None else replace(SEARCHES["arm"], preferred=math.radians(degrees))
-            edited = self._tab.keys.edited
-            if edited is not None and edited[1].key(edited[2]).search != search:
-                tag = ("elbow", edited[2])
-                self._tab.keys.change("Set the elbow", lambda one, key: one.set_search(key, search), tag)
+            if (edited := self._tab.keys.edited) is not None:
+                _, behaviour, key = edited
+                if behaviour.key(key).search != search:
+                    self._tab.keys.edit("Set the elbow", lambda one: one.set_search(key, search), tag=("elbow", key))
 
     def rename(self, name: str) -> None:
         """Give the key a name."""
         with self._session.lock:
-            name, edited = name[:LONGEST_NAME], self._tab.keys.edited
-            if edited is not None and edited[1].key(edited[2]).name != name:
-                self._tab.keys.change("Name the key", lambda one, key: one.rename(key, name), ("name",))
+            name = name[:LONGEST_NAME]
+            if (edited := self._tab.keys.edited) is not None:
+                _, behaviour, key = edited
+                if behaviour.key(key).name != name:
+                    self._tab.keys.edit("Name the key", lambda one: one.rename(key, name), tag=("name",))
 
     def reset(self, which: str) -> None:
         """Set the joint to the neutral pose ("Straight"), or the key to its neighbours' interpolation ("Follow")."""
         with self._session.lock:
             if (edited := self._tab.keys.edited) is None:
                 return
+            _, behaviour, key = edited
             if which == "Follow":
-                self._set("Let the key follow", None, None)
-            elif self.part in edited[1].parts:
+                self._tab.keys.edit("Let the key follow", lambda one: one.set(key, None))
+            elif self.part in behaviour.parts:
                 self.rotate(self.part, IDENTITY, None)
-
-    def _set(self, label: str, posture: Posture | None, tag: Hashable, patience: float = PATIENCE) -> None:
-        self._tab.keys.change(label, lambda one, key: one.set(key, posture), tag, patience)
 
     def _slider(self, label: str, reach: int, axis: int, moved: Callable[[int, float], None]) -> Follower:
         slider = self._session.gui.add_slider(label, min=-reach, max=reach, step=1, initial_value=0)
@@ -147,21 +157,18 @@ class KeyEditor:
     def _rotate(self, axis: int, degrees: float) -> None:
         if (edited := self._tab.keys.edited) is None or self.part not in edited[1].parts:
             return
-        _, behaviour, key = edited
-        angles = _angles(behaviour.posture(key), self.part)
+        angles = _angles(edited[1].posture(edited[2]), self.part)
         if round(angles[axis]) != round(degrees):  # else a message that came late
             angles[axis] = degrees
             signs = np.array([sign for _, sign in _axes(self.part)])
             self.rotate(self.part, pm.exp(np.radians(angles) * signs), axis)
 
     def _shift(self, axis: int, percent: float) -> None:
-        if (edited := self._tab.keys.edited) is None:
-            return
-        _, behaviour, key = edited
-        hips = np.array(behaviour.posture(key).hips)
-        if round(100.0 * hips[axis]) != round(percent):
-            hips[axis] = percent / 100.0
-            self.shift(hips, axis)
+        if (edited := self._tab.keys.edited) is not None:
+            hips = np.array(edited[1].posture(edited[2]).hips)
+            if round(100.0 * hips[axis]) != round(percent):
+                hips[axis] = percent / 100.0
+                self.shift(hips, axis)
 
     def _offer(self, behaviour: Behaviour) -> None:
         """Offer the parts of a behaviour to choose from."""
@@ -235,3 +242,95 @@ def _show(follower: Follower, label: str, value: int, low: int, high: int) -> No
     follower.show(value)
     show(slider, "min", low)
     show(slider, "max", high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grip:
+    """The state in which a drag begins: rotations and shifts of the handle are added to it."""
+
+    part: str
+    position: Floats
+    """(3,) of the handle [m]."""
+    orientation: Floats
+    """(4,) of the handle: the joint's, canonical."""
+    parent: Floats
+    """(4,) of the joint's parent, canonical; for the hips, the heading of the body at the start."""
+    posture: Posture
+    leg_length: float
+
+    def shifted(self, position: Floats) -> bool:
+        """Return whether a position (3,) [m] is another one."""
+        return float(np.abs(position - self.position).max()) > NEAR
+
+    def rotated(self, orientation: Floats) -> bool:
+        """Return whether an orientation (4,) is another one."""
+        return bool(pm.angle(self.orientation, orientation) > 1e-4)
+
+
+class JointHandle:
+    """Rings that rotate the joint of the sliders, and arrows that shift the hips, while a key is edited."""
+
+    def __init__(self, session: Session, editor: KeyEditor) -> None:
+        self._session, self._editor = session, editor
+        self._grip: _Grip | None = None
+        self._drag: int | None = None  # during a drag
+        self.handle = DragHandle(session, "reach_joint", self._dragged, self._dropped, opacity=0.7)
+
+    @property
+    def part(self) -> str | None:
+        """The joint at which the handle is."""
+        return None if self._grip is None else self._grip.part
+
+    def draw(self, actor: Actor, body: Humanoid, pose: Pose, start: Pose, posture: Posture) -> None:
+        """Show the handle at the joint of a pose reached from `start`, unless it is being dragged."""
+        part = self._editor.part
+        if part not in posture.parts:
+            self.hide()
+            return
+        if self.part != part:  # another handle, with arrows or without
+            self.hide()
+        if self._drag is not None:
+            return
+        position = body.skeleton.forward(pose).positions[body.index(part)] + actor.position
+        orientation, parent = canonical_orientation(body, part, pose), parent_role(part, body.roles)
+        facing = heading(canonical_orientation(body, "hips", start))
+        above = facing if parent is None else canonical_orientation(body, parent, pose)
+        self._grip = _Grip(part, position, orientation, above, posture, body.leg_length)
+        size = (0.2 if part == "hips" else 0.13) * body.joint_height
+        self.handle.show(position, orientation, scale=size, disable_axes=part != "hips")
+
+    def hide(self) -> None:
+        """Take the handle away."""
+        self._grip = self._drag = None
+        self.handle.remove()
+
+    def move(self, position: Floats, orientation: Floats, tag: Any = None) -> None:
+        """Rotate the joint by the rotation of the handle (4,), or shift the hips by its displacement (3,) [m].
+
+        The key changes by as much as the handle since the start of the drag: the body on the stage may show less than
+        all of the key, where something prevents it from bending so far. A drag is one step to undo, however slow.
+        """
+        with self._session.lock:
+            if (grip := self._grip) is None:
+                return
+            if grip.rotated(orientation):
+                before, after = (pm.multiply(pm.conjugate(grip.parent), q) for q in (grip.orientation, orientation))
+                rotation = pm.multiply(after, pm.conjugate(before))
+                self._editor.rotate(grip.part, pm.multiply(rotation, grip.posture.rotation(grip.part)), tag, math.inf)
+            elif grip.part == "hips" and grip.shifted(position):
+                displacement = pm.rotate(pm.conjugate(grip.parent), position - grip.position)
+                self._editor.shift(grip.posture.hips + displacement / grip.leg_length, tag, math.inf)
+
+    def _dragged(self, position: Floats, orientation: Floats) -> None:
+        with self._session.lock:
+            if self._drag is None:
+                if self._grip is None or not (self._grip.shifted(position) or self._grip.rotated(orientation)):
+                    return  # a click, or a message that arrives after the end of the drag
+                self._drag = next(_drags)
+            self.move(position, orientation, ("drag", self._drag))
+
+    def _dropped(self) -> None:
+        with self._session.lock:
+            if self._drag is not None:
+                self._drag = None
+                self._session.changed("pose")

@@ -9,16 +9,22 @@ import math
 import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats
-from ....reach import Behaviour, Reacher
+from ....reach import Behaviour, Reacher, Weight
+from ....reach.behaviour_file import MAX_BYTES
+from ....reach.examples import EXAMPLES
+from ....reach.posture import WEIGHTS
 from ...core.actor import nearest_joint
+from ...widgets.controls import Follower, assign
+from ...widgets.file_panel import FilePanel
+from .request import SIDES
 from .swing_plane import Stroke, direction_of, in_space
-from .targets import SIDES
 
 if TYPE_CHECKING:
     from ....body import Humanoid
@@ -29,12 +35,18 @@ IN_SPACE = (
     "where the target is; to move one, add it there and remove the old one."
 )
 """Shown for a behaviour with keys in space, where dragging on the plane has no meaning."""
+ON_PLANE, AROUND = ("linear", "smooth"), ("around",)
+"""Interpolations of keys on the swing plane and of keys in space: keys cannot go from one to the other."""
 ON_BONE = 0.03
 """How near a bone a click means the body and not the sphere before it, as a fraction of the body's size."""
 PATIENCE = 1.5
 """Seconds within which further changes by the same slider belong to the same step."""
 COPY_OFFSET = math.radians(12.0)
 """Distance of a copy from its key [rad]; as a fraction of the distance from the shoulder for keys in space."""
+NEAR = 0.006
+"""Values of k this close look the same on the slider."""
+LONGEST_NAME = 60
+PICK = "choose…"
 
 Result = TypeVar("Result")
 
@@ -111,7 +123,7 @@ class ReachKeys:
                     self._session.notify(IN_SPACE)
             elif stroke.moved and not keys[stroke.key].outer:
                 key, swing = stroke.key, self._inside(stroke.now)
-                self.edit("Move the key", lambda one: one.move(key, swing), tag=("move", stroke.id))
+                self.edit("Move the key", lambda one: one.move(key, swing), tag=("move", stroke.id), patience=math.inf)
             self.choose(stroke.key)
 
     def click(self, origin: Floats, direction: Floats) -> bool:
@@ -179,13 +191,6 @@ class ReachKeys:
                 raise PosableError("this is the only key with a posture; without it there is nothing to reach with")
             self.edit("Remove the key", lambda one: one.remove(key))
 
-    def change(
-        self, label: str, change: Callable[[Behaviour, int], None], tag: Hashable, patience: float = PATIENCE
-    ) -> None:
-        """Change the key that is edited: see `edit`."""
-        key = self._chosen_key()
-        self.edit(label, lambda one: change(one, key), tag=tag, patience=patience)
-
     # Edits of a whole behaviour.
 
     def mirror(self) -> None:
@@ -215,12 +220,12 @@ class ReachKeys:
 
     def restyle(self, **style: Any) -> None:
         """Change the interpolation, the weight by distance, or the name of the behaviour: as `Behaviour.restyle`."""
-        self.edit("Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,), patience=PATIENCE)
+        self.edit("Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,))
 
     # The history.
 
     def edit(
-        self, label: str, change: Callable[[Behaviour], Result], *, tag: Hashable = None, patience: float = math.inf
+        self, label: str, change: Callable[[Behaviour], Result], *, tag: Hashable = None, patience: float = PATIENCE
     ) -> Result:
         """Change a copy of the edited behaviour. Edits with one tag, `patience` seconds apart, are one step to undo."""
         with self._session.lock:
@@ -281,3 +286,81 @@ class ReachKeys:
         if self.chosen is None:
             raise PosableError("choose a key first: click it on the plane, or add one")
         return self.chosen
+
+
+class BehaviourPanel(FilePanel):
+    """The behaviour that is edited as a whole: its name and interpolation, its files, the examples to start from."""
+
+    def __init__(self, tab: ReachTab) -> None:
+        session = tab.session
+        super().__init__(session, "behaviour", "behaviour.json", write=self._write, read=self._read, largest=MAX_BYTES)
+        self._tab = tab
+        hint = "Start from a behaviour that comes with Posable, for both arms"
+        self._examples = session.gui.add_dropdown("Example", (PICK, *EXAMPLES), hint=hint)
+        self._examples.on_update(session.guarded(lambda _: self.start_from(str(self._examples.value))))
+
+    def add_folders(self) -> None:
+        """Add the folders with the properties of the whole behaviour and with its files, here in the panel."""
+        session, gui = self._session, self._session.gui
+        with gui.add_folder("The whole behaviour", expand_by_default=False):
+            self._name = Follower(session, gui.add_text("Name of the behaviour", ""), self._rename)
+            hint = "Linear: between three keys each; smooth: between all keys, without creases; around: keys in space"
+            kinds = gui.add_dropdown("Interpolation", ON_PLANE, hint=hint)
+            self._interpolation = Follower(session, kinds, self._interpolate)
+            hint = "How the weight of the behaviour depends on the distance of the target"
+            kinds = gui.add_dropdown("By distance", tuple(WEIGHTS), hint=hint)
+            self._weighting = Follower(session, kinds, lambda kind: self._weigh(str(kind), self._now.weight.k))
+            hint = "The weight is 1 at a distance of 1 / √k arm lengths"
+            k = gui.add_slider("k", min=0.05, max=1.0, step=0.01, initial_value=0.8, hint=hint)
+            self._k = Follower(session, k, lambda k: self._weigh(self._now.weight.kind, float(k)))
+        with gui.add_folder("Behaviour to a file", expand_by_default=False):
+            self.add_controls(hint="A JSON file that people can read")
+
+    def show(self) -> None:
+        """Show the behaviour as it is in the controls."""
+        now = self._now
+        self._name.show(now.name)
+        kinds = AROUND if in_space(now) else ON_PLANE
+        if self._interpolation.control.options != kinds:
+            self._interpolation.control.options = kinds
+            self._interpolation.put(now.interpolation)
+        self._interpolation.show(now.interpolation)
+        self._weighting.show(now.weight.kind)
+        self._k.show(min(max(now.weight.k, 0.05), 1.0), near=NEAR)
+
+    def start_from(self, name: str) -> None:
+        """Start from an example, for both arms."""
+        if name != PICK:
+            assign(self._examples, PICK)
+            self._keys.start_from(name)
+            self._session.notify(f"Both arms now reach as in the example {name}")
+
+    @property
+    def _keys(self) -> ReachKeys:
+        return self._tab.keys
+
+    @property
+    def _now(self) -> Behaviour:
+        return self._keys.behaviour
+
+    def _rename(self, name: str) -> None:
+        if name[:LONGEST_NAME] != self._now.name:
+            self._keys.restyle(name=name[:LONGEST_NAME])
+
+    def _interpolate(self, kind: str) -> None:
+        if kind != self._now.interpolation:
+            self._keys.restyle(interpolation=kind)
+
+    def _weigh(self, kind: str, k: float) -> None:
+        now = self._now.weight
+        weight = Weight(kind, now.k if abs(k - now.k) < NEAR else k)  # k to the last bit, if it was not changed
+        if weight != now:
+            self._keys.restyle(weight=weight)
+
+    def _write(self, path: Path) -> None:
+        self._now.save(path)
+
+    def _read(self, path: Path, name: str) -> None:
+        behaviour, stem = Behaviour.load(path), Path(name).stem
+        self._keys.take(behaviour, stem)
+        self._session.notify(f"The {behaviour.limb.replace('_', ' ')} now reaches as in {stem}")

@@ -21,13 +21,10 @@ from ...core.actor import Actor
 from ...core.session import Session
 from ...widgets.controls import add_button, assign, show
 from ...widgets.status_text import COLOURS, SENTENCES, coloured, distance_text, status_text
-from .behaviour_panel import BehaviourPanel
-from .joint_handle import JointHandle
-from .key_editor import KeyEditor
-from .keys import IN_SPACE, ReachKeys
-from .options import ReachOptions
+from .key_editor import JointHandle, KeyEditor
+from .keys import IN_SPACE, BehaviourPanel, ReachKeys
+from .request import SIDES, ReachOptions, ReachTargets
 from .swing_plane import Drawn, in_space
-from .targets import SIDES, ReachTargets
 from .view import ReachView
 
 NONE = "(none)"

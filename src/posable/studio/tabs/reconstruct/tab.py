@@ -25,9 +25,17 @@ from ...core.actor import Actor
 from ...core.session import Session
 from ...widgets.controls import add_button, assign, redraw_on_update
 from ...widgets.file_panel import motion_panel
-from .job import Reconstructed, ReconstructJob, ReconstructRequest
+from .motion import (
+    NONE,
+    Reconstructed,
+    ReconstructJob,
+    ReconstructLimits,
+    ReconstructReport,
+    ReconstructRequest,
+    frame_text,
+    motion_text,
+)
 from .points import ReconstructPoints
-from .report import NONE, ReconstructLimits, ReconstructReport, frame_text, motion_text
 
 if TYPE_CHECKING:
     from ....body import Humanoid
