@@ -1,4 +1,4 @@
-"""The commands, put together. Each lives in a module of its own and says what it does in its docstring."""
+"""The commands, put together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import bench, convert, data, edit, evaluate, express, info, reach, reconstruct, view
+from . import edit, evaluate, express, files, reach, reconstruct
 from . import range as limb_range
 
 app = typer.Typer(
@@ -21,33 +21,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("info", epilog="Example: posable info boxing.bvh --repair cmu")(info.info)
-app.command("view", epilog="Example: posable view boxing.bvh    or: posable view boxing.bvh --picture boxing.png")(
-    view.view
-)
-app.command("convert", epilog="Example: posable convert boxing.bvh boxing.glb --repair cmu --first-frame 1")(
-    convert.convert
-)
-app.add_typer(data.app, name="data")
+for command, example in (
+    (files.info, "posable info boxing.bvh --repair cmu"),
+    (files.view, "posable view boxing.bvh    or: posable view boxing.bvh --picture boxing.png"),
+    (files.convert, "posable convert boxing.bvh boxing.glb --repair cmu --first-frame 1"),
+    (reach.reach, "posable reach grasp.bvh --to -0.3,1.2,0.5 --to -0.1,0.6,0.4 --behaviour tired"),
+    (reconstruct.reconstruct, "posable reconstruct tracked.csv dance.glb --body knight.glb --units cm"),
+    (express.express, "posable express C targets.csv angles.csv --posture 0,0.6,-0.9,0.3,0"),
+    (edit.edit, "posable edit pitch.bvh out.bvh --frame 60 --part left_hand --by 0,0.2,0.1"),
+    (edit.retarget, "posable retarget boxing.bvh knight_boxes.glb --body knight.glb --repair cmu"),
+    (evaluate.bench, "posable bench --json speed.json"),
+    (files.studio, "posable studio    or: posable studio boxing.bvh knight.glb"),
+):
+    app.command(epilog=f"Example: {example}")(command)
+app.add_typer(files.data, name="data")
 app.add_typer(limb_range.app, name="range")
-app.command("reach", epilog="Example: posable reach grasp.bvh --to -0.3,1.2,0.5 --to -0.1,0.6,0.4 --behaviour tired")(
-    reach.reach
-)
-app.command("reconstruct", epilog="Example: posable reconstruct tracked.csv dance.glb --body knight.glb --units cm")(
-    reconstruct.reconstruct
-)
-app.command("express", epilog="Example: posable express C targets.csv angles.csv --posture 0,0.6,-0.9,0.3,0")(
-    express.express
-)
 app.add_typer(evaluate.app, name="evaluate")
-app.command("edit", epilog="Example: posable edit pitch.bvh out.bvh --frame 60 --part left_hand --by 0,0.2,0.1")(
-    edit.edit
-)
-app.command("retarget", epilog="Example: posable retarget boxing.bvh knight_boxes.glb --body knight.glb --repair cmu")(
-    edit.retarget
-)
-app.command("bench", epilog="Example: posable bench --json speed.json")(bench.bench)
-app.command("studio", epilog="Example: posable studio    or: posable studio boxing.bvh knight.glb")(view.studio)
 
 
 def _show_version(requested: bool) -> None:

@@ -5,28 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.files import check_writable
-from .output import JsonOption, busy, check_output, progress, show_facts, show_table, write_json
-from .reading import FileArgument, FirstOption, FpsOption, RepairOption, ScaleOption, read
+from . import options
+from .options import numbers, read, two_integers
+from .output import busy, check_output, progress, report, save_motion
 
 if TYPE_CHECKING:
     from ..edit import Edit, MotionEditor
-    from ..edit.retargeting import RetargetSolution
     from ..skeleton import Motion
-
-OutputArgument = Annotated[
-    Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")
-]
 
 LIMITS = ("clip", "body", "none")
 
 
 def edit(
-    file: FileArgument,
-    output: OutputArgument,
+    file: options.File,
+    output: options.Output,
     frame: Annotated[int | None, typer.Option(help="The frame at which the part is dragged.")] = None,
     part: Annotated[str, typer.Option(help="Any part: left_hand, head, hips, ..., or a joint's name.")] = "left_hand",
     by: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Displacement, in metres in the world.")] = None,
@@ -51,16 +48,15 @@ def edit(
     save_edits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all edits as a list for --edits.")
     ] = None,
-    scale: ScaleOption = None,
-    fps: FpsOption = None,
-    first_frame: FirstOption = 0,
-    repair: RepairOption = None,
-    json: JsonOption = None,
+    scale: options.Scale = None,
+    fps: options.Fps = None,
+    first_frame: options.FirstFrame = 0,
+    repair: options.Repair = None,
+    json: options.Json = None,
 ) -> None:
     """Drag a part of the body at a frame; the body follows as it moves in the clip, and the change fades around."""
     from ..edit.edit_list import load_edits, make_edits
     from ..edit.edit_list import save_edits as write_edits
-    from ..formats import save
 
     check_output(output, file)
     if save_edits is not None:
@@ -68,27 +64,30 @@ def edit(
     rows = [] if edits is None else load_edits(edits)
     if frame is not None:
         row = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
-        rows.append({**row, **_position(by, to), **_range(frames), "contacts": contacts})
+        row |= _position(by, to)
+        if frames is not None:
+            row["frames"] = [*two_integers("--frames", frames, "the first and the last frame, such as 50,110")]
+        rows.append({**row, "contacts": contacts})
     if not rows:
         raise PosableError("nothing to edit: give --frame with --by or --to, or --edits FILE")
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
     editor = _editor(motion, limits, weights, contacts, cache)
     with busy("editing"):
         made = make_edits(editor, rows)
-    with busy(f"writing {output.name}"):
-        save(editor.motion, output)
-        if save_edits is not None:
-            write_edits(made, save_edits)
-    table = [_edit_row(one, editor.clip.fps) for one in made]
-    facts = {**_written(output, editor.motion), **_fitted(editor)}
-    if not write_json(json, {**facts, "edits": table}):
-        show_facts(output.name, facts)
-        show_table("edits", table)
+    facts = {
+        **save_motion(editor.motion, output),
+        "weights_leave_unexplained": round(float(np.median(editor.report.residual)), 3),
+        "pseudo_inverse_leaves": round(float(np.median(editor.report.identity)), 3),
+        "contacts": len(editor.contacts),
+    }
+    if save_edits is not None:
+        write_edits(made, save_edits)
+    report(json, output.name, facts, edits=[_edit_row(one, editor.clip.fps) for one in made])
 
 
 def retarget(
-    file: FileArgument,
-    output: OutputArgument,
+    file: options.File,
+    output: options.Output,
     body: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The body that shall perform it; the built-in figure when not given."),
@@ -98,16 +97,15 @@ def retarget(
         str, typer.Option(help="body: those of the new body; clip: the range of the motion; none.")
     ] = "body",
     contacts: Annotated[bool, typer.Option(help="Whether hands that rest on the body stay there.")] = True,
-    scale: ScaleOption = None,
-    fps: FpsOption = None,
-    first_frame: FirstOption = 0,
-    repair: RepairOption = None,
-    json: JsonOption = None,
+    scale: options.Scale = None,
+    fps: options.Fps = None,
+    first_frame: options.FirstFrame = 0,
+    repair: options.Repair = None,
+    json: options.Json = None,
 ) -> None:
     """Put a motion on another body: other proportions or another rig; feet and hands where they belong."""
     from ..body import Humanoid, figure
     from ..edit import retarget as onto
-    from ..formats import save
 
     check_output(output, file, body)
     bounds = _limits(limits)
@@ -115,11 +113,8 @@ def retarget(
     target = figure(height=height) if body is None else Humanoid(read(body).skeleton)
     with busy("retargeting"):
         solution = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts, limits=bounds)
-    with busy(f"writing {output.name}"):
-        save(solution.motion, output)
-    table = _part_rows(solution)
     facts = {
-        **_written(output, solution.motion),
+        **save_motion(solution.motion, output),
         "leg_ratio": round(solution.ratio, 4),
         "frames_not_reached": int((solution.status != Status.REACHED).sum()),
         "frames_limited": int(solution.limited.sum()),
@@ -127,31 +122,23 @@ def retarget(
         "parts_dropped": list(solution.dropped),
         "parts_added": list(solution.added),
     }
-    if not write_json(json, {**facts, "parts": table}):
-        show_facts(output.name, facts)
-        show_table("parts", table)
-
-
-def _range(frames: str | None) -> dict[str, list[int]]:
-    if frames is None:
-        return {}
-    words = frames.split(",")
-    if len(words) != 2 or not all(word.strip().isdecimal() for word in words):
-        raise PosableError(f"--frames {frames}: expected the first and the last frame, such as 50,110")
-    return {"frames": [int(word) for word in words]}
+    parts = [
+        {
+            "part": part,
+            "median_error_mm": round(1000.0 * float(np.median(errors)), 4),
+            "max_error_mm": round(1000.0 * float(errors.max()), 4),
+        }
+        for part, errors in zip(solution.parts, solution.part_errors.T, strict=True)
+    ]
+    report(json, output.name, facts, parts=parts)
 
 
 def _position(by: str | None, to: str | None) -> dict[str, list[float]]:
-    if (by is None) == (to is None):
-        raise PosableError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
-    name, text = ("displacement", by) if to is None else ("target", to)
-    try:
-        numbers = [float(word) for word in str(text).split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != 3 or not all(abs(number) < 1e6 for number in numbers):
-        raise PosableError(f"{'--by' if to is None else '--to'} {text}: expected x,y,z in metres")
-    return {name: numbers}
+    if by is not None and to is None:
+        return {"displacement": numbers("--by", by, 3, "x,y,z in metres", below=1e6)}
+    if to is not None and by is None:
+        return {"target": numbers("--to", to, 3, "x,y,z in metres", below=1e6)}
+    raise PosableError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
 
 
 def _limits(limits: str) -> str | None:
@@ -178,29 +165,7 @@ def _editor(motion: Motion, limits: str, weights: str, contacts: bool, cache: Pa
     return editor
 
 
-def _written(output: Path, motion: Motion) -> dict[str, Any]:
-    return {
-        "output": str(output),
-        "bytes": output.stat().st_size,
-        "frames": len(motion),
-        "fps": motion.fps,
-        "seconds": round(motion.duration, 3),
-    }
-
-
-def _fitted(editor: MotionEditor) -> dict[str, Any]:
-    import numpy as np
-
-    return {
-        "weights_leave_unexplained": round(float(np.median(editor.report.residual)), 3),
-        "pseudo_inverse_leaves": round(float(np.median(editor.report.identity)), 3),
-        "contacts": len(editor.contacts),
-    }
-
-
 def _edit_row(one: Edit, fps: float) -> dict[str, Any]:
-    import numpy as np
-
     settings = one.settings
     statuses = {Status(int(status)).name.lower() for status in np.atleast_1d(one.status)}
     changed = f"{one.rows.min()} to {one.rows.max()}" if len(one.rows) else "none"
@@ -215,16 +180,3 @@ def _edit_row(one: Edit, fps: float) -> dict[str, Any]:
         "frames_changed": changed,
         "seconds_changed": round(len(one.rows) / fps, 3),
     }
-
-
-def _part_rows(solution: RetargetSolution) -> list[dict[str, Any]]:
-    import numpy as np
-
-    return [
-        {
-            "part": part,
-            "median_error_mm": round(1000.0 * float(np.median(solution.part_errors[:, k])), 4),
-            "max_error_mm": round(1000.0 * float(solution.part_errors[:, k].max()), 4),
-        }
-        for k, part in enumerate(solution.parts)
-    ]

@@ -1,21 +1,26 @@
-"""`posable evaluate`: how good methods are, by the papers' own measures."""
+"""`posable evaluate` and `posable bench`: how good methods are, by the papers' own measures, and how fast."""
 
 from __future__ import annotations
 
+import statistics
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..compute import PosableError, UnknownNameError
-from .output import JsonOption, counting, print_line, show_table, write_json
-from .range import listed
-from .reconstruct import EngineOption, WorkersOption, three_weights
+from ..compute import UnknownNameError
+from . import options
+from .options import motion_files, three_weights, two_integers
+from .output import counting, print_line, progress, show_failures, show_table, write_json
 
 if TYPE_CHECKING:
     from ..evaluate import Evaluation
+
+ROUNDS = 7
 
 app = typer.Typer(help="How good methods are, by the papers' own measures.", no_args_is_help=True)
 
@@ -37,12 +42,10 @@ def evaluate_reconstruct(
     plots: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Draw errors over time, and frames of every method.")
     ] = None,
-    store: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
-    ] = None,
-    engine: EngineOption = None,
-    workers: WorkersOption = None,
-    json: JsonOption = None,
+    store: options.Store = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+    json: options.Json = None,
 ) -> None:
     """Reconstruct clips from six of their own points and measure each method's errors (paper 004, Table 1).
 
@@ -53,30 +56,109 @@ def evaluate_reconstruct(
     from ..evaluate.tasks import evaluate_file
     from ..jobs import run
 
-    paths = [path.absolute() for path in listed(clips)]
+    paths = [path.absolute() for path in motion_files(clips)]
     settings = {"methods": _methods(method), "weights": weights if weights == "paper" else three_weights(weights)}
     if plots is not None:
         plots.mkdir(parents=True, exist_ok=True)
         settings["plots"] = str(plots.absolute())
     with counting("reconstructing") as shown:
-        machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
-        report = run(evaluate_file, paths, settings=settings, progress=shown, **machines)
+        report = run(
+            evaluate_file, paths, settings=settings, store=store, engine=engine, workers=workers, progress=shown
+        )
     found = Evaluation(tuple(facts for facts in report.results if facts is not None))
     failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
     facts = {"average": found.rows() if found.clips else [], "clips": list(found.clips), "failures": failures}
     if not write_json(json, facts):
         _show(found, joints)
-        if failures:
-            print_line("failed")
-            show_table("", failures)
+        show_failures(failures)
         if plots is not None and found.clips:
             print_line(f"plots of {len(found.clips)} clips in {plots}")
     if failures:
         raise typer.Exit(1)
 
 
+@app.command(
+    "express", epilog="Example: posable evaluate express --skeleton C --method best --method erik --samples 8000"
+)
+def evaluate_express(
+    skeleton: Annotated[list[str] | None, typer.Option(help="A to G; once or more, all when not given.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="best, erik, simple, ccd, dls100, dls200, dls400 or all; once or more."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Pairs of a posture and an orientation, of each.")] = 8000,
+    sweep: Annotated[
+        str | None, typer.Option(metavar="VALUES,ANGLES", help="All pairs at this resolution instead of samples.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
+    order: Annotated[str, typer.Option(help="How a target's angles are composed: YXY or YXZ.")] = "YXY",
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw histograms and normal curves, a file a skeleton.")
+    ] = None,
+    store: options.Store = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+    json: options.Json = None,
+) -> None:
+    """Hold postures while aiming, by several methods, and measure their errors (paper 001, Tables 8 and 9).
+
+    Errors are the paper's: orientation, posture times 0.2, and their sum. Times are of one core, and honest when
+    nothing else runs: use --workers 1 for them. The same seed gives the same numbers whatever the number of workers.
+    """
+    from ..evaluate.express import METHODS, ORDERS, VALUES, evaluate_block, express_items, express_rows, row_facts
+    from ..jobs import run
+
+    if order not in ORDERS:
+        raise UnknownNameError("--order", order, ORDERS)
+    methods = [name for one in method or ["best", "erik"] for name in (METHODS if one == "all" else (one,))]
+    expected = "two whole numbers above 0, as 15,19"
+    pair = None if sweep is None else two_integers("--sweep", sweep, expected, least=1)
+    items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=pair)
+    with counting("solving") as shown:
+        report = run(
+            evaluate_block,
+            items,
+            settings={"seed": seed, "order": order},
+            store=store,
+            engine=engine,
+            workers=workers,
+            progress=shown,
+        )
+    rows = express_rows([one for one in report.results if one is not None])
+    if plots is not None:
+        from ..evaluate.express_plots import plot_errors
+
+        plots.mkdir(parents=True, exist_ok=True)
+        for name in dict.fromkeys(row.skeleton for row in rows):
+            plot_errors([row for row in rows if row.skeleton == name], plots / f"{name}.png")
+    failures = [{"block": str(one.item), "error": one.error} for one in report.failures]
+    if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
+        show_table("", [row_facts(row) for row in rows])
+        show_failures(failures)
+    if failures:
+        raise typer.Exit(1)
+
+
+def bench(
+    seconds: Annotated[float, typer.Option(min=0.01, help="About how long each is measured.")] = 1.0,
+    json: options.Json = None,
+) -> None:
+    """Measure the calls people make most, on the built-in figure: the median of seven rounds, per pose.
+
+    `make bench` in a clone compares with other libraries; this tells what your machine does.
+    """
+    rows = []
+    with progress("measuring") as fraction:
+        jobs = _jobs()
+        for k, (name, call, poses) in enumerate(jobs):
+            rows.append({"call": name, "poses": poses, **_measured(call, poses, seconds)})
+            fraction((k + 1) / len(jobs))
+    if not write_json(json, {"calls": rows}):
+        show_table("", rows)
+
+
 def _methods(requested: Sequence[str] | None) -> list[str]:
-    """The methods by name, each once; unknown ones are reported before any work."""
+    """Return the methods by name, each once; unknown ones are reported before any work."""
     from ..evaluate.methods import find_method, method_names
 
     # A class of one's own is mostly in the current folder; the script `posable` does not look there by itself.
@@ -108,7 +190,7 @@ def _show(found: Evaluation, joints: bool) -> None:
 
 
 def _by_clip(found: Evaluation, measure: str) -> list[dict[str, Any]]:
-    """A row a clip, then their average and the paper's, a column a method."""
+    """Return a row for each clip, then their average and the paper's, with a column for each method."""
     rows: list[dict[str, Any]] = [
         {"clip": clip["clip"], "frames": clip["frames"]}
         | {method: _short(clip["methods"][method][measure]) for method in found.methods}
@@ -125,7 +207,7 @@ def _by_clip(found: Evaluation, measure: str) -> list[dict[str, Any]]:
 
 
 def _by_joint(found: Evaluation, measure: str) -> list[dict[str, Any]]:
-    """A row a joint, its mean over the clips that have it."""
+    """Return a row for each joint, with its mean over the clips that have it."""
     values: dict[str, dict[str, list[float]]] = {}
     for clip in found.clips:
         for k, joint in enumerate(clip["joints"]):
@@ -141,77 +223,42 @@ def _short(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 10.0 else f"{value:.1f}"
 
 
-@app.command(
-    "express", epilog="Example: posable evaluate express --skeleton C --method best --method erik --samples 8000"
-)
-def evaluate_express(
-    skeleton: Annotated[list[str] | None, typer.Option(help="A to G; once or more, all when not given.")] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="best, erik, simple, ccd, dls100, dls200, dls400 or all; once or more."),
-    ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Pairs of a posture and an orientation, of each.")] = 8000,
-    sweep: Annotated[
-        str | None, typer.Option(metavar="VALUES,ANGLES", help="All pairs at this resolution instead of samples.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
-    order: Annotated[str, typer.Option(help="How a target's angles are composed: YXY or YXZ.")] = "YXY",
-    plots: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw histograms and normal curves, a file a skeleton.")
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
-    ] = None,
-    engine: EngineOption = None,
-    workers: WorkersOption = None,
-    json: JsonOption = None,
-) -> None:
-    """Hold postures while aiming, by several methods, and measure their errors (paper 001, Tables 8 and 9).
+def _jobs() -> list[tuple[str, Callable[[], Any], int]]:
+    """Return for each measurement its name, the call, and the number of poses that the call gives."""
+    import numpy as np
 
-    Errors are the paper's: orientation, posture times 0.2, and their sum. Times are of one core, and honest when
-    nothing else runs: use --workers 1 for them. The same seed gives the same numbers whatever the number of workers.
-    """
-    from dataclasses import asdict
+    from .. import samples
+    from ..body import figure
+    from ..limb import Target
+    from ..reach import Behaviour, Reacher
+    from ..reconstruct import SequentialIK
 
-    from ..evaluate.express import METHODS, ORDERS, VALUES, evaluate_block, express_items, express_rows, row_facts
-    from ..jobs import run
-
-    if order not in ORDERS:
-        raise UnknownNameError("--order", order, ORDERS)
-    methods = [name for one in method or ["best", "erik"] for name in (METHODS if one == "all" else (one,))]
-    items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=_pair(sweep))
-    with counting("solving") as shown:
-        report = run(
-            evaluate_block,
-            items,
-            settings={"seed": seed, "order": order},
-            store=store,
-            engine=engine,
-            workers=workers,
-            progress=shown,
-        )
-    rows = express_rows([one for one in report.results if one is not None])
-    if plots is not None:
-        from ..evaluate.express_plots import plot_errors
-
-        plots.mkdir(parents=True, exist_ok=True)
-        for name in dict.fromkeys(row.skeleton for row in rows):
-            plot_errors([row for row in rows if row.skeleton == name], plots / f"{name}.png")
-    failures = [{"block": str(one.item), "error": one.error} for one in report.failures]
-    if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
-        show_table("", [row_facts(row) for row in rows])
-        if failures:
-            print_line("failed")
-            show_table("", failures)
-    if failures:
-        raise typer.Exit(1)
+    body = figure()
+    walk = samples.walk(body)
+    pose, target = walk[0], Target(np.array([-0.3, 1.2, 0.4]))
+    points, solver = body.markers(walk.pose), SequentialIK(body)
+    reacher = Reacher(body, right=Behaviour.default(body, "right_arm"))
+    return [
+        ("skeleton.forward, one pose", lambda: body.skeleton.forward(pose), 1),
+        ("skeleton.forward, a motion", lambda: body.skeleton.forward(walk.pose), len(walk)),
+        ("body.place, one hand", lambda: body.place(pose, "right_hand", target), 1),
+        ("Reacher.solve, the whole body", lambda: reacher.solve(right=target), 1),
+        ("SequentialIK.solve, one pose", lambda: solver.solve(points[0]), 1),
+        ("SequentialIK.track, a motion", lambda: solver.track(points, fps=walk.fps), len(walk)),
+    ]
 
 
-def _pair(text: str | None) -> tuple[int, int] | None:
-    """Two numbers of values: a joint's and a target's angle's."""
-    if text is None:
-        return None
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdigit() and int(part) > 0 for part in parts):
-        raise PosableError(f"--sweep is {text!r}; expected two whole numbers above 0, as 15,19")
-    return int(parts[0]), int(parts[1])
+def _measured(call: Callable[[], Any], poses: int, seconds: float) -> dict[str, float]:
+    """Return microseconds a pose, and poses a second; the first call, which may compile, does not count."""
+    call()
+    began = time.perf_counter()
+    call()
+    times = max(1, round(seconds / ROUNDS / max(time.perf_counter() - began, 1e-7)))
+    rounds = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        for _ in range(times):
+            call()
+        rounds.append((time.perf_counter() - began) / times / poses)
+    middle = statistics.median(rounds)
+    return {"microseconds_a_pose": round(1e6 * middle, 3), "poses_a_second": round(1.0 / middle, 1)}

@@ -13,7 +13,9 @@ import typer
 from ..compute import FormatError, PosableError, atomic_write
 from ..compute.files import check_writable
 from ..compute.types import Floats
-from .output import JsonOption, check_output, print_line, show_facts, write_json
+from . import options
+from .options import numbers
+from .output import check_output, print_line, save_motion, show_facts, write_json
 
 if TYPE_CHECKING:
     from ..express import Chain, ErikMotionSolution
@@ -23,7 +25,7 @@ COLUMNS = {
     ("dx", "dy", "dz"): "directions",
     ("x", "y", "z"): "look_at",
 }
-"""What a file of targets may hold, by its first line."""
+"""Kinds of targets by the names of their columns in the first line of a file."""
 MOST_ROWS = 1_000_000
 
 
@@ -53,7 +55,7 @@ def express(
             metavar="V,A,J", help="Limits of the result: speed in rad/s, acceleration in rad/s², jerk in rad/s³."
         ),
     ] = None,
-    json: JsonOption = None,
+    json: options.Json = None,
 ) -> None:
     """Hold a posture while aiming: joint angles for a path of targets, each frame continuing from the one before."""
     from ..express import ERIK, MotionFilter
@@ -62,14 +64,14 @@ def express(
         check_writable(output)
     else:
         check_output(output, targets)
-    made = chain_of(chain, base, tip, limits)
-    kind, goals = read_targets(targets)
+    made = _chain(chain, base, tip, limits)
+    kind, goals = _read_targets(targets)
     postures = made.zero if posture is None else _posture(posture, made, len(goals))
-    options: dict[str, Any] = {kind: goals}
-    found = ERIK(made, method).track(postures, fps=fps, **options)
+    aims: dict[str, Any] = {kind: goals}
+    found = ERIK(made, method).track(postures, fps=fps, **aims)
     angles = found.angles
     if smooth is not None:
-        velocity, acceleration, jerk = _numbers("--smooth", smooth, 3)
+        velocity, acceleration, jerk = numbers("--smooth", smooth, 3, "speed, acceleration and jerk, as in 3,20,200")
         # A joint without ends has no range to keep to.
         ends = made.limits if np.isfinite(made.limits).all() else None
         angles = MotionFilter(velocity, acceleration, jerk, fps=fps, position_limits=ends).run(angles)
@@ -89,8 +91,8 @@ def express(
             print_line("the errors are those of the answers, before they were smoothed")
 
 
-def chain_of(name: str, base: str | None, tip: str | None, limits: str) -> Chain:
-    """A chain by letter, by axes, or from a file."""
+def _chain(name: str, base: str | None, tip: str | None, limits: str) -> Chain:
+    """Return a chain by letter, by axes, or from a file."""
     from ..express import SKELETONS, Chain
 
     if name in SKELETONS:
@@ -98,12 +100,12 @@ def chain_of(name: str, base: str | None, tip: str | None, limits: str) -> Chain
     if name.lower().endswith(".urdf"):
         return Chain.from_urdf(Path(name), base, tip)
     if set(name.upper()) <= set("XYZ"):
-        return Chain.from_axes(name, limits=_numbers("--limits", limits, 2))
+        return Chain.from_axes(name, limits=numbers("--limits", limits, 2, "the lowest and the highest angle"))
     raise PosableError(f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a .urdf file")
 
 
-def read_targets(path: Path) -> tuple[str, Floats]:
-    """(what the targets are, (F, 3) or (F, 4)) of a CSV file."""
+def _read_targets(path: Path) -> tuple[str, Floats]:
+    """Return the kind of the targets in a CSV file, and the targets (F, 3) or (F, 4)."""
     names, rows = _read_csv(path)
     for columns, kind in COLUMNS.items():
         if set(columns) <= set(names):
@@ -114,7 +116,7 @@ def read_targets(path: Path) -> tuple[str, Floats]:
 
 def _posture(text: str, chain: Chain, frames: int) -> Floats:
     if Path(text).suffix.lower() != ".csv":
-        return np.array(_numbers("--posture", text, len(chain)))
+        return np.array(numbers("--posture", text, len(chain), f"{len(chain)} angles, one a joint, or a .csv file"))
     names, rows = _read_csv(Path(text))
     missing = [name for name in chain.names if name not in names]
     if missing:
@@ -149,17 +151,7 @@ def _number(path: Path, text: str, line: int) -> float:
     try:
         return float(text) if text.strip() else math.nan  # an empty field is a frame without a target
     except ValueError:
-        raise FormatError(path, f"{text!r} is no number", f"line {line}") from None
-
-
-def _numbers(option: str, text: str, count: int) -> list[float]:
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count or not all(map(math.isfinite, numbers)):
-        raise PosableError(f"{option} is {text!r}; expected {count} numbers with commas between")
-    return numbers
+        raise FormatError(path, f"{text!r} is not a number", f"line {line}") from None
 
 
 def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, fps: float) -> None:
@@ -173,7 +165,6 @@ def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, 
         facts = {"fps": fps, "joints": list(chain.names), "angles": angles.tolist(), "error": found.error.tolist()}
         write_json(path, facts)
     else:
-        from ..formats import save
         from ..skeleton import Motion
 
-        save(Motion(chain.skeleton, chain.pose(angles), fps), path)
+        save_motion(Motion(chain.skeleton, chain.pose(angles), fps), path)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -19,12 +19,13 @@ from rich.text import Text
 from ..compute import PosableError, atomic_write
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.status import Status
+
     from ..jobs import Progress
+    from ..skeleton import Motion
 
 WIDE = 20_000  # columns, where no person looks: what reads a pipe wants one line a row, however long its paths are
-JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.")
-]
 
 
 class _Output(Console):
@@ -57,6 +58,36 @@ def check_output(output: Path, *inputs: Path | None) -> None:
     check(output)
 
 
+def save_motion(motion: Motion, output: Path, **options: Any) -> dict[str, Any]:
+    """Write a motion with options of `posable.save`; return facts about the file."""
+    from ..formats import save
+
+    with busy(f"writing {output.name}"):
+        save(motion, output, **options)
+    return {
+        "output": str(output),
+        "bytes": output.stat().st_size,
+        "frames": len(motion),
+        "fps": motion.fps,
+        "seconds": round(motion.duration, 3),
+    }
+
+
+def report(path: Path | None, title: str, facts: Mapping[str, Any], **tables: Sequence[Mapping[str, Any]]) -> None:
+    """Print facts and, by their names, tables; or write them as JSON: see `write_json`."""
+    if not write_json(path, {**facts, **tables}):
+        show_facts(title, facts)
+        for name, rows in tables.items():
+            show_table(name, rows)
+
+
+def show_failures(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print what failed, where something did."""
+    if rows:
+        print_line("failed")
+        show_table("", rows)
+
+
 def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows under their column names; numbers to the right."""
     table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
@@ -83,7 +114,7 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
 
 
 def write_json(path: Path | None, facts: Any) -> bool:
-    """Write facts as JSON where asked; whether they went to the terminal, which then shows nothing else."""
+    """Write facts as JSON; return whether they went to the terminal, which then shows nothing else."""
     if path is None:
         return False
     text = json.dumps(facts, indent=2, default=_plain) + "\n"
@@ -98,37 +129,19 @@ def write_json(path: Path | None, facts: Any) -> bool:
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show a spinner with `what` once the block has run for a second."""
-    console = _err()
-    status = console.status(f"{what} ...")
-    timer = threading.Timer(1.0, status.start)
-    timer.daemon = True
-    if console.is_interactive:
-        timer.start()
-    try:
+    with _after_a_second(_err().status(f"{what} ...")):
         yield
-    finally:
-        timer.cancel()
-        status.stop()
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Give a function that takes the fraction done, 0 to 1; it shows a bar once the block has run for a second."""
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-    console = _err()
-    bar = Progress(console=console, transient=True)
+    bar = Bar(console=_err(), transient=True)
     task = bar.add_task(what, total=1.0)
-    timer = threading.Timer(1.0, bar.start)
-    timer.daemon = True
-    if console.is_interactive:  # elsewhere nobody looks, and a bar would leave an empty line
-        timer.start()
-    try:
+    with _after_a_second(bar):
         yield lambda done: bar.update(task, completed=done)
-    finally:
-        timer.cancel()
-        if bar.live.is_started:  # else stopping it prints an empty line
-            bar.stop()
 
 
 @contextmanager
@@ -138,21 +151,31 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = _err()
-    bar = Bar(*columns, TextColumn("{task.fields[rate]}"), console=console, transient=True)
+    bar = Bar(*columns, TextColumn("{task.fields[rate]}"), console=_err(), transient=True)
     task = bar.add_task(what, total=None, rate="")
 
     def show(now: Progress) -> None:
         rate = f"{now.rate:.1f} a second" + (f", {now.failed} failed" if now.failed else "")
         bar.update(task, completed=now.done, total=now.total, rate=rate)
-        if now.seconds > 1.0 and console.is_interactive and not bar.live.is_started:
-            bar.start()
 
-    try:
+    with _after_a_second(bar):
         yield show
+
+
+@contextmanager
+def _after_a_second(display: Status | Bar) -> Iterator[None]:
+    """Start a spinner or a bar once the block has run for a second."""
+    watched = display.console.is_interactive  # elsewhere nobody looks, and a bar would leave an empty line
+    timer = threading.Timer(1.0, display.start)
+    timer.daemon = True
+    if watched:
+        timer.start()
+    try:
+        yield
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        timer.cancel()
+        if watched:
+            display.stop()
 
 
 def print_line(text: str) -> None:
@@ -161,7 +184,7 @@ def print_line(text: str) -> None:
 
 
 def counted(count: int, what: str) -> str:
-    """Such as "1 frame", "2 frames"."""
+    """Return a number with its noun: "1 frame", "2 frames"."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
@@ -176,5 +199,5 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy numbers and arrays as JSON knows them."""
+    """Convert NumPy numbers and arrays to what JSON knows."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -6,12 +6,14 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from ..compute import UnknownNameError
 from ..compute.files import check_writable
-from .output import JsonOption, busy, check_output, progress, show_facts, show_table, write_json
-from .reading import FirstOption, FpsOption, RepairOption, ScaleOption, read
+from . import options
+from .options import motion_files, read
+from .output import busy, check_output, progress, report, save_motion, show_table, write_json
 
 if TYPE_CHECKING:
     from ..limb import LimbRange
@@ -22,14 +24,12 @@ app = typer.Typer(help="The range of an arm or a leg, learned from motions.", no
 RangeArgument = Annotated[
     str, typer.Argument(metavar="RANGE", help="A file, or a limb for the built-in one: right_arm, left_leg, ...")
 ]
-FilesArgument = Annotated[list[Path], typer.Argument(metavar="FILE", help="Motions, or folders of them.")]
-MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".npz")
 LimbOption = Annotated[str, typer.Option(help="right_arm, left_arm, right_leg or left_leg.")]
 
 
 @app.command("fit", epilog="Example: posable range fit clips/ arm.npz --limb right_arm --repair cmu --first-frame 1")
 def fit_range(
-    files: FilesArgument,
+    files: options.Files,
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, .npz.")],
     limb: LimbOption = "right_arm",
     samples: Annotated[int, typer.Option(help="Directions of the table.")] = 1000,
@@ -40,19 +40,19 @@ def fit_range(
     harmonics: Annotated[int | None, typer.Option(metavar="DEGREE", help="The compact form, of this degree.")] = None,
     max_poses: Annotated[int | None, typer.Option(help="Draw at most this many poses of each file at random.")] = None,
     seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
-    scale: ScaleOption = None,
-    fps: FpsOption = None,
-    first_frame: FirstOption = 0,
-    repair: RepairOption = None,
-    json: JsonOption = None,
+    scale: options.Scale = None,
+    fps: options.Fps = None,
+    first_frame: options.FirstFrame = 0,
+    repair: options.Repair = None,
+    json: options.Json = None,
 ) -> None:
     """Learn a range from motions; it is for a limb of the first body."""
     from ..body import Humanoid
     from ..limb import LimbRange
 
     check_writable(output)
-    motions = [read(path, scale, fps, first_frame, repair) for path in listed(files)]
-    with progress(f"learning the {limb.replace('_', ' ')}") as report:
+    motions = [read(path, scale, fps, first_frame, repair) for path in motion_files(files)]
+    with progress(f"learning the {limb.replace('_', ' ')}") as fraction:
         found = LimbRange.fit(
             Humanoid(motions[0].skeleton),
             limb,
@@ -66,19 +66,17 @@ def fit_range(
             degree=harmonics or 4,
             max_poses=max_poses,
             seed=seed,
-            progress=report,
+            progress=fraction,
         )
     found.save(output)
-    facts = {"output": str(output), "bytes": output.stat().st_size, **_facts(found)}
-    if not write_json(json, facts):
-        show_facts(output.name, facts)
+    report(json, output.name, {"output": str(output), "bytes": output.stat().st_size, **_facts(found)})
 
 
 @app.command("show", epilog="Example: posable range show right_arm --picture arm.png")
 def show_range(
     range_: RangeArgument,
     picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw it around a figure, and as a map.")] = None,
-    json: JsonOption = None,
+    json: options.Json = None,
 ) -> None:
     """Show what a range was learned from, and draw it."""
     found = _range(range_)
@@ -91,23 +89,22 @@ def show_range(
         with busy("drawing"):
             save_range_picture(found, picture)
         facts["picture"] = str(picture)
-    if not write_json(json, facts):
-        show_facts(range_, facts)
+    report(json, range_, facts)
 
 
 @app.command("check", epilog="Example: posable range check right_arm boxing.bvh --repair cmu --first-frame 1")
 def check_motions(
     range_: RangeArgument,
-    files: FilesArgument,
-    scale: ScaleOption = None,
-    fps: FpsOption = None,
-    first_frame: FirstOption = 0,
-    repair: RepairOption = None,
-    json: JsonOption = None,
+    files: options.Files,
+    scale: options.Scale = None,
+    fps: options.Fps = None,
+    first_frame: options.FirstFrame = 0,
+    repair: options.Repair = None,
+    json: options.Json = None,
 ) -> None:
     """Count the frames of motions that lie outside a range, and why."""
     found = _range(range_)
-    rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in listed(files)]
+    rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in motion_files(files)]
     if not write_json(json, {"range": range_, "files": rows}):
         show_table(f"frames outside the {found.name.replace('_', ' ')}'s range", rows)
 
@@ -116,15 +113,15 @@ def check_motions(
 def correct_motion(
     range_: RangeArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A motion.")],
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")],
+    output: options.Output,
     margin: Annotated[float, typer.Option(help="How far inside to stay, in degrees.")] = 0.0,
     smooth: Annotated[bool, typer.Option("--smooth", help="Never jump, also where the far side changes.")] = False,
     limits: Annotated[bool, typer.Option("--limits", help="Keep the limb's joints inside their limits too.")] = False,
-    scale: ScaleOption = None,
-    fps: FpsOption = None,
-    first_frame: FirstOption = 0,
-    repair: RepairOption = None,
-    json: JsonOption = None,
+    scale: options.Scale = None,
+    fps: options.Fps = None,
+    first_frame: options.FirstFrame = 0,
+    repair: options.Repair = None,
+    json: options.Json = None,
 ) -> None:
     """Bring a limb of a motion into a range and write the motion; hand or foot keep their orientation.
 
@@ -132,25 +129,18 @@ def correct_motion(
     of the limb leaves its limits. Where both cannot be met, limits come first, then the position of the hand, then
     the range; the numbers say how often.
     """
-    from ..formats import save
-
     check_output(output, file)
     found = _range(range_)
     motion = read(file, scale, fps, first_frame, repair)
     pose, counts = _corrected(found, motion, math.radians(margin), smooth, limits)
-    with busy(f"writing {output.name}"):
-        save(motion.replace(pose=pose), output)
-    facts = {"file": str(file), "output": str(output), "frames": len(motion), **counts}
-    if not write_json(json, facts):
-        show_facts(output.name, facts)
+    save_motion(motion.replace(pose=pose), output)
+    report(json, output.name, {"file": str(file), "output": str(output), "frames": len(motion), **counts})
 
 
 def _corrected(
     found: LimbRange, motion: Motion, margin: float, smooth: bool, limits: bool
 ) -> tuple[Pose, dict[str, int]]:
     """Return (the poses with the limb inside the range, how many frames changed and why)."""
-    import numpy as np
-
     from ..body import Humanoid
 
     limb = Humanoid(motion.skeleton).limb(found.name, limits="body" if limits else None)
@@ -178,24 +168,6 @@ def _corrected(
     return pose, counts
 
 
-def listed(paths: list[Path]) -> list[Path]:
-    """Return the files, and the motions in folders."""
-    from ..compute import PosableError
-    from ..formats import check_input
-
-    found: list[Path] = []
-    for path in paths:
-        if not path.is_dir():
-            check_input(path)
-        inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        found += [file for file in inside if not path.is_dir() or file.suffix.lower() in MOTIONS]
-    if not found:
-        raise PosableError(
-            f"no motions in {', '.join(map(str, paths))}; expected files that end in {', '.join(MOTIONS)}"
-        )
-    return found
-
-
 def _range(name: str) -> LimbRange:
     from ..limb import LIMBS, LimbRange
 
@@ -207,20 +179,20 @@ def _range(name: str) -> LimbRange:
 
 
 def _facts(found: LimbRange) -> dict[str, Any]:
-    report, settings = found.report, found.settings
+    learned, settings = found.report, found.settings
     return {
         "limb": found.name,
         "kind": "table" if found.coefficients is None else "harmonics",
-        "examples": report.examples,
-        "bent": report.bent,
-        "dropped": report.dropped,
-        "directions": f"{report.reached} of {report.samples}, {report.filled} filled",
-        "sphere_percent": round(100.0 * report.area, 1),
+        "examples": learned.examples,
+        "bent": learned.bent,
+        "dropped": learned.dropped,
+        "directions": f"{learned.reached} of {learned.samples}, {learned.filled} filled",
+        "sphere_percent": round(100.0 * learned.area, 1),
         "radius_degrees": round(math.degrees(settings["radius"]), 2),
         "min_count": settings["min_count"],
         "trim": settings["trim"],
-        "sources": dict(report.sources),
-        "origin": report.origin,
+        "sources": dict(learned.sources),
+        "origin": learned.origin,
     }
 
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
-from .output import JsonOption, busy, check_output, progress, show_facts, show_table, write_json
-from .reading import RepairOption, ScaleOption, read
+from ..compute import PosableError, Status, UnknownNameError
+from . import options
+from .options import read
+from .output import check_output, progress, report, save_motion
 
 if TYPE_CHECKING:
     from ..body import Humanoid
-    from ..reach import Behaviour, Reacher, ReachMotionSolution, ReachStep
+    from ..reach import Behaviour, ReachMotionSolution, ReachStep
     from ..reach.animate import Duration
     from ..skeleton import Motion, Pose
 
 
 def reach(
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")],
+    output: options.Output,
     to: Annotated[
         list[str] | None,
         typer.Option(metavar="X,Y,Z", help="Where the hand goes, in metres, once or more; or X,Y,Z,QW,QX,QY,QZ."),
@@ -50,16 +53,14 @@ def reach(
         typer.Option("--allowed-contact", metavar="NAME", help="An obstacle of the scene that the hands may touch."),
     ] = None,
     gaze: Annotated[float, typer.Option(help="How far the head turns to the target, 0 to 1.")] = 0.0,
-    scale: ScaleOption = None,
-    repair: RepairOption = None,
-    json: JsonOption = None,
+    scale: options.Scale = None,
+    repair: options.Repair = None,
+    json: options.Json = None,
 ) -> None:
     """Reach with the whole body and write the motion: the hand goes straight, the body with it, the feet stay."""
     from ..collision import Scene
-    from ..compute import PosableError
-    from ..formats import save
     from ..formats.targets import parse_target
-    from ..reach import ReachStep, load_targets
+    from ..reach import Reacher, ReachStep, load_targets
 
     check_output(output, body, start)
     steps = [ReachStep.of(parse_target(text, hand, hold)) for text in to or ()]
@@ -72,24 +73,27 @@ def reach(
             f"--allowed-contact {allowed_contacts[0]} names an obstacle of a scene; give --scene FILE too"
         )
     around = None if scene is None else Scene.load(scene)
-    options = {"scene": around, "allowed_contacts": allowed_contacts or (), "gaze": gaze}
-    reacher = _reacher(person, behaviour, {_hand(step) for step in steps}, options)
+    if not steps:
+        raise PosableError("nothing to reach: give --to X,Y,Z or --targets FILE")
+    used = {hand: _behaviour(behaviour, f"{hand}_arm", person) for hand in sorted({_hand(step) for step in steps})}
+    contacts = allowed_contacts or ()
+    reacher = Reacher(person, used.get("right"), used.get("left"), around, allowed_contacts=contacts, gaze=gaze)
     took = _duration(speed, duration, width)
     with progress("reaching") as fraction:
         reached = reacher.animate(steps=steps, start=pose, fps=fps, duration=took, progress=fraction)
-    with busy(f"writing {output.name}"):
-        save(reached.motion, output)
-    rows = _rows(reached, steps)
-    facts = _facts(output, reached)
-    if not write_json(json, {**facts, "targets": rows}):
-        show_facts(output.name, facts)
-        show_table("targets", rows)
+    first = reached.first_failure
+    facts = {
+        **save_motion(reached.motion, output),
+        "frames_off_the_path": int((reached.status != Status.REACHED).sum()),
+        "first_of_them_at_seconds": None if first is None else round(first / reached.motion.fps, 3),
+        "elbow_jumps": int(reached.jumped.sum()),
+    }
+    report(json, output.name, facts, targets=_rows(reached, steps))
 
 
 def _beginning(given: Motion | None, begun: Motion | None, frame: int) -> tuple[Humanoid, Pose]:
     """Return (who reaches, the pose to begin in); a start of another body is retargeted."""
     from ..body import Humanoid, figure
-    from ..compute import PosableError
 
     if begun is None:
         person = figure() if given is None else Humanoid(given.skeleton)
@@ -103,18 +107,7 @@ def _beginning(given: Motion | None, begun: Motion | None, frame: int) -> tuple[
     return person, person.pose(starter.canonical(begun[frame]))
 
 
-def _reacher(person: Humanoid, behaviour: str, hands: set[str], options: dict[str, Any]) -> Reacher:
-    from ..compute import PosableError
-    from ..reach import Reacher
-
-    if not hands:
-        raise PosableError("nothing to reach: give --to X,Y,Z or --targets FILE")
-    used = {hand: _behaviour(behaviour, f"{hand}_arm", person) for hand in sorted(hands)}
-    return Reacher(person, used.get("right"), used.get("left"), **options)
-
-
 def _behaviour(name: str, limb: str, person: Humanoid) -> Behaviour:
-    from ..compute import UnknownNameError
     from ..reach import Behaviour
     from ..reach.examples import EXAMPLES
 
@@ -127,7 +120,6 @@ def _behaviour(name: str, limb: str, person: Humanoid) -> Behaviour:
 
 
 def _duration(speed: float, duration: float | None, width: float | None) -> Duration:
-    from ..compute import PosableError
     from ..reach import Fitts, Pace
 
     if duration is not None and width is not None:
@@ -144,38 +136,20 @@ def _hand(step: ReachStep) -> str:
     return "right" if step.left is None else "left"
 
 
-def _facts(output: Path, reached: ReachMotionSolution) -> dict[str, Any]:
-    from ..compute import Status
-
-    frames, failed = len(reached.motion), int((reached.status != Status.REACHED).sum())
-    first = reached.first_failure
-    return {
-        "output": str(output),
-        "bytes": output.stat().st_size,
-        "frames": frames,
-        "fps": reached.motion.fps,
-        "seconds": round(reached.motion.duration, 3),
-        "frames_off_the_path": failed,
-        "first_of_them_at_seconds": None if first is None else round(first / reached.motion.fps, 3),
-        "elbow_jumps": int(reached.jumped.sum()),
-    }
-
-
-def _positions(step: ReachStep) -> list[Any]:
+def _position_text(step: ReachStep) -> str:
+    """Return the coordinates [m] of the target of a step."""
     from ..limb import as_target
 
-    return [as_target(target).position for target in (step.right, step.left) if target is not None]
+    target = step.right if step.left is None else step.left
+    assert target is not None
+    return " ".join(f"{value:g}" for value in np.asarray(as_target(target).position))
 
 
 def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str, Any]]:
-    import numpy as np
-
-    from ..compute import Status
-
     return [
         {
             "hand": _hand(step),
-            "target": " ".join(f"{value:g}" for value in np.ravel(_positions(step))),
+            "target": _position_text(step),
             "arrives_s": round(int(arrival) / reached.motion.fps, 3),
             "status": Status(int(reached.status[arrival])).name.lower(),
             "away_mm": round(1000.0 * float(reached.position_error[arrival]), 6),

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import JsonOption, busy, check_output, counting, print_line, show_facts, show_table, write_json
-from .reading import AnimationOption, FirstOption, FpsOption, RepairOption, ScaleOption
+from ..compute import FormatError, PosableError
+from . import options
+from .options import animation_of, three_weights
+from .output import busy, check_output, counting, print_line, report, show_facts, show_failures, show_table, write_json
 
 if TYPE_CHECKING:
     from ..jobs import Report
 
-EngineOption = Annotated[
-    str | None, typer.Option(help="Who works: local (all cores), dask://HOST:PORT or ray://HOST:PORT.")
-]
-WorkersOption = Annotated[int | None, typer.Option(help="How many processes; all cores when not given.")]
 MAX_SHOWN = 40  # files in the table; more are summed up
 
 
@@ -62,14 +60,14 @@ def reconstruct(
     to: Annotated[str, typer.Option(metavar="SUFFIX", help="The format that a folder is written in.")] = "bvh",
     units: Annotated[str, typer.Option(help="Of a CSV: m, cm, mm, in or ft.")] = "m",
     up: Annotated[str, typer.Option(help="The axis that is up in a CSV: y or z.")] = "y",
-    scale: ScaleOption = None,
-    fps: FpsOption = None,
-    first_frame: FirstOption = 0,
-    repair: RepairOption = None,
-    animation: AnimationOption = None,
-    engine: EngineOption = None,
-    workers: WorkersOption = None,
-    json: JsonOption = None,
+    scale: options.Scale = None,
+    fps: options.Fps = None,
+    first_frame: options.FirstFrame = 0,
+    repair: options.Repair = None,
+    animation: options.Animation = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+    json: options.Json = None,
 ) -> None:
     """Reconstruct a whole body from six points, or more or fewer: pelvis, head, wrists and ankles.
 
@@ -81,6 +79,8 @@ def reconstruct(
 
     if body is not None and height is not None:
         raise typer.BadParameter("give --body or --height, not both")
+    reading = {"units": units, "up": up, "scale": scale, "fps": fps, "first_frame": first_frame, "repair": repair}
+    reading["animation"] = animation_of(animation)
     settings: dict[str, Any] = {
         "method": method,
         "weights": three_weights(weights),
@@ -90,8 +90,7 @@ def reconstruct(
         "markers": _parts(markers),
         "orientations": _parts(orientations) or [],
         "tracking": {"smoothing": smoothing, "lock_feet": True} if lock_feet else {"smoothing": smoothing},
-        "reading": _reading(units=units, up=up, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
-        | ({} if animation is None else {"animation": int(animation) if animation.isdigit() else animation}),
+        "reading": {name: value for name, value in reading.items() if value is not None},
     }
     _check(source, output, scene, settings)
     files = {"body": body, "scene": scene, "calibration": calibration}
@@ -100,14 +99,11 @@ def reconstruct(
         return
     with busy(f"reconstructing {source.name}"):
         facts = reconstruct_file({"file": source, "output": str(output), **files}, **settings)
-    if not write_json(json, facts):
-        show_facts(output.name, facts)
+    report(json, output.name, facts)
 
 
 def _check(source: Path, output: Path, scene: Path | None, settings: dict[str, Any]) -> None:
     """Refuse what can be known to be wrong before any file is read."""
-    from ..compute import FormatError, PosableError
-
     if not source.exists():
         raise FormatError(source, "no such file or folder")
     if source.resolve() == output.resolve():
@@ -154,14 +150,13 @@ def _folder(
     workers: int | None,
     json: Path | None,
 ) -> None:
-    from ..compute import PosableError
     from ..evaluate.tasks import MOTIONS, STORE, ReconstructFolder, is_whole, reconstruct_file
-    from ..formats import FORMATS
+    from ..formats import suffixes
     from ..jobs import run
     from ..reconstruct.pipeline import CSV
 
     suffix = "." + to.lower().removeprefix(".")
-    written = [known for kind in FORMATS if kind.writes for known in kind.suffixes]
+    written = suffixes(written=True)
     if suffix not in written:
         raise PosableError(f"--to {to}: expected one of {', '.join(known[1:] for known in written)}")
     if target.is_file():
@@ -174,7 +169,7 @@ def _folder(
         _try_out(shared["scene"], settings)
     target.mkdir(parents=True, exist_ok=True)
     with counting("reconstructing") as shown:
-        report = run(
+        done = run(
             reconstruct_file,
             files,
             settings=settings,
@@ -184,16 +179,15 @@ def _folder(
             workers=workers,
             progress=shown,
         )
-    _show(report, source, target, json)
-    if not report.ok:
+    _show(done, source, target, json)
+    if not done.ok:
         raise typer.Exit(1)
 
 
-def _show(report: Report, source: Path, target: Path, json: Path | None) -> None:
-    done = (facts for facts in report.results if facts is not None)
+def _show(job: Report, source: Path, target: Path, json: Path | None) -> None:
     frames = reached = lost = 0
     rows: list[dict[str, Any]] = []
-    for facts in done:
+    for facts in (facts for facts in job.results if facts is not None):
         frames, reached = frames + facts["frames"], reached + facts["frames_reached"]
         lost += facts["points_lost"]
         if json is not None or len(rows) <= MAX_SHOWN:
@@ -201,18 +195,18 @@ def _show(report: Report, source: Path, target: Path, json: Path | None) -> None
     facts = {
         "input": str(source),
         "output": str(target),
-        "files": len(report.results),
-        "reconstructed": report.computed - len(report.failures),
-        "already_there": report.skipped,
-        "failed": len(report.failures),
+        "files": len(job.results),
+        "reconstructed": job.computed - len(job.failures),
+        "already_there": job.skipped,
+        "failed": len(job.failures),
         "frames": frames,
         "frames_reached": reached,
         "points_lost": lost,
-        "seconds": round(report.seconds, 3),
-        "files_a_second": round(report.rate, 3),
-        "workers": report.workers,
+        "seconds": round(job.seconds, 3),
+        "files_a_second": round(job.rate, 3),
+        "workers": job.workers,
     }
-    failures = [{"file": str(one.item["file"]), "error": one.error} for one in report.failures]
+    failures = [{"file": str(one.item["file"]), "error": one.error} for one in job.failures]
     if write_json(json, {**facts, "rows": rows, "failures": failures}):
         return
     if len(rows) <= MAX_SHOWN:
@@ -221,31 +215,12 @@ def _show(report: Report, source: Path, target: Path, json: Path | None) -> None
         show_table("", table)
         print_line("")
     show_facts(str(target), facts)
-    if failures:
-        print_line("failed")
-        show_table("", [{**one, "file": _below(source, one["file"])} for one in failures[:MAX_SHOWN]])
+    show_failures([{**one, "file": _below(source, one["file"])} for one in failures[:MAX_SHOWN]])
 
 
 def _below(folder: Path, file: str) -> str:
     return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
 
 
-def _reading(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def _parts(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",")]
-
-
-def three_weights(text: str) -> list[float]:
-    """Return three weights as they are written on the command line."""
-    from ..compute import PosableError
-
-    try:
-        weights = [float(word) for word in text.split(",")]
-    except ValueError:
-        weights = []
-    if len(weights) != 3:
-        raise PosableError(f"--weights {text}: expected three numbers, as in 1,1,0")
-    return weights
