@@ -9,8 +9,7 @@ import numpy as np
 
 import posable as ps
 import posable.math as pm
-from posable.evaluate.express import drawn
-from posable.evaluate.express_dls import dls
+from posable.evaluate.express import dls, drawn
 
 from .harness import Contender, Table, compare
 

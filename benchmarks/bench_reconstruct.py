@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posable as ps
 from posable.evaluate import evaluate_reconstruct, method_names
-from posable.evaluate.table1 import CLIPS
+from posable.evaluate.reconstruct import CLIPS
 
 from .harness import Contender, Table, compare, data_dir, table
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from posable.evaluate import evaluate_clip
-from posable.evaluate.reconstruct_plots import PICTURES, PLOTS, picture_frame, plot_errors
+from posable.evaluate.plots import PICTURES, PLOTS, picture_frame, plot_errors
 
 
 def draw(clips: Path, folder: Path, numbers: list[int]) -> None:

@@ -7,7 +7,7 @@ import posable as ps
 import posable.math as pm
 from posable.classic import METHODS, TGBSIK
 from posable.evaluate import evaluate_clip
-from posable.evaluate.table1 import CLIPS, PAPER
+from posable.evaluate.reconstruct import CLIPS, PAPER
 from tests.body.bodies import file_body
 
 

@@ -165,7 +165,7 @@ def test_a_long_job_refuses_its_output_before_it_reads_anything(posable, walk, t
         pytest.skip("it reads no such file")
     before = walk.read_bytes()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("posable.formats.bvh.reader.read", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr("posable.formats.bvh.read", lambda *_: pytest.fail("it was read"))
     code, _, err = posable(*({"WALK": walk, "OUT": walk if out == "WALK" else out}.get(arg, arg) for arg in job))
     assert code == 1 and err.startswith("posable: ") and err.count("\n") == 1
     assert walk.read_bytes() == before

@@ -6,15 +6,16 @@ import pytest
 from posable.compute import PosableError, UnknownNameError
 from posable.evaluate.express import (
     composed,
+    dls,
     drawn,
     evaluate_block,
     evaluate_express,
     express_table,
     gathered,
+    rolled,
     sweep_size,
     swept,
 )
-from posable.evaluate.express_dls import dls, rolled
 from posable.express import ERIK, SKELETONS
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 from posable.evaluate import evaluate_clip, evaluate_reconstruct, find_method, method_names
-from posable.evaluate.table1 import CLIPS, PAPER
+from posable.evaluate.reconstruct import CLIPS, PAPER
 
 
 class Copycat:

@@ -5,8 +5,8 @@ import pytest
 
 import posable as ps
 from posable.evaluate import evaluate_clip, method_names
-from posable.evaluate.reconstruct_plots import PICTURES, PLOTS, TABLE_1, picture_frame, plot_errors
-from posable.evaluate.table1 import CLIPS, PAPER
+from posable.evaluate.plots import PICTURES, PLOTS, TABLE_1, picture_frame, plot_errors
+from posable.evaluate.reconstruct import CLIPS, PAPER
 
 image = pytest.importorskip("matplotlib.image")
 

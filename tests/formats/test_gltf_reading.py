@@ -11,8 +11,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import posable.math as pm
 from posable.compute import PosableError, UnknownNameError
-from posable.formats import load
-from posable.formats.gltf import reader as gltf
+from posable.formats import gltf, load
 
 from .gltf_files import CHARACTERS, VRM, Gltf, played
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import posable.math as pm
 from posable.compute import FormatError, PosableError
-from posable.formats import load, save
-from posable.formats.gltf import reader as gltf
+from posable.formats import gltf, load, save
 from posable.formats.gltf.accessors import Packer
 from posable.formats.gltf.animation import Tracks
 from posable.skeleton import Motion, Pose, Skeleton
-from posable.skeleton.bone_mesh import bone_mesh
+from posable.skeleton.character import bone_mesh
 
 from ..skeleton.random_skeletons import random_skeleton
 from .example_motions import random_motion, world

@@ -123,7 +123,7 @@ def loaded():
     return {{name for name in sys.modules if name.startswith("posable.formats.")}}
 assert not loaded(), loaded()
 posable.formats.load({str(clip)!r})
-assert "posable.formats.bvh.reader" in loaded()
+assert "posable.formats.bvh" in loaded()
 assert not any(other in name for name in loaded() for other in ("gltf", "npz", "asf", "urdf")), loaded()
 """
     subprocess.run([sys.executable, "-c", code], check=True)

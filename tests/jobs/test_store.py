@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as npst
 
 import posable as ps
 from posable.compute.archive import archive_bytes
-from posable.jobs.run import run
+from posable.jobs import run
 from posable.jobs.store import read_result, result_bytes
 
 from . import jobs

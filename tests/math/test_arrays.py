@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation, Slerp
 import posable.math as pm
 from posable.compute import PosableError
 from posable.math import quaternion
-from posable.math.swing_twist import swing_twist
+from posable.math.quaternion import swing_twist
 
 from . import cases
 

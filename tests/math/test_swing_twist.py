@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from posable.math import quaternion, vector
-from posable.math.swing_twist import swing_twist, twist_angle, twist_swing
+from posable.math.quaternion import swing_twist, twist_angle, twist_swing
 
 from . import cases
 

@@ -13,11 +13,10 @@ from posable import samples
 from posable.body import figure
 from posable.compute import PosableError, ShapeError
 from posable.render import portrait, save_picture, strip
-from posable.render.look import bone_look, person_look
-from posable.render.picture import VIEWS
+from posable.render.picture import VIEWS, bone_look, person_look
 from posable.render.raster import Camera, nearest_triangles
 from posable.skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh
-from posable.skeleton.skinning import vertex_normals
+from posable.skeleton.character import vertex_normals
 
 angle = st.floats(-3.0, 3.0)
 

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Ints
+from ..compute.types import ArrayLike, Floats, Ints, floats
 from ..math import conjugate, multiply, slerp
 from .roles import ROLES, SPINE_ROLES, TRUNK, parent_role
 

@@ -12,8 +12,7 @@ import math
 import numpy as np
 
 from ..compute import PosableError, ShapeError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools
+from ..compute.types import ArrayLike, Bools, floats
 
 SLOW, FAST = 0.35, 0.8  # [leg lengths a second]
 LOW, HIGH = 0.08, 0.14  # [leg lengths]

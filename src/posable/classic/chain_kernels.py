@@ -15,8 +15,7 @@ import math
 
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
-from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, unit_quat
-from ..math.swing_twist import twist_angle
+from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, twist_angle, unit_quat
 from ..math.vector import add, cross, dot, norm, scale, sub, unit
 from ..skeleton.dofs import BALL, FREE, HINGE, HINGE_TWIST, SLIDE
 from ..skeleton.forward import axis_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..compute import PosableError, ShapeError, expect, number
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Ints, Records, Vec3
+from ..compute.types import ArrayLike, Floats, Ints, Records, Vec3, floats
 from ..limits import Limits
 from ..skeleton import Motion, MotionSolution, Pose, PoseSolution, Skeleton
 from ..skeleton.solution import status_like

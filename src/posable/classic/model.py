@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compute import PosableError
-from ..compute.arrays import floats
-from ..compute.types import Floats, Ints, Records
+from ..compute.types import Floats, Ints, Records, floats
 from ..limits import Limits
 from ..limits.limits import ROW
 from ..math import conjugate

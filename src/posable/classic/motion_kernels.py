@@ -6,8 +6,7 @@ from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import allowed, clamp_from
 from ..math.angles import wrap_angle
-from ..math.quaternion import axis_angle, conj, log, mul, rotate
-from ..math.swing_twist import twist_angle
+from ..math.quaternion import axis_angle, conj, log, mul, rotate, twist_angle
 from ..math.vector import dot, norm, scale, sub, unit
 from ..skeleton.dofs import BALL, FREE, HINGE, HINGE_TWIST
 from ..skeleton.forward import axis_of, forward_row, offset_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at

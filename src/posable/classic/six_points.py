@@ -18,8 +18,7 @@ import numpy as np
 
 from ..body import MARKERS
 from ..compute import PosableError, ShapeError, Status, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats, Records
+from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from ..limits.nearest import HINGE
 from ..math import axis_angle, conjugate, multiply, rotate
 from ..reconstruct.solutions import (

@@ -126,11 +126,11 @@ def evaluate_express(
         )
     rows = express_rows([one for one in report.results if one is not None])
     if plots is not None:
-        from ..evaluate.express_plots import plot_errors
+        from ..evaluate.plots import plot_histograms
 
         plots.mkdir(parents=True, exist_ok=True)
         for name in dict.fromkeys(row.skeleton for row in rows):
-            plot_errors([row for row in rows if row.skeleton == name], plots / f"{name}.png")
+            plot_histograms([row for row in rows if row.skeleton == name], plots / f"{name}.png")
     failures = [{"block": str(one.item), "error": one.error} for one in report.failures]
     if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
         show_table("", [row_facts(row) for row in rows])
@@ -159,7 +159,7 @@ def bench(
 
 def _methods(requested: Sequence[str] | None) -> list[str]:
     """Return the methods by name, each once; unknown ones are reported before any work."""
-    from ..evaluate.methods import find_method, method_names
+    from ..evaluate.reconstruct import find_method, method_names
 
     # A class of one's own is mostly in the current folder; the script `posable` does not look there by itself.
     if str(Path.cwd()) not in sys.path:

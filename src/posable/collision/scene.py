@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats, Records
+from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE, all_gap_rows, all_overlap_rows, in_frame
 
 if TYPE_CHECKING:

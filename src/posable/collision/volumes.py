@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..compute import PosableError, ShapeError
-from ..compute.arrays import floats
-from ..compute.types import Floats, Ints
+from ..compute.types import Floats, Ints, floats
 
 CAPSULE, ELLIPSOID = 0, 1
 KINDS = ("capsule", "ellipsoid")

@@ -12,6 +12,7 @@ from .errors import (
     MissingExtraError,
     PosableError,
     ShapeError,
+    Status,
     UnknownNameError,
     UnknownOptionError,
     checked_keywords,
@@ -21,7 +22,6 @@ from .errors import (
 )
 from .files import atomic_write, cache_dir
 from .lazy import lazy_names
-from .status import Status
 
 if TYPE_CHECKING:
     from .kernels import Batch, batch, kernel, prange

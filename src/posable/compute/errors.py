@@ -1,6 +1,6 @@
-"""Errors that name the value and the way out, and the import of extras.
+"""How Posable says that something is wrong: errors that name the value and the way out, and `Status`.
 
-Nothing about geometry raises (see `Status`); wrong shapes, unknown names, broken files and impossible
+Nothing about geometry raises: a solver returns a `Status`; wrong shapes, unknown names, broken files and impossible
 settings do, with one of the classes below. `PosableError` catches them all.
 """
 
@@ -12,6 +12,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Callable, Iterable
+from enum import IntEnum
 from os import PathLike
 from types import ModuleType
 from typing import ParamSpec, TypeVar
@@ -122,3 +123,25 @@ def _listed(names: tuple[str, ...], max_names: int = 12) -> str:
         return "none"
     shown = ", ".join(map(repr, names[:max_names]))
     return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"
+
+
+class Status(IntEnum):
+    """The outcome of one solve; batches carry an int8 array of these values."""
+
+    REACHED = 0
+    """The target is met within the solver's documented tolerance."""
+    UNREACHABLE = 1
+    """No posture meets it; the pose is the closest one, the residual says how close."""
+    LIMITS = 2
+    """Only postures outside the joint limits meet it."""
+    COLLISION = 3
+    """Only colliding postures meet it."""
+    SINGULAR = 4
+    """The target lies where the method has no defined answer."""
+    INVALID = 5
+    """The input is no target at all (NaN, infinite, zero quaternion)."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the target was reached."""
+        return self is Status.REACHED

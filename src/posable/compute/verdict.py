@@ -8,8 +8,8 @@ say why it failed, with a cause; whether it succeeded is decided here.
 
 from __future__ import annotations
 
+from .errors import Status
 from .kernels import batch, kernel, prange
-from .status import Status
 from .types import Floats, Ints
 
 REACHED, UNREACHABLE, LIMITS, INVALID = (

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..body import Humanoid
 from ..compute import PosableError, Status, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
 from ..math import angle, conjugate, exp, log, multiply, normalize
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import PoseSolution, status_like

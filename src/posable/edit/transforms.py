@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compute import batch, kernel, prange
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Quat, Vec3
+from ..compute.types import ArrayLike, Floats, Quat, Vec3, floats
 from ..math.quaternion import between, rotate
 from ..math.vector import cross, dot, norm, reject, scale, unit
 

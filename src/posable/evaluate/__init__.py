@@ -8,8 +8,7 @@ from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .express import ExpressRow, evaluate_block, evaluate_express, evaluate_tracks, express_table
-    from .methods import find_method, method_names
-    from .reconstruct import Evaluation, evaluate_clip, evaluate_reconstruct
+    from .reconstruct import Evaluation, evaluate_clip, evaluate_reconstruct, find_method, method_names
 
 __all__ = [
     "Evaluation",
@@ -26,8 +25,7 @@ __all__ = [
 
 _HOMES = {
     "express": ("ExpressRow", "evaluate_block", "evaluate_express", "evaluate_tracks", "express_table"),
-    "reconstruct": ("Evaluation", "evaluate_clip", "evaluate_reconstruct"),
-    "methods": ("find_method", "method_names"),
+    "reconstruct": ("Evaluation", "evaluate_clip", "evaluate_reconstruct", "find_method", "method_names"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -20,7 +20,7 @@ from ..formats import save
 from ..formats.points_csv import Points
 from ..reconstruct import SequentialIK
 from ..reconstruct.pipeline import CSV, body_for, calibrated, calibration_of, character_of, fitted, source_points
-from .methods import find_method
+from .reconstruct import evaluate_clip, find_method
 
 if TYPE_CHECKING:
     from ..collision import Scene
@@ -172,11 +172,9 @@ def evaluate_file(
     path: Path, methods: Sequence[str], weights: str | Sequence[float] = "paper", plots: str | None = None
 ) -> dict[str, Any]:
     """Evaluate a clip as `evaluate_clip` does; into a folder for plots, its errors over time and its frames."""
-    from .reconstruct import evaluate_clip
-
     facts = evaluate_clip(path, methods, weights=weights, per_frame=plots is not None)
     if plots is not None:
-        from .reconstruct_plots import picture_frames, plot_errors
+        from .plots import picture_frames, plot_errors
 
         plot_errors(facts, Path(plots) / f"{facts['clip']}_errors.png")
         picture_frames(path, methods, Path(plots) / f"{facts['clip']}_frames.png", weights=weights)

@@ -13,8 +13,7 @@ import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Ints
+from ..compute.types import ArrayLike, Floats, Ints, floats
 from ..skeleton import Pose, Skeleton
 from .model import Packed, pack
 

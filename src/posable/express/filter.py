@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, batch, kernel, prange
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Records, Vec3
+from ..compute.types import ArrayLike, Floats, Records, Vec3, floats
 
 KINDS = {"limits": 0, "nutty": 1}
 

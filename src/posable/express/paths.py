@@ -17,8 +17,7 @@ import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..formats.urdf import UrdfModel, read_urdf
 from ..math.vector import any_perpendicular
 from ..skeleton import Skeleton

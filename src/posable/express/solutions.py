@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..compute import PosableError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats, Records
+from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from ..skeleton import Motion, Pose, Solution
 from ..skeleton.solution import StatusLike, status_like
 

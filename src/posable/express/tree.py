@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..compute.verdict import verdict_rows
 from ..skeleton import Pose, Skeleton, Solution
 from ..skeleton.solution import StatusLike, status_like

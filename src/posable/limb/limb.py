@@ -12,8 +12,7 @@ import numpy as np
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, number
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Records
+from ..compute.types import ArrayLike, Floats, Records, floats
 from ..limits import Limits
 from .kernels import FOUND, advance, begin
 from .model import LIMBS, SEARCHES, Search, allowed_bones, checked_search, flexion_range, limit_rows, pack_limb

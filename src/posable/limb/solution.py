@@ -8,8 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..compute import PosableError, Status
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
 from ..skeleton.solution import Solution, StatusLike
 from .kernels import FAR, NEAR
 

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, Status, number
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from .solution import LimbSolution, LimbTrackSolution
 from .solve import REPORT
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, batch, prange
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, Vec3
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, Vec3, floats
 from . import kernels
 from .nearest import CONE, ELLIPSE, FREE, HINGE
 from .shapes import Cone, Ellipse, Hinge, Interval, Swing, boundary_samples

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from ..compute import PosableError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Bools, Floats
+from ..compute.types import ArrayLike, Bools, Floats, floats
 
 ELLIPSE_SAMPLES = 32  # boundary points the nearest-point search starts from
 CONE_SAMPLES = 8  # the same, for each piece of a cone's spline

@@ -1,6 +1,6 @@
 """Vectors and rotations: tuple kernels in the modules, array faces over them here.
 
-Inside a kernel, use the tuple functions of `math.vector`, `math.quaternion`, `math.swing_twist` and `math.matrix`.
+Inside a kernel, use the tuple functions of `math.vector` and `math.quaternion`.
 Everywhere else, use the functions of this page: they take arrays with any leading axes.
 """
 

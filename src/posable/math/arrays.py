@@ -8,10 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..compute import ShapeError, UnknownNameError, batch, prange
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
-from . import matrix, quaternion
-from . import swing_twist as st
+from ..compute.types import ArrayLike, Floats, floats
+from . import quaternion
 
 ROWS = 8192  # rows here cost tens of nanoseconds: threads pay off late
 
@@ -226,7 +224,7 @@ def _angle(n: int, p: Floats, q: Floats, out: Floats) -> None:
 @batch(rows=ROWS)
 def _swing_twist(n: int, q: Floats, axis: Floats, swing: Floats, twist: Floats) -> None:
     for i in prange(n):
-        s, t = st.swing_twist((q[i, 0], q[i, 1], q[i, 2], q[i, 3]), (axis[i, 0], axis[i, 1], axis[i, 2]))
+        s, t = quaternion.swing_twist((q[i, 0], q[i, 1], q[i, 2], q[i, 3]), (axis[i, 0], axis[i, 1], axis[i, 2]))
         swing[i, 0], swing[i, 1], swing[i, 2], swing[i, 3] = s[0], s[1], s[2], s[3]
         twist[i] = t
 
@@ -234,7 +232,7 @@ def _swing_twist(n: int, q: Floats, axis: Floats, swing: Floats, twist: Floats) 
 @batch(rows=ROWS)
 def _twist_swing(n: int, q: Floats, axis: Floats, twist: Floats, swing: Floats) -> None:
     for i in prange(n):
-        t, s = st.twist_swing((q[i, 0], q[i, 1], q[i, 2], q[i, 3]), (axis[i, 0], axis[i, 1], axis[i, 2]))
+        t, s = quaternion.twist_swing((q[i, 0], q[i, 1], q[i, 2], q[i, 3]), (axis[i, 0], axis[i, 1], axis[i, 2]))
         swing[i, 0], swing[i, 1], swing[i, 2], swing[i, 3] = s[0], s[1], s[2], s[3]
         twist[i] = t
 
@@ -242,18 +240,18 @@ def _twist_swing(n: int, q: Floats, axis: Floats, twist: Floats, swing: Floats) 
 @batch(rows=ROWS)
 def _from_matrix(n: int, m: Floats, out: Floats) -> None:
     for i in prange(n):
-        w, x, y, z = matrix.quat_from_matrix(m[i])
+        w, x, y, z = quaternion.quat_from_matrix(m[i])
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z
 
 
 @batch(rows=ROWS)
 def _to_matrix(n: int, q: Floats, out: Floats) -> None:
     for i in prange(n):
-        matrix.matrix_from_quat((q[i, 0], q[i, 1], q[i, 2], q[i, 3]), out[i])
+        quaternion.matrix_from_quat((q[i, 0], q[i, 1], q[i, 2], q[i, 3]), out[i])
 
 
 @batch(rows=ROWS)
 def _from_euler(n: int, a: int, b: int, c: int, angles: Floats, out: Floats) -> None:
     for i in prange(n):
-        w, x, y, z = matrix.quat_from_euler(a, b, c, angles[i, 0], angles[i, 1], angles[i, 2])
+        w, x, y, z = quaternion.quat_from_euler(a, b, c, angles[i, 0], angles[i, 1], angles[i, 2])
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z

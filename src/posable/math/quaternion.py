@@ -1,6 +1,11 @@
-"""Unit quaternions as tuples `(w, x, y, z)`, for use inside kernels.
+"""Unit quaternions as tuples `(w, x, y, z)`, for use inside kernels; swing and twist, matrices and Euler angles.
 
 A product composes from parent to child: `rotate(mul(p, q), v) == rotate(p, rotate(q, v))`.
+
+A rotation splits into a swing of an axis and a twist about it, in both orders. The swing is the smallest rotation that
+carries the axis where the whole rotation carries it (`swing_twist`), or where the inverse does (`twist_swing`). When
+the axis is exactly reversed (the twist is then undefined: every twist is right with a matching half-turn swing) the
+twist is 0.
 """
 
 from __future__ import annotations
@@ -8,7 +13,7 @@ from __future__ import annotations
 import math
 
 from ..compute import kernel
-from ..compute.types import Quat, Vec3
+from ..compute.types import Floats, Quat, Vec3
 from .vector import any_perpendicular, cross, dot, norm, unit
 
 SMALL_ANGLE = 1e-4  # below it sin(x)/x is 1 - x^2/6 to the last bit but one
@@ -148,3 +153,82 @@ def slerp(p: Quat, q: Quat, t: float) -> Quat:
         a, b = math.sin((1.0 - t) * angle) / s, math.sin(t * angle) / s
     b *= sign
     return unit_quat((a * p[0] + b * q[0], a * p[1] + b * q[1], a * p[2] + b * q[2], a * p[3] + b * q[3]))
+
+
+@kernel
+def twist_angle(q: Quat, axis: Vec3) -> float:
+    """The twist of q about the unit vector `axis`, in [-pi, pi]: the same in both orders; 0 where it is undefined."""
+    along = dot((q[1], q[2], q[3]), axis)
+    if q[0] < 0.0:
+        return 2.0 * math.atan2(-along, -q[0])
+    if q[0] == 0.0 and along == 0.0:
+        return 0.0
+    return 2.0 * math.atan2(along, q[0])
+
+
+@kernel
+def swing_twist(q: Quat, axis: Vec3) -> tuple[Quat, float]:
+    """(swing, twist angle [rad]) with q = swing * twist: the twist happens first, in the child's frame."""
+    angle = twist_angle(q, axis)
+    s = math.sin(0.5 * angle)
+    twist = (math.cos(0.5 * angle), axis[0] * s, axis[1] * s, axis[2] * s)
+    return mul(q, conj(twist)), angle
+
+
+@kernel
+def twist_swing(q: Quat, axis: Vec3) -> tuple[float, Quat]:
+    """(twist angle [rad], swing) with q = twist * swing: the twist happens on the parent's side."""
+    angle = twist_angle(q, axis)
+    s = math.sin(0.5 * angle)
+    twist = (math.cos(0.5 * angle), axis[0] * s, axis[1] * s, axis[2] * s)
+    return angle, mul(conj(twist), q)
+
+
+@kernel
+def quat_from_matrix(m: Floats) -> Quat:
+    """The unit quaternion of a 3 x 3 rotation matrix, from its largest component (Shepperd 1978); w >= 0."""
+    trace = m[0, 0] + m[1, 1] + m[2, 2]
+    if trace > 0.0:
+        q = (1.0 + trace, m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1])
+    elif m[0, 0] >= m[1, 1] and m[0, 0] >= m[2, 2]:
+        q = (m[2, 1] - m[1, 2], 1.0 + m[0, 0] - m[1, 1] - m[2, 2], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0])
+    elif m[1, 1] >= m[2, 2]:
+        q = (m[0, 2] - m[2, 0], m[0, 1] + m[1, 0], 1.0 - m[0, 0] + m[1, 1] - m[2, 2], m[1, 2] + m[2, 1])
+    else:
+        q = (m[1, 0] - m[0, 1], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], 1.0 - m[0, 0] - m[1, 1] + m[2, 2])
+    w, x, y, z = unit_quat(q)
+    if w < 0.0:
+        return (-w, -x, -y, -z)
+    return (w, x, y, z)
+
+
+@kernel
+def matrix_from_quat(q: Quat, out: Floats) -> None:
+    """Fill the 3 x 3 `out` with the rotation matrix of q."""
+    w, x, y, z = q
+    out[0, 0] = 1.0 - 2.0 * (y * y + z * z)
+    out[0, 1] = 2.0 * (x * y - w * z)
+    out[0, 2] = 2.0 * (x * z + w * y)
+    out[1, 0] = 2.0 * (x * y + w * z)
+    out[1, 1] = 1.0 - 2.0 * (x * x + z * z)
+    out[1, 2] = 2.0 * (y * z - w * x)
+    out[2, 0] = 2.0 * (x * z - w * y)
+    out[2, 1] = 2.0 * (y * z + w * x)
+    out[2, 2] = 1.0 - 2.0 * (x * x + y * y)
+
+
+@kernel
+def axis_rotation(axis: int, angle: float) -> Quat:
+    """The rotation by `angle` [rad] about world axis 0, 1 or 2 (x, y, z)."""
+    c, s = math.cos(0.5 * angle), math.sin(0.5 * angle)
+    if axis == 0:
+        return (c, s, 0.0, 0.0)
+    if axis == 1:
+        return (c, 0.0, s, 0.0)
+    return (c, 0.0, 0.0, s)
+
+
+@kernel
+def quat_from_euler(i: int, j: int, k: int, a: float, b: float, c: float) -> Quat:
+    """R_i(a) R_j(b) R_k(c), angles in radians: the first rotation comes first in the moving frame (intrinsic)."""
+    return mul(mul(axis_rotation(i, a), axis_rotation(j, b)), axis_rotation(k, c))

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..limb.model import SEARCHES, Search, checked_search
 from ..limits import Ellipse
 from .field import INTERPOLATIONS, SEARCH_FIELDS, field_of, outer_corners, outer_keys

@@ -27,8 +27,7 @@ import numpy as np
 
 from ..body.canonical import other_side
 from ..compute import PosableError, ShapeError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..math import conjugate, exp, log, multiply, slerp
 from ..skeleton import Motion
 from .behaviour import MAX_SHIFT, MIN_DISTANCE, Behaviour

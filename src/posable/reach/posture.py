@@ -16,8 +16,7 @@ import numpy as np
 from ..body.canonical import MIRROR, other_side
 from ..body.roles import LIMBS, ROLES
 from ..compute import PosableError, ShapeError, UnknownNameError, batch, kernel, prange
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Quat
+from ..compute.types import ArrayLike, Floats, Quat, floats
 from ..limb.model import Search
 from ..math import conjugate, multiply, normalize, rotate
 from ..math.quaternion import unit_quat

@@ -12,8 +12,7 @@ from ..body.collision.clearance import SelfCollision, clearance, limb_links, spa
 from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, expect, number
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Records
+from ..compute.types import ArrayLike, Floats, Records, floats
 from ..limb import Target
 from ..limb.solution import TargetLike
 from ..skeleton import Pose

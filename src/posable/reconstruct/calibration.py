@@ -28,8 +28,7 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..math import axis_angle, conjugate, multiply, normalize, rotate
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..skeleton import Motion, Pose
 from .filtering import FootLock, checked_smoothing, smoothed, smoothed_orientations
 from .kernels import reconstruct_rows

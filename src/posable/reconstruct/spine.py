@@ -16,8 +16,7 @@ import math
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import allowed, clamp
-from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, slerp
-from ..math.swing_twist import twist_angle
+from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, slerp, twist_angle
 from ..math.vector import any_perpendicular, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, set_quat, vec_at
 from .model import Trunk

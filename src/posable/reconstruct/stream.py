@@ -9,8 +9,7 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike
+from ..compute.types import ArrayLike, floats
 from ..skeleton import Pose
 from .filtering import FootLock, OneEuro, checked_smoothing
 from .packed import new_state

@@ -20,8 +20,8 @@ from ..limb import Limb, LimbRange
 from ..limb.kernels import reference
 from ..limb.model import ROLES, SIDES
 from ..limb.range.sphere import sphere_mesh
-from ..skeleton.skinning import vertex_normals
-from .look import look_of
+from ..skeleton.character import vertex_normals
+from .picture import look_of
 from .raster import Camera, Mesh, Pixels, draw
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from ..body.humanoid import Humanoid
 from ..compute.types import Floats
 from ..math import rotate
 from ..skeleton import Motion
-from .choreography import SIDES, Puppet, puppet_for
+from .choreography import SIDES, Contact, Footwork, Puppet, puppet_for
 from .curves import curve, eased, wave, yaw_pitch_roll
-from .footwork import Contact, Footwork
 
 DEGREE = np.pi / 180.0
 BEAT = 0.55

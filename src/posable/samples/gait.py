@@ -20,9 +20,8 @@ from ..body.humanoid import Humanoid
 from ..compute.types import Floats
 from ..math import exp
 from ..skeleton import Motion
-from .choreography import LEG, SIDES, Puppet, puppet_for
+from .choreography import LEG, SIDES, Contact, Footwork, Puppet, puppet_for
 from .curves import curve, eased, wave, yaw_pitch_roll
-from .footwork import Contact, Footwork
 
 DEGREE = np.pi / 180.0
 
@@ -33,7 +32,7 @@ Terms = tuple[tuple[int, float, float], ...]
 class Gait:
     """The numbers of a gait. Phases go from 0 to 1, 0 at the left foot's contact; lengths in metres for `LEG`.
 
-    Series are terms (harmonic, amplitude, shift) of `choreography.wave`; angles in degrees.
+    Series are terms (harmonic, amplitude, shift) of `curves.wave`; angles in degrees.
     """
 
     cycle: float

@@ -13,9 +13,8 @@ from ..body.humanoid import Humanoid
 from ..compute.types import Floats
 from ..math import rotate
 from ..skeleton import Motion
-from .choreography import Puppet, puppet_for
+from .choreography import Contact, Footwork, Puppet, puppet_for
 from .curves import curve, eased, yaw_pitch_roll
-from .footwork import Contact, Footwork
 
 DEGREE = np.pi / 180.0
 LENGTH = 3.4

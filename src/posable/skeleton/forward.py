@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Quat, Records, Vec3
-from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
-from ..math.swing_twist import twist_angle
+from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, twist_angle, unit_quat
 from ..math.vector import cross, dot, scale
 from .dofs import BALL, FIXED, FREE, HINGE, HINGE_TWIST, SLIDE
 

@@ -10,8 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..compute import PosableError, ShapeError, expect, number
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 from ..math import slerp
 from .pose import Pose
 from .skeleton import Skeleton

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import ShapeError
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats
+from ..compute.types import ArrayLike, Floats, floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex, cast
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, expect
-from ..compute.arrays import floats
-from ..compute.types import ArrayLike, Floats, Ints, Records
+from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..math import normalize, rotate
 from .character import Character
 from .dofs import SLIDE, Dofs, kind_codes, list_dofs, pack, unit_axes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compute.status import Status
+from ..compute.errors import Status
 
 if TYPE_CHECKING:
     from ..compute.types import Bools, Floats

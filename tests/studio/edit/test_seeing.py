@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from posable.body import Humanoid, figure
 from posable.formats import load
 from posable.skeleton import Pose
-from posable.skeleton.skinning import Skinning
+from posable.skeleton.character import Skinning
 from posable.studio import Session
 from posable.studio.tabs.edit.rings import CORNERS
 from posable.studio.tabs.edit.tab import EditTab

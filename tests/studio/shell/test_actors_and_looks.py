@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import posable.math as pm
 from posable.compute import PosableError
 from posable.skeleton import Frames, Pose, Skeleton, SkinnedMesh
-from posable.skeleton.skinning import Skinning
+from posable.skeleton.character import Skinning
 from posable.studio import Session
 from posable.studio.core.actor import Actor, actor_of, nearest_joint
 from posable.studio.view.body_meshes import MAX_COLOURS, _corners, colour_groups, volume_look

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compute import PosableError, ShapeError, Status, UnknownNameError, expect
-from ...compute.arrays import floats
-from ...compute.types import ArrayLike, Floats, Ints, Records
+from ...compute.types import ArrayLike, Floats, Ints, Records, floats
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
 from ...limb.model import ROLES, SIDES

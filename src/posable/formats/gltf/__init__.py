@@ -1,5 +1,207 @@
-"""glTF 2.0, GLB and VRM: documents read with care, and written."""
+"""glTF, GLB and VRM in and out (glTF 2.0; VRM 0 and VRM 1).
 
-from .reader import animations, read, write
+Reading gives a `Motion` in metres: the skeleton (`gltf.nodes` decides which nodes make it), one animation sampled at
+even times (`gltf.animation`), and a `Character` with the skinned meshes, the humanoid map of a VRM file and the
+document itself, so that saving keeps all that Posable does not understand.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ...compute import PosableError
+from ...compute.types import Floats
+from ...skeleton import KINDS, Character, Motion, Pose, Skeleton
+from .accessors import Accessors
+from .animation import animation_names, chosen_animation, frame_times, read_channels
+from .checked_json import JsonObject
+from .document import Document, read_document, write_document
+from .mesh import MeshReader
+from .nodes import (
+    SCALE_NOISE,
+    Folded,
+    NodeTree,
+    end_nodes,
+    faces_backwards,
+    fold,
+    humanoid_nodes,
+    mark,
+    read_nodes,
+    skeleton_nodes,
+    uneven,
+)
+from .write import GltfSource, edited_document, new_document, on_character
 
 __all__ = ["animations", "read", "write"]
+
+SUFFIXES = (".glb", ".gltf", ".vrm")
+REST_FPS = 30.0  # of the one frame of a file without animation
+STILL = 1e-5  # [m], relative to the longest offset beyond a metre: exporters' rounding is no movement of a joint
+
+
+def animations(path: str | PathLike[str]) -> list[str]:
+    """The names of a file's animations, in order: what `load(path, animation=...)` takes."""
+    return animation_names(read_document(Path(path)))
+
+
+def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation: str | int | None = None) -> Motion:
+    """Read a `.gltf`, `.glb` or `.vrm` file; the options are those of `posable.load`.
+
+    Keys are sampled at `fps`. A file without animation gives one frame at rest.
+    """
+    with np.errstate(all="ignore"):  # absurd numbers overflow in between, and are refused where they would stay
+        return _read(path, scale, fps, animation)
+
+
+def _read(path: Path, scale: float, fps: float | None, requested: str | int | None) -> Motion:
+    document = read_document(path)
+    tree = read_nodes(document)
+    accessors = Accessors(document)
+    roles = humanoid_nodes(document)
+    animation = chosen_animation(document, requested)
+    channels = [] if animation is None else read_channels(document, accessors, animation)
+    joints = skeleton_nodes(document, tree, {channel.node for channel in channels}, roles)
+    rotation = np.array([0.0, 0.0, 1.0, 0.0] if faces_backwards(document) else [1.0, 0.0, 0.0, 0.0])
+    world = (rotation, scale)
+    still = fold(tree, joints, world, {})
+    _check_finite(document.root.items("nodes")[joints[0]], still)
+    skeleton = _skeleton(document, tree, joints, world, still, roles, accessors)
+
+    concerned = {*joints, *tree.ancestors(joints[0])}
+    channels = [channel for channel in channels if channel.node in concerned]
+    name = "" if animation is None else animation_names(document)[animation]
+    notes = list(tree.notes)
+    if animation is None or not channels:
+        pose = Pose(skeleton.offsets[None, 0], skeleton.rest_rotations[None])
+        return Motion(
+            skeleton, pose, fps or REST_FPS, name, _few([*notes, "the file has no animation: one frame at rest"])
+        )
+    entry = document.root.items("animations")[animation]
+    times, rate = frame_times(channels, entry, fps, max(len(joints), len(channels)))
+    tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
+    moved = fold(tree, joints, world, tracks, len(times))
+    _check_finite(entry, moved)
+    if times[0] > 1e-4:
+        notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
+    notes += _scale_notes(still, moved, skeleton.names)
+    return Motion(skeleton, _pose(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name, _few(notes))
+
+
+def write(
+    motion: Motion, path: Path, *, character: str | PathLike[str] | None = None, keep_animations: bool = True
+) -> None:
+    """Write a `.gltf`, `.glb` or `.vrm` file, complete in itself; the options are those of `posable.save`.
+
+    A skeleton that was read from such a file is written back into it: only the motion changes. Any other gets
+    a new file; what is no VRM file cannot become one.
+    """
+    if character is not None:
+        wearer = Path(character)
+        if wearer.suffix.lower() not in SUFFIXES:
+            raise PosableError(f"character={str(wearer)!r}: expected the path of a {', '.join(SUFFIXES)} file")
+        motion = on_character(motion, read(wearer).skeleton, wearer)
+    own = motion.skeleton.character
+    source = own.source if own else None
+    if isinstance(source, GltfSource) and source.fits(motion.skeleton):
+        document, binary = edited_document(motion, source, keep=keep_animations)
+    else:
+        document, binary = new_document(motion)
+    extensions = document.get("extensions", {})
+    if path.suffix.lower() == ".vrm" and not {"VRM", "VRMC_vrm"} & set(extensions):
+        raise PosableError(f"cannot write {str(path)!r}: the motion's character is from no VRM file; write a .glb")
+    write_document(path, document, binary)
+
+
+def _skeleton(
+    document: Document,
+    tree: NodeTree,
+    joints: list[int],
+    world: tuple[Floats, float],
+    still: Folded,
+    roles: dict[str, int],
+    accessors: Accessors,
+) -> Skeleton:
+    index = {node: j for j, node in enumerate(joints)}
+    ends = end_nodes(tree, joints)
+    end_parents = [index[tree.parents[node]] for node in ends]
+    end_names = [mark(tree.objects[node]).text("end") or tree.name(node) for node in ends]
+    names = tree.names(joints)
+    kinds, axes = _kinds(tree, joints)
+    bare = Skeleton(
+        names,
+        [-1, *(index[tree.parents[node]] for node in joints[1:])],
+        still.offsets,
+        rest_rotations=still.rotations,
+        kinds=kinds,
+        axes=axes,
+        end_parents=end_parents,
+        end_offsets=(still.scale[end_parents] * tree.translation[ends]).reshape(-1, 3),
+        end_names=end_names,
+    )
+    reader = MeshReader(document, accessors, tree, joints)
+    meshes = reader.read(still, bare.forward(bare.rest))
+    tree.notes += reader.notes
+    found = {role: names[index[node]] for role, node in roles.items() if node in index}
+    source = GltfSource(document, tuple(joints), world)
+    return bare.replace(character=Character(meshes=meshes, roles=found or None, source=source))
+
+
+def _kinds(tree: NodeTree, joints: list[int]) -> tuple[list[str], Floats]:
+    """The kinds and axes (J, 2, 3) of joints, from the marks in files of ours; a free root and balls elsewhere."""
+    kinds = ["free", *["ball"] * (len(joints) - 1)]
+    axes = np.tile(np.eye(3)[:2], (len(joints), 1, 1))
+    for j, node in enumerate(joints):
+        ours = mark(tree.objects[node])
+        if ours.has("kind"):
+            kinds[j] = _known_kind(ours, j)
+            axes[j] = ours.numbers("axes", 6, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)).reshape(2, 3)
+            _check_axes(ours, kinds[j], axes[j])
+    return kinds, axes
+
+
+def _known_kind(ours: JsonObject, joint: int) -> str:
+    kind = ours.text("kind")
+    if kind not in KINDS or (kind == "free" and joint > 0):
+        ours.fail(f"is {kind!r}; expected one of {', '.join(KINDS)} (free for the root only)", "kind")
+    return kind
+
+
+def _check_axes(ours: JsonObject, kind: str, axes: Floats) -> None:
+    lengths = np.linalg.norm(axes, axis=1)
+    one, two = kind in ("hinge", "hinge_twist", "slide"), kind == "hinge_twist"
+    if (one and lengths[0] < 1e-6) or (two and (lengths[1] < 1e-6 or abs(axes[0] @ axes[1]) > 1e-6)):
+        ours.fail(f"are {axes.tolist()}: a {kind} needs an axis (and a twist axis across it)", "axes")
+
+
+def _few(notes: list[str], max_notes: int = 20) -> tuple[str, ...]:
+    return tuple(notes if len(notes) <= max_notes else [*notes[:max_notes], f"and {len(notes) - max_notes} more"])
+
+
+def _check_finite(entry: JsonObject, folded: Folded) -> None:
+    if not all(
+        np.isfinite(array).all() for array in (folded.translation, folded.rotations, folded.offsets, folded.scale)
+    ):
+        entry.fail("its transforms multiply beyond all numbers")
+
+
+def _pose(still: Folded, moved: Folded, noise: float) -> Pose:
+    """The frames; joint offsets only if some joint leaves its position by more than the `noise` [m]."""
+    away = np.abs(moved.offsets[:, 1:] - still.offsets[1:])
+    longest = max(1.0, float(np.abs(still.offsets).max()))
+    offsets = moved.offsets if away.size and away.max() > noise * longest else None
+    return Pose(moved.translation, moved.rotations, offsets)
+
+
+def _scale_notes(still: Folded, moved: Folded, names: tuple[str, ...]) -> list[str]:
+    notes = []
+    for j in np.flatnonzero(uneven(still.scale) > SCALE_NOISE)[:3]:
+        notes.append(
+            f"{names[j]!r} is scaled unevenly {np.round(still.scale[j], 4).tolist()}; only its bones have that"
+        )
+    swing = np.abs(moved.scale - still.scale).max(axis=(0, 2)) / np.maximum(np.abs(still.scale).max(axis=1), 1e-12)
+    for j in np.flatnonzero(swing > SCALE_NOISE)[:3]:
+        notes.append(f"{names[j]!r} changes its scale in this animation; joints below move, meshes stay as large")
+    return notes

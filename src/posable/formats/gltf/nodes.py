@@ -9,10 +9,15 @@ parts of a body, and nodes without a role may lie between or above them. Ours is
 Nodes above that ancestor (axis conversions, an "Armature" with a scale) are folded into the root. A `Skeleton` knows no
 scale: a uniform one is baked into the offsets of the joints below it, any other is applied to the joint's own children
 and reported.
+
+Roles are VRM 1's bone names in snake_case. VRM 0 names the joints of a thumb one joint further out (its "proximal" is
+VRM 1's "metacarpal"), and its figures face -Z where ours face +Z: such a file is rotated by half a revolution as it is
+read, and back as it is written.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -25,6 +30,7 @@ from .document import Document
 
 MAX_NODES = 50_000
 SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
+THUMBS = {"thumb_proximal": "thumb_metacarpal", "thumb_intermediate": "thumb_proximal"}  # VRM 0 to VRM 1
 
 
 @dataclass
@@ -253,3 +259,36 @@ def _parents_first(joints: list[int], parents: list[int], root: int) -> bool:
             return False
         seen.add(joint)
     return joints[0] == root
+
+
+def humanoid_nodes(document: Document) -> dict[str, int]:
+    """Role to node index, from the file's humanoid map; empty where it has none."""
+    extensions = document.root.object("extensions")
+    count = document.count("nodes")
+    roles: dict[str, int] = {}
+    if extensions.has("VRMC_vrm"):
+        for name, bone in extensions.object("VRMC_vrm").object("humanoid").object("humanBones").members():
+            node = bone.index("node", count, "nodes")
+            if node is not None:
+                roles[_snake(name)] = node
+    elif extensions.has("VRM"):
+        for bone in extensions.object("VRM").object("humanoid").items("humanBones"):
+            node = bone.index("node", count, "nodes")
+            role = _snake(bone.text("bone"))
+            for old, new in THUMBS.items():
+                if role.endswith(old):
+                    role = role.replace(old, new)
+                    break
+            if node is not None and role:
+                roles[role] = node
+    return roles
+
+
+def faces_backwards(document: Document) -> bool:
+    """Whether the file is a VRM 0 figure, which faces -Z."""
+    extensions = document.root.object("extensions")
+    return extensions.has("VRM") and not extensions.has("VRMC_vrm")
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...compute import PosableError, ShapeError, UnknownNameError
-from ...compute.arrays import floats
-from ...compute.types import ArrayLike, Bools, Floats, Ints
+from ...compute.types import ArrayLike, Bools, Floats, Ints, floats
 from ...math.angles import wrap_angle, wrapped_angles
 from ...skeleton import Motion
 from ..model import LIMBS

@@ -22,8 +22,7 @@ from ... import math as pm
 from ...collision import Volumes
 from ...compute.types import Floats, Ints
 from ...skeleton import Character, Frames, Pose
-from ...skeleton.bone_mesh import bone_starts, octahedron
-from ...skeleton.skinning import Skinning, vertex_normals
+from ...skeleton.character import Skinning, bone_starts, octahedron, vertex_normals
 from .paint import Paint, PaintedMesh
 from .theme import Rgb, linear
 

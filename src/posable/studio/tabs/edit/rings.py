@@ -18,7 +18,7 @@ from ....edit import MotionEditor
 from ....edit.clip import joint_of
 from ....edit.contacts import GROUND
 from ....skeleton import Frames, SkinnedMesh
-from ....skeleton.skinning import Skinning
+from ....skeleton.character import Skinning
 from ...core.actor import Actor
 from ...view.body_meshes import volumes_of
 from ...view.points import PointCloud

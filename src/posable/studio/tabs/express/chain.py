@@ -15,7 +15,7 @@ from ....compute.types import ArrayLike, Floats, Ints
 from ....express import Chain
 from ....formats.urdf import Shape
 from ....skeleton import Frames
-from ....skeleton.skinning import Skinning
+from ....skeleton.character import Skinning
 from ...core.session import Session
 from ...view.body_meshes import MeshLook, colour_groups
 from ...view.theme import Rgb

@@ -1,5 +1,8 @@
-"""Plots of reconstructed motions: errors over time, as Figures 14 to 18 of Unzueta et al. 2008, and frames of the
-original beside those of each method, as Figures 19 to 21. `PLOTS` and `PICTURES` say what the paper's own show.
+"""Plots of evaluations.
+
+Reconstructed motions: errors over time, as Figures 14 to 18 of Unzueta et al. 2008, and frames of the original beside
+those of each method, as Figures 19 to 21; `PLOTS` and `PICTURES` list the paper's own. Expression while aiming:
+histograms of the errors over their normal curves, as Figures 10 to 13 of Ribeiro 2019.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ from ..compute import PosableError, UnknownNameError, atomic_write, require
 from ..math import rotate
 from ..render.picture import portrait, strip
 from ..skeleton import Motion, Pose
-from .methods import find_method
-from .reconstruct import Weights, motion_of, weights_of
+from .express import BINS, ExpressRow
+from .reconstruct import Weights, find_method, motion_of, weights_of
 
 MEASURES = {"position_frames": "position error, of the height", "orientation_frames": "orientation error [rad]"}
 FRAMES = 8  # in a row of a picture
 APART = 0.6  # of the height, between two figures
-
+COLUMNS = ("error", "orientation error", "posture error × 0.2")  # of the histograms
+THRESHOLD = 0.04
 
 TABLE_1 = ("kma", "ccd", "pseudoinverse", "dls", "dls_svd", "sdls", "pik", "sik", "tgbsik")
 """The methods of Table 1, in its order."""
@@ -170,3 +174,44 @@ def _save(sheet: Any, path: str | os.PathLike[str]) -> None:
             sheet.savefig(temporary)
         except ValueError as error:  # a suffix that matplotlib does not know; it lists those it does
             raise PosableError(f"cannot write {os.fspath(path)!r}: {error}") from error
+
+
+def plot_histograms(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *, most: float = 0.16) -> None:
+    """Draw histograms of the three errors over their normal curves, a colour a row.
+
+    Args:
+        rows: of one skeleton by several methods, or of several skeletons by one.
+        path: of the picture; its suffix says the format.
+        most: the largest error that is shown; what lies beyond is given in the legend of the first.
+    """
+    if not rows:
+        raise PosableError("no rows to draw")
+    figures = require("matplotlib.figure", "plots")
+    sheet = figures.Figure(figsize=(13.0, 6.0), layout="constrained")
+    axes = sheet.subplots(2, 3, sharex=True)
+    middles, width = 0.5 * (BINS[1:] + BINS[:-1]), BINS[1] - BINS[0]
+    one_skeleton = len({row.skeleton for row in rows}) == 1
+    fine = np.linspace(0.0, most, 400)
+    for row in rows:
+        name = row.method if one_skeleton else f"{row.skeleton} {row.method}"
+        for c in range(3):
+            fraction = row.histogram[c] / max(1, row.samples)
+            beyond = float(fraction[middles > most].sum())
+            label = f"{name}: mean {row.mean[c]:.4f}" + (f", {100 * beyond:.1f} % beyond" if beyond > 5e-4 else "")
+            axes[0, c].stairs(100 * fraction, BINS, label=label, linewidth=1.4)
+            spread = max(row.deviation[c], width / 4)
+            normal = np.exp(-0.5 * ((fine - row.mean[c]) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+            axes[1, c].plot(fine, normal / normal.max(), label=name, linewidth=1.4)
+    for c, title in enumerate(COLUMNS):
+        axes[0, c].set_title(title)
+        axes[0, c].legend(frameon=False, fontsize=8)
+        for axis in axes[:, c]:
+            axis.set_xlim(0.0, most)
+            axis.set_ylim(bottom=0.0)
+            axis.axvline(THRESHOLD, color="0.6", linewidth=0.8, linestyle="--")
+            axis.grid(alpha=0.25)
+    axes[0, 0].set_ylabel("samples [%]")
+    axes[1, 0].set_ylabel("normal curve, of its peak")
+    sheet.suptitle(f"Skeleton {rows[0].skeleton}" if one_skeleton else f"Skeletons, {rows[0].method}")
+    with atomic_write(path) as temporary:
+        sheet.savefig(temporary, dpi=110)
