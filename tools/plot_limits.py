@@ -49,7 +49,7 @@ def main() -> None:
 def draw(data: Path, output: Path) -> None:
     with np.load(data) as archive:
         poses = {name: archive[name] for name in ("rotations", "joints", "clip", "clip_start")}
-    _, held = split_subjects(poses, limits_file().seed)
+    _, held = split_subjects(poses, limits_file()["seed"])
     limits = Limits.human()
     figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.6), subplot_kw={"projection": "polar"})
     for panel, (part, (title, widest, ways)) in zip(panels, PANELS.items(), strict=True):

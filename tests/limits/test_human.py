@@ -2,7 +2,6 @@
 
 import math
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -88,10 +87,10 @@ def test_people_bend_the_way_people_bend(role, axis, inside, outside):
 
 def test_the_file_says_what_it_was_made_from():
     made = limits_file()
-    assert made.format == "posable-limits/1" and made.script == "tools/fit_limits.py"
-    assert len(made.data.sha256) == 64 and made.data.poses > 100_000
-    assert all(joint.source for joint in made.joints.values())
-    assert msgspec.json.decode(msgspec.json.encode(made), type=type(made)) == made
+    assert made["format"] == "posable-limits/1" and made["script"] == "tools/fit_limits.py"
+    assert len(made["data"]["sha256"]) == 64 and made["data"]["poses"] > 100_000
+    assert all(joint["source"] for joint in made["joints"].values())
+    assert set(made["inside"]) == set(made["joints"])
 
 
 def test_spine_joints_share_by_the_square_root_of_their_length():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import tempfile
@@ -57,6 +58,12 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
         return file.read_bytes() if size else b""  # a device has size 0 and never ends
     except OSError as error:
         raise FormatError(file, f"cannot be read: {error.strerror or error}") from error
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def inside_folder(folder: Path, name: str) -> Path | None:

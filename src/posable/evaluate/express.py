@@ -166,10 +166,10 @@ class ExpressRow:
     samples: int
     left_out: float
     """Fraction of samples that DLS cannot orient even without a posture."""
-    mean: tuple[float, float, float]
+    mean: tuple[float, ...]
     """Error, orientation error, weighted posture error."""
-    deviation: tuple[float, float, float]
-    worst: tuple[float, float, float]
+    deviation: tuple[float, ...]
+    worst: tuple[float, ...]
     iterations: float
     reached: float
     """Fraction within the threshold."""
@@ -194,19 +194,14 @@ def gathered(blocks: Sequence[Mapping[str, Any]]) -> ExpressRow:
         blocks[0]["method"],
         count,
         1.0 - count / max(total, 1),
-        _three(sums / whole),
-        _three(deviation),
-        _three(worst),
+        tuple((sums / whole).tolist()),
+        tuple(deviation.tolist()),
+        tuple(worst.tolist()),
         sum(block["iterations"] for block in blocks) / whole,
         sum(block["reached"] for block in blocks) / whole,
         1e6 * sum(block["seconds"] for block in blocks) / max(total, 1),
         np.sum([block["histogram"] for block in blocks], axis=0),
     )
-
-
-def _three(values: Floats) -> tuple[float, float, float]:
-    a, b, c = values.tolist()
-    return a, b, c
 
 
 def evaluate_express(

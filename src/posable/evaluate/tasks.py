@@ -5,7 +5,6 @@ A task takes and returns plain values, so that `posable.jobs.run` can hand it to
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 from ..body import MARKERS, Humanoid
 from ..compute import PosableError, Status
+from ..compute.files import sha256_of
 from ..formats import save
 from ..formats.points_csv import Points
 from ..reconstruct import SequentialIK
@@ -107,7 +107,7 @@ def reconstruct_file(
 def is_whole(job: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
     """Return whether the file that a job wrote is still there, and as it was written."""
     try:
-        return bool(_fingerprint(Path(job["output"])) == facts["sha256"])
+        return bool(sha256_of(Path(job["output"])) == facts["sha256"])
     except OSError:
         return False
 
@@ -158,14 +158,9 @@ def _facts(solution: Any, body: Humanoid, scales: tuple[float, float], points: P
         "mean_error_mm": round(float(errors.mean()), 4),
         "worst_error_mm": round(float(errors.max()), 4),
         "bytes": output.stat().st_size,
-        "sha256": _fingerprint(output),
+        "sha256": sha256_of(output),
         "notes": list(points.notes),
     }
-
-
-def _fingerprint(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def evaluate_file(

@@ -174,20 +174,15 @@ def _format_of(path: Path, *, written: bool = False) -> Format:
         if suffix in kind.suffixes:
             return kind
     found = f"unknown suffix {path.suffix!r}" if path.suffix else "no suffix"
-    raise FormatError(path, f"{found}; known: {_listed(written=written)}")
+    raise FormatError(path, f"{found}; known: {', '.join(suffixes(written=written))}")
 
 
 def _written_format_of(path: Path) -> Format:
     kind = _format_of(path, written=True)
     if not kind.writes:
-        raise PosableError(
-            f"cannot write {str(path)!r}: {kind.name} is read only; write one of {_listed(written=True)}"
-        )
+        known = ", ".join(suffixes(written=True))
+        raise PosableError(f"cannot write {str(path)!r}: {kind.name} is read only; write one of {known}")
     return kind
-
-
-def _listed(*, written: bool = False) -> str:
-    return ", ".join(suffixes(written=written))
 
 
 def _module(kind: Format) -> ModuleType:
@@ -199,14 +194,9 @@ def _checked_options(kind: Format, given: Mapping[str, Any], accepted: frozenset
     for name in chosen:
         if name not in accepted:
             known = ", ".join(sorted(accepted)) or "none of its own"
-            raise PosableError(
-                f"option {name}={_shown(chosen[name])} is not for {doing} {kind.name} files; they take: {known}"
-            )
+            shown = os.fspath(chosen[name]) if isinstance(chosen[name], os.PathLike) else chosen[name]
+            raise PosableError(f"option {name}={shown!r} is not for {doing} {kind.name} files; they take: {known}")
     return chosen
-
-
-def _shown(value: Any) -> str:
-    return repr(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def _from_frame(motion: Motion, first_frame: Any) -> Motion:

@@ -51,7 +51,7 @@ def read(
         raise UnknownNameError("repair", repair, ("cmu",))
     alone = path.suffix.lower() == ".asf"
     asf_path = path if alone else _skeleton_file(path, asf)
-    bones = read_asf(asf_path)
+    bones = _AsfReader(asf_path).run()
     unit = scale or INCH / bones.length
     with np.errstate(over="ignore"):  # an overflow is found and reported below
         skeleton = _skeleton(asf_path, bones, unit)
@@ -98,7 +98,7 @@ def _skeleton(path: Path, asf: AsfSkeleton, scale: float) -> Skeleton:
     for j, bone in enumerate(bones):
         if j and len(bone.dofs) == 1:
             axes[j] = rotate(_frame(bone), np.eye(3)["xyz".index(bone.dofs[0][1])])
-    kinds = ["free", *(_kind(bone) for bone in bones[1:])]
+    kinds = ["free", *({0: "fixed", 1: "hinge"}.get(len(bone.dofs), "ball") for bone in bones[1:])]
     return Skeleton(
         [bone.name for bone in bones],
         parents,
@@ -108,10 +108,6 @@ def _skeleton(path: Path, asf: AsfSkeleton, scale: float) -> Skeleton:
         end_parents=leaves,
         end_offsets=tips[leaves].reshape(-1, 3),
     )
-
-
-def _kind(bone: AsfBone) -> str:
-    return {0: "fixed", 1: "hinge"}.get(len(bone.dofs), "ball")
 
 
 def _frame(bone: AsfBone) -> Floats:
@@ -162,7 +158,8 @@ def _channels(path: Path, asf: AsfSkeleton) -> list[Floats]:
             frames += 1
             here = set()
         else:
-            _check_bone(path, name, rest, channels, here, frames, number)
+            if problem := _bone_problem(name, rest, channels, here, frames):
+                raise FormatError(path, problem, f"line {number}")
             here.add(name)
             try:
                 values[name].extend(map(float, rest))
@@ -173,20 +170,16 @@ def _channels(path: Path, asf: AsfSkeleton) -> list[Floats]:
     return [_table(path, bone.name, bone.dofs, values[bone.name], frames, radians) for bone in asf.bones]
 
 
-def _check_bone(
-    path: Path, name: str, rest: list[str], channels: dict[str, int], here: set[str], frames: int, number: int
-) -> None:
-    location = f"line {number}"
+def _bone_problem(name: str, rest: list[str], channels: dict[str, int], here: set[str], frames: int) -> str | None:
     if not frames:
-        raise FormatError(path, f"expected a frame's number, found {name[:40]!r}", location)
+        return f"expected a frame's number, found {name[:40]!r}"
     if name not in channels:
-        raise FormatError(path, f"bone {name[:40]!r} is not in the skeleton", location)
+        return f"bone {name[:40]!r} is not in the skeleton"
     if name in here:
-        raise FormatError(path, f"bone {name!r} stands twice in one frame", location)
+        return f"bone {name!r} stands twice in one frame"
     if len(rest) != channels[name]:
-        raise FormatError(
-            path, f"bone {name!r} has {channels[name]} channels in the skeleton, {len(rest)} here", location
-        )
+        return f"bone {name!r} has {channels[name]} channels in the skeleton, {len(rest)} here"
+    return None
 
 
 def _check_frame(path: Path, channels: dict[str, int], here: set[str], number: int) -> None:
@@ -209,14 +202,14 @@ class AsfBone:
     """A bone of an ASF file, or its root (bone 0, of length zero)."""
 
     name: str
-    direction: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    direction: tuple[float, ...] = (0.0, 0.0, 0.0)
     length: float = 0.0
-    axis: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    axis: tuple[float, ...] = (0.0, 0.0, 0.0)
     """Angles about fixed axes that take the world's axes to the bone's own [rad]."""
     axis_order: str = "xyz"
     dofs: tuple[str, ...] = ()
     """Its channels in the motion file, in their order: "rx", "ry", "rz"; for the root also "tx", "ty", "tz"."""
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -231,17 +224,6 @@ class AsfSkeleton:
     """One unit of angle [rad]."""
 
 
-@dataclass(frozen=True)
-class _Line:
-    number: int
-    words: list[str]
-
-
-def read_asf(path: Path) -> AsfSkeleton:
-    """Parse an ASF file."""
-    return _Reader(path).run()
-
-
 def text_lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines of a text file without comments and blank lines; binary files are refused."""
     data = read_bytes(path, max_bytes)
@@ -253,22 +235,20 @@ def text_lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
             yield number, bare
 
 
-class _Reader:
+class _AsfReader:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lines = (_Line(number, text.split()) for number, text in text_lines(path, MAX_ASF_BYTES))
+        self.lines = ((number, text.split()) for number, text in text_lines(path, MAX_ASF_BYTES))
         self.asf = AsfSkeleton()
         self.bones: dict[str, AsfBone] = {}
         self.parent_of: dict[str, str] = {}
         self.root = AsfBone("root")
-        self.line = _Line(1, [])
+        self.number, self.words = 1, [""]  # of the line that is read
 
     def run(self) -> AsfSkeleton:
         section = ""
         seen = set()
-        for line in self.lines:
-            self.line = line
-            word = line.words[0].lower()
+        while (word := self._next()) is not None:
             if word.startswith(":"):
                 section = word
                 seen.add(section)
@@ -285,8 +265,16 @@ class _Reader:
                 raise self._error(f"the file has no section '{needed}'")
         return self._ordered()
 
+    def _next(self) -> str | None:
+        """Go to the next line and return its first word in lower case; None at the end of the file."""
+        line = next(self.lines, None)
+        if line is None:
+            return None
+        self.number, self.words = line
+        return self.words[0].lower()
+
     def _error(self, message: str) -> FormatError:
-        return FormatError(self.path, message, f"line {self.line.number}")
+        return FormatError(self.path, message, f"line {self.number}")
 
     def _numbers(self, words: list[str], count: int) -> tuple[float, ...]:
         try:
@@ -294,19 +282,14 @@ class _Reader:
         except ValueError:
             values = ()
         if len(values) != count or not all(map(math.isfinite, values)):
-            raise self._error(f"expected {count} finite numbers after {self.line.words[0]!r}, found {words[:count]}")
+            raise self._error(f"expected {count} finite numbers after {self.words[0]!r}, found {words[:count]}")
         return values
 
-    def _vector(self, words: list[str]) -> tuple[float, float, float]:
-        x, y, z = self._numbers(words, 3)
-        return x, y, z
-
-    def _angles(self, words: list[str]) -> tuple[float, float, float]:
-        x, y, z = (value * self.asf.radians for value in self._numbers(words, 3))
-        return x, y, z
+    def _angles(self, words: list[str]) -> tuple[float, ...]:
+        return tuple(value * self.asf.radians for value in self._numbers(words, 3))
 
     def _unit(self) -> None:
-        name, rest = self.line.words[0].lower(), self.line.words[1:]
+        name, rest = self.words[0].lower(), self.words[1:]
         if name == "length":
             (self.asf.length,) = self._numbers(rest, 1)
             if self.asf.length <= 0:
@@ -317,38 +300,35 @@ class _Reader:
             self.asf.radians = math.pi / 180 if rest[0].lower() == "deg" else 1.0
 
     def _root(self) -> None:
-        name, rest = self.line.words[0].lower(), self.line.words[1:]
+        name, rest = self.words[0].lower(), self.words[1:]
         if name == "order":
             self.root = replace(self.root, dofs=self._channels(rest, (*_TRANSLATIONS, *_ROTATIONS)))
         elif name == "axis":
             self.root = replace(self.root, axis_order=self._order(rest))
         elif name == "position":
-            self.root = replace(self.root, position=self._vector(rest))
+            self.root = replace(self.root, position=self._numbers(rest, 3))
         elif name == "orientation":
             self.root = replace(self.root, axis=self._angles(rest))
 
     def _bone(self) -> None:
-        begun = self.line.number
+        begun = self.number
         bone = AsfBone("")
-        for line in self.lines:
-            self.line = line
-            word, rest = line.words[0].lower(), line.words[1:]
-            if word == "end":
-                break
+        while (word := self._next()) != "end":
+            rest = self.words[1:]
+            if word is None:
+                raise FormatError(self.path, "the file ends inside a bone", f"line {begun}")
             if word == "begin" or word.startswith(":"):
                 raise self._error("a bone without 'end' before this")
             if word == "name":
                 bone = replace(bone, name=" ".join(rest))
             elif word == "direction":
-                bone = replace(bone, direction=self._vector(rest))
+                bone = replace(bone, direction=self._numbers(rest, 3))
             elif word == "length":
                 bone = replace(bone, length=self._numbers(rest, 1)[0])
             elif word == "axis":
                 bone = replace(bone, axis=self._angles(rest), axis_order=self._order(rest[3:]))
             elif word == "dof":
                 bone = replace(bone, dofs=self._channels(rest, _ROTATIONS))
-        else:
-            raise FormatError(self.path, "the file ends inside a bone", f"line {begun}")
         if not bone.name or bone.name in self.bones or bone.name == "root":
             raise self._error(f"a bone needs a name of its own, not {bone.name!r}")
         if len(self.bones) >= MAX_BONES:
@@ -369,7 +349,7 @@ class _Reader:
         return channels
 
     def _family(self) -> None:
-        parent, *children = self.line.words
+        parent, *children = self.words
         for name in (parent, *children):
             if name != "root" and name not in self.bones:
                 raise self._error(f"the hierarchy names {name!r}, which is no bone of this file")

@@ -7,7 +7,6 @@ list's, wherever it came from.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compute import PosableError, UnknownNameError, atomic_write, cache_dir, require
+from ..compute.files import sha256_of
 
 
 def list_clips() -> list[dict[str, Any]]:
@@ -59,12 +59,12 @@ def _manifest() -> dict[str, Any]:
 
 def _fetch_one(clip: dict[str, Any], folder: Path) -> Path:
     target = folder / f"{clip['clip']}.bvh"
-    if target.is_file() and _sha256(target) == clip["sha256"]:
+    if target.is_file() and sha256_of(target) == clip["sha256"]:
         return target
     source = _mirrored(clip["clip"])
     if source is None:
         return _download(clip, target)
-    if (found := _sha256(source)) != clip["sha256"]:
+    if (found := sha256_of(source)) != clip["sha256"]:
         raise PosableError(f"{source}: its sha256 is {found}, not {clip['sha256']}; the mirror holds another file")
     with atomic_write(target) as temporary:
         shutil.copyfile(source, temporary)
@@ -92,8 +92,3 @@ def _download(clip: dict[str, Any], target: Path) -> Path:
             "or set POSABLE_DATA to a folder that has it as cmu/<clip>.bvh"
         ) from error
     return target
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,11 +181,8 @@ def open_executor(engine: str | None, workers: int | None) -> Iterator[Executor]
     require("joblib", "jobs")
     if workers is not None and not 1 <= number(workers) < math.inf:
         raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
-    with _opened(engine, workers) as executor:
-        try:
-            yield executor
-        finally:
-            executor.close()
+    with _opened(engine, workers) as executor, closing(executor):
+        yield executor
 
 
 @contextmanager

@@ -1,19 +1,22 @@
 """The limits of an adult human, by role, from the learned file `assets/human_limits.json`.
 
 The file holds left joints and the whole trunk and neck, in degrees; `tools/fit_limits.py` makes it from textbook ranges
-and captured motion and writes each value's source next to it. Right joints are mirror images. Bones at rest and
+and captured motion and writes each value's source next to it, the data's hash and size, the seed, and the fraction of
+the poses of held-out subjects inside each limit. Right joints are mirror images. Bones at rest and
 first swing axes are those of the canonical frames (arms hanging, palms in, facing +Z, left is +X).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
-import msgspec
+import numpy as np
 
 from ..compute import PosableError, UnknownNameError
 from ..compute.types import Vec3
@@ -38,57 +41,6 @@ AXES: dict[str, tuple[Vec3, Vec3]] = {  # bone at rest, first swing axis; the se
     "foot": (_FORWARD, _X),  # about X: toes down; about Y: toes out
     "toes": (_FORWARD, _X),
 }
-
-
-class HingeEntry(msgspec.Struct, tag="hinge", tag_field="kind"):
-    """A hinge in degrees."""
-
-    low: float
-    high: float
-    slack: float
-
-
-class EllipseEntry(msgspec.Struct, tag="ellipse", tag_field="kind"):
-    """An ellipse by the (low, high) of its two swing components, in degrees."""
-
-    first: tuple[float, float]
-    second: tuple[float, float]
-
-
-class ConeEntry(msgspec.Struct, tag="cone", tag_field="kind"):
-    """A spline cone by its knots, in degrees."""
-
-    theta: tuple[float, ...]
-    psi: tuple[float, ...]
-
-
-class JointEntry(msgspec.Struct):
-    """A joint's limit and where it comes from."""
-
-    swing: HingeEntry | EllipseEntry | ConeEntry
-    twist: tuple[float, float]
-    source: str
-
-
-class Data(msgspec.Struct):
-    """The poses that the values were fitted on."""
-
-    file: str
-    sha256: str
-    poses: int
-    subjects: int
-
-
-class LimitsFile(msgspec.Struct):
-    """`assets/human_limits.json`."""
-
-    format: str
-    script: str
-    seed: int
-    data: Data
-    joints: dict[str, JointEntry]
-    inside: dict[str, float]
-    """Fraction of the poses of held-out subjects inside each role's limit."""
 
 
 def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
@@ -121,10 +73,10 @@ def spine_joints(trunk: int | Sequence[float], neck: int | Sequence[float]) -> t
 
 
 @lru_cache(maxsize=1)
-def limits_file() -> LimitsFile:
+def limits_file() -> dict[str, Any]:
     """Return the learned file, read once."""
-    content = files("posable").joinpath("assets/human_limits.json").read_bytes()
-    return msgspec.json.decode(content, type=LimitsFile)
+    content: dict[str, Any] = json.loads(files("posable").joinpath("assets/human_limits.json").read_bytes())
+    return content
 
 
 def _fractions(part: str, lengths: int | Sequence[float]) -> list[float]:
@@ -140,18 +92,17 @@ def _fractions(part: str, lengths: int | Sequence[float]) -> list[float]:
 @lru_cache(maxsize=16)
 def _whole(part: str) -> JointLimit:
     """Return the limit of a left joint, or of the whole trunk or neck."""
-    entry = limits_file().joints[part]
+    entry = limits_file()["joints"][part]
     direction, axis = AXES[part]
-    low, high = map(math.radians, entry.twist)
-    return JointLimit(swing_of(entry.swing), Interval(low, high), direction, axis, source=entry.source)
+    twist = Interval(*map(math.radians, entry["twist"]))
+    return JointLimit(_swing(entry["swing"]), twist, direction, axis, source=entry["source"])
 
 
-def swing_of(entry: HingeEntry | EllipseEntry | ConeEntry) -> Swing:
-    """Return the shape an entry of the file describes."""
-    radians = math.radians
-    if isinstance(entry, HingeEntry):
-        return Hinge(radians(entry.low), radians(entry.high), radians(entry.slack))
-    if isinstance(entry, ConeEntry):
-        return Cone(tuple(map(radians, entry.theta)), tuple(map(radians, entry.psi)))
-    (a, b), (c, d) = entry.first, entry.second
-    return Ellipse.from_ranges((radians(a), radians(b)), (radians(c), radians(d)))
+def _swing(entry: dict[str, Any]) -> Swing:
+    """Return the shape an entry of the file describes, in degrees: an ellipse by the ranges of its two components."""
+    radians = {name: np.radians(value).tolist() for name, value in entry.items() if name != "kind"}
+    if entry["kind"] == "hinge":
+        return Hinge(**radians)
+    if entry["kind"] == "cone":
+        return Cone(tuple(radians["theta"]), tuple(radians["psi"]))
+    return Ellipse.from_ranges(radians["first"], radians["second"])

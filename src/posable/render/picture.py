@@ -11,7 +11,7 @@ import os
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 def _resolve(
     subject: Subject, poses: Pose | Motion | None, frames: int | list[int] | Ints
-) -> tuple[Skeleton, Look, Pose]:
+) -> tuple[Skeleton, RigidLook | SkinnedLook, Pose]:
     """The skeleton, its look, and the chosen moments as a batch of poses with one leading axis."""
     if poses is None and isinstance(subject, Motion):
         poses = subject
@@ -220,15 +220,7 @@ def _png(image: Pixels) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
-class Look(Protocol):
-    """Something that can be drawn wherever its joints are."""
-
-    def mesh(self, positions: Floats, orientations: Floats) -> Mesh:
-        """Return its triangles in the world, with its joints at positions (J, 3) [m] and orientations (J, 4)."""
-        ...
-
-
-def look_of(skeleton: Skeleton, body: Humanoid | None = None) -> Look:
+def look_of(skeleton: Skeleton, body: Humanoid | None = None) -> RigidLook | SkinnedLook:
     """Return the look of a skeleton: its file's meshes, else a person when its joints have roles, else its bones."""
     if skeleton.character is not None and skeleton.character.meshes:
         return SkinnedLook(skeleton)

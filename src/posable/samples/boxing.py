@@ -14,9 +14,8 @@ from ..compute.types import Floats
 from ..math import rotate
 from ..skeleton import Motion
 from .choreography import SIDES, Contact, Footwork, Puppet, puppet_for
-from .curves import Y, about, eased, pulse, toward, wave, yaw_pitch_roll
+from .curves import DEGREE, Y, about, eased, pulse, toward, wave, yaw_pitch_roll
 
-DEGREE = np.pi / 180.0
 PERIOD = 6.4
 """Seconds of the whole round."""
 
@@ -29,10 +28,7 @@ def boxing(body: Humanoid | None = None, duration: float | None = None, fps: flo
     puppet = puppet_for(body, PERIOD, duration, fps, closed=True)
     t = puppet.times % PERIOD
     _trunk(puppet, t)
-    steps = {side: _footwork(puppet, side).path(puppet.times, puppet.soles[side]) for side, _ in SIDES}
-    puppet.settle(steps)
-    for side, step in steps.items():
-        puppet.stand(side, step, knee_out=0.10)
+    puppet.follow({side: _footwork(puppet, side) for side, _ in SIDES}, knee_out=0.10)
     _arms(puppet, t)
     for side, _ in SIDES:
         puppet.close_hand(side, 1.0)

@@ -206,7 +206,7 @@ class Puppet:
     def look(self, gaze: Floats, neck: float = 0.45) -> None:
         """Turns the head to a world orientation (F, 4), a share of the way there done by the neck."""
         displacement = multiply(conjugate(self.world("upper_chest")), gaze)
-        self.local["neck"] = _power(displacement, neck)
+        self.local["neck"] = exp(neck * log(displacement))
         self.face("head", gaze)
 
     def arm_angles(
@@ -236,10 +236,8 @@ class Puppet:
         upper, lower, hand = (f"{side}_{part}" for part in ("upper_arm", "lower_arm", "hand"))
         lengths = self.bone(lower), self.bone(hand)
         displacement = wrist - self.position(upper)
-        reach = np.linalg.norm(displacement, axis=-1) / sum(lengths)
-        most, soft = 0.995, 0.05  # an arm is never quite straight: it eases into its longest reach
-        softened = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
-        displacement = displacement * np.where(reach > most - soft, softened / np.maximum(reach, 1e-9), 1.0)[:, None]
+        # An arm is never quite straight: it eases into its longest reach.
+        displacement = displacement * _shrink(displacement, sum(lengths), 0.995, 0.05)[:, None]
         first, second = two_bones(displacement, *lengths, -np.broadcast_to(elbow, displacement.shape), bend=-1.0)
         self.face(upper, first)
         self.face(lower, multiply(second, about(Y, -sign * np.asarray(pronation) * np.ones(len(displacement)))))
@@ -269,6 +267,13 @@ class Puppet:
         rotations[:, skeleton.index(f"{letter}_thumb1")] = exp(amount[:, None] * thumb)
         self.base = Pose(np.broadcast_to(base.translation, (len(self.times), 3)), rotations)
 
+    def follow(self, feet: Mapping[str, Footwork], knee_out: ArrayLike = 0.06) -> None:
+        """Let both feet follow their paths: lower the hips as far as that needs, and pose legs and toes."""
+        steps = {side: foot.path(self.times, self.soles[side]) for side, foot in feet.items()}
+        self.settle(steps)
+        for side, step in steps.items():
+            self.stand(side, step, knee_out)
+
     def settle(self, steps: Mapping[str, FootPath]) -> float:
         """Lowers the hips until no planted foot is out of reach; gives how far [m].
 
@@ -292,10 +297,7 @@ class Puppet:
         lengths = self.bone(f"{side}_lower_leg"), self.bone(f"{side}_foot")
         displacement = step.ankle - hip
         # In the air the foot is held back before the knee locks; on the floor it stays where it is.
-        reach = np.linalg.norm(displacement, axis=-1) / sum(lengths)
-        most, soft = 0.997, 0.017
-        softened = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
-        shrink = np.where(reach > most - soft, softened / reach, 1.0)
+        shrink = _shrink(displacement, sum(lengths), 0.997, 0.017)
         displacement = displacement * (1.0 + step.free * (shrink - 1.0))[:, None]
         thigh, shank = two_bones(displacement, *lengths, ahead, bend=1.0)
         self.face(f"{side}_upper_leg", thigh)
@@ -363,10 +365,13 @@ def two_bones(displacement: Floats, upper: float, lower: float, ahead: Floats, b
     return _hanging(first, x), _hanging(second, x)
 
 
+def _shrink(displacement: Floats, length: float, most: float, soft: float) -> Floats:
+    """Return the factors (F,) that keep displacements (F, 3) below `most` of a limb's length, eased over `soft`."""
+    reach = np.linalg.norm(displacement, axis=-1) / length
+    softened = most - soft + soft * np.tanh(np.maximum(reach - most + soft, 0.0) / soft)
+    return np.where(reach > most - soft, softened / np.maximum(reach, 1e-9), 1.0)
+
+
 def _hanging(along: Floats, x: Floats) -> Floats:
     y = -along / np.linalg.norm(along, axis=-1, keepdims=True)
     return from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
-
-
-def _power(q: Floats, fraction: float) -> Floats:
-    return exp(fraction * log(q))

@@ -8,6 +8,7 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 from ..compute.types import ArrayLike, Floats
 from ..math import axis_angle, multiply
 
+DEGREE = np.pi / 180.0
 X, Y, Z = np.eye(3)
 
 

@@ -13,9 +13,8 @@ from ..compute.types import Floats
 from ..math import rotate
 from ..skeleton import Motion
 from .choreography import SIDES, Contact, Footwork, Puppet, puppet_for
-from .curves import curve, eased, wave, yaw_pitch_roll
+from .curves import DEGREE, curve, eased, wave, yaw_pitch_roll
 
-DEGREE = np.pi / 180.0
 BEAT = 0.55
 """Seconds; 109 beats a minute."""
 BEATS = 16
@@ -45,10 +44,8 @@ def dance(body: Humanoid | None = None, duration: float | None = None, fps: floa
     puppet = puppet_for(body, BEATS * BEAT, duration, fps, closed=True)
     beat = puppet.times / BEAT
     _trunk(puppet, beat)
-    steps = {side: _footwork(puppet, side).path(puppet.times, puppet.soles[side]) for side, _ in SIDES}
-    puppet.settle(steps)
-    for side, step in steps.items():
-        puppet.stand(side, step, knee_out=0.10)
+    puppet.follow({side: _footwork(puppet, side) for side, _ in SIDES}, knee_out=0.10)
+    for side, _ in SIDES:
         _arm(puppet, side, beat)
     return puppet.motion("dance", fps)
 

@@ -21,9 +21,7 @@ from ..compute.types import Floats
 from ..math import exp
 from ..skeleton import Motion
 from .choreography import LEG, SIDES, Contact, Footwork, Puppet, puppet_for
-from .curves import curve, eased, wave, yaw_pitch_roll
-
-DEGREE = np.pi / 180.0
+from .curves import DEGREE, curve, eased, wave, yaw_pitch_roll
 
 Terms = tuple[tuple[int, float, float], ...]
 
@@ -163,14 +161,13 @@ def _gait(gait: Gait, name: str, body: Humanoid | None, duration: float | None, 
     if duration is None:
         cycle = len(puppet.times) / fps / cycles  # so that the frame after the last is the first, further on
     _trunk(probe, gait, probe.times, scale)
-    drop = probe.settle(
-        {side: work.path(probe.times * cycle, probe.soles[side]) for side, work in _feet(probe, gait, cycle, cycle)}
-    )
+    feet = {side: _footwork(probe, gait, side, cycle, cycle) for side, _ in SIDES}
+    drop = probe.settle({side: foot.path(probe.times * cycle, probe.soles[side]) for side, foot in feet.items()})
     gait = replace(gait, low=gait.low + drop / scale)
     _trunk(puppet, gait, puppet.times / cycle, scale)
-    for side, work in _feet(probe, gait, cycle, float(puppet.times[-1])):
-        puppet.stand(side, work.path(puppet.times, puppet.soles[side]))
     for side, sign in SIDES:
+        foot = _footwork(probe, gait, side, cycle, float(puppet.times[-1]))
+        puppet.stand(side, foot.path(puppet.times, puppet.soles[side]))
         _arm(puppet, gait, side, sign, puppet.times / cycle - (0.0 if side == "left" else 0.5))
     return puppet.motion(name, fps)
 
@@ -188,24 +185,17 @@ def _trunk(puppet: Puppet, gait: Gait, phase: Floats, scale: float) -> None:
     puppet.look(yaw_pitch_roll(0.1 * _angle(phase, gait.against), nod, 0.0))
 
 
-def _feet(probe: Puppet, gait: Gait, cycle: float, until: float) -> list[tuple[str, Footwork]]:
-    return [
-        (side, _footwork(probe, gait, side, sign, 0.0 if side == "left" else 0.5, cycle, until)) for side, sign in SIDES
-    ]
-
-
-def _footwork(probe: Puppet, gait: Gait, side: str, sign: float, shift: float, cycle: float, until: float) -> Footwork:
-    """Contacts over all frames, the foot's pitch, and the way of the ankle in the air.
+def _footwork(probe: Puppet, gait: Gait, side: str, cycle: float, until: float) -> Footwork:
+    """Contacts over all frames, the foot's pitch, and the path of the ankle in the air.
 
     Args:
-        probe: one cycle from phase 0 to 1, its trunk already moving: it tells where the hip is.
+        probe: one cycle from phase 0 to 1, its trunk already moving: it says where the hip is.
         gait: the numbers.
         side: "left" or "right".
-        sign: +1 or -1.
-        shift: phase of the foot's contact.
         cycle: its seconds.
         until: time of the last frame [s].
     """
+    sign, shift = (1.0, 0.0) if side == "left" else (-1.0, 0.5)  # shift: the phase of the foot's contact
     scale = probe.leg / LEG
     stride = gait.stride * scale
     steps = range(-2, int(np.ceil(until / cycle)) + 3)

@@ -15,9 +15,8 @@ from ..compute.types import Floats
 from ..math import rotate
 from ..skeleton import Motion
 from .choreography import SIDES, Contact, Footwork, Puppet, puppet_for
-from .curves import pulse, toward, wave, yaw_pitch_roll
+from .curves import DEGREE, pulse, toward, wave, yaw_pitch_roll
 
-DEGREE = np.pi / 180.0
 PERIOD = 10.4
 """Seconds of the whole round."""
 
@@ -49,35 +48,17 @@ class Reach:
     """How the hand that does not reach moves meanwhile from where it hangs: outward, up, ahead."""
 
 
+# fmt: off
 REACHES = (
-    Reach(
-        1.25,
-        ("right",),
-        (-0.30, 2.03, 0.36),
-        (-0.03, 0.035, 0.05),
-        10,
-        (-6, 12, -9),
-        (-16, -32),
-        (0.8, -0.45, 0.35),
-        heels=24,
-        shrug=24,
-    ),
-    Reach(
-        3.15,
-        ("left",),
-        (0.30, 0.34, 0.52),
-        (0.02, -0.40, -0.10),
-        14,
-        (60, 10, -8),
-        (14, 44),
-        (0.9, 0.1, -0.6),
-        rise=1.05,
-        other=(0.27, 0.13, -0.14),
-    ),
+    Reach(1.25, ("right",), (-0.30, 2.03, 0.36), (-0.03, 0.035, 0.05), 10, (-6, 12, -9), (-16, -32), (0.8, -0.45, 0.35),
+          heels=24, shrug=24),
+    Reach(3.15, ("left",), (0.30, 0.34, 0.52), (0.02, -0.40, -0.10), 14, (60, 10, -8), (14, 44), (0.9, 0.1, -0.6),
+          rise=1.05, other=(0.27, 0.13, -0.14)),
     Reach(5.10, ("right",), (0.62, 1.18, 0.26), (0.07, -0.03, 0.02), 26, (10, 34, 3), (58, 12), (0.8, -0.8, -0.1)),
     Reach(6.95, ("left",), (0.46, 1.62, -0.36), (0.05, -0.02, -0.03), 30, (-4, 36, 6), (72, -8), (0.1, -1.0, 0.2)),
     Reach(8.85, ("left", "right"), (0.13, 1.28, 0.66), (0.0, -0.02, 0.06), 0, (12, 0, 0), (0, 6), (0.6, -0.9, -0.1)),
 )
+# fmt: on
 
 
 def reach(body: Humanoid | None = None, duration: float | None = None, fps: float = 60.0) -> Motion:
@@ -85,10 +66,8 @@ def reach(body: Humanoid | None = None, duration: float | None = None, fps: floa
     puppet = puppet_for(body, PERIOD, duration, fps, closed=True)
     t = puppet.times % PERIOD
     _trunk(puppet, t)
-    steps = {side: _footwork(puppet, sign).path(puppet.times, puppet.soles[side]) for side, sign in SIDES}
-    puppet.settle(steps)
+    puppet.follow({side: _footwork(puppet, sign) for side, sign in SIDES}, knee_out=0.14)
     for side, sign in SIDES:
-        puppet.stand(side, steps[side], knee_out=0.14)
         _arm(puppet, side, sign, t)
     return puppet.motion("reach", fps)
 

@@ -7,6 +7,8 @@ release everything runs out forwards over the front leg (Fleisig et al. 1999 nam
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..body.humanoid import Humanoid
@@ -14,9 +16,8 @@ from ..compute.types import Floats
 from ..math import rotate
 from ..skeleton import Motion
 from .choreography import Contact, Footwork, Puppet, puppet_for
-from .curves import curve, eased, yaw_pitch_roll
+from .curves import DEGREE, curve, eased, yaw_pitch_roll
 
-DEGREE = np.pi / 180.0
 LENGTH = 3.4
 """Seconds from standing to standing."""
 RELEASE = 1.70
@@ -31,37 +32,23 @@ HIPS_DISPLACEMENT = (
     (2.3, 0.015, -0.11, 0.64), (2.75, -0.02, -0.03, 0.66), (3.1, -0.025, -0.014, 0.66), (3.4, -0.025, -0.012, 0.66),
 )
 PELVIS_YAW = (
-    (0, 0), (0.35, -1), (0.75, -62), (1.05, -86), (1.28, -80), (1.42, -58), (1.56, -8),
-    (1.7, 18), (1.95, 28), (2.4, 10), (2.85, 0), (3.4, 0),
+    (0, 0), (0.35, -1), (0.75, -62), (1.05, -86), (1.28, -80), (1.42, -58), (1.56, -8), (1.7, 18), (1.95, 28),
+    (2.4, 10), (2.85, 0), (3.4, 0),
 )
-PELVIS_TILT = (
-    (0, 2), (0.9, -3), (1.3, 2), (1.6, 4), (1.95, 20), (2.4, 10), (3, 2),
-    (3.4, 2),
-)
-PELVIS_ROLL = (
-    (0, 0), (0.9, 6), (1.3, -3), (1.6, -5), (2, 0), (3, 0), (3.4, 0),
-)
+PELVIS_TILT = ((0, 2), (0.9, -3), (1.3, 2), (1.6, 4), (1.95, 20), (2.4, 10), (3, 2), (3.4, 2))
+PELVIS_ROLL = ((0, 0), (0.9, 6), (1.3, -3), (1.6, -5), (2, 0), (3, 0), (3.4, 0))
 TRUNK_TWIST = (
-    (0, 0), (0.35, 1), (0.8, -10), (1.1, -18), (1.35, -26), (1.5, -40), (1.61, -12),
-    (1.7, 16), (1.8, 26), (2, 28), (2.4, 10), (2.85, 1), (3.4, 0),
+    (0, 0), (0.35, 1), (0.8, -10), (1.1, -18), (1.35, -26), (1.5, -40), (1.61, -12), (1.7, 16), (1.8, 26), (2, 28),
+    (2.4, 10), (2.85, 1), (3.4, 0),
 )
 TRUNK_BOW = (
-    (0, 2), (0.8, 8), (1.1, 2), (1.38, -7), (1.54, -13), (1.66, 2), (1.78, 24),
-    (1.95, 40), (2.15, 40), (2.6, 15), (3, 4), (3.4, 2),
+    (0, 2), (0.8, 8), (1.1, 2), (1.38, -7), (1.54, -13), (1.66, 2), (1.78, 24), (1.95, 40), (2.15, 40), (2.6, 15),
+    (3, 4), (3.4, 2),
 )
-TRUNK_LEAN = (
-    (0, 0), (0.9, 4), (1.35, 8), (1.55, -8), (1.68, -20), (1.95, -10), (2.4, 0),
-    (3, 0), (3.4, 0),
-)
-GAZE_YAW = (
-    (0, 0), (0.5, 0), (1.05, -36), (1.38, -16), (1.58, -2), (3.4, 0),
-)
-GAZE_NOD = (
-    (0, 2), (1, 0), (1.6, -2), (1.95, 16), (2.3, 12), (2.9, 3), (3.4, 2),
-)
-GAZE_TILT = (
-    (0, 0), (1.5, 0), (1.7, -8), (2.1, -4), (2.8, 0), (3.4, 0),
-)
+TRUNK_LEAN = ((0, 0), (0.9, 4), (1.35, 8), (1.55, -8), (1.68, -20), (1.95, -10), (2.4, 0), (3, 0), (3.4, 0))
+GAZE_YAW = ((0, 0), (0.5, 0), (1.05, -36), (1.38, -16), (1.58, -2), (3.4, 0))
+GAZE_NOD = ((0, 2), (1, 0), (1.6, -2), (1.95, 16), (2.3, 12), (2.9, 3), (3.4, 2))
+GAZE_TILT = ((0, 0), (1.5, 0), (1.7, -8), (2.1, -4), (2.8, 0), (3.4, 0))
 LEFT_WRIST = (
     (0, 0.1, -0.22, 0.28), (0.45, 0.1, -0.18, 0.28), (0.85, 0.09, -0.09, 0.27), (1.05, 0.13, -0.1, 0.29),
     (1.22, 0.4, -0.16, 0.28), (1.38, 0.6, -0.02, 0.16), (1.5, 0.5, -0.08, 0.24), (1.64, 0.33, -0.26, 0.18),
@@ -69,12 +56,10 @@ LEFT_WRIST = (
     (3.4, 0.24, -0.545, 0.06),
 )
 LEFT_ELBOW = (
-    (0, 0.6, -0.9, -0.3), (1, 0.6, -0.9, -0.3), (1.38, 0.2, -0.6, -0.9), (1.64, 0.5, -0.5, -0.8),
-    (2.2, 0.4, 0.1, -1), (3, 0.3, 0, -1),
+    (0, 0.6, -0.9, -0.3), (1, 0.6, -0.9, -0.3), (1.38, 0.2, -0.6, -0.9), (1.64, 0.5, -0.5, -0.8), (2.2, 0.4, 0.1, -1),
+    (3, 0.3, 0, -1),
 )
-LEFT_GRIP = (
-    (0, 0.45), (1.1, 0.35), (1.4, 0.15), (1.7, 0.5), (3, 0.2),
-)
+LEFT_GRIP = ((0, 0.45), (1.1, 0.35), (1.4, 0.15), (1.7, 0.5), (3, 0.2))
 RIGHT_WRIST = (
     (0, -0.08, -0.29, 0.28), (0.45, -0.08, -0.25, 0.28), (0.85, -0.07, -0.16, 0.27), (1.02, -0.15, -0.2, 0.26),
     (1.16, -0.28, -0.44, 0.08), (1.3, -0.55, -0.28, -0.14), (1.42, -0.54, 0.02, -0.12), (1.52, -0.42, 0.17, -0.11),
@@ -87,23 +72,11 @@ RIGHT_ELBOW = (
     (1.5, -0.9, -0.6, 0.1), (1.6, -0.9, -0.5, 0.5), (1.68, -0.9, -0.1, 0.1), (1.8, -0.8, 0.5, -0.3),
     (2.05, -0.9, 0.2, -0.3), (2.6, -0.5, 0, -1), (3.1, -0.3, 0, -1),
 )
-RIGHT_PRONATION = (
-    (0, 10), (1, 10), (1.3, 60), (1.5, 20), (1.62, 0), (1.72, 45), (1.85, 80),
-    (2.3, 40), (3, 20),
-)
-RIGHT_SNAP = (
-    (0, 0), (1.2, 0), (1.45, 0.3), (1.62, 0.6), (1.72, -0.35), (1.85, -0.5), (2.3, -0.1),
-    (3, 0), (3.4, 0),
-)
-RIGHT_SHRUG = (
-    (0, 0), (1.2, 0), (1.5, 0.22), (1.7, 0.16), (2, 0),
-)
-RIGHT_DRAW = (
-    (0, 0), (1.3, -0.15), (1.6, -0.1), (1.78, 0.3), (2.1, 0.25), (2.8, 0),
-)
-RIGHT_GRIP = (
-    (0, 0.55), (1.66, 0.62), (1.74, 0.12), (2.1, 0.1), (3, 0.2),
-)
+RIGHT_PRONATION = ((0, 10), (1, 10), (1.3, 60), (1.5, 20), (1.62, 0), (1.72, 45), (1.85, 80), (2.3, 40), (3, 20))
+RIGHT_SNAP = ((0, 0), (1.2, 0), (1.45, 0.3), (1.62, 0.6), (1.72, -0.35), (1.85, -0.5), (2.3, -0.1), (3, 0), (3.4, 0))
+RIGHT_SHRUG = ((0, 0), (1.2, 0), (1.5, 0.22), (1.7, 0.16), (2, 0))
+RIGHT_DRAW = ((0, 0), (1.3, -0.15), (1.6, -0.1), (1.78, 0.3), (2.1, 0.25), (2.8, 0))
+RIGHT_GRIP = ((0, 0.55), (1.66, 0.62), (1.74, 0.12), (2.1, 0.1), (3, 0.2))
 # fmt: on
 
 
@@ -112,11 +85,7 @@ def throw(body: Humanoid | None = None, duration: float | None = None, fps: floa
     puppet = puppet_for(body, LENGTH, duration, fps, closed=False)
     t = puppet.times
     _trunk(puppet, t)
-    work = {"left": _left_foot(puppet), "right": _right_foot(puppet)}
-    steps = {side: foot.path(t, puppet.soles[side]) for side, foot in work.items()}
-    puppet.settle(steps)
-    for side, step in steps.items():
-        puppet.stand(side, step)
+    puppet.follow({"left": _left_foot(puppet), "right": _right_foot(puppet)})
     _left_arm(puppet, t)
     _right_arm(puppet, t)
     return puppet.motion("throw", fps)
@@ -127,15 +96,17 @@ Keys = tuple[tuple[float, ...], ...]
 
 def _keys(t: Floats, keys: Keys) -> Floats:
     """A smooth curve through (time, value, ...) keys: (F,) for one value, (F, n) for more."""
-    table = np.array(keys)
-    values = curve(t, table[:, 0], table[:, 1:])
-    return values[:, 0] if values.shape[1] == 1 else values
+    return _through(curve, t, keys)
 
 
 def _calm(t: Floats, keys: Keys) -> Floats:
     """As `_keys`, without overshoot."""
+    return _through(eased, t, keys)
+
+
+def _through(interpolate: Callable[..., Floats], t: Floats, keys: Keys) -> Floats:
     table = np.array(keys)
-    values = eased(t, table[:, 0], table[:, 1:])
+    values = interpolate(t, table[:, 0], table[:, 1:])
     return values[:, 0] if values.shape[1] == 1 else values
 
 

@@ -14,6 +14,7 @@ from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..math import normalize, rotate
 from .character import Character
 from .dofs import SLIDE, Dofs, kind_codes, list_dofs, pack, unit_axes
+from .forward import forward_rows, from_values_rows, integrate_rows, jacobian_rows, values_rows
 from .pose import Pose, batch_text
 
 if TYPE_CHECKING:
@@ -150,8 +151,6 @@ class Skeleton:
 
     def forward(self, pose: Pose | Motion) -> Frames:
         """Return where the joints are in the world: forward kinematics of a pose, a batch (...) or a motion (F,)."""
-        from .forward import forward_rows
-
         pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
         positions = np.empty((*rotations.shape[:-1], 3))
@@ -173,8 +172,6 @@ class Skeleton:
             point: (3,) [m] in that joint's frame.
             frames: `forward(pose)`, when it is at hand already.
         """
-        from .forward import jacobian_rows
-
         pose = _poses(pose)
         j = self.index(joint)
         x, y, z = floats(point, "point", 3).tolist()
@@ -188,8 +185,6 @@ class Skeleton:
 
     def integrate(self, pose: Pose, steps: ArrayLike) -> Pose:
         """The pose moved along its DoF by `steps` (..., D): rates times a time step [rad], [m]."""
-        from .forward import integrate_rows
-
         moves = self._dof_rows("steps", steps, pose.shape)
         translation, rotations, offsets = (array.copy() for array in self._flat(pose, offsets=self._has_slides))
         integrate_rows(len(rotations), self.packed, moves, translation, rotations, offsets)
@@ -197,8 +192,6 @@ class Skeleton:
 
     def values(self, pose: Pose | Motion) -> Floats:
         """(..., D): the DoF of a pose, zero at rest. Balls and the free root as rotation vectors."""
-        from .forward import values_rows
-
         pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
         values = np.zeros((len(rotations), len(self.dofs)))
@@ -207,8 +200,6 @@ class Skeleton:
 
     def from_values(self, values: ArrayLike) -> Pose:
         """The pose with these DoF values (..., D): the inverse of `values`."""
-        from .forward import from_values_rows
-
         given = floats(values, "values")
         rows = self._dof_rows("values", given, given.shape[:-1])
         n = len(rows)

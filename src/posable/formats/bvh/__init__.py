@@ -34,37 +34,31 @@ MAX_BYTES = 1 << 31
 _TALL = 10.0  # m; a skeleton larger than this was hardly written in metres
 
 
+@np.errstate(over="ignore")  # an overflow is found and reported
 def read(path: Path, *, scale: float | None = None, fps: float | None = None, repair: str | None = None) -> Motion:
     """Read a BVH file; the options are those of `posable.load`. With `fps` the file's own need not be good."""
     if repair not in (None, "cmu"):
         raise UnknownNameError("repair", repair, ("cmu",))
     text = read_bytes(path, MAX_BYTES)
     header = read_header(path, text)
-    with np.errstate(over="ignore"):  # an overflow is found and reported there
-        return _motion(path, text, header, scale, fps, repair)
-
-
-def _motion(
-    path: Path, text: bytes, header: Header, given_scale: float | None, given_fps: float | None, repair: str | None
-) -> Motion:
-    scale, notes = _scale(path, header, given_scale, repair)
-    fps = given_fps or _fps(path, text, header)
+    unit, notes = _scale(path, header, scale, repair)
+    rate = fps or _fps(path, text, header)
     values = _numbers(path, text, header)
     hierarchy = header.hierarchy
     names, changed = unique_names([joint.name for joint in hierarchy.joints])
     if changed:
         notes.append(f"joints of one name were renamed: {', '.join(changed[:5])}{'...' if len(changed) > 5 else ''}")
-    offsets = np.array([joint.offset for joint in hierarchy.joints], dtype=np.float64) * scale
-    ends = np.array(hierarchy.end_offsets, dtype=np.float64).reshape(-1, 3) * scale
-    pose = _pose(hierarchy, values, offsets, scale)
+    offsets = np.array([joint.offset for joint in hierarchy.joints], dtype=np.float64) * unit
+    ends = np.array(hierarchy.end_offsets, dtype=np.float64).reshape(-1, 3) * unit
+    pose = _pose(hierarchy, values, offsets, unit)
     if not (np.isfinite(offsets).all() and np.isfinite(ends).all() and pose.is_finite()):
-        raise FormatError(path, f"positions are not finite once multiplied by the scale {scale:g}")
+        raise FormatError(path, f"positions are not finite once multiplied by the scale {unit:g}")
     parents = [joint.parent for joint in hierarchy.joints]
     skeleton = Skeleton(names, parents, offsets, end_parents=hierarchy.end_parents, end_offsets=ends)
-    motion = Motion(skeleton, pose, fps, path.stem, tuple(notes))
+    motion = Motion(skeleton, pose, rate, path.stem, tuple(notes))
     if repair == "cmu":
-        return cmu.repaired(motion, path, given_scale or cmu.UNIT, given_fps)
-    return motion.replace(notes=(*motion.notes, *_doubts(motion, given_scale is None and scale == 1.0)))
+        return cmu.repaired(motion, path, scale or cmu.UNIT, fps)
+    return motion.replace(notes=(*motion.notes, *_doubts(motion, scale is None and unit == 1.0)))
 
 
 def _scale(path: Path, header: Header, given: float | None, repair: str | None) -> tuple[float, list[str]]:

@@ -17,7 +17,7 @@ import numpy as np
 from ...compute import PosableError, atomic_write
 from ...compute.types import Bools, Floats
 from ...math import conjugate, multiply, rotate
-from ...skeleton import Motion, Skeleton
+from ...skeleton import Motion
 from ..euler import euler_axes, euler_from_quaternions
 from .hierarchy import unique_names, unit_mark
 
@@ -51,20 +51,13 @@ def _world_aligned(motion: Motion) -> tuple[Floats, Floats, Floats, Floats | Non
     identity = np.array([1.0, 0.0, 0.0, 0.0])
     if (skeleton.rest_rotations == identity).all():
         return skeleton.offsets, skeleton.end_offsets, pose.rotations, pose.offsets
-    rest = _rest_orientations(skeleton)
+    rest = skeleton.forward(skeleton.rest).orientations
     outer = np.concatenate([identity[None], rest[skeleton.parents[1:]]])  # the parent's, the world for the root
     offsets = rotate(outer, skeleton.offsets)
     ends = rotate(rest[skeleton.end_parents], skeleton.end_offsets)
     rotations = multiply(multiply(outer, pose.rotations), conjugate(rest))
     moved = None if pose.offsets is None else rotate(outer, pose.offsets)
     return offsets, ends, rotations, moved
-
-
-def _rest_orientations(skeleton: Skeleton) -> Floats:
-    world = skeleton.rest_rotations.copy()
-    for j, parent in enumerate(skeleton.parents[1:].tolist(), 1):
-        world[j] = multiply(world[parent], skeleton.rest_rotations[j])
-    return world
 
 
 def _moving(offsets: Floats, moved: Floats | None) -> Bools:

@@ -47,22 +47,18 @@ def animations(path: str | PathLike[str]) -> list[str]:
     return animation_names(read_document(Path(path)))
 
 
+@np.errstate(all="ignore")  # absurd numbers overflow in between, and are refused where they would stay
 def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation: str | int | None = None) -> Motion:
     """Read a `.gltf`, `.glb` or `.vrm` file; the options are those of `posable.load`.
 
     Keys are sampled at `fps`. A file without animation gives one frame at rest.
     """
-    with np.errstate(all="ignore"):  # absurd numbers overflow in between, and are refused where they would stay
-        return _read(path, scale, fps, animation)
-
-
-def _read(path: Path, scale: float, fps: float | None, requested: str | int | None) -> Motion:
     document = read_document(path)
     tree = read_nodes(document)
     accessors = Accessors(document)
     roles = humanoid_nodes(document)
-    animation = chosen_animation(document, requested)
-    channels = [] if animation is None else read_channels(document, accessors, animation)
+    chosen = chosen_animation(document, animation)
+    channels = [] if chosen is None else read_channels(document, accessors, chosen)
     joints = skeleton_nodes(document, tree, {channel.node for channel in channels}, roles)
     rotation = np.array([0.0, 0.0, 1.0, 0.0] if faces_backwards(document) else [1.0, 0.0, 0.0, 0.0])
     world = (rotation, scale)
@@ -72,14 +68,14 @@ def _read(path: Path, scale: float, fps: float | None, requested: str | int | No
 
     concerned = {*joints, *tree.ancestors(joints[0])}
     channels = [channel for channel in channels if channel.node in concerned]
-    name = "" if animation is None else animation_names(document)[animation]
+    name = "" if chosen is None else animation_names(document)[chosen]
     notes = list(tree.notes)
-    if animation is None or not channels:
+    if chosen is None or not channels:
         pose = Pose(skeleton.offsets[None, 0], skeleton.rest_rotations[None])
         return Motion(
             skeleton, pose, fps or REST_FPS, name, _few([*notes, "the file has no animation: one frame at rest"])
         )
-    entry = document.root.items("animations")[animation]
+    entry = document.root.items("animations")[chosen]
     times, rate = frame_times(channels, entry, fps, max(len(joints), len(channels)))
     tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
     moved = fold(tree, joints, world, tracks, len(times))
@@ -156,17 +152,12 @@ def _kinds(tree: NodeTree, joints: list[int]) -> tuple[list[str], Floats]:
     for j, node in enumerate(joints):
         ours = mark(tree.objects[node])
         if ours.has("kind"):
-            kinds[j] = _known_kind(ours, j)
+            kinds[j] = ours.text("kind")
+            if kinds[j] not in KINDS or (kinds[j] == "free" and j > 0):
+                ours.fail(f"is {kinds[j]!r}; expected one of {', '.join(KINDS)} (free for the root only)", "kind")
             axes[j] = ours.numbers("axes", 6, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)).reshape(2, 3)
             _check_axes(ours, kinds[j], axes[j])
     return kinds, axes
-
-
-def _known_kind(ours: JsonObject, joint: int) -> str:
-    kind = ours.text("kind")
-    if kind not in KINDS or (kind == "free" and joint > 0):
-        ours.fail(f"is {kind!r}; expected one of {', '.join(KINDS)} (free for the root only)", "kind")
-    return kind
 
 
 def _check_axes(ours: JsonObject, kind: str, axes: Floats) -> None:
@@ -181,9 +172,8 @@ def _few(notes: list[str], max_notes: int = 20) -> tuple[str, ...]:
 
 
 def _check_finite(entry: JsonObject, folded: Folded) -> None:
-    if not all(
-        np.isfinite(array).all() for array in (folded.translation, folded.rotations, folded.offsets, folded.scale)
-    ):
+    arrays = (folded.translation, folded.rotations, folded.offsets, folded.scale)
+    if not all(np.isfinite(array).all() for array in arrays):
         entry.fail("its transforms multiply beyond all numbers")
 
 

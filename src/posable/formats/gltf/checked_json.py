@@ -74,25 +74,20 @@ class JsonObject:
             if default is REQUIRED:
                 self.fail("is missing", key)
             return default
-        return self._integer(value, low, high, self._name(key))
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # some exporters write 12.0
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            self.fail(f"is {_shown(value)}; expected a whole number from {low} to {high}", key)
+        return value
 
     def index(self, key: str, size: int, of: str) -> int | None:
         """An index into the document's array `of`, which has `size` members; None where the key is absent."""
-        if not self.has(key):
-            return None
-        value = self.value[key]
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < size:
-            self.fail(f"is {_shown(value)}; the file has {size} {of}", key)
-        return value
+        return self._index(self.value[key], size, of, self._name(key)) if self.has(key) else None
 
     def indices(self, key: str, size: int, of: str) -> list[int]:
         """The indices, into the document's array `of`, that the array under a key holds."""
         name = self._name(key)
-        found = self._array(key)
-        for i, value in enumerate(found):
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < size:
-                raise FormatError(self.path, f"is {_shown(value)}; the file has {size} {of}", f"{name}[{i}]")
-        return found
+        return [self._index(value, size, of, f"{name}[{i}]") for i, value in enumerate(self._array(key))]
 
     def number(self, key: str, default: float = REQUIRED) -> float:
         """A finite number."""
@@ -129,11 +124,9 @@ class JsonObject:
             raise FormatError(self.path, f"is {_shown(value)}; expected an object", where)
         return JsonObject(self.path, value, where)
 
-    def _integer(self, value: Any, low: int, high: int, where: str) -> int:
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)  # some exporters write 12.0
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise FormatError(self.path, f"is {_shown(value)}; expected a whole number from {low} to {high}", where)
+    def _index(self, value: Any, size: int, of: str, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < size:
+            raise FormatError(self.path, f"is {_shown(value)}; the file has {size} {of}", where)
         return value
 
 

@@ -28,7 +28,7 @@ from .checked_json import JsonObject
 from .document import Document
 from .nodes import Folded, NodeTree, mark, split_matrix
 
-TRIANGLES, STRIP, FAN = 4, 5, 6
+TRIANGLES, FAN = 4, 6  # and 5: a strip
 MAX_MESHES = 1000
 FREE_VERTICES = 2_000_000  # that any file may show; nodes may repeat a mesh, so a small file could ask for any number
 MAX_PIXELS = 2**26  # of one texture; a small file can unpack to a huge picture

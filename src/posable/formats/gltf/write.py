@@ -342,7 +342,8 @@ def repacked(document: Document) -> tuple[dict[str, Any], bytearray]:
         _drop_unused(root, "bufferViews", _view_uses(root))
         accessors = Accessors(document)
     binary = bytearray()
-    if understood and _bytes_of_views(accessors) <= 4 * _bytes_of_buffers(document) + 2**20:
+    most = 4 * sum(len(document.buffer(index)) for index in range(document.count("buffers"))) + 2**20
+    if understood and sum(view.integer("byteLength", low=1) for view in accessors.views) <= most:
         for index, view in enumerate(accessors.views):
             data = accessors.view_bytes(index)
             _align(binary)
@@ -430,14 +431,6 @@ def _take_in_pictures(document: Document, binary: bytearray) -> None:
         del image.value["uri"]
         views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)})
         binary += data
-
-
-def _bytes_of_views(accessors: Accessors) -> int:
-    return sum(view.integer("byteLength", low=1) for view in accessors.views)
-
-
-def _bytes_of_buffers(document: Document) -> int:
-    return sum(len(document.buffer(index)) for index in range(document.count("buffers")))
 
 
 def _align(binary: bytearray) -> None:
