@@ -20,7 +20,7 @@ from ..math import rotate
 from ..render.picture import portrait, strip
 from ..skeleton import Motion, Pose
 from .express import BINS, ExpressRow
-from .reconstruct import Weights, find_method, motion_of, weights_of
+from .reconstruct import PAPER, Weights, find_method, motion_of, weights_of
 
 MEASURES = {"position_frames": "position error, of the height", "orientation_frames": "orientation error [rad]"}
 FRAMES = 8  # in a row of a picture
@@ -28,7 +28,7 @@ APART = 0.6  # of the height, between two figures
 COLUMNS = ("error", "orientation error", "posture error × 0.2")  # of the histograms
 THRESHOLD = 0.04
 
-TABLE_1 = ("kma", "ccd", "pseudoinverse", "dls", "dls_svd", "sdls", "pik", "sik", "tgbsik")
+TABLE_1 = tuple(PAPER["position"])
 """The methods of Table 1, in its order."""
 
 PLOTS: dict[int, tuple[str, tuple[str, ...], tuple[int, int] | None]] = {
@@ -161,21 +161,6 @@ def picture_frame(
     _save(sheet, path)
 
 
-def _facing(body: Humanoid, pose: Pose) -> float:
-    """The azimuth that looks at the pelvis from before it [rad]."""
-    pelvis = body.canonical_orientation(body.skeleton.forward(pose), body.roles["hips"])
-    ahead = rotate(pelvis, [0.0, 0.0, 1.0])
-    return math.atan2(float(ahead[0]), float(ahead[2]))
-
-
-def _save(sheet: Any, path: str | os.PathLike[str]) -> None:
-    with atomic_write(path) as temporary:
-        try:
-            sheet.savefig(temporary)
-        except ValueError as error:  # a suffix that matplotlib does not know; it lists those it does
-            raise PosableError(f"cannot write {os.fspath(path)!r}: {error}") from error
-
-
 def plot_histograms(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *, most: float = 0.16) -> None:
     """Draw histograms of the three errors over their normal curves, a colour a row.
 
@@ -187,7 +172,7 @@ def plot_histograms(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *,
     if not rows:
         raise PosableError("no rows to draw")
     figures = require("matplotlib.figure", "plots")
-    sheet = figures.Figure(figsize=(13.0, 6.0), layout="constrained")
+    sheet = figures.Figure(figsize=(13.0, 6.0), dpi=110, layout="constrained")
     axes = sheet.subplots(2, 3, sharex=True)
     middles, width = 0.5 * (BINS[1:] + BINS[:-1]), BINS[1] - BINS[0]
     one_skeleton = len({row.skeleton for row in rows}) == 1
@@ -213,5 +198,19 @@ def plot_histograms(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *,
     axes[0, 0].set_ylabel("samples [%]")
     axes[1, 0].set_ylabel("normal curve, of its peak")
     sheet.suptitle(f"Skeleton {rows[0].skeleton}" if one_skeleton else f"Skeletons, {rows[0].method}")
+    _save(sheet, path)
+
+
+def _facing(body: Humanoid, pose: Pose) -> float:
+    """The azimuth that looks at the pelvis from before it [rad]."""
+    pelvis = body.canonical_orientation(body.skeleton.forward(pose), body.roles["hips"])
+    ahead = rotate(pelvis, [0.0, 0.0, 1.0])
+    return math.atan2(float(ahead[0]), float(ahead[2]))
+
+
+def _save(sheet: Any, path: str | os.PathLike[str]) -> None:
     with atomic_write(path) as temporary:
-        sheet.savefig(temporary, dpi=110)
+        try:
+            sheet.savefig(temporary)
+        except ValueError as error:  # a suffix that matplotlib does not know; it lists those it does
+            raise PosableError(f"cannot write {os.fspath(path)!r}: {error}") from error
