@@ -123,7 +123,7 @@ def _footwork(puppet: Puppet, side: str) -> Footwork:
 
 
 def _arms(puppet: Puppet, t: Floats) -> None:
-    """Fists by way of places beside the chest, turned with the shoulders, and in the world when they are thrown."""
+    """Fists beside the chest, rotated with the shoulders; in the world's axes while a punch is thrown."""
     s, frames = puppet.span, len(t)
     heading = _heading(puppet)
     chest = (puppet.position("left_upper_arm") + puppet.position("right_upper_arm")) / 2
@@ -157,6 +157,6 @@ def _arms(puppet: Puppet, t: Floats) -> None:
 
 
 def _heading(puppet: Puppet) -> Floats:
-    """(F, 4) the turn of the chest about the vertical."""
+    """(F, 4) the rotation of the chest about the vertical."""
     ahead = rotate(puppet.world("upper_chest"), np.array([0.0, 0.0, 1.0]))
     return about(Y, np.arctan2(ahead[:, 0], ahead[:, 2]))

@@ -1,8 +1,8 @@
-"""The workshop of the built-in motions: a body as a puppet whose limbs follow where feet and hands are wanted.
+"""A body as a puppet for the built-in motions: its limbs follow the positions given for feet and hands.
 
 A `Puppet` is a body seen only through its canonical rotations: world orientations of its parts are set by formula,
-its limbs are solved so that feet and hands are where the formula wants them, and the whole is handed to
-`Humanoid.pose`. Angles are in radians, times in seconds, places in metres in the world; arrays have one row a frame.
+its limbs are solved for the positions of feet and hands, and `Humanoid.pose` makes a pose of the whole. Angles are in
+radians, times in seconds, positions in metres in the world; arrays have one row a frame.
 
 Signs, on the left side (the right one is its mirror image): flexion of a shoulder or a hip, forward, is a rotation
 about -X; abduction about +Z; inward rotation about -Y; an elbow bends about -X and a knee about +X.
@@ -36,7 +36,7 @@ CLEARANCE = 0.075  # between floor and swinging foot, of the ankle's height: hal
 
 @dataclass(frozen=True)
 class Contact:
-    """A foot on the floor from `start` to `end` [s], its ankle over (x, z) [m] while it lies flat, turned by yaw."""
+    """A foot on the floor from `start` to `end` [s]; lying flat, its ankle is over (x, z) [m]; yaw in radians."""
 
     start: float
     end: float
@@ -63,16 +63,16 @@ class FootPath:
 class Footwork:
     """How a foot goes from contact to contact.
 
-    On the floor it turns about its heel while its toes are up and about its ball while its heel is up, the toes left
-    flat, so it rolls without sliding; it also turns on its ball by `pivot`. In the air its ankle takes the smoothest
-    way (a quintic that continues place and velocity), raised by up to `lift` [m], most at the fraction `crest`; or
+    On the floor it rotates about its heel while its toes are up and about its ball while its heel is up, the toes left
+    flat, so it rolls without sliding; it also rotates on its ball by `pivot`. In the air its ankle takes the smoothest
+    path (a quintic that continues position and velocity), raised by up to `lift` [m], most at the fraction `crest`; or
     it follows `swing`, bent by such a quintic so that it leaves and lands where the contacts are.
 
     Attributes:
         contacts: in order of time, from before the first frame to after the last.
         pitch: time to the foot's angle against the floor, toes up positive [rad].
-        pivot: time to the turn on the ball, to the left, on top of the contact's yaw; in the air the foot just turns.
-        swing: time to the ankle's place (F, 3) in the air [m].
+        pivot: time to the rotation on the ball, to the left, added to the contact's yaw [rad].
+        swing: time to the ankle's position (F, 3) in the air [m].
     """
 
     contacts: Sequence[Contact]
@@ -150,9 +150,9 @@ class Puppet:
     Attributes:
         body: whose proportions are used.
         times: (F,) [s].
-        size: its legs over those of the built-in figure, for ways over the floor.
-        span: its arms over those of the built-in figure, for ways of the hands.
-        hips: (F, 3) place of the hips' joint [m].
+        size: its legs over those of the built-in figure, for displacements over the floor.
+        span: its arms over those of the built-in figure, for displacements of the hands.
+        hips: (F, 3) position of the hips' joint [m].
         local: role to (F, 4) canonical local rotation; identity until set.
     """
 
@@ -194,17 +194,17 @@ class Puppet:
         return self.position(parent) + rotate(self.world(parent), self.offsets[role])
 
     def face(self, role: str, orientation: Floats) -> None:
-        """Gives a part a world orientation (F, 4)."""
+        """Give a part a world orientation (F, 4)."""
         parent = parent_role(role, ROLES)
         self.local[role] = orientation if parent is None else multiply(conjugate(self.world(parent)), orientation)
 
     def bend_trunk(self, bend: Floats, fractions: tuple[float, float, float] = (0.36, 0.34, 0.30)) -> None:
-        """Spreads a rotation vector (F, 3) over spine, chest and upper chest."""
+        """Spread a rotation vector (F, 3) over spine, chest and upper chest."""
         for role, fraction in zip(("spine", "chest", "upper_chest"), fractions):
             self.local[role] = exp(fraction * bend)
 
     def look(self, gaze: Floats, neck: float = 0.45) -> None:
-        """Turns the head to a world orientation (F, 4), a share of the way there done by the neck."""
+        """Give the head a world orientation (F, 4), of which the neck takes the fraction `neck`."""
         displacement = multiply(conjugate(self.world("upper_chest")), gaze)
         self.local["neck"] = exp(neck * log(displacement))
         self.face("head", gaze)
@@ -212,7 +212,7 @@ class Puppet:
     def arm_angles(
         self, side: str, flexion: Floats, abduction: ArrayLike, inward: ArrayLike, elbow: Floats, pronation: ArrayLike
     ) -> None:
-        """Hangs and swings an arm by its joint angles [rad]."""
+        """Pose an arm by its joint angles [rad]."""
         sign = 1.0 if side == "left" else -1.0
         swing = multiply(about(Z, sign * np.asarray(abduction)), about(X, -np.asarray(flexion)))
         self.local[f"{side}_upper_arm"] = multiply(swing, about(Y, -sign * np.asarray(inward)))
@@ -222,13 +222,13 @@ class Puppet:
     def reach_arm(
         self, side: str, wrist: Floats, elbow: Floats, pronation: ArrayLike = 0.0, bend: ArrayLike = (0.0, 0.0, 0.0)
     ) -> None:
-        """Brings a wrist to a world place (F, 3), as far as the arm goes.
+        """Bring a wrist to a world position (F, 3), as far as the arm goes.
 
         Args:
             side: "left" or "right".
             wrist: where the hand's joint goes [m].
             elbow: world direction (F, 3) or (3,) to which the elbow points.
-            pronation: turn of the forearm, thumb inwards [rad].
+            pronation: rotation of the forearm, thumb inwards [rad].
             bend: rotation vector of the hand at the wrist (F, 3) or (3,), in the left hand's frame, mirrored for the
                 right one [rad].
         """
@@ -244,7 +244,7 @@ class Puppet:
         self.local[hand] = np.broadcast_to(exp(np.asarray(bend) * np.array([1.0, sign, sign])), (len(displacement), 4))
 
     def shrug(self, side: str, up: ArrayLike = 0.0, forward: ArrayLike = 0.0) -> None:
-        """Raises a shoulder and draws it forward by angles of the clavicle [rad]."""
+        """Raise a shoulder and draw it forward by angles of the clavicle [rad]."""
         sign = 1.0 if side == "left" else -1.0
         none = np.zeros(len(self.times))
         self.local[f"{side}_shoulder"] = exp(
@@ -252,7 +252,7 @@ class Puppet:
         )
 
     def close_hand(self, side: str, fraction: ArrayLike) -> None:
-        """Closes a hand by a share (F,) of a fist, where the body has the figure's finger joints."""
+        """Close a hand to a fraction (F,) of a fist, where the body has the figure's finger joints."""
         skeleton, letter = self.body.skeleton, side[0]
         if f"{letter}_index1" not in skeleton.names:
             return
@@ -275,10 +275,7 @@ class Puppet:
             self.stand(side, step, knee_out)
 
     def settle(self, steps: Mapping[str, FootPath]) -> float:
-        """Lowers the hips until no planted foot is out of reach; gives how far [m].
-
-        Proportions differ: what suits one body's hips and legs is a hair too high for another's.
-        """
+        """Lower the hips until no planted foot is out of reach, as bodies differ in proportions; return how far [m]."""
         drop = 0.0
         for side, step in steps.items():
             hip = self.position(f"{side}_upper_leg")
@@ -290,7 +287,7 @@ class Puppet:
         return drop
 
     def stand(self, side: str, step: FootPath, knee_out: ArrayLike = 0.06) -> None:
-        """Puts a foot where its path says and lets leg and toes follow; knees point with the foot, a little out."""
+        """Put a foot on its path and let leg and toes follow; knees point with the foot, a little outwards."""
         sign = 1.0 if side == "left" else -1.0
         ahead = rotate(about(Y, step.yaw + sign * np.asarray(knee_out)), Z)
         hip = self.position(f"{side}_upper_leg")
@@ -306,7 +303,7 @@ class Puppet:
         self.local[f"{side}_toes"] = about(X, -step.toes)
 
     def chest(self, position: ArrayLike) -> Floats:
-        """(F, 3) [m]: the world place of a point beside the middle of the shoulders, in the frame of the chest.
+        """(F, 3) [m]: the world position of a point beside the middle of the shoulders, in the frame of the chest.
 
         The point, (3,) or (F, 3), is given in metres on a person of 1.75 m.
         """
@@ -326,7 +323,7 @@ def puppet_for(body: Humanoid | None, whole: float, duration: float | None, fps:
     Args:
         body: whose motion it will be.
         whole: seconds of the motion when no duration is given.
-        duration: seconds asked for.
+        duration: seconds requested.
         fps: frames a second.
         closed: whether the frame after the last is the first again, when no duration is given.
     """
@@ -349,8 +346,8 @@ def two_bones(displacement: Floats, upper: float, lower: float, ahead: Floats, b
     """World orientations (F, 4) of two bones whose ends are `displacement` (F, 3) apart.
 
     Bones hang along -Y of their frames and bend about X: knees (bend +1) forward, elbows (bend -1) backward.
-    `ahead` is the side of +Z that the middle joint (knees) or its opposite (elbows) keeps to. A way too long or too
-    short is cut, with a hair's breadth left so that the joint never locks.
+    `ahead` is the side of +Z that the middle joint (knees) or its opposite (elbows) keeps to. A distance too long or
+    too short is cut, with a hair's breadth left so that the joint never locks.
     """
     distance = np.linalg.norm(displacement, axis=-1)
     reach = np.clip(distance, abs(upper - lower) * 1.001 + 1e-6, (upper + lower) * 0.9999)

@@ -18,7 +18,7 @@ def about(axis: Floats, angle: ArrayLike) -> Floats:
 
 
 def yaw_pitch_roll(yaw: ArrayLike, pitch: ArrayLike = 0.0, roll: ArrayLike = 0.0) -> Floats:
-    """(..., 4): turned left by yaw, then bowed forward by pitch, then leant to the right by roll [rad]."""
+    """(..., 4): rotated left by yaw, then bowed forward by pitch, then leant to the right by roll [rad]."""
     yaw, pitch, roll = np.broadcast_arrays(yaw, pitch, roll)
     return multiply(about(Y, yaw), multiply(about(X, pitch), about(Z, roll)))
 
@@ -55,7 +55,7 @@ def eased(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | No
 
 
 def quintic(s: Floats, span: Floats | float, start: tuple[Floats, ...], end: tuple[Floats, ...]) -> Floats:
-    """Between two states (value, rate, acceleration) `span` seconds apart, s in 0..1 of the way: quintic Hermite."""
+    """Between two states (value, rate, acceleration) `span` seconds apart, s from 0 to 1 between: quintic Hermite."""
     p0, v0, a0 = start[0], start[1] * span, start[2] * span**2
     p1, v1, a1 = end[0], end[1] * span, end[2] * span**2
     c3 = 10 * (p1 - p0) - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1
@@ -85,7 +85,7 @@ def pulse(t: Floats, peak: float, rise: float, fall: float, hold: float = 0.0, p
 
 
 def minimum_jerk(t: ArrayLike) -> Floats:
-    """How far a hand has got, 0 to 1, after a share t of its time, 0 to 1 (Flash and Hogan 1985).
+    """The fraction of its path, 0 to 1, that a hand has done after a fraction t of its time (Flash and Hogan 1985).
 
     Its speed is a bell, 1.875 times the mean at its peak half-way; speed and acceleration are zero at both ends.
     """
@@ -94,7 +94,7 @@ def minimum_jerk(t: ArrayLike) -> Floats:
 
 
 def toward(start: Floats, end: Floats, fraction: Floats) -> Floats:
-    """The places (F, 3) a share (F,) of the way from start to end."""
+    """Linear interpolation: the positions (F, 3) at fractions (F,) between start and end."""
     return np.asarray(start + (end - start) * fraction[:, None])
 
 

@@ -63,7 +63,7 @@ class Gait:
     inward: tuple[float, Terms]
     pronation: float
     grip: float = 0.0
-    """How far the hands are closed, as a share of a fist."""
+    """How far the hands are closed, as a fraction of a fist."""
 
 
 WALK = Gait(

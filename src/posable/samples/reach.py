@@ -1,7 +1,7 @@
 """Reaching around by formula: high, low, across, behind, and with both hands.
 
-The eyes go first, the trunk turns and the weight shifts, the hand follows on a curved way with the bell-shaped speed of
-human reaching (Flash and Hogan 1985), the free arm balances, and heels or knees give what the arm lacks.
+The eyes go first, the trunk turns and the weight shifts, the hand follows on a curved path with the bell-shaped speed
+of human reaching (Flash and Hogan 1985), the free arm balances, and heels or knees give what the arm lacks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PERIOD = 10.4
 
 @dataclass(frozen=True)
 class Reach:
-    """One reach; places in metres on a person of 1.75 m who stands at the origin and faces +Z, angles in degrees."""
+    """One reach; positions in metres on a person of 1.75 m who stands at the origin and faces +Z, angles in degrees."""
 
     time: float
     """When the hand arrives [s]."""
@@ -62,7 +62,7 @@ REACHES = (
 
 
 def reach(body: Humanoid | None = None, duration: float | None = None, fps: float = 60.0) -> Motion:
-    """Reaches in five directions from one place; it closes on itself after 10.4 s."""
+    """Reaches in five directions without a step; it closes on itself after 10.4 s."""
     puppet = puppet_for(body, PERIOD, duration, fps, closed=True)
     t = puppet.times % PERIOD
     _trunk(puppet, t)
@@ -107,7 +107,7 @@ def _footwork(puppet: Puppet, sign: float) -> Footwork:
 
 
 def _arm(puppet: Puppet, side: str, sign: float, t: Floats) -> None:
-    """Hangs, follows the trunk loosely while the other hand reaches, and goes out and back on a curved way."""
+    """Hangs, follows the trunk loosely while the other hand reaches, and goes out and back on a curved path."""
     s = puppet.span
     mirror = np.array([sign, 1.0, 1.0])
     mine = [(move, _fraction(t, move)) for move in REACHES if side in move.hands]

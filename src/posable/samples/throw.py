@@ -23,8 +23,8 @@ LENGTH = 3.4
 RELEASE = 1.70
 """When the ball leaves the hand [s]."""
 
-# The throw as an exposure sheet: a time [s], then values. Angles in degrees, ways in metres on a person of 1.75 m;
-# wrists beside the middle of the shoulders in the frame of the chest, elbows as directions in that frame.
+# The throw as an exposure sheet: a time [s], then values. Angles in degrees, displacements in metres on a person of
+# 1.75 m; wrists beside the middle of the shoulders in the frame of the chest, elbows as directions in that frame.
 # fmt: off
 HIPS_DISPLACEMENT = (
     (0, 0, -0.012, 0), (0.35, 0.01, -0.014, 0), (0.7, -0.075, -0.03, -0.03), (1, -0.085, -0.035, -0.02),

@@ -182,7 +182,7 @@ def jacobian_rows(
 def integrate_row(
     i: int, joints: Records, steps: Floats, translation: Floats, rotations: Floats, offsets: Floats
 ) -> None:
-    """Move the pose in row i along its DoF by `steps` (N, D), in origin; `offsets` may have no rows without slides."""
+    """Move the pose in row i along its DoF by `steps` (N, D), in place; `offsets` may have no rows without slides."""
     for j in range(joints.shape[0]):
         kind, d = joints[j]["kind"], joints[j]["dof"]
         q = quat_at(rotations, i, j)
