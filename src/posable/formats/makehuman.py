@@ -38,7 +38,7 @@ def read(path: Path, *, fps: float = FPS) -> Motion:
     rig = _json(path)
     bones = _bones(rig)
     names, parents = _sorted(path, bones)
-    vertices, faces, ground = _base_mesh(path.with_name("base.obj"))
+    vertices, faces, ground = read_base_mesh(path.with_name("base.obj"))
     heads = np.array([_mean(rig, bones[name]["head"], vertices) for name in names])
     tails = np.array([_mean(rig, bones[name]["tail"], vertices) for name in names])
     floor = np.array([0.0, ground, 0.0])
@@ -69,7 +69,7 @@ def read(path: Path, *, fps: float = FPS) -> Motion:
     return Motion(skeleton, pose, fps, rig.text("name"), tuple(notes))
 
 
-def _base_mesh(path: Path) -> tuple[Floats, Ints, float]:
+def read_base_mesh(path: Path) -> tuple[Floats, Ints, float]:
     """Return (vertices (V, 3) of the whole mesh [dm], triangles (T, 3) of `body`, height of `joint-ground` [dm])."""
     vertices, faces, groups = read_groups(path, MAX_BYTES)
     group = np.array(groups)
