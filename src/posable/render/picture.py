@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
@@ -84,8 +84,10 @@ def strip(
     right, up, _ = Camera(np.zeros(3), *camera_angles, 1.0).axes
     gap = spacing if spacing is not None else (0.0 if travel else _closest_fit(meshes, right))
     rows = [meshes[k : k + per_row] for k in range(0, len(meshes), per_row)]
-    placed = [Mesh.join([_moved(m, right * (gap * i)) for i, m in enumerate(row)]) for row in rows]
-    bounds = [_bounds(mesh, right, up) for mesh in placed]
+    placed = [
+        Mesh.join([replace(m, vertices=m.vertices + right * (gap * i)) for i, m in enumerate(row)]) for row in rows
+    ]
+    bounds = [screen_bounds(mesh, right, up) for mesh in placed]
     low, high = np.min([b[0] for b in bounds], axis=0), np.max([b[1] for b in bounds], axis=0)
     margin = 0.06 * (high[1] - low[1]) + 0.02
     extent = float(high[1] - low[1] + 2.0 * margin)
@@ -110,7 +112,7 @@ def portrait(
     mesh = look.mesh(world.positions[0], world.orientations[0])
     azimuth, elevation = _view(view)
     right, up, forward = Camera(np.zeros(3), azimuth, elevation, 1.0).axes
-    low, high = _bounds(mesh, right, up)
+    low, high = screen_bounds(mesh, right, up)
     middle = (low + high) / 2.0
     deep = mesh.vertices @ forward
     target = right * middle[0] + up * middle[1] + forward * float(deep.min() + deep.max()) / 2.0
@@ -183,11 +185,8 @@ def _closest_fit(meshes: list[Mesh], right: Floats) -> float:
     return max(fit, 0.0) + 0.06 * float(np.max(high - low))
 
 
-def _moved(mesh: Mesh, by: Floats) -> Mesh:
-    return Mesh(mesh.vertices + by, mesh.faces, mesh.normals, mesh.colours)
-
-
-def _bounds(mesh: Mesh, right: Floats, up: Floats) -> tuple[Floats, Floats]:
+def screen_bounds(mesh: Mesh, right: Floats, up: Floats) -> tuple[Floats, Floats]:
+    """Return the lower and the upper corner (2,) [m] of a mesh along the screen's right and up."""
     flat = np.stack([mesh.vertices @ right, mesh.vertices @ up], axis=-1)
     return flat.min(axis=0), flat.max(axis=0)
 

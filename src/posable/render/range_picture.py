@@ -21,7 +21,7 @@ from ..limb.kernels import reference
 from ..limb.model import ROLES, SIDES
 from ..limb.range.sphere import sphere_mesh
 from ..skeleton.character import vertex_normals
-from .picture import look_of
+from .picture import look_of, screen_bounds
 from .raster import Camera, Mesh, Pixels, draw
 
 if TYPE_CHECKING:
@@ -57,11 +57,12 @@ def net_picture(
     side = -1.0 if found.name.startswith("right") else 1.0
     azimuth, elevation = (0.6 * side, 0.25) if view is None else view
     right, up, _ = Camera(np.zeros(3), azimuth, elevation, 1.0).axes
-    across, high = mesh.vertices @ right, mesh.vertices @ up
-    middle = right * (across.min() + across.max()) / 2.0 + up * (high.min() + high.max()) / 2.0
+    low, high = screen_bounds(mesh, right, up)
+    middle, (across, along) = (low + high) / 2.0, high - low
     width, height = size
-    extent = 1.08 * float(max(np.ptp(high), np.ptp(across) * height / width))
-    return draw(mesh, Camera(middle, azimuth, elevation, extent), width, height, level=float(mesh.vertices[:, 1].min()))
+    extent = 1.08 * float(max(along, across * height / width))
+    camera = Camera(right * middle[0] + up * middle[1], azimuth, elevation, extent)
+    return draw(mesh, camera, width, height, level=float(mesh.vertices[:, 1].min()))
 
 
 def save_range_picture(found: LimbRange, path: str | os.PathLike[str], body: Humanoid | None = None) -> None:
@@ -135,6 +136,7 @@ def _tubes(points: Floats, pairs: Ints, radius: float, colours: Floats, sides: i
 def _draw_map(axes: Any, found: LimbRange) -> None:
     """The directions on a flat map around the middle of the range, the whole sphere inside a circle of radius 2."""
     from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.patches import Circle
 
     mesh, table = sphere_mesh(len(found.table)), found.table
     world = _in_world(found.name, found.directions)
@@ -150,7 +152,7 @@ def _draw_map(axes: Any, found: LimbRange) -> None:
     axes.add_collection(LineCollection(loops, colors=[RIM], linewidths=2.5))
     for wedge in _fans(found, world, middle):
         axes.fill(wedge[:, 0], wedge[:, 1], color="0.15", alpha=0.75, linewidth=0)
-    axes.add_patch(_circle(2.0))
+    axes.add_patch(Circle((0.0, 0.0), 2.0, fill=False, color="0.6"))
     names = {"front": (0, 0, 1), "up": (0, 1, 0), "down": (0, -1, 0), "left": (1, 0, 0), "right": (-1, 0, 0)}
     for name, direction in (names | {"back": (0, 0, -1)}).items():
         x, y = _flattened(np.array([direction], dtype=np.float64), middle)[0]
@@ -160,12 +162,6 @@ def _draw_map(axes: Any, found: LimbRange) -> None:
     axes.set(xlim=(-2.1, 2.1), ylim=(-2.1, 2.1), aspect="equal")
     axes.set_title(f"all directions, seen from inside; the fans open to where the {joint} may be", fontsize=10)
     axes.set_axis_off()
-
-
-def _circle(radius: float) -> Any:
-    from matplotlib.patches import Circle
-
-    return Circle((0.0, 0.0), radius, fill=False, color="0.6")
 
 
 def _flattened(directions: Floats, middle: Floats) -> Floats:
