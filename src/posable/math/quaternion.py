@@ -170,18 +170,14 @@ def twist_angle(q: Quat, axis: Vec3) -> float:
 def swing_twist(q: Quat, axis: Vec3) -> tuple[Quat, float]:
     """(swing, twist angle [rad]) with q = swing * twist: the twist happens first, in the child's frame."""
     angle = twist_angle(q, axis)
-    s = math.sin(0.5 * angle)
-    twist = (math.cos(0.5 * angle), axis[0] * s, axis[1] * s, axis[2] * s)
-    return mul(q, conj(twist)), angle
+    return mul(q, conj(axis_angle(axis, angle))), angle
 
 
 @kernel
 def twist_swing(q: Quat, axis: Vec3) -> tuple[float, Quat]:
     """(twist angle [rad], swing) with q = twist * swing: the twist happens on the parent's side."""
     angle = twist_angle(q, axis)
-    s = math.sin(0.5 * angle)
-    twist = (math.cos(0.5 * angle), axis[0] * s, axis[1] * s, axis[2] * s)
-    return angle, mul(conj(twist), q)
+    return angle, mul(conj(axis_angle(axis, angle)), q)
 
 
 @kernel
