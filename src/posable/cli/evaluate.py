@@ -15,7 +15,7 @@ import typer
 from ..compute import UnknownNameError
 from . import options
 from .options import motion_files, three_weights, two_integers
-from .output import counting, print_line, progress, show_failures, show_table, write_json
+from .output import print_line, progress, run_counted, show_failures, show_table, write_json
 
 if TYPE_CHECKING:
     from ..evaluate import Evaluation
@@ -54,17 +54,14 @@ def evaluate_reconstruct(
     """
     from ..evaluate import Evaluation
     from ..evaluate.tasks import evaluate_file
-    from ..jobs import run
 
     paths = [path.absolute() for path in motion_files(clips)]
     settings = {"methods": _methods(method), "weights": weights if weights == "paper" else three_weights(weights)}
     if plots is not None:
         plots.mkdir(parents=True, exist_ok=True)
         settings["plots"] = str(plots.absolute())
-    with counting("reconstructing") as shown:
-        report = run(
-            evaluate_file, paths, settings=settings, store=store, engine=engine, workers=workers, progress=shown
-        )
+    machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
+    report = run_counted("reconstructing", evaluate_file, paths, settings=settings, **machines)
     found = Evaluation(tuple(facts for facts in report.results if facts is not None))
     failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
     facts = {"average": found.rows() if found.clips else [], "clips": list(found.clips), "failures": failures}
@@ -106,7 +103,6 @@ def evaluate_express(
     nothing else runs: use --workers 1 for them. The same seed gives the same numbers whatever the number of workers.
     """
     from ..evaluate.express import METHODS, ORDERS, VALUES, evaluate_block, express_items, express_rows, row_facts
-    from ..jobs import run
 
     if order not in ORDERS:
         raise UnknownNameError("--order", order, ORDERS)
@@ -114,16 +110,8 @@ def evaluate_express(
     expected = "two whole numbers above 0, as 15,19"
     pair = None if sweep is None else two_integers("--sweep", sweep, expected, least=1)
     items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=pair)
-    with counting("solving") as shown:
-        report = run(
-            evaluate_block,
-            items,
-            settings={"seed": seed, "order": order},
-            store=store,
-            engine=engine,
-            workers=workers,
-            progress=shown,
-        )
+    machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
+    report = run_counted("solving", evaluate_block, items, settings={"seed": seed, "order": order}, **machines)
     rows = express_rows([one for one in report.results if one is not None])
     if plots is not None:
         from ..evaluate.plots import plot_histograms

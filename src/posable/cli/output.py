@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.status import Status
 
-    from ..jobs import Progress
+    from ..jobs import Progress, Report
     from ..skeleton import Motion
 
 WIDE = 20_000  # columns, where no person looks: what reads a pipe wants one line a row, however long its paths are
@@ -160,6 +160,14 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
 
     with _after_a_second(bar):
         yield show
+
+
+def run_counted(what: str, task: Callable[..., Any], items: Iterable[Any], **options: Any) -> Report:
+    """Run a job as `posable.jobs.run` does, and show how far it is: see `counting`."""
+    from ..jobs import run
+
+    with counting(what) as shown:
+        return run(task, items, progress=shown, **options)
 
 
 @contextmanager

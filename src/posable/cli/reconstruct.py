@@ -10,7 +10,17 @@ import typer
 from ..compute import FormatError, PosableError
 from . import options
 from .options import animation_of, three_weights
-from .output import busy, check_output, counting, print_line, report, show_facts, show_failures, show_table, write_json
+from .output import (
+    busy,
+    check_output,
+    print_line,
+    report,
+    run_counted,
+    show_facts,
+    show_failures,
+    show_table,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..jobs import Report
@@ -152,7 +162,6 @@ def _folder(
 ) -> None:
     from ..evaluate.tasks import MOTIONS, STORE, ReconstructFolder, is_whole, reconstruct_file
     from ..formats import suffixes
-    from ..jobs import run
     from ..reconstruct.pipeline import CSV
 
     suffix = "." + to.lower().removeprefix(".")
@@ -168,19 +177,10 @@ def _folder(
     with busy("getting ready"):
         _try_out(shared["scene"], settings)
     target.mkdir(parents=True, exist_ok=True)
-    with counting("reconstructing") as shown:
-        done = run(
-            reconstruct_file,
-            files,
-            settings=settings,
-            store=target / STORE,
-            check=is_whole,
-            engine=engine,
-            workers=workers,
-            progress=shown,
-        )
-    _show(done, source, target, json)
-    if not done.ok:
+    machines = {"store": target / STORE, "check": is_whole, "engine": engine, "workers": workers}
+    job = run_counted("reconstructing", reconstruct_file, files, settings=settings, **machines)
+    _show(job, source, target, json)
+    if not job.ok:
         raise typer.Exit(1)
 
 

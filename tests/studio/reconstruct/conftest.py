@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from posable import samples
-from posable.body import figure
+from posable.body import MARKERS, figure
 from posable.evaluate import method_names
 from posable.reconstruct import SequentialIK
 from posable.studio import Studio
@@ -22,6 +22,13 @@ class WithoutLimits(SequentialIK):
 
     def __init__(self, body, weights=(1.0, 1.0, 0.0)) -> None:
         super().__init__(body, weights=weights, limits=None)
+
+
+def set_untracked(tab: ReconstructTab, *roles: str, between: tuple[int, int]) -> None:
+    """Make these points untracked and no others, between two moments in percent of the motion."""
+    for role, box in zip(MARKERS, tab.points._boxes, strict=True):
+        box.value = role in roles
+    tab.points._when.receive(between)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +56,6 @@ def tab(studio: Studio) -> Iterator[ReconstructTab]:
     tab.choose("sik")
     yield tab
     tab.show(NONE)
-    tab.points.set_untracked(between=(0.4, 0.6))
+    set_untracked(tab, between=(40, 60))
     tab.update(session.time)
     wait(lambda: not tab.job.running, "the worker to rest")

@@ -17,7 +17,7 @@ from posable.studio.tabs.reconstruct import tab as reconstruct
 from posable.studio.tabs.reconstruct.tab import ADJACENT, NONE, OURS, OVER, ReconstructTab
 
 from ..window import by, wait
-from .conftest import FREE
+from .conftest import FREE, set_untracked
 
 
 def reconstructed(tab: ReconstructTab, session: Session):
@@ -99,7 +99,7 @@ def test_of_many_questions_the_last_is_answered(tab: ReconstructTab, session: Se
 
 
 def test_untracked_points_are_nan_for_as_long_as_they_are_untracked(tab: ReconstructTab, session: Session):
-    tab.points.set_untracked("left_hand", "head", between=(0.25, 0.5))
+    set_untracked(tab, "left_hand", "head", between=(25, 50))
     points = tab.points.of_motion(session.active, session.body)
     lost = np.isnan(points).all(axis=-1)
     share = np.arange(60) / 59

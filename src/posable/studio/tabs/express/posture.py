@@ -17,7 +17,7 @@ from ....compute.documents import read_document, write_document
 from ....compute.types import Floats
 from ....express import Chain
 from ...core.session import Session
-from ...widgets.controls import assign, show
+from ...widgets.controls import add_button, assign, show
 from ...widgets.file_panel import FilePanel
 
 WHOLE = 180.0
@@ -76,11 +76,7 @@ def example_posture(chain: Chain, name: str) -> Floats:
 class PostureSliders:
     """A folder with a slider for each joint, in degrees for a hinge and millimetres for a slide.
 
-    The sliders are made once and given to whatever chain comes.
-
-    Args:
-        session: the session whose panel it is.
-        moved: called when a user has moved one.
+    The sliders are made once and given to whatever chain comes; `moved` is called when a user has moved one.
     """
 
     def __init__(self, session: Session, moved: Callable[[], None]) -> None:
@@ -91,8 +87,7 @@ class PostureSliders:
         self._sliders: list[Any] = []
         self._folder = session.gui.add_folder("Joints of the posture", visible=False)
         with self._folder:
-            straight = session.gui.add_button("Straighten up", icon=viser.Icon.ARROW_UP)
-            straight.on_click(session.guarded(lambda _: self._straighten()))
+            add_button(session, "Straighten up", lambda _: self._straighten(), icon=viser.Icon.ARROW_UP)
 
     @property
     def values(self) -> Floats:
@@ -155,7 +150,7 @@ class PostureLibrary(FilePanel):
     """Store, recall, forget, save and load postures.
 
     Args:
-        session: the session whose panel it is.
+        session: whose panel it is.
         chain: returns the name of the chain that is shown and the chain; None while there is none.
         posture: returns the posture (N,) that is shown.
         recalled: called with a posture (N,) that is recalled, and its name.
@@ -171,9 +166,8 @@ class PostureLibrary(FilePanel):
         super().__init__(session, "library", "postures.json", write=self._write, read=self._read, largest=LARGEST)
         self._chain, self._posture, self._recalled = chain, posture, recalled
         self.stored: list[Posture] = []
-        self._pick = session.gui.add_dropdown(
-            "Posture", (PICK,), hint="Recall a posture; those of this chain are offered"
-        )
+        hint = "Recall a posture; those of this chain are offered"
+        self._pick = session.gui.add_dropdown("Posture", (PICK,), hint=hint)
         self._pick.on_update(session.guarded(lambda _: self.recall(str(self._pick.value))))
 
     def add_folder(self) -> None:
@@ -181,10 +175,9 @@ class PostureLibrary(FilePanel):
         session, gui = self._session, self._session.gui
         with gui.add_folder("Library of postures", expand_by_default=False):
             self._name = gui.add_text("Called", "mine", hint="A name for the posture of the sliders")
-            button = gui.add_button("Store the posture", icon=viser.Icon.BOOKMARK)
-            button.on_click(session.guarded(lambda _: self.store(str(self._name.value))))
-            button = gui.add_button("Forget the posture", icon=viser.Icon.TRASH, hint="The one of that name")
-            button.on_click(session.guarded(lambda _: self.forget(str(self._name.value))))
+            add_button(session, "Store the posture", lambda _: self.store(self._name.value), icon=viser.Icon.BOOKMARK)
+            options = {"icon": viser.Icon.TRASH, "hint": "The one of that name"}
+            add_button(session, "Forget the posture", lambda _: self.forget(self._name.value), **options)
             self.add_controls(hint="A JSON file that people can read")
 
     @property

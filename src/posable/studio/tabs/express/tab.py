@@ -312,9 +312,7 @@ class ExpressTab:
 class RobotFolder(FilePanel):
     """Load a robot from a path or an upload, and choose the links that its chain goes from and to.
 
-    Args:
-        session: the session whose panel it is.
-        loaded: called with the robot's name, its chain and its shapes.
+    `loaded` is called with the robot's name, its chain and its shapes.
     """
 
     def __init__(self, session: Session, loaded: Callable[[str, Chain, tuple[Shape, ...]], None]) -> None:

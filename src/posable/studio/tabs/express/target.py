@@ -29,7 +29,7 @@ class AimTarget:
     """The ball, its handles and its copies: each chain has one at the same position of its own world.
 
     Args:
-        session: the session whose stage it is on.
+        session: whose stage it is on.
         moved: called while it is dragged.
         dropped: called after a drag with where it was before (position, orientation).
     """

@@ -28,6 +28,7 @@ from .swing_plane import Stroke, direction_of, in_space
 
 if TYPE_CHECKING:
     from ....body import Humanoid
+    from ...core.session import Session
     from .tab import ReachTab
 
 IN_SPACE = (
@@ -220,7 +221,8 @@ class ReachKeys:
 
     def restyle(self, **style: Any) -> None:
         """Change the interpolation, the weight by distance, or the name of the behaviour: as `Behaviour.restyle`."""
-        self.edit("Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,))
+        if any(getattr(self.behaviour, name) != value for name, value in style.items()):
+            self.edit("Restyle the behaviour", lambda one: one.restyle(**style), tag=(*style,))
 
     # The history.
 
@@ -291,10 +293,9 @@ class ReachKeys:
 class BehaviourPanel(FilePanel):
     """The behaviour that is edited as a whole: its name and interpolation, its files, the examples to start from."""
 
-    def __init__(self, tab: ReachTab) -> None:
-        session = tab.session
+    def __init__(self, session: Session, keys: ReachKeys) -> None:
         super().__init__(session, "behaviour", "behaviour.json", write=self._write, read=self._read, largest=MAX_BYTES)
-        self._tab = tab
+        self._keys = keys
         hint = "Start from a behaviour that comes with Posable, for both arms"
         self._examples = session.gui.add_dropdown("Example", (PICK, *EXAMPLES), hint=hint)
         self._examples.on_update(session.guarded(lambda _: self.start_from(str(self._examples.value))))
@@ -303,10 +304,11 @@ class BehaviourPanel(FilePanel):
         """Add the folders with the properties of the whole behaviour and with its files, here in the panel."""
         session, gui = self._session, self._session.gui
         with gui.add_folder("The whole behaviour", expand_by_default=False):
-            self._name = Follower(session, gui.add_text("Name of the behaviour", ""), self._rename)
+            name = gui.add_text("Name of the behaviour", "")
+            self._name = Follower(session, name, lambda name: self._keys.restyle(name=name[:LONGEST_NAME]))
             hint = "Linear: between three keys each; smooth: between all keys, without creases; around: keys in space"
             kinds = gui.add_dropdown("Interpolation", ON_PLANE, hint=hint)
-            self._interpolation = Follower(session, kinds, self._interpolate)
+            self._interpolation = Follower(session, kinds, lambda kind: self._keys.restyle(interpolation=kind))
             hint = "How the weight of the behaviour depends on the distance of the target"
             kinds = gui.add_dropdown("By distance", tuple(WEIGHTS), hint=hint)
             self._weighting = Follower(session, kinds, lambda kind: self._weigh(str(kind), self._now.weight.k))
@@ -336,26 +338,12 @@ class BehaviourPanel(FilePanel):
             self._session.notify(f"Both arms now reach as in the example {name}")
 
     @property
-    def _keys(self) -> ReachKeys:
-        return self._tab.keys
-
-    @property
     def _now(self) -> Behaviour:
         return self._keys.behaviour
 
-    def _rename(self, name: str) -> None:
-        if name[:LONGEST_NAME] != self._now.name:
-            self._keys.restyle(name=name[:LONGEST_NAME])
-
-    def _interpolate(self, kind: str) -> None:
-        if kind != self._now.interpolation:
-            self._keys.restyle(interpolation=kind)
-
     def _weigh(self, kind: str, k: float) -> None:
-        now = self._now.weight
-        weight = Weight(kind, now.k if abs(k - now.k) < NEAR else k)  # k to the last bit, if it was not changed
-        if weight != now:
-            self._keys.restyle(weight=weight)
+        now = self._now.weight.k
+        self._keys.restyle(weight=Weight(kind, now if abs(k - now) < NEAR else k))  # unchanged to the last bit
 
     def _write(self, path: Path) -> None:
         self._now.save(path)

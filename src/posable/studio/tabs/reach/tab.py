@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time as clock
 
-import numpy as np
 import viser
 
 from ....compute import PosableError, Status
@@ -60,7 +59,8 @@ class ReachTab:
         self._hands.on_update(session.guarded(lambda _: self.choose(str(self._hands.value))))
         self._side = gui.add_dropdown("Edit", SIDES, hint="The arm whose behaviour the plane shows", visible=False)
         self._side.on_update(session.guarded(lambda _: self.edit_side(str(self._side.value))))
-        self.files = BehaviourPanel(self)
+        self.keys = ReachKeys(self)
+        self.files = BehaviourPanel(session, self.keys)
         self.report = gui.add_markdown("")
         self.view = ReachView(self)
         tools = gui.add_button_group("Key", ("Add", "Copy", "Remove"), hint="Add: where the target is")
@@ -77,7 +77,6 @@ class ReachTab:
         add_button(session, "Mirror to the other arm", lambda _: self.keys.mirror(), icon=icons.FLIP_VERTICAL)
         self.options = ReachOptions(session)
         self.targets = ReachTargets(self)
-        self.keys = ReachKeys(self)
         self.files.add_folders()
         self._unsubscribe = session.subscribe(self._on_event)
         self._follow_actor()
@@ -195,8 +194,7 @@ class ReachTab:
             step = ReachStep(targets.get("right"), targets.get("left"), DWELL)
             start = self.options.start(actor, body, self.session.time)
             solution = self.keys.reacher(body).animate(steps=[step], start=start)
-            if not np.all(solution.ok):
-                first = int(np.flatnonzero(~np.asarray(solution.ok))[0])
+            if (first := solution.first_failure) is not None:
                 reason = SENTENCES[Status(int(solution.status[first]))]
                 self.session.notify(f"From {first / solution.motion.fps:.2f} s on the hand leaves its path: {reason}")
             return solution
@@ -214,9 +212,8 @@ class ReachTab:
 
     def stop(self) -> None:
         """Stop showing a reach motion."""
-        if self._played is not None:
-            self._played = None
-            self.session.animating.discard("reach")
+        self._played = None
+        self.session.animating.discard("reach")
 
     def add_to_stage(self) -> None:
         """Put the reach motion on the stage in place of the others, and play it. Can be undone."""

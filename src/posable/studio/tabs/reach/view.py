@@ -71,13 +71,7 @@ class ReachView:
         show(self._legend, "visible", drawn.map is not None)
 
     def face(self, client: viser.ClientHandle, side: str, frame: tuple[Floats, Floats]) -> None:
-        """Move the camera of one window before a shoulder, as far away as it is.
-
-        Args:
-            client: the window.
-            side: "right" or "left".
-            frame: of the arm: orientation (4,) and origin (3,) on the stage [m].
-        """
+        """Move the camera of a window before the shoulder of an arm with a frame on the stage, as far away as it is."""
         camera, origin = client.camera, frame[1] + self._session.stage.offset
         look_at = np.array(camera.look_at)
         distance = float(np.linalg.norm(np.array(camera.position) - look_at))

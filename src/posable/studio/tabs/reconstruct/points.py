@@ -15,7 +15,7 @@ from ...core.actor import Actor
 from ...core.session import Session
 from ...view.points import PointCloud
 from ...view.theme import Rgb
-from ...widgets.controls import Follower, assign, redraw_on_update
+from ...widgets.controls import Follower, redraw_on_update
 from ...widgets.handle import NEAR, DragHandle
 
 if TYPE_CHECKING:
@@ -74,15 +74,6 @@ class ReconstructPoints:
         low, high = self._when.control.value
         return low / 100.0, high / 100.0
 
-    def set_untracked(self, *roles: str, between: tuple[float, float] | None = None) -> None:
-        """Make these points untracked and no others, `between` two fractions of the motion."""
-        with self._session.lock:
-            for role, box in zip(MARKERS, self._boxes, strict=True):
-                assign(box, role in roles)
-            if between is not None:
-                self._when.put(tuple(round(100 * fraction) for fraction in between))
-            self._session.changed("pose")
-
     def of_motion(self, actor: Actor, body: Humanoid) -> Floats:
         """Return (F, 6, 3) [m]: the points of a motion, NaN where they are untracked."""
         points = body.markers(actor.motion.pose)
@@ -128,9 +119,8 @@ class ReconstructPoints:
         """Return dragged points to the motion. Can be undone."""
         with self._session.lock:
             if self.dragged(self._session.time):
-                self._session.run(
-                    "Release the points", partial(self._set, Dragged(-1.0)), partial(self._set, self._now)
-                )
+                free, dragged = Dragged(-1.0), self._now
+                self._session.run("Release the points", partial(self._set, free), partial(self._set, dragged))
 
     def draw(self, actor: Actor, body: Humanoid, points: Floats, errors: Floats, offset: Floats) -> None:
         """Show the points, and handles while the motion is paused.
