@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,6 @@ class KeyEditor:
 
     def __init__(self, tab: ReachTab) -> None:
         self._tab, self._session = tab, tab.session
-        self._ranges: dict[tuple[int, str], tuple[tuple[int, int], ...]] = {}
         session, gui = tab.session, tab.session.gui
         self._folder = gui.add_folder("Posture of the key", visible=False)
         with self._folder:
@@ -193,29 +193,27 @@ class KeyEditor:
         if key.search is not None:
             self._elbow.show(round(math.degrees(key.search.preferred)))
         if self.part in behaviour.parts:
-            angles, axes, ranges = _angles(posture, self.part), _axes(self.part), self._range(body, self.part)
-            for slider, (name, _), angle, ends in zip(self._angles, axes, angles, ranges, strict=True):
+            angles, axes, limits = _angles(posture, self.part), _axes(self.part), _slider_ends(body, self.part)
+            for slider, (name, _), angle, ends in zip(self._angles, axes, angles, limits, strict=True):
                 _show(slider, f"{name} [°]", round(float(angle)), *ends)
         for slider, fraction, name in zip(self._shifts, posture.hips, SHIFTS, strict=True):
             _show(slider, f"{name} [%]", round(100.0 * float(fraction)), -FURTHEST, FURTHEST)
 
-    def _range(self, body: Humanoid, part: str) -> tuple[tuple[int, int], ...]:
-        """Return how far each of three rotations alone stays inside the limits [degrees]."""
-        cached = (id(body), part)
-        if cached not in self._ranges:
-            ranges = []
-            for axis, (_, sign) in enumerate(_axes(part)):
-                degrees = np.arange(-WIDEST, WIDEST + 1)
-                rotations = np.zeros((len(degrees), 3))
-                rotations[:, axis] = sign * np.radians(degrees)
-                inside = np.ones(len(degrees), dtype=bool)
-                if part in body.limits:
-                    inside = body.limits.contains(part, pm.exp(rotations), tolerance=1e-3)
-                out = degrees[~inside]
-                low, high = out[out < 0], out[out > 0]
-                ranges.append((int(max(low, default=-WIDEST - 1)) + 1, int(min(high, default=WIDEST + 1)) - 1))
-            self._ranges[cached] = tuple(ranges)
-        return self._ranges[cached]
+
+@lru_cache(maxsize=64)
+def _slider_ends(body: Humanoid, part: str) -> tuple[tuple[int, int], ...]:
+    """Return how far each of three rotations alone stays inside the limits [degrees]."""
+    ends, degrees = [], np.arange(-WIDEST, WIDEST + 1)
+    for axis, (_, sign) in enumerate(_axes(part)):
+        rotations = np.zeros((len(degrees), 3))
+        rotations[:, axis] = sign * np.radians(degrees)
+        inside = np.ones(len(degrees), dtype=bool)
+        if part in body.limits:
+            inside = body.limits.contains(part, pm.exp(rotations), tolerance=1e-3)
+        out = degrees[~inside]
+        low, high = out[out < 0], out[out > 0]
+        ends.append((int(max(low, default=-WIDEST - 1)) + 1, int(min(high, default=WIDEST + 1)) - 1))
+    return tuple(ends)
 
 
 def _axes(part: str) -> tuple[tuple[str, float], ...]:

@@ -8,7 +8,7 @@ can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,13 +179,10 @@ class ReconstructTab:
         if key in self.results or key == self._requested:
             return
         self._requested = key
-        points = self.points.of_motion(actor, body)
-        self.job.submit(ReconstructRequest(actor, body, key, points, self._maker(body)))
-
-    def _maker(self, body: Humanoid) -> Callable[[], Any]:
-        method, weights, _ = self._key
+        method, weights, _ = key
         make = SequentialIK if method == OURS else find_method(method)
-        return lambda: make(body, weights if any(weights) else (1.0, 1.0, 0.0))
+        solver = partial(make, body, weights if any(weights) else (1.0, 1.0, 0.0))
+        self.job.submit(ReconstructRequest(actor, body, key, self.points.of_motion(actor, body), solver))
 
     def solver_ready(self, request: ReconstructRequest, solver: Any) -> None:
         """Use a solver that has run once; called by the worker."""
