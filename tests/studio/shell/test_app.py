@@ -159,12 +159,17 @@ class TestStudio:
             assert studio._web is None and studio._thread is None
 
     def test_control_c_ends_it_without_a_traceback(self):
-        code = "from posable.studio import launch; launch(port=0, open_browser=False)"
+        # A shell starts what it runs in the background with interrupts ignored, and its children inherit that.
+        heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+        code = f"{heard}; from posable.studio import launch; launch(port=0, open_browser=False)"
         command = [sys.executable, "-c", code]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert "http://127.0.0.1:" in process.stdout.readline()
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
+            try:
+                assert "http://127.0.0.1:" in process.stdout.readline()
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+            finally:
+                process.kill()
         assert process.returncode == 0
         assert "Traceback" not in errors
 
