@@ -301,7 +301,7 @@ def expression(rng: np.random.Generator) -> Iterator[Claim]:
                     status=solution.status,
                     finite=np.isfinite(solution.angles).all(axis=-1),
                     orientation=off,
-                    orientation_tolerance=score_tolerance(erik.threshold),
+                    orientation_tolerance=erik.tolerance,
                     told_orientation=solution.orientation_error,
                     invalid=bad(points) if "look_at" in options else False,
                 )

@@ -69,7 +69,7 @@ def test_limits_hold_exactly_and_scores_are_those_of_the_angles(method, name):
     np.testing.assert_allclose(answer.orientation_score, off, rtol=0, atol=1e-12)
     np.testing.assert_allclose(answer.posture_error, shape, rtol=0, atol=1e-12)
     np.testing.assert_allclose(answer.error, off + 0.2 * shape, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(answer.ok, answer.error <= 0.04)
+    np.testing.assert_array_equal(answer.ok, answer.orientation_error <= np.radians(1.0))
 
 
 @given(st.text("XYZ", min_size=1, max_size=7), st.integers(0, 2**31), st.sampled_from(["best", "erik", "simple"]))

@@ -61,14 +61,14 @@ def test_one_end_point_alone_is_its_chain(tree):
     target = pm.axis_angle((0.0, 0.0, 1.0), 0.7)
     alone = ps.ERIK(tree.chains["a"]).solve(np.zeros(6), target)
     answer = tree.solve({"a": np.zeros(6)}, {"a": target})
-    np.testing.assert_array_equal(answer.angles["a"], alone.angles)
+    assert answer.error <= alone.error + 1e-6
     assert answer.ok == alone.ok and answer.pose.shape == ()
 
 
 def test_wrong_trees_are_named(tree):
     with pytest.raises(UnknownNameError, match="end point 'c'"):
         tree.solve({}, {"c": (1, 0, 0, 0)})
-    with pytest.raises(PosableError, match="no orientation"):
+    with pytest.raises(PosableError, match="no target"):
         tree.solve({}, {})
     with pytest.raises(PosableError, match="another skeleton"):
         Tree({"a": tree.chains["a"], "b": Chain.from_axes("XYX")})

@@ -212,6 +212,7 @@ def search_stage(
     triples: Ints,
     mirrors: Ints,
     stage: int,
+    early: bool,
     before: Floats,
     frames: Floats,
     work: Floats,
@@ -219,7 +220,7 @@ def search_stage(
     """(error of the best angles of a stage, which are in KEPT; how many starts it tried)."""
     for s in range(STARTS):
         work[NOTES, s] = math.inf
-    enough = settings[0]["threshold"] if settings[0]["stop_at_threshold"] else PERFECT
+    enough = settings[0]["threshold"] if early else PERFECT
     number, tried = 0, 0
     while True:
         most = next_start(joints, settings, triples, mirrors, stage, number, before, work)
@@ -243,12 +244,17 @@ def search(
     triples: Ints,
     mirrors: Ints,
     max_step: float,
+    early: bool,
     before: Floats,
     box: Floats,
     frames: Floats,
     work: Floats,
 ) -> int:
-    """The best angles for a target and a posture into FOUND, continuing from those before (NaN: none); starts tried."""
+    """Put the best angles for a target and a posture into FOUND, continuing from those before (NaN: none).
+
+    Returns:
+        How many starts were tried; `early` stops at the threshold.
+    """
     count, best, bar, tried = joints.shape[0], math.inf, math.inf, 0
     simple = settings[0]["method"] == SIMPLE
     for stage in range(NEAR, AGAIN + 1):
@@ -260,7 +266,7 @@ def search(
             solve_simple(joints, settings, target, frames, work)
             if simple:
                 return 1
-        error, starts = search_stage(joints, settings, target, triples, mirrors, stage, before, frames, work)
+        error, starts = search_stage(joints, settings, target, triples, mirrors, stage, early, before, frames, work)
         tried += starts
         if stage == NEAR:
             limits_into(joints, box, i, work)
@@ -269,7 +275,7 @@ def search(
             # To leave the branch of the answers before, another must be clearly better.
             bar = best - settings[0]["gain"] if stage == NEAR else best
             copy(work[FOUND], work[TRACED], count)
-        good = settings[0]["threshold"] if stage == NEAR or settings[0]["stop_at_threshold"] else WORTH_IT
+        good = settings[0]["threshold"] if stage == NEAR or early else WORTH_IT
         if best <= good:
             break
     copy(work[TRACED], work[FOUND], count)

@@ -223,6 +223,19 @@ class Chain:
                 values[..., link.dof] = (value - link.offset) / link.multiplier
         return values
 
+    def on(self, skeleton: Skeleton) -> Chain:
+        """Return this chain on another skeleton with the same joints."""
+        return Chain(
+            skeleton,
+            self.links,
+            self.limits,
+            tip=self.tip,
+            tip_offset=self.tip_offset,
+            pointing=self.pointing,
+            names=self.names,
+            up=self.up,
+        )
+
     @property
     def limits(self) -> Floats:
         """(N, 2) [rad or m]."""

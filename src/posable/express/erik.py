@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,16 @@ import numpy as np
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
 from ..compute.types import ArrayLike, Bools, Floats, Records
-from ..compute.verdict import verdict_rows
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import status_like
+from .aim import KINDS, AimProblem, TipSettings
 from .chain import Chain
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
-from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields, unit_rows
+from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields
 
 BLOCK = 16384  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
-MAX_STEP = math.radians(10.0)  # an iteration of looking at a point moves no joint further than this
-LOOK_ITERATIONS = 20  # how often the direction to a point is recomputed from where the tip has moved to
-CONTRACTION = 0.7  # an iteration whose change is more than this fraction of the last one's overshoots: it is damped
-LOOK_TOLERANCE = 1e-6  # [rad]: the iteration has converged when the direction changes by no more
 
 
 class ERIK:
@@ -38,7 +33,9 @@ class ERIK:
             default True.
         aggravation: ratio of each bend's weight in the posture error to that of the bend before it; default 1.5.
         signed: whether the posture error sees the sign of a bend; default False, as in the paper.
-        threshold: the largest error with status REACHED, default 0.04; `erik` stops there.
+        tolerance: the largest angle between the tip and its target with status REACHED [rad]; default 1 degree.
+        threshold: the largest error, aim and posture together, that counts as success in the paper; default 0.04.
+            `erik` stops there.
         posture_weight: weight of the posture error in the error; default 0.2.
         stop_at_threshold: whether `best` stops at the threshold too, which is faster; default False.
         speed: largest speed of a joint in `track` [rad/s], default 10, unless only a jump leads to a clearly
@@ -62,6 +59,7 @@ class ERIK:
         symmetric: bool = True,
         aggravation: float = 1.5,
         signed: bool = False,
+        tolerance: float = math.radians(1.0),
         threshold: float = 0.04,
         posture_weight: float = 0.2,
         stop_at_threshold: bool = False,
@@ -82,12 +80,18 @@ class ERIK:
         for name, value in numbers.items():
             if not 0.0 < number(value) < math.inf:
                 raise PosableError(f"{name} is {value}; expected a number above 0")
-        for name, value in {"threshold": threshold, "posture_weight": posture_weight, "gain": gain}.items():
+        for name, value in {
+            "tolerance": tolerance,
+            "threshold": threshold,
+            "posture_weight": posture_weight,
+            "gain": gain,
+        }.items():
             if not 0.0 <= number(value) < math.inf:
                 raise PosableError(f"{name} is {value}; expected 0 or more")
         if not 0.0 <= number(disturbance) < 0.5:
             raise PosableError(f"disturbance is {disturbance}; expected 0 to 0.5 rad")
-        self.chain, self.method, self.speed = chain, method, float(speed)
+        self.chain, self.method, self.speed, self.gain = chain, method, float(speed), float(gain)
+        self.tolerance = float(tolerance)
         self.aggravation, self.threshold = float(aggravation), float(threshold)
         self.symmetric, self.posture_weight = bool(symmetric), float(posture_weight)
         self._settings = np.zeros(1, SETTINGS)
@@ -101,9 +105,11 @@ class ERIK:
                 "precision": precision,
             },
             **{"disturbance": disturbance, "threshold": threshold, "posture": posture_weight, "gain": gain},
+            "aimed": math.sqrt(2.0) * math.sin(0.25 * min(float(tolerance), math.pi)),
         }.items():
             self._settings[0][name] = value
         self._models: dict[bool, Packed] = {}
+        self._problem: AimProblem | None = None
         links = [chain.links[k] for k in chain.rotating]
         self._dofs = np.array([link.dof for link in links], dtype=np.int64)
         self._scale = np.array([link.multiplier for link in links])
@@ -130,7 +136,9 @@ class ERIK:
         requested = self._postures(posture)
         kind, goals = one_target(orientation, direction, look_at)
         if kind == "look_at":
-            return self._look(requested, goals)
+            shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
+            angles, fields = self._look(requested, goals, shape)
+            return ErikSolution(self.chain, angles, **fields)
         if kind == "direction":
             return self._solve(requested, self._roll_free(goals), True)
         return self._solve(requested, goals, False)
@@ -159,11 +167,21 @@ class ERIK:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         requested = self._postures(postures.pose if isinstance(postures, Motion) else postures)
         kind, goals = one_target(orientations, directions, look_at)
+        shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
+        if not shape:
+            raise ShapeError(
+                "a track needs a frame axis: postures (F, N) or targets (F, 4), directions or points (F, 3)"
+            )
+        before = None if start is None else rows_of(self.chain.checked("start", start), shape[:-1])
+        options: dict[str, Any] = {"length": shape[-1], "before": before, "max_step": self.speed / fps}
         if kind == "look_at":
-            return self._follow(requested, goals, fps, start)
-        if kind == "direction":
-            return self._track(requested, self._roll_free(goals), True, fps, start)
-        return self._track(requested, goals, False, fps, start)
+            angles, fields = self._look(requested, goals, shape, **options)
+        else:
+            free = kind == "direction"
+            rows = rows_of(requested, shape), rows_of(self._roll_free(goals) if free else goals, shape)
+            angles, report = self._run(*rows, free, **options)
+            angles, fields = angles.reshape(*shape, len(self.chain)), solution_fields(report, shape)
+        return ErikMotionSolution(self.chain, angles, **fields, fps=fps, jumped=self._jumped(angles, fps))
 
     def stream(self, fps: float = 60.0) -> ErikStream:
         """Return a solver with a state: `step(posture, orientation, dt)` continues from the step before."""
@@ -180,55 +198,26 @@ class ERIK:
         chords = [np.linalg.norm(goals - sign * np.asarray(end), axis=-1) for end in ends for sign in (1.0, -1.0)]
         return np.asarray(np.min(chords, axis=0) / np.sqrt(2.0))
 
-    def _solve(
-        self,
-        requested: Floats,
-        goals: Floats,
-        free: bool,
-        *,
-        box: Floats | None = None,
-        past: Floats | None = None,
-        max_step: float | None = None,
-    ) -> ErikSolution:
+    def _solve(self, requested: Floats, goals: Floats, free: bool) -> ErikSolution:
         shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
-        rows = rows_of(requested, shape), rows_of(goals, shape)
-        before = None if past is None else rows_of(past, shape)
-        angles, report = self._run(
-            *rows, len(rows[0]), 1, free, before, MAX_STEP if max_step is None else max_step, box
-        )
+        angles, report = self._run(rows_of(requested, shape), rows_of(goals, shape), free)
         return ErikSolution(self.chain, angles.reshape(*shape, len(self.chain)), **solution_fields(report, shape))
-
-    def _track(
-        self, requested: Floats, goals: Floats, free: bool, fps: float, start: ArrayLike | None
-    ) -> ErikMotionSolution:
-        shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
-        if not shape:
-            raise ShapeError("a track needs a frame axis: postures (F, N) or orientations (F, 4)")
-        length, count = shape[-1], len(self.chain)
-        tracks = math.prod(shape[:-1])
-        before = None if start is None else rows_of(self.chain.checked("start", start), shape[:-1])
-        angles, report = self._run(
-            rows_of(requested, shape), rows_of(goals, shape), tracks, length, free, before, self.speed / fps, None
-        )
-        angles = angles.reshape(*shape, count)
-        fields = solution_fields(report, shape)
-        return ErikMotionSolution(self.chain, angles, **fields, fps=fps, jumped=self._jumped(angles, fps))
 
     def _run(
         self,
         requested: Floats,
         goals: Floats,
-        tracks: int,
-        length: int,
         free: bool,
-        before: Floats | None,
-        max_step: float,
-        box: Floats | None,
+        *,
+        length: int = 1,
+        before: Floats | None = None,
+        max_step: float = math.inf,
     ) -> tuple[Floats, Records]:
-        """Return (values (n, N), reports (n,)) of `tracks` tracks of equal length, in blocks of rows."""
+        """Return (values (n, N), reports (n,)) of tracks of `length` rows each, in blocks of rows."""
         model = self._model(free)
         joints, total = len(model.joints), len(requested)
-        postures, limits = self._into(requested, joints, free, box)
+        tracks = total // max(length, 1)
+        postures, limits = self._into(requested, joints, free)
         past = np.full((tracks, joints), np.nan)
         if before is not None:
             past[:, : len(self._dofs)] = self._joint_angles(before)
@@ -260,25 +249,21 @@ class ERIK:
             )
         return (angles if self._plain and not free else self._out(angles, requested)), report
 
-    def _into(self, requested: Floats, joints: int, free: bool, box: Floats | None) -> tuple[Floats, Floats]:
+    def _into(self, requested: Floats, joints: int, free: bool) -> tuple[Floats, Floats]:
         """Return (postures of the kernels' joints, limits of rows that have their own)."""
-        if self._plain and joints == len(self.chain) and box is None:
+        if self._plain and joints == len(self.chain):
             return requested, NO_BOX
         rotating = len(self._dofs)
         postures = np.zeros((len(requested), joints))
         postures[:, :rotating] = self._joint_angles(requested)
         shared = self.chain.shared_motors
-        if box is None and not len(shared):
+        if not len(shared):
             return postures, NO_BOX
         model = self._model(free).joints
         limits = np.empty((len(requested), 2, joints))
         limits[:, 0], limits[:, 1] = model["low"], model["high"]
-        if box is not None:
-            ends = np.sort(np.stack([self._joint_angles(box[:, 0]), self._joint_angles(box[:, 1])], axis=1), axis=1)
-            limits[:, :, :rotating] = ends
-        if len(shared):
-            values = np.clip(np.nan_to_num(requested), self.chain.lower, self.chain.upper)
-            limits[:, :, shared] = self._joint_angles(values)[:, None, shared]
+        values = np.clip(np.nan_to_num(requested), self.chain.lower, self.chain.upper)
+        limits[:, :, shared] = self._joint_angles(values)[:, None, shared]
         return postures, limits
 
     def _joint_angles(self, values: Floats) -> Floats:
@@ -314,75 +299,46 @@ class ERIK:
         return np.where(fine[..., None], orientations, 0.0)
 
     def _look(
-        self, requested: Floats, points: Floats, past: Floats | None = None, max_step: float | None = None
-    ) -> ErikSolution:
-        """Look at points by a damped fixed-point iteration on the direction from the tip to its point.
+        self,
+        requested: Floats,
+        points: Floats,
+        shape: tuple[int, ...],
+        *,
+        length: int = 1,
+        before: Floats | None = None,
+        max_step: float = math.inf,
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Return (angles, fields of a solution) that look at points: direction and tip are solved for together.
 
-        Each iteration continues from the one before, so that it stays on one branch. Where moving the tip changes the
-        direction as much as the direction moved the tip, as with a point nearby, iterations take a fraction of the
-        step only.
+        The search begins at the posture, and at what the solver finds for the directions to the point from the tip,
+        the base and the middle of the chain in that posture, and from where the tip then is.
         """
-        chain = self.chain
-        shape = np.broadcast_shapes(requested.shape[:-1], points.shape[:-1])
-        here = np.clip(np.nan_to_num(requested), chain.lower, chain.upper) if past is None else past
-        directions = unit_rows(np.broadcast_to(points - chain.forward(here).positions[..., -1, :], (*shape, 3)))
-        fraction, before = np.ones(shape), np.full(shape, np.inf)
-        for _ in range(LOOK_ITERATIONS):
-            solution = self._solve(requested, self._roll_free(directions), True, past=past, max_step=max_step)
-            past = solution.angles
-            with np.errstate(invalid="ignore"):
-                ahead = unit_rows(points - chain.forward(past).positions[..., -1, :])
-                change = np.linalg.norm(ahead - directions, axis=-1)
-                if not (change > LOOK_TOLERANCE).any():
-                    break
-                fraction, before = np.where(change > CONTRACTION * before, 0.5 * fraction, fraction), change
-                directions = unit_rows(directions + fraction[..., None] * (ahead - directions))
-        return self._looking(solution, points)
-
-    def _looking(self, solution: ErikSolution, points: Floats) -> ErikSolution:
-        """Return a solution whose score and status are those of looking at the points with these angles.
-
-        The kernels score the last direction that was iterated on; the tip may have moved away from it since.
-        """
-        frames = self.chain.forward(solution.angles)
-        with np.errstate(invalid="ignore"):
-            ahead = unit_rows(points - frames.positions[..., -1, :])
-            cosine = np.clip((ahead * frames.pointing).sum(axis=-1), -1.0, 1.0)
-            sine = np.linalg.norm(np.cross(ahead, frames.pointing), axis=-1)
-            angle = np.where((ahead * ahead).sum(axis=-1) > 0.0, np.arctan2(sine, cosine), np.pi)
-        posture_error = np.asarray(solution.posture_error, dtype=np.float64)
-        score = np.where(np.isfinite(posture_error), np.sqrt(2.0) * np.sin(0.25 * angle), np.inf)
-        error = score + self.posture_weight * posture_error
-        shape, flat = np.shape(error), np.atleast_1d
-        causes = np.array(solution.status, dtype=np.int64).reshape(-1)
-        nothing, statuses = np.zeros(causes.size), np.empty(causes.size, np.int64)
-        verdict_rows(causes.size, causes, nothing, 0.0, flat(error).reshape(-1), self.threshold, nothing, statuses)
-        return replace(
-            solution,
-            error=error if shape else float(error),
-            orientation_score=score if shape else float(score),
-            status=status_like(statuses, shape),
+        chain, rows, goals = self.chain, rows_of(requested, shape), rows_of(points, shape)
+        held = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
+        stations, starts = chain.forward(held).positions, [held]
+        for k in (len(chain), 0, len(chain) // 2):
+            towards = goals - stations[:, k]
+            for _ in range(2):
+                starts.append(self._solve(rows, self._roll_free(towards), True).angles)
+                towards = goals - chain.forward(starts[-1]).positions[:, -1]
+        aims = np.concatenate([goals, np.zeros((len(goals), 1))], axis=-1)[:, None]
+        if self._problem is None:
+            self._problem = AimProblem({"tip": chain}, {"tip": KINDS["look_at"]}, {"tip": self.tip_settings()})
+        angles, report = self._problem.solve(
+            aims,
+            {"tip": rows},
+            np.stack(starts, axis=1),
+            length=length,
+            before=before,
+            max_step=max_step,
+            gain=self.gain,
         )
+        return angles.reshape(*shape, len(chain)), solution_fields(report[:, 0], shape)
 
-    def _follow(self, requested: Floats, points: Floats, fps: float, start: ArrayLike | None) -> ErikMotionSolution:
-        """Look at moving points, frame after frame."""
-        shape = np.broadcast_shapes(requested.shape[:-1], points.shape[:-1])
-        if not shape:
-            raise ShapeError("a track needs a frame axis: postures (F, N) or look_at (F, 3)")
-        postures = np.broadcast_to(requested, (*shape, len(self.chain)))
-        positions = np.broadcast_to(points, (*shape, 3))
-        past = None if start is None else self.chain.checked("start", start)
-        frames: list[ErikSolution] = []
-        for f in range(shape[-1]):
-            frames.append(self._look(postures[..., f, :], positions[..., f, :], past, self.speed / fps))
-            past = frames[-1].angles
-        angles = np.stack([one.angles for one in frames], axis=-2)
-        columns: dict[str, Any] = {
-            name: np.stack([np.asarray(getattr(one, name)) for one in frames], axis=-1)
-            for name in ("error", "orientation_score", "posture_error", "iterations", "status")
-        }
-        columns["status"] = columns["status"].astype(np.int8)
-        return ErikMotionSolution(self.chain, angles, **columns, fps=fps, jumped=self._jumped(angles, fps))
+    def tip_settings(self, weight: float = 1.0) -> TipSettings:
+        """Return how the tip is judged, for problems with several of them."""
+        signed, tolerance = bool(self._settings[0]["signed"]), float(self._settings[0]["aimed"])
+        return TipSettings(self.symmetric, tolerance, self.posture_weight, self.aggravation, signed, weight)
 
     def _jumped(self, angles: Floats, fps: float) -> Bools:
         """Return (..., F): frames in which a joint moved further than the speed allows."""
@@ -421,10 +377,8 @@ class ErikStream:
         kind, goal = one_target(orientation, direction, look_at)
         if np.ndim(goal) != 1:
             raise ShapeError(f"the {kind} has shape {np.shape(goal)}; a stream takes one target a step")
-        options: dict[str, Any] = {
-            {"orientation": "orientations", "direction": "directions"}.get(kind, kind): goal[None]
-        }
-        track = self.erik.track(posture, fps=1.0 / seconds, start=self.angles, **options)
+        kinds: dict[str, Any] = {{"orientation": "orientations", "direction": "directions"}.get(kind, kind): goal[None]}
+        track = self.erik.track(posture, fps=1.0 / seconds, start=self.angles, **kinds)
         solution = ErikSolution(
             chain=track.chain,
             angles=track.angles[0],

@@ -43,7 +43,7 @@ SETTINGS = np.dtype(
         (name, "i8")
         for name in ("method", "symmetric", "signed", "iterations", "sweeps", "offset", "descent", "stop_at_threshold")
     ]
-    + [(name, "f8") for name in ("precision", "disturbance", "threshold", "posture", "gain")],
+    + [(name, "f8") for name in ("precision", "disturbance", "aimed", "threshold", "posture", "gain")],
     align=True,
 )
 

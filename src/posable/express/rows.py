@@ -21,7 +21,7 @@ from .kernels import (
     relative,
     wrapped,
 )
-from .model import CCD, ERIK, FOUND, HIGH, LOW, POSTURE, SHAPE, TWISTER
+from .model import BEST, CCD, ERIK, FOUND, HIGH, LOW, POSTURE, SHAPE, TWISTER
 from .phases import solve_erik
 
 UNREACHABLE, LIMITS, INVALID = int(Status.UNREACHABLE), int(Status.LIMITS), int(Status.INVALID)
@@ -72,7 +72,7 @@ def nearest_equivalent(low: float, high: float, a: float, before: float) -> floa
 @kernel
 def cause_of(joints: Records, settings: Records, off: float, angles: Floats, work: Floats) -> int:
     """Return why angles miss the target: LIMITS where the orientation is off and a joint is at a limit."""
-    if off > settings[0]["threshold"]:
+    if off > settings[0]["aimed"]:
         for k in range(joints.shape[0]):
             if angles[k] <= work[LOW, k] or angles[k] >= work[HIGH, k]:
                 return LIMITS
@@ -111,11 +111,20 @@ def solve_row(
     for k in range(count):
         work[POSTURE, k] = wrapped(-math.inf, math.inf, postures[i, k])
         work[SHAPE, k] = cosine(joints, k, work[POSTURE, k])
-    if settings[0]["method"] in (ERIK, CCD):
-        tried = solve_erik(joints, settings, target, frames, work)
-    else:
-        tried = search(i, joints, settings, target, triples, mirrors, max_step, before, box, frames, work)
-    set_free_roll(joints, target, work)
+    tried, early = 0, settings[0]["stop_at_threshold"] != 0 and settings[0]["method"] == BEST
+    while True:
+        if settings[0]["method"] in (ERIK, CCD):
+            tried = solve_erik(joints, settings, target, frames, work)
+        else:
+            tried += search(i, joints, settings, target, triples, mirrors, max_step, early, before, box, frames, work)
+        set_free_roll(joints, target, work)
+        # A small error may still be one of aim: then nothing is saved.
+        if (
+            not early
+            or orientation_score(settings, target, forward(joints, work[FOUND], frames, 0)) <= settings[0]["aimed"]
+        ):
+            break
+        early = False
     for k in range(count):
         a = work[FOUND, k]
         angles[i, k] = nearest_equivalent(work[LOW, k], work[HIGH, k], a, before[k]) if past else a
@@ -123,7 +132,7 @@ def solve_row(
     report[i]["error"], report[i]["orientation"], report[i]["posture"] = error, off, shape
     report[i]["iterations"] = tried
     cause = cause_of(joints, settings, off, angles[i], work)
-    report[i]["status"] = verdict(cause, 0.0, 0.0, error, settings[0]["threshold"], 0.0)
+    report[i]["status"] = verdict(cause, 0.0, 0.0, off, settings[0]["aimed"], 0.0)
 
 
 @batch(rows=64)

@@ -32,7 +32,7 @@ class ErikSolution(Solution):
     iterations: Any
     """(...): iterations of `erik`; starts that `best` tried."""
     status: StatusLike
-    """REACHED where the error of these angles is at most the solver's threshold."""
+    """REACHED where the tip of these angles is within the solver's tolerance of its target, whatever the posture."""
 
     @property
     def position_error(self) -> Floats:

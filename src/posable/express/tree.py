@@ -1,29 +1,28 @@
 """`Tree`: several end points that share joints (Ribeiro 2019, 6: two arms and a head on one spine).
 
-The end points take the lead in turn. The leader's chain is solved as if it were alone; the others are solved with the
-joints that they share with it, or with one before them, fixed. Every end point leads once, and the arrangement with the
-smallest weighted sum of errors is returned. So no posture is better than what one chain alone could do.
-
-The errors and the status are measured on the pose of the whole skeleton: a chain whose base another chain moves is
-judged where it then is.
+All end points are aimed at once (`aim`): a shared joint has one value, and a tip whose base another chain moves is
+aimed from where it then is. The search begins at each chain's own solution in turn, with the others following it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError, UnknownNameError
-from ..compute.types import ArrayLike, Floats, floats
-from ..compute.verdict import verdict_rows
-from ..skeleton import Pose, Skeleton, Solution
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import ArrayLike, Bools, Floats
+from ..skeleton import Motion, Pose, Skeleton, Solution
 from ..skeleton.solution import StatusLike, status_like
+from .aim import KINDS, AimProblem
 from .chain import Chain
 from .erik import ERIK
-from .solutions import ErikSolution
+from .solutions import ErikSolution, one_target, rows_of, solution_fields
+
+Targets = Mapping[str, ArrayLike] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +37,7 @@ class TreeSolution(Solution):
     pose: Pose
     """The pose of the skeleton with all chains."""
     status: StatusLike
-    """REACHED where every end point is within its threshold."""
+    """REACHED where every end point is within its tolerance."""
 
     @property
     def angles(self) -> dict[str, Floats]:
@@ -56,11 +55,27 @@ class TreeSolution(Solution):
         return np.asarray(np.max([chain.orientation_error for chain in self.chains.values()], axis=0))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeMotionSolution(TreeSolution):
+    """Angles of all chains of a tree that follow moving targets, frame after frame: (..., F, N)."""
+
+    _rows: ClassVar[str] = "frames"
+
+    fps: float
+    jumped: Bools
+    """(..., F): frames in which a joint moved further than the solver's `speed` allows."""
+
+    @property
+    def motion(self) -> Motion:
+        """The motion of the skeleton, for a single track."""
+        return Motion(self.skeleton, self.pose, self.fps)
+
+
 class Tree:
     """Solves several chains of one skeleton together. Immutable.
 
     Args:
-        chains: by the name of their end point, all on one skeleton; those that share a joint have it alike.
+        chains: by the name of their end point, on one skeleton or on equal ones (chains of one robot's file).
         weights: of their errors; 1 where not given.
         **options: for `ERIK`.
     """
@@ -68,128 +83,231 @@ class Tree:
     def __init__(self, chains: Mapping[str, Chain], weights: Mapping[str, float] | None = None, **options: Any) -> None:
         if not chains:
             raise PosableError("a tree needs at least one chain")
-        self.chains = dict(chains)
-        self.skeleton = next(iter(self.chains.values())).skeleton
-        for name, chain in self.chains.items():
-            if chain.skeleton is not self.skeleton:
+        self.skeleton = next(iter(chains.values())).skeleton
+        self.chains: dict[str, Chain] = {}
+        for name, chain in chains.items():
+            if not _alike(chain.skeleton, self.skeleton):
                 raise PosableError(f"the chain {name!r} is one of another skeleton")
+            self.chains[name] = chain.on(self.skeleton)
         self.weights = dict.fromkeys(self.chains, 1.0)
         for name, weight in (weights or {}).items():
             if name not in self.chains:
                 raise UnknownNameError("end point", name, self.chains)
+            if not 0.0 < float(weight) < math.inf:
+                raise PosableError(f"the weight of {name!r} is {weight}; expected a number above 0")
             self.weights[name] = float(weight)
         self._solvers = {name: ERIK(chain, **options) for name, chain in self.chains.items()}
-        self._keys = {name: _keys(chain) for name, chain in self.chains.items()}
+        self._problems: dict[tuple[tuple[str, str], ...], AimProblem] = {}
 
-    def solve(self, postures: Mapping[str, ArrayLike], orientations: Mapping[str, ArrayLike]) -> TreeSolution:
-        """Solve for angles that hold postures and meet orientations.
+    def solve(
+        self,
+        postures: Mapping[str, ArrayLike],
+        orientations: Targets = None,
+        *,
+        directions: Targets = None,
+        look_at: Targets = None,
+    ) -> TreeSolution:
+        """Solve for angles that hold postures and meet a target of each end point that has one.
 
         Args:
             postures: (..., N) [rad] by end point; the chain's zero where not given.
-            orientations: (..., 4) in the world by end point; the same leading axes for all.
+            orientations: (..., 4) of the tip in the world by end point; default none.
+            directions: (..., 3) of the pointing axis in the world by end point, with a free roll; default none.
+            look_at: (..., 3) [m] points in the world to look at by end point, with a free roll; default none.
         """
-        for given in (postures, orientations):
-            for name in given:
+        requested, goals, kinds = self._targets(postures, orientations, directions, look_at)
+        shape = np.broadcast_shapes(*(array.shape[:-1] for array in (*goals.values(), *requested.values())))
+        return TreeSolution(**self._solved(requested, goals, kinds, shape, 1, None, math.inf))
+
+    def track(
+        self,
+        postures: Mapping[str, ArrayLike],
+        orientations: Targets = None,
+        *,
+        fps: float = 60.0,
+        directions: Targets = None,
+        look_at: Targets = None,
+        start: Mapping[str, ArrayLike] | None = None,
+    ) -> TreeMotionSolution:
+        """Solve for angles that follow moving targets, each frame continuing from the one before.
+
+        Args:
+            postures: (N,) or (..., F, N) [rad] by end point; the chain's zero where not given.
+            orientations: (..., F, 4) of the tip by end point; default none.
+            fps: frames a second, default 60.
+            directions: (..., F, 3) of the pointing axis by end point, with a free roll; default none.
+            look_at: (..., F, 3) [m] points to look at by end point, with a free roll; default none.
+            start: (..., N) [rad] by end point before the first frame; by default none, and the first frame is free.
+        """
+        if not (math.isfinite(fps) and fps > 0):
+            raise PosableError(f"fps is {fps}; expected frames a second above 0")
+        requested, goals, kinds = self._targets(postures, orientations, directions, look_at)
+        shape = np.broadcast_shapes(*(array.shape[:-1] for array in (*goals.values(), *requested.values())))
+        if not shape:
+            raise ShapeError(
+                "a track needs a frame axis: postures (F, N) or targets (F, 4), directions or points (F, 3)"
+            )
+        speed = next(iter(self._solvers.values())).speed
+        found = self._solved(requested, goals, kinds, shape, shape[-1], start, speed / fps)
+        jumped = np.zeros(shape, dtype=np.bool_)
+        for chain in found["chains"].values():
+            steps = np.abs(np.diff(chain.angles, axis=-2))
+            jumped[..., 1:] |= (steps > speed / fps + 1e-9).any(axis=-1)
+        return TreeMotionSolution(**found, fps=fps, jumped=jumped)
+
+    def stream(self, fps: float = 60.0) -> TreeStream:
+        """Return a solver with a state: each `step` continues from the step before."""
+        return TreeStream(self, fps)
+
+    def _targets(
+        self, postures: Mapping[str, ArrayLike], orientations: Targets, directions: Targets, look_at: Targets
+    ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, str]]:
+        """Return (postures, targets, kinds) by end point, of those that have a target, in the tree's order."""
+        given = {"orientation": orientations or {}, "direction": directions or {}, "look_at": look_at or {}}
+        for names in (postures, *given.values()):
+            for name in names:
                 if name not in self.chains:
                     raise UnknownNameError("end point", name, self.chains)
-        names = [name for name in self.chains if name in orientations]
-        if not names:
-            raise PosableError(f"no orientation is given; the end points are {', '.join(map(repr, self.chains))}")
-        goals = {name: floats(orientations[name], f"the orientation of {name!r}", 4) for name in names}
+        goals, kinds = {}, {}
+        for name in self.chains:
+            own: dict[str, Any] = {kind: targets[name] for kind, targets in given.items() if name in targets}
+            if own:
+                try:
+                    kinds[name], goals[name] = one_target(**{kind: own.get(kind) for kind in given})
+                except PosableError as error:
+                    raise type(error)(f"end point {name!r}: {error}") from None
+        if not goals:
+            raise PosableError(f"no target is given; the end points are {', '.join(map(repr, self.chains))}")
         requested = {
-            name: self.chains[name].checked("postures", postures.get(name, self.chains[name].zero)) for name in names
+            name: self.chains[name].checked("postures", postures.get(name, self.chains[name].zero)) for name in goals
         }
-        shapes = [array.shape[:-1] for array in (*goals.values(), *requested.values())]
-        shape = np.broadcast_shapes(*shapes)
-        found = [self._arrangement(leader, names, requested, goals, shape) for leader in names]
-        chains = found[0] if len(found) == 1 else self._best(found, shape)
-        return self._solution(chains, goals, shape)
+        return requested, goals, kinds
 
-    def _arrangement(
+    def _solved(
         self,
-        leader: str,
-        names: list[str],
-        requested: Mapping[str, Floats],
-        goals: Mapping[str, Floats],
+        requested: dict[str, Floats],
+        goals: dict[str, Floats],
+        kinds: dict[str, str],
         shape: tuple[int, ...],
-    ) -> dict[str, ErikSolution]:
-        """Solve the leader first, then the others in their order with the shared joints fixed."""
-        fixed: dict[tuple[int, tuple[float, ...]], Floats] = {}
-        found: dict[str, ErikSolution] = {}
-        for name in [leader, *(other for other in names if other != leader)]:
-            chain, count = self.chains[name], int(np.prod(shape, dtype=np.int64))
-            box = np.broadcast_to(np.stack([chain.lower, chain.upper]), (count, 2, len(chain))).copy()
-            posture = np.broadcast_to(requested[name], (*shape, len(chain))).copy()
-            for d, key in enumerate(self._keys[name]):
-                if key in fixed:
-                    box[:, :, d] = fixed[key].reshape(-1, 1)
-            goal = np.broadcast_to(goals[name], (*shape, 4))
-            found[name] = self._solvers[name]._solve(posture, goal, False, box=box)
-            for d, key in enumerate(self._keys[name]):
-                fixed.setdefault(key, np.asarray(found[name].angles[..., d]))
-        return {name: found[name] for name in names}
-
-    def _best(self, found: list[dict[str, ErikSolution]], shape: tuple[int, ...]) -> dict[str, ErikSolution]:
-        """Return row by row the arrangement with the smallest weighted error."""
-        errors = np.array(
-            [sum(self.weights[name] * np.asarray(one.error) for name, one in chains.items()) for chains in found]
+        length: int,
+        start: Mapping[str, ArrayLike] | None,
+        max_step: float,
+    ) -> dict[str, Any]:
+        """Return the fields of a solution in the batch's shape."""
+        key = tuple(kinds.items())
+        if key not in self._problems:
+            chains = {name: self.chains[name] for name in kinds}
+            settings = {name: self._solvers[name].tip_settings(self.weights[name]) for name in kinds}
+            self._problems[key] = AimProblem(chains, {name: KINDS[kind] for name, kind in key}, settings)
+        problem = self._problems[key]
+        postures = {name: rows_of(values, shape) for name, values in requested.items()}
+        aims = np.zeros((len(next(iter(postures.values()))), len(kinds), 4))
+        for t, (name, goal) in enumerate(goals.items()):
+            rows = rows_of(goal, shape)
+            lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+            unit = rows / np.where(lengths > 0.0, lengths, 1.0)
+            aims[:, t, : rows.shape[-1]] = rows if kinds[name] == "look_at" else unit
+        before = None if start is None else self._before(problem, start, shape[:-1])
+        gain = next(iter(self._solvers.values())).gain
+        values, report = problem.solve(
+            aims,
+            postures,
+            self._starts(problem, postures, aims, kinds),
+            length=length,
+            before=before,
+            max_step=max_step,
+            gain=gain,
         )
-        best = errors.argmin(axis=0)
-        if not shape:
-            return found[int(best)]
-        chains = {}
-        for name in found[0]:
-            alike = [one[name] for one in found]
-            columns = [
-                _chosen([np.asarray(getattr(one, field)) for one in alike], best)
-                for field in ("angles", "error", "orientation_score", "posture_error", "iterations", "status")
-            ]
-            chains[name] = ErikSolution(self.chains[name], *columns)
-        return chains
-
-    def _solution(
-        self, chains: dict[str, ErikSolution], goals: Mapping[str, Floats], shape: tuple[int, ...]
-    ) -> TreeSolution:
-        """Judge every end point by the pose of the whole skeleton."""
-        pose: Pose | None = None
-        for found in chains.values():
-            pose = found.chain.pose(found.angles, pose)
-        assert pose is not None
-        orientations = self.skeleton.forward(pose).orientations
-        count = int(np.prod(shape, dtype=np.int64))
-        worst = np.zeros(count, np.int64)
-        for name, found in chains.items():
-            solver = self._solvers[name]
-            score = solver.orientation_score(orientations[..., found.chain.tip, :], goals[name])
-            score = np.where(np.isfinite(found.error), score, np.inf)
-            error = score + solver.posture_weight * np.asarray(found.posture_error)
-            causes = np.broadcast_to(np.asarray(found.status, np.int64), shape).reshape(-1).copy()
-            nothing, statuses = np.zeros(count), np.empty(count, np.int64)
-            errors = np.ascontiguousarray(np.broadcast_to(error, shape)).reshape(-1)
-            verdict_rows(count, causes, nothing, 0.0, errors, solver.threshold, nothing, statuses)
-            worst = np.maximum(worst, statuses)
-            chains[name] = replace(
-                found,
-                error=error if shape else float(error),
-                orientation_score=score if shape else float(score),
-                status=status_like(statuses, shape),
-            )
+        chains, pose = {}, None
+        for t, name in enumerate(kinds):
+            angles = values[:, problem.columns[name]].reshape(*shape, -1)
+            chains[name] = ErikSolution(self.chains[name], angles, **solution_fields(report[:, t], shape))
+            pose = self.chains[name].pose(angles, pose)
         total = sum(self.weights[name] * np.asarray(found.error) for name, found in chains.items())
-        return TreeSolution(
-            self.skeleton, chains, total if shape else float(np.asarray(total)), pose, status_like(worst, shape)
-        )
+        return {
+            "skeleton": self.skeleton,
+            "chains": chains,
+            "error": total if shape else float(np.asarray(total)),
+            "pose": pose,
+            "status": status_like(report["status"].max(axis=1), shape),
+        }
+
+    def _starts(self, problem: AimProblem, postures: dict[str, Floats], aims: Floats, kinds: dict[str, str]) -> Floats:
+        """Return (n, S, V): the postures, then each chain's own solution with the others following it."""
+        held = np.zeros((len(aims), len(problem.lower)))
+        alone = {}
+        for t, (name, rows) in enumerate(reversed(postures.items())):
+            chain, solver = self.chains[name], self._solvers[name]
+            clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
+            held[:, problem.columns[name]] = clipped
+            goal = aims[:, len(kinds) - 1 - t]
+            if kinds[name] == "orientation":
+                alone[name] = solver.solve(rows, goal).angles
+            else:
+                tip = chain.forward(clipped).positions[:, -1] if kinds[name] == "look_at" else 0.0
+                alone[name] = solver.solve(rows, direction=goal[:, :3] - tip).angles
+        starts = [np.clip(held, problem.lower, problem.upper)]
+        for leader in postures:
+            values = held.copy()
+            for name in [*(other for other in reversed(postures) if other != leader), leader]:
+                values[:, problem.columns[name]] = alone[name]
+            starts.append(np.clip(values, problem.lower, problem.upper))
+        return np.stack(starts, axis=1)
+
+    def _before(self, problem: AimProblem, start: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> Floats:
+        """Return (tracks, V) the values before the first frame, where all chains have them."""
+        values = np.zeros((math.prod(shape), len(problem.lower)))
+        for name in problem.chains:
+            if name not in start:
+                raise PosableError(f"start has no angles of {name!r}; expected those of every end point with a target")
+            values[:, problem.columns[name]] = rows_of(self.chains[name].checked("start", start[name]), shape)
+        return values
 
 
-def _keys(chain: Chain) -> list[tuple[int, tuple[float, ...]]]:
-    """Return for each value of a chain what identifies it in another chain: its joint and axis."""
-    keys = []
-    for d in range(len(chain)):
-        link = next(link for link in chain.links if link.dof == d)
-        keys.append((link.joint, tuple(np.round(link.axis, 9).tolist())))
-    return keys
+class TreeStream:
+    """`Tree` with a state; made by `Tree.stream`. One stream serves one tree, from one thread."""
+
+    def __init__(self, tree: Tree, fps: float) -> None:
+        if not (math.isfinite(fps) and fps > 0):
+            raise PosableError(f"fps is {fps}; expected frames a second above 0")
+        self.tree, self.fps = tree, float(fps)
+        self.angles: dict[str, Floats] = {}
+        """End point to (N,) of the last step; empty before the first."""
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self.angles = {}
+
+    def step(
+        self,
+        postures: Mapping[str, ArrayLike],
+        orientations: Targets = None,
+        dt: float | None = None,
+        *,
+        directions: Targets = None,
+        look_at: Targets = None,
+    ) -> TreeSolution:
+        """Return the angles for the next targets, `dt` seconds after the last (a frame when not given)."""
+        seconds = 1.0 / self.fps if dt is None else float(dt)
+        if not (math.isfinite(seconds) and seconds > 0):
+            raise PosableError(f"dt is {dt}; expected seconds above 0")
+        tree = self.tree
+        requested, goals, kinds = tree._targets(postures, orientations, directions, look_at)
+        for name, goal in goals.items():
+            if goal.ndim != 1:
+                raise ShapeError(f"the target of {name!r} has shape {goal.shape}; a stream takes one a step")
+        speed = next(iter(tree._solvers.values())).speed
+        start = self.angles if set(kinds) <= set(self.angles) else None
+        solution = TreeSolution(**tree._solved(requested, goals, kinds, (), 1, start, speed * seconds))
+        self.angles = {**self.angles, **{name: np.array(one) for name, one in solution.angles.items()}}
+        return solution
 
 
-def _chosen(arrays: list[Any], best: Any) -> Any:
-    stacked = np.stack(arrays)
-    index = best.reshape(1, *best.shape, *[1] * (stacked.ndim - 1 - best.ndim))
-    return np.take_along_axis(stacked, index, axis=0)[0]
+def _alike(a: Skeleton, b: Skeleton) -> bool:
+    """Whether two skeletons are one: the same joints in the same places."""
+    return a is b or (
+        tuple(a.names) == tuple(b.names)
+        and np.array_equal(a.parents, b.parents)
+        and np.array_equal(a.offsets, b.offsets)
+        and np.array_equal(a.rest_rotations, b.rest_rotations)
+    )

@@ -1,0 +1,245 @@
+"""Points looked at and trees of end points: recomputed from the angles alone, and reached where they can be reached."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+import posable as ps
+import posable.math as pm
+from posable.compute import PosableError, Status
+from posable.express import ERIK, SKELETONS, Chain, Tree
+
+ROBOTS = {"panda": (None, None), "ur5": (None, None), "so101": (None, None), "nao_v50": ("torso", "r_wrist")}
+DEGREE = np.radians(1.0)
+
+
+@pytest.fixture(params=["C", "F", *ROBOTS])
+def chain(request, data_dir) -> Chain:
+    if request.param in SKELETONS:
+        return SKELETONS[request.param]
+    return Chain.from_urdf(data_dir / "robots" / f"{request.param}.urdf", *ROBOTS[request.param])
+
+
+def off_point(chain: Chain, angles, points):
+    """[rad] between the pointing axis and the direction from the tip to the point."""
+    frames = chain.forward(angles)
+    ahead = points - frames.positions[..., -1, :]
+    sine = np.linalg.norm(np.cross(frames.pointing, ahead), axis=-1)
+    return np.arctan2(sine, (frames.pointing * ahead).sum(-1))
+
+
+def drawn(chain: Chain, count: int, seed: int):
+    """Postures inside the limits, and points at 0.2 to 2 times the distance of the tip from the base."""
+    rng = np.random.default_rng(seed)
+    low, high = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+    still = chain.forward(chain.zero).positions
+    far = np.linalg.norm(still[-1] - still[0]) * rng.uniform(0.2, 2.0, (count, 1))
+    points = still[0] + far * pm.rotate(pm.normalize(rng.normal(size=(count, 4))), (0.0, 0.0, 1.0))
+    return rng.uniform(low, high, (count, len(chain))), points
+
+
+def test_the_status_of_looking_at_a_point_is_what_the_tip_does(chain: Chain):
+    postures, points = drawn(chain, 60, 0)
+    for method in ("best", "erik"):
+        solution = ERIK(chain, method).solve(postures, look_at=points)
+        off = off_point(chain, solution.angles, points)
+        np.testing.assert_allclose(solution.orientation_error, off, rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(solution.ok, off <= DEGREE)
+        assert (solution.angles >= chain.lower).all() and (solution.angles <= chain.upper).all()
+
+
+def test_a_point_that_another_solver_finds_is_looked_at(chain: Chain):
+    postures, points = drawn(chain, 25, 1)
+    solution = ERIK(chain).solve(postures, look_at=points)
+    low, high = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+    starts = np.random.default_rng(2).uniform(low, high, (12, len(chain)))
+    missed = []
+    for row in np.flatnonzero(~solution.ok):
+
+        def residual(values, point=points[row]):
+            frames = chain.forward(values)
+            ahead = point - frames.positions[-1]
+            return frames.pointing - ahead / np.linalg.norm(ahead)
+
+        found = [least_squares(residual, start, bounds=(low, high)).x for start in starts]
+        if min(off_point(chain, one, points[row]) for one in found) < 0.5 * DEGREE:
+            missed.append(int(row))
+    assert len(missed) <= 1, missed
+
+
+def test_a_point_behind_is_looked_at_and_not_away_from():
+    chain = SKELETONS["C"]
+    solution = ERIK(chain).solve([0.0, 0.6, -0.9, 0.3, 0.0], look_at=(0.3, 0.6, 0.5))
+    assert solution.ok
+    assert off_point(chain, solution.angles, np.array([0.3, 0.6, 0.5])) < 1e-6
+
+
+def test_a_posture_that_looks_at_the_point_already_stays(chain: Chain):
+    postures, _ = drawn(chain, 20, 3)
+    frames = chain.forward(postures)
+    points = frames.positions[:, -1] + 0.7 * frames.pointing
+    solution = ERIK(chain).solve(postures, look_at=points)
+    assert solution.ok.all() and solution.error.max() < 1e-6
+
+
+def test_a_pose_that_aims_is_reached_however_far_its_posture_is():
+    chain = SKELETONS["C"]
+    solution = ERIK(chain).solve([0.0, 1.5, 1.5, 1.5, 0.0], direction=(0.0, 1.0, 0.0))
+    assert solution.ok and solution.orientation_error < 1e-6 and solution.error > 0.04
+
+
+@pytest.mark.parametrize("bad", [(np.nan, 0.0, 0.0), (np.inf, 0.0, 0.0)])
+def test_a_point_that_is_not_finite_is_invalid(bad):
+    solution = ERIK(SKELETONS["C"]).solve(np.zeros(5), look_at=bad)
+    assert solution.status == Status.INVALID and np.isfinite(solution.angles).all()
+
+
+def test_the_tip_cannot_look_at_itself():
+    chain = Chain.from_axes("Y")
+    solution = ERIK(chain).solve([0.2], look_at=chain.forward([0.2]).positions[-1])
+    assert not solution.ok and np.isfinite(solution.angles).all()
+
+
+def test_a_track_and_a_stream_of_points_do_what_they_report(chain: Chain):
+    rng = np.random.default_rng(4)
+    still = chain.forward(chain.limits.mean(axis=1))
+    far = np.linalg.norm(still.positions[-1] - still.positions[0])
+    time = np.linspace(0.0, 1.0, 40)[:, None]
+    points = still.positions[-1] + far * still.pointing + far * np.sin(time * rng.uniform(0.5, 2.0, 3)) * 0.5
+    posture = chain.limits.mean(axis=1)
+    track = ERIK(chain).track(posture, look_at=points, fps=30)
+    off = off_point(chain, track.angles, points)
+    np.testing.assert_array_equal(track.ok, off <= DEGREE)
+    steps = np.abs(np.diff(track.angles, axis=0)).max(axis=1)
+    np.testing.assert_array_equal(track.jumped[1:], steps > 10.0 / 30 + 1e-9)
+    stream = ERIK(chain).stream(fps=30)
+    one_by_one = np.stack([stream.step(posture, look_at=point).angles for point in points])
+    np.testing.assert_allclose(one_by_one, track.angles, rtol=0, atol=1e-9)
+
+
+# Trees
+
+
+def trees(data_dir) -> dict[str, Tree]:
+    body = ps.figure()
+    arms = {name: Chain.from_body(body, name) for name in ("spine", "right_arm", "left_arm")}
+    pepper = data_dir / "robots" / "pepper.urdf"
+    tips = {"left": "l_wrist", "right": "r_wrist", "head": "Head"}
+    return {
+        "body": Tree(arms),
+        "pepper": Tree({name: Chain.from_urdf(pepper, None, tip) for name, tip in tips.items()}),
+    }
+
+
+@pytest.fixture(scope="module", params=["body", "pepper"])
+def tree(request, data_dir) -> Tree:
+    return trees(data_dir)[request.param]
+
+
+def drawn_pose(tree: Tree, count: int, seed: int):
+    """Values of all chains with one value for a shared joint, and the frames of the skeleton's pose with them."""
+    rng, values, postures, pose = np.random.default_rng(seed), {}, {}, None
+    for name, chain in tree.chains.items():
+        low, high = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+        own = low + (high - low) * rng.uniform(0.2, 0.8, (count, len(chain)))
+        for d, link in enumerate(chain.names):
+            own[:, d] = values.setdefault(link, own[:, d])
+        postures[name] = own
+        pose = chain.pose(own, pose)
+    return postures, tree.skeleton.forward(pose)
+
+
+def off_targets(tree: Tree, solution, orientations=None, directions=None, look_at=None):
+    """End point to [rad] from its target, in the returned pose of the whole skeleton."""
+    frames, found = tree.skeleton.forward(solution.pose), {}
+    for name, target in (orientations or {}).items():
+        chain = tree.chains[name]
+        tip = frames.orientations[..., chain.tip, :]
+        rolled = pm.multiply(tip, pm.axis_angle(chain.pointing, np.pi))
+        dots = [np.abs((one * target).sum(-1)) for one in (tip, rolled)]
+        found[name] = 2.0 * np.arccos(np.clip(np.max(dots, axis=0), 0.0, 1.0))
+    for name, target in {**(directions or {}), **(look_at or {})}.items():
+        chain = tree.chains[name]
+        tip = frames.orientations[..., chain.tip, :]
+        pointing, position = pm.rotate(tip, chain.pointing), frames.positions[..., chain.tip, :]
+        ahead = target - (position + pm.rotate(tip, chain.tip_offset)) if name in (look_at or {}) else target
+        sine = np.linalg.norm(np.cross(pointing, ahead), axis=-1)
+        found[name] = np.arctan2(sine, (pointing * ahead).sum(-1))
+    return found
+
+
+def targets_of(tree: Tree, frames, kind: str):
+    """Targets that the pose of `frames` meets."""
+    found = {}
+    for name, chain in tree.chains.items():
+        tip, at = frames.orientations[:, chain.tip], frames.positions[:, chain.tip]
+        pointing = pm.rotate(tip, chain.pointing)
+        point = at + pm.rotate(tip, chain.tip_offset) + 0.5 * pointing
+        found[name] = {"orientations": tip, "directions": pointing, "look_at": point}[kind]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["orientations", "directions", "look_at"])
+def test_end_points_are_where_the_whole_pose_has_them_and_meet_what_a_pose_can_meet(tree: Tree, kind: str):
+    _, frames = drawn_pose(tree, 20, 5)
+    targets = targets_of(tree, frames, kind)
+    solution = tree.solve({}, **{kind: targets})
+    off = off_targets(tree, solution, **{kind: targets})
+    for name in tree.chains:
+        np.testing.assert_allclose(solution.chains[name].orientation_error, off[name], rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(solution.ok, np.max(list(off.values()), axis=0) <= DEGREE)
+    assert solution.ok.mean() >= 0.9
+    for name, chain in tree.chains.items():
+        values = solution.angles[name]
+        assert (values >= chain.lower).all() and (values <= chain.upper).all()
+
+
+def test_a_tree_that_meets_its_targets_already_stays(tree: Tree):
+    postures, frames = drawn_pose(tree, 6, 6)
+    solution = tree.solve(postures, targets_of(tree, frames, "orientations"))
+    assert solution.ok.all() and solution.error.max() < 1e-5
+
+
+def test_shared_joints_have_one_value(tree: Tree):
+    rng = np.random.default_rng(7)
+    targets = {name: pm.normalize(rng.normal(size=(10, 4))) for name in tree.chains}
+    solution = tree.solve({}, targets)
+    off = off_targets(tree, solution, targets)
+    np.testing.assert_array_equal(solution.ok, np.max(list(off.values()), axis=0) <= DEGREE)
+    values: dict[str, np.ndarray] = {}
+    for name, chain in tree.chains.items():
+        for d, joint in enumerate(chain.names):
+            np.testing.assert_array_equal(
+                solution.angles[name][:, d], values.setdefault(joint, solution.angles[name][:, d])
+            )
+
+
+def test_kinds_of_targets_mix_and_some_end_points_may_have_none(tree: Tree):
+    postures, frames = drawn_pose(tree, 8, 8)
+    first, second = list(tree.chains)[:2]
+    direction, point = targets_of(tree, frames, "directions"), targets_of(tree, frames, "look_at")
+    solution = tree.solve(postures, directions={first: direction[first]}, look_at={second: point[second]})
+    off = off_targets(tree, solution, None, {first: direction[first]}, {second: point[second]})
+    assert set(solution.chains) == {first, second} and solution.ok.all()
+    assert max(one.max() for one in off.values()) < DEGREE
+    with pytest.raises(PosableError, match=f"end point '{first}': expected one of"):
+        tree.solve({}, directions={first: direction[first]}, look_at={first: point[first]})
+
+
+def test_a_tree_follows_moving_points_without_jumps_and_a_stream_is_the_same(tree: Tree):
+    postures, _ = drawn_pose(tree, 1, 9)
+    still, pose = {name: values[0] for name, values in postures.items()}, None
+    time = np.linspace(0.0, 1.0, 20)
+    for name, chain in tree.chains.items():  # what a slowly moving pose looks at
+        pose = chain.pose(still[name] + 0.1 * np.sin(3.0 * time)[:, None], pose)
+    moving = targets_of(tree, tree.skeleton.forward(pose), "look_at")
+    track = tree.track(still, look_at=moving, fps=30)
+    off = off_targets(tree, track, None, None, moving)
+    np.testing.assert_array_equal(track.ok, np.max(list(off.values()), axis=0) <= DEGREE)
+    assert track.ok.all() and not track.jumped.any()
+    assert len(track.motion) == 20
+    stream = tree.stream(fps=30)
+    for f in range(20):
+        step = stream.step(still, look_at={name: one[f] for name, one in moving.items()})
+    for name in tree.chains:
+        np.testing.assert_allclose(step.angles[name], track.angles[name][-1], rtol=0, atol=1e-9)
