@@ -13,7 +13,7 @@ robot = ps.Chain.from_axes("YXXZY", lengths=[0.1, 0.3, 0.3, 0.2, 0.2], limits=(-
 sad = np.array([0.0, 0.7, 0.8, 0.2, 0.0])
 for method in ("erik", "best"):
     track = ps.ERIK(robot, method).track(sad, look_at=somebody, fps=fps)
-    print(f"{method}: mean error {track.error.mean():.4f}, {track.jumped.sum()} leaps in {len(track.angles)} frames")
+    print(f"{method}: mean error {track.error.mean():.4f}, {track.jumped.sum()} jumps in {len(track.angles)} frames")
 
 # What the motors are sent: never faster, never harder, however the answers leap.
 sent = ps.MotionFilter(velocity=3, acceleration=20, jerk=200, fps=fps, position_limits=robot.limits).run(track.angles)

@@ -270,11 +270,6 @@ def chain_tip(chain: ps.Chain, angles: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return positions[..., chain.tip, :] + rotate(turned, chain.tip_offset), turned
 
 
-def score_tolerance(threshold: float) -> float:
-    """[rad]: the largest angle that a score of sqrt(2) sin(angle / 4) within the threshold allows."""
-    return float(4.0 * np.arcsin(min(threshold / np.sqrt(2.0), 1.0)))
-
-
 def expression(rng: np.random.Generator) -> Iterator[Claim]:
     """`ERIK` towards orientations, directions and points looked at, near and far."""
     for name in ("C", "F"):
@@ -328,7 +323,7 @@ def trees(rng: np.random.Generator) -> Iterator[Claim]:
         status=solution.status,
         finite=finite(solution.pose),
         orientation=np.max(off, axis=0),
-        orientation_tolerance=score_tolerance(0.04),
+        orientation_tolerance=np.radians(1.0),
         told_orientation=solution.orientation_error,
     )
 

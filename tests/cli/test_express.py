@@ -23,7 +23,7 @@ def test_targets_become_angles_in_any_kind_of_file(posable, targets, tmp_path):
     for name in ("angles.csv", "angles.json", "motion.npz"):
         code, out, err = posable("express", "C", targets, tmp_path / name, *options)
         assert code == 0, err
-        assert "leaps" in out
+        assert "jumps" in out
     table = np.loadtxt(tmp_path / "angles.csv", delimiter=",", skiprows=1)
     told = json.loads((tmp_path / "angles.json").read_text())
     np.testing.assert_array_equal(table[:, 1:], told["angles"])

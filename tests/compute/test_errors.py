@@ -32,6 +32,7 @@ def test_statuses_have_the_documented_values():
     names = ["REACHED", "UNREACHABLE", "LIMITS", "COLLISION", "SINGULAR", "INVALID"]
     assert [Status(k).name for k in range(6)] == names
     assert Status.REACHED.ok and not Status.LIMITS.ok
+    assert str(Status.LIMITS) == f"{Status.LIMITS}" == "LIMITS" and f"{Status.LIMITS:d}" == "2"
 
 
 def test_a_mistyped_keyword_is_answered_with_the_closest_one():

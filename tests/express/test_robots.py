@@ -99,8 +99,68 @@ def test_a_follower_alone_is_a_joint_like_any_other(data_dir):
 def test_unknown_links_and_paths_that_do_not_exist_are_named(data_dir):
     with pytest.raises(UnknownNameError, match="link 'Haed'; did you mean 'Head'"):
         robot(data_dir, "pepper", "torso", "Haed")
-    with pytest.raises(PosableError, match="does not hang on"):
-        robot(data_dir, "pepper", "Head", "torso")
+    with pytest.raises(PosableError, match="no joint between 'torso' and 'torso' rotates"):
+        robot(data_dir, "pepper", "torso", "torso")
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "tip"),
+    [
+        ("pepper", "l_wrist", "r_wrist"),
+        ("pepper", "Head", "torso"),
+        ("pepper", "r_wrist", "CameraTop_optical_frame"),
+        ("nao_v50", "r_ankle", "l_gripper"),
+        ("panda", "panda_link6", "panda_link2"),
+    ],
+)
+def test_a_path_between_two_branches_is_that_of_the_robot_seen_from_its_base(name, base, tip, data_dir):
+    from posable.formats.urdf import read_urdf
+
+    model = read_urdf(data_dir / "robots" / f"{name}.urdf")
+    chain = robot(data_dir, name, base, tip)
+    first, last = model.links.index(base), model.links.index(tip)
+    rest = model.skeleton.forward(model.skeleton.rest)
+    rng = np.random.default_rng(5)
+    for values in rng.uniform(np.maximum(chain.lower, -3.0), np.minimum(chain.upper, 3.0), (20, len(chain))):
+        full = np.zeros(len(model.skeleton.dofs))
+        joints = model.skeleton.dofs.joint.tolist()
+        for motor, value in zip(chain.names, values):
+            full[joints.index(model.skeleton.names.index(motor))] = value
+        for mimic in model.mimics:
+            full[mimic.dof] = mimic.multiplier * full[mimic.leader] + mimic.offset
+        frames = model.skeleton.forward(model.skeleton.from_values(full))
+        # The robot moved as a whole, so that its base link is where it is at rest.
+        back = pm.multiply(rest.orientations[first], pm.conjugate(frames.orientations[first]))
+        expected = rest.positions[first] + pm.rotate(back, frames.positions[last] - frames.positions[first])
+        ours = chain.forward(values)
+        np.testing.assert_allclose(ours.positions[-1], expected, atol=1e-9)
+        seen = pm.multiply(back, frames.orientations[last])
+        np.testing.assert_allclose(pm.to_matrix(ours.orientations[-1]), pm.to_matrix(seen), atol=1e-9)
+    solution = ERIK(chain).solve(chain.zero, direction=chain.forward(chain.zero).pointing)
+    assert solution.ok
+
+
+@pytest.mark.parametrize("name", ["pepper", "nao_v50"])
+@pytest.mark.parametrize(
+    ("tip", "axis"),
+    [("Head", 0), ("CameraTop_frame", 0), ("CameraTop_optical_frame", 2), ("CameraBottom_optical_frame", 2)],
+)
+def test_heads_look_along_x_and_optical_frames_along_z(name, tip, axis, data_dir):
+    chain = robot(data_dir, name, "torso", tip)
+    np.testing.assert_array_equal(chain.pointing, np.eye(3)[axis])
+    assert ("z of" if axis == 2 else "x of") in chain.note
+    ahead = chain.forward(np.zeros(len(chain))).pointing
+    # At rest a robot looks ahead, which is +Z here; the lower camera looks down by 40 degrees.
+    assert ahead @ (0.0, 0.0, 1.0) > 0.7
+    solution = ERIK(chain).solve(chain.zero, look_at=(0.3, 1.0, 1.5))
+    frames = chain.forward(solution.angles)
+    away = np.array([0.3, 1.0, 1.5]) - frames.positions[-1]
+    assert solution.ok == (frames.pointing @ away / np.linalg.norm(away) >= np.cos(np.radians(1.0)))
+
+
+def test_a_given_axis_is_taken_and_other_tips_point_away_from_their_joint(data_dir):
+    assert robot(data_dir, "pepper", "torso", "Head", pointing=(0, 0, 2)).pointing.tolist() == [0.0, 0.0, 1.0]
+    assert "away from the last joint" in robot(data_dir, "ur5").note or "axis" in robot(data_dir, "ur5").note
 
 
 @pytest.mark.parametrize("name", CHAINS)

@@ -76,15 +76,18 @@ def express(
         ends = made.limits if np.isfinite(made.limits).all() else None
         angles = MotionFilter(velocity, acceleration, jerk, fps=fps, position_limits=ends).run(angles)
     _write(output, made, angles, found, fps)
-    facts = {
+    facts: dict[str, Any] = {
         "chain": chain,
         "joints": list(made.names),
         "frames": len(angles),
         "reached": float(np.mean(found.ok)),
+        "worst_aim_degrees": float(np.degrees(np.max(found.orientation_error, initial=0.0))),
         "error": float(np.mean(found.error)),
         "worst_error": float(np.max(found.error, initial=0.0)),
-        "leaps": int(found.jumped.sum()),
+        "jumps": int(found.jumped.sum()),
     }
+    if made.note:
+        facts["points"] = made.note
     if not write_json(json, facts):
         show_facts(str(output), facts)
         if smooth is not None:

@@ -145,3 +145,11 @@ class Status(IntEnum):
     def ok(self) -> bool:
         """Whether the target was reached."""
         return self is Status.REACHED
+
+    def __str__(self) -> str:
+        """Return the name: what is printed is a word."""
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        """Return the name, or the number where the format is one of numbers."""
+        return format(int(self), spec) if spec else self.name

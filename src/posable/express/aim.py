@@ -163,8 +163,8 @@ class AimProblem:
         shapes = np.zeros((total, len(bends)))
         for t, (name, values) in enumerate(postures.items()):
             own = np.flatnonzero(bends["tip"] == t)
-            places = [int(np.flatnonzero(self.columns[name] == v)[0]) for v in bends["value"][own]]
-            shapes[:, own] = values[:, places] * bends["multiplier"][own] + bends["offset"][own]
+            own_columns = [int(np.flatnonzero(self.columns[name] == v)[0]) for v in bends["value"][own]]
+            shapes[:, own] = values[:, own_columns] * bends["multiplier"][own] + bends["offset"][own]
         tracks = total // max(length, 1)
         past = np.full((tracks, count), np.nan) if before is None else before
         values, report = np.empty((total, count)), np.zeros((total, len(self.chains)), REPORT)

@@ -262,11 +262,11 @@ def step_into(work: Floats, damping: float) -> float:
     """
     count, free = work.shape[1], 0
     for a in range(count):
-        held = (work[VALUES, a] <= work[LOW, a] and work[GRADIENT, a] > 0.0) or (
+        at_limit = (work[VALUES, a] <= work[LOW, a] and work[GRADIENT, a] > 0.0) or (
             work[VALUES, a] >= work[HIGH, a] and work[GRADIENT, a] < 0.0
         )
         work[TRIAL, a] = work[VALUES, a]
-        if not held and work[HIGH, a] > work[LOW, a]:
+        if not at_limit and work[HIGH, a] > work[LOW, a]:
             work[FREE, free] = a
             free += 1
     factor = work[MATRIX + count :]

@@ -64,6 +64,7 @@ class Chain:
         pointing: (3,) the pointing axis of the tip, in that joint's frame.
         names: (N,) of the values.
         up: (3,) in the world: the posture's first bend is measured from it.
+        note: why the tip points where it does, for a person to read.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Chain:
         pointing: ArrayLike,
         names: Sequence[str],
         up: ArrayLike = (0.0, 1.0, 0.0),
+        note: str = "",
     ) -> None:
         self.skeleton, self.links, self.names = skeleton, tuple(links), tuple(names)
         given = np.array(limits, dtype=np.float64)
@@ -92,6 +94,7 @@ class Chain:
         self.tip_offset = vector_of("tip_offset", tip_offset)
         self.pointing = unit_of("pointing", pointing)
         self.up = unit_of("up", up)
+        self.note = note
 
     @classmethod
     def from_axes(
@@ -146,9 +149,11 @@ class Chain:
 
         Args:
             path: the `.urdf` file.
-            base: the link that stands still; by default the root link.
+            base: the link that stands still; by default the root link. It may hang on another branch than the tip:
+                the chain then has a skeleton of its own, of that path alone.
             tip: the link that points; by default one as many motors away from the base as can be.
-            pointing: (3,) the pointing axis in its link's frame; by default away from the last joint.
+            pointing: (3,) the pointing axis in its link's frame; by default x of heads and cameras, z of optical
+                frames (REP 103), else away from the last joint. `note` says which was taken.
             up: "y" (default) rotates the robot into our axes (y up, z forward); "z" keeps its own.
         """
         from .paths import chain_of_robot
@@ -234,6 +239,7 @@ class Chain:
             pointing=self.pointing,
             names=self.names,
             up=self.up,
+            note=self.note,
         )
 
     @property

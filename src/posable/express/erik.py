@@ -314,8 +314,8 @@ class ERIK:
         the base and the middle of the chain in that posture, and from where the tip then is.
         """
         chain, rows, goals = self.chain, rows_of(requested, shape), rows_of(points, shape)
-        held = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
-        stations, starts = chain.forward(held).positions, [held]
+        clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
+        stations, starts = chain.forward(clipped).positions, [clipped]
         for k in (len(chain), 0, len(chain) // 2):
             towards = goals - stations[:, k]
             for _ in range(2):

@@ -8,6 +8,7 @@ of a hand) they keep what the posture says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -165,18 +166,70 @@ def chain_of_robot(
     model = read_urdf(Path(path), up=up)
     first = 0 if base is None else _link(model, base)
     last = _guess(model, first) if tip is None else _link(model, tip)
-    joints = model.skeleton.path(last)
-    if first not in joints:
-        raise PosableError(f"the link {model.links[last]!r} does not hang on {model.links[first]!r}")
-    joints = joints[joints.index(first) + 1 :]
-    links, motors = _links(model, joints)
+    down, below = list(model.skeleton.path(last)), list(model.skeleton.path(first))
+    shared = sum(1 for a, b in zip(down, below, strict=False) if a == b)
+    down, raised = down[shared:], below[shared:][::-1]
+    links, motors = _links(model, (*raised, *down))
     if not any(not link.slides for link in links):
         raise PosableError(f"no joint between {model.links[first]!r} and {model.links[last]!r} rotates")
     limits = np.array([_motor_limits(model, links, motor, d) for d, motor in enumerate(motors)])
     names = [model.skeleton.names[model.skeleton.dofs.joint[motor]] for motor in motors]
-    points = _pointing(model, links, last) if pointing is None else pointing
+    points, note = _pointing(model, links, last) if pointing is None else (pointing, "as given")
     above = (0.0, 1.0, 0.0) if up == "y" else (0.0, 0.0, 1.0)
-    return cls(model.skeleton, links, limits, tip=last, pointing=points, names=names, up=above)
+    skeleton, tip_joint = model.skeleton, last
+    if raised:
+        skeleton, links, tip_joint = _from_base(model, links, raised, down)
+    return cls(skeleton, links, limits, tip=tip_joint, pointing=points, names=names, up=above, note=note)
+
+
+def _from_base(
+    model: UrdfModel, links: list[Link], raised: list[int], down: list[int]
+) -> tuple[Skeleton, list[Link], int]:
+    """Return (skeleton, links, tip) of a path that begins at a link on another branch, which stands still.
+
+    The way up to the branch is walked backwards: a joint that moves its link by a value moves what carries it by the
+    opposite, before the inverse of what lies between them at rest.
+    """
+    robot = model.skeleton
+    rest = robot.forward(robot.rest)
+    first, by_joint = raised[0], {link.joint: link for link in links}
+    names, parents, kinds = [f"{robot.names[first]} (base)"], [-1], ["fixed"]
+    offsets, rests, axes = [rest.positions[first]], [rest.orientations[first]], [X]
+    found: list[Link] = []
+
+    def add(name: str, kind: str, offset: Floats, rotation: Floats, axis: Floats) -> int:
+        names.append(name)
+        parents.append(len(parents) - 1)
+        kinds.append(kind)
+        offsets.append(np.asarray(offset))
+        rests.append(np.asarray(rotation))
+        axes.append(axis)
+        return len(names) - 1
+
+    for joint in raised:
+        rotation, offset = robot.rest_rotations[joint], robot.offsets[joint]
+        if joint in by_joint:
+            link = by_joint[joint]
+            at = add(robot.names[joint], robot.kinds[joint], np.zeros(3), np.eye(4)[0], link.axis)
+            found.append(Link(at, link.axis, link.slides, link.dof, -link.multiplier, -link.offset))
+        back = pm.conjugate(rotation)
+        carrier = robot.names[int(robot.parents[joint])]
+        add(
+            f"{carrier} (from {robot.names[joint]})", "fixed", -np.asarray(pm.rotate(back, offset)), np.asarray(back), X
+        )
+    for joint in down:
+        at = add(
+            robot.names[joint],
+            robot.kinds[joint],
+            robot.offsets[joint],
+            robot.rest_rotations[joint],
+            robot.axes[joint, 0],
+        )
+        if joint in by_joint:
+            link = by_joint[joint]
+            found.append(Link(at, link.axis, link.slides, link.dof, link.multiplier, link.offset))
+    skeleton = Skeleton(names, parents, offsets, rest_rotations=rests, kinds=kinds, axes=axes)
+    return skeleton, found, len(names) - 1
 
 
 def _link(model: UrdfModel, name: str) -> int:
@@ -254,11 +307,29 @@ def _guess(model: UrdfModel, first: int) -> int:
         tip = long[0] if long else further[0]
 
 
-def _pointing(model: UrdfModel, links: list[Link], tip: int) -> Floats:
-    """Return the direction away from the last joint that rotates; along its axis where the tip coincides with it."""
+LOOKING = re.compile(r"(^|[_ ])(head|face|gaze|eyes?)($|[_ ](link|frame)$|[_ ]?\d*$)|camera", re.IGNORECASE)
+"""Names of links that look along their x axis (REP 103: x is forward)."""
+OPTICAL = re.compile(r"optical", re.IGNORECASE)
+"""Names of frames that look along their z axis (REP 103: the suffix _optical of cameras)."""
+
+
+def _pointing(model: UrdfModel, links: list[Link], tip: int) -> tuple[Floats, str]:
+    """Return (the pointing axis in the tip's frame, the reason for it).
+
+    Frames of cameras and heads look where ROS says that they do. Other tips point away from the last joint that
+    rotates, along its axis where they coincide with it.
+    """
+    name = model.links[tip]
+    if OPTICAL.search(name):
+        return Z, f"z of {name}: optical frames look along z (REP 103)"
+    if LOOKING.search(name):
+        return X, f"x of {name}: heads and cameras look along x (REP 103)"
     frames = model.skeleton.forward(model.skeleton.rest)
     last = [link for link in links if not link.slides][-1]
-    away = frames.positions[tip] - frames.positions[last.joint]
+    away, note = frames.positions[tip] - frames.positions[last.joint], "away from the last joint that rotates"
     if np.linalg.norm(away) < SHORT:
-        away = np.asarray(pm.rotate(frames.orientations[last.joint], last.axis))
-    return np.asarray(pm.rotate(pm.conjugate(frames.orientations[tip]), away / np.linalg.norm(away)))
+        away, note = (
+            np.asarray(pm.rotate(frames.orientations[last.joint], last.axis)),
+            "along the axis of the last joint",
+        )
+    return np.asarray(pm.rotate(pm.conjugate(frames.orientations[tip]), away / np.linalg.norm(away))), note

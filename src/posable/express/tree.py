@@ -234,21 +234,21 @@ class Tree:
 
     def _starts(self, problem: AimProblem, postures: dict[str, Floats], aims: Floats, kinds: dict[str, str]) -> Floats:
         """Return (n, S, V): the postures, then each chain's own solution with the others following it."""
-        held = np.zeros((len(aims), len(problem.lower)))
+        at_postures = np.zeros((len(aims), len(problem.lower)))
         alone = {}
         for t, (name, rows) in enumerate(reversed(postures.items())):
             chain, solver = self.chains[name], self._solvers[name]
             clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
-            held[:, problem.columns[name]] = clipped
+            at_postures[:, problem.columns[name]] = clipped
             goal = aims[:, len(kinds) - 1 - t]
             if kinds[name] == "orientation":
                 alone[name] = solver.solve(rows, goal).angles
             else:
                 tip = chain.forward(clipped).positions[:, -1] if kinds[name] == "look_at" else 0.0
                 alone[name] = solver.solve(rows, direction=goal[:, :3] - tip).angles
-        starts = [np.clip(held, problem.lower, problem.upper)]
+        starts = [np.clip(at_postures, problem.lower, problem.upper)]
         for leader in postures:
-            values = held.copy()
+            values = at_postures.copy()
             for name in [*(other for other in reversed(postures) if other != leader), leader]:
                 values[:, problem.columns[name]] = alone[name]
             starts.append(np.clip(values, problem.lower, problem.upper))
