@@ -30,6 +30,18 @@ KINDS = {
     "a body where a skeleton is wanted": (lambda b, w: DLS(b, [Effector("l_wrist")]), "body.skeleton"),
     "a skeleton where a chain is wanted": (lambda b, w: ps.ERIK(b.skeleton), "Chain"),
     "a name where a behaviour is wanted": (lambda b, w: ps.Reacher(b, right="normal"), "Behaviour"),
+    "centimetres where metres are wanted": (lambda b, w: ps.figure(height=175), "175 cm are 1.75"),
+    "a file where a learned range is wanted": (
+        lambda b, w: b.place(w[0], "left_hand", [0.3, 1.0, 0.3], limb_range="arm.npz"),
+        "LimbRange.load",
+    ),
+    "skeletons where bodies are retargeted": (lambda b, w: ps.retarget(w, b.skeleton, b.skeleton), "Humanoid"),
+    "a pose where a motion is retargeted": (lambda b, w: ps.retarget(w[0], b, b), "Motion"),
+    "a body that does not perform the motion": (
+        lambda b, w: ps.retarget(w, ps.figure(1.5), b),
+        r"Humanoid\(motion.skeleton\)",
+    ),
+    "a pose without a body": (lambda b, w: ps.render.portrait(w[0]), r"portrait\(body, pose\)"),
     "a name where a body walks": (lambda b, w: ps.samples.walk("me"), "Humanoid"),
 }
 

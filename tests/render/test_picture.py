@@ -210,3 +210,18 @@ def test_what_cannot_be_drawn_or_written_is_named(body, tmp_path):
     with pytest.raises(PosableError, match=r"\.png"):
         save_picture(np.zeros((4, 4, 3), np.uint8), tmp_path / "a.jpg")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_shadow_of_a_giant_takes_no_more_memory_than_that_of_a_person():
+    import tracemalloc
+
+    body = figure()
+    scaled = Skeleton(
+        body.skeleton.names, body.skeleton.parents, 100.0 * body.skeleton.offsets, kinds=body.skeleton.kinds
+    )
+    tracemalloc.start()
+    image = portrait(scaled, size=(60, 80), samples=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert image.shape == (80, 60, 3)
+    assert peak < 400e6  # cells of 8 mm would take 20 GB

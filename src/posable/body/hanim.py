@@ -42,6 +42,7 @@ the base of the skull; `hand` from the wrist to the fingertips, `foot` from heel
 """
 
 _ANKLE_HEIGHT, _HEAD = 0.039, 0.0735  # fractions of the stature that no measure names: they take up what is left
+_TALLEST = 10.0  # [m]: a larger number is one of centimetres
 _UPRIGHT = ("calf", "thigh", "pelvis", "torso", "neck")
 
 _ROLES = {
@@ -85,8 +86,8 @@ def figure(height: float = 1.75, **measures: float) -> Humanoid:
 
 def body_lengths(height: float, measures: dict[str, float]) -> dict[str, float]:
     """All lengths of a figure [m]: the eleven measures, `ankle` (height of the joint) and `head` (above its joint)."""
-    if not 0.0 < number(height) < math.inf:
-        raise PosableError(f"height is {height}; expected metres above 0")
+    if not 0.0 < number(height) <= _TALLEST:
+        raise PosableError(f"height is {height}; expected metres above 0 and up to {_TALLEST:g}: 175 cm are 1.75")
     for name, value in measures.items():
         if name not in MEASURES:
             raise UnknownNameError("body measure", name, MEASURES)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..body import Humanoid
 from ..body.measures import sole_of
-from ..compute import Status, UnknownNameError
+from ..compute import PosableError, Status, UnknownNameError, expect
 from ..compute.types import Bools, Floats, Records
 from ..math import conjugate, rotate
 from ..skeleton import Frames, Motion, Pose
@@ -91,6 +91,14 @@ def retarget(
             stays so, but goes no further out.
         iterations: number of steps of damped least squares for each frame; default 4.
     """
+    expect(Motion, motion, "motion")
+    for name, body in (("source", source), ("target", target)):
+        expect(Humanoid, body, name, f": Humanoid({'motion.' if name == 'source' else ''}skeleton)")
+    if not motion.skeleton.same_as(source.skeleton):
+        raise PosableError(
+            f"the motion is one of {motion.skeleton}, the source has {source.skeleton}; expected the body that "
+            "performs it: Humanoid(motion.skeleton)"
+        )
     if weights not in ("identity", "clip"):
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
     clip = read_clip(motion, source)

@@ -86,7 +86,7 @@ class Tree:
         self.skeleton = next(iter(chains.values())).skeleton
         self.chains: dict[str, Chain] = {}
         for name, chain in chains.items():
-            if not _alike(chain.skeleton, self.skeleton):
+            if not chain.skeleton.same_as(self.skeleton):
                 raise PosableError(f"the chain {name!r} is one of another skeleton")
             self.chains[name] = chain.on(self.skeleton)
         self.weights = dict.fromkeys(self.chains, 1.0)
@@ -301,13 +301,3 @@ class TreeStream:
         solution = TreeSolution(**tree._solved(requested, goals, kinds, (), 1, start, speed * seconds))
         self.angles = {**self.angles, **{name: np.array(one) for name, one in solution.angles.items()}}
         return solution
-
-
-def _alike(a: Skeleton, b: Skeleton) -> bool:
-    """Whether two skeletons are one: the same joints in the same places."""
-    return a is b or (
-        tuple(a.names) == tuple(b.names)
-        and np.array_equal(a.parents, b.parents)
-        and np.array_equal(a.offsets, b.offsets)
-        and np.array_equal(a.rest_rotations, b.rest_rotations)
-    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
-from ..compute import PosableError, ShapeError, Status, UnknownNameError, number
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
 from ..compute.types import ArrayLike, Floats, Records, floats
 from ..limits import Limits
 from .kernels import FOUND, advance, begin
@@ -205,6 +205,9 @@ class Limb:
         if softness > 0.0:
             positions = _softened(positions, self.length, softness)
         if limb_range is not None:
+            from .range.limb_range import LimbRange
+
+            expect(LimbRange, limb_range, "limb_range", ": LimbRange.load(path) reads one")
             corrected = limb_range.for_limb(self).correct(positions, start)
             positions, start = corrected.position, np.asarray(corrected.swivel)
         leads = [positions.shape[:-1], start.shape, () if wrist is None else wrists.shape[:-1]]

@@ -145,6 +145,10 @@ def _resolve(
     """The skeleton, its look, and the chosen moments as a batch of poses with one leading axis."""
     if poses is None and isinstance(subject, Motion):
         poses = subject
+    if isinstance(subject, Pose):
+        raise PosableError(
+            "a pose alone has no body; expected portrait(body, pose): a Humanoid, Skeleton or Motion first"
+        )
     skeleton = subject if isinstance(subject, Skeleton) else subject.skeleton
     body = None if isinstance(subject, Motion | Skeleton) else subject
     pose = skeleton.rest if poses is None else poses.pose if isinstance(poses, Motion) else poses

@@ -259,11 +259,18 @@ def _floor_picture(mesh: Mesh, camera: Camera, width: int, height: int, level: f
     return np.asarray(image + (SHADOW - image) * (0.62 * shade)[..., None])
 
 
-def _shadow(mesh: Mesh, points: Floats, level: float, key: Floats, cell: float = 0.008) -> Floats:
+SHADOW_CELL = 0.008
+"""Side of a cell of the shadow [m]."""
+SHADOW_CELLS = 2048
+"""Cells along a shadow at most: a giant, as in a file of centimetres that is read as metres, gets larger ones."""
+
+
+def _shadow(mesh: Mesh, points: Floats, level: float, key: Floats) -> Floats:
     """Return the darkness 0..1 of floor points (H, W, 2): the mesh thrown along the key light, blurred with height."""
     rise = np.maximum(mesh.vertices[:, 1] - level, 0.0)
     thrown = mesh.vertices[:, [0, 2]] - rise[:, None] * (key[[0, 2]] / key[1])
     corner = thrown.min(axis=0) - 0.4
+    cell = max(SHADOW_CELL, float((thrown.max(axis=0) + 0.4 - corner).max()) / SHADOW_CELLS)
     size = np.ceil((thrown.max(axis=0) + 0.4 - corner) / cell).astype(int)
     where = (thrown - corner) / cell
     height = rise[mesh.faces].mean(axis=1)
