@@ -316,9 +316,9 @@ class ERIK:
         chain, rows, goals = self.chain, rows_of(requested, shape), rows_of(points, shape)
         clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
         stations, starts = chain.forward(clipped).positions, [clipped]
-        for k in (len(chain), 0, len(chain) // 2):
+        for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
             towards = goals - stations[:, k]
-            for _ in range(2):
+            for _ in range(rounds):
                 starts.append(self._solve(rows, self._roll_free(towards), True).angles)
                 towards = goals - chain.forward(starts[-1]).positions[:, -1]
         aims = np.concatenate([goals, np.zeros((len(goals), 1))], axis=-1)[:, None]
