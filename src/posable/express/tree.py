@@ -218,15 +218,16 @@ class Tree:
             max_step=max_step,
             gain=gain,
         )
-        chains, pose = {}, None
+        solutions: dict[str, ErikSolution] = {}
+        pose: Pose | None = None
         for t, name in enumerate(kinds):
             angles = values[:, problem.columns[name]].reshape(*shape, -1)
-            chains[name] = ErikSolution(self.chains[name], angles, **solution_fields(report[:, t], shape))
+            solutions[name] = ErikSolution(self.chains[name], angles, **solution_fields(report[:, t], shape))
             pose = self.chains[name].pose(angles, pose)
-        total = sum(self.weights[name] * np.asarray(found.error) for name, found in chains.items())
+        total = sum(self.weights[name] * np.asarray(found.error) for name, found in solutions.items())
         return {
             "skeleton": self.skeleton,
-            "chains": chains,
+            "chains": solutions,
             "error": total if shape else float(np.asarray(total)),
             "pose": pose,
             "status": status_like(report["status"].max(axis=1), shape),
