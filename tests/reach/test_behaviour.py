@@ -66,11 +66,11 @@ def test_weights_of_keys_are_shares():
     behaviour = designed()
     field, turns, numbers = behaviour.packed
     ones = np.ones_like(numbers)
-    from posable.reach.interpolation import interpolate_rows
+    from posable.reach.field import interpolate_rows
 
     at = np.random.default_rng(3).uniform(-3, 3, (2000, 3)) * [1, 1, 0]
     weights, told = np.empty((len(at), len(field.keys))), np.empty((len(at), ones.shape[1]))
-    interpolate_rows(len(at), *field, turns, ones, at, weights, np.empty((len(at), len(PARTS), 4)), told)
+    interpolate_rows(len(at), field, (turns, ones), at, weights, np.empty((len(at), len(PARTS), 4)), told)
     assert weights.min() >= 0.0
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-12)
     assert (np.count_nonzero(weights, axis=-1) <= 3).all()
@@ -163,7 +163,7 @@ def test_swings_are_directions_in_the_arms_frame():
 @given(st.floats(-4, 4), st.floats(-4, 4))
 @settings(max_examples=200, deadline=None)
 def test_swings_outside_the_ellipse_come_to_its_nearest_point(x, y):
-    from posable.reach.interpolation import into_ellipse
+    from posable.reach.field import into_ellipse
 
     behaviour = BEHAVIOUR
     at = np.array(into_ellipse(behaviour.packed[0].header[0], x, y))

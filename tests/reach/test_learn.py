@@ -8,7 +8,6 @@ from posable import PosableError
 from posable.limb import Target
 from posable.math import exp, multiply, rotate, slerp
 from posable.reach import Behaviour, Posture, Reacher, Weight
-from posable.reach.learn import fit
 from posable.reach.observations import read_reaches
 from posable.skeleton import Motion, Pose
 
@@ -28,7 +27,7 @@ def sample(body):
 
 @pytest.fixture(scope="module", params=INTERPOLATIONS)
 def learned(request, body, sample):
-    return fit(body, "right_arm", sample, interpolation=request.param)
+    return Behaviour.fit(body, "right_arm", sample, interpolation=request.param)
 
 
 def explained(made: Behaviour, reaches) -> np.ndarray:
@@ -87,7 +86,7 @@ def test_a_learned_behaviour_reaches_exactly_with_both_feet_held_inside_the_limi
 
 def test_the_body_leans_into_the_learned_reaches_as_the_person_did(body, sample):
     """The low reach of the left hand in the sample: hips far down, trunk bent."""
-    made = fit(body, "left_arm", sample, interpolation="around")
+    made = Behaviour.fit(body, "left_arm", sample, interpolation="around")
     goal = body.skeleton.forward(sample.at(3.15)).positions[body.index("left_hand")]
     answer = Reacher(body, left=made).solve(left=Target(goal))
     assert answer.position_error < 0.08 < Reacher(body, left=made).solve(left=Target(goal), weight=0.0).position_error
@@ -101,7 +100,7 @@ def test_the_body_leans_into_the_learned_reaches_as_the_person_did(body, sample)
 
 
 def test_learning_is_the_same_every_time_and_differs_with_the_seed(body, sample):
-    a, b, c = (fit(body, "right_arm", sample, seed=seed) for seed in (1, 1, 2))
+    a, b, c = (Behaviour.fit(body, "right_arm", sample, seed=seed) for seed in (1, 1, 2))
     assert [key.at for key in a.keys] == [key.at for key in b.keys] != [key.at for key in c.keys]
     for one, other in zip(a.keys, b.keys, strict=True):
         assert np.array_equal(one.posture.rotations, other.posture.rotations)
@@ -142,38 +141,42 @@ def test_a_motion_of_another_body_teaches_the_same(body, sample):
 
 
 def test_keys_may_be_counted_or_placed(body, sample):
-    assert sum(not key.outer for key in fit(body, "right_arm", sample, keys=5).keys) == 5
+    assert sum(not key.outer for key in Behaviour.fit(body, "right_arm", sample, keys=5).keys) == 5
     swings = np.radians([[0.0, 40.0], [60.0, 20.0], [-50.0, 30.0]])
-    made = fit(body, "right_arm", sample, keys=swings, interpolation="smooth")
+    made = Behaviour.fit(body, "right_arm", sample, keys=swings, interpolation="smooth")
     assert np.allclose([key.at for key in made.keys if not key.outer], swings)
-    made = fit(body, "right_arm", sample, keys=[[0.5, 0.0, 0.5]], interpolation="around", parts=("hips", "spine"))
+    made = Behaviour.fit(
+        body, "right_arm", sample, keys=[[0.5, 0.0, 0.5]], interpolation="around", parts=("hips", "spine")
+    )
     assert len(made.keys) == 1 and made.parts == ("hips", "spine")
 
 
 def test_what_cannot_be_learned_from_is_told(body, sample):
     with pytest.raises(PosableError, match="no motion"):
-        fit(body, "right_arm", [])
+        Behaviour.fit(body, "right_arm", [])
     with pytest.raises(PosableError, match="no frame to learn from"):
-        fit(body, "right_arm", ps.samples.run(body))
+        Behaviour.fit(body, "right_arm", ps.samples.run(body))
     with pytest.raises(PosableError, match="right_arm"):
-        fit(body, "right_leg", sample)
+        Behaviour.fit(body, "right_leg", sample)
+    with pytest.raises(PosableError, match="did you mean 'interpolation'"):
+        Behaviour.fit(body, "right_arm", sample, interpolatoin="smooth")
     with pytest.raises(PosableError, match="tail"):
-        fit(body, "right_arm", sample, parts=("tail",))
+        Behaviour.fit(body, "right_arm", sample, parts=("tail",))
     for keys in (0, 1000):
         with pytest.raises(PosableError, match="from 1 to 400"):
-            fit(body, "right_arm", sample, keys=keys)
+            Behaviour.fit(body, "right_arm", sample, keys=keys)
     with pytest.raises(PosableError, match="expected"):
-        fit(body, "right_arm", sample, keys=[[0.1, 0.2, 0.3]])
+        Behaviour.fit(body, "right_arm", sample, keys=[[0.1, 0.2, 0.3]])
     broken = sample.pose.translation.copy()
     broken[7] = np.nan
     with pytest.raises(PosableError, match="not finite"):
-        fit(body, "right_arm", sample.replace(pose=sample.pose.replace(translation=broken)))
+        Behaviour.fit(body, "right_arm", sample.replace(pose=sample.pose.replace(translation=broken)))
 
 
 def test_a_motion_without_reaches_is_told_and_does_no_harm(body, sample):
-    both = fit(body, "right_arm", [sample, ps.samples.run(body)])
+    both = Behaviour.fit(body, "right_arm", [sample, ps.samples.run(body)])
     assert both.learned.motions[1].used == 0 and both.learned.motions[1].left_out
-    alone = fit(body, "right_arm", sample)
+    alone = Behaviour.fit(body, "right_arm", sample)
     assert [key.at for key in both.keys] == [key.at for key in alone.keys]
 
 
@@ -185,7 +188,7 @@ def test_progress_goes_from_nothing_to_all(body, sample):
 
 def test_one_frame_that_only_stands_teaches_to_stand(body):
     one = Motion(body.skeleton, Pose.stack([body.neutral_pose]), 30.0, "stand")
-    made = fit(body, "right_arm", one, parts=TRUNK)
+    made = Behaviour.fit(body, "right_arm", one, parts=TRUNK)
     assert made.learned.used == 1
     said = made.posture_at([[0.0, 0.0], [1.0, 0.5]])
     assert np.abs(said.rotations - Posture.neutral(TRUNK).rotations).max() < 1e-9
@@ -215,7 +218,9 @@ def test_a_clip_that_was_not_learned_from_is_explained_better_than_by_standing_a
     normal = Behaviour.example("normal", "right_arm", body)
     errors = []
     for clip in ("02_06", "115_06", "13_29", "79_22"):
-        made = fit(body, "right_arm", [motions[other] for other in CLIPS if other != clip], interpolation="around")
+        made = Behaviour.fit(
+            body, "right_arm", [motions[other] for other in CLIPS if other != clip], interpolation="around"
+        )
         far = np.linalg.norm(reaches[clip].positions, axis=-1) > 1.1
         still = np.degrees(np.linalg.norm(reaches[clip].rotations, axis=-1))
         each = (explained(made, reaches[clip]), explained(normal, reaches[clip]), still)
@@ -226,7 +231,7 @@ def test_a_clip_that_was_not_learned_from_is_explained_better_than_by_standing_a
 
 def test_a_captured_style_can_be_weighed_and_edited_like_any_other(captured, body, tmp_path):
     motions, _ = captured
-    made = fit(body, "right_arm", motions["02_06"], weight=Weight("quadratic", 0.4), name="scoop")
+    made = Behaviour.fit(body, "right_arm", motions["02_06"], weight=Weight("quadratic", 0.4), name="scoop")
     made.save(tmp_path / "scoop.json")
     again = Behaviour.load(tmp_path / "scoop.json")
     key = next(key.id for key in again.keys if not key.outer)

@@ -60,11 +60,11 @@ def check(body, answer, goals, start, part="right_hand"):
     assert np.isfinite(answer.pose.rotations).all()
 
 
-def inside_limits(body, pose):
-    posture = body.canonical(pose)
-    roles = [role for role in posture.roles if role in body.limits]
+def inside_limits(body, pose, limits=None):
+    posture, limits = body.canonical(pose), body.limits if limits is None else limits
+    roles = [role for role in posture.roles if role in limits]
     rows = [posture.roles.index(role) for role in roles]
-    return body.limits.contains(roles, posture.rotations[..., rows, :], 1e-6)
+    return limits.contains(roles, posture.rotations[..., rows, :], 1e-6)
 
 
 def test_the_hand_is_on_its_target_and_the_feet_stay(body, reacher):
@@ -73,6 +73,27 @@ def test_the_hand_is_on_its_target_and_the_feet_stay(body, reacher):
     assert 0.3 < answer.ok.mean() < 1.0
     check(body, answer, goals, body.neutral_pose)
     assert inside_limits(body, answer.pose).all()
+
+
+def test_without_limits_more_is_reached_and_joints_go_beyond_them(body, reacher):
+    goals = targets(1000, 11)
+    free, limited = (one.solve(right=goals) for one in (ps.Reacher(body, right=leaning(), limits=None), reacher))
+    check(body, free, goals, body.neutral_pose)
+    assert free.ok.sum() > limited.ok.sum()
+    assert not inside_limits(body, free.pose)[free.ok].all()
+
+
+def test_other_limits_than_the_bodys_hold_the_trunk_and_the_arm(body, reacher):
+    stiff = {"spine": 0.2, "chest": 0.2, "upper_chest": 0.2, "right_lower_arm": 0.6}
+    limits = body.limits.replace(**{role: body.limits[role].scaled(factor) for role, factor in stiff.items()})
+    goals = targets(1000, 12)
+    answer = ps.Reacher(body, right=leaning(), limits=limits).solve(right=goals)
+    check(body, answer, goals, body.neutral_pose)
+    assert 0.02 < answer.ok.mean() < reacher.solve(right=goals).ok.mean()
+    assert inside_limits(body, answer.pose, limits)[answer.ok].all()
+    assert not inside_limits(body, reacher.solve(right=goals).pose, limits).all()
+    with pytest.raises(ps.PosableError, match="limits"):
+        ps.Reacher(body, right=leaning(), limits="bodies")
 
 
 def test_an_orientation_is_reached_too(body, reacher):
@@ -248,6 +269,29 @@ def test_a_leg_that_cannot_hold_its_foot_lowers_the_weight(body):
     assert answer.reason == ps.Status.UNREACHABLE
     assert answer.lowered and answer.weight < 0.01
     check(body, answer, np.array([-0.35, 1.2, 0.4]), body.neutral_pose)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("joint", ["lower_leg", "foot"])
+def test_a_reach_whose_foot_has_left_its_place_is_not_reached(body, side, joint, monkeypatch):
+    """A hundred-thousandth of a radian at a knee or an ankle, after the solver has found everything, takes it back."""
+    goal, moved = np.array([-0.35, 1.2, 0.4]), body.index(f"{side}_{joint}")
+    place_hands = ps.Reacher._place_hands
+
+    def careless(self, rows, *rest):
+        place_hands(self, rows, *rest)
+        rows.rotations[1, :, moved] = pm.multiply(rows.rotations[1, :, moved], pm.axis_angle([1.0, 0.0, 0.0], 1e-5))
+
+    for feet in (True, False):
+        stream = ps.Reacher(body, right=leaning(), feet=feet).stream(settle=0.0)
+        assert stream.step(right=goal).ok
+        with monkeypatch.context() as patched:
+            patched.setattr(ps.Reacher, "_place_hands", careless)
+            answer = stream.step(right=goal)
+        before, after = places(body, body.neutral_pose, f"{side}_foot"), places(body, answer.pose, f"{side}_foot")
+        away, turned = np.linalg.norm(after[0] - before[0]), pm.angle(after[1], before[1]).max()
+        assert answer.right.ok and (away > 1e-6 or turned > 5e-6)
+        assert answer.ok == (not feet)  # free feet were not promised
 
 
 def test_an_arm_that_is_too_short_raises_the_weight_without_a_jump(body):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posable.reach.weight_search import SETTLED, STRETCHED, first_adjustment, next_adjustment
+from posable.reach.kernels import SETTLED, STRETCHED, first_adjustment, next_adjustment
 
 SHARES = st.floats(0.02, 0.98)
 

@@ -8,8 +8,7 @@ import pytest
 import posable as ps
 import posable.math as pm
 from posable.body.measures import expected_stature, sole_of
-from posable.reconstruct.calibration import PARTS, scaled_body
-from posable.reconstruct.calibration_pose import _named_pose
+from posable.reconstruct.calibration import PARTS, _named_pose, scaled_body
 from posable.skeleton import Pose
 from tests.body.bodies import file_body
 from tests.reconstruct.test_inputs import orientations_of
@@ -167,7 +166,7 @@ def test_wrong_calls_say_what_is_wrong():
         ps.Calibration.from_pose(body, points, height=-1.0)
     with pytest.raises(ps.ShapeError, match="6, 3"):
         ps.Calibration.from_pose(body, points[:5])
-    with pytest.raises(ps.PosableError, match="no number"):
+    with pytest.raises(ps.PosableError, match="not finite"):
         ps.Calibration.from_pose(body, np.full((6, 3), np.nan))
     with pytest.raises(ps.PosableError, match="y up"):
         ps.Calibration.from_pose(body, points * 1000.0)

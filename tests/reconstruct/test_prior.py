@@ -89,10 +89,10 @@ def test_mirrored_points_give_the_mirrored_body(body, solver, points):
 
 @pytest.mark.parametrize("still", [False, True])
 def test_what_the_network_says_is_mirrored_to_the_last_bit(still):
-    from posable.reconstruct.prior_kernels import FEATURES, SAID, evaluate
+    from posable.reconstruct.prior_kernels import FEATURES, PREDICTED, evaluate
 
     prior, body = Prior.builtin(), ps.figure()
-    net = prior.network(body, SequentialIK(body)._trunk)
+    net = prior.network(body, SequentialIK(body)._figure)
     (to, sign), (out, turn) = feature_mirror(), answer_mirror()
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -101,25 +101,25 @@ def test_what_the_network_says_is_mirrored_to_the_last_bit(still):
         mirrored[FEATURES : FEATURES + len(to)] = x[to] * sign
         evaluate(net, still, work)
         evaluate(net, still, mirrored)
-        said = work[SAID : SAID + len(out)]
-        np.testing.assert_allclose(mirrored[SAID : SAID + len(out)], said[out] * turn, atol=1e-15)
+        said = work[PREDICTED : PREDICTED + len(out)]
+        np.testing.assert_allclose(mirrored[PREDICTED : PREDICTED + len(out)], said[out] * turn, atol=1e-15)
 
 
 @pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("height", [0.9, 1.75])  # a child's height with a grown-up's measures: unusual proportions, too
 def test_the_network_is_what_its_weights_say(still, height):
-    from posable.reconstruct.prior_kernels import FEATURES, SAID, evaluate
+    from posable.reconstruct.prior_kernels import FEATURES, PREDICTED, evaluate
 
     prior, body = Prior.builtin(), ps.figure(height)
-    trunk = SequentialIK(body)._trunk
+    figure = SequentialIK(body)._figure
     x = np.random.default_rng(1).normal(size=127)
-    x[-PROPORTIONS:] = proportions(body, trunk)
+    x[-PROPORTIONS:] = proportions(body)
     if still:
         x[12:102] = 0.0  # no point is elsewhere than it was
     work = np.full(prior.scratch, np.nan)
     work[FEATURES : FEATURES + 127] = x
-    evaluate(prior.network(body, trunk), still, work)
-    np.testing.assert_allclose(work[SAID : SAID + 48], slow_network(prior, x), atol=1e-9)
+    evaluate(prior.network(body, figure), still, work)
+    np.testing.assert_allclose(work[PREDICTED : PREDICTED + 48], slow_network(prior, x), atol=1e-9)
 
 
 def slow_network(prior, x):

@@ -16,7 +16,7 @@ from .output import check_output, progress, report, save_motion
 if TYPE_CHECKING:
     from ..body import Humanoid
     from ..reach import Behaviour, ReachMotionSolution, ReachStep
-    from ..reach.animate import Duration
+    from ..reach.motion import Duration
     from ..skeleton import Motion, Pose
 
 

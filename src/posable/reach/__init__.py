@@ -1,12 +1,11 @@
 """Reaching with the whole body: behaviours an artist designs on the swing plane, and the solver that follows them."""
 
-from .animate import Fitts, Pace, ReachStep, load_targets
 from .behaviour import Behaviour
 from .learn import LearnReport, MotionReport
+from .motion import Fitts, Pace, ReachStep, ReachStream, load_targets
 from .posture import Key, Posture, Weight, drivable_parts
 from .reacher import Reacher
 from .solutions import HandSolution, ReachMotionSolution, ReachSolution
-from .stream import ReachStream
 
 __all__ = [
     "Behaviour",

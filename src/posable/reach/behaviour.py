@@ -13,19 +13,27 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, checked_keywords
 from ..compute.types import ArrayLike, Floats, floats
 from ..limb.model import SEARCHES, Search, checked_search
 from ..limits import Ellipse
-from .field import INTERPOLATIONS, SEARCH_FIELDS, field_of, outer_corners, outer_keys
-from .interpolation import Field, interpolate_rows, locate_rows
+from .field import (
+    INTERPOLATIONS,
+    SEARCH_FIELDS,
+    Field,
+    field_of,
+    interpolate_rows,
+    locate_rows,
+    outer_corners,
+    outer_keys,
+)
 from .posture import Key, Posture, Weight, drivable_parts, ordered_parts
 
 if TYPE_CHECKING:
@@ -101,14 +109,43 @@ class Behaviour:
         return example(name, limb, body)
 
     @staticmethod
-    def fit(body: Humanoid, limb: str, motions: Motion | Iterable[Motion], **options: Any) -> Behaviour:
-        """Learn a behaviour from motions in which people reach; `posable.reach.learn.fit` has the options.
+    @checked_keywords
+    def fit(
+        body: Humanoid,
+        limb: str,
+        motions: Motion | Iterable[Motion],
+        *,
+        keys: int | ArrayLike | None = None,
+        interpolation: str = "linear",
+        parts: Sequence[str] | None = None,
+        weight: Weight | None = None,
+        name: str = "learned",
+        seed: int = 0,
+        progress: Callable[[float], None] | None = None,
+    ) -> Behaviour:
+        """Learn how a body moves with a reaching hand. The same motions and seed give the same behaviour.
 
-        The behaviour's `learned` reports which frames it was learned from, and how well.
+        Args:
+            body: its limits constrain the postures, and its parts are driven.
+            limb: "right_arm" or "left_arm".
+            motions: of this body, or of any others whose parts can be found. Those in which nobody stands with the arms
+                hanging, or in which the feet never stand as at the start, contribute nothing; the report lists them.
+            keys: how many besides the outer ones, or where: swings (K, 2) [rad], or positions (K, 3) [arm lengths]. By
+                default 12 for "linear", 10 for "smooth", 16 for "around".
+            interpolation: "linear" (default) and "smooth" put keys on the swing plane, "around" in space.
+            parts: the roles to drive; by default trunk, neck, head, shoulders and free arm.
+            weight: of the behaviour by distance; by default smooth on the plane, and constant in space, where keys
+                differ by distance themselves.
+            name: of the behaviour; default "learned".
+            seed: number that fixes the search for keys; default 0.
+            progress: called now and then with the fraction done, 0 to 1; default none.
+
+        Returns:
+            The behaviour; its `learned` is a `LearnReport` of the frames that it was learned from, and how well.
         """
         from .learn import fit
 
-        return fit(body, limb, motions, **options)
+        return fit(body, limb, motions, keys, interpolation, parts, weight, name, seed, progress)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Behaviour:
@@ -242,7 +279,7 @@ class Behaviour:
         n, all_keys = len(rows), len(field.keys)
         weights = np.empty((n, all_keys))
         nothing = np.empty((all_keys, 0, 4)), np.empty((all_keys, 0))
-        interpolate_rows(n, *field, *nothing, rows, weights, np.empty((n, 0, 4)), np.empty((n, 0)))
+        interpolate_rows(n, field, nothing, rows, weights, np.empty((n, 0, 4)), np.empty((n, 0)))
         settled = [row for row, key in enumerate(self.keys) if key.posture is not None]
         out = np.zeros((n, len(self._keys)))
         out[:, settled] = weights[:, : len(settled)]
@@ -287,7 +324,7 @@ class Behaviour:
         n = len(rows)
         rotations, numbers = np.empty((n, len(self.parts), 4)), np.empty((n, key_numbers.shape[1]))
         weights = np.empty((n, len(field.keys)))
-        interpolate_rows(n, *field, key_rotations, key_numbers, rows, weights, rotations, numbers)
+        interpolate_rows(n, field, (key_rotations, key_numbers), rows, weights, rotations, numbers)
         return rotations.reshape(*shape, len(self.parts), 4), numbers.reshape(*shape, -1), shape
 
     def _rows_at(self, at: ArrayLike) -> tuple[Floats, tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -156,18 +157,16 @@ def _posture(behaviour: Behaviour, entry: KeyEntry) -> Posture | None:
 
 
 def _entry(key: Key) -> dict[str, Any]:
-    search = key.search
-    rotations = None
+    hips, rotations = [0.0, 0.0, 0.0], None
     if key.posture is not None:
-        rotations = {part: key.posture.rotation(part).tolist() for part in key.posture.parts}
+        hips = key.posture.hips.tolist()
+        rotations = dict(zip(key.posture.parts, key.posture.rotations.tolist(), strict=True))
     return {
         "id": key.id,
         "name": key.name,
         "at": list(key.at),
         "outer": key.outer,
-        "hips": [0.0, 0.0, 0.0] if key.posture is None else key.posture.hips.tolist(),
+        "hips": hips,
         "rotations": rotations,
-        "search": None
-        if search is None
-        else {name: getattr(search, name) for name in ("preferred", "low", "high", "step", "growth", "refine")},
+        "search": None if key.search is None else asdict(key.search),
     }

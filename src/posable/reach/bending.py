@@ -12,9 +12,8 @@ from ..limits.kernels import allowed, clamp_from
 from ..math.quaternion import between, conj, mul, rotate, rotate_inverse, slerp, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
-from .interpolation import key_weights, locate, mean_number, mean_rotation
+from .field import Field, key_weights, locate, mean_number, mean_rotation
 from .packed import ARM, Body, Rows, Styles
-from .posture import facing
 
 LOOK_BACK = math.radians(100.0)  # beyond this angle the head looks less and less
 NECK = 0.4  # the fraction of the rotation towards the target that the neck takes; the head takes the rest
@@ -43,18 +42,16 @@ def requested_weight(i: int, side: int, body: Body, styles: Styles, rows: Rows) 
     shoulder = vec_at(rows.positions[0], i, model["base"])
     frame = frame_of(model, rows.orientations[0], i)
     target = rotate_inverse(frame, sub(target_of(i, side, rows), shoulder))
-    field, weights = styles.header[side], rows.key_weights[side]
-    at, u = locate(field, target, arm_length(i, side, body, rows))
-    key_weights(
-        i,
-        field,
+    weights = rows.key_weights[side]
+    at, u = locate(styles.header[side], target, arm_length(i, side, body, rows))
+    field = Field(
+        styles.header[side : side + 1],
         styles.keys[side],
         styles.triangles[side],
         styles.barycentric[side],
         styles.spline[side],
-        at,
-        weights,
     )
+    key_weights(i, field, at, weights)
     search = rows.work[i]["search"]
     for k in range(5):
         search[side, k] = mean_number(i, weights, styles.numbers[side], 3 + k)
@@ -127,9 +124,9 @@ def _weighted_shift(i: int, side: int, styles: Styles, rows: Rows, weight: float
 
 @kernel
 def _heading(i: int, options: Any, rows: Rows) -> Quat:
-    """Return the heading of the body at the start."""
-    neutral = quat_from(options["hips_neutral"])
-    return facing(mul(quat_at(rows.orientations[0], i, options["hips"]), conj(neutral)))
+    """Return the heading of the body at the start: the twist about the vertical of the hips' canonical orientation."""
+    hips = mul(quat_at(rows.orientations[0], i, options["hips"]), conj(quat_from(options["hips_neutral"])))
+    return unit_quat((hips[0], 0.0, hips[2], 0.0))
 
 
 @kernel

@@ -6,14 +6,18 @@ this leaves, as any arm is; and the status is taken from the resulting pose.
 
 All of it at an *adjustment* x of the weight: at -1 nothing of the behaviour is taken, at 0 what the distance requests,
 at 1 all of it. The body must not touch what it did not touch at the start, and both feet must be fixed: else x is
-lowered, and when an arm is too short it is raised, by steps and then by bisection to the edge of what is possible, so
-that the body moves evenly as targets and obstacles do.
+lowered to the largest feasible one. When an arm is too short and the weight may be raised, x is the smallest one at
+which the arm is long enough, or else the one at which it lacks least: targets just in reach and just out of it have the
+same body. The line search does steps first, then bisection to the edge, or golden-section search to the bottom of the
+valley, so that the body moves evenly as targets and obstacles do. It is a state machine that proposes an adjustment and
+takes whether the body stands there, so that the trial of a posture is called once: it is long, and each call is
+compiled.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..collision.bodies import body_touching
 from ..compute import batch, kernel, prange
@@ -23,14 +27,21 @@ from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, conj, mul, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
-from .arms import place_hand
 from .bending import adjusted, arm_length, bend, forward_solution, gather, look, requested_weight, target_of
-from .feet import fix_foot, read_leg
+from .limbs import fix_foot, place_hand, read_leg
 from .packed import ALL, ARM, BEND, JUDGE, Arrays, Body, Rows, Styles
-from .weight_search import FIRST, SETTLED, first_adjustment, next_adjustment
 
 ORIENTATION_TOLERANCE = 1e-6  # [rad]
 POSITION_TOLERANCE = 1e-9  # [m], and of the distance from the origin: a hand or foot further from its target missed it
+STEPS, BISECTIONS = 8, 20
+STRETCHED = 1e-9  # [m]: an arm whose target is this much beyond its length is too short
+GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
+
+FIRST, LOWER, LOWER_EDGE, RAISE, VALLEY, RAISE_EDGE, SETTLED = range(7)
+
+Adjusting: TypeAlias = tuple[int, float, int, float, float, float, float]
+# stage; adjustment proposed; steps done in this stage; LOWER: where it began; the best one so far and what it lacks
+# (edges: the last feasible one); the last infeasible one, or the valley's low end; the valley's high end.
 
 
 @kernel
@@ -98,6 +109,81 @@ def adjust(i: int, options: Any, body: Body, rows: Rows) -> float:
         state = next_adjustment(state, standing == REACHED, lack, options["extend"] != 0)
         if state[0] == SETTLED and state[1] == x:
             return x
+
+
+@kernel
+def first_adjustment(x: float) -> Adjusting:
+    """Return the machine that proposes x."""
+    return (FIRST, x, 0, x, math.inf, x, x)
+
+
+@kernel
+def next_adjustment(state: Adjusting, stands: bool, lack: float, extend: bool) -> Adjusting:
+    """Return the machine after the body at its proposal was tried; SETTLED when that, or the next one, is the result.
+
+    Args:
+        state: the machine.
+        stands: whether the feet are fixed and nothing touches.
+        lack: how much the arms are too short [m].
+        extend: whether more of the behaviour may be taken than the distance requests.
+    """
+    stage, x, count, best, smallest, low, high = state
+    lack = lack if stands else math.inf
+    if stage == FIRST:
+        if not stands:
+            return (LOWER, x - (1.0 + x) / STEPS, 1, x, 0.0, x, 0.0)
+        if extend and x == 0.0 and lack > STRETCHED:
+            return (RAISE, 1.0 / STEPS, 1, 0.0, lack, 0.0, 0.0)
+        return (SETTLED, x, 0, x, lack, x, x)
+    if stage == LOWER:
+        if stands:
+            return _halve(LOWER_EDGE, x, low, 0)
+        if count + 1 == STEPS:
+            return _halve(LOWER_EDGE, -1.0, x, 0)
+        return (LOWER, best - (1.0 + best) * (count + 1) / STEPS, count + 1, best, 0.0, x, 0.0)
+    if stage == LOWER_EDGE:
+        return _halve(stage, x if stands else best, low if stands else x, count + 1)
+    if lack <= STRETCHED:
+        return _halve(RAISE_EDGE, x, low, count + 1 if stage == RAISE_EDGE else 0)
+    if stage == RAISE_EDGE:
+        return _halve(stage, best, x, count + 1)
+    if stage == VALLEY:
+        return _narrow(state, lack)
+    if lack < smallest:
+        best, smallest = x, lack
+    if lack < math.inf and count < STEPS:
+        return (RAISE, (count + 1) / STEPS, count + 1, best, smallest, x, 0.0)
+    low, high = max(0.0, best - 1.0 / STEPS), min(1.0, best + 1.0 / STEPS)
+    inner = low + GOLDEN * (high - low)
+    return (VALLEY, inner, 0, inner, math.inf, low, high)
+
+
+@kernel
+def _halve(stage: int, good: float, bad: float, count: int) -> Adjusting:
+    """Bisect between an adjustment that is feasible and one that is not."""
+    if count == BISECTIONS:
+        return (SETTLED, good, count, good, 0.0, bad, good)
+    return (stage, 0.5 * (good + bad), count, good, 0.0, bad, good)
+
+
+@kernel
+def _narrow(state: Adjusting, lack: float) -> Adjusting:
+    """Do a step of golden-section search: of two points inside, the lower one stays, and its mirror image is next."""
+    stage, x, count, best, smallest, low, high = state
+    if count == 0:
+        best, smallest = x, lack
+    else:
+        left, at_left, right, at_right = best, smallest, x, lack
+        if x < best:
+            left, at_left, right, at_right = x, lack, best, smallest
+        if at_left <= at_right:
+            high, best, smallest = right, left, at_left
+        else:
+            low, best, smallest = left, right, at_right
+    if count + 1 >= BISECTIONS:
+        settled = best if smallest < math.inf else low  # the low end stands
+        return (SETTLED, settled, count, settled, smallest, low, high)
+    return (stage, low + high - best, count + 1, best, smallest, low, high)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Reaches observed in motions: the position of a hand relative to the standing start, and the body's change since then.
 
-Decided here, where the paper (Kallmann 2008, Extensions) only says that motion capture suits:
+Decided here, where the paper (Kallmann 2008, Extensions) only mentions motion capture:
 
 - *The start* of a motion is the frame in which the body stands most at ease: feet still, trunk upright, arms hanging,
   hands slow. Not simply the first one: clips are cut anywhere.
@@ -26,6 +26,7 @@ from ..compute import PosableError
 from ..compute.types import Bools, Floats
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton import Frames, Motion, Pose
+from .behaviour import ARMS
 from .posture import Posture
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Reaches:
 
 
 def read_reaches(body: Humanoid, limb: str, motion: Motion, parts: tuple[str, ...]) -> Reaches:
-    """Return the reaches of a motion of this body, or of another one, actor postures are then retargeted."""
+    """Return the reaches of a motion of this body, or of another one, whose postures are then retargeted."""
     name = motion.name or "motion"
     try:
         actor = body if motion.skeleton is body.skeleton else type(body)(motion.skeleton)
@@ -78,7 +79,7 @@ def read_reaches(body: Humanoid, limb: str, motion: Motion, parts: tuple[str, ..
         return _nothing(name, len(parts), {"the arms never hang": len(motion)})
     moved, aside, rises = _aligned(actor, motion.pose, frames, start)
     aligned = actor.skeleton.forward(moved)
-    hand, other = (_hand(actor, arm, aligned, start) for arm in (limb, _other(limb)))
+    hand, other = (_hand(actor, arm, aligned, start) for arm in (limb, ARMS[1 - ARMS.index(limb)]))
     a, b = (((positions - positions[start]) ** 2).sum(axis=-1) for positions in (hand, other))
     fraction = (a + 1e-4) / (a + b + 2e-4)
     reasons = {
@@ -105,10 +106,6 @@ def _nothing(name: str, parts: int, left_out: dict[str, int]) -> Reaches:
     return Reaches(name, -1, np.zeros((0, 3)), np.zeros((0, parts, 3)), np.zeros((0, 3)), np.zeros(0), left_out)
 
 
-def _other(limb: str) -> str:
-    return "left_arm" if limb == "right_arm" else "right_arm"
-
-
 def _feet(body: Humanoid, frames: Frames) -> Floats:
     """Return the positions (F, 2, 3) of the ankles [m]."""
     return np.asarray(frames.positions[:, [body.index("right_foot"), body.index("left_foot")]])
@@ -130,7 +127,7 @@ def _start(body: Humanoid, frames: Frames, motion: Motion, still: Bools) -> tupl
     An arm hangs when it points down in the world and along the trunk: somebody bent over has only the first.
     """
     away, speed = np.zeros(len(motion)), np.zeros(len(motion))
-    for limb in ("right_arm", "left_arm"):
+    for limb in ARMS:
         arm = body.limb(limb)
         shoulder, hand = (frames.positions[:, body.limb_joints(limb)[k]] for k in (0, 2))
         for direction in (hand - shoulder, rotate(conjugate(arm.frame(frames)[0]), hand - shoulder)):

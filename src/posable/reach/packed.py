@@ -22,7 +22,7 @@ from ..compute.types import Bools, Floats, Ints, Records
 from ..limb.model import LIMB
 from ..limb.solve import REPORT
 from .behaviour import ARMS, Behaviour
-from .interpolation import FIELD
+from .field import FIELD
 from .posture import Posture
 
 if TYPE_CHECKING:
@@ -193,8 +193,7 @@ def pack_body(
 def link_ranges(body: Humanoid, hands: tuple[bool, bool], self_collision: bool) -> tuple[Ints, Ints]:
     """Return the rows ((2, 2), (2, 2)) of each arm in `Body.links` and `Body.own`, first and last.
 
-    With two hands the right arm is solved first: where the left one is before does not matter to it, since that will
-    move, and stay out of the right one.
+    With two hands the right arm is solved first and ignores the left one, which will move and stay out of it.
     """
     right, left = (limb_links(body, arm) for arm in ARMS)
     count = np.cumsum([0, len(right.links), len(left.links)])
@@ -210,10 +209,8 @@ def driven_joints(body: Humanoid, parts: set[str]) -> list[int]:
     A joint of the spine that has no role belongs to the next part above it.
     """
     joints = {body.roles[part] for part in parts if part in body.roles}
-    role_of = {joint: role for role, joint in body.roles.items()}
     for row, joint in enumerate(body.spine):
-        above = next((role_of[j] for j in body.spine[row:] if j in role_of), None)
-        if joint not in role_of and above in parts:
+        if next((role for role in body.spine_roles[row:] if role), None) in parts:
             joints.add(joint)
     return sorted(joints)
 

@@ -15,18 +15,18 @@ import numpy as np
 
 from ..body.canonical import MIRROR, other_side
 from ..body.roles import LIMBS, ROLES
-from ..compute import PosableError, ShapeError, UnknownNameError, batch, kernel, prange
-from ..compute.types import ArrayLike, Floats, Quat, floats
+from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute.types import ArrayLike, Floats, floats
 from ..limb.model import Search
 from ..math import conjugate, multiply, normalize, rotate
-from ..math.quaternion import unit_quat
-from .interpolation import CONSTANT, QUADRATIC, SMOOTHSTEP
 
 if TYPE_CHECKING:
     from ..body import Humanoid
     from ..skeleton import Pose
 
+QUADRATIC, SMOOTHSTEP, CONSTANT = range(3)
 WEIGHTS = {"quadratic": QUADRATIC, "smooth": SMOOTHSTEP, "constant": CONSTANT}
+"""The kinds of weight, by name, with their numbers in kernels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,23 +175,9 @@ def drivable_parts(limb: str) -> tuple[str, ...]:
 
 
 def heading(hips: Floats) -> Floats:
-    """Return the headings (..., 4), as `facing`, of canonical orientations (..., 4) of the hips."""
-    rows = np.ascontiguousarray(hips, dtype=np.float64).reshape(-1, 4)
-    out = np.empty(rows.shape)
-    facing_rows(len(rows), rows, out)
-    return out.reshape(hips.shape)
-
-
-@kernel
-def facing(hips: Quat) -> Quat:
-    """Return the twist about the vertical of the hips' canonical orientation; the identity for a body upside down."""
-    return unit_quat((hips[0], 0.0, hips[2], 0.0))
-
-
-@batch
-def facing_rows(n: int, hips: Floats, out: Floats) -> None:
-    """Fill `out` (N, 4) with the `facing` of each row."""
-    for i in prange(n):
-        q = facing((hips[i, 0], hips[i, 1], hips[i, 2], hips[i, 3]))
-        for k in range(4):
-            out[i, k] = q[k]
+    """Return the headings (..., 4) of canonical orientations (..., 4) of the hips: their twists about the vertical, the
+    identity for a body upside down.
+    """
+    twist = np.zeros(np.shape(hips))
+    twist[..., [0, 2]] = hips[..., [0, 2]]
+    return normalize(twist)

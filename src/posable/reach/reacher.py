@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..body.collision.clearance import SelfCollision, clearance, limb_links, spared
 from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
-from ..compute import PosableError, ShapeError, expect, number
-from ..compute.types import ArrayLike, Floats, Records, floats
+from ..compute import PosableError, ShapeError, Status, expect, number
+from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from ..limb import Target
 from ..limb.solution import TargetLike
-from ..skeleton import Pose
-from .animate import Duration, ReachStep, animate
+from ..skeleton import Frames, Pose
 from .behaviour import ARMS, Behaviour
-from .interpolation import CONSTANT
-from .kernels import reach_rows
+from .kernels import SETTLED, first_adjustment, next_adjustment, reach_rows
+from .motion import TARGET_FIELDS, ArmStep, Duration, Fractions, ReachStep, ReachStream, Targets, animate
 from .packed import (
     ALL,
     BEND,
@@ -33,9 +32,8 @@ from .packed import (
     pack_body,
     pack_styles,
 )
+from .posture import CONSTANT
 from .solutions import HandSolution, ReachMotionSolution, ReachSolution
-from .stream import TARGET_FIELDS, ArmStep, Fractions, ReachStream
-from .weight_search import lower_out_of_meshes
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
     from ..limits import Limits
 
 BLOCK = 8192  # rows a call of the kernel: scratch for a million bodies at once would not fit
-
-Targets: TypeAlias = tuple[Target | None, Target | None]
 
 
 class Reacher:
@@ -201,10 +197,8 @@ class Reacher:
             _joined([rows.rotations[1] for rows in blocks]).reshape(*shape, start.joint_count, 4),
             None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
         )
-        right, left = (
-            None if target is None else HandSolution(result, side, jumped[side]) for side, target in enumerate(targets)
-        )
-        return ReachSolution.of(pose, result, right, left)
+        hands = [None if target is None else HandSolution.of(result, k, jumped[k]) for k, target in enumerate(targets)]
+        return ReachSolution.of(pose, result, hands[0], hands[1])
 
     def _block(
         self,
@@ -229,7 +223,7 @@ class Reacher:
                     one = slice(block.start + i, block.start + i + 1)
                     return self._run(body, shape, start, targets, weight, one, BEND, x)
 
-                lower_out_of_meshes(rows, bend, self._clearance, scene, self.margin)
+                self._lower_out_of_meshes(rows, bend, scene)
             self._place_hands(rows, bool(shape), start, targets, arms, jumped)
             options = self._options_for(targets).copy()
             options["stage"] = JUDGE
@@ -275,6 +269,34 @@ class Reacher:
                     rows.work[name][:, side] = _spread(value, shape, columns)[block]
         reach_rows(n, options, tuple(body), tuple(styles), tuple(rows))
         return rows
+
+    def _lower_out_of_meshes(self, rows: Rows, bend: Callable[[int, float], Rows], scene: Scene) -> None:
+        """Lower the weight of rows whose bent body touches a mesh that it did not touch at the start, to the edge.
+
+        The kernel's own line search with verdicts from Python, which tests meshes a pose at a time. `bend` returns one
+        row at another adjustment of its weight.
+        """
+
+        def touches(some: Rows, which: int, where: Bools) -> Bools:
+            """Return whether (n,) the body of the start (0) or of the solution (1) touches a mesh."""
+            frames = Frames(self.body.skeleton, some.positions[which], some.orientations[which])
+            return self._clearance.touches_meshes(frames, scene, self.margin, where)
+
+        result = rows.result
+        hit = touches(rows, 1, result["status"] == Status.REACHED)
+        hit &= ~touches(rows, 0, hit)
+        for i in np.flatnonzero(hit).tolist():
+            state = next_adjustment(first_adjustment(float(result["adjustment"][i])), False, 0.0, False)
+            while state[0] != SETTLED:
+                tried = bend(i, state[1])
+                result["tried"][i] += 1
+                state = next_adjustment(state, not touches(tried, 1, np.ones(1, np.bool_))[0], 0.0, False)
+            found = bend(i, state[1])
+            for name in ("translation", "rotations", "positions", "orientations"):
+                getattr(rows, name)[1, i] = getattr(found, name)[1, 0]
+            for name in ("adjustment", "weight"):
+                result[name][i] = found.result[name][0]
+            result["reason"][i] = Status.COLLISION
 
     def _place_hands(
         self, rows: Rows, batch: bool, start: Pose, targets: Targets, arms: Sequence[ArmStep | None], jumped: list[bool]

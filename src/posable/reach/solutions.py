@@ -12,45 +12,41 @@ from ..skeleton import Pose
 from ..skeleton.solution import MotionSolution, PoseSolution, Solution, StatusLike, status_like
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class HandSolution(Solution):
-    """How one hand met its target; read when needed."""
+    """How one hand met its target."""
 
-    __slots__ = ("_result", "_side", "jumped")
+    status: StatusLike
+    """A `Status`, or an int8 array of them (...): REACHED where the hand of the returned pose is on its target."""
+    position_error: Floats
+    """(...) [m] from its target."""
+    orientation_error: Floats
+    """(...) [rad] from the requested orientation; 0 where none was."""
+    swivel: Floats
+    """(...) [rad] of its elbow."""
+    requested_weight: Floats
+    """(...) the weight of the behaviour by the target's distance, from 0 to 1."""
+    weight: Floats
+    """(...) the weight used."""
+    jumped: bool
+    """Whether the elbow jumped, because no valid posture leads from the last one to this; only of a stream."""
 
-    def __init__(self, result: Records, side: int, jumped: bool = False) -> None:
-        self._result, self._side = result, side
-        self.jumped = jumped
-        """Whether the elbow jumped, because no valid posture leads from the last one to this; only of a stream."""
+    @staticmethod
+    def of(result: Records, side: int, jumped: bool) -> HandSolution:
+        """Return the solution of a hand from the rows (...) of `packed.RESULT` of a call."""
 
-    @property
-    def status(self) -> StatusLike:
-        """A `Status`, or an int8 array of them (...): REACHED where the hand of the returned pose is on its target."""
-        return status_like(self._result["hand_status"][..., self._side], self._result.shape)
+        def measure(name: str) -> Floats:
+            return np.asarray(result[name][..., side])
 
-    @property
-    def position_error(self) -> Floats:
-        """(...) [m] from its target."""
-        return np.asarray(self._result["position_error"][..., self._side])
-
-    @property
-    def orientation_error(self) -> Floats:
-        """(...) [rad] from the requested orientation; 0 where none was."""
-        return np.asarray(self._result["orientation_error"][..., self._side])
-
-    @property
-    def swivel(self) -> Floats:
-        """(...) [rad] of its elbow."""
-        return np.asarray(self._result["swivel"][..., self._side])
-
-    @property
-    def requested_weight(self) -> Floats:
-        """(...) the weight of the behaviour by the target's distance, from 0 to 1."""
-        return np.asarray(self._result["requested_weight"][..., self._side])
-
-    @property
-    def weight(self) -> Floats:
-        """(...) the weight used."""
-        return np.asarray(self._result["weight"][..., self._side])
+        return HandSolution(
+            status_like(result["hand_status"][..., side], result.shape),
+            measure("position_error"),
+            measure("orientation_error"),
+            measure("swivel"),
+            measure("requested_weight"),
+            measure("weight"),
+            jumped,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,9 +9,8 @@ from types import ModuleType
 from .calibration import Calibration
 from .pipeline import Points, load_points, reconstruct
 from .prior import Prior
-from .sik import SequentialIK
+from .sik import ReconstructStream, SequentialIK
 from .solutions import ReconstructMotionSolution, ReconstructSolution
-from .stream import ReconstructStream
 
 __all__ = [
     "Calibration",

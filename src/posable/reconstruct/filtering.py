@@ -1,12 +1,12 @@
-"""Points made steady before a body is reconstructed from them: smoothed, and feet locked where they stand.
+"""Filters of points before a body is reconstructed from them: smoothing, and feet locked where they stand.
 
-The body meets the steadied points, which answers carry as `points`; `residual` and `status` speak of them.
+The body meets the filtered points, which are the solution's `points`; errors and status are measured from them.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from ..compute import PosableError
 from ..compute.types import Floats
 from ..samples.curves import minimum_jerk
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-LET_GO = 0.2  # [s] within which a foot that leaves its place is back on its point
-STRAYED = 0.03  # [leg lengths]: a foot whose point is further from its place than this has left it
+LET_GO = 0.2  # [s] within which a foot that is released is back on its point
+STRAYED = 0.03  # [leg lengths]: a foot whose point is further than this from where it is locked is released
 QUICK = 8.0  # [Hz for each body height a second]: how much less a stream smooths what moves
 
 
 def checked_smoothing(seconds: float | None) -> float | None:
-    """A time [s], or None for 0 and None."""
+    """Return a time [s], or None for 0 and None."""
     if seconds is None or seconds == 0.0:
         return None
     if not (math.isfinite(seconds) and seconds > 0.0):
@@ -33,10 +30,10 @@ def checked_smoothing(seconds: float | None) -> float | None:
 
 
 def smoothed(values: Floats, fps: float, seconds: float) -> Floats:
-    """(F, ...) values without what is faster than `seconds`, and without lag.
+    """Return values (F, ...) smoothed over `seconds`, without lag.
 
     A Butterworth filter of second order with its corner at 1 / (2 pi seconds), run forwards and backwards. Values that
-    are no numbers are bridged by straight lines while filtering and are no numbers again afterwards.
+    are not finite are bridged by straight lines while filtering and are NaN afterwards.
     """
     from scipy.signal import butter, sosfiltfilt
 
@@ -58,7 +55,9 @@ def smoothed(values: Floats, fps: float, seconds: float) -> Floats:
 
 
 def smoothed_orientations(orientations: Floats, fps: float, seconds: float) -> Floats:
-    """(F, ..., 4) orientations, the same way: as four numbers of the same sign from frame to frame, made unit again."""
+    """Return orientations (F, ..., 4) smoothed in the same way, as four numbers whose sign does not flip, made unit
+    again.
+    """
     if not len(orientations):
         return orientations
     out = orientations.copy()
@@ -77,13 +76,13 @@ def smoothed_orientations(orientations: Floats, fps: float, seconds: float) -> F
 class OneEuro:
     """A filter for streams: the slower something moves, the more it is smoothed (Casiez, Roussel and Vogel 2012).
 
-    At rest it is a low pass with its corner at 1 / (2 pi seconds), so it lags by about `seconds`; what moves raises the
-    corner, so that it lags less. A value that is no number leaves no trace.
+    At rest it is a low pass with its corner at 1 / (2 pi seconds), so it lags by about `seconds`; speed raises the
+    corner, so that it lags less. Values that are not finite are ignored.
 
     Args:
         seconds: see above.
-        size: what a speed is counted in a second [m].
-        turns: whether the values are quaternions.
+        size: the unit of length of speeds [m]; 1 for quaternions.
+        quaternions: whether the values are quaternions.
     """
 
     def __init__(self, seconds: float, size: float, quaternions: bool = False) -> None:
@@ -96,7 +95,7 @@ class OneEuro:
         self._speed: Floats | None = None
 
     def step(self, values: Floats, dt: float) -> Floats:
-        """The values (..., D), smoothed, `dt` [s] after the last ones."""
+        """Return the values (..., D) smoothed, `dt` [s] after the last ones."""
         if self._value is None or self._speed is None:
             self._value, self._speed = values.copy(), np.zeros_like(values)
             return values
@@ -115,15 +114,15 @@ class OneEuro:
 
 
 def _fraction(corner: float | Floats, dt: float) -> float | Floats:
-    """How much of a new value a low pass with this corner [Hz] takes."""
+    """Return the weight of a new value in a low pass with this corner [Hz]."""
     return 1.0 / (1.0 + 1.0 / (2.0 * math.pi * corner * dt))
 
 
 class FootLock:
-    """Feet held where they stand; made for the feet among `markers`.
+    """Feet locked where they stand; made for the feet among `markers`.
 
-    A foot that comes to stand (`body.contacts`) is held there, whatever its point does within `STRAYED` of a leg; when
-    it leaves, the way back to its point is eased over `LET_GO`.
+    A foot that comes to stand (`body.contacts`) is locked there, while its point stays within `STRAYED` of a leg; when
+    it is released, it returns to its point smoothly over `LET_GO`.
     """
 
     def __init__(self, markers: Sequence[str], leg_length: float) -> None:
@@ -140,7 +139,7 @@ class FootLock:
         self._positions, self._offsets, self._since = np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, np.inf)
 
     def step(self, points: Floats, dt: float) -> Floats:
-        """The points (M, 3) [m] with locked feet, `dt` [s] after the last ones."""
+        """Return the points (M, 3) [m] with locked feet, `dt` [s] after the last ones."""
         ankles = points[self.columns]
         standing = self._contacts.step(ankles, dt)
         self._since += dt

@@ -1,7 +1,7 @@
 """Sequential IK in compiled code: pelvis, spine, clavicles, then the limbs (Unzueta et al. 2008, Algorithm 1).
 
-What is asked comes from `memory` (given or bridged) and `missing` (guessed), the trunk from `spine`, arms and legs from
-`limbs`.
+Targets come from `track_state` (given or bridged) and `untracked` (estimated), the trunk from `spine`, or from
+`prior_trunk` with a learned prior, arms and legs from `limbs`.
 """
 
 from __future__ import annotations
@@ -10,84 +10,72 @@ import math
 
 from ..body.packed import drive_row
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Vec3
+from ..compute.types import Records, Vec3
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, rotate
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .limbs import lift_goal, limb_residuals, pose_limb
-from .literal import pose_trunk_literally
-from .model import Trunk
-from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, PAST, SLOTS, Figure, Rows
-from .prior_kernels import Network, keep_past
+from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Rows, knows, set_vec, vec_from
+from .prior_kernels import Network, store_past
 from .prior_trunk import learned, no_guess, predict_trunk
-from .spine import knows, pelvis_frame, pose_trunk
-from .track_state import heading_before, keep, take_inputs
-from .untracked import estimate_ends, estimate_feet, hang_hand, set_vec
+from .spine import pelvis_frame, pose_trunk, pose_trunk_by_paper
+from .track_state import heading_before, store_frame, take_inputs
+from .untracked import estimate_ends, estimate_feet, hang_hand
 
 MET = 1e-6  # [m]: a point nearer than this is met
 
 
 @kernel
-def reconstruct_row(
-    i: int,
-    t: int,
-    weights: Floats,
-    trunk: Trunk,
-    figure: Figure,
-    net: Network,
-    memory: Floats,
-    dt: float,
-    rows: Rows,
-) -> None:
-    """Row i: a whole body from points (Algorithm 1), `dt` [s] after the frame that `memory` has of track t."""
-    before = heading_before(t, memory)
+def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Records, dt: float, rows: Rows) -> None:
+    """Reconstruct the body of row i (Algorithm 1), `dt` [s] after the frame that `memory` has of track t."""
+    before, settings = heading_before(t, memory), figure.settings[0]
     lost = count_lost(i, rows)
     if lost > 0 and memory.shape[0] == 0:
         refuse(i, figure, before, rows)
         return
     take_inputs(i, t, figure, rows, memory, dt)
     if memory.shape[0] > 0:
-        memory[t, PAST] += dt
-    if not estimate_ends(i, trunk, figure, rows, before):
+        memory[t]["clock"] += dt
+    if not estimate_ends(i, figure, rows, before):
         refuse(i, figure, before, rows)
         return
-    w = (weights[0], weights[1], weights[2])
+    weights = vec_from(settings["weights"])
     if norm(before) < 0.5:
-        w = (1.0, 1.0, 0.0)  # the first frame has no frame before
-    estimate, x, y = pelvis_frame(i, rows, w, before, figure.stance[8, 0] * dt)
+        weights = (1.0, 1.0, 0.0)  # the first frame has no frame before
+    estimate, x, y = pelvis_frame(i, rows, weights, before, settings["pelvis_rate"] * dt)
     if knows(i, rows, HIPS):
         estimate = quat_at(rows.target_orientations, i, HIPS)
         x = rotate(estimate, (1.0, 0.0, 0.0))
     estimate_feet(i, t, figure, rows, x, memory, dt)
     if learned(net, i, rows):
-        position, x = predict_trunk(i, t, net, trunk, memory, before, x, y, rows)
+        position, x = predict_trunk(i, t, net, figure, memory, before, x, y, rows)
     else:
         no_guess(i, rows)
-        if trunk.numbers[3] > 0.0:
-            position = pose_trunk_literally(i, t, trunk, rows, memory, estimate, y)
+        if settings["paper_spine"]:
+            position = pose_trunk_by_paper(i, t, figure, rows, memory, estimate, y)
         else:
-            position = pose_trunk(i, trunk, rows, estimate, y)
+            position = pose_trunk(i, figure, rows, estimate, y)
     for k in range(3):
         rows.heading[i, k] = x[k]
-    for k in range(trunk.slots.shape[0]):
-        set_quat(rows.orientations, i, k, quat_at(rows.trunk, i, trunk.slots[k]))
+    for k in range(figure.sources.shape[0]):
+        set_quat(rows.orientations, i, k, quat_at(rows.trunk, i, figure.sources[k]))
     for j in range(figure.joints.shape[0]):
         set_quat(rows.rotations, i, j, quat_from(figure.drive[j]["local"]))
     drive_row(i, figure.drive, rows.orientations, rows.rotations, rows.world)
     place_hips(i, figure, rows, position)
-    status = pose_limbs(i, t, trunk, figure, memory, dt, rows)
-    status = trunk_residuals(i, trunk, figure, rows, status)
+    status = pose_limbs(i, t, figure, memory, dt, rows)
+    status = trunk_residuals(i, figure, rows, status)
     rows.status[i] = INVALID if lost > 0 else status
     if memory.shape[0] > 0:
-        keep(i, t, figure, rows, memory, dt)
+        store_frame(i, t, figure, rows, memory, dt)
         if net.sizes.shape[0] > 0:
-            keep_past(i, t, memory, rows)
+            store_past(i, t, memory, rows)
 
 
 @kernel
 def count_lost(i: int, rows: Rows) -> int:
-    """How many points of row i are no numbers."""
+    """Return how many points of row i are not finite."""
     lost = 0
     for k in range(rows.points.shape[1]):
         p = vec_at(rows.points, i, k)
@@ -96,14 +84,14 @@ def count_lost(i: int, rows: Rows) -> int:
 
 
 @kernel
-def pose_limbs(i: int, t: int, trunk: Trunk, figure: Figure, memory: Floats, dt: float, rows: Rows) -> int:
-    """Turn the four limbs to their goals; REACHED, or why the first point that is not met is not."""
+def pose_limbs(i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows) -> int:
+    """Rotate the four limbs to their goals; return REACHED, or the reason why the first point is not met."""
     status = REACHED
     for limb in range(4):
         slot = LEFT_HAND + limb
         if limb < 2 and not math.isfinite(rows.goals[i, slot, 0]):
             elbow = vec_at(rows.goals, i, LEFT_ELBOW + limb)
-            set_vec(rows.goals, i, slot, hang_hand(i, limb, figure, trunk, rows, elbow))
+            set_vec(rows.goals, i, slot, hang_hand(i, limb, figure, rows, elbow))
         lifted = lift_goal(i, limb, figure, rows) if figure.around.shape[0] > 0 else False
         report = pose_limb(i, t, limb, figure, rows, memory, dt)
         limb_residuals(i, limb, figure, rows)
@@ -115,8 +103,8 @@ def pose_limbs(i: int, t: int, trunk: Trunk, figure: Figure, memory: Floats, dt:
 
 
 @kernel
-def trunk_residuals(i: int, trunk: Trunk, figure: Figure, rows: Rows, status: int) -> int:
-    """How far hips, head and chest are from their points; the status with them, and infinity for what is lost."""
+def trunk_residuals(i: int, figure: Figure, rows: Rows, status: int) -> int:
+    """Fill in how far hips, head and chest are from their points, infinity for lost points; return the status."""
     for k in range(SLOTS):
         column = figure.tracked[0, k]
         if column < 0:
@@ -131,7 +119,7 @@ def trunk_residuals(i: int, trunk: Trunk, figure: Figure, rows: Rows, status: in
     if rows.missing.shape[0] > 0:
         for k in range(HEAD + 1):
             if math.isfinite(rows.marker_orientations[i, k, 0]):
-                part = 0 if k == HIPS else trunk.offsets.shape[0] - 1
+                part = 0 if k == HIPS else figure.spine.shape[0] - 1
                 rows.missing[i, k] = angle_between(
                     quat_at(rows.trunk, i, part), quat_at(rows.target_orientations, i, k)
                 )
@@ -140,7 +128,7 @@ def trunk_residuals(i: int, trunk: Trunk, figure: Figure, rows: Rows, status: in
 
 @kernel
 def place_hips(i: int, figure: Figure, rows: Rows, position: Vec3) -> None:
-    """Forward kinematics with the hips' joint at `position`."""
+    """Do the forward kinematics with the hips' joint at `position`."""
     for k in range(3):
         rows.translation[i, k] = 0.0
     forward_row(i, figure.joints, rows.translation, rows.rotations, rows.offsets, rows.positions, rows.world)
@@ -154,9 +142,9 @@ def place_hips(i: int, figure: Figure, rows: Rows, position: Vec3) -> None:
 
 @kernel
 def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
-    """A row with a point that is no number, and nothing to bridge it with: the rest pose, INVALID."""
+    """Return the neutral pose, INVALID, for a row with a point that is not finite and cannot be bridged."""
     for k in range(3):
-        rows.translation[i, k], rows.heading[i, k] = figure.home[k], before[k]
+        rows.translation[i, k], rows.heading[i, k] = figure.stance[0]["root"][k], before[k]
     for j in range(figure.joints.shape[0]):
         set_quat(rows.rotations, i, j, quat_from(figure.drive[j]["local"]))
     for k in range(rows.residual.shape[1]):
@@ -165,14 +153,12 @@ def refuse(i: int, figure: Figure, before: Vec3, rows: Rows) -> None:
 
 
 @batch(rows=64)
-def reconstruct_rows(
-    n: int, weights: Floats, trunk: Trunk, figure: Figure, net: Network, memory: Floats, dt: float, rows: Rows
-) -> None:
-    """n tracks of equal length, one after the other in the rows, `dt` [s] from frame to frame.
+def reconstruct_rows(n: int, figure: Figure, net: Network, memory: Records, dt: float, rows: Rows) -> None:
+    """Reconstruct n tracks of equal length, one after the other in the rows, `dt` [s] from frame to frame.
 
-    `memory` (n rows) goes on from what it has; without rows, poses are alone: tracks of one frame.
+    Each continues from its row of `memory`; without rows, poses are independent: tracks of one frame.
     """
     frames = rows.points.shape[0] // n
     for t in prange(n):
         for f in range(frames):
-            reconstruct_row(t * frames + f, t, weights, trunk, figure, net, memory, dt, rows)
+            reconstruct_row(t * frames + f, t, figure, net, memory, dt, rows)

@@ -1,20 +1,21 @@
 """Arms and legs of Sequential IK (Unzueta et al. 2008, sections 6 and 8; specification reconstruct, 4.5).
 
-Algorithm 5 says where an elbow points (backwards of the trunk, as the limb hangs and is swung to its target) and a knee
-(forwards), unless its own point is known. The limb solver then searches from that swivel for one inside the limits, in
-which the arm is out of the trunk and of obstacles, so that hands and feet stay on their points. Where no swivel is
+Algorithm 5 gives the direction of an elbow (backwards of the trunk, as the limb hangs and is swung to its target) and
+of a knee (forwards), unless its own point is known. The limb solver then searches from that swivel for one inside the
+limits, with the arm out of the trunk and of obstacles, so that hands and feet stay on their points. Where no swivel is
 clear, the first inside the limits is taken: points come before collisions.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..body.collision.clearance import limb_obstacle_row
-from ..body.limb.kernels import CORRECTIONS, EXACT, end_of_chain, frame_of, in_limb, pose_row, swivel_of
+from ..body.limb.kernels import CORRECTIONS, EXACT, frame_of, in_limb, pose_row, swivel_of
 from ..collision.surfaces import PLANE
 from ..compute import kernel
-from ..compute.types import Floats, Quat, Vec3
+from ..compute.types import Quat, Records, Vec3
 from ..limb.kernels import canonical_inner, wrist_of
 from ..limb.nearest_feasible import END, MID
 from ..limb.solve import REACHED, SEARCH, solve_one
@@ -22,18 +23,16 @@ from ..limits.kernels import allowed, clamp
 from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import offset_of, quat_at, quat_from, vec_at
-from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, POLES, Figure, Rows
-from .spine import knows, vec_at_row
-from .track_state import STRAIGHT, calm_pole, remember
-from .untracked import set_vec
+from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, Figure, Rows, knows, put_vec, set_vec
+from .track_state import STRAIGHT, calm_pole
 
-OWN_POLE = 0.02  # of the limb's length: how much Algorithm 5 says beside a prior about where an elbow or knee is
-SUNK = 1e-6  # [m]: a sole deeper in the floor than this is turned out of it
+OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
+SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
 
 @kernel
-def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Floats, dt: float) -> int:
-    """Turn a limb to its goal and tell its status."""
+def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> int:
+    """Rotate a limb to its goal; return its status."""
     model = figure.limbs[limb]
     if figure.splits[1, limb + 1] > figure.splits[1, limb] or figure.around.shape[0] > 0:
         first, last = figure.splits[1, limb], figure.splits[1, limb + 1]
@@ -64,11 +63,11 @@ def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Flo
 
 @kernel
 def reach_goal(
-    i: int, t: int, limb: int, figure: Figure, rows: Rows, rotation: Quat, rotated: bool, memory: Floats, dt: float
+    i: int, t: int, limb: int, figure: Figure, rows: Rows, rotation: Quat, rotated: bool, memory: Records, dt: float
 ) -> int:
-    """Turn a limb to its goal, and its end to a canonical orientation if `rotated`; its status.
+    """Rotate a limb to its goal, and its end to a canonical orientation if `rotated`; return its status.
 
-    In a track an elbow or knee whose swivel changes faster than it may is taken along slowly.
+    In a track an elbow or knee whose swivel would change faster than it may follows slowly.
     """
     model = figure.limbs[limb]
     frame = frame_of(model, rows.world, i)
@@ -82,7 +81,7 @@ def reach_goal(
         hanging, ahead = rotate(back, (0.0, -1.0, 0.0)), rotate(back, (0.0, 0.0, -1.0 if limb < 2 else 1.0))
         pole = rotate(between(hanging, aim), ahead)
         if guesses(i, limb, rows):
-            guess = rotate_inverse(frame, sub(guessed_place(i, limb, rows), base))
+            guess = rotate_inverse(frame, sub(vec_at(rows.guess, i, limb), base))
             pole = add(reject(guess, unit(aim)), scale(pole, OWN_POLE * (model["upper"] + model["lower"])))
         mid = (aim[0] + pole[0], aim[1] + pole[1], aim[2] + pole[2])
     swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
@@ -96,14 +95,14 @@ def reach_goal(
         status = corrected(i, limb, figure, rows, frame, aim, swivel, hand, rotated)
         if not tracking:
             break
-        mid = rotate_inverse(frame, sub(place_of_joint(i, figure, rows, model["base"], model["mid"]), base))
+        mid = rotate_inverse(frame, sub(position_of(i, figure, rows, model["base"], model["mid"]), base))
         popped = False
         if attempt == 0 and rows.report[i]["found"] and not math.isfinite(point[0]):
-            popped, mid = calm_pole(t, limb, unit(aim), mid, memory, figure.stance[8, 1] * dt)
+            popped, mid = calm_pole(t, limb, unit(aim), mid, memory, figure.settings[0]["swivel_rate"] * dt)
         if not popped:
             pole = reject(mid, unit(aim))
             if norm(pole) > STRAIGHT * norm(mid):
-                remember(memory, t, POLES + 3 * limb, unit(pole))
+                put_vec(memory[t]["poles"], limb, unit(pole))
             break
         swivel = swivel_of(model, aim, mid, (0.0, 1.0, 0.0))
     return status
@@ -113,7 +112,7 @@ def reach_goal(
 def corrected(
     i: int, limb: int, figure: Figure, rows: Rows, frame: Quat, aim: Vec3, swivel: float, hand: Quat, rotated: bool
 ) -> int:
-    """Turn a limb to an aim in its frame, searching from a swivel [rad]; its status.
+    """Rotate a limb to an aim in its frame, searching from a swivel [rad]; return its status.
 
     What a rig whose bones are not straight lines misses by is added to the aim, as `BodyLimb.place` does.
     """
@@ -122,7 +121,7 @@ def corrected(
     before = math.inf
     for _ in range(CORRECTIONS):
         rotate_limb(i, limb, figure, rows, aim, swivel, hand, rotated)
-        end = end_of_chain(i, figure.joints, model, rows.offsets, rows.positions, rows.world)
+        end = position_of(i, figure, rows, model["base"], model["end"])
         miss = rotate_inverse(frame, sub(goal, end))
         away = norm(miss)
         if rows.report[i]["status"] != REACHED or away <= EXACT or away >= before:
@@ -136,7 +135,7 @@ def corrected(
 def rotate_limb(
     i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, rotated: bool
 ) -> None:
-    """Solve a limb for an aim in its frame, searching from a swivel [rad], and put it into the pose."""
+    """Solve a limb for an aim in its frame, searching from a swivel [rad], and pose it."""
     count = figure.splits[1, limb + 1] - figure.splits[1, limb] + figure.around.shape[0]
     model = figure.limbs[limb]
     values = solve_one(
@@ -172,49 +171,48 @@ def rotate_limb(
 
 @kernel
 def guesses(i: int, limb: int, rows: Rows) -> bool:
-    """Whether a prior has something to say of this limb."""
+    """Return whether a prior has guessed this limb."""
     return rows.guess.shape[0] > 0 and math.isfinite(rows.guess[i, limb, 0])
 
 
 @kernel
-def guessed_place(i: int, limb: int, rows: Rows) -> Vec3:
-    """Where a prior has an elbow or a knee [m]."""
-    return (rows.guess[i, limb, 0], rows.guess[i, limb, 1], rows.guess[i, limb, 2])
-
-
-@kernel
 def guessed_wrist(i: int, limb: int, figure: Figure, rows: Rows) -> tuple[Quat, Quat]:
-    """(twist of the lower bone, swing of the hand or foot) of an end whose orientation is not known, inside its limits:
-    as a prior has it, else straight.
+    """Return (twist of the lower bone, swing of the hand or foot) of an end without a target orientation, inside its
+    limits: a prior's guess, else straight.
     """
     straight = (1.0, 0.0, 0.0, 0.0)
     if not guesses(i, limb, rows):
         return straight, straight
     model = figure.limbs[limb]
-    limits = figure.limits[model["first_limit"] : model["first_limit"] + 3]
-    back = (model["bw"], model["bx"], model["by"], model["bz"])
-    said = (rows.guess[i, limb, 3], rows.guess[i, limb, 4], rows.guess[i, limb, 5], rows.guess[i, limb, 6])
-    twist, swing, _ = wrist_of(straight, mul(mul(back, said), conj(back)))
+    guess = (rows.guess[i, limb, 3], rows.guess[i, limb, 4], rows.guess[i, limb, 5], rows.guess[i, limb, 6])
+    twist, swing = split_wrist(model, guess)
     if not model["limited"]:
         return twist, swing
+    first = model["first_limit"]
     local = canonical_inner(model, twist)
-    if not allowed(limits[MID], figure.curves, local):
-        fixed = clamp(limits[MID], figure.curves, local)
-        twist, _, _ = wrist_of(straight, mul(mul(back, fixed), conj(back)))
-        if not allowed(limits[MID], figure.curves, canonical_inner(model, twist)):
+    if not allowed(figure.limits[first + MID], figure.curves, local):
+        twist, _ = split_wrist(model, clamp(figure.limits[first + MID], figure.curves, local))
+        if not allowed(figure.limits[first + MID], figure.curves, canonical_inner(model, twist)):
             twist = straight
     local = canonical_inner(model, swing)
-    if not allowed(limits[END], figure.curves, local):
-        fixed = clamp(limits[END], figure.curves, local)
-        _, swing, _ = wrist_of(straight, mul(mul(back, fixed), conj(back)))
-        if not allowed(limits[END], figure.curves, canonical_inner(model, swing)):
+    if not allowed(figure.limits[first + END], figure.curves, local):
+        _, swing = split_wrist(model, clamp(figure.limits[first + END], figure.curves, local))
+        if not allowed(figure.limits[first + END], figure.curves, canonical_inner(model, swing)):
             swing = straight
     return twist, swing
 
 
 @kernel
-def place_of_joint(i: int, figure: Figure, rows: Rows, base: int, joint: int) -> Vec3:
-    """Where a joint of a limb is [m], from its base joint's place and the orientations of the joints between."""
+def split_wrist(model: Any, q: Quat) -> tuple[Quat, Quat]:
+    """Return (twist, swing) of a canonical rotation of a hand or foot against its straight limb."""
+    back = (model["bw"], model["bx"], model["by"], model["bz"])
+    twist, swing, _ = wrist_of((1.0, 0.0, 0.0, 0.0), mul(mul(back, q), conj(back)))
+    return twist, swing
+
+
+@kernel
+def position_of(i: int, figure: Figure, rows: Rows, base: int, joint: int) -> Vec3:
+    """Return a joint's position [m], from that of the limb's base and the orientations of the joints between."""
     p = vec_at(rows.positions, i, base)
     j = joint
     while j != base:
@@ -226,14 +224,16 @@ def place_of_joint(i: int, figure: Figure, rows: Rows, base: int, joint: int) ->
 
 @kernel
 def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
-    """How far hand or foot, and elbow or knee, are from their points [m], and from the orientation asked for [rad]."""
+    """Fill in how far hand or foot, and elbow or knee, are from their points [m], and from the target orientation
+    [rad].
+    """
     model = figure.limbs[limb]
     for between_ends in range(2):
         slot = (LEFT_ELBOW if between_ends else LEFT_HAND) + limb
         column = figure.tracked[0, slot]
         if column >= 0:
             joint = model["mid"] if between_ends else model["end"]
-            at = place_of_joint(i, figure, rows, model["base"], joint)
+            at = position_of(i, figure, rows, model["base"], joint)
             rows.residual[i, column] = norm(sub(at, vec_at(rows.points, i, column)))
     if rows.missing.shape[0] > 0 and math.isfinite(rows.marker_orientations[i, LEFT_HAND + limb, 0]):
         rotated = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
@@ -244,9 +244,9 @@ def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
 
 @kernel
 def lift_goal(i: int, limb: int, figure: Figure, rows: Rows) -> bool:
-    """Move the goal of a hand or foot out of the planes of the scene; whether it was in one.
+    """Move the goal of a hand or foot out of the planes of the scene; return whether it was in one.
 
-    A foot keeps its sole out, turned as it is known to be, else flat.
+    A foot keeps its sole out, at its target orientation, else flat.
     """
     moved = False
     for o in range(figure.around.shape[0]):
@@ -266,18 +266,25 @@ def lift_goal(i: int, limb: int, figure: Figure, rows: Rows) -> bool:
 
 @kernel
 def sole_depth(i: int, side: int, figure: Figure, rows: Rows, n: Vec3) -> float:
-    """How far a sole reaches below its ankle along the normal n of a plane [m]."""
+    """Return how far a sole reaches below its ankle along the normal n of a plane [m]."""
     if not knows(i, rows, LEFT_FOOT + side):
-        return -float(figure.stance[3 + 2 * side, 1])
+        return float(figure.soles[side]["depth"])
     rotation, deepest = quat_at(rows.target_orientations, i, LEFT_FOOT + side), 0.0
     for k in range(2):
-        deepest = max(deepest, -dot(n, rotate(rotation, vec_at_row(figure.stance, 3 + 2 * side + k))))
+        deepest = max(deepest, -dot(n, rotate(rotation, sole_point(figure, side, k))))
     return deepest
 
 
 @kernel
+def sole_point(figure: Figure, side: int, k: int) -> Vec3:
+    """Return the heel (k = 0) or the tip (k = 1) of a sole from its ankle [m], in the foot's canonical frame."""
+    sole = figure.soles[side]
+    return (0.0, -sole["depth"], sole["tip"] if k else -sole["heel"])
+
+
+@kernel
 def lifted_foot(i: int, side: int, figure: Figure, rows: Rows, rotation: Quat) -> tuple[Quat, bool]:
-    """(a foot's canonical orientation, turned so that heel and toes are out of the scene's planes; whether it was)."""
+    """Return (a foot's canonical orientation with heel and toes out of the scene's planes, whether it rotated)."""
     ankle, lifted = vec_at(rows.goals, i, LEFT_FOOT + side), False
     for o in range(figure.around.shape[0]):
         plane = figure.around[o]
@@ -286,7 +293,7 @@ def lifted_foot(i: int, side: int, figure: Figure, rows: Rows, rotation: Quat) -
         n, p = (plane["ex"], plane["ey"], plane["ez"]), (plane["px"], plane["py"], plane["pz"])
         high = dot(n, sub(ankle, p))
         for k in range(2):
-            r = rotate(rotation, vec_at_row(figure.stance, 3 + 2 * side + k))
+            r = rotate(rotation, sole_point(figure, side, k))
             size = norm(r)
             if dot(n, r) + high < -SUNK and size > 0.0:
                 least, now = max(-high / size, -1.0), max(min(dot(n, r) / size, 1.0), -1.0)

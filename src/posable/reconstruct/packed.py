@@ -1,60 +1,122 @@
-"""The input and output of the kernels of Sequential IK: the rig, the rows of a batch, and the state of a track."""
+"""The input and output of the kernels of Sequential IK: the figure, the rows of a batch, the state of a track."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..body.collision.clearance import limb_links
-from ..body.measures import sole_of
-from ..body.packed import PackedBody
+from ..body.packed import LIMBS, SIDES, PackedBody
+from ..body.roles import MARKERS
 from ..collision.kernels import GROUP, OBSTACLE
 from ..collision.surfaces import PLANE
 from ..collision.volumes import PACKED
-from ..compute.types import Floats, Ints, Records
+from ..compute import kernel
+from ..compute.types import Floats, Ints, Quat, Records, Vec3
 from ..limb.solve import REPORT
-from .model import LIMBS, Trunk
+from ..math import axis_angle, between, conjugate, multiply, rotate, slerp
+from ..math.vector import sub
+from ..skeleton.forward import vec_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..body import Humanoid
     from ..collision import Scene
     from ..limits import Limits
 
-HIPS, HEAD, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT = range(6)  # of `MARKERS`: what every body has
-LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST = range(6, 11)  # what may be known besides
+HIPS, HEAD, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT = range(6)  # of `MARKERS`: every body has them
+LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST = range(6, 11)  # may be tracked besides
 SLOTS = 11
 BETWEEN = ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg")
-"""Roles of the slots from `LEFT_ELBOW` on; those of `LIMBS` in the same order."""
-ROTATION_RATE = SWIVEL_RATE = 4.0 * np.pi  # [rad/s]: faster is a pop, not a person
+"""Roles of the slots from `LEFT_ELBOW` on, in the order of `LIMBS`."""
 CHESTS = ("chest", "upper_chest")
 """Roles that the last slot may have."""
+ROTATION_RATE = SWIVEL_RATE = 4.0 * np.pi  # [rad/s]: faster is a pop, not a person
+MAX_BEND = 1.6  # [rad] of the pelvis: specification reconstruct, 4.2
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+SETTINGS = np.dtype(
+    [(name, "i8") for name in ("paper_spine", "chest", "bending")]
+    + [("clavicle_limits", "i8", 2), ("weights", "f8", 3)]
+    + [(name, "f8") for name in ("floor", "neutral_chord", "longest_chord", "max_bend", "max_stretch")]
+    + [(name, "f8") for name in ("pelvis_rate", "swivel_rate")],
+    align=True,
+)
+"""How a body is reconstructed, one row.
+
+Whether the spine is the paper's to the letter; the row of the spine that is tracked as the chest; how many of the
+spine's joints bend; the rows of `Figure.limits` of left and right clavicle (-1: free). The weights of wrists, ankles
+and the frame before in the pelvis' heading. Height of the floor [m]; distance from hips to head in the neutral pose
+and with the spine as straight as its limits allow [m]; the largest bend of the pelvis [rad] and the largest fraction of
+the way to a straight spine inside the limits; the largest rates [rad/s] of the pelvis, and of an elbow or knee about
+its limb, from frame to frame."""
+
+PAST_SAMPLES = 68  # of the six points: half a second at 120 a second, and a few more
+MAX_JOINTS = 64  # of a spine that is posed by the paper's method
+
+TRACK = np.dtype(
+    [
+        *(("heading", "f8", 3), ("yaw_rate", "f8"), ("poles", "f8", (4, 3))),
+        *(("feet", "f8", (2, 3)), ("step_starts", "f8", (2, 3)), ("step_fractions", "f8", 2)),
+        *(("goals", "f8", (SLOTS, 3)), ("velocities", "f8", (SLOTS, 3)), ("gaps", "f8", (SLOTS, 3))),
+        *(("seen", "f8", SLOTS), ("orientations", "f8", (6, 4)), ("orientation_gaps", "f8", (6, 4))),
+        *(("orientations_seen", "f8", 6), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
+        *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, 6, 3))),
+        *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
+        ("paper_bends", "f8", (MAX_JOINTS, 4)),
+    ],
+    align=True,
+)
+"""The state of a track after its last frame.
+
+- `heading`: X of the pelvis, zero before the first frame; `yaw_rate` [rad/s], smoothed;
+- `poles`: directions of elbows and knees in their limb's frame; zero: unknown;
+- `feet`, `step_starts` [m], `step_fractions`: of untracked feet: positions (NaN: none yet), where their steps began,
+  and the fraction of each that is done (1: all of it);
+- `goals` [m]: the last targets (NaN: none); `velocities` [m/s], relative to the body as a whole; `gaps` [m] by which a
+  point was off when it returned; `seen` [s]: time since it returned, below 0 while it is lost;
+- `orientations`, `orientation_gaps`, `orientations_seen`: the same for orientations;
+- `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m]: a ring of the six points for a prior;
+- `paper_pelvis`, `paper_chord` [m], `paper_normal`, `paper_bends`: for the paper's spine."""
+
+
+def new_state(tracks: int) -> Records:
+    """Return the states (T,) of `TRACK` of tracks that have not begun."""
+    out = np.zeros(tracks, TRACK)
+    for name in ("feet", "step_starts", "step_fractions", "goals", "orientations"):
+        out[name] = np.nan
+    out["seen"] = out["orientations_seen"] = np.inf
+    out["orientation_gaps"][..., 0] = 1.0
+    return out
+
+
+NO_STATE = new_state(0)
 
 
 class Figure(NamedTuple):
-    """The rig: how canonical orientations drive its joints, and its four limbs (left and right arm and leg)."""
+    """The body, which of its parts are tracked, and what its limbs stay out of. The first eleven are `PackedBody`'s."""
 
     joints: Records
     drive: Records
-    """This and the next six: `PackedBody`."""
     limbs: Records
     limits: Records
     curves: Floats
     bones: Floats
     driven: Records
     remainders: Floats
-    splits: Ints
-    """(2, 5) where the limbs begin in `links` and in `own`."""
+    spine: Records
+    soles: Records
+    stance: Records
+    settings: Records
+    """(1,) of `SETTINGS`."""
     tracked: Ints
-    """(2, 11) which of the given points belongs to a slot, or -1; the slot's joint, -1 where it is not requested."""
-    home: Floats
-    """(3,) [m]: where the root is at rest."""
-    stance: Floats
-    """(9, 3) [m]: hips to head, hips to left and right ankle in the neutral pose; heel and tip of the left and right
-    sole from the ankle; heights of the floor and of the standing hips, length of a leg; and largest rates [rad/s]
-    of the pelvis, and of an elbow or knee about its limb, from frame to frame."""
+    """(2, 11) the column of the given points that belongs to a slot, or -1; the slot's joint, or -1."""
+    sources: Ints
+    """(K,) for every driven orientation of the body, the row of `Rows.trunk` that it takes."""
+    splits: Ints
+    """(2, 5) the first rows of the limbs in `links` and in `own`."""
     links: Records
     """Volumes of the limbs, one limb after the other."""
     groups: Records
@@ -73,11 +135,11 @@ class Rows(NamedTuple):
     points: Floats
     """(N, M, 3) [m] as given."""
     marker_orientations: Floats
-    """(N, 6, 4) canonical orientations in the world of the six, NaN where unknown; or no rows."""
+    """(N, 6, 4) canonical orientations of the six in the world, NaN where unknown; or no rows."""
     goals: Floats
-    """(N, 11, 3) [m] where the slots should be: given, bridged or estimated; NaN where nobody knows; scratch."""
+    """(N, 11, 3) [m] targets of the slots: given, bridged or estimated; NaN where unknown; scratch."""
     target_orientations: Floats
-    """(N, 6, 4) target orientations, NaN where any will do; scratch; or no rows."""
+    """(N, 6, 4) target orientations, NaN where there is none; scratch; or no rows."""
     orientations: Floats
     """(N, K, 4) canonical, of everything that is driven; scratch."""
     trunk: Floats
@@ -95,7 +157,7 @@ class Rows(NamedTuple):
     residual: Floats
     """(N, M) [m]."""
     missing: Floats
-    """(N, 6) [rad] between requested orientations and the body's; NaN where none was; or no rows."""
+    """(N, 6) [rad] between target orientations and the body's; NaN where there was none; or no rows."""
     status: Ints
     """(N,)."""
     heading: Floats
@@ -110,125 +172,91 @@ class Rows(NamedTuple):
     """(T, W) scratch of a prior, a row a track."""
 
 
-# The state of a track after its last frame, a row of numbers each. Where each part begins:
-HEADING = 0  # X of the pelvis; zero before the first frame
-POLES = 3  # (4, 3) where elbows and knees pointed, in their limb's frame; zero: unknown
-FEET = 15  # (2, 7) of feet nobody tracks: where they are, where their step began, how much of it is done (1: all)
-GOALS = 29  # (11, 3) [m] the last goals; NaN: none
-SPEED = 62  # (11, 3) [m/s] relative to the body as a whole
-GAP = 95  # (11, 3) [m] by which a point was off when it returned
-SINCE = 128  # (11,) [s] since it returned; below 0: it is lost
-ORIENTATION, ORIENTATION_GAP, ORIENTATION_SINCE = 139, 163, 187  # (6, 4), (6, 4), (6,): the same of orientations
-YAW_RATE = 193  # [rad/s] yaw rate of the body, smoothed
-PAST, PAST_ROOM = 194, 68  # for a prior: clock [s], samples, newest; then (68, 19): time [s] and the six goals [m]
-PAPER_SPINE, MAX_JOINTS = (
-    PAST + 3 + 19 * PAST_ROOM,
-    64,
-)  # for the paper's spine: pelvis, chord, normal; (64, 4) bends
-STATE_SIZE = PAPER_SPINE + 10 + 4 * MAX_JOINTS
-
-
-def new_state(tracks: int) -> Floats:
-    """(T, `STATE_SIZE`) the memory of tracks that have not begun."""
-    out = np.zeros((tracks, STATE_SIZE))
-    out[:, FEET:SPEED] = out[:, ORIENTATION:ORIENTATION_GAP] = np.nan
-    out[:, SINCE:ORIENTATION] = out[:, ORIENTATION_SINCE:YAW_RATE] = np.inf
-    out[:, ORIENTATION_GAP:ORIENTATION_SINCE:4] = 1.0
-    return out
-
-
-NO_STATE = new_state(0)
-
-
-def rows_of(
-    figure: Figure, trunk: Trunk, obstacles: int, points: Floats, orientations: Floats, work: tuple[int, int] = (0, 0)
-) -> Rows:
-    """Rows for so many points, nothing in them yet; `obstacles` is the most of a limb, `work` a prior's scratch."""
-    n, joints, spine = len(points), len(figure.joints), len(trunk.offsets)
+def empty_rows(figure: Figure, points: Floats, orientations: Floats, work: tuple[int, int] = (0, 0)) -> Rows:
+    """Return room for these points and orientations; `work` is the shape of a prior's scratch."""
+    n, joints, spine = len(points), len(figure.joints), len(figure.spine)
+    obstacles = int(np.diff(figure.splits[1]).max()) + len(figure.around)  # the most of a limb
     return Rows(
-        points,
-        orientations,
-        np.empty((n, SLOTS, 3)),
-        np.empty(orientations.shape),
-        np.empty((n, len(trunk.slots), 4)),
-        np.empty((n, spine + 2, 4)),
-        np.empty((n, spine, 3)),
-        np.empty((n, 3)),
-        np.empty((n, joints, 4)),
-        np.empty((n, joints, 3)),
-        np.empty((n, joints, 4)),
-        np.empty((n, 7)),
-        np.empty((0, joints, 3)),
-        np.empty((n, points.shape[1])),
-        np.full(orientations.shape[:2], np.nan),
-        np.empty(n, np.int64),
-        np.empty((n, 3)),
-        np.zeros(n, REPORT),
-        np.empty((n, obstacles), OBSTACLE),
-        np.empty((n if work[0] else 0, 4, 7)),
-        np.empty(work),
+        points=points,
+        marker_orientations=orientations,
+        goals=np.empty((n, SLOTS, 3)),
+        target_orientations=np.empty(orientations.shape),
+        orientations=np.empty((n, len(figure.sources), 4)),
+        trunk=np.empty((n, spine + 2, 4)),
+        spine=np.empty((n, spine, 3)),
+        translation=np.empty((n, 3)),
+        rotations=np.empty((n, joints, 4)),
+        positions=np.empty((n, joints, 3)),
+        world=np.empty((n, joints, 4)),
+        values=np.empty((n, 7)),
+        offsets=np.empty((0, joints, 3)),
+        residual=np.empty((n, points.shape[1])),
+        missing=np.full(orientations.shape[:2], np.nan),
+        status=np.empty(n, np.int64),
+        heading=np.empty((n, 3)),
+        report=np.zeros(n, REPORT),
+        obstacles=np.empty((n, obstacles), OBSTACLE),
+        guess=np.empty((n if work[0] else 0, 4, 7)),
+        work=np.empty(work),
     )
 
 
-def figure_of(
+def pack_figure(
     body: Humanoid,
     limits: Limits | str | None,
     markers: Sequence[str],
     scene: Scene | None,
+    *,
+    weights: Floats,
     elbows_out: bool,
     limit_rates: bool,
+    paper_spine: bool,
 ) -> Figure:
-    """The rig of a body whose `markers` are tracked."""
-    from ..body.roles import MARKERS
-
-    packed = body.packed if limits == "body" else PackedBody(body, limits)
+    """Return the figure of a body whose `markers` are tracked; arguments as for `SequentialIK`."""
+    packed = body.packed if isinstance(limits, str) and limits == "body" else PackedBody(body, limits)
     chest = next((role for role in markers if role in CHESTS), "")
     roles = (*MARKERS, *BETWEEN, chest)
     columns = [markers.index(role) if role in markers else -1 for role in roles]
-    links, groups, volumes, own, splits = _volumes(body, scene, elbows_out)
-    stance = _stance(body, scene)
-    stance[8, :2] = (ROTATION_RATE, SWIVEL_RATE) if limit_rates else np.inf
+    splits, links, groups, volumes, own = _volumes(body, scene, elbows_out)
+    around = np.zeros(0, OBSTACLE) if scene is None else np.array(scene.packed)
+    floors = around[(around["kind"] == PLANE) & (around["ey"] > 0.99)]
+    row, joint_limits, parts = np.zeros(1, SETTINGS), body.limits_for(limits), list(body.roles)
+    row["paper_spine"], row["weights"], row["bending"] = paper_spine, weights, packed.spine["bends"].sum()
+    row["chest"] = list(body.spine).index(body.roles[chest]) if chest else body.chest
+    clavicles = [f"{side}_shoulder" for side in SIDES]
+    limited = joint_limits is not None and all(role in joint_limits for role in clavicles)
+    row["clavicle_limits"] = [parts.index(role) for role in clavicles] if limited else -1
+    row["floor"] = floors["py"].max() if len(floors) else 0.0
+    row["neutral_chord"] = np.linalg.norm(packed.stance["hips_to_head"][0])
+    row["max_bend"], row["max_stretch"], row["longest_chord"] = _spine_range(packed, joint_limits)
+    row["pelvis_rate"], row["swivel_rate"] = (ROTATION_RATE, SWIVEL_RATE) if limit_rates else (np.inf, np.inf)
     return Figure(
-        packed.joints,
-        packed.drive,
-        packed.limbs,
-        packed.limits,
-        packed.curves,
-        packed.bones,
-        packed.driven,
-        packed.remainders,
-        splits,
-        np.array([columns, [body.roles.get(role, -1) for role in roles]]),
-        np.array(body.neutral_pose.translation),
-        stance,
-        links,
-        groups,
-        volumes,
-        own,
-        np.zeros(0, OBSTACLE) if scene is None else np.array(scene.packed),
+        joints=packed.joints,
+        drive=packed.drive,
+        limbs=packed.limbs,
+        limits=packed.limits,
+        curves=packed.curves,
+        bones=packed.bones,
+        driven=packed.driven,
+        remainders=packed.remainders,
+        spine=packed.spine,
+        soles=packed.soles,
+        stance=packed.stance,
+        settings=row,
+        tracked=np.array([columns, [body.roles.get(role, -1) for role in roles]]),
+        sources=_sources(body),
+        splits=splits,
+        links=links,
+        groups=groups,
+        volumes=volumes,
+        own=own,
+        around=around,
     )
 
 
-def _stance(body: Humanoid, scene: Scene | None) -> Floats:
-    """How a body stands: see `Figure.stance`."""
-    positions = body.skeleton.forward(body.neutral_pose).positions
-    hips = positions[body.roles["hips"]]
-    out = np.zeros((9, 3))
-    out[0] = positions[body.roles["head"]] - hips
-    for k, side in enumerate(("left", "right")):
-        sole = sole_of(body, side)
-        out[1 + k] = positions[body.roles[f"{side}_foot"]] - hips
-        out[3 + 2 * k], out[4 + 2 * k] = (0.0, -sole.depth, -sole.heel), (0.0, -sole.depth, sole.tip)
-    around = np.zeros(0, OBSTACLE) if scene is None else scene.packed
-    floors = around[(around["kind"] == PLANE) & (around["ey"] > 0.99)]
-    floor = float(floors["py"].max()) if len(floors) else 0.0
-    out[7] = floor, float((-out[1:3, 1] - out[[3, 5], 1]).mean()), body.leg_length
-    return out
-
-
-def _volumes(body: Humanoid, scene: Scene | None, elbows_out: bool) -> tuple[Records, Records, Records, Records, Ints]:
-    """`links`, `groups`, `volumes`, `own` and `splits` of `Figure`. Hands and feet are left out: they stay on their
-    points. An arm keeps out of the trunk up to the joint that carries it.
+def _volumes(body: Humanoid, scene: Scene | None, elbows_out: bool) -> tuple[Ints, Records, Records, Records, Records]:
+    """Return `splits`, `links`, `groups`, `volumes` and `own` of `Figure`. Hands and feet are left out: they stay on
+    their points. An arm stays out of the trunk up to the joint that carries it.
     """
     links, groups, own = [np.zeros(0, PACKED)], np.zeros((4, 3), GROUP), [np.zeros(0, OBSTACLE)]
     torso = body.spine[: body.chest + 1]
@@ -241,5 +269,125 @@ def _volumes(body: Humanoid, scene: Scene | None, elbows_out: bool) -> tuple[Rec
     splits = np.zeros((2, 5), np.int64)
     for row, parts in enumerate((links, own)):
         splits[row] = np.resize(np.cumsum([len(part) for part in parts]), 5)
-    volumes = np.array(body.volumes.packed) if len(links) > 1 else np.zeros(0, PACKED)
-    return np.concatenate(links), groups, volumes, np.concatenate(own), splits
+    volumes = body.packed.volumes if len(links) > 1 else np.zeros(0, PACKED)
+    return splits, np.concatenate(links), groups, volumes, np.concatenate(own)
+
+
+def _sources(body: Humanoid) -> Ints:
+    """Return `Figure.sources`: spine joint k takes row k; clavicles are rows S and S + 1; arms follow them, legs the
+    hips.
+    """
+    spine = list(body.spine)
+    sources = []
+    for role, joint in body.roles.items():
+        if joint in spine:
+            sources.append(spine.index(joint))
+        elif "leg" in role or "foot" in role or "toes" in role:
+            sources.append(0)
+        else:
+            sources.append(len(spine) if role.startswith("left") else len(spine) + 1)
+    return np.array([*sources, *range(len(spine))], dtype=np.int64)
+
+
+def _spine_range(packed: PackedBody, limits: Limits | None) -> tuple[float, float, float]:
+    """Return (the largest bend of the pelvis [rad], the largest stretch (0 to 1), the chord's length [m] at it) at
+    which every part of the spine is inside its limits.
+    """
+    roles, spine = packed.body.spine_roles, packed.spine
+    bends = np.cumsum(spine["bends"]) * 2.0
+    count = max(int(spine["bends"].sum()), 1)
+
+    def bent(x: float) -> Floats:
+        return axis_angle([1.0, 0.0, 0.0], bends * x / count)
+
+    def inside(world: Floats) -> bool:
+        before = IDENTITY
+        for role, orientation in zip(roles, world, strict=True):
+            if not role:
+                continue
+            local = multiply(conjugate(before), orientation)
+            if limits is not None and role != "hips" and role in limits and not limits.contains(role, local):
+                return False
+            before = orientation
+        return True
+
+    stretch = _largest(lambda x: inside(stretched_spine(spine, x)), 1.0)
+    longest = rotate(stretched_spine(spine, stretch)[:-1], spine["offset"][1:]).sum(axis=0)
+    return _largest(lambda x: inside(bent(x)), MAX_BEND), stretch, float(np.linalg.norm(longest))
+
+
+def stretched_spine(spine: Records, fraction: float) -> Floats:
+    """Return the orientations (S, 4) of a spine's joints in the pelvis' frame, each segment above the hips rotated by a
+    fraction of the way to the neutral chord.
+    """
+    offsets = spine["offset"]
+    whole, orientations = offsets.sum(axis=0), np.tile(IDENTITY, (len(spine), 1))
+    for k in range(1, len(spine) - 1):
+        if spine["bends"][k] and np.linalg.norm(offsets[k + 1]) > 0.0:
+            orientations[k] = slerp(IDENTITY, between(offsets[k + 1], whole), fraction)
+        else:
+            orientations[k] = orientations[k - 1]
+    orientations[-1] = orientations[-2]
+    return orientations
+
+
+def _largest(fits: Callable[[float], bool], most: float) -> float:
+    """Return the largest number up to `most` that fits, where all smaller ones do, by bisection."""
+    if fits(most):
+        return most
+    low, high = 0.0, most
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+@kernel
+def vec_of(vectors: Floats, k: int) -> Vec3:
+    """Return row k of (R, 3)."""
+    return (vectors[k, 0], vectors[k, 1], vectors[k, 2])
+
+
+@kernel
+def put_vec(vectors: Floats, k: int, v: Vec3) -> None:
+    """Store a vector as row k of (R, 3)."""
+    vectors[k, 0], vectors[k, 1], vectors[k, 2] = v[0], v[1], v[2]
+
+
+@kernel
+def quat_of(quaternions: Floats, k: int) -> Quat:
+    """Return row k of (R, 4)."""
+    return (quaternions[k, 0], quaternions[k, 1], quaternions[k, 2], quaternions[k, 3])
+
+
+@kernel
+def put_quat(quaternions: Floats, k: int, q: Quat) -> None:
+    """Store a quaternion as row k of (R, 4)."""
+    quaternions[k, 0], quaternions[k, 1], quaternions[k, 2], quaternions[k, 3] = q[0], q[1], q[2], q[3]
+
+
+@kernel
+def set_vec(out: Floats, i: int, k: int, v: Vec3) -> None:
+    """Store a vector as vector k of row i of (N, R, 3)."""
+    out[i, k, 0], out[i, k, 1], out[i, k, 2] = v[0], v[1], v[2]
+
+
+@kernel
+def vec_from(v: Floats) -> Vec3:
+    """Return a vector that is a field of a record."""
+    return (v[0], v[1], v[2])
+
+
+@kernel
+def knows(i: int, rows: Rows, slot: int) -> bool:
+    """Return whether one of the six has a target orientation."""
+    return rows.target_orientations.shape[0] > 0 and math.isfinite(rows.target_orientations[i, slot, 0])
+
+
+@kernel
+def across(i: int, rows: Rows, left: int, right: int) -> Vec3:
+    """Return the displacement from the right one of a pair to the left one; zero where one of them is not known."""
+    d = sub(vec_at(rows.goals, i, left), vec_at(rows.goals, i, right))
+    if math.isfinite(d[0]):
+        return d
+    return (0.0, 0.0, 0.0)

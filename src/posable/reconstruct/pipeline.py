@@ -63,11 +63,8 @@ def load_points(
         scale: length of one unit of a motion file [m], as for `load`; default None.
         repair: "cmu" mends clips of the CMU conversion, as for `load`; default None.
     """
-    given: dict[str, Any] = {"fps": fps, "units": units, "up": up, "first_frame": first_frame}
-    loading: dict[str, Any] = {
-        name: value for name, value in (("scale", scale), ("repair", repair)) if value is not None
-    }
-    return source_points(path, markers, orientations, **given, **loading)[0]
+    options: dict[str, Any] = {"fps": fps, "first_frame": first_frame, "scale": scale, "repair": repair}
+    return source_points(path, markers, orientations, units=units, up=up, **options)[0]
 
 
 def reconstruct(
@@ -107,12 +104,11 @@ def reconstruct(
     if made is not None:
         points = calibrated(points, made)
     chosen, scales = body_for(points, own, body, height, fit, made)
-    solver = SequentialIK(chosen, weights, markers=points.names, scene=scene)
-    fitting = fitted(points, *scales)
-    return solver.track(
-        fitting.positions,
-        fps=fitting.fps,
-        orientations=fitting.orientations or None,
+    points = fitted(points, *scales)
+    return SequentialIK(chosen, weights, markers=points.names, scene=scene).track(
+        points.positions,
+        fps=points.fps,
+        orientations=points.orientations or None,
         smoothing=smoothing,
         lock_feet=lock_feet,
     )
@@ -232,11 +228,8 @@ def _sizes(points: Points) -> tuple[float, float]:
     """Return (hips to head, hips to ankles) [m] of the tracked person; human proportions fill in missing points."""
     usual = figure(STATURE)
     trunk, legs = _own_sizes(usual)
-    ratios = []
-    seen = _distances(points, [("hips", "head")])
-    ratios.append(None if seen is None else seen / trunk)
-    seen = _distances(points, [("hips", "left_foot"), ("hips", "right_foot")])
-    ratios.append(None if seen is None else seen / legs)
+    seen = _distance(points, ["head"]), _distance(points, ["left_foot", "right_foot"])
+    ratios = [None if far is None else far / own for far, own in zip(seen, (trunk, legs), strict=True)]
     known = [ratio for ratio in ratios if ratio is not None]
     if not known and "head" in points.names:  # how high the head is over the floor
         standing = usual.markers(usual.neutral_pose)[MARKERS.index("head"), 1]
@@ -247,13 +240,13 @@ def _sizes(points: Points) -> tuple[float, float]:
     return upper * trunk, lower * legs
 
 
-def _distances(points: Points, pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Return the stretched distance of pairs of points [m], the mean of the pairs that are there; None without any."""
+def _distance(points: Points, roles: Sequence[str]) -> float | None:
+    """Return the stretched distance [m] from the hips to these parts, the mean of those tracked; None without any."""
     found = []
-    for pair in pairs:
-        if set(pair) <= set(points.names):
-            one, other = np.moveaxis(points.of(pair), 1, 0)
-            found.append(_tallest(np.linalg.norm(one - other, axis=-1)))
+    for role in roles:
+        if {"hips", role} <= set(points.names):
+            hips, part = np.moveaxis(points.of(["hips", role]), 1, 0)
+            found.append(_tallest(np.linalg.norm(hips - part, axis=-1)))
     seen = [length for length in found if np.isfinite(length)]
     return sum(seen) / len(seen) if seen else None
 

@@ -1,9 +1,9 @@
-"""`Prior`: what was learned of how people move, for bodies from six points.
+"""`Prior`: a learned model of how people move, for bodies from six points.
 
 A small network (`prior_kernels`) that predicts, from the six points and half a second of their past, the orientations
-of pelvis, spine, hands and feet and the positions of elbows and knees. It knows no rig: positions are measured in
-heights, rotations are canonical, and its spine of seven joints is handed to others by arc length. The file is made by
-`tools/fit_prior.py`, which says from what.
+of pelvis, spine, hands and feet and the positions of elbows and knees. It depends on no rig: positions are measured in
+heights, rotations are canonical, and its spine of seven joints is retargeted by arc length. The file is made by
+`tools/fit_prior.py`, which lists its data.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from ..body.canonical import spine_fractions
 from ..compute import FormatError, PosableError
 from ..compute.archive import read_archive, write_archive
-from ..compute.types import Floats
-from .model import Trunk, stretched
-from .prior_kernels import HIDDEN, MOST_AWAY, NOW, PATH_SAMPLES, Network
+from ..compute.types import Floats, Records
+from .packed import Figure, stretched_spine
+from .prior_kernels import HIDDEN, INPUT, LEARNED_SPINE, MOST_AWAY, NOW, OUTPUT, PATH_SAMPLES, Network
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -33,8 +33,8 @@ SPINE_AT = (0.0, 0.0, 0.5, 1.0, 1.36, 1.68, 2.0)
 """Where the joints of the learned spine sit (`Humanoid.arc_length`): hips, three of the trunk, neck (2), head."""
 SPINE_CHEST = 3
 LANES = 8  # numbers in the longest vectors that processors have
-USUAL = 2.0  # standard deviations: proportions further off than this are taken as this far
-_POLAR, _AXIAL = (-1.0, 1.0, 1.0), (1.0, -1.0, -1.0)  # what a mirror across x = 0 does to vectors and rotations
+USUAL = 2.0  # standard deviations: proportions further off are clamped to this
+_POLAR, _AXIAL = (-1.0, 1.0, 1.0), (1.0, -1.0, -1.0)  # signs of vectors and rotations in a mirror across x = 0
 _MEMBERS = {"sizes": ("<i8", 1), "weights": ("<f4", 1), "mean": ("<f8", 1), "deviation": ("<f8", 1), "origin": ("U", 0)}
 
 
@@ -44,8 +44,8 @@ class Prior:
     Args:
         sizes: of the network, as `Network.sizes` has them.
         weights: (W,) as `Network.weights` has them.
-        mean: (127,) of what a mirror keeps of the features, then of what it turns round (zero).
-        deviation: (127,) of the same.
+        mean: (127,) of the symmetric parts of the features, then of the antisymmetric ones (zero).
+        deviation: (127,) standard deviations of the same.
         origin: where it comes from: data, its hash, seed, script.
     """
 
@@ -56,7 +56,7 @@ class Prior:
         self._weights: NDArray[np.float32] = np.array(weights, dtype=np.float32)
         self._mean, self._deviation = np.array(mean, dtype=np.float64), np.array(deviation, dtype=np.float64)
         self.origin = dict(origin or {})
-        """What it was learned from: data, sha256, seed, script."""
+        """Where it comes from: data, sha256, seed, script."""
         inputs, outputs = mirror_table(*feature_mirror()), mirror_table(*answer_mirror())
         even = [int((table[:, 3] > 0.0).sum()) for table in (inputs, outputs)]
         expected = [even[0], FEATURES - even[0], even[1], ANSWERS - even[1]]
@@ -68,11 +68,12 @@ class Prior:
         if len(self._mean) != FEATURES or len(self._deviation) != FEATURES or (self._deviation <= 0.0).any():
             raise PosableError(f"mean and deviation of a prior must be {FEATURES} numbers, deviations above 0")
         if self._mean[even[0] :].any():
-            raise PosableError("means of what a mirror turns round must be zero in a prior")
+            raise PosableError("means of features that a mirror negates must be zero in a prior")
         scales = fractions(inputs) / self._deviation[:, None]
-        self._inputs = np.column_stack([inputs[:, :2], scales, self._mean / self._deviation])
+        self._inputs = _records(INPUT, np.column_stack([inputs[:, :2], scales, self._mean / self._deviation]))
         combined = np.column_stack([outputs[:, :2], fractions(outputs)])
-        self._outputs = np.concatenate([_whole(combined[: even[1]].T).T, _whole(combined[even[1] :].T).T])
+        padded = [_whole(combined[: even[1]].T).T, _whole(combined[even[1] :].T).T]
+        self._outputs = _records(OUTPUT, np.concatenate(padded))
 
     def __repr__(self) -> str:
         return f"Prior({len(self._weights)} weights, from {self.origin.get('data', 'unknown data')})"
@@ -80,7 +81,7 @@ class Prior:
     @staticmethod
     @lru_cache(maxsize=1)
     def builtin() -> Prior:
-        """The one that comes with the package."""
+        """Return the prior that comes with the package."""
         with resources.as_file(resources.files("posable") / "assets" / "prior.npz") as path:
             return Prior.load(path)
 
@@ -94,7 +95,7 @@ class Prior:
         try:
             origin = json.loads(str(found["origin"]))
             if not isinstance(origin, dict) or not all(isinstance(v, str) for v in origin.values()):
-                raise FormatError(path, "is no table of texts", "origin")
+                raise FormatError(path, "is not a table of texts", "origin")
             return Prior(found["sizes"], found["weights"], found["mean"], found["deviation"], origin)
         except (ValueError, PosableError) as error:
             raise FormatError(path, str(error)) from None
@@ -112,29 +113,23 @@ class Prior:
             },
         )
 
-    def network(self, body: Humanoid, trunk: Trunk) -> Network:
-        """The prior on a body: what the body's proportions say, and a past without motion, is summed beforehand."""
+    def network(self, body: Humanoid, figure: Figure) -> Network:
+        """Return the prior on a body: the body's proportions, and a past without motion, are summed beforehand."""
         low, high, fraction = spine_fractions(np.array(SPINE_AT), SPINE_CHEST, body.arc_length, body.chest)
         varying, always = self._sizes[0] - PROPORTIONS, slice(self._sizes[0] - PROPORTIONS, self._sizes[0])
-        sides = np.clip(-self._inputs[:, 4], -MOST_AWAY, MOST_AWAY)  # as they are where features are zero
-        sizes = (proportions(body, trunk) - self._mean[always]) / self._deviation[always]
+        sides = np.clip(-self._inputs["mean"], -MOST_AWAY, MOST_AWAY)  # as they are where features are zero
+        sizes = (proportions(body) - self._mean[always]) / self._deviation[always]
         sides[always] = np.clip(sizes, -USUAL, USUAL)
         weights, biases = self._summed(sides)
         layers = self._sizes.copy()
         layers[0] = varying
         layers[-2:] += -layers[-2:] % LANES
-        return Network(
-            layers,
-            weights,
-            biases,
-            np.delete(self._inputs, always, axis=0),
-            self._outputs,
-            np.array([body.joint_height, trunk.numbers[0]]),
-            np.column_stack([low, high, fraction, stretched(trunk.offsets, trunk.bends, trunk.numbers[2])]),
-        )
+        spine = _records(LEARNED_SPINE, np.column_stack([low, high, fraction]))
+        spine["straight"] = stretched_spine(figure.spine, figure.settings["max_stretch"][0])
+        return Network(layers, weights, biases, np.delete(self._inputs, always), self._outputs, spine)
 
     def _summed(self, sides: Floats) -> tuple[NDArray[np.float32], Floats]:
-        """(`Network.weights`, `Network.biases`) with these proportions, and these ways where nothing moves, in s."""
+        """Return (`Network.weights`, `Network.biases`) for values of s: proportions, and paths where nothing moves."""
         even, odd, *hidden, os, oa = self._sizes.tolist()
         always = slice(even - PROPORTIONS, even)
         paths = slice(NOW, NOW + PATH_SAMPLES)
@@ -165,23 +160,31 @@ class Prior:
 
     @property
     def scratch(self) -> int:
-        """How many numbers of scratch a track needs."""
+        """The numbers of scratch that a track needs."""
         return HIDDEN + 2 * int(self._sizes[2:-2].sum())
 
 
 def _whole(matrix: NDArray[Any]) -> NDArray[Any]:
-    """With columns of zeros up to a whole number of vectors: remainders take processors as long as the rest."""
+    """Return the matrix padded with zeros to whole vectors: remainders take processors as long as the rest."""
     return np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % LANES)))
 
 
+def _records(dtype: np.dtype[Any], columns: Floats) -> Records:
+    """Return records whose first fields are the columns (N, C)."""
+    out = np.zeros(len(columns), dtype)
+    for name, column in zip(dtype.names or (), columns.T, strict=False):
+        out[name] = column
+    return out
+
+
 def no_network() -> Network:
-    """None."""
-    sizes, weights, empty = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros((0, 5))
-    return Network(sizes, weights, empty, empty, empty, np.zeros(2), empty)
+    """Return the network of no prior."""
+    sizes, weights, biases = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros((0, 5))
+    return Network(sizes, weights, biases, np.zeros(0, INPUT), np.zeros(0, OUTPUT), np.zeros(0, LEARNED_SPINE))
 
 
 def prior_of(given: Prior | str | os.PathLike[str] | None) -> Prior | None:
-    """A prior as `SequentialIK` takes it: "default", a path, one at hand, or None."""
+    """Return the prior that `SequentialIK(prior=)` means: "default", a path, a `Prior`, or None."""
     if given is None or isinstance(given, Prior):
         return given
     if isinstance(given, (str, os.PathLike)):
@@ -189,22 +192,23 @@ def prior_of(given: Prior | str | os.PathLike[str] | None) -> Prior | None:
     raise PosableError(f"prior is {given!r}; expected 'default', a path, a Prior or None")
 
 
-def proportions(body: Humanoid, trunk: Trunk) -> Floats:
-    """(9,) of the height, when neutral: upper arm, forearm, thigh, calf, chord from hips to head, spine up to the
-    joint that carries the arms, widths of shoulders and hips, and how high shoulders are over the base of the neck.
+def proportions(body: Humanoid) -> Floats:
+    """Return nine lengths (9,) of the neutral pose, in joint heights: upper arm, forearm, thigh, calf, chord from hips
+    to head, spine up to the joint that carries the arms, widths of shoulders and hips, shoulders above the base of the
+    neck.
     """
-    joint_positions = body.skeleton.forward(body.neutral_pose).positions
-    measures, roles = body.measures, body.roles
-    shoulders = joint_positions[[roles["left_upper_arm"], roles["right_upper_arm"]]]
-    neck = joint_positions[roles.get("neck", roles["head"])]
-    spine = np.linalg.norm(trunk.offsets[1 : body.chest + 1], axis=-1).sum()
+    positions, measures, roles = body.neutral_frames.positions, body.measures, body.roles
+    shoulders = positions[[roles["left_upper_arm"], roles["right_upper_arm"]]]
+    neck = positions[roles.get("neck", roles["head"])]
+    chord = np.linalg.norm(body.packed.stance["hips_to_head"][0])
+    spine = np.linalg.norm(body.packed.spine["offset"][1 : body.chest + 1], axis=-1).sum()
     lengths = [measures[name] for name in ("upper_arm", "forearm", "thigh", "calf")]
     widths = [measures["torso_width"], measures["pelvis_width"]]
-    return np.array([*lengths, trunk.numbers[0], spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.joint_height
+    return np.array([*lengths, chord, spine, *widths, shoulders[:, 1].mean() - neck[1]]) / body.joint_height
 
 
 def weight_count(sizes: list[int]) -> int:
-    """How many weights a network of these sizes has."""
+    """Return how many weights a network of these sizes has."""
     s, a, count = sizes[0], sizes[1], 0
     for n in sizes[2:-2]:
         count, s, a = count + n * (1 + s + a), n, n
@@ -213,7 +217,9 @@ def weight_count(sizes: list[int]) -> int:
 
 
 def feature_mirror() -> tuple[list[int], list[float]]:
-    """(which feature each one becomes in a mirror, its sign), as `prior_kernels.write_features` has them."""
+    """Return (the feature that each one becomes in a mirror, its sign), in the order of
+    `prior_kernels.write_features`.
+    """
     to: list[int] = []
     sign: list[float] = []
 
@@ -234,7 +240,7 @@ def feature_mirror() -> tuple[list[int], list[float]]:
 
 
 def answer_mirror() -> tuple[list[int], list[float]]:
-    """The same for what the network says."""
+    """Return the same for the network's output."""
     to: list[int] = []
     sign: list[float] = []
 
@@ -253,14 +259,14 @@ def answer_mirror() -> tuple[list[int], list[float]]:
 
 
 def mirror_table(to: list[int], sign: list[float]) -> Floats:
-    """(N, 4) rows of (one, other, sign of the other, 1 or -1): what a mirror keeps, then what it turns round."""
+    """Return rows (N, 4) of (one, other, sign of the other, 1 or -1): symmetric parts, then antisymmetric ones."""
     even = [(i, j, s, 1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s > 0.0)]
     odd = [(i, j, -s, -1.0) for i, (j, s) in enumerate(zip(to, sign, strict=True)) if i < j or (i == j and s < 0.0)]
     return np.array(even + odd)
 
 
 def fractions(table: Floats) -> Floats:
-    """(N, 2) what of each row of such a table its first and its second have."""
+    """Return the factors (N, 2) of the first and the second of each row of such a table."""
     alone = table[:, 0] == table[:, 1]
     half = np.sqrt(0.5)
     return np.column_stack([np.where(alone, 1.0, half), np.where(alone, 0.0, half * table[:, 2])])

@@ -1,11 +1,11 @@
 """The learned prior in compiled code: from six points and their past to a trunk, elbows, knees, wrists and ankles.
 
 The frame: Y from hips to head, X the pelvis' X of the last frame made perpendicular to Y (specification reconstruct,
-7.1). In it a mirror exchanges left and right and turns x round, and the network is built so that a mirrored input gives
-the mirrored output to the last bit: what a mirror keeps (s) and what it turns round (a) go through matrices of their
-own, and a hidden unit and its mirror twin are f(s + a) and f(s - a). That halves the multiplications, too.
+7.1). In it a mirror exchanges left and right and negates x, and the network is built so that a mirrored input gives the
+mirrored output to the last bit: symmetric parts (s) and antisymmetric ones (a) go through matrices of their own, and a
+hidden unit and its mirror twin are f(s + a) and f(s - a). That halves the multiplications, too.
 
-What it says is only where a limb or the spine bends to: the analytic parts follow, so reachable points are met.
+The output only tells to which side a limb or the spine bends: the analytic parts follow, so reachable points are met.
 """
 
 from __future__ import annotations
@@ -17,53 +17,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compute import kernel
-from ..compute.types import Floats, Ints, Vec3
+from ..compute.types import Floats, Ints, Records, Vec3
 from ..math.vector import cross, norm, sub
 from ..skeleton.forward import vec_at
-from .packed import HIPS, PAST, PAST_ROOM, Rows
+from .packed import HIPS, PAST_SAMPLES, Figure, Rows
 
 LAGS = (0.0, 1.0 / 30.0, 2.0 / 30.0, 4.0 / 30.0, 8.0 / 30.0, 16.0 / 30.0)  # [s]
-ACROSS_AT = (0, 3, 5)  # lags at which the network is told where wrists and ankles point
-SAMPLED = 1.0 / 120.0  # [s]: the past is kept this finely
-MOST_AWAY = 5.0  # standard deviations: what is further from what was learned counts as this far
+ACROSS_AT = (0, 3, 5)  # lags at which the network gets the directions across wrists and ankles
+SAMPLED = 1.0 / 120.0  # [s]: the interval at which the past is sampled
+MOST_AWAY = 5.0  # standard deviations: features further from the mean are clamped to this
 FRACTION = 0.7071  # of a unit and of its twin in their sum and difference
-NOW, PATH_SAMPLES, PATH_ROTATED = (
-    6,
-    50,
-    40,
-)  # rows of s and a: of hands and feet now; then of their paths
+NOW, PATH_SAMPLES, PATH_ROTATED = 6, 50, 40  # rows of s and a: of hands and feet now; then of their paths
 
-# Where things begin in a row of scratch:
-WINDOW, LOCAL, FEATURES, SIDES, OUT, SAID, CHAIN, HIDDEN = 0, 108, 216, 348, 480, 540, 600, 640
+# First columns of the parts of a row of scratch:
+WINDOW, LOCAL, FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 108, 216, 348, 480, 540, 600, 640
 
 Weights: TypeAlias = NDArray[np.float32]
 
+INPUT = np.dtype([("one", "i8"), ("other", "i8")] + [(name, "f8") for name in ("scale", "other_scale", "mean")])
+"""A row of s or a: two features, their factors, and what is subtracted from their sum."""
+OUTPUT = np.dtype([("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8")])
+"""A row of s or a of the output: the two numbers that it is added to, with these factors; both 0 in rows that fill up
+vectors."""
+LEARNED_SPINE = np.dtype([("low", "i8"), ("high", "i8"), ("fraction", "f8"), ("straight", "f8", 4)])
+"""A joint of the spine: two joints that the network knows, and where between them it lies; its orientation in the
+pelvis' frame when the spine is as straight as its limits allow."""
+
 
 class Network(NamedTuple):
-    """A prior on a body; no sizes: none."""
+    """A prior on a body; without sizes there is none."""
 
     sizes: Ints
     """Of s and a as far as they change from frame to frame, of the hidden layers (pairs), of s and a of the output."""
     weights: Weights
     """For each layer the matrix of s (in, out) and that of a; at the end those from input to output."""
     biases: Floats
-    """(2, all layers' outputs of s): what each begins with, the body's proportions being in it; in the second row also
-    all that a past says in which nothing moved."""
-    inputs: Floats
-    """(s + a, 5): two features, what to multiply each with, what to take off."""
-    outputs: Floats
-    """(s + a, 4): two numbers, what each gets of it; of rows that are there to fill up vectors, nothing."""
-    body: Floats
-    """(2,) height and neutral chord [m]."""
-    spine: Floats
-    """(S, 7): for each joint of the spine, two of the joints that the network knows and where between them it is; then
-    how it is turned in the pelvis' frame when the spine is as stretched as it can be."""
+    """(2, all layers' outputs of s): their biases, with the body's proportions added; in the second row also the sum of
+    a past in which nothing moved."""
+    inputs: Records
+    """(s + a,) of `INPUT`."""
+    outputs: Records
+    """(s + a,) of `OUTPUT`."""
+    spine: Records
+    """(S,) of `LEARNED_SPINE`."""
 
 
 @kernel
-def recall_past(i: int, t: int, memory: Floats, rows: Rows, work: Floats) -> bool:
-    """The six points now and at each lag before, by linear interpolation, (6, 6, 3) [m] from the hips now; whether they
-    have a past. The first point of a track was always there.
+def read_past(i: int, t: int, memory: Records, rows: Rows, work: Floats) -> bool:
+    """Fill in the six points now and at each lag before, by linear interpolation, (6, 6, 3) [m] from the hips now;
+    return whether they have a past. Before its first sample a track stands still.
     """
     hips = vec_at(rows.goals, i, HIPS)
     for k in range(6):
@@ -71,55 +73,58 @@ def recall_past(i: int, t: int, memory: Floats, rows: Rows, work: Floats) -> boo
         for lag in range(6):
             for c in range(3):
                 work[WINDOW + 18 * lag + 3 * k + c] = p[c]
-    if memory.shape[0] == 0 or memory[t, PAST + 1] < 1.0:
+    if memory.shape[0] == 0 or memory[t]["samples"] < 1:
         return False
-    clock, count, newest = memory[t, PAST], int(memory[t, PAST + 1]), int(memory[t, PAST + 2])
+    state = memory[t]
+    clock, count, newest = state["clock"], state["samples"], state["newest"]
+    times, points = state["sample_times"], state["sample_points"]
     older, younger = 0, -1  # how many samples back; -1 is now
     for lag in range(1, 6):
         target = clock - LAGS[lag]
-        while older + 1 < count and memory[t, _sample(newest, older)] > target:
+        while older + 1 < count and times[_sample(newest, older)] > target:
             younger, older = older, older + 1
-        at = _sample(newest, older)
-        late = clock if younger < 0 else memory[t, _sample(newest, younger)]
-        gap = late - memory[t, at]
-        fraction = 0.0 if gap <= 0.0 else min(max((target - memory[t, at]) / gap, 0.0), 1.0)
-        for k in range(18):
-            young = rows.goals[i, k // 3, k % 3] if younger < 0 else memory[t, _sample(newest, younger) + 1 + k]
-            old = memory[t, at + 1 + k]
-            work[WINDOW + 18 * lag + k] = old + fraction * (young - old) - hips[k % 3]
+        at, after = _sample(newest, older), _sample(newest, max(younger, 0))
+        gap = (clock if younger < 0 else times[after]) - times[at]
+        fraction = 0.0 if gap <= 0.0 else min(max((target - times[at]) / gap, 0.0), 1.0)
+        for k in range(6):
+            for c in range(3):
+                young, old = rows.goals[i, k, c] if younger < 0 else points[after, k, c], points[at, k, c]
+                work[WINDOW + 18 * lag + 3 * k + c] = old + fraction * (young - old) - hips[c]
     return True
 
 
 @kernel
 def _sample(newest: int, back: int) -> int:
-    """Where in a track's memory the sample begins that is so many before the newest."""
+    """Return the row of the sample that is so many before the newest."""
     at = newest - back  # a remainder of a division is slow
-    return PAST + 3 + 19 * (at if at >= 0 else at + PAST_ROOM)
+    return at if at >= 0 else at + PAST_SAMPLES
 
 
 @kernel
-def keep_past(i: int, t: int, memory: Floats, rows: Rows) -> None:
-    """Remember the six points of row i, unless the last sample is hardly older."""
-    for k in range(18):
-        if not math.isfinite(rows.goals[i, k // 3, k % 3]):
+def store_past(i: int, t: int, memory: Records, rows: Rows) -> None:
+    """Store the six points of row i as a sample, unless the last sample is hardly older."""
+    for k in range(6):
+        p = vec_at(rows.goals, i, k)
+        if not (math.isfinite(p[0]) and math.isfinite(p[1]) and math.isfinite(p[2])):
             return
-    clock, count, newest = memory[t, PAST], int(memory[t, PAST + 1]), int(memory[t, PAST + 2])
+    state = memory[t]
+    clock, count, newest = state["clock"], state["samples"], state["newest"]
     if count > 0:
-        if clock - memory[t, _sample(newest, 0)] < 0.999 * SAMPLED:
+        if clock - state["sample_times"][newest] < 0.999 * SAMPLED:
             return
-        newest = (newest + 1) % PAST_ROOM
-    memory[t, PAST + 1], memory[t, PAST + 2] = float(min(count + 1, PAST_ROOM)), float(newest)
-    at = _sample(newest, 0)
-    memory[t, at] = clock
-    for k in range(18):
-        memory[t, at + 1 + k] = rows.goals[i, k // 3, k % 3]
+        newest = (newest + 1) % PAST_SAMPLES
+    state["samples"], state["newest"] = min(count + 1, PAST_SAMPLES), newest
+    state["sample_times"][newest] = clock
+    for k in range(6):
+        for c in range(3):
+            state["sample_points"][newest, k, c] = rows.goals[i, k, c]
 
 
 @kernel
-def write_features(net: Network, x: Vec3, y: Vec3, work: Floats) -> None:
+def write_features(figure: Figure, x: Vec3, y: Vec3, work: Floats) -> None:
     """Write the network's input from the window in the frame (x, y): positions, paths, up, directions, length."""
     z = cross(x, y)
-    size = 1.0 / net.body[0]
+    size = 1.0 / figure.stance[0]["joint_height"]
     length = norm((work[WINDOW + 3], work[WINDOW + 4], work[WINDOW + 5]))
     for k in range(36):
         at, to = WINDOW + 3 * k, LOCAL + 3 * k
@@ -141,16 +146,17 @@ def write_features(net: Network, x: Vec3, y: Vec3, work: Floats) -> None:
             unit_of = 1.0 / math.sqrt(a * a + c * c + 1e-4)
             work[at], work[at + 1] = a * unit_of, c * unit_of
             at += 2
-    work[at] = 10.0 * length / net.body[1]
+    work[at] = 10.0 * length / figure.settings[0]["neutral_chord"]
 
 
 @kernel
 def evaluate(net: Network, still: bool, work: Floats) -> None:
-    """The network: from the features to what it says, through s and a. `still`: nothing moved, ways are all zero."""
+    """Evaluate the network from features to output, through s and a. `still`: nothing moved, paths are all zero."""
     features, twice = net.inputs.shape[0], net.sizes[0]
     for k in range(features):
         row = net.inputs[k]
-        value = work[FEATURES + int(row[0])] * row[2] + work[FEATURES + int(row[1])] * row[3] - row[4]
+        one, other = work[FEATURES + row["one"]], work[FEATURES + row["other"]]
+        value = one * row["scale"] + other * row["other_scale"] - row["mean"]
         work[SIDES + k] = min(max(value, -MOST_AWAY), MOST_AWAY)
     s, a, ins, ina, here = SIDES, SIDES + twice, twice, features - twice, HIDDEN
     past, bias, at = still, 0, 0
@@ -166,16 +172,16 @@ def evaluate(net: Network, still: bool, work: Floats) -> None:
     at = add_products(net.weights, at, work, s, ins, a, ina, OUT, os, oa, False)
     add_products(net.weights, at, work, SIDES, twice, SIDES + twice, features - twice, OUT, os, oa, still)
     for k in range(os + oa):
-        work[SAID + k] = 0.0
+        work[PREDICTED + k] = 0.0
     for k in range(os + oa):
         row, value = net.outputs[k], work[OUT + k]
-        work[SAID + int(row[0])] += row[2] * value
-        work[SAID + int(row[1])] += row[3] * value
+        work[PREDICTED + row["one"]] += row["scale"] * value
+        work[PREDICTED + row["other"]] += row["other_scale"] * value
 
 
 @kernel
 def begin(bias: Floats, s: Floats, a: Floats) -> None:
-    """s and a of a layer before anything is added to them."""
+    """Set s and a of a layer to its biases; a has none."""
     for k in range(s.shape[0]):
         s[k] = bias[k]
     for k in range(a.shape[0]):
@@ -186,8 +192,8 @@ def begin(bias: Floats, s: Floats, a: Floats) -> None:
 def add_products(
     weights: Weights, at: int, work: Floats, s: int, ins: int, a: int, ina: int, out: int, ns: int, na: int, still: bool
 ) -> int:
-    """s and a times their matrices onto s and a of the next layer; where the next weights begin. `still`: of the
-    features, whose ways are left out.
+    """Add s and a times their matrices to s and a of the next layer; return the first of the next weights. `still`: the
+    inputs are features whose paths, all zero, are left out.
     """
     first, last = (NOW, NOW + PATH_SAMPLES) if still else (0, 0)
     add_product(weights[at : at + first * ns], work[s : s + first], work[out : out + ns])
@@ -201,7 +207,7 @@ def add_products(
 
 @kernel(fused=True)
 def add_product(matrix: Weights, x: Floats, out: Floats) -> None:
-    """out += x matrix, (in, out) row by row: four rows at once, in loops that compilers turn into vectors."""
+    """Add x matrix to out, (in, out) row by row: four rows at once, in loops that compilers turn into vectors."""
     n = out.shape[0]
     whole = x.shape[0] // 4
     for q in range(whole):
@@ -219,7 +225,9 @@ def add_product(matrix: Weights, x: Floats, out: Floats) -> None:
 
 @kernel
 def twins(s: Floats, a: Floats) -> None:
-    """Units and their mirror twins, f(s + a) and f(s - a), as sum and difference; f bends smoothly, as x sigmoid(x)."""
+    """Make s and a the sum and difference of units and their mirror twins, f(s + a) and f(s - a); f is smooth, close to
+    x sigmoid(x).
+    """
     for k in range(s.shape[0]):
         p, m = s[k] + a[k], s[k] - a[k]
         p, m = 0.5 * p * (1.0 + p * of_root(1.0 + p * p)), 0.5 * m * (1.0 + m * of_root(1.0 + m * m))
@@ -228,12 +236,12 @@ def twins(s: Floats, a: Floats) -> None:
 
 @kernel
 def of_root(x: float) -> float:
-    """1 / sqrt(x) to 14 digits without the slow root of float64: from seven digits by a step of Newton's method."""
+    """Return 1 / sqrt(x) to 14 digits without the slow root of float64: seven digits and a step of Newton's method."""
     r = float(np.float32(1.0) / math.sqrt(np.float32(x)))
     return r * (1.5 - 0.5 * x * r * r)
 
 
 @kernel
-def said(work: Floats, at: int) -> Vec3:
-    """Three of the numbers that the network says."""
-    return (work[SAID + at], work[SAID + at + 1], work[SAID + at + 2])
+def predicted(work: Floats, at: int) -> Vec3:
+    """Return three numbers of the network's output."""
+    return (work[PREDICTED + at], work[PREDICTED + at + 1], work[PREDICTED + at + 2])

@@ -1,4 +1,4 @@
-"""`SequentialIK`: a whole body from six points, or from more or fewer, in real time."""
+"""`SequentialIK`: a whole body from six points, or from more or fewer; `ReconstructStream`: the same in real time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
-from ..compute.types import ArrayLike, Floats, floats
+from ..compute.types import ArrayLike, Floats, Records, floats
 from ..skeleton import Motion, Pose
-from .filtering import FootLock, checked_smoothing, smoothed, smoothed_orientations
+from .filtering import FootLock, OneEuro, checked_smoothing, smoothed, smoothed_orientations
 from .kernels import reconstruct_rows
-from .model import trunk_of
-from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, Rows, figure_of, new_state, rows_of
+from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, Rows, empty_rows, new_state, pack_figure
 from .prior import Prior, no_network, prior_of
 from .solutions import ReconstructMotionSolution, ReconstructSolution, motion_solution, reconstruct_solution
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from ..body import Humanoid
     from ..collision import Scene
     from ..limits import Limits
-    from .stream import ReconstructStream
 
 BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior needs scratch for each
 TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
@@ -45,8 +43,8 @@ class SequentialIK:
             are met all the same. It was learned from six points, and is unused where not all six are tracked.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
         markers: the tracked parts in the order of the points, default `MARKERS`: any of those six, of elbows and knees
-            ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. What
-            of the six is not among them is guessed: see `missing`.
+            ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. Those
+            of the six that are not among them are estimated (`posable.reconstruct.untracked`).
         scene: obstacles that arms and legs keep out of, without meshes, taken as they are now; default none. Hands and
             feet stay on their points, except that planes keep them above themselves.
         elbows_out: whether arms swivel out of the trunk, hands staying where they are (the paper's section 8); default
@@ -79,29 +77,34 @@ class SequentialIK:
         if scene is not None and scene.has_meshes:
             names = ", ".join(obstacle.name for obstacle in scene.meshes)
             raise PosableError(f"the scene has meshes ({names}); expected boxes, spheres, capsules, ellipsoids, planes")
-        self.body, self._weights = body, given
-        self.markers: tuple[str, ...] = _checked_markers(body, markers)
-        """The parts that are tracked, in the order of the points."""
-        chest = next((role for role in self.markers if role in CHESTS), "")
-        self._trunk = trunk_of(body, body.limits if isinstance(limits, str) else limits, chest, paper_spine)
         if paper_spine and len(body.spine) > MAX_JOINTS:
             raise PosableError(f"the spine has {len(body.spine)} joints; paper_spine takes {MAX_JOINTS} at most")
-        self._figure = figure_of(body, limits, self.markers, scene, elbows_out, limit_rates)
+        self.body = body
+        self.markers: tuple[str, ...] = _checked_markers(body, markers)
+        """The tracked parts, in the order of the points."""
+        self._figure = pack_figure(
+            body,
+            limits,
+            self.markers,
+            scene,
+            weights=given,
+            elbows_out=elbows_out,
+            limit_rates=limit_rates,
+            paper_spine=paper_spine,
+        )
         known = prior_of(prior)
         self.prior: Prior | None = None if paper_spine or not set(MARKERS) <= set(self.markers) else known
-        """What was learned; None also where not all six points are tracked."""
-        self._order = f" in the order of {', '.join(self.markers)}"
-        self._net = no_network() if self.prior is None else self.prior.network(body, self._trunk)
-        self._obstacles = int(np.diff(self._figure.splits[1]).max()) + len(self._figure.around)
+        """The learned model; None also where not all six points are tracked."""
+        self._net = no_network() if self.prior is None else self.prior.network(body, self._figure)
 
     def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> ReconstructSolution:
-        """Bodies from points, each alone: none has a frame before it.
+        """Return bodies from points, independent of each other: none has a frame before it.
 
         Args:
-            points: (..., M, 3) [m] in the world, in the order of `markers`. A row with one that is no number is INVALID
-                and has the neutral pose.
-            orientations: role to (..., 4), of any of `MARKERS`: how the part is turned in the world, seen from the
-                neutral pose (standing, facing +Z, arms hanging, palms in: the identity). NaN: not known.
+            points: (..., M, 3) [m] in the world, in the order of `markers`. A row with one that is not finite is
+                INVALID and has the neutral pose.
+            orientations: role to (..., 4), of any of `MARKERS`: the part's canonical orientation in the world, the
+                identity in the neutral pose (standing, facing +Z, arms hanging, palms in). NaN: not known.
         """
         given = self._checked(points)
         shape = given.shape[:-2]
@@ -112,7 +115,7 @@ class SequentialIK:
         for first in range(0, max(len(flat), 1), block):
             some = flat[first : first + block]
             rows = self._rows(some, rotations[first : first + block], len(some))
-            self._reconstruct(len(rows.points), rows)
+            self._reconstruct(len(some), rows)
             parts.append(rows)
         return self._solution(parts, shape, orientations)
 
@@ -154,32 +157,31 @@ class SequentialIK:
     def stream(
         self, fps: float = 60.0, *, smoothing: float | None = None, lock_feet: bool = False
     ) -> ReconstructStream:
-        """A body that follows points as they come, for real time.
+        """Return a body that follows points as they come, for real time.
 
         Args:
-            fps: frames a second, where `step` is not told the time since the last one.
+            fps: frames a second, where `step` gets no time since the last one.
             smoothing: the time constant [s] of a One-Euro filter: what hardly moves is smoothed and lags by about as
                 much, what moves fast is not.
             lock_feet: as for `track`.
         """
-        from .stream import ReconstructStream
-
         return ReconstructStream(self, fps, smoothing, lock_feet)
 
-    def _reconstruct(self, tracks: int, rows: Rows, memory: Floats = NO_STATE, dt: float = 0.0) -> None:
+    def _reconstruct(self, tracks: int, rows: Rows, memory: Records = NO_STATE, dt: float = 0.0) -> None:
         """Fill the rows, which are so many tracks of equal length."""
         if len(rows.points):
-            reconstruct_rows(tracks, self._weights, self._trunk, self._figure, self._net, memory, dt, rows)
+            reconstruct_rows(tracks, self._figure, self._net, memory, dt, rows)
 
     def _rows(self, points: Floats, rotations: Floats, tracks: int = 1) -> Rows:
-        work = (0, 0) if self.prior is None else (tracks, self.prior.scratch)
-        return rows_of(self._figure, self._trunk, self._obstacles, points, rotations, work)
+        return empty_rows(
+            self._figure, points, rotations, (0, 0) if self.prior is None else (tracks, self.prior.scratch)
+        )
 
     def _checked(self, points: ArrayLike) -> Floats:
-        return floats(points, "points", len(self.markers), 3, hint=self._order)
+        return floats(points, "points", len(self.markers), 3, hint=f" in the order of {', '.join(self.markers)}")
 
     def _orientations(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
-        """(N, 6, 4) with NaN where nothing is known, or no rows."""
+        """Return orientations (N, 6, 4), NaN where unknown; or no rows."""
         if not orientations:
             return np.empty((0, 6, 4))
         out = np.full((*shape, 6, 4), np.nan)
@@ -209,6 +211,61 @@ class SequentialIK:
             errors = {role: angles[..., MARKERS.index(role)] for role in orientations}
         points = joined("points").reshape(*shape, count, 3)
         return reconstruct_solution(pose, joined("status"), joined("residual"), shape, errors, points)
+
+
+class ReconstructStream:
+    """A body over time; made by `SequentialIK.stream`. One stream serves one body, from one thread."""
+
+    def __init__(self, solver: SequentialIK, fps: float, smoothing: float | None, lock_feet: bool) -> None:
+        if not (math.isfinite(fps) and fps > 0.0):
+            raise PosableError(f"fps is {fps}; expected a number above 0")
+        self.solver, self.fps = solver, fps
+        points = np.empty((1, len(solver.markers), 3))
+        self._plain = solver._rows(points, np.empty((0, 6, 4)))
+        self._with_orientations = solver._rows(points, np.empty((1, 6, 4)))
+        seconds = checked_smoothing(smoothing)
+        self._smooth = None if seconds is None else OneEuro(seconds, solver.body.joint_height)
+        self._smooth_orientations = None if seconds is None else OneEuro(seconds, 1.0, quaternions=True)
+        self._lock = FootLock(solver.markers, solver.body.leg_length) if lock_feet else None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past: the next step is as the first."""
+        self._memory = new_state(1)
+        for part in (self._smooth, self._smooth_orientations, self._lock):
+            if part is not None:
+                part.reset()
+
+    def step(
+        self, points: ArrayLike, orientations: Orientations | None = None, dt: float | None = None
+    ) -> ReconstructSolution:
+        """Return the body for the next points.
+
+        Args:
+            points: (M, 3) [m] in the order of the solver's `markers`; NaN for one that is lost, which is bridged.
+            orientations: role to (4,), as for `SequentialIK.solve`; NaN, or left out, for one that is not known now.
+            dt: [s] since the last step; a frame when not given.
+        """
+        step = 1.0 / self.fps if dt is None else dt
+        if not (math.isfinite(step) and step > 0.0):
+            raise PosableError(f"dt is {dt} s; expected a number above 0")
+        given = floats(points, "points")
+        rows = self._with_orientations if orientations else self._plain
+        if given.shape != rows.points.shape[1:]:
+            raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
+        if self._smooth is not None:
+            given = self._smooth.step(np.where(np.isfinite(given), given, np.nan), step)
+        rows.points[0] = given if self._lock is None else self._lock.step(given, step)
+        if orientations:
+            rotations = self.solver._orientations(orientations, ())
+            if self._smooth_orientations is not None:
+                rotations = self._smooth_orientations.step(rotations, step)
+            rows.marker_orientations[:] = rotations
+            rows.missing[:] = np.nan
+        self.solver._reconstruct(1, rows, self._memory, step)
+        pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
+        errors = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
+        return reconstruct_solution(pose, rows.status, rows.residual[0].copy(), (), errors, rows.points[0].copy())
 
 
 def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:

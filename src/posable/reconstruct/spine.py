@@ -1,7 +1,8 @@
 """Pelvis, spine and clavicles in compiled code (Unzueta et al. 2008, sections 4 and 5; specification reconstruct, 4).
 
 Decided here besides: the bend of the spine is found by bisection instead of steps of 0.1 and 0.01 rad, so head and hips
-are met exactly and nothing pops; its largest value keeps the spine inside the limits.
+are met exactly and nothing pops; its largest value keeps the spine inside the limits. `pose_trunk_by_paper` is the
+paper's spine to the letter.
 
 Where more is known than six positions (`rotate_trunk`): a pelvis whose orientation is known keeps it, and the spine
 bends to the head by the smallest rotations of its joints (Gauss-Newton, one 3 x 3 system a step); a chest that is known
@@ -14,30 +15,49 @@ from __future__ import annotations
 import math
 
 from ..compute import kernel
-from ..compute.types import Floats, Quat, Vec3
+from ..compute.types import Floats, Quat, Records, Vec3
 from ..limits.kernels import allowed, clamp
 from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, slerp, twist_angle
-from ..math.vector import any_perpendicular, cross, dot, norm, reject, scale, sub, unit
-from ..skeleton.forward import quat_at, set_quat, vec_at
-from .model import Trunk
-from .packed import CHEST, HEAD, HIPS, LEFT_FOOT, LEFT_HAND, RIGHT_FOOT, RIGHT_HAND, Rows
+from ..math.vector import add, any_perpendicular, cross, dot, norm, reject, scale, sub, unit
+from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
+from .packed import (
+    CHEST,
+    HEAD,
+    HIPS,
+    LEFT_FOOT,
+    LEFT_HAND,
+    RIGHT_FOOT,
+    RIGHT_HAND,
+    Figure,
+    Rows,
+    across,
+    knows,
+    put_quat,
+    quat_of,
+    vec_from,
+    vec_of,
+)
 
-NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this says nothing
-MOST_CLAVICLE = 0.5  # [rad]
+NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this has no direction
+MAX_CLAVICLE = 0.5  # [rad]
 BISECTIONS = 40
-STEPS, MOST_STEP, EXACT = 24, 0.4, 1e-12  # of the spine's search: how many, [rad] a joint, [m]
-SWUNG = 0.25  # how much wrists say beside a head whose orientation is known, where ankles are not
-SLOWLY = 9.0  # [rad]: of what the pelvis may turn, beyond which it follows wrists alone; 0.7 s of two turns a second
-SURE = 0.5  # of what wrists and ankles could say at most: below it, the pelvis turns more slowly
+STEPS, MAX_STEP, EXACT = 24, 0.4, 1e-12  # of the spine's search: how many, [rad] a joint, [m]
+SWUNG = 0.25  # weight of the wrists next to a head whose orientation is known, where ankles are not
+SLOWLY = 9.0  # [rad]: without ankles the pelvis follows with this time constant times its rate: 0.7 s at 4 pi rad/s
+SURE = 0.5  # of the longest sum of wrists and ankles: below it, the pelvis rotates more slowly
+COARSE, FINE = 0.1, 0.01  # [rad] of the pelvis: steps of the paper's spine
+MAX_PAPER_STEPS = 16
+LOST = 0.02  # of the length: a search of the paper's that ends further off has not found it
 
 
 @kernel
 def pelvis_frame(i: int, rows: Rows, weights: Vec3, before: Vec3, most: float) -> tuple[Quat, Vec3, Vec3]:
-    """(estimate of the pelvis' orientation, its X, its Y): section 4, first step. `before` is X of the last frame.
+    """Return (estimate of the pelvis' orientation, its X, its Y): section 4, first step.
 
-    Wrists or ankles that are not known say nothing; the head does in place of ankles, if its orientation is known. From
-    the frame before, the pelvis turns by `most` [rad] at most, and by less the less the points say: where wrists and
-    ankles contradict each other, it would flip. Without ankles it follows slowly: arms swing.
+    `before` is X of the last frame. Wrists or ankles that are not known have no weight; the head takes the place of
+    ankles if its orientation is known. From the frame before, the pelvis rotates by `most` [rad] at most, and by less
+    the less the points agree: where wrists and ankles contradict each other, it would flip. Without ankles it follows
+    slowly: arms swing.
     """
     hips = vec_at(rows.goals, i, HIPS)
     y = unit(sub(vec_at(rows.goals, i, HEAD), hips))
@@ -73,202 +93,190 @@ def pelvis_frame(i: int, rows: Rows, weights: Vec3, before: Vec3, most: float) -
 
 
 @kernel
-def across(i: int, rows: Rows, left: int, right: int) -> Vec3:
-    """From the right one of a pair to the left one; nothing where one of them is not known."""
-    d = sub(vec_at(rows.goals, i, left), vec_at(rows.goals, i, right))
-    if math.isfinite(d[0]):
-        return d
-    return (0.0, 0.0, 0.0)
-
-
-@kernel
-def knows(i: int, rows: Rows, slot: int) -> bool:
-    """Whether the orientation of one of the six is known."""
-    return rows.target_orientations.shape[0] > 0 and math.isfinite(rows.target_orientations[i, slot, 0])
-
-
-@kernel
 def about_y(x: Vec3, y: Vec3) -> Quat:
-    """The turn about Y which, after the smallest rotation of Y to y, carries X to x (perpendicular to y)."""
+    """Return the rotation about Y which, after the smallest rotation of Y to y, carries X to x (perpendicular to y)."""
     local = rotate_inverse(between((0.0, 1.0, 0.0), y), x)
     return axis_angle((0.0, 1.0, 0.0), math.atan2(-local[2], local[0]))
 
 
 @kernel
-def bent_chord(trunk: Trunk, phi: float) -> Vec3:
-    """From hips to head, in the pelvis' frame, when the pelvis' share of the bend is phi [rad]: Eq. 1 and 2."""
-    count = 0
-    for k in range(trunk.bends.shape[0]):
-        count += trunk.bends[k]
-    step = 2.0 * phi / max(count, 1)
+def bend_step(figure: Figure, phi: float) -> float:
+    """Return the angle [rad] of each joint that bends when the pelvis' part of the bend is phi [rad]: Eq. 1."""
+    return float(2.0 * phi / max(figure.settings[0]["bending"], 1))
+
+
+@kernel
+def bent_chord(figure: Figure, phi: float) -> Vec3:
+    """Return hips to head [m] in the pelvis' frame when the pelvis' part of the bend is phi [rad]: Eq. 2."""
+    step = bend_step(figure, phi)
     x, y, z, angle = 0.0, 0.0, 0.0, 0.0
-    for k in range(1, trunk.offsets.shape[0]):
+    for k in range(1, figure.spine.shape[0]):
         c, s = math.cos(angle), math.sin(angle)
-        o = vec_at_row(trunk.offsets, k)
+        o = vec_from(figure.spine[k]["offset"])
         x, y, z = x + o[0], y + c * o[1] - s * o[2], z + s * o[1] + c * o[2]
-        angle += step * trunk.bends[k]
+        angle += step * figure.spine[k]["bends"]
     return (x, y, z)
 
 
 @kernel
-def stretched_chord(trunk: Trunk, s: float, i: int, out: Floats) -> Vec3:
-    """The same with each segment above the hips turned s of the way to the neutral chord; orientations into `out`."""
-    count = trunk.offsets.shape[0]
+def stretched_chord(figure: Figure, s: float, i: int, out: Floats) -> Vec3:
+    """Return the same with each segment above the hips rotated by a fraction s of the way to the neutral chord;
+    orientations into `out`.
+    """
+    count = figure.spine.shape[0]
     whole = (0.0, 0.0, 0.0)
     for k in range(1, count):
-        o = vec_at_row(trunk.offsets, k)
-        whole = (whole[0] + o[0], whole[1] + o[1], whole[2] + o[2])
-    chord, rotation = vec_at_row(trunk.offsets, 1), (1.0, 0.0, 0.0, 0.0)
+        whole = add(whole, vec_from(figure.spine[k]["offset"]))
+    chord, rotation = vec_from(figure.spine[1]["offset"]), (1.0, 0.0, 0.0, 0.0)
     set_quat(out, i, 0, rotation)
     for k in range(1, count):
         if k + 1 < count:
-            o = vec_at_row(trunk.offsets, k + 1)
-            if trunk.bends[k]:
+            o = vec_from(figure.spine[k + 1]["offset"])
+            if figure.spine[k]["bends"]:
                 rotation = slerp((1.0, 0.0, 0.0, 0.0), between(o, whole), s)
-            d = rotate(rotation, o)
-            chord = (chord[0] + d[0], chord[1] + d[1], chord[2] + d[2])
+            chord = add(chord, rotate(rotation, o))
         set_quat(out, i, k, rotation)
     return chord
 
 
 @kernel
-def vec_at_row(vectors: Floats, k: int) -> Vec3:
-    """Row k of (R, 3)."""
-    return (vectors[k, 0], vectors[k, 1], vectors[k, 2])
-
-
-@kernel
-def shape_spine(i: int, trunk: Trunk, length: float, out: Floats) -> Vec3:
-    """Orientations of the spine's joints, in the pelvis' frame, whose chord is as long as asked for; the chord."""
-    neutral, most, stretch = trunk.numbers[0], trunk.numbers[1], trunk.numbers[2]
-    if length >= neutral:
-        low, high = 0.0, stretch
-        if norm(stretched_chord(trunk, high, i, out)) > length:
+def shape_spine(i: int, figure: Figure, length: float, out: Floats) -> Vec3:
+    """Fill in the orientations of the spine's joints in the pelvis' frame, for a chord of this length [m]; return the
+    chord.
+    """
+    settings = figure.settings[0]
+    if length >= settings["neutral_chord"]:
+        low, high = 0.0, settings["max_stretch"]
+        if norm(stretched_chord(figure, high, i, out)) > length:
             for _ in range(BISECTIONS):
                 middle = 0.5 * (low + high)
-                if norm(stretched_chord(trunk, middle, i, out)) < length:
+                if norm(stretched_chord(figure, middle, i, out)) < length:
                     low = middle
                 else:
                     high = middle
-        return stretched_chord(trunk, high, i, out)
-    low, high = 0.0, most
-    if norm(bent_chord(trunk, high)) < length:
+        return stretched_chord(figure, high, i, out)
+    low, high = 0.0, settings["max_bend"]
+    if norm(bent_chord(figure, high)) < length:
         for _ in range(BISECTIONS):
             middle = 0.5 * (low + high)
-            if norm(bent_chord(trunk, middle)) > length:
+            if norm(bent_chord(figure, middle)) > length:
                 low = middle
             else:
                 high = middle
-    count = 0
-    for k in range(trunk.bends.shape[0]):
-        count += trunk.bends[k]
-    angle = 0.0
-    for k in range(trunk.offsets.shape[0]):
-        angle += 2.0 * high / max(count, 1) * trunk.bends[k]
+    angle, step = 0.0, bend_step(figure, high)
+    for k in range(figure.spine.shape[0]):
+        angle += step * figure.spine[k]["bends"]
         set_quat(out, i, k, axis_angle((1.0, 0.0, 0.0), angle))
-    return bent_chord(trunk, high)
+    return bent_chord(figure, high)
 
 
 @kernel
-def pose_trunk(i: int, trunk: Trunk, rows: Rows, estimate: Quat, y: Vec3) -> Vec3:
-    """Hips, spine and clavicles into `rows.trunk`, canonical in the world; where the hips go."""
+def pose_trunk(i: int, figure: Figure, rows: Rows, estimate: Quat, y: Vec3) -> Vec3:
+    """Fill in hips, spine and clavicles in `rows.trunk`, canonical in the world; return the position of the hips."""
     length = norm(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS)))
-    return place_trunk(i, trunk, rows, estimate, y, shape_spine(i, trunk, length, rows.trunk))
+    return place_trunk(i, figure, rows, estimate, y, shape_spine(i, figure, length, rows.trunk))
 
 
 @kernel
-def place_trunk(i: int, trunk: Trunk, rows: Rows, estimate: Quat, y: Vec3, chord: Vec3) -> Vec3:
-    """A spine in the pelvis' frame, of this chord, into the world, then clavicles; where the hips go."""
+def place_trunk(i: int, figure: Figure, rows: Rows, estimate: Quat, y: Vec3, chord: Vec3) -> Vec3:
+    """Rotate a spine of this chord from the pelvis' frame into the world, add clavicles; return the hips' position."""
     out, hips = rows.trunk, vec_at(rows.goals, i, HIPS)
     pelvis = mul(between(rotate(estimate, chord), y), estimate)
     rest = 0.5 * (norm(sub(vec_at(rows.goals, i, HEAD), hips)) - norm(chord))
     position = (hips[0] + rest * y[0], hips[1] + rest * y[1], hips[2] + rest * y[2])
     if knows(i, rows, HIPS):
         pelvis = quat_at(rows.target_orientations, i, HIPS)
-    for k in range(trunk.offsets.shape[0]):
+    for k in range(figure.spine.shape[0]):
         set_quat(out, i, k, mul(pelvis, quat_at(out, i, k)))
-    return finish_trunk(i, trunk, rows, position)
+    return finish_trunk(i, figure, rows, position)
 
 
 @kernel
-def finish_trunk(i: int, trunk: Trunk, rows: Rows, position: Vec3) -> Vec3:
-    """The spine with what is known besides hips and head, then the clavicles, into `rows.trunk`; where the hips go."""
-    goals, out, count = rows.goals, rows.trunk, trunk.offsets.shape[0]
+def finish_trunk(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
+    """Rotate the spine to what is known besides hips and head, then the clavicles; return the hips' position."""
+    goals, out, count, chest = rows.goals, rows.trunk, figure.spine.shape[0], figure.stance[0]["chest"]
     if knows(i, rows, HIPS) or knows(i, rows, HEAD) or math.isfinite(goals[i, CHEST, 0]):
-        position = rotate_trunk(i, trunk, rows, position)
-    chest = position
-    for k in range(1, trunk.chest[0] + 1):
-        step = rotate(quat_at(out, i, k - 1), vec_at_row(trunk.offsets, k))
-        chest = (chest[0] + step[0], chest[1] + step[1], chest[2] + step[2])
-    carrier = quat_at(out, i, trunk.chest[0])
+        position = rotate_trunk(i, figure, rows, position)
+    carrier, joint = quat_at(out, i, chest), position
+    for k in range(1, chest + 1):
+        joint = next_joint(i, figure, rows, k, joint)
     for side in range(2):
         wrist = vec_at(goals, i, LEFT_HAND + side)
         if math.isfinite(wrist[0]):
-            set_quat(out, i, count + side, clavicle(trunk, side, carrier, chest, wrist))
+            set_quat(out, i, count + side, clavicle(figure, side, carrier, joint, wrist))
         else:
             set_quat(out, i, count + side, carrier)
     return position
 
 
 @kernel
-def rotate_trunk(i: int, trunk: Trunk, rows: Rows, position: Vec3) -> Vec3:
-    """The spine with what is known besides hips and head: pelvis, chest, and how the head is turned; the hips' place.
+def rotate_trunk(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
+    """Rotate the spine to what is known besides hips and head: pelvis, chest, the head's orientation; return the hips'
+    position.
 
-    What head and hips miss together is shared by both, as without.
+    What head and hips miss together is divided between both, as without.
     """
-    free, last = not knows(i, rows, HIPS), trunk.offsets.shape[0] - 1
-    hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
+    free, last, joint = not knows(i, rows, HIPS), figure.spine.shape[0] - 1, figure.settings[0]["chest"]
+    hips, head, chest = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, CHEST)
     bent = not free
-    if free and math.isfinite(rows.goals[i, CHEST, 0]):
-        bend_to(i, trunk, rows, position, 0, trunk.chest[1], free, vec_at(rows.goals, i, CHEST))
-        bend_to(i, trunk, rows, position, trunk.chest[1], last, False, head)
+    if free and math.isfinite(chest[0]):
+        bend_to(i, figure, rows, position, 0, joint, free, chest)
+        bend_to(i, figure, rows, position, joint, last, False, head)
         bent = True
-    elif math.isfinite(rows.goals[i, CHEST, 0]):
+    elif math.isfinite(chest[0]):
         position = hips
-        bend_to(i, trunk, rows, position, 0, trunk.chest[1], False, vec_at(rows.goals, i, CHEST))
+        bend_to(i, figure, rows, position, 0, joint, False, chest)
     if not free:
         position = hips
     if bent:
-        bend_to(i, trunk, rows, position, 0, last, free, head)
+        bend_to(i, figure, rows, position, 0, last, free, head)
     if knows(i, rows, HEAD):
-        twist_spine(i, trunk, rows, position, quat_at(rows.target_orientations, i, HEAD))
-        bend_to(i, trunk, rows, position, 0, last, False, head if bent else vec_at(rows.spine, i, last))
-        rotate_head(i, trunk, rows, quat_at(rows.target_orientations, i, HEAD))
+        twist_spine(i, figure, rows, position, quat_at(rows.target_orientations, i, HEAD))
+        bend_to(i, figure, rows, position, 0, last, False, head if bent else vec_at(rows.spine, i, last))
+        rotate_head(i, figure, rows, quat_at(rows.target_orientations, i, HEAD))
     if bent:
-        miss = sub(head, place_spine(i, trunk, rows, position))
+        miss = sub(head, place_spine(i, figure, rows, position))
         position = (position[0] + 0.5 * miss[0], position[1] + 0.5 * miss[1], position[2] + 0.5 * miss[2])
     return position
 
 
 @kernel
-def place_spine(i: int, trunk: Trunk, rows: Rows, position: Vec3) -> Vec3:
-    """Places of the spine's joints into `rows.spine`, the hips' at `position`; where the head is."""
+def next_joint(i: int, figure: Figure, rows: Rows, k: int, before: Vec3) -> Vec3:
+    """Return the position [m] of joint k of the spine, from that of the joint before it."""
+    return add(before, rotate(quat_at(rows.trunk, i, k - 1), vec_from(figure.spine[k]["offset"])))
+
+
+@kernel
+def place_spine(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
+    """Fill in `rows.spine`, with the hips at `position`; return the position of the head [m]."""
     p = position
-    for k in range(trunk.offsets.shape[0]):
+    for k in range(figure.spine.shape[0]):
         if k > 0:
-            step = rotate(quat_at(rows.trunk, i, k - 1), vec_at_row(trunk.offsets, k))
-            p = (p[0] + step[0], p[1] + step[1], p[2] + step[2])
+            p = next_joint(i, figure, rows, k, p)
         for c in range(3):
             rows.spine[i, k, c] = p[c]
     return p
 
 
 @kernel
-def bend_to(i: int, trunk: Trunk, rows: Rows, position: Vec3, first: int, last: int, free: bool, target: Vec3) -> None:
-    """Bring joint `last` of the spine to a place by the smallest turns of the joints from `first` on, inside limits.
+def bend_to(
+    i: int, figure: Figure, rows: Rows, position: Vec3, first: int, last: int, free: bool, target: Vec3
+) -> None:
+    """Bring joint `last` of the spine to a target by the smallest rotations of the joints from `first` on, inside
+    limits.
 
-    Gauss-Newton: joint k, from which the end lies r_k away, turns by r_k x (A^-1 e), A = sum (|r_k|^2 - r_k r_k^T). The
-    pelvis turns along if it is `free`.
+    Gauss-Newton: joint k, from which the end lies r_k away, rotates by r_k x (A^-1 e), A = sum (|r_k|^2 - r_k r_k^T).
+    The pelvis rotates too if it is `free`.
     """
     for _ in range(STEPS):
-        place_spine(i, trunk, rows, position)
+        place_spine(i, figure, rows, position)
         end = vec_at(rows.spine, i, last)
         e = sub(target, end)
         if norm(e) < EXACT:
             break
         xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(first, last):
-            if trunk.bends[k] or (k == 0 and free):
+            if figure.spine[k]["bends"] or (k == 0 and free):
                 r = sub(end, vec_at(rows.spine, i, k))
                 xx, yy, zz = (
                     xx + r[1] * r[1] + r[2] * r[2],
@@ -277,23 +285,23 @@ def bend_to(i: int, trunk: Trunk, rows: Rows, position: Vec3, first: int, last: 
                 )
                 xy, xz, yz = xy - r[0] * r[1], xz - r[0] * r[2], yz - r[1] * r[2]
         size = xx + yy + zz
-        if size < 1e-12:  # nothing there turns
+        if size < 1e-12:  # no joint there can rotate
             break
         soft = 1e-6 * size
         x = solve_symmetric(xx + soft, yy + soft, zz + soft, xy, xz, yz, e)
         rotation = (1.0, 0.0, 0.0, 0.0)
-        for k in range(first, trunk.offsets.shape[0]):
-            if k < last and (trunk.bends[k] or (k == 0 and free)):
+        for k in range(first, figure.spine.shape[0]):
+            if k < last and (figure.spine[k]["bends"] or (k == 0 and free)):
                 w = cross(sub(end, vec_at(rows.spine, i, k)), x)
-                rotation = mul(exp(scale(w, min(1.0, MOST_STEP / max(norm(w), 1e-12)))), rotation)
+                rotation = mul(exp(scale(w, min(1.0, MAX_STEP / max(norm(w), 1e-12)))), rotation)
             set_quat(rows.trunk, i, k, mul(rotation, quat_at(rows.trunk, i, k)))
-        hold_spine(i, trunk, rows)
-    place_spine(i, trunk, rows, position)
+        clamp_spine(i, figure, rows)
+    place_spine(i, figure, rows, position)
 
 
 @kernel
 def solve_symmetric(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, e: Vec3) -> Vec3:
-    """x of A x = e for a symmetric 3 x 3 matrix, by its cofactors."""
+    """Return x of A x = e for a symmetric 3 x 3 matrix, by its cofactors."""
     a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     d, f, g = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
     det = xx * a + xy * b + xz * c
@@ -305,61 +313,65 @@ def solve_symmetric(xx: float, yy: float, zz: float, xy: float, xz: float, yz: f
 
 
 @kernel
-def hold_spine(i: int, trunk: Trunk, rows: Rows) -> None:
-    """Bring every joint of the spine inside its limits, from below; what is above goes along."""
-    rotation = (1.0, 0.0, 0.0, 0.0)
-    for k in range(1, trunk.offsets.shape[0]):
-        now = mul(rotation, quat_at(rows.trunk, i, k))
-        if trunk.above[k] >= 0:
-            carrier = quat_at(rows.trunk, i, trunk.above[k])
-            local = mul(conj(carrier), now)
-            if not allowed(trunk.limits[k], trunk.curves, local):
-                fixed = mul(carrier, clamp(trunk.limits[k], trunk.curves, local))
-                rotation, now = mul(mul(fixed, conj(now)), rotation), fixed
-        set_quat(rows.trunk, i, k, now)
+def inside_limit(i: int, figure: Figure, rows: Rows, k: int, world: Quat) -> tuple[Quat, bool]:
+    """Return (an orientation of joint k of the spine inside its limit, whether it had to be brought there)."""
+    spine = figure.spine[k]
+    if spine["below"] < 0:
+        return world, False
+    carrier, limit = quat_at(rows.trunk, i, spine["below"]), figure.limits[spine["limit"]]
+    local = mul(conj(carrier), world)
+    if allowed(limit, figure.curves, local):
+        return world, False
+    return mul(carrier, clamp(limit, figure.curves, local)), True
 
 
 @kernel
-def twist_spine(i: int, trunk: Trunk, rows: Rows, position: Vec3, head: Quat) -> None:
-    """Hand out the twist between the spine as it is and an orientation of the head: equal shares to what bends, and to
-    the head. Each turns about its line to the head, which stays where it is unless a limit is met.
+def clamp_spine(i: int, figure: Figure, rows: Rows) -> None:
+    """Bring every joint of the spine inside its limits, from below; those above rotate with it."""
+    rotation = (1.0, 0.0, 0.0, 0.0)
+    for k in range(1, figure.spine.shape[0]):
+        now = mul(rotation, quat_at(rows.trunk, i, k))
+        fixed, clamped = inside_limit(i, figure, rows, k, now)
+        if clamped:
+            rotation = mul(mul(fixed, conj(now)), rotation)
+        set_quat(rows.trunk, i, k, fixed)
+
+
+@kernel
+def twist_spine(i: int, figure: Figure, rows: Rows, position: Vec3, head: Quat) -> None:
+    """Distribute the twist between the spine and an orientation of the head: equal fractions to the joints that bend,
+    and to the head. Each rotates about its line to the head, which stays where it is unless a limit is met.
     """
-    last = trunk.offsets.shape[0] - 1
-    end = place_spine(i, trunk, rows, position)
-    count = 1
-    for k in range(last):
-        count += trunk.bends[k]
+    last = figure.spine.shape[0] - 1
+    end = place_spine(i, figure, rows, position)
     axis = unit(sub(end, vec_at(rows.spine, i, 0)))
+    count = 1 + figure.settings[0]["bending"]
     fraction = twist_angle(mul(head, conj(quat_at(rows.trunk, i, last))), axis) / count
     rotation, p = (1.0, 0.0, 0.0, 0.0), position
     for k in range(last + 1):
         if k > 0:
-            step = rotate(quat_at(rows.trunk, i, k - 1), vec_at_row(trunk.offsets, k))
-            p = (p[0] + step[0], p[1] + step[1], p[2] + step[2])
-        if k < last and trunk.bends[k]:
+            p = next_joint(i, figure, rows, k, p)
+        if k < last and figure.spine[k]["bends"]:
             rotation = mul(axis_angle(unit(sub(end, p)), fraction), rotation)
         set_quat(rows.trunk, i, k, mul(rotation, quat_at(rows.trunk, i, k)))
-    hold_spine(i, trunk, rows)
+    clamp_spine(i, figure, rows)
 
 
 @kernel
-def rotate_head(i: int, trunk: Trunk, rows: Rows, head: Quat) -> None:
-    """Turn the head alone to an orientation, as far as its limits let it."""
-    last = trunk.offsets.shape[0] - 1
-    if trunk.above[last] >= 0:
-        carrier = quat_at(rows.trunk, i, trunk.above[last])
-        local = mul(conj(carrier), head)
-        if not allowed(trunk.limits[last], trunk.curves, local):
-            head = mul(carrier, clamp(trunk.limits[last], trunk.curves, local))
-    set_quat(rows.trunk, i, last, head)
+def rotate_head(i: int, figure: Figure, rows: Rows, head: Quat) -> None:
+    """Rotate the head alone to an orientation, as far as its limits allow."""
+    last = figure.spine.shape[0] - 1
+    fixed, _ = inside_limit(i, figure, rows, last, head)
+    set_quat(rows.trunk, i, last, fixed)
 
 
 @kernel
-def clavicle(trunk: Trunk, side: int, carrier: Quat, chest: Vec3, wrist: Vec3) -> Quat:
-    """A clavicle turned towards a wrist that its arm cannot reach: Algorithm 4, from neutral in every frame."""
-    a, b = rotate(carrier, vec_at(trunk.shoulders, side, 0)), rotate(carrier, vec_at(trunk.shoulders, side, 1))
-    joint = (chest[0] + a[0], chest[1] + a[1], chest[2] + a[2])
-    away, reach = norm(sub(wrist, (joint[0] + b[0], joint[1] + b[1], joint[2] + b[2]))), trunk.arms[side]
+def clavicle(figure: Figure, side: int, carrier: Quat, chest: Vec3, wrist: Vec3) -> Quat:
+    """Return a clavicle rotated towards a wrist that its arm cannot reach: Algorithm 4, from neutral in every frame."""
+    stance, row = figure.stance[0], figure.settings[0]["clavicle_limits"][side]
+    b = rotate(carrier, vec_of(stance["clavicles_to_arms"], side))
+    joint = add(chest, rotate(carrier, vec_of(stance["chest_to_clavicles"], side)))
+    away, reach = norm(sub(wrist, add(joint, b))), stance["arm_lengths"][side]
     c, d = norm(b), norm(sub(wrist, joint))
     if away <= reach or c < 1e-9 or d < 1e-9:
         return carrier
@@ -368,10 +380,111 @@ def clavicle(trunk: Trunk, side: int, carrier: Quat, chest: Vec3, wrist: Vec3) -
     axis = cross(b, sub(wrist, joint))
     if norm(axis) < 1e-12 * c * d:
         return carrier
-    rotation = axis_angle(unit(axis), min(max(theta2 - theta1, 0.0), MOST_CLAVICLE))
-    if trunk.clavicles.shape[0] == 0:
+    rotation = axis_angle(unit(axis), min(max(theta2 - theta1, 0.0), MAX_CLAVICLE))
+    if row < 0:
         return mul(rotation, carrier)
     local = mul(mul(conj(carrier), rotation), carrier)
-    if not allowed(trunk.clavicles[side], trunk.curves, local):
-        local = clamp(trunk.clavicles[side], trunk.curves, local)
+    if not allowed(figure.limits[row], figure.curves, local):
+        local = clamp(figure.limits[row], figure.curves, local)
     return mul(carrier, local)
+
+
+@kernel
+def pose_trunk_by_paper(i: int, t: int, figure: Figure, rows: Rows, memory: Records, estimate: Quat, y: Vec3) -> Vec3:
+    """Do as `pose_trunk` with the paper's spine to the letter, which continues from that of the frame before
+    (Algorithms 2 and 3).
+
+    It bends in the plane of the line from pelvis to head before and now; by steps of 0.1 rad until it is too short (or
+    too long), then of 0.01 rad back. The paper's loops do not always end: the plane turns over when the head comes
+    back, and bending straightens the spine then; here each has at most `MAX_PAPER_STEPS`, and a search that ends
+    without its length starts again from the neutral posture (specification reconstruct, 5, no. 6).
+    """
+    goal = sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS))
+    chord = shape_by_paper(i, t, figure, rows, memory, goal)
+    if memory.shape[0] > 0:
+        for k in range(figure.spine.shape[0]):
+            put_quat(memory[t]["paper_bends"], k, quat_at(rows.trunk, i, k))
+    position = place_trunk(i, figure, rows, estimate, y, chord)
+    if memory.shape[0] > 0:
+        state, pelvis = memory[t], quat_at(rows.trunk, i, 0)
+        world = rotate(pelvis, chord)
+        for c in range(4):
+            state["paper_pelvis"][c] = pelvis[c]
+        for c in range(3):
+            state["paper_chord"][c] = world[c]
+    return position
+
+
+@kernel
+def shape_by_paper(i: int, t: int, figure: Figure, rows: Rows, memory: Records, goal: Vec3) -> Vec3:
+    """Fill in the spine's orientations in the pelvis' frame in `rows.trunk`; return the chord from hips to head there
+    [m].
+    """
+    out, length, neutral = rows.trunk, norm(goal), figure.settings[0]["neutral_chord"]
+    if length >= neutral:
+        return shape_spine(i, figure, length, out)
+    began = memory.shape[0] > 0 and norm(vec_from(memory[t]["paper_chord"])) > 0.0
+    straighten_spine(i, figure, rows)
+    if began:
+        for k in range(figure.spine.shape[0]):
+            set_quat(out, i, k, quat_of(memory[t]["paper_bends"], k))
+    now = norm(chord_of(i, figure, rows))
+    if now > neutral:
+        straighten_spine(i, figure, rows)
+        now = neutral
+    normal = (1.0, 0.0, 0.0)
+    if began:
+        normal = vec_from(memory[t]["paper_normal"])
+        n = unit(cross(vec_from(memory[t]["paper_chord"]), goal))
+        if norm(n) > 0.5:
+            normal = rotate_inverse(quat_from(memory[t]["paper_pelvis"]), n)
+    if memory.shape[0] > 0:
+        for c in range(3):
+            memory[t]["paper_normal"][c] = normal[c]
+    now = search_length(i, figure, rows, normal, now, length)
+    if abs(now - length) > LOST * length:  # the loops did not end: from the neutral posture they do
+        straighten_spine(i, figure, rows)
+        search_length(i, figure, rows, normal, neutral, length)
+    return chord_of(i, figure, rows)
+
+
+@kernel
+def straighten_spine(i: int, figure: Figure, rows: Rows) -> None:
+    """Make the spine in the pelvis' frame the neutral one."""
+    for k in range(figure.spine.shape[0]):
+        set_quat(rows.trunk, i, k, (1.0, 0.0, 0.0, 0.0))
+
+
+@kernel
+def search_length(i: int, figure: Figure, rows: Rows, normal: Vec3, now: float, length: float) -> float:
+    """Bend the spine about `normal` until its chord has a length [m]: Algorithm 3; return the length it has."""
+    sign = 1.0 if now > length else -1.0
+    for _ in range(MAX_PAPER_STEPS):
+        if sign * now <= sign * length:
+            break
+        now = bend_all(i, figure, rows, normal, sign * COARSE)
+    for _ in range(MAX_PAPER_STEPS):
+        if sign * now >= sign * length:
+            break
+        now = bend_all(i, figure, rows, normal, -sign * FINE)
+    return now
+
+
+@kernel
+def chord_of(i: int, figure: Figure, rows: Rows) -> Vec3:
+    """Return the displacement from hips to head [m] in the pelvis' frame."""
+    chord = (0.0, 0.0, 0.0)
+    for k in range(1, figure.spine.shape[0]):
+        chord = next_joint(i, figure, rows, k, chord)
+    return chord
+
+
+@kernel
+def bend_all(i: int, figure: Figure, rows: Rows, normal: Vec3, phi: float) -> float:
+    """Bend every joint by its part of a step phi [rad] of the pelvis, inside the limits; return the length then [m]."""
+    angle, step = 0.0, bend_step(figure, phi)
+    for k in range(figure.spine.shape[0]):
+        angle += step * figure.spine[k]["bends"]
+        set_quat(rows.trunk, i, k, mul(axis_angle(normal, angle), quat_at(rows.trunk, i, k)))
+    clamp_spine(i, figure, rows)
+    return norm(chord_of(i, figure, rows))
