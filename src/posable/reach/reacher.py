@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -182,14 +182,12 @@ class Reacher:
         weight: float | Fractions | None = None,
         arms: Sequence[ArmStep | None] = (None, None),
     ) -> ReachSolution:
-        """`solve` of checked targets; with streams of the arms, one step of them."""
+        """Do `solve` with checked targets; with streams of the arms, one step of them."""
         shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
-        n = math.prod(shape)
-        jumped = [False, False]
+        call, n, jumped = _Call(shape, start, targets, weight, arms), math.prod(shape), [False, False]
         blocks = [
-            self._block(shape, start, targets, weight, arms, slice(first, min(first + BLOCK, n)), jumped)
-            for first in range(0, max(n, 1), BLOCK)
+            self._block(call, slice(first, min(first + BLOCK, n)), jumped) for first in range(0, max(n, 1), BLOCK)
         ]
         result = _joined([rows.result for rows in blocks]).reshape(shape)
         pose = Pose(
@@ -200,48 +198,29 @@ class Reacher:
         hands = [None if target is None else HandSolution.of(result, k, jumped[k]) for k, target in enumerate(targets)]
         return ReachSolution.of(pose, result, hands[0], hands[1])
 
-    def _block(
-        self,
-        shape: tuple[int, ...],
-        start: Pose,
-        targets: Targets,
-        weight: float | Fractions | None,
-        arms: Sequence[ArmStep | None],
-        block: slice,
-        jumped: list[bool],
-    ) -> Rows:
-        """Solve some rows of a batch: in one kernel, or with the arms from Python where meshes or streams need it."""
-        scene, body = self.scene, self._body
-        if scene is not None:
-            body = self._among(scene)
-        from_python = any(arms) or (scene is not None and scene.has_meshes)
-        rows = self._run(body, shape, start, targets, weight, block, BEND if from_python else ALL)
-        if from_python:
-            if scene is not None and scene.has_meshes:
+    def _block(self, call: _Call, block: slice, jumped: list[bool]) -> Rows:
+        """Solve some rows of a call: in one kernel, or with the arms from Python where meshes or streams need it."""
+        scene = self.scene
+        body = self._body if scene is None else self._among(scene)
+        with_meshes = scene is not None and scene.has_meshes
+        if not (with_meshes or any(call.arms)):
+            return self._run(body, call, block, ALL)
+        rows = self._run(body, call, block, BEND)
+        if scene is not None and with_meshes:
 
-                def bend(i: int, x: float) -> Rows:
-                    one = slice(block.start + i, block.start + i + 1)
-                    return self._run(body, shape, start, targets, weight, one, BEND, x)
+            def bend(i: int, x: float) -> Rows:
+                return self._run(body, call, slice(block.start + i, block.start + i + 1), BEND, x)
 
-                self._lower_out_of_meshes(rows, bend, scene)
-            self._place_hands(rows, bool(shape), start, targets, arms, jumped)
-            options = self._options_for(targets).copy()
-            options["stage"] = JUDGE
-            reach_rows(len(rows.result), options, tuple(body), tuple(self._styles), tuple(rows))
+            self._lower_out_of_meshes(rows, bend, scene)
+        self._place_hands(rows, call, jumped)
+        options = self._options_for(call.targets).copy()
+        options["stage"] = JUDGE
+        reach_rows(len(rows.result), options, tuple(body), tuple(self._styles), tuple(rows))
         return rows
 
-    def _run(
-        self,
-        body: Body,
-        shape: tuple[int, ...],
-        start: Pose,
-        targets: Targets,
-        weight: float | Fractions | None,
-        block: slice,
-        stage: int,
-        adjustment: float = 0.0,
-    ) -> Rows:
+    def _run(self, body: Body, call: _Call, block: slice, stage: int, adjustment: float = 0.0) -> Rows:
         """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, below 0 it is lowered."""
+        shape, start, targets, weight, _ = call
         options, styles = self._options_for(targets), self._styles
         if stage != ALL or weight is not None:
             options = options.copy()
@@ -298,18 +277,17 @@ class Reacher:
                 result[name][i] = found.result[name][0]
             result["reason"][i] = Status.COLLISION
 
-    def _place_hands(
-        self, rows: Rows, batch: bool, start: Pose, targets: Targets, arms: Sequence[ArmStep | None], jumped: list[bool]
-    ) -> None:
+    def _place_hands(self, rows: Rows, call: _Call, jumped: list[bool]) -> None:
         """Place the hands of bent bodies with `BodyLimb.place`, as the kernel does where no mesh or stream is there."""
+        start, targets = call.start, call.targets
 
         def given(array: Any) -> Any:
-            return array if batch else array[0]
+            return array if call.shape else array[0]
 
         for side, target in enumerate(targets):
             if target is None:
                 continue
-            work, arm = rows.work, arms[side]
+            work, arm = rows.work, call.arms[side]
             placed = self._arms[side].place(
                 Pose(
                     given(rows.translation[1]),
@@ -396,6 +374,17 @@ class Reacher:
         body = self.body
         made = [None if t is None else canonical_target(body, arm, t) for t, arm in zip((right, left), ARMS)]
         return made[0], made[1]
+
+
+class _Call(NamedTuple):
+    """One call of a reacher."""
+
+    shape: tuple[int, ...]
+    """Of the batch."""
+    start: Pose
+    targets: Targets
+    weight: float | Fractions | None
+    arms: Sequence[ArmStep | None]
 
 
 def _joined(arrays: list[Floats]) -> Floats:
