@@ -55,15 +55,6 @@ class Stance:
     """The clavicle of the reaching arm: ahead, up."""
 
 
-@dataclass(frozen=True)
-class Style:
-    """A behaviour as a table."""
-
-    k: float
-    """Of its smooth weight."""
-    stances: dict[str, Stance]
-
-
 NORMAL = {
     "up": Stance((-90, 35), (0, -2, 1), (0, 3, -2), (-3, 5, -12), (-16, -3, 4), (0, 20, 10), (4, 12)),
     "up ahead": Stance((-55, 62), (1, -2, -2), (8, 8, -2), (6, 24, -5), (-16, -8, 2), (2, 16, 14), (10, 10)),
@@ -116,7 +107,8 @@ ENERGETIC = {
     "down behind": Stance((62, -22), (-5, -24, -2), (0, -16, 6), (0, -34, 20), (6, -30, -4), (6, 28, 16), (-6, 2)),
 }
 
-STYLES = {"normal": Style(0.18, NORMAL), "tired": Style(0.15, TIRED), "energetic": Style(0.22, ENERGETIC)}
+STYLES = {"normal": (0.18, NORMAL), "tired": (0.15, TIRED), "energetic": (0.22, ENERGETIC)}
+"""The k of each behaviour's smooth weight, and its table."""
 TRUNK = {"spine": 0.36, "chest": 0.34, "upper_chest": 0.30}
 NECK = {"neck": 0.45, "head": 0.55}
 DRIVEN = ("hips", *TRUNK, *NECK, "left_shoulder", "left_upper_arm", "left_lower_arm", "right_shoulder")
@@ -133,11 +125,11 @@ def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) ->
         raise UnknownNameError("behaviour", name, STYLES)
     if limb not in ARMS:
         raise UnknownNameError("arm", limb, ARMS)
-    style = STYLES[name]
+    k, stances = STYLES[name]
     parts = DRIVEN if body is None else tuple(part for part in DRIVEN if _sided(part, limb) in body.roles)
-    made = Behaviour("right_arm", parts, weight=Weight("smooth", style.k), name=name)
-    postures = {key: posture_of(stance, parts) for key, stance in style.stances.items()}
-    for key, stance in style.stances.items():
+    made = Behaviour("right_arm", parts, weight=Weight("smooth", k), name=name)
+    postures = {key: posture_of(stance, parts) for key, stance in stances.items()}
+    for key, stance in stances.items():
         made.add(np.radians(stance.at), postures[key], name=key)
     for corner, key in zip([key for key in made.keys if key.outer], CORNERS, strict=True):
         made.set(corner.id, postures[key])

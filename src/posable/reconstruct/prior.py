@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -220,41 +221,41 @@ def feature_mirror() -> tuple[list[int], list[float]]:
     """Return (the feature that each one becomes in a mirror, its sign), in the order of
     `prior_kernels.write_features`.
     """
-    to: list[int] = []
-    sign: list[float] = []
-
-    def add(order: tuple[int, ...], signs: tuple[float, ...]) -> None:
-        first, n = len(to), len(signs)
-        for other in order:
-            to.extend(first + n * other + c for c in range(n))
-            sign.extend(signs)
-
-    add((1, 0, 3, 2), _POLAR)  # hands and feet now
-    for _ in range(5):
-        add((0, 1, 3, 2, 5, 4), _POLAR)  # the six, at each lag
-    add((0,), _POLAR)  # up
-    for _ in range(6):
-        add((0,), (1.0, -1.0))  # x and z from right to left
-    add(tuple(range(1 + PROPORTIONS)), (1.0,))
-    return to, sign
+    return _mirror_of(
+        [
+            ((1, 0, 3, 2), _POLAR),  # hands and feet now
+            *[((0, 1, 3, 2, 5, 4), _POLAR)] * 5,  # the six, at each lag
+            ((0,), _POLAR),  # up
+            *[((0,), (1.0, -1.0))] * 6,  # x and z from right to left
+            (range(1 + PROPORTIONS), (1.0,)),
+        ]
+    )
 
 
 def answer_mirror() -> tuple[list[int], list[float]]:
     """Return the same for the network's output."""
+    return _mirror_of(
+        [
+            ((0,), _AXIAL),  # X of the pelvis: left stays left
+            ((0,), _POLAR),  # Y
+            ((1, 0, 3, 2), _POLAR),  # elbows and knees
+            (range(6), _AXIAL),  # the spine's joints
+            ((1, 0, 3, 2), _AXIAL),  # hands and feet
+        ]
+    )
+
+
+def _mirror_of(groups: Sequence[tuple[Sequence[int], Sequence[float]]]) -> tuple[list[int], list[float]]:
+    """Return (the number that each one becomes, its sign) for groups of (order of the mirrored vectors, signs of their
+    components).
+    """
     to: list[int] = []
     sign: list[float] = []
-
-    def add(order: tuple[int, ...], signs: tuple[float, ...]) -> None:
-        first = len(to)
+    for order, signs in groups:
+        first, n = len(to), len(signs)
         for other in order:
-            to.extend(first + 3 * other + c for c in range(3))
+            to.extend(first + n * other + c for c in range(n))
             sign.extend(signs)
-
-    add((0,), _AXIAL)  # X of the pelvis: left stays left
-    add((0,), _POLAR)  # Y
-    add((1, 0, 3, 2), _POLAR)  # elbows and knees
-    add(tuple(range(6)), _AXIAL)  # the spine's joints
-    add((1, 0, 3, 2), _AXIAL)  # hands and feet
     return to, sign
 
 
