@@ -34,7 +34,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": False}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
-suppress_warnings = ["ref.python", "autodoc.mocked_object"]
+suppress_warnings = ["autodoc.mocked_object"]
 
 
 _BAR = re.compile(r"(`[^`]*`)|\|")  # a bar outside code: |v| is a length here, a substitution in reStructuredText
@@ -112,10 +112,22 @@ def _fill_in(app, name: str, source: list[str]) -> None:
         source[0] = source[0].replace("<!-- the results of make bench -->", _measurements())
 
 
+_API = Path(__file__).resolve().parent / "api"
+_DOCUMENTED = {name for page in _API.glob("*.md") for name in re.findall(r"automodule:: (\S+)", page.read_text())}
+
+
+def _only_once(app, what, name, obj, skip, options) -> bool | None:
+    """Leave out of a room what its own module shows on a page: with two targets, references would be ambiguous."""
+    room = app.env.current_document.autodoc_module
+    home = getattr(obj, "__module__", room)
+    return True if what == "module" and home != room and home in _DOCUMENTED else None
+
+
 def setup(app) -> None:
     def process(app, what, name, obj, options, lines) -> None:
         lines[:] = _rst_from_markdown(lines)
 
     app.connect("source-read", _fill_in)
+    app.connect("autodoc-skip-member", _only_once)
     # Before napoleon, which reads the sections ("Args:").
     app.connect("autodoc-process-docstring", process, priority=400)

@@ -247,7 +247,7 @@ class Limb:
 
     @property
     def volumes(self) -> tuple[Records, Records]:
-        """(links, groups) that must keep out of obstacles: a capsule around each bone, a seventh of it thick."""
+        """The links and groups that must keep out of obstacles, a capsule around each bone, a seventh of it thick."""
         links, groups = np.zeros(2, PACKED), np.zeros(3, GROUP)
         for joint, length in enumerate((self.upper, self.lower)):
             r = length / 7.0

@@ -312,7 +312,7 @@ class Behaviour:
 
     @property
     def packed(self) -> tuple[Field, Floats, Floats]:
-        """(the field, rotations (K, R, 4), hips and search (K, 8)) of the keys that have postures: `field.field_of`."""
+        """The field, rotations (K, R, 4), hips and search (K, 8) of the keys that have postures, see `field_of`."""
         if self._field is None:
             self._field = field_of(self._settled, len(self.parts), self.interpolation, self.weight, self.ellipse)
         return self._field
