@@ -133,6 +133,28 @@ def test_edits_add_up_and_are_changed_and_removed_one_by_one(pitch):
     assert editor.motion is pitch.motion and editor.edits == ()
 
 
+def test_edits_moved_in_time_displace_their_parts_as_much_there(pitch):
+    hand, displacement = pitch.positions_of("left_hand"), np.array([0.0, 0.05, 0.02])
+    edit = fresh(pitch).edit(frame=30, part="left_hand", target=hand[30] + displacement, spread=0.2)
+    edit.move(40, spread=0.3)
+    assert edit.target_frames == (40,) and edit.settings["spread"] == 0.3 and edit.ok
+    np.testing.assert_allclose(edit.settings["target"], hand[40] + displacement, atol=1e-12)
+    edit.move(10_000)
+    assert edit.target_frames == (len(pitch.motion) - 1,), "it stays in the motion"
+    warp = fresh(pitch).warp([(frame, "left_hand", hand[frame] + displacement) for frame in (20, 30)], spread=0.2)
+    warp.move(25)
+    assert warp.target_frames == (25, 35)
+    for frame, _, target in warp.settings["constraints"]:
+        np.testing.assert_allclose(target, hand[frame] + displacement, atol=1e-12)
+
+
+def test_mobility_is_between_0_and_1_at_every_frame(pitch):
+    mobility = fresh(pitch).mobility
+    assert mobility.shape == (len(pitch.motion), len(pitch.body.skeleton))
+    np.testing.assert_array_equal(np.nanmin(mobility, axis=1), 0.0)
+    np.testing.assert_allclose(np.nanmax(mobility, axis=1), 1.0)
+
+
 def test_edits_of_a_snapshot_come_back_to_the_last_bit(pitch):
     editor = fresh(pitch)
     first = editor.edit(frame=40, part="left_hand", displacement=(0.0, 0.05, 0.0), spread=0.2)

@@ -103,6 +103,22 @@ class MotionEditor:
         return self.clip.parts.names()
 
     @cached_property
+    def mobility(self) -> Floats:
+        """(F, J) from 0 to 1: how readily each joint rotates, scaled to the range of its frame; NaN: not edited.
+
+        The logarithm of the geometric mean of the inverse weights of a joint's rotations. (Those of the root's
+        translation are metres and not radians, and cannot be compared.)
+        """
+        parts, dofs = self.clip.parts, self.body.skeleton.dofs
+        joints = dofs.joint[parts.dofs]
+        rotations = parts.free & (np.array(dofs.kind)[parts.dofs] == "rotation")
+        found = np.full((len(self.clip), len(self.body.skeleton)), np.nan)
+        for joint in np.unique(joints[rotations]):
+            found[:, joint] = self.logs[:, rotations & (joints == joint)].mean(axis=1)
+        low, high = np.nanmin(found, axis=1, keepdims=True), np.nanmax(found, axis=1, keepdims=True)
+        return np.asarray((found - low) / np.maximum(high - low, 1e-9))
+
+    @cached_property
     def report(self) -> FitReport:
         """How well the weights explain the motion, frame by frame."""
         return fit_report(self.clip, self.logs)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .. import math as pm
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.errors import number
 from ..compute.types import Bools, Floats, Ints
@@ -188,6 +189,22 @@ class Edit(Solution, ABC):
             self.settings = before
             raise
 
+    @property
+    def target_frames(self) -> tuple[int, ...]:
+        """The frames at which it has targets."""
+        return (int(self.settings["frame"]),)
+
+    def move(self, frame: int, **settings: Any) -> None:
+        """Move its first target to a frame and change other settings, as `change` does.
+
+        At the new frames it displaces and rotates its parts from the motion before it as much as at the old ones. All
+        its targets stay within the motion.
+        """
+        editor, frames = self._owner(), self.target_frames
+        before = editor.snapshot.motions[editor.edits.index(self)]
+        step = int(np.clip(frame - min(frames), -min(frames), len(before) - 1 - max(frames)))
+        self.change(**(self._moved(before, step) if step else {}), **settings)
+
     def remove(self) -> None:
         """Remove it and recompute the edits after it."""
         self._owner()._history.remove(self)
@@ -199,6 +216,10 @@ class Edit(Solution, ABC):
 
     def _check(self, settings: dict[str, Any]) -> None:
         check_spread(settings["spread"])
+
+    def _moved(self, before: Motion, step: int) -> dict[str, Any]:
+        """Return the settings that differ `step` frames later; `before` is the motion that it is applied to."""
+        return {"frame": self.settings["frame"] + step}
 
     def _owner(self) -> MotionEditor:
         if self._editor is None:
@@ -266,6 +287,19 @@ class DragEdit(Edit):
             if value is not None and np.shape(value) != (3,):
                 raise PosableError(f"{name} has shape {np.shape(value)}; expected (3,)")
 
+    def _moved(self, before: Motion, step: int) -> dict[str, Any]:
+        settings, given, body = super()._moved(before, step), self.settings, self._owner().body
+        joint = joint_of(body, given["part"])
+        old, new = (body.skeleton.forward(before[frame]) for frame in (given["frame"], given["frame"] + step))
+        if given["target"] is not None:
+            target = np.asarray(given["target"], dtype=np.float64)
+            settings["target"] = target - old.positions[joint] + new.positions[joint]
+        if given["orientation"] is not None:
+            orientation = np.asarray(given["orientation"], dtype=np.float64)
+            rotation = pm.multiply(orientation, pm.conjugate(old.orientations[joint]))
+            settings["orientation"] = pm.multiply(rotation, new.orientations[joint])
+        return settings
+
     def apply(self, pose: Pose) -> Pose:
         """Return all frames with this edit on top."""
         given, skeleton = self.settings, self._owner().body.skeleton
@@ -315,6 +349,19 @@ class WarpEdit(Edit):
                 raise PosableError(
                     f"the target of {part!r} at frame {frame} has shape {np.shape(target)}; expected (3,)"
                 )
+
+    @property
+    def target_frames(self) -> tuple[int, ...]:
+        """The frames at which it has targets."""
+        return tuple(int(frame) for frame, _, _ in self.settings["constraints"])
+
+    def _moved(self, before: Motion, step: int) -> dict[str, Any]:
+        body, constraints = self._owner().body, []
+        for frame, part, target in self.settings["constraints"]:
+            joint = joint_of(body, part)
+            old, new = (body.skeleton.forward(before[at]).positions[joint] for at in (frame, frame + step))
+            constraints.append((frame + step, part, np.asarray(target, dtype=np.float64) - old + new))
+        return {"constraints": tuple(constraints)}
 
     def apply(self, pose: Pose) -> Pose:
         """Return all frames with this warp on top."""

@@ -12,8 +12,7 @@ from posable.edit import MotionEditor
 from posable.edit.edit_list import MAX_BYTES, load_edits, make_edits
 from posable.skeleton import Motion
 from posable.studio import Session
-from posable.studio.tabs.edit.edit_list import CHANGE
-from posable.studio.tabs.edit.file import MAX_EDITS
+from posable.studio.tabs.edit.edit_list import CHANGE, MAX_EDITS
 from posable.studio.tabs.edit.tab import NONE, EditTab
 from posable.studio.widgets.pointer import Pointed
 

@@ -11,9 +11,8 @@ from posable.formats import load
 from posable.skeleton import Pose
 from posable.skeleton.character import Skinning
 from posable.studio import Session
-from posable.studio.tabs.edit.rings import CORNERS
 from posable.studio.tabs.edit.tab import EditTab
-from posable.studio.tabs.edit.view import ADJACENT, EDITED, ORIGINAL
+from posable.studio.tabs.edit.view import ADJACENT, CORNERS, EDITED, ORIGINAL
 from posable.studio.view.body_meshes import BoneLook, _inset
 from posable.studio.view.paint import SCALE, STEPS, Paint, carried_groups, carriers
 from posable.studio.view.theme import linear
@@ -28,28 +27,28 @@ def pull(tab: EditTab, session: Session) -> None:
 
 
 def test_the_body_wears_the_colours_of_its_weights_and_takes_them_off(tab: EditTab, session: Session):
-    look = session.stage._looks[session.active][0][0]
+    look = session.stage._looks[session.active][0]
     tab.view.weights.value = True
     tab.update(session.time)
-    ease = tab.view.mobility(tab.editor, 30)
+    ease = tab.editor.mobility[30]
     assert np.nanmin(ease) == 0.0 and np.nanmax(ease) == 1.0
-    colours = {handle.color for handle, _, _ in look._painted._groups}
+    colours = {handle.color for handle, _ in look.painted.parts}
     assert SCALE[0] in colours and SCALE[-1] in colours, "the stiffest and the readiest joint have the scale's ends"
-    assert not any(handle.visible for handle, _ in look._parts) and tab.view._legend.visible
+    assert not any(handle.visible for handle, _ in look.plain.parts) and tab.view._legend.visible
     session.clock.seek(10 / session.motion.fps)
     tab.update(session.time)
-    assert {handle.color for handle, _, _ in look._painted._groups} != colours, "they follow the moment"
+    assert {handle.color for handle, _ in look.painted.parts} != colours, "they follow the moment"
     pull(tab, session)
-    assert session.stage._looks[session.active][0][0] is look and look._painted is not None, "an edit keeps them"
+    assert session.stage._looks[session.active][0] is look and look.painted is not None, "an edit keeps them"
     tab.view.weights.value = False
     tab.update(session.time)
-    assert look._painted is None and all(handle.visible for handle, _ in look._parts)
+    assert look.painted is None and all(handle.visible for handle, _ in look.plain.parts)
     assert not tab.view._legend.visible and session.stage._paints == {}
 
 
 def test_bones_are_painted_as_the_joints_that_turn_them(tab: EditTab, session: Session):
     session.set_look("bones")
-    bones: BoneLook = session.stage._looks[session.active][1][0]
+    bones: BoneLook = session.stage._looks[session.active][1]
     own = np.array(bones._bones.batched_colors)
     tab.view.weights.value = True
     tab.update(session.time)

@@ -205,9 +205,9 @@ def test_every_robot_at_hand_is_drawn_and_aims(tab: ExpressTab, data_dir: Path, 
 
 def test_the_bodies_step_aside_for_a_chain_and_come_back(tab: ExpressTab, session: Session):
     body, _ = session.stage._looks[session.active]
-    assert not body[0]._parts[0][0].visible
+    assert not body.plain.parts[0][0].visible
     tab.choose(NONE)
-    assert body[0]._parts[0][0].visible and session.stage.only is None and tab._looks == {}
+    assert body.plain.parts[0][0].visible and session.stage.only is None and tab._looks == {}
     tab.choose("A")
     session.open_sample("walk", keep=False)
     assert tab.chain is None and session.stage.only is None, "a motion that is opened is seen"

@@ -12,7 +12,7 @@ from posable.compute import PosableError, Status
 from posable.formats import load, save
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session
-from posable.studio.tabs.limb.learned import limb_frame
+from posable.studio.tabs.limb.ranges import limb_frame
 from posable.studio.tabs.limb.tab import NONE, LimbTab
 from posable.studio.view.obstacle import NAME, NOTHING
 

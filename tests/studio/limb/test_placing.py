@@ -9,7 +9,7 @@ import posable.math as pm
 from posable.compute import Status
 from posable.skeleton import Motion, Pose, Skeleton
 from posable.studio import Session, Studio
-from posable.studio.tabs.limb.orbit import SWIVELS
+from posable.studio.tabs.limb.ranges import SWIVELS
 from posable.studio.tabs.limb.tab import NONE, LimbTab
 from posable.studio.view.obstacle import KINDS, NOTHING
 

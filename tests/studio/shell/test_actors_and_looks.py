@@ -104,7 +104,7 @@ class TestLooks:
         actor = session.open_sample("walk", keep=False)
         start, later = actor.frames(0.0), actor.frames(0.4)
         look = volume_look(session.scene, "/test", actor.body.volumes, start, ((1, 2, 3), (4, 5, 6), (7, 8, 9)))
-        assert len(look._parts) <= 3
+        assert len(look.plain.parts) <= 3
         look.update(later)
         volumes = actor.body.volumes
         posed = look._skinning.posed(later)
@@ -128,7 +128,7 @@ class TestLooks:
         offsets[:, 2, 0] += np.linspace(0.0, 0.5, len(motion))
         actor = session.add(motion.replace(pose=motion.pose.replace(offsets=offsets)), keep=False)
         session.draw(actor.motion.duration)
-        look = session.stage._looks[actor][1][0]
+        look = session.stage._looks[actor][1]
         frames = actor.frames(actor.motion.duration)
         scales, rotations = look._bones.batched_scales, look._bones.batched_wxyzs
         tips = pm.rotate(

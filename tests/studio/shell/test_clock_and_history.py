@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from posable.compute import PosableError
 from posable.studio.core.clock import Clock
-from posable.studio.core.history import Command, History
+from posable.studio.core.session import History
 
 
 class FakeTime:
@@ -145,7 +145,7 @@ class TestHistory:
                 assert history.redo() == (undone[-1] if undone else None)
                 done += [undone.pop()] if undone else []
             else:
-                history.run(Command(action, lambda letter=action: state.append(letter), state.pop))
+                history.run(action, lambda letter=action: state.append(letter), state.pop)
                 done.append(action)
                 undone.clear()
             assert state == done
@@ -159,11 +159,11 @@ class TestHistory:
             raise PosableError("no")
 
         with pytest.raises(PosableError):
-            history.run(Command("fail", fail, lambda: None))
+            history.run("fail", fail, lambda: None)
         assert history.undoable is None
 
     def test_the_oldest_are_forgotten(self):
         history = History(limit=3)
         for letter in "abcde":
-            history.run(Command(letter, lambda: None, lambda: None))
+            history.run(letter, lambda: None, lambda: None)
         assert [history.undo() for _ in range(4)] == ["e", "d", "c", None]

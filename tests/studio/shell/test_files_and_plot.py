@@ -6,7 +6,7 @@ import pytest
 from posable.compute import PosableError
 from posable.formats import save
 from posable.studio import Session
-from posable.studio.core.files import LARGEST_UPLOAD, download, open_upload, upload_name
+from posable.studio.core.files import LARGEST_UPLOAD, download, upload_name
 from posable.studio.tabs.plot import QUANTITIES, sampled
 from posable.studio.view.theme import plain
 from posable.studio.widgets.time_plot import POINTS
@@ -39,20 +39,20 @@ class TestFiles:
             "/" not in kept and "\\" not in kept and not kept.startswith(".") and kept.isprintable() and "<" not in kept
         )
 
-    def test_an_upload_of_rubbish_is_one_clear_error_without_our_folders(self):
+    def test_an_upload_of_rubbish_is_one_clear_error_without_our_folders(self, session: Session):
         with pytest.raises(PosableError) as caught:
-            open_upload("nonsense.bvh", bytes(range(256)) * 10)
+            session.open_upload("nonsense.bvh", bytes(range(256)) * 10)
         assert "nonsense.bvh" in str(caught.value) and "posable-upload" not in str(caught.value)
 
     @pytest.mark.parametrize("name", ["program.exe", "noname", "archive.bvh.zip", ""])
-    def test_an_upload_of_an_unknown_kind_is_not_written_anywhere(self, name):
+    def test_an_upload_of_an_unknown_kind_is_not_written_anywhere(self, session: Session, name):
         with pytest.raises(PosableError, match=r"\.bvh"):
-            open_upload(name, b"MZ")
+            session.open_upload(name, b"MZ")
 
-    def test_an_upload_too_large_is_refused(self, monkeypatch):
+    def test_an_upload_too_large_is_refused(self, session: Session, monkeypatch):
         monkeypatch.setattr("posable.studio.core.files.LARGEST_UPLOAD", 10)
         with pytest.raises(PosableError, match="at most 10"):
-            open_upload("big.bvh", b"0" * 11)
+            session.open_upload("big.bvh", b"0" * 11)
         assert LARGEST_UPLOAD > 10
 
     @pytest.mark.parametrize("path", ["", "  ", "missing.bvh", "/", "walk.doc"])

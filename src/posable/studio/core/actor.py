@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 SMOOTHING = 0.6
 """Window [s] of the moving average over the root's path that the camera follows, so that the ground glides."""
+CLICK_REACH = 0.09
+"""How far from a bone a click still selects it, as a fraction of the body's size."""
 
 
 @dataclass(eq=False)
@@ -61,6 +64,11 @@ class Actor:
         """Return the joints' frames on the stage at a time [s]."""
         world = self.skeleton.forward(self.pose(time))
         return Frames(self.skeleton, world.positions + self.position, world.orientations)
+
+    def clicked_joint(self, time: float, origin: Floats, direction: Floats) -> tuple[int, float] | None:
+        """Return the joint that a ray on the stage meets at a time [s] and its distance [m]; None where it is far."""
+        reach = CLICK_REACH * float(np.ptp(self.box, axis=0).max())
+        return nearest_joint(self.frames(time), origin, direction, reach)
 
     def path_at(self, time: float) -> Floats:
         """Return (2,) x and z [m] on the stage of the root's smoothed path at a time [s]."""
@@ -107,17 +115,12 @@ def actor_of(motion: Motion, body: Humanoid | None = None, name: str | None = No
         raise PosableError(f"{name or motion.name or 'the motion'} has no frames; there is nothing to show")
     if not motion.pose.is_finite():
         raise PosableError(f"{name or motion.name or 'the motion'} has numbers that are not finite; it cannot be shown")
-    return Actor(motion, body or body_of(motion.skeleton), name or motion.name or "motion")
+    if body is None:
+        from ...body import Humanoid
 
-
-def body_of(skeleton: Skeleton) -> Humanoid | None:
-    """Return the humanoid that the joints' names describe, or None where they describe none."""
-    from ...body import Humanoid
-
-    try:
-        return Humanoid(skeleton)
-    except PosableError:
-        return None
+        with contextlib.suppress(PosableError):  # the joints' names describe no person
+            body = Humanoid(motion.skeleton)
+    return Actor(motion, body, name or motion.name or "motion")
 
 
 def canonical_orientation(body: Humanoid, part: str, pose: Pose) -> Floats:

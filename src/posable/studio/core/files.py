@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar
 
 from ...compute import FormatError, PosableError
-from ...formats import load, save, suffixes
+from ...formats import load, suffixes
 from ...formats.cmu import is_conversion
 from ...skeleton import Motion
 
@@ -39,21 +39,12 @@ def local_path(text: str | Path, example: str) -> Path:
     return Path(typed).expanduser().absolute()
 
 
-def read_path(path: Path, read: Callable[[Path, str], Content]) -> Content:
-    """Read a file of this machine with `read(path, name)`."""
+def use_path(path: Path, use: Callable[[Path], Content]) -> Content:
+    """Return `use(path)`, which reads or writes a file of this machine; an error of the system names the file."""
     try:
-        return read(path, path.name)
+        return use(path)
     except OSError as error:
         raise FormatError(path, error.strerror or str(error)) from error
-
-
-def write_path(path: Path, write: Callable[[Path], object]) -> Path:
-    """Write a file of this machine with `write(path)`; returns the path."""
-    try:
-        write(path)
-    except OSError as error:
-        raise FormatError(path, error.strerror or str(error)) from error
-    return path
 
 
 def read_upload(
@@ -99,18 +90,8 @@ def download(name: str, write: Callable[[Path], object]) -> tuple[str, bytes]:
 
 def open_path(path: str | Path) -> Motion:
     """Read a motion of this machine."""
-    return read_path(local_path(path, f"walk.bvh (known suffixes: {', '.join(suffixes())})"), read_motion)
-
-
-def open_upload(name: str, content: bytes) -> Motion:
-    """Read a motion that a browser sent under a name."""
-    return read_upload(name, content, read_motion, suffixes(), LARGEST_UPLOAD)
-
-
-def save_path(motion: Motion, path: str | Path) -> Path:
-    """Write a motion to a file of this machine, the format by its suffix; returns the absolute path."""
-    target = local_path(path, f"walk.bvh (known suffixes: {', '.join(suffixes(written=True))})")
-    return write_path(target, lambda path: save(motion, path))
+    file = local_path(path, f"walk.bvh (known suffixes: {', '.join(suffixes())})")
+    return use_path(file, lambda file: read_motion(file, file.name))
 
 
 def upload_name(name: str) -> str:

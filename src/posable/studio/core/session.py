@@ -7,32 +7,32 @@ one sentence in the page.
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import viser
 
 from ...compute import PosableError
 from ...compute.types import Floats
+from ...formats import save, suffixes
 from ...skeleton import Frames, Motion, Pose
 from ..view.stage import ARRANGEMENTS, LOOKS, Stage
 from . import files
-from .actor import Actor, actor_of, nearest_joint
+from .actor import Actor, actor_of
 from .clock import Clock
-from .events import Events
-from .history import Command, History
 
 if TYPE_CHECKING:
     from ...body import Humanoid
 
+log = logging.getLogger("posable.studio")
+
 SAMPLES = ("walk", "run", "boxing", "reach", "dance", "throw")
 """Built-in motions, in the order of the menu."""
-CLICK_REACH = 0.09
-"""How far from a bone a click still selects it, as a fraction of the body's size."""
-
 GAP = 0.25
 """Metres between a motion and a body that a tab shows next to it."""
 
@@ -50,7 +50,66 @@ class Selection:
         return self.actor.skeleton.names[self.joint]
 
 
-class Session(Events):
+class _Step(NamedTuple):
+    label: str
+    do: Callable[[], None]
+    undo: Callable[[], None]
+
+
+class History:
+    """Steps done and undone, the oldest forgotten beyond `limit`."""
+
+    def __init__(self, limit: int = 100) -> None:
+        self._limit = limit
+        self._done: list[_Step] = []
+        self._undone: list[_Step] = []
+
+    @property
+    def undoable(self) -> str | None:
+        """The label of what `undo` would take back, or None."""
+        return self._done[-1].label if self._done else None
+
+    @property
+    def redoable(self) -> str | None:
+        """The label of what `redo` would bring back, or None."""
+        return self._undone[-1].label if self._undone else None
+
+    def run(self, label: str, do: Callable[[], None], undo: Callable[[], None]) -> None:
+        """Do a step and remember it; one that raises is not remembered. Steps that were undone are forgotten.
+
+        Args:
+            label: what it does, in the words of a menu: "Open walk.bvh".
+            do: makes the change; called now and on every redo.
+            undo: takes it back; called only on the state that `do` left.
+        """
+        do()
+        self._done.append(_Step(label, do, undo))
+        del self._done[: -self._limit]
+        self._undone.clear()
+
+    def undo(self) -> str | None:
+        """Take the last step back; returns its label, or None when there is none."""
+        if self._done:
+            self._done[-1].undo()
+            self._undone.append(self._done.pop())
+            return self.redoable
+        return None
+
+    def redo(self) -> str | None:
+        """Bring the last step back that was undone; returns its label, or None when there is none."""
+        if self._undone:
+            self._undone[-1].do()
+            self._done.append(self._undone.pop())
+            return self.undoable
+        return None
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._done.clear()
+        self._undone.clear()
+
+
+class Session:
     """The state of a studio.
 
     Args:
@@ -59,7 +118,8 @@ class Session(Events):
     """
 
     def __init__(self, server: viser.ViserServer, *, paths: bool = True) -> None:
-        super().__init__(server)
+        self.server = server
+        self.lock = threading.RLock()
         self.gui = server.gui
         self.scene = server.scene
         self.paths = paths
@@ -74,8 +134,77 @@ class Session(Events):
         self.click_handlers: list[Callable[[Floats, Floats], bool]] = []  # called first with a click: see `_clicked`
         self.animating: set[str] = set()  # names of what moves by itself: while there is any, every moment is drawn
         self._active: Actor | None = None
+        self.pose_owner: object = None  # the tab whose pose the active body shows in place of its motion's
         self._drawn: tuple[float, int] | None = None
+        self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
+        self._subscribers: list[tuple[Callable[[str], None], tuple[str, ...]]] = []
+        self._changes = 0
         server.scene.on_click()(self.guarded(self._clicked))
+
+    # Changes and messages.
+
+    def notify(self, text: str) -> None:
+        """Show a note in the page, for example where a file was saved."""
+        self._show_message("note", text)
+
+    def show_error(self, text: str) -> None:
+        """Show an error in the page: one clear sentence."""
+        self._show_message("error", text)
+
+    def subscribe(self, subscriber: Callable[[str], None], *topics: str) -> Callable[[], None]:
+        """Call a function with a topic whenever something changes; returns a function that ends the subscription.
+
+        Topics: "actors" (which motions are on the stage, or which is active), "active", "pose", "selection", "look",
+        "history", "message". Where some are given, the others are left out. The lock is held during a call.
+        """
+        entry = (subscriber, topics)
+        self._subscribers.append(entry)
+
+        def unsubscribe() -> None:
+            if entry in self._subscribers:
+                self._subscribers.remove(entry)
+
+        return unsubscribe
+
+    def changed(self, topic: str) -> None:
+        """Call the subscribers, and have the next moment drawn anew."""
+        with self.lock:  # never between the tabs' work on a moment and its drawing: the change would count as drawn
+            self._changes += 1
+            for subscriber, topics in list(self._subscribers):
+                if not topics or topic in topics:
+                    subscriber(topic)
+
+    def guarded(self, action: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Wrap the callback of a control: an exception becomes a message in the page and the studio goes on.
+
+        A value that the program itself assigned calls nothing.
+        """
+
+        def run(event: Any) -> None:
+            if getattr(event, "client", self) is None:
+                return
+            try:
+                action(event)
+            except PosableError as error:
+                self.show_error(str(error))
+            except Exception as error:
+                log.exception("in the studio")
+                self.show_error(f"Something in the studio went wrong ({type(error).__name__}: {error}). It goes on.")
+
+        return run
+
+    def _show_message(self, kind: str, text: str) -> None:
+        error = kind == "error"
+        (log.warning if error else log.info)(text)
+        self.message = (kind, text)
+        for client in self.server.get_clients().values():
+            client.add_notification(
+                "Error" if error else "Done",
+                text,
+                color="red" if error else "teal",
+                auto_close_seconds=None if error else 4.0,
+            )
+        self.changed("message")
 
     # What is on the stage.
 
@@ -163,15 +292,29 @@ class Session(Events):
         """Make an actor the one that tabs work on."""
         with self.lock:
             if actor in self.actors and actor is not self._active:
-                self._active = actor
+                self._make_active(actor)
                 self.changed("active")
 
-    def override_pose(self, pose: Pose | None) -> None:
-        """Show this pose of the active body in place of its motion's; None goes back to the motion."""
+    def override_pose(self, pose: Pose | None, owner: object = None) -> None:
+        """Show this pose of the active body in place of its motion's, until another body is the active one.
+
+        Args:
+            pose: to show; None goes back to the motion, unless another owner's pose is shown.
+            owner: the tab that shows it.
+        """
         with self.lock:
-            if self._active is not None and self._active.pose_override is not pose:
-                self._active.pose_override = pose
-                self.changed("pose")
+            actor = self._active
+            if actor is None or actor.pose_override is pose or (pose is None and owner is not self.pose_owner):
+                return
+            actor.pose_override, self.pose_owner = pose, None if pose is None else owner
+            self.changed("pose")
+
+    def _make_active(self, actor: Actor | None) -> None:
+        """Exchange the active actor; the one before goes back to its motion."""
+        if actor is not self._active:
+            if self._active is not None:
+                self._active.pose_override = None
+            self._active, self.pose_owner = actor, None
 
     def select(self, actor: Actor | None, joint: int | str = 0) -> None:
         """Select a joint of an actor; None selects nothing."""
@@ -190,45 +333,42 @@ class Session(Events):
 
     def arrange(self, arrangement: str) -> None:
         """Arrange several motions beside or over each other."""
-        with self.lock:
-            self.stage.arrangement = _one_of("arrangement", arrangement, ARRANGEMENTS)
-            self.stage.show(self.shown)
-            self.stage.frame(self.shown)
-            self.changed("look")
+        self._restage("arrangement", _one_of("arrangement", arrangement, ARRANGEMENTS))
 
     def follow(self, following: bool) -> None:
         """Keep the active body in the middle while it travels, or let it go."""
-        with self.lock:
-            self.stage.following = following
-            self.stage.frame(self.shown)
-            self.changed("look")
+        self._restage("following", following)
 
     def show_only(self, box: Floats | None) -> None:
         """Hide the bodies while a tab shows something else in a box (2, 3) [m]; None shows them again."""
+        self._restage("only", box)
+
+    def _restage(self, setting: str, value: object) -> None:
+        """Change a setting of the stage, and point the cameras at what is shown then."""
         with self.lock:
-            self.stage.only = box
-            self.stage.apply_look(self.shown)
+            setattr(self.stage, setting, value)
+            self.stage.show(self.shown)
             self.stage.frame(self.shown)
             self.changed("look")
 
     def undo(self) -> str | None:
         """Undo the last step; returns its label, or None."""
-        with self.lock:
-            label = self.history.undo()
-            self.changed("history")
-            return label
+        return self._step(self.history.undo)
 
     def redo(self) -> str | None:
         """Redo the last step that was undone; returns its label, or None."""
+        return self._step(self.history.redo)
+
+    def _step(self, step: Callable[[], str | None]) -> str | None:
         with self.lock:
-            label = self.history.redo()
+            label = step()
             self.changed("history")
             return label
 
     def run(self, label: str, do: Callable[[], None], undo: Callable[[], None]) -> None:
         """Do a step of a tab that can be undone."""
         with self.lock:
-            self.history.run(Command(label, do, undo))
+            self.history.run(label, do, undo)
             self.changed("history")
 
     # Files.
@@ -240,7 +380,8 @@ class Session(Events):
 
     def open_upload(self, name: str, content: bytes, *, keep: bool = True) -> Actor:
         """Open a file that a browser sent."""
-        return self.add(files.open_upload(name, content), keep=keep)
+        motion = files.read_upload(name, content, files.read_motion, suffixes(), files.LARGEST_UPLOAD)
+        return self.add(motion, keep=keep)
 
     def open_sample(self, name: str, *, keep: bool = True) -> Actor:
         """Open a built-in motion on the built-in figure."""
@@ -254,7 +395,10 @@ class Session(Events):
     def save(self, path: str | Path) -> Path:
         """Save the active motion to a file of this machine; returns the absolute path."""
         self.require_paths()
-        return files.save_path(self.require_motion(), path)
+        motion = self.require_motion()
+        target = files.local_path(path, f"walk.bvh (known suffixes: {', '.join(suffixes(written=True))})")
+        files.use_path(target, lambda path: save(motion, path))
+        return target
 
     def require_paths(self) -> None:
         """Raise where files of this machine may not be opened and saved by path."""
@@ -319,7 +463,8 @@ class Session(Events):
         def put(which: tuple[Actor, ...], on: Actor | None) -> None:
             if same and replaced is not None and active is not None:
                 self.stage.hand_over(*((replaced, active) if on is active else (active, replaced)))
-            self.actors, self._active = which, on
+            self._make_active(on)
+            self.actors = which
             if self.selection is not None and self.selection.actor not in which:
                 self.selection = None
             self.stage.show(self.shown)
@@ -328,7 +473,7 @@ class Session(Events):
             self.clock.duration = max((actor.motion.duration for actor in which), default=0.0)
             self.changed("actors")
 
-        self.history.run(Command(label, lambda: put(actors, active), lambda: put(before, before_active)))
+        self.history.run(label, lambda: put(actors, active), lambda: put(before, before_active))
         self.changed("history")
 
     def _clicked(self, event: Any) -> None:
@@ -344,8 +489,7 @@ class Session(Events):
                 return
             found: list[tuple[float, Actor, int]] = []
             for actor in self.actors:
-                reach = CLICK_REACH * float(np.ptp(actor.box, axis=0).max())
-                hit = nearest_joint(actor.frames(self.time), origin, direction, reach)
+                hit = actor.clicked_joint(self.time, origin, direction)
                 if hit is not None:
                     found.append((hit[1], actor, hit[0]))
             if found:

@@ -6,8 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from .events import log
-from .session import Session
+from .session import Session, log
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -16,9 +15,7 @@ Result = TypeVar("Result")
 class Worker(ABC, Generic[Request, Result]):
     """Computes one request at a time on its own thread; a newer request replaces one that still waits.
 
-    Args:
-        session: notified when a result is there, and redrawn continuously while none is.
-        name: names the computation in the session and the thread.
+    The session is redrawn continuously meanwhile, and once more when the last result is there.
     """
 
     def __init__(self, session: Session, name: str) -> None:

@@ -79,9 +79,7 @@ class PlayTab:
             self._session.clock.play()
 
     def _open(self, path: Path, name: str) -> None:
-        self._greet(self._session.add(read_motion(path, name), keep=self._keep.value))
-
-    def _greet(self, actor: Actor) -> None:
+        actor = self._session.add(read_motion(path, name), keep=self._keep.value)
         self._session.clock.seek(0.0)
         self._session.clock.play()
         notes = "".join(f" {note}." for note in actor.motion.notes)

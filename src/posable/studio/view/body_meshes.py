@@ -11,8 +11,9 @@ some 60 µs however small it is, so a body is few nodes:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import viser
@@ -23,41 +24,64 @@ from ...collision import Volumes
 from ...compute.types import Floats, Ints
 from ...skeleton import Character, Frames, Pose
 from ...skeleton.character import Skinning, bone_starts, octahedron, vertex_normals
-from .paint import Paint, PaintedMesh
-from .theme import Rgb, linear
+from ..widgets.controls import show
+from .paint import Paint, carried_groups
+from .theme import Rgb, linear, rgb
 
 MAX_COLOURS = 10
 """A character is drawn in at most so many colours: each is a mesh of its own."""
 UP = np.array([0.0, 1.0, 0.0])
 
 
-class Look(Protocol):
-    """Part of a body's appearance."""
+class Meshes:
+    """Triangles of a body in several colours: a mesh for each, because viser draws a mesh in one colour.
 
-    def update(self, frames: Frames) -> None:
-        """Follow the joints; `frames` is one pose on the stage."""
+    `posed` (V, 3) are the vertices at first [m], `groups` each colour with the faces (T, 3) that have it, and `options`
+    those of viser's `add_mesh_simple`.
+    """
+
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        name: str,
+        posed: NDArray[np.float32],
+        groups: Sequence[tuple[Rgb, Ints]],
+        **options: Any,
+    ) -> None:
+        self.parts: list[tuple[viser.MeshHandle, Ints]] = []
+        """Each mesh and its vertices (U,) among those of the body."""
+        for k, (colour, faces) in enumerate(groups):
+            used = np.unique(faces)
+            own = np.searchsorted(used, faces)
+            handle = scene.add_mesh_simple(f"{name}{k}", posed[used], own, color=colour, **options)
+            self.parts.append((handle, used))
+
+    def update(self, posed: NDArray[np.float32]) -> None:
+        """Move the vertices (V, 3) [m]."""
+        for handle, used in self.parts:
+            handle.vertices = posed[used]
+
+    def colour(self, colours: Sequence[Rgb]) -> None:
+        """Give each mesh another colour; only what differs is sent."""
+        for (handle, _), colour in zip(self.parts, colours):
+            show(handle, "color", colour)
 
     def show(self, visible: bool, opacity: float) -> None:
         """Show or hide; below an opacity of 1 it is transparent."""
-
-    def paint(self, paint: Paint | None) -> None:
-        """Wear the colours of a paint; None gives it its own colours again."""
+        for handle, _ in self.parts:
+            handle.visible = visible
+            handle.opacity = None if opacity >= 1.0 else opacity
 
     def remove(self) -> None:
-        """Take it off the stage."""
+        """Remove the meshes."""
+        for handle, _ in self.parts:
+            handle.remove()
 
 
 class MeshLook:
-    """Triangles that follow the joints, in a few colours; made by `volume_look` and `character_look`.
+    """Triangles that follow the joints by a skinning, in a few colours; made by `volume_look` and `character_look`.
 
-    Args:
-        scene: where they are drawn.
-        name: of their node.
-        skinning: how the vertices follow.
-        groups: a colour and the faces (T, 3) that have it, for each colour.
-        start: where the joints are at first.
-        shadow: whether they cast one.
-        side: which side of the faces is drawn.
+    `groups` are each colour with the faces (T, 3) that have it; `start` are the joints' frames at first.
     """
 
     def __init__(
@@ -70,71 +94,53 @@ class MeshLook:
         shadow: bool = True,
         side: Literal["front", "double"] = "front",
     ) -> None:
-        self._scene, self._name, self._skinning = scene, name, skinning
-        self._side: Literal["front", "double"] = side
+        self._scene, self._name, self._skinning, self._side = scene, name, skinning, side
         self._faces = np.concatenate([np.zeros((0, 3), np.int64), *(faces for _, faces in groups)])
-        self._parts: list[tuple[viser.MeshHandle, Ints]] = []
-        self._painted: PaintedMesh | None = None
         self._shown = (True, 1.0)
         self._posed = self._pose(start)
-        for k, (colour, faces) in enumerate(groups):
-            used = np.unique(faces)
-            handle = scene.add_mesh_simple(
-                f"{name}/colour{k}",
-                vertices=self._posed[used],
-                faces=np.searchsorted(used, faces),
-                color=colour,
-                side=side,
-                cast_shadow=shadow,
-            )
-            self._parts.append((handle, used))
+        self.plain = Meshes(scene, f"{name}/colour", self._posed, groups, side=side, cast_shadow=shadow)
+        """In its own colours."""
+        self.painted: Meshes | None = None
+        """In those of a paint, in place of its own."""
+        self._blends: list[Ints] = []  # of the painted meshes
 
     def update(self, frames: Frames) -> None:
-        """Pose the vertices and send them."""
+        """Pose the vertices and send them; `frames` is one pose on the stage."""
         self._posed = self._pose(frames)
-        self._send()
+        (self.painted or self.plain).update(self._posed)
 
     def show(self, visible: bool, opacity: float) -> None:
-        """Show or hide."""
+        """Show or hide; below an opacity of 1 it is transparent."""
         self._shown = (visible, opacity)
-        for handle, _ in self._parts:
-            handle.visible = visible and self._painted is None
-            handle.opacity = None if opacity >= 1.0 else opacity
-        if self._painted is not None:
-            self._painted.show(visible, opacity)
+        self.plain.show(visible and self.painted is None, opacity)
+        if self.painted is not None:
+            self.painted.show(visible, opacity)
 
     def paint(self, paint: Paint | None) -> None:
-        """Wear the colours of a paint: triangles by the joints that carry them."""
-        if paint is not None and self._painted is None:
+        """Wear the colours of a paint, triangles by the joints that carry them; None gives it its own colours again."""
+        if paint is not None and self.painted is not None:
+            self.painted.colour([paint.mixed(blend) for blend in self._blends])
+        elif paint is not None:
             weights = self._skinning.joint_weights(len(paint.carriers))
-            self._painted = PaintedMesh(
-                self._scene, self._name, weights, self._faces, self._posed, paint.carriers, self._side
-            )
+            carried = carried_groups(weights, self._faces, paint.carriers)
+            self._blends = [blend for blend, _ in carried]
+            groups = [(paint.mixed(blend), faces) for blend, faces in carried]
+            self.painted = Meshes(self._scene, f"{self._name}/paint", self._posed, groups, side=self._side)
             self.show(*self._shown)
-        elif paint is None and self._painted is not None:
-            self._painted.remove()
-            self._painted = None
-            self._send()
+        elif self.painted is not None:
+            self.painted.remove()
+            self.painted = None
+            self.plain.update(self._posed)
             self.show(*self._shown)
-        if paint is not None and self._painted is not None:
-            self._painted.colour(paint)
 
     def remove(self) -> None:
         """Remove the meshes."""
-        for handle, _ in self._parts:
-            handle.remove()
-        if self._painted is not None:
-            self._painted.remove()
+        self.plain.remove()
+        if self.painted is not None:
+            self.painted.remove()
 
     def _pose(self, frames: Frames) -> NDArray[np.float32]:
         return self._skinning.posed(frames).astype(np.float32)
-
-    def _send(self) -> None:
-        if self._painted is not None:
-            self._painted.update(self._posed)
-            return
-        for handle, used in self._parts:
-            handle.vertices = self._posed[used]
 
 
 def volume_look(
@@ -220,7 +226,7 @@ class BoneLook:
         self._bones.batched_positions = frames.positions[self._starts].astype(np.float32)
         self._balls.batched_positions = frames.positions.astype(np.float32)
 
-    def show(self, visible: bool, opacity: float) -> None:
+    def show(self, visible: bool) -> None:
         """Show or hide; bones are never transparent."""
         self._bones.visible = self._balls.visible = visible
 
@@ -273,11 +279,7 @@ def colour_groups(faces: Ints, colours: Floats) -> list[tuple[Rgb, Ints]]:
 
         few, _ = kmeans2(colours, MAX_COLOURS, minit="++", seed=0)
     nearest = np.argmin(((colours[:, None] - few) ** 2).sum(axis=-1), axis=1)
-    groups: list[tuple[Rgb, Ints]] = []
-    for k in np.unique(nearest):
-        red, green, blue = (int(c) for c in np.clip(np.rint(colours[nearest == k].mean(axis=0)), 0, 255))
-        groups.append(((red, green, blue), faces[nearest == k]))
-    return groups
+    return [(rgb(colours[nearest == k].mean(axis=0)), faces[nearest == k]) for k in np.unique(nearest)]
 
 
 def _corners(volumes: Volumes, k: int) -> int:

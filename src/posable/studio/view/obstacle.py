@@ -13,7 +13,7 @@ from ...compute.types import ArrayLike, Floats
 from ...skeleton import Pose
 from ..core.actor import Actor, canonical_orientation
 from ..core.session import Session
-from ..widgets.controls import assign
+from ..widgets.controls import IDENTITY, DragHandle, assign
 from .theme import Rgb
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Obstacle:
         self.now: Shape | None = None
         self._before: Shape | None = None  # what a drag began with
         self._choices: list[Any] = []
+        self._handle = DragHandle(session, NAME, self.move, self.drop, disable_sliders=False)
 
     def add_choice(self) -> None:
         """Add a control that chooses it, here in the panel."""
@@ -73,7 +74,7 @@ class Obstacle:
                     self._store("Remove the obstacle", self.now, None)
             elif self.now is None:
                 position = _before_body(body, actor.pose(self._session.time))
-                self._store(f"Put a {kind}", None, Shape(kind, position, np.array([1.0, 0.0, 0.0, 0.0])))
+                self._store(f"Put a {kind}", None, Shape(kind, position, IDENTITY))
             elif self.now.kind != kind:
                 self._store(f"Put a {kind}", self.now, replace(self.now, kind=kind))
 
@@ -113,15 +114,15 @@ class Obstacle:
         """Take it off the stage and out of the solver's scene; `show` brings it back."""
         if NAME in self.scene:
             self.scene.remove(NAME)
-        self._session.remove_gizmo(NAME)
+        self._handle.remove()
 
     def _store(self, label: str, before: Shape | None, after: Shape | None) -> None:
         def put(shape: Shape | None) -> None:
             shown, self.now, self._before = self.now, shape, None
-            handle, actor = self._session.gizmos.get(NAME), self._session.active
-            if shown and shape and shown.kind == shape.kind and handle is not None and actor is not None:
+            actor = self._session.active
+            if shown and shape and shown.kind == shape.kind and self._handle.gizmo is not None and actor is not None:
                 self.scene.move(NAME, shape.position, shape.orientation)
-                handle.position, handle.wxyz = shape.position + actor.position, shape.orientation
+                self._handle.show(shape.position + actor.position, shape.orientation)
             else:
                 self.show()
             self._session.changed("pose")
@@ -129,15 +130,8 @@ class Obstacle:
         self._session.run(label, lambda: put(after), lambda: put(before))
 
     def _build(self, now: Shape, actor: Actor, body: Humanoid) -> None:
-        handle = self._session.add_gizmo(
-            NAME,
-            now.position + actor.position,
-            wxyz=now.orientation,
-            scale=0.13 * body.joint_height,
-            disable_rotations=now.kind == "sphere",
-            depth_test=False,
-        )
-        handle.on_update(self._session.guarded(self._dragged))
+        sphere, size = now.kind == "sphere", 0.13 * body.joint_height
+        self._handle.show(now.position + actor.position, now.orientation, scale=size, disable_rotations=sphere)
         scale, shown = body.joint_height / 1.75, self._session.scene
         if now.kind == "box":
             self.scene.box(NAME, BOX * scale, now.position, now.orientation)
@@ -151,11 +145,6 @@ class Obstacle:
             end = np.array([[0.0, 0.5 * length, 0.0]])
             volume = Volumes([0], ["capsule"], -end, end, np.full((1, 3), radius))
             shown.add_mesh_simple(NODE, *volume.mesh(0, 24), color=COLOUR, opacity=0.6)
-
-    def _dragged(self, event: Any) -> None:
-        self.move(event.target.position, event.target.wxyz)
-        if event.phase == "end":
-            self.drop()
 
 
 def _before_body(body: Humanoid, pose: Pose) -> Floats:

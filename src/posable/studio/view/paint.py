@@ -1,7 +1,7 @@
 """A body in colours that its joints have at the moment, such as how readily each moves.
 
-viser draws a mesh in one colour, so a painted body is a mesh for each colour that it can need: one for each joint, and
-some for the bends between two joints, where the skin is carried by both and has a colour between theirs.
+A painted body is a mesh for each colour that it can need: one for each joint, and some for the bends between two
+joints, where the skin is carried by both and has a colour between theirs.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import viser
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ...compute.types import Bools, Floats, Ints
-from .theme import Rgb
+from .theme import Rgb, rgb
 
 STEPS = 4
 """Colours from one joint's to its neighbour's."""
@@ -36,6 +35,11 @@ class Paint:
     def of_joints(self) -> NDArray[np.uint8]:
         """(J, 3): the colour that each joint has."""
         return np.clip(np.rint(self.colours[self.carriers]), 0, 255).astype(np.uint8)
+
+    def mixed(self, blend: Ints) -> Rgb:
+        """Return the colour of a group of `carried_groups`: (joint, joint, how many of `STEPS` towards the second)."""
+        one, other, step = blend
+        return rgb(self.colours[one] + step / STEPS * (self.colours[other] - self.colours[one]))
 
     @classmethod
     def of_fractions(cls, fractions: Floats, parents: Ints) -> Paint:
@@ -66,72 +70,11 @@ def scale_legend(low: str, high: str) -> str:
     )
 
 
-class PaintedMesh:
-    """Triangles of a body by the joints that carry them.
-
-    Args:
-        scene: where they are drawn.
-        name: of their node.
-        weights: (V, J) of the joints on each vertex.
-        faces: (T, 3) all of the body's.
-        posed: (V, 3) where the vertices are at first [m].
-        carriers: of the paint to come.
-        side: which side of the faces is drawn.
-    """
-
-    def __init__(
-        self,
-        scene: viser.SceneApi,
-        name: str,
-        weights: csr_array,
-        faces: Ints,
-        posed: NDArray[np.float32],
-        carriers: Ints,
-        side: str,
-    ) -> None:
-        self._groups: list[tuple[viser.MeshHandle, Ints, Ints]] = []
-        for k, (blend, own) in enumerate(carried_groups(weights, faces, carriers)):
-            used = np.unique(own)
-            options = {"vertices": posed[used], "faces": np.searchsorted(used, own), "side": side}
-            handle = scene.add_mesh_simple(f"{name}/paint{k}", **options)  # type: ignore[arg-type]
-            self._groups.append((handle, used, blend))
-
-    def colour(self, paint: Paint) -> None:
-        """Wear the colours of a paint."""
-        for handle, _, (one, other, step) in self._groups:
-            mixed = paint.colours[one] + step / STEPS * (paint.colours[other] - paint.colours[one])
-            red, green, blue = (int(c) for c in np.clip(np.rint(mixed), 0, 255))
-            colour: Rgb = (red, green, blue)
-            if handle.color != colour:
-                handle.color = colour
-
-    def update(self, posed: NDArray[np.float32]) -> None:
-        """Move the vertices (V, 3) [m]."""
-        for handle, used, _ in self._groups:
-            handle.vertices = posed[used]
-
-    def show(self, visible: bool, opacity: float) -> None:
-        """Show or hide; below an opacity of 1 it is transparent."""
-        for handle, _, _ in self._groups:
-            handle.visible = visible
-            handle.opacity = None if opacity >= 1.0 else opacity
-
-    def remove(self) -> None:
-        """Remove the meshes."""
-        for handle, _, _ in self._groups:
-            handle.remove()
-
-
 def carried_groups(weights: csr_array, faces: Ints, carriers: Ints) -> list[tuple[Ints, Ints]]:
-    """Group faces by the joints that carry them.
+    """Group faces (T, 3) by the joints that carry them, given the joints' weights on each vertex (V, J).
 
-    Returns:
-        For each group (joint, joint, how many of `STEPS` towards the second), and its faces (T, 3).
-
-    Args:
-        weights: (V, J) of the joints on each vertex.
-        faces: (T, 3).
-        carriers: (J,) the joint that counts for each joint.
+    `carriers` (J,) has the joint that counts for each joint. Returns for each group (joint, joint, how many of `STEPS`
+    towards the second), and its faces.
     """
     if not len(faces):
         return []

@@ -1,4 +1,4 @@
-"""Round points in the scene: markers, keys and maps."""
+"""Points and line segments in the scene."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import numpy as np
 import viser
 
 from ...compute.types import ArrayLike, Floats
+from ..widgets.controls import show
 
 
 class PointCloud:
-    """Flat round points, hidden until there are some.
-
-    Args:
-        server: whose scene.
-        name: of the node.
-    """
+    """Flat round points in the scene, hidden until there are some."""
 
     def __init__(self, server: viser.ViserServer, name: str) -> None:
         self._server = server
@@ -36,16 +32,18 @@ class PointCloud:
                 self.node.colors = np.asarray(colours).astype(np.uint8).reshape(-1, 3)
                 if not np.isclose(self.node.point_size, size):
                     self.node.point_size = size
-        self._show(len(points) > 0)
+        show(self.node, "visible", len(points) > 0)
 
     def hide(self) -> None:
         """Show nothing."""
-        self._show(False)
+        show(self.node, "visible", False)
 
     def remove(self) -> None:
         """Take the points off the scene."""
         self.node.remove()
 
-    def _show(self, visible: bool) -> None:
-        if self.node.visible != visible:
-            self.node.visible = visible
+
+def add_segments(scene: viser.SceneApi, name: str, count: int, thickness: float) -> viser.LineSegmentsHandle:
+    """Add line segments of a thickness [pixels] to the scene, always `count` of them; hidden until they are shown."""
+    ends, colours = np.zeros((count, 2, 3), dtype=np.float32), np.zeros((count, 2, 3), dtype=np.uint8)
+    return scene.add_line_segments(name, ends, colours, thickness=thickness, thickness_units="screen", visible=False)

@@ -15,7 +15,7 @@ from ...compute.types import Floats
 from ...skeleton import Frames
 from ..core.actor import Actor
 from . import theme
-from .body_meshes import BoneLook, Look, character_look, stretches_bones, volume_look, volumes_of
+from .body_meshes import BoneLook, MeshLook, character_look, stretches_bones, volume_look, volumes_of
 from .paint import Paint
 
 LOOKS = ("body", "bones", "both")
@@ -40,7 +40,7 @@ class Stage:
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
         self._scene = server.scene
-        self._looks: dict[Actor, tuple[list[Look], list[Look]]] = {}  # body, bones
+        self._looks: dict[Actor, tuple[MeshLook | None, BoneLook]] = {}
         self._paints: dict[Actor, Paint] = {}
         self._names = 0
         self.look = "body"
@@ -60,8 +60,9 @@ class Stage:
         for gone in [actor for actor in self._looks if actor not in actors]:
             self._paints.pop(gone, None)
             body, bones = self._looks.pop(gone)
-            for look in (*body, *bones):
-                look.remove()
+            bones.remove()
+            if body is not None:
+                body.remove()
         solid = [actor for actor in actors if not actor.ghost]
         for actor in actors:  # ghosts are alike
             actor.hue = len(solid) if actor.ghost else solid.index(actor)
@@ -74,8 +75,10 @@ class Stage:
     def paint(self, actor: Actor, paint: Paint | None) -> None:
         """Draw an actor on the stage in the colours of a paint, or in its own again."""
         if actor in self._looks and (paint is not None or actor in self._paints):
-            for look in (*self._looks[actor][0], *self._looks[actor][1]):
-                look.paint(paint)
+            body, bones = self._looks[actor]
+            bones.paint(paint)
+            if body is not None:
+                body.paint(paint)
             if paint is None:
                 self._paints.pop(actor, None)
             else:
@@ -95,10 +98,9 @@ class Stage:
             body, bones = self._looks[actor]
             covered = actor.ghost or (index > 0 and self.arrangement == "over" and not actor.extra)
             opacity = GHOST * actor.opacity if covered or self.look == "both" or actor is self.transparent else 1.0
-            for look in body:
-                look.show(self.look != "bones" and self.only is None, opacity)
-            for look in bones:
-                look.show((self.look != "body" or not body) and self.only is None, 1.0)
+            if body is not None:
+                body.show(self.look != "bones" and self.only is None, opacity)
+            bones.show((self.look != "body" or body is None) and self.only is None)
 
     def update(self, poses: dict[Actor, Frames], ground: Floats, mark: tuple[Floats, str] | None) -> None:
         """Draw one moment.
@@ -119,12 +121,10 @@ class Stage:
             for actor, on_stage in poses.items():
                 frames = Frames(on_stage.skeleton, on_stage.positions + offset, on_stage.orientations)
                 body, bones = self._looks[actor]
-                if self.look != "bones":
-                    for look in body:
-                        look.update(frames)
-                if self.look != "body" or not body:
-                    for look in bones:
-                        look.update(frames)
+                if self.look != "bones" and body is not None:
+                    body.update(frames)
+                if self.look != "body" or body is None:
+                    bones.update(frames)
             self._mark.visible = self._label.visible = mark is not None
             if mark is not None:
                 self._mark.position = mark[0] + offset
@@ -169,18 +169,18 @@ class Stage:
         """Take every body off the stage."""
         self.show(())
 
-    def _make(self, actor: Actor) -> tuple[list[Look], list[Look]]:
+    def _make(self, actor: Actor) -> tuple[MeshLook | None, BoneLook]:
         self._names += 1
         name = f"/body{self._names}"
         start, tones = actor.frames(0.0), theme.tones(actor.hue)
         depth = THINNER * float(np.ptp(actor.box[:, 1])) if actor.ghost else 0.0
-        body: list[Look] = []
+        body: MeshLook | None = None
         character, volumes = actor.skeleton.character, volumes_of(actor.body)
         if character is not None and character.meshes and not (actor.volumes_only and volumes is not None):
-            body.append(character_look(self._scene, name, character, start, tones[0], depth))
+            body = character_look(self._scene, name, character, start, tones[0], depth)
         elif volumes is not None:
-            body.append(volume_look(self._scene, name, volumes, start, tones, depth))
-        return body, [BoneLook(self._scene, name, start, stretches_bones(actor.motion.pose), tones)]
+            body = volume_look(self._scene, name, volumes, start, tones, depth)
+        return body, BoneLook(self._scene, name, start, stretches_bones(actor.motion.pose), tones)
 
     def _arrange(self, actors: tuple[Actor, ...]) -> None:
         """Position the actors: beside each other on a line along x, or over each other where their files have them.

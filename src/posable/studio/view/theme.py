@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compute.types import ArrayLike
+from ...compute.types import ArrayLike, Floats
 
 Rgb: TypeAlias = tuple[int, int, int]
 
@@ -48,10 +48,21 @@ def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
     return PALETTE[hue % len(PALETTE)]
 
 
+def rgb(colour: Floats) -> Rgb:
+    """Return a colour (3,) from 0 to 255 in whole numbers."""
+    red, green, blue = (int(c) for c in np.clip(np.rint(colour), 0, 255))
+    return red, green, blue
+
+
 def linear(colours: ArrayLike) -> NDArray[np.uint8]:
     """Convert colours (..., 3), 0 to 255, for lines and batches: viser takes those for linear light, which is paler."""
     fraction = np.asarray(colours, dtype=np.float64) / 255.0
     return np.asarray(np.rint(255.0 * fraction**2.2), dtype=np.uint8)
+
+
+def words(name: object) -> str:
+    """Return the name of a part or a limb for people: "left hand" of "left_hand"."""
+    return str(name).replace("_", " ")
 
 
 def plain(text: object, longest: int = 400) -> str:

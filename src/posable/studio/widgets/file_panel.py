@@ -13,7 +13,7 @@ from ...formats import save, suffixes
 from ...skeleton import Motion, Pose
 from ..core import files
 from ..core.session import Session
-from .controls import assign
+from .controls import add_button, assign
 
 if TYPE_CHECKING:
     from ...body import Humanoid
@@ -54,23 +54,18 @@ class FilePanel:
 
     def add_controls(self, label: str | None = None, *, hint: str = "", value: str | None = None) -> None:
         """Add the controls here in the panel; the field has a label, a hint and a value at first."""
-        session, gui, noun = self._session, self._session.gui, self._noun
+        session, gui, noun, icons = self._session, self._session.gui, self._noun, viser.Icon
         name = f"{noun.capitalize()} file" if label is None else label
         if session.paths or self._write_to is not None:
             self._field = gui.add_text(name, self._default if value is None else value, hint=hint or None)
         if session.paths and self._write_to is not None:
-            button = gui.add_button(f"Save the {noun}", icon=viser.Icon.DEVICE_FLOPPY)
-            button.on_click(session.guarded(lambda _: self.save(str(self._field.value))))
+            add_button(session, f"Save the {noun}", lambda _: self.save(self._field.value), icon=icons.DEVICE_FLOPPY)
         if session.paths and self._read_from is not None:
-            button = gui.add_button(f"Load the {noun}", icon=viser.Icon.FOLDER_OPEN)
-            button.on_click(session.guarded(lambda _: self.load(str(self._field.value))))
+            add_button(session, f"Load the {noun}", lambda _: self.load(self._field.value), icon=icons.FOLDER_OPEN)
         if self._write_to is not None:
-            button = gui.add_button(f"Download the {noun}", icon=viser.Icon.DOWNLOAD)
-            button.on_click(session.guarded(self._download))
+            add_button(session, f"Download the {noun}", self._download, icon=icons.DOWNLOAD)
         if self._read_from is not None:
-            upload = gui.add_upload_button(
-                f"Upload {self._one}", icon=viser.Icon.UPLOAD, mime_type=",".join(self._known)
-            )
+            upload = gui.add_upload_button(f"Upload {self._one}", icon=icons.UPLOAD, mime_type=",".join(self._known))
             upload.on_upload(session.guarded(lambda event: self.load_upload(event.target.value)))
 
     def suggest(self, file: str) -> None:
@@ -80,12 +75,14 @@ class FilePanel:
     def save(self, path: str) -> None:
         """Save to a file of this machine."""
         if self._write_to is not None:
-            self._session.notify(f"Saved {files.write_path(self._local(path), self._write_to)}")
+            target = self._local(path)
+            files.use_path(target, self._write_to)
+            self._session.notify(f"Saved {target}")
 
     def load(self, path: str) -> None:
         """Load a file of this machine."""
-        if self._read_from is not None:
-            files.read_path(self._local(path), self._read_from)
+        if (read := self._read_from) is not None:
+            files.use_path(self._local(path), lambda file: read(file, file.name))
 
     def load_upload(self, sent: Any) -> None:
         """Load a file that a browser sent (its name and content)."""
@@ -105,10 +102,7 @@ class FilePanel:
 def motion_panel(session: Session, made: str, motion: Callable[[], Motion]) -> FilePanel:
     """Add a folder that saves a motion which a tab made, here in the panel.
 
-    Args:
-        session: the session whose panel it is.
-        made: what became of the motion, as the buttons say it: "edited".
-        motion: returns the motion to save; may raise while there is none.
+    `made` is what became of it, as the buttons say it: "edited". `motion` returns it; it may raise while there is none.
     """
     panel = FilePanel(session, f"{made} motion", f"{made}.bvh", write=lambda path: save(motion(), path))
     with session.gui.add_folder(f"{made.capitalize()} motion to a file", expand_by_default=False):
@@ -122,11 +116,9 @@ def suffix_hint() -> str:
 
 
 def pose_panel(session: Session, put: Callable[[Pose, str], None]) -> FilePanel:
-    """Add a folder that saves the pose on the stage and loads the first pose of a file, here in the panel.
+    """Add a folder that saves the active body's pose and loads the first pose of a file, here in the panel.
 
-    Args:
-        session: the session whose active body has the pose.
-        put: called with the pose of a file and the file's name; makes it the one that is shown.
+    `put` is called with the pose of a file and the file's name, and makes it the one that is shown.
     """
 
     def write(path: Path) -> None:
@@ -154,10 +146,7 @@ def pose_panel(session: Session, put: Callable[[Pose, str], None]) -> FilePanel:
 def pose_for(body: Humanoid, now: Pose, motion: Motion) -> Pose:
     """Return the first pose of a motion for a body: unchanged where the joints are the same, else the same posture.
 
-    Args:
-        body: who takes the pose.
-        now: its pose, for joints that the other body does not have.
-        motion: of any body with human roles.
+    The motion is of any body with human roles; joints that it does not have stay as they are in the pose `now`.
     """
     from ...body import Humanoid
 

@@ -82,13 +82,7 @@ def read_pointed(mark: str, text: str) -> Pointed | None:
 
 
 class PointerField:
-    """The hidden text field of a drawing, here in the panel.
-
-    Args:
-        session: whose panel.
-        mark: of the drawing.
-        act: called with each message once, in order.
-    """
+    """The hidden text field of a drawing, here in the panel; `act` is called with each message once, in order."""
 
     def __init__(self, session: Session, mark: str, act: Callable[[Pointed], None]) -> None:
         self._mark, self._act, self._last = mark, act, (-1, -1)

@@ -25,12 +25,7 @@ MAX_SAMPLES = 1200
 
 
 class TimePlot:
-    """Lines over time, added here in the panel, and a cursor at the present moment.
-
-    Args:
-        session: the session whose panel it is.
-        aspect: width over height.
-    """
+    """Lines over time, added here in the panel, and a cursor at the present moment; `aspect` is width over height."""
 
     def __init__(self, session: Session, aspect: float = 1.25) -> None:
         self._session = session

@@ -26,24 +26,22 @@ class Timeline:
         self._clock = session.clock
         self._shown = -1.0
         gui, guarded = session.gui, session.guarded
-        self._panel = gui.add_panel()
-        self._panel.float(x=16.0, y=-16.0, width=600.0)
-        with self._panel.add_tab("Timeline", viser.Icon.MOVIE):
+        panel = gui.add_panel()
+        panel.float(x=16.0, y=-16.0, width=600.0)
+        with panel.add_tab("Timeline", viser.Icon.MOVIE):
             self._frame = gui.add_slider("0.00 s", min=0, max=1, step=1, initial_value=0)
             self._bar = gui.add_button_group("", self._buttons())
         self._shows = Follower(session, self._frame, self._scrub)
         self._bar.on_click(guarded(lambda event: self.press(event.target.value)))
-        self._commands = [
-            self._command("Play or pause", "space", "Play", viser.Icon.PLAYER_PLAY),
-            self._command("One frame back", "arrowleft", "Back", viser.Icon.PLAYER_TRACK_PREV),
-            self._command("One frame forward", "arrowright", "Forward", viser.Icon.PLAYER_TRACK_NEXT),
-            self._command("Go to the start", "home", "Start", viser.Icon.PLAYER_SKIP_BACK),
-            self._command("Go to the end", "end", "End", viser.Icon.PLAYER_SKIP_FORWARD),
-            self._command("Faster", "arrowup", "Faster", viser.Icon.CHEVRONS_UP),
-            self._command("Slower", "arrowdown", "Slower", viser.Icon.CHEVRONS_DOWN),
-            self._command("Loop or not", "L", "Loop", viser.Icon.REPEAT),
-        ]
-        self._unsubscribe = session.subscribe(self._on_event)
+        self._add_command("Play or pause", "space", "Play", viser.Icon.PLAYER_PLAY)
+        self._add_command("One frame back", "arrowleft", "Back", viser.Icon.PLAYER_TRACK_PREV)
+        self._add_command("One frame forward", "arrowright", "Forward", viser.Icon.PLAYER_TRACK_NEXT)
+        self._add_command("Go to the start", "home", "Start", viser.Icon.PLAYER_SKIP_BACK)
+        self._add_command("Go to the end", "end", "End", viser.Icon.PLAYER_SKIP_FORWARD)
+        self._add_command("Faster", "arrowup", "Faster", viser.Icon.CHEVRONS_UP)
+        self._add_command("Slower", "arrowdown", "Slower", viser.Icon.CHEVRONS_DOWN)
+        self._add_command("Loop or not", "L", "Loop", viser.Icon.REPEAT)
+        session.subscribe(lambda _: self._fit(), "actors", "active")
         self._fit()
 
     @property
@@ -85,34 +83,22 @@ class Timeline:
             show(self._bar, "options", self._buttons())
             show(self._bar, "label", f"{self._clock.speed:g}× speed")
 
-    def close(self) -> None:
-        """Remove the panel."""
-        self._unsubscribe()
-        for command in self._commands:
-            command.remove()
-        self._panel.remove()
-
     def _buttons(self) -> tuple[str, ...]:
         play = "Pause" if self._clock.playing else "Play"
         loop = "Loop on" if self._clock.loop else "Loop off"
         return ("Start", "Back", play, "Forward", "End", "Slower", "Faster", loop)
 
-    def _command(self, label: str, hotkey: Any, button: str, icon: Any) -> viser.CommandHandle:
+    def _add_command(self, label: str, hotkey: Any, button: str, icon: Any) -> None:
         command = self._session.gui.add_command(label, hotkey=hotkey, icon=icon)
         command.on_trigger(self._session.guarded(lambda _: self.press(button)))
-        return command
-
-    def _on_event(self, topic: str) -> None:
-        if topic in ("actors", "active"):
-            self._fit()
 
     def _fit(self) -> None:
-        with self._session.lock:
-            last = max(1, round(self._clock.duration * self.fps))
-            if self._frame.value > last:
-                self._shows.put(last)
-            self._frame.max = last
-            self._shown = -1.0
+        """Let the slider reach the last frame."""
+        last = max(1, round(self._clock.duration * self.fps))
+        if self._frame.value > last:
+            self._shows.put(last)
+        self._frame.max = last
+        self._shown = -1.0
 
     def _scrub(self, frame: float) -> None:
         self._clock.pause()

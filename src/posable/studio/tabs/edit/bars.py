@@ -14,10 +14,11 @@ import numpy as np
 
 from ....edit import Contact, Edit, MotionEditor, WarpEdit
 from ....skeleton import Motion
-from ...view.theme import plain
+from ...view.theme import plain, words
 from ...widgets.pointer import Pointed, PointerField, handlers, hidden
 from ...widgets.time_plot import CURSOR_RATE
-from .changes import NARROWEST, WIDEST, frame_of, frames_of, name_of, range_of
+from .edit_list import name_of, range_of
+from .options import NARROWEST, WIDEST
 
 if TYPE_CHECKING:
     from .tab import EditTab
@@ -108,7 +109,7 @@ def moved_bar(
         motion: of which it is an edit.
         both: whether the other end moves the opposite way; a warp's always does.
     """
-    frame, spread, frames = frame_of(edit), float(edit.settings["spread"]), edit.settings.get("frames")
+    frame, spread, frames = min(edit.target_frames), float(edit.settings["spread"]), edit.settings.get("frames")
     end = len(motion) - 1
     if grip == "m":
         if frames is None:
@@ -156,7 +157,7 @@ def _bars(
                 x, wide = scale * contact.first, max(scale * (contact.last - contact.first), 1.0)
                 parts.append(
                     f'<rect class="contact" x="{x:.1f}" y="{y + 1}" width="{wide:.1f}" height="{THIN - 2}" '
-                    f'fill="{CONTACT}"><title>{plain(f"{part} on {on}".replace("_", " "), 60)}</title></rect>'
+                    f'fill="{CONTACT}"><title>{plain(words(f"{part} on {on}"), 60)}</title></rect>'
                 )
         y += THIN
     return "".join(parts), max(y, 4.0)
@@ -168,7 +169,7 @@ def _bar(k: int, edit: Edit, y: float, scale: float, chosen: bool, motion: Motio
     An edit that changes nothing is an outline.
     """
     begin, end = (scale * frame for frame in range_of(edit, motion))
-    targets = [scale * frame for frame in frames_of(edit)]
+    targets = [scale * frame for frame in edit.target_frames]
     x, wide, shape = begin, max(end - begin, 2.0), f'y="{y}" height="{ROW - 2}"'
     edge = f' stroke="{INK}" stroke-width="1.2"' if chosen else "" if len(edit.rows) else f' stroke="{DULL}"'
     fill = f'fill="{BARS[k % len(BARS)]}"' + ("" if len(edit.rows) else ' fill-opacity="0.25" stroke-dasharray="2 2"')

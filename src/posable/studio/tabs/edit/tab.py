@@ -7,31 +7,27 @@ this person moves, are fitted in the background, once a motion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .... import math as pm
 from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats
-from ....edit import EFFECTORS, MotionEditor
+from ....edit import EFFECTORS, DragSolution, MotionEditor
 from ....edit.clip import joint_of, part_of
 from ....skeleton import Pose
 from ...core.actor import Actor
 from ...core.session import Session
-from ...view.theme import plain
-from ...widgets.controls import ProgressText
+from ...view.theme import plain, words
+from ...widgets.controls import IDENTITY, NEAR, DragHandle, ProgressText
 from ...widgets.file_panel import motion_panel
-from ...widgets.handle import DragHandle
+from ...widgets.status_text import distance_text, status_text
 from .bars import EditBars
-from .changes import change, result_of, words
-from .drag import Drag
-from .edit_list import EditList
+from .edit_list import EditFile, EditList, result_of
 from .editors import Editors
-from .file import EditFile
-from .options import EditOptions
-from .parts import NONE, EditParts, EditPins
-from .rings import EditRings
-from .view import EditView
+from .options import NONE, EditOptions, EditParts, EditPins
+from .view import EditRings, EditView
 from .warp import EditStretch, EditWarp, Mark
 
 if TYPE_CHECKING:
@@ -42,6 +38,44 @@ HANDLE, ROTATING_HANDLE = 0.12, 0.16
 COMPILING = "Nearly ready. On a new machine code is compiled now, once, which takes a minute."
 
 
+class Drag:
+    """A part dragged at one frame of the edited motion: where it began, its target, and the pose that is found for it.
+
+    It begins in the frame's pose, or in a given one where other parts were moved already.
+    """
+
+    def __init__(self, actor: Actor, editor: MotionEditor, frame: int, part: str, pose: Pose | None) -> None:
+        self.actor, self.frame, self.part = actor, frame, part
+        self.pose = editor.motion[frame] if pose is None else pose
+        frames, joint = editor.body.skeleton.forward(self.pose), joint_of(editor.body, part)
+        self.start, self._orientation = np.array(frames.positions[joint]), np.array(frames.orientations[joint])
+        self.target: Floats = self.start
+        """(3,) in the actor's world [m]."""
+        self.rotation: Floats | None = None
+        """(4,) from the orientation at the start to the target's, in the world; None leaves it to the body."""
+        self.solution: DragSolution | None = None
+
+    def is_click(self, target: Floats, rotation: Floats | None) -> bool:
+        """Return whether a target is where the drag began: of a click, or of a message after the drag's end."""
+        angle = 0.0 if rotation is None else float(pm.angle(IDENTITY, rotation))
+        return bool(np.abs(target - self.start).max() < NEAR and angle < 1e-4)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Arguments for `MotionEditor.drag` and `edit`: a displacement, since an edit may be moved in time."""
+        orientation = None if self.rotation is None else pm.multiply(self.rotation, self._orientation)
+        displacement = self.target - self.start
+        return {"frame": self.frame, "part": self.part, "displacement": displacement, "orientation": orientation}
+
+    @property
+    def text(self) -> str:
+        """How the drag goes: its status and the distance of the part from the handle, in position and orientation."""
+        if (solution := self.solution) is None:
+            return ""
+        text = f"{status_text(solution.status)}, {distance_text(float(solution.position_error))} from the handle"
+        return text if self.rotation is None else f"{text}, {np.degrees(float(solution.orientation_error)):.1f}°"
+
+
 class EditTab:
     """Motions edited by dragging."""
 
@@ -50,7 +84,6 @@ class EditTab:
     def __init__(self) -> None:
         self._actor: Actor | None = None
         self._drag: Drag | None = None
-        self._posing = False  # whether the active body shows a pose of this tab
 
     # The panel.
 
@@ -71,7 +104,7 @@ class EditTab:
         self.files = motion_panel(session, "edited", session.require_motion)
         self.rings = EditRings(self)
         self.handle = DragHandle(session, "edit", self._handle_dragged, self.drop)
-        self._unsubscribe = session.subscribe(self._on_event)
+        self._unsubscribe = session.subscribe(self._on_event, "actors", "active", "selection")
         self._follow_actor()
         self._rest()
 
@@ -97,7 +130,7 @@ class EditTab:
         with self.session.lock:
             self.pins.close()
             self.view.remove()
-            self._pose(None)
+            self.session.override_pose(None, self)
             self.handle.remove()
             self.rings.remove()
 
@@ -153,17 +186,20 @@ class EditTab:
             given = None if rotation is None else np.array(rotation, dtype=np.float64)
             if self._drag is None:
                 frame = self.frame
-                drag = Drag.begin(actor, editor, frame, part, self.warp.pose_at(frame))
+                drag = Drag(actor, editor, frame, part, self.warp.pose_at(frame))
                 if drag.is_click(target, given):
                     return
                 session.clock.pause()
                 session.clock.seek(frame / actor.motion.fps)
                 self._drag = drag
-            self._drag.target, self._drag.rotation = target, given
+            drag = self._drag
+            drag.target, drag.rotation = target, given
             pins = {*self.pins.others(part)}
             if self.warp.marking.value:  # parts that have marks at this frame stay there
-                pins |= {*self.warp.parts_at(self._drag.frame)} - {part}
-            self._drag.solve(editor, tuple(sorted(pins)), self.options.of_drag)
+                pins |= {*self.warp.parts_at(drag.frame)} - {part}
+            # From the pose at the start, so that the result depends on where the handle is and not on its path.
+            options = self.options.of_drag
+            drag.solution = editor.drag(**drag.settings, pose=drag.pose, pins=tuple(sorted(pins)), **options)
             session.changed("pose")
 
     def drop(self) -> None:
@@ -195,8 +231,13 @@ class EditTab:
             frames: first and last frame that it may change, instead of the half-width.
         """
         with self.session.lock:
-            editor = self.editors.need()
-            change(editor, editor.edits[index], frame, spread, ease, frames)
+            edit = self.editors.need().edits[index]
+            settings: dict[str, Any] = {"spread": spread}
+            if "frames" in edit.settings:
+                settings["frames"] = frames
+            if ease is not None:
+                settings["ease"] = ease
+            edit.move(frame, **settings)
             self.commit(f"Change edit {index + 1}")
 
     def remove(self, index: int) -> None:
@@ -233,9 +274,10 @@ class EditTab:
         original = self.view.original and drag is None
         self.warp.draw(-1 if playing else frame)
         if drag is not None and drag.solution is not None:
-            self._pose(drag.solution.pose)
+            pose: Pose | None = drag.solution.pose
         else:
-            self._pose(editor.original.at(time) if original else self.warp.pose_at(frame))
+            pose = editor.original.at(time) if original else self.warp.pose_at(frame)
+        self.session.override_pose(pose, self)
         frames = actor.frames(time)
         if drag is None and self.part is not None:
             rotating = bool(self.options.rotate.value and not self.warp.marking.value)
@@ -268,36 +310,26 @@ class EditTab:
 
     def _hide(self) -> None:
         self._drag = None
-        self._pose(None)
+        self.session.override_pose(None, self)
         self.handle.hide()
         self.rings.hide()
         self.bars.hide()
         self.view.hide()
         self.stretch.draw()
 
-    def _pose(self, pose: Pose | None) -> None:
-        """Show a pose of the active body; None goes back to the motion, where this tab showed one."""
-        if pose is not None or self._posing:
-            self._posing = pose is not None
-            self.session.override_pose(pose)
-
     def _on_event(self, topic: str) -> None:
-        session = self.session
-        if topic in ("actors", "active"):
-            with session.lock:
-                self._follow_actor()
-        elif topic == "selection" and self.part is not None and session.selection is not None:
-            with session.lock:
-                if session.selection.actor is session.active and session.body is not None and self._drag is None:
-                    self.choose(part_of(session.body, session.selection.joint))
+        if topic != "selection":
+            self._follow_actor()
+        elif self.part is not None and self._drag is None:
+            selection, body = self.session.selection, self.session.body
+            if selection is not None and selection.actor is self.session.active and body is not None:
+                self.choose(part_of(body, selection.joint))
 
     def _follow_actor(self) -> None:
         """Edit the active actor: its edits are those that it had when it was last on the stage."""
         actor, body = self.session.active, self.session.body
         if actor is self._actor:
             return
-        if self._actor is not None and self._posing:
-            self._actor.pose_override, self._posing = None, False
         self._drag = None
         self.file.motion_changed()
         self.editors.recall(actor)

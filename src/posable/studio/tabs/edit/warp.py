@@ -14,9 +14,8 @@ from ....compute.types import Floats
 from ....edit.clip import joint_of
 from ....skeleton import Pose
 from ...core.actor import Actor
-from ...view.theme import plain
+from ...view.theme import plain, words
 from ...widgets.controls import add_button, assign, redraw_on_update, show
-from .changes import words
 
 if TYPE_CHECKING:
     from .tab import EditTab
@@ -76,9 +75,7 @@ class EditWarp:
     def add(self, mark: Mark, pose: Pose | None = None) -> None:
         """Add a mark of the active actor, in place of one of its part at its frame. Can be undone.
 
-        Args:
-            mark: to add.
-            pose: that reaches it, shown until another frame is.
+        A pose that reaches it is shown until another frame is.
         """
         others = [one for one in self.marks if (one.frame, one.part) != (mark.frame, mark.part)]
         marks = tuple(sorted([*others, mark], key=lambda one: (one.frame, one.part)))

@@ -13,8 +13,7 @@ from ....compute.types import Floats
 from ....express import Chain
 from ...core.session import Session
 from ...view.theme import MARK, Rgb, linear
-from ...widgets.controls import show
-from ...widgets.handle import NEAR, DragHandle
+from ...widgets.controls import NEAR, DragHandle, show
 
 POINT, DIRECTION, ORIENTATION = "a point", "a direction", "an orientation"
 AIMS = (POINT, DIRECTION, ORIENTATION)

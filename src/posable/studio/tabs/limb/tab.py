@@ -8,27 +8,29 @@ is, one solve is made for each frame of the screen. While the motion plays on, t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import viser
 
+from .... import math as pm
 from ....compute import Status
 from ....compute.types import Floats
+from ....limb import Target
 from ....limb.model import ROLES
 from ....skeleton import Pose
-from ...core.actor import Actor
+from ...core.actor import Actor, canonical_orientation
 from ...core.session import Session
 from ...view.obstacle import shared_obstacle
-from ...widgets.controls import assign, show
+from ...view.theme import words
+from ...widgets.controls import IDENTITY, DragHandle, add_button, assign, redraw_on_update, show
 from ...widgets.file_panel import pose_panel
 from ...widgets.joint_limit_plot import SwingPlot
 from ...widgets.status_text import COLOURS, UNUSUAL, coloured, legend, status_text
-from .goals import Goal, Placing, goal_here
-from .learned import LearnedRange
-from .orbit import Orbit
+from .ranges import LearnedRange, Orbit
 
 if TYPE_CHECKING:
     from ....body import Humanoid
@@ -44,7 +46,40 @@ ORBIT_LABELS = {
     Status.SINGULAR: "none",
 }
 """What the colours of the orbit stand for."""
-UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """The target of a part."""
+
+    position: Floats
+    """(3,) in the actor's world [m]."""
+    orientation: Floats | None
+    """(4,) in the world, canonical; None leaves it to the limb."""
+
+    def is_close(self, other: Goal) -> bool:
+        """Return whether two goals look the same: browsers know positions to 1e-7."""
+        if self.orientation is None or other.orientation is None:
+            rotated = self.orientation is not other.orientation
+        else:
+            rotated = bool(pm.angle(self.orientation, other.orientation) > 1e-5)
+        return not rotated and bool(np.allclose(self.position, other.position, rtol=0.0, atol=1e-6))
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """Parts with goals, on a pose of the motion or on one from a file."""
+
+    goals: Mapping[str, Goal] = field(default_factory=dict)
+    base: Pose | None = None
+    """A pose in place of the motion's; None follows the motion."""
+
+    def __bool__(self) -> bool:
+        return bool(self.goals) or self.base is not None
+
+    def placed(self, part: str, goal: Goal) -> Placing:
+        """Return the same with another goal of a part."""
+        return Placing({**self.goals, part: goal}, self.base)
 
 
 class LimbTab:
@@ -55,8 +90,6 @@ class LimbTab:
     def __init__(self) -> None:
         self._placings: WeakKeyDictionary[Actor, Placing] = WeakKeyDictionary()
         self._before: tuple[Actor, Placing] | None = None  # what a drag began with
-        self._actor: Actor | None = None
-        self._overriding = False
         self.placement: PlaceSolution | None = None
 
     # The panel.
@@ -71,20 +104,19 @@ class LimbTab:
         self._rotate.on_update(session.guarded(lambda _: self.rotate(self._rotate.value)))
         hint = "The limb stays out of the rest of the body"
         self._self_collision = gui.add_checkbox("Keep off the body", True, hint=hint)
-        self._self_collision.on_update(session.guarded(lambda _: session.changed("pose")))
         hint = "The swivel from which the search for the elbow or knee begins"
         self._preferred = gui.add_slider("Preferred [°]", min=-180, max=180, step=1, initial_value=30, hint=hint)
-        self._preferred.on_update(session.guarded(lambda _: session.changed("pose")))
+        redraw_on_update(session, self._self_collision, self._preferred)
         self._text = gui.add_markdown("")
         self._legend = gui.add_markdown(_orbit_legend(False))
-        back = gui.add_button("Back to the motion", icon=viser.Icon.ARROW_BACK)
-        back.on_click(session.guarded(lambda _: self.release()))
+        add_button(session, "Back to the motion", lambda _: self.release(), icon=viser.Icon.ARROW_BACK)
         self._swing = SwingPlot(session)
         self.learned = LearnedRange(session)
         self.obstacle = shared_obstacle(session)
         self.files = pose_panel(session, self.set_pose)
         self._orbit = Orbit(session)
-        self._unsubscribe = session.subscribe(self._on_event)
+        self._handle = DragHandle(session, "limb", self._dragged, self.drop, disable_sliders=False)
+        self._unsubscribe = session.subscribe(lambda _: self._follow_actor(), "actors", "active")
         self._follow_actor()
 
     def update(self, time: float) -> None:
@@ -94,31 +126,28 @@ class LimbTab:
             if actor is None or body is None:
                 return
             placing = self._placing_of(actor)
-            pose = actor.motion.at(time) if placing or self._overriding else actor.pose(time)
+            own = placing or self._session.pose_owner is self
+            pose = actor.motion.at(time) if own else actor.pose(time)
             pose = pose if placing.base is None else placing.base
             shown: PlaceSolution | None = None
             for part, goal in placing.goals.items():
-                placed = body.place(pose, part, goal.target, **self._options(body, part))
+                placed = body.place(pose, part, Target(goal.position, goal.orientation), **self._options(body, part))
                 pose = placed.pose
                 shown = placed if part == self.part else shown
             self.placement = shown  # at once: others read it while this goes on
-            if placing:
-                self._session.override_pose(pose)
-            elif self._overriding:
-                self._session.override_pose(None)
-            self._overriding = bool(placing)
+            self._session.override_pose(pose if placing else None, self)
             self._draw(actor, body, pose)
 
     def close(self) -> None:
         """Take the handles and the drawing away."""
         self._unsubscribe()
         with self._session.lock:
-            self._end_override(self._actor)
+            self._session.override_pose(None, self)
             self._set_transparent(None)
             self._orbit.remove()
             self.learned.remove()
             self.obstacle.hide()
-            self._session.remove_gizmo("limb")
+            self._handle.remove()
 
     # What a user can do.
 
@@ -132,19 +161,19 @@ class LimbTab:
         """Put the handle on a part ("right hand"), and stand still to have it dragged; `NONE` takes it away."""
         session = self._session
         with session.lock:
-            assign(self._part, _words(part))
+            assign(self._part, words(part))
             self._before = None
             actor, body = session.active, session.body
             self._set_transparent(actor if self.part is not None and body is not None else None)
             if self.part is None or actor is None or body is None:
-                session.remove_gizmo("limb")
+                self._handle.remove()
                 session.changed("pose")
                 return
             session.clock.pause()
             goal = self._placing_of(actor).goals.get(self.part)
             assign(self._rotate, goal is not None and goal.orientation is not None)
             assign(self._preferred, round(math.degrees(body.limb(LIMB_OF[self.part]).search.preferred)))
-            self._add_handle()
+            self._show_handle(actor, body, self._goal(actor, body, self.part))
             session.changed("pose")
 
     def drag(self, position: Floats, orientation: Floats | None = None) -> None:
@@ -168,8 +197,7 @@ class LimbTab:
         with self._session.lock:
             begun, self._before = self._before, None
             if begun is not None and begun[0] in self._session.actors:
-                words = _words(self.part or "part")
-                self._store(f"Place the {words}", *begun, self._placing_of(begun[0]))
+                self._store(f"Place the {words(self.part or 'part')}", *begun, self._placing_of(begun[0]))
 
     def rotate(self, too: bool) -> None:
         """Let the handle rotate the part too, or leave its orientation to the limb."""
@@ -183,8 +211,8 @@ class LimbTab:
             if part in placing.goals:
                 now = goal_here(body, part, actor.pose(session.time), too)
                 goal = Goal(placing.goals[part].position, now.orientation)
-                self._store(f"Rotate the {_words(part)}", actor, placing, placing.placed(part, goal))
-            self._add_handle()
+                self._store(f"Rotate the {words(part)}", actor, placing, placing.placed(part, goal))
+            self._show_handle(actor, body, self._goal(actor, body, part))
 
     def release(self) -> None:
         """Go back to the motion: drop all goals, and a pose from a file. Can be undone."""
@@ -225,15 +253,10 @@ class LimbTab:
         """Make a change of what is placed a step that can be undone."""
 
         def put(placing: Placing) -> None:
-            self._placings[actor] = placing
-            self._before = None
-            if actor is self._session.active and self.part is not None:
-                goal = placing.goals.get(self.part)
-                if goal is not None and (goal.orientation is not None) != self._rotate.value:
-                    assign(self._rotate, goal.orientation is not None)
-                    self._add_handle()
-                elif goal is not None:
-                    self._move_handle(actor, goal)
+            self._placings[actor], self._before = placing, None
+            goal = placing.goals.get(self.part) if actor is self._session.active and self.part is not None else None
+            if goal is not None:
+                show(self._rotate, "value", goal.orientation is not None)
             self._session.changed("pose")
 
         self._session.run(label, lambda: put(after), lambda: put(before))
@@ -246,7 +269,7 @@ class LimbTab:
         goal = self._placing_of(actor).goals.get(part)
         if goal is None:
             goal = goal_here(body, part, pose, bool(self._rotate.value))
-            self._move_handle(actor, goal)
+        self._show_handle(actor, body, goal)
         limb, learned, changed = LIMB_OF[part], self.learned, []
         if learned.used:
             preferred = math.radians(self._preferred.value)
@@ -261,7 +284,7 @@ class LimbTab:
         self._orbit.draw(actor, body, limb, pose, goal, tried, usual)
         self._swing.draw(body, limb, pose)
         learned.draw(actor, body, limb, pose)
-        placed, prompt = self.placement, f"Drag the handle at the {_words(part)}."
+        placed, prompt = self.placement, f"Drag the handle at the {words(part)}."
         lines = [_placement_text(placed, moved) if placed else prompt]
         if learned.used:
             lines.append(_range_text(changed, learned.applied))
@@ -281,51 +304,26 @@ class LimbTab:
             stage.transparent = actor
             stage.apply_look(self._session.actors)
 
-    def _add_handle(self) -> None:
-        """Add the handle at the part; made anew where it begins or ceases to rotate it."""
-        session, actor, body, part = self._session, self._session.active, self._session.body, self.part
-        if actor is None or body is None or part is None:
-            return
-        goal = self._goal(actor, body, part)
-        handle = session.add_gizmo(
-            "limb",
+    def _show_handle(self, actor: Actor, body: Humanoid, goal: Goal) -> None:
+        """Show the handle at a goal; during a drag it stays under the user's hand."""
+        self._handle.show(
             goal.position + actor.position,
+            IDENTITY if goal.orientation is None else goal.orientation,
+            follow=self._before is None,
             scale=0.16 * body.joint_height,
-            wxyz=UPRIGHT if goal.orientation is None else goal.orientation,
             disable_rotations=goal.orientation is None,
-            depth_test=False,
         )
-        handle.on_update(session.guarded(self._dragged))
 
-    def _dragged(self, event: Any) -> None:
-        handle = event.target
-        self.drag(handle.position, handle.wxyz if self._rotate.value else None)
-        if event.phase == "end":
-            self.drop()
-
-    def _move_handle(self, actor: Actor, goal: Goal) -> None:
-        handle = self._session.gizmos.get("limb")
-        if handle is None or self._before is not None:
-            return
-        position = goal.position + actor.position
-        if not np.allclose(handle.position, position, atol=1e-9):
-            handle.position = position
-        if goal.orientation is not None and not np.allclose(handle.wxyz, goal.orientation, atol=1e-9):
-            handle.wxyz = goal.orientation
-
-    def _on_event(self, topic: str) -> None:
-        if topic in ("actors", "active"):
-            with self._session.lock:
-                self._follow_actor()
+    def _dragged(self, position: Floats, orientation: Floats) -> None:
+        self.drag(position, orientation if self._rotate.value else None)
 
     def _follow_actor(self) -> None:
-        """Offer the parts of the active body; the one before goes back to its motion."""
+        """Offer the parts of the active body."""
         actor, body = self._session.active, self._session.body
-        if actor is not self._actor:
-            self._end_override(self._actor)
-        self._actor = actor
+        if self._before is not None and self._before[0] is not actor:
+            self._before = None
         parts = [part for part, limb in LIMB_OF.items() if body and all(role in body.roles for role in ROLES[limb])]
-        offered = (NONE, *(_words(part) for part in parts))
+        offered = (NONE, *(words(part) for part in parts))
         before = str(self._part.value)
         show(self._part, "options", offered)
         if before != NONE:
@@ -334,14 +332,11 @@ class LimbTab:
         if not parts:
             self._show_nothing("Nothing here has arms or legs." if actor else "Open a motion to begin.")
 
-    def _end_override(self, actor: Actor | None) -> None:
-        if actor is not None and self._overriding:
-            actor.pose_override = None
-        self._overriding, self._before = False, None
 
-
-def _words(part: str) -> str:
-    return part.replace("_", " ")
+def goal_here(body: Humanoid, part: str, pose: Pose, with_orientation: bool) -> Goal:
+    """Return the goal that leaves a part at its position in a pose, and, if requested, with its orientation."""
+    position = body.skeleton.forward(pose).positions[body.index(part)]
+    return Goal(position, canonical_orientation(body, part, pose) if with_orientation else None)
 
 
 def _orbit_legend(unusual: bool) -> str:

@@ -19,8 +19,7 @@ from ....reach import Posture
 from ....reach.posture import heading
 from ....skeleton import Pose
 from ...core.actor import Actor, canonical_orientation
-from ...widgets.controls import Follower, assign, redraw_on_update, show
-from ...widgets.handle import IDENTITY, NEAR, DragHandle
+from ...widgets.controls import IDENTITY, NEAR, DragHandle, Follower, assign, redraw_on_update, show
 from .keys import LONGEST_NAME, PATIENCE
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from ....skeleton import Pose
 from ...core.actor import Actor
 from ...core.session import Session
 from ...view.obstacle import shared_obstacle
-from ...widgets.controls import redraw_on_update
-from ...widgets.handle import NEAR, DragHandle
-from ..limb.learned import limb_frame
+from ...widgets.controls import NEAR, DragHandle, redraw_on_update
+from ..limb.ranges import limb_frame
 from .swing_plane import grid_of, position_at, swing_of
 
 if TYPE_CHECKING:

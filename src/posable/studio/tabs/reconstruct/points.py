@@ -15,8 +15,7 @@ from ...core.actor import Actor
 from ...core.session import Session
 from ...view.points import PointCloud
 from ...view.theme import Rgb
-from ...widgets.controls import Follower, redraw_on_update
-from ...widgets.handle import NEAR, DragHandle
+from ...widgets.controls import NEAR, DragHandle, Follower, redraw_on_update
 
 if TYPE_CHECKING:
     from ....body import Humanoid

@@ -1,30 +1,113 @@
-"""The learned range of a limb: drawn on a sphere around the shoulder or hip, and applied to placements if chosen."""
+"""Where a limb can be, drawn in the scene: the orbit of its elbow or knee, and the range that people use.
+
+The orbit is the circle on which the elbow or the knee can be while the hand or foot stays at its goal. The learned
+range is drawn on a sphere around the shoulder or hip, and applied to placements if chosen.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .... import math as pm
 from ....body.roles import parent_role
-from ....compute.types import Bools, Floats
-from ....limb import LimbRange
+from ....compute import Status
+from ....compute.types import Bools, Floats, Ints
+from ....limb import LimbRange, Target
 from ....limb.model import ROLES, SIDES
 from ....limb.range.sphere import sphere_mesh
 from ....skeleton import Pose
 from ...core.actor import Actor, canonical_orientation
 from ...core.session import Session
-from ...view.theme import Rgb
-from ...widgets.controls import assign, show
+from ...view.points import add_segments
+from ...view.theme import Rgb, linear
+from ...widgets.controls import assign, redraw_on_update, show
 from ...widgets.status_text import COLOURS, UNUSUAL
 
 if TYPE_CHECKING:
     from ....body import Humanoid
+    from .tab import Goal
 
+SWIVELS = 72
+"""Positions of the elbow that are tried for the orbit circle."""
+ON_CIRCLE = 1e-3
+"""How far from the circle a tried elbow may be [m]; one without a posture is nowhere near it and is not drawn."""
+INK: Rgb = (34, 40, 48)
+"""Colour of the joint on its orbit: unlike that of any body."""
 NET: Rgb = (150, 184, 200)
 RIM: Rgb = (226, 104, 44)
 NODE = "/world/limb/range"
+
+
+class Orbit:
+    """The circle on which an elbow or a knee can be, coloured by what forbids it there, and the joint on it."""
+
+    def __init__(self, session: Session) -> None:
+        self._server = session.server
+        self._circle = add_segments(session.scene, "/world/limb/orbit", SWIVELS, 6.0)
+        self._joint = session.scene.add_icosphere(
+            "/world/limb/joint", radius=1.0, color=INK, cast_shadow=False, visible=False
+        )
+        self.status: Ints | None = None
+        self.usual: Bools | None = None
+
+    def draw(
+        self,
+        actor: Actor,
+        body: Humanoid,
+        limb: str,
+        pose: Pose,
+        goal: Goal,
+        options: dict[str, Any],
+        usual: Callable[[Floats], Bools] | None = None,
+    ) -> None:
+        """Try swivels all around for a goal of the hand or foot, in one call, and draw where they put the joint.
+
+        `options` are those of `Limb.place`; `usual` returns (N,) whether people have swivels (N,) [rad] there.
+        """
+        swivels = np.linspace(-math.pi, math.pi, SWIVELS, endpoint=False)
+        target = Target(np.tile(goal.position, (SWIVELS, 1)), goal.orientation)
+        tried = body.limb(limb).place(pose, target, swivel=swivels, probe=True, **options)
+        base, mid, _ = body.limb_joints(limb)
+        joint = body.skeleton.forward(tried.pose).positions[:, mid]
+        now = body.skeleton.forward(pose).positions
+        on = _on_circle(joint, now[base], goal.position)
+        ends = np.stack([0.5 * (joint + np.roll(joint, 1, axis=0)), 0.5 * (joint + np.roll(joint, -1, axis=0))], 1)
+        ends[~(on & np.roll(on, 1) & np.roll(on, -1))] = now[mid]
+        self.status = np.asarray(tried.status)
+        self.usual = None if usual is None else usual(swivels)
+        colours = np.array([COLOURS[int(status)] for status in self.status], dtype=np.float64)
+        if self.usual is not None:
+            colours[(self.status == Status.REACHED) & ~self.usual] = UNUSUAL
+        with self._server.atomic():
+            self._circle.points = (ends + actor.position).astype(np.float32)
+            self._circle.colors = np.repeat(linear(colours)[:, None], 2, axis=1)
+            self._joint.position, self._joint.scale = now[mid] + actor.position, 0.014 * body.joint_height
+            self._circle.visible = self._joint.visible = True
+
+    def hide(self) -> None:
+        """Hide the circle and the joint."""
+        if self._circle.visible:
+            self._circle.visible = self._joint.visible = False
+        self.status = self.usual = None
+
+    def remove(self) -> None:
+        """Take it off the scene."""
+        self._circle.remove()
+        self._joint.remove()
+
+
+def _on_circle(positions: Floats, base: Floats, goal: Floats) -> Bools:
+    """Return (N,) whether positions lie on the circle about the line from base to goal on which most of them lie."""
+    axis = goal - base
+    unit = axis / max(float(np.linalg.norm(axis)), 1e-9)
+    along = (positions - base) @ unit
+    radius = np.linalg.norm(positions - base - along[:, None] * unit, axis=-1)
+    on: Bools = (np.abs(along - np.median(along)) < ON_CIRCLE) & (np.abs(radius - np.median(radius)) < ON_CIRCLE)
+    return on
 
 
 class LearnedRange:
@@ -40,8 +123,7 @@ class LearnedRange:
         self._visible = session.gui.add_checkbox("What people do", False, hint=hint)
         hint = "Positions and swivels that people do not take are corrected before the limb is solved"
         self._applied = session.gui.add_checkbox("Keep to it", False, hint=hint)
-        for control in (self._visible, self._applied):
-            control.on_update(session.guarded(lambda _: session.changed("pose")))
+        redraw_on_update(session, self._visible, self._applied)
         self._node = session.scene.add_frame(NODE, show_axes=False, visible=False)
 
     def show(self, visible: bool) -> None:
