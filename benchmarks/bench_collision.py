@@ -16,10 +16,12 @@ import numpy as np
 import posable as ps
 from posable.body.collision.clearance import clearance, limb_links, limb_obstacles
 from posable.collision.bodies import body_depth_rows, body_touching_rows
-from posable.collision.kernels import OBSTACLE, limb_touching_rows, overlap_rows
+from posable.collision.kernels import OBSTACLE, limb_touching, overlaps
 from posable.collision.volumes import PACKED
+from posable.compute import batch, prange
 from posable.formats.makehuman import read_base_mesh
 from posable.math import exp
+from posable.skeleton.forward import quat_at, vec_at
 
 from .harness import Contender, Table, compare, data_dir, table
 
@@ -28,6 +30,21 @@ PAIRS = 2000
 
 def run() -> list[Table]:
     return [_capsules(), _itself(), _limb(), _mesh(), _search()]
+
+
+@batch
+def overlap_rows(n, volumes, p, q, obstacles, margin, out):
+    for i in prange(n):
+        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        out[i] = overlaps(volumes[i], position, orientation, obstacles[i], margin)
+
+
+@batch
+def limb_touching_rows(n, links, groups, orientations, positions, obstacles, margin, out):
+    for i in prange(n):
+        base, mid, end = quat_at(orientations, i, 0), quat_at(orientations, i, 1), quat_at(orientations, i, 2)
+        mid_position, end_position = vec_at(positions, i, 0), vec_at(positions, i, 1)
+        out[i] = limb_touching(links, groups, base, mid_position, mid, end_position, end, obstacles, margin)
 
 
 def _capsules() -> Table:
@@ -80,15 +97,15 @@ def _itself() -> Table:
     contenders = []
     for name, left_out in (("all of it", ()), ("without the arms", ("right_arm", "left_arm"))):
         parts = clearance(body, left_out)
-        for what, batch, outputs in (
-            ("does it touch?", body_touching_rows, [np.empty(count, np.int64)]),
+        for what, rows, outputs in (
+            ("does it touch?", body_touching_rows, [False, np.empty(count, np.int64)]),
             ("how deep?", body_depth_rows, [np.empty(count), np.empty(count, np.int64)]),
         ):
             given = [count, volumes, parts.pairs, parts.outside, frames.positions, frames.orientations]
-            given += [np.zeros(0, OBSTACLE), 0.0, parts.soft, np.zeros((count, 0), np.bool_)]
+            given += [np.zeros(0, OBSTACLE), 0.0, parts.softness, np.zeros((count, 0), np.bool_)]
             given += [np.empty((count, len(volumes), 4)), *outputs]
             note = f"{len(parts.pairs)} pairs worth testing"
-            contenders.append(Contender(f"{name}: {what}", partial(batch.serial, *given), count, note))
+            contenders.append(Contender(f"{name}: {what}", partial(rows.serial, *given), count, note))
     return compare("A body against itself, a pose", contenders, note=f"{len(volumes)} volumes, on one core.")
 
 

@@ -76,7 +76,13 @@ def _arm() -> Table:
     some = (hands[:CPU_ROWS], turns[:CPU_ROWS])
     want = arm.solve(*some)
     n, *arrays = _arguments_of(solve_rows, lambda: arm.solve(hands, turns))
-    placed = [gpu.to_device(array) if isinstance(array, np.ndarray) else array for array in arrays]
+
+    def on_device(value):
+        if isinstance(value, tuple):
+            return tuple(map(on_device, value))
+        return gpu.to_device(value) if isinstance(value, np.ndarray) else value
+
+    placed = [on_device(array) for array in arrays]
 
     def on_gpu() -> None:
         cuda.launch(solve_rows, n, *placed)

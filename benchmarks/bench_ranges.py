@@ -51,9 +51,9 @@ def _half_sphere(samples: int) -> ps.LimbRange:
 
 def _contains(found: ps.LimbRange, position, swivel):
     out = np.empty(len(position), np.bool_)
-    return lambda: contains_rows.serial(len(position), *found.packed, position, swivel, True, out)
+    return lambda: contains_rows.serial(len(position), found.packed, position, swivel, True, out)
 
 
 def _correct(found: ps.LimbRange, position, swivel):
     moved, turned, bits = np.empty_like(position), np.empty_like(swivel), np.empty(len(position), np.int64)
-    return lambda: correct_rows.serial(len(position), *found.packed, position, swivel, 0.0, False, moved, turned, bits)
+    return lambda: correct_rows.serial(len(position), found.packed, position, swivel, 0.0, False, moved, turned, bits)

@@ -135,8 +135,7 @@ def use_collision() -> None:
     from posable.body.collision.clearance import clearance, limb_links, limb_obstacles
     from posable.body.limb.elbows import elbow_out
     from posable.body.limb.meshes import near_meshes
-    from posable.collision.kernels import gap_rows, limb_touching_rows, overlap_rows
-    from posable.collision.meshes import seen_rows
+    from posable.collision.meshes import MESH_ROW, seen_rows
 
     body = ps.figure()
     frames = body.skeleton.forward(body.neutral_pose)
@@ -149,19 +148,18 @@ def use_collision() -> None:
         scene.distance(body.volumes, frames.positions, frames.orientations),
         scene.in_frame(np.zeros(3), [1.0, 0.0, 0.0, 0.0]),
     )
-    made, obstacles = limb_links(body, "left_arm"), limb_obstacles(body, "left_arm", frames, scene)
+    made = limb_links(body, "left_arm")
+    limb_obstacles(body, "left_arm", frames, scene)
     p, q = np.zeros((ROWS, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (ROWS, 1))
-    gap_rows(ROWS, made.links[:ROWS], p, q, obstacles[:ROWS], np.empty((ROWS, 8)))
-    overlap_rows(ROWS, made.links[:ROWS], p, q, obstacles[:ROWS], 0.0, np.empty(ROWS, np.bool_))
-    turns, places = np.tile(q[:3], (ROWS, 1, 1)), np.zeros((ROWS, 2, 3))
-    limb_touching_rows(ROWS, made.links, made.groups, turns, places, obstacles, 0.0, np.empty(ROWS, np.int64))
     near, seen = np.empty(ROWS, np.bool_), (np.empty((ROWS, 3, 3)), np.empty((ROWS, 3)))
-    mesh = np.concatenate([p[0], q[0], p[0], p[0] + 1.0, [0.0]])
+    mesh = np.zeros(1, MESH_ROW)
+    mesh["orientation"], mesh["half_sizes"] = q[0], 1.0
     seen_rows(ROWS, made.links[:ROWS], p, q, mesh, 0.0, near, *seen)
     links = len(made.links)
     found = (np.empty((2, links), np.int64), np.zeros((2, links, 3, 3)), np.zeros((2, links, 3)))
     model, world = body.limb("left_arm").packed, np.concatenate([p[0], q[0]])
-    near_meshes(2, model, made.links, world, np.stack([mesh, mesh]), np.zeros(7), 0, links, 0.0, *found)
+    meshes = np.concatenate([mesh, mesh])
+    near_meshes(2, (model, made.links, world), meshes, np.zeros(7), (0, links, 0.0), found)
 
 
 def use_reach() -> None:

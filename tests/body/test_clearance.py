@@ -5,8 +5,8 @@ import pytest
 
 import posable as ps
 from posable.body.collision.clearance import SelfCollision, _poses_inside_limits, clearance, limb_links
-from posable.collision.bodies import body_contacts_rows, body_depth_rows, body_touching_rows
-from posable.collision.kernels import gap_rows, volume_obstacles
+from posable.collision.bodies import body_depth_rows, body_touching_rows
+from posable.collision.kernels import volume_obstacles
 from posable.collision.scene import all_gaps
 from posable.compute import UnknownNameError
 
@@ -35,9 +35,8 @@ def own_gaps(volumes, frames, i, pairs):
     p, q = frames.positions[i], frames.orientations[i]
     placed = volume_obstacles(volumes, p, q, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     one, other = pairs[:, 0], pairs[:, 1]
-    joint, out = volumes["joint"][one], np.empty((len(pairs), 8))
-    gap_rows(len(pairs), volumes[one], p[joint], q[joint], placed[other], out)
-    return out[:, 0]
+    joint = volumes["joint"][one]
+    return pairs_of_shapes.gaps(volumes[one], p[joint], q[joint], placed[other])[:, 0]
 
 
 def test_every_answer_agrees_with_brute_force_over_all_contacts(body, frames, scene):
@@ -69,7 +68,8 @@ def test_coal_sees_the_same_pairs_touch(body, frames):
         p, q = frames.positions[i : i + 1], frames.orientations[i : i + 1]
         out = np.zeros((1, len(pairs)), np.bool_)
         none, nothing = np.zeros(0, np.int64), np.zeros(0, ps.Scene().packed.dtype)
-        body_contacts_rows(1, volumes, pairs, none, p, q, nothing, 0.0, 0.0, np.empty((1, len(volumes), 4)), out)
+        first, balls = np.empty(1, np.int64), np.empty((1, len(volumes), 4))
+        body_touching_rows(1, volumes, pairs, none, p, q, nothing, 0.0, 0.0, out, balls, True, first)
         placed = volume_obstacles(volumes, p[0], q[0], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         shapes = [pairs_of_shapes.shape(coal, row) for row in placed]
         gaps = own_gaps(volumes, frames, i, pairs)
@@ -102,9 +102,9 @@ def test_spared_contacts_are_passed_over(body, frames, scene):
     balls, first = np.empty((n, len(volumes), 4)), np.empty(n, np.int64)
     spared = whole.contacts(frames, scene)
     given = (n, volumes, whole.pairs, whole.outside, p, q, scene.packed)
-    body_touching_rows(*given, 0.0, whole.softness, spared, balls, first)
+    body_touching_rows(*given, 0.0, whole.softness, spared, balls, False, first)
     assert (first == -1).all()
-    body_touching_rows(*given, 0.0, whole.softness, np.zeros_like(spared), balls, first)
+    body_touching_rows(*given, 0.0, whole.softness, np.zeros_like(spared), balls, False, first)
     np.testing.assert_array_equal(first, np.where(spared.any(axis=-1), spared.argmax(axis=-1), -1))
     deep, which = np.empty(n), np.empty(n, np.int64)
     body_depth_rows(*given, 0.05, whole.softness, spared, balls, deep, which)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.body.collision.clearance import SelfCollision, limb_links, limb_obstacles, self_obstacles
+from posable.body.collision.clearance import SelfCollision, limb_links, limb_obstacles
 from posable.collision import Scene
-from posable.collision.kernels import limb_touching_rows
 from posable.collision.scene import all_gaps
 from posable.compute import UnknownNameError
 from posable.math import conjugate, multiply, rotate
+
+from ..collision import pairs_of_shapes
 
 LIMBS = ("right_arm", "left_arm", "right_leg", "left_leg")
 
@@ -188,7 +189,9 @@ def test_the_limbs_own_test_agrees_with_brute_force_over_all_pairs(body, limb):
         values[3] = part.packed["flex"][0] * rng.uniform(0.0, 2.5)
         turns, places = limb_frames(part, values)
         out = np.empty(1, np.int64)
-        limb_touching_rows(1, made.links, made.groups, turns[None], places[None, 1:], obstacles, 0.0, out)
+        pairs_of_shapes.limb_touching_rows(
+            1, made.links, made.groups, turns[None], places[None, 1:], obstacles, 0.0, out
+        )
         gaps = all_gaps(made.links, places, turns, obstacles) + obstacles["softness"]
         spared = (obstacles["spares"][None, :] >> np.arange(len(made.links))[:, None]) & 1 == 1
         touched = ((gaps < 0.0) & ~spared).any(axis=0)
@@ -202,7 +205,7 @@ def test_obstacles_follow_the_pose_and_a_batch_has_rows_for_each(body):
     motion = ps.samples.walk(body)
     frames = body.skeleton.forward(motion.pose)
     rows = limb_obstacles(body, "right_arm", frames)
-    assert rows.shape == (len(motion), len(self_obstacles(body, "right_arm")))
+    assert rows.shape == (len(motion), len(limb_links(body, "right_arm").obstacles))
     one = limb_obstacles(body, "right_arm", body.skeleton.forward(motion[7]))
     np.testing.assert_array_equal(rows[7], one)
     assert limb_obstacles(body, "right_arm", frames, self_collision=False).shape == (len(motion), 0)

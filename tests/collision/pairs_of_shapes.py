@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from posable.collision.kernels import KINDS, OBSTACLE, gap_rows, overlap_rows
+from posable.collision.kernels import KINDS, OBSTACLE, depth, gap, limb_touching, overlaps
 from posable.collision.volumes import PACKED
+from posable.compute import batch, prange
+from posable.skeleton.forward import quat_at, vec_at
 
 
 def turns(rng, n):
@@ -101,6 +103,33 @@ def volume_shape(coal, row, p, q):
     if row["kind"] == 1:
         return coal.Ellipsoid(*row["radii"]), coal.Transform3s(turn @ matrix(row["rotation"]), start)
     return capsule(coal, start, end, row["radii"][0])
+
+
+@batch
+def gap_rows(n, volumes, p, q, obstacles, out):
+    for i in prange(n):
+        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        distance, n_gap = gap(volumes[i], position, orientation, obstacles[i])
+        deep, n_out = depth(volumes[i], position, orientation, obstacles[i])
+        out[i, 0], out[i, 4] = distance, deep
+        for k in range(3):
+            out[i, 1 + k], out[i, 5 + k] = n_gap[k], n_out[k]
+
+
+@batch
+def overlap_rows(n, volumes, p, q, obstacles, margin, out):
+    for i in prange(n):
+        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+        out[i] = overlaps(volumes[i], position, orientation, obstacles[i], margin)
+
+
+@batch
+def limb_touching_rows(n, links, groups, orientations, positions, obstacles, margin, out):
+    """Of orientations (N, 3, 4) of base, mid and end, and positions (N, 2, 3) of mid and end."""
+    for i in prange(n):
+        base, mid, end = quat_at(orientations, i, 0), quat_at(orientations, i, 1), quat_at(orientations, i, 2)
+        mid_position, end_position = vec_at(positions, i, 0), vec_at(positions, i, 1)
+        out[i] = limb_touching(links, groups, base, mid_position, mid, end_position, end, obstacles, margin)
 
 
 def gaps(rows, p, q, walls):

@@ -5,10 +5,20 @@ import pytest
 
 import posable as ps
 from posable.collision import Volumes
-from posable.collision.fitting import fit_volumes, inside
+from posable.collision.fitting import fit_volumes
+from posable.collision.kernels import volume_obstacles
+from posable.collision.scene import all_gaps
 from posable.compute import PosableError, ShapeError
 
 STILL = np.array([[1.0, 0.0, 0.0, 0.0]])
+
+
+def inside(volumes, points, positions, orientations, margin):
+    """(N,) whether points lie in one of the volumes, or nearer than `margin` [m]."""
+    solid = volume_obstacles(volumes.packed, positions, orientations, np.zeros(3), STILL[0])
+    n = len(points)
+    specks = Volumes(np.arange(n), "capsule", np.zeros((n, 3)), np.zeros((n, 3)), np.full((n, 3), 1e-9))
+    return all_gaps(specks.packed, points, np.tile(STILL, (n, 1)), solid).min(axis=1) < margin
 
 
 def skin(volume, count=3000, seed=0, noise=0.0):

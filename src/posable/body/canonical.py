@@ -11,12 +11,12 @@ that is 0 at the hips, 1 at the joint that carries the arms and 2 at the head. H
 
 - hips, the joint that carries the arms and the head keep their world orientations exactly, so that legs, arms and
   gaze do;
-- where both spines have as many joints below and above the arms, at places within 0.1, joints are paired;
+- where both spines have as many joints below and above the arms, at positions within 0.1, joints are paired;
 - else a stretch between two joints takes the orientation found at its middle, by slerp between the middles of the
-  other spine's stretches. That keeps the way from hips to chest and from chest to head to first order, and bends a
-  spine of many joints smoothly.
+  other spine's stretches. That keeps the displacements from hips to chest and from chest to head to first order, and
+  bends a spine of many joints smoothly.
 
-Roles hold the truth: the shape only tells what is between them, so changing a role's rotation does what it says.
+Rotations of roles take precedence: the shape only describes the joints between them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CanonicalPose:
     rotations: Floats
     """(..., R, 4) `wxyz`: each part in the canonical frame of the nearest part above it; the hips' in the world."""
     hips: Floats
-    """(..., 3): place of the hips' joint in the world, divided by the leg length of the body it was read from."""
+    """(..., 3): position of the hips' joint in the world, divided by the leg length of the body it was read from."""
     spine: SpineShape | None = None
     """How the joints between the roles of the spine are bent, or None: they follow their neighbours."""
 
@@ -87,7 +87,7 @@ class CanonicalPose:
 
     @staticmethod
     def neutral(roles: Sequence[str] = ROLES, hips: ArrayLike = (0.0, 1.0, 0.0)) -> CanonicalPose:
-        """Standing, arms hanging, palms in; the hips one leg length up unless told otherwise."""
+        """Standing, arms hanging, palms in; the hips one leg length up by default."""
         return CanonicalPose(roles, np.tile([1.0, 0.0, 0.0, 0.0], (len(roles), 1)), hips)
 
     @property
@@ -170,12 +170,12 @@ def local_rotations(roles: Sequence[str], world: Floats) -> Floats:
 
 
 def spine_orientations(posture: CanonicalPose, roles: Sequence[str], at: Floats, chest: int) -> Floats:
-    """(..., S, 4): canonical world orientations for a spine whose joints have these roles ("" for none) and places.
+    """(..., S, 4): canonical world orientations for a spine whose joints have these roles ("" for none) and positions.
 
     Args:
         posture: where the shape comes from.
         roles: (S,) of the spine to be posed, from hips to head.
-        at: (S,) its joints' places, as in `SpineShape.at`.
+        at: (S,) positions of its joints, as in `SpineShape.at`.
         chest: which of them carries the arms.
     """
     source = _source_spine(posture, roles, at)
@@ -194,7 +194,7 @@ def spine_fractions(source_at: Floats, source_chest: int, at: Floats, chest: int
     """(S,) each: between which two joints of a source spine a joint's orientation is found, and how far from the first.
 
     Args:
-        source_at: places of the source's joints, as in `SpineShape.at`.
+        source_at: positions of the source's joints, as in `SpineShape.at`.
         source_chest: which of them carries the arms.
         at: (S,) the same of the spine to be posed.
         chest: which of its joints carries the arms.
@@ -218,7 +218,7 @@ def spine_fractions(source_at: Floats, source_chest: int, at: Floats, chest: int
 
 
 def _source_spine(posture: CanonicalPose, roles: Sequence[str], at: Floats) -> SpineShape:
-    """The posture's own spine; made up from its roles where it has none, at the places of the spine to be posed."""
+    """The posture's own spine; made up from its roles where it has none, at the positions of the spine to be posed."""
     if posture.spine is not None:
         return posture.spine
     present = tuple(role for role in SPINE_ROLES if role in posture.roles)
@@ -256,6 +256,6 @@ def _parents(roles: tuple[str, ...]) -> tuple[str | None, ...]:
 
 
 def _middles(at: Floats) -> list[tuple[float, int]]:
-    """(the middle of the stretch above a joint, the joint) along a spine; the head's is its own place."""
+    """(the middle of the stretch above a joint, the joint) along a spine; the head's is its own position."""
     ends = [*at[1:], at[-1]]
     return [(0.5 * (float(low) + float(high)), row) for row, (low, high) in enumerate(zip(at, ends))]

@@ -1,6 +1,6 @@
 """When feet stand: low, and hardly moving.
 
-A foot comes to stand when it is slower than `SLOW` and not higher than `LOW` above the lowest that it was of late; it
+A foot comes to stand when it is slower than `SLOW` and not higher than `LOW` above its recent lowest height; it
 stands until it is faster than `FAST` or higher than `HIGH`. In between it goes on with what it did, so noise does not
 make it flicker. All of it is counted in leg lengths, and causal: `step` needs nothing of the future.
 """
@@ -17,7 +17,7 @@ from ..compute.types import ArrayLike, Bools, floats
 SLOW, FAST = 0.35, 0.8  # [leg lengths a second]
 LOW, HIGH = 0.08, 0.14  # [leg lengths]
 EVENED = 0.06  # [s] over which velocities are evened out
-RISING = 0.02  # [leg lengths a second] by which the lowest place is forgotten: floors have steps
+RISING = 0.02  # [leg lengths a second] by which the lowest height is forgotten: floors have steps
 
 
 class FootContacts:
@@ -41,7 +41,7 @@ class FootContacts:
         self._lowest = np.full(self.feet, np.inf)
 
     def step(self, ankles: ArrayLike, dt: float) -> Bools:
-        """(feet,) which stand, `dt` [s] after the last step, for ankles (feet, 3) [m]; none that is no number does."""
+        """(feet,) which stand, `dt` [s] after the last step, for ankles (feet, 3) [m]; never one that is not finite."""
         given = floats(ankles, "ankles")
         if given.shape != (self.feet, 3):
             raise ShapeError(f"ankles have shape {given.shape}; expected ({self.feet}, 3)")

@@ -72,7 +72,7 @@ def figure(height: float = 1.75, **measures: float) -> Humanoid:
         height: stature, sole to top of the head [m]; default 1.75.
         **measures: any of the eleven `MEASURES` [m]. Those not given keep human proportions: lengths across and along
             the arms follow the stature, and the upright ones share what the given ones leave of it, so that the
-            figure is as tall as was asked.
+            figure has the requested height.
 
     Returns:
         A Humanoid whose rest pose is the neutral pose; canonical rotations are its local rotations.

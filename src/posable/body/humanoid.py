@@ -1,7 +1,7 @@
 """`Humanoid`: a skeleton that knows who is who, and speaks canonical rotations.
 
 Rigs differ; people do not. For each part the body keeps one constant rotation N, the part's world orientation in the
-neutral pose (`neutral.neutral_rotations`). A part that a pose turns to the world orientation W has the canonical
+neutral pose (`neutral.neutral_rotations`). A part with the world orientation W has the canonical
 orientation C = W N^-1, and back W = C N. Everything that is made for people (limits, behaviours, ranges, priors,
 retargeting) speaks in C; `canonical` and `pose` convert, without loss.
 """
@@ -20,7 +20,7 @@ from ..compute.types import ArrayLike, Floats, Records
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
-from .measures import body_measures, reconstruction_height, stature
+from .measures import body_measures, stature
 from .neutral import neutral_rotations
 from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 from .roles.matching import find_roles
@@ -41,7 +41,7 @@ class Humanoid:
 
     Args:
         skeleton: the rig.
-        roles: role to joint name or index, for what the names do not tell; None as a value says that the rig has no
+        roles: role to joint name or index, where the names do not decide; None as a value says that the rig has no
             such joint. Without it the file's own map (VRM) or the names decide.
         limits: what the joints may do; `Limits.human` for this body's parts when not given.
         standing: a pose in which the body stands (T-, A- or upright), for a rig whose rest pose does not.
@@ -77,7 +77,7 @@ class Humanoid:
         self.chest = chest_of(self.spine, self.roles)
         """Which joint of `spine` carries the arms."""
         self._spine_at = _arc_length(rest.positions[list(self.spine)], self.chest)
-        # The spine as a whole stays as it is at rest: joints without a role turn upright like the hips.
+        # The spine as a whole stays as it is at rest: joints without a role become upright with the hips.
         constants = {j: multiply(to_neutral["hips"], rest.orientations[j]) for j in self.spine}
         self.segments: dict[str, tuple[int, ...]] = bone_segments(skeleton.names, skeleton.parents.tolist(), self.roles)
         """Role to the joints of its bone, where that is a chain of segments which share its twist (MakeHuman's)."""
@@ -118,7 +118,7 @@ class Humanoid:
         """Calf + thigh + pelvis + torso + neck [m]: the height of paper 004, without head and feet, which errors and
         sizes are counted in (`specs/reconstruct.md`, section 2).
         """
-        return reconstruction_height(self.measures)
+        return sum(self.measures[name] for name in ("calf", "thigh", "pelvis", "torso", "neck"))
 
     @cached_property
     def height(self) -> float:
@@ -127,7 +127,7 @@ class Humanoid:
 
     @cached_property
     def leg_length(self) -> float:
-        """Thigh + calf [m], the mean of left and right; canonical places of the hips are counted in it."""
+        """Thigh + calf [m], the mean of left and right; canonical positions of the hips are multiples of it."""
         return self.measures["thigh"] + self.measures["calf"]
 
     @property
@@ -139,10 +139,10 @@ class Humanoid:
 
     @cached_property
     def neutral_pose(self) -> Pose:
-        """Standing, arms hanging, palms in, facing +Z; the hips where they are at rest, turned with the body."""
-        posture = CanonicalPose.neutral(self._role_names)
-        expect(CanonicalPose, posture, "posture", "; body.canonical(pose) is one")
-        return self._posed(posture, self.skeleton.rest, rotate(self._upright, self._rest_hips))
+        """Standing, arms hanging, palms in, facing +Z; the hips at their position at rest, rotated with the body."""
+        return self._posed(
+            CanonicalPose.neutral(self._role_names), self.skeleton.rest, rotate(self._upright, self._rest_hips)
+        )
 
     @cached_property
     def neutral_frames(self) -> Frames:
@@ -156,8 +156,8 @@ class Humanoid:
     def canonical(self, pose: Pose, frames: Frames | None = None) -> CanonicalPose:
         """The posture of a pose, or of a batch, in canonical rotations.
 
-        A bone that is a chain of segments (`roles.bone_segments`) is turned as its last one is: the others have only
-        part of its twist.
+        A bone that is a chain of segments (`roles.bone_segments`) has the orientation of its last one: the others
+        have only part of its twist.
 
         Args:
             pose: of this body's skeleton.
@@ -175,9 +175,9 @@ class Humanoid:
     def pose(self, posture: CanonicalPose, base: Pose | None = None) -> Pose:
         """A pose of this body from a posture of any body.
 
-        Parts that only the posture has are dropped and what hangs on them keeps its place in the world; parts that only
-        this body has follow the part above them. Joints without a role (fingers, twist segments) keep their local
-        rotations of `base`, of the rest pose where none is given; the joints of the spine are set by arc length.
+        Parts that only the posture has are dropped and the parts below them keep their orientation in the world; parts
+        that only this body has follow the part above them. Joints without a role (fingers, twist segments) keep their
+        local rotations of `base`, of the rest pose where none is given; the joints of the spine are set by arc length.
 
         Args:
             posture: as `canonical` gives it, or made by hand; a batch gives a batch.
@@ -245,7 +245,7 @@ class Humanoid:
         return drive_records(self)
 
     def _root_position(self, hips: Floats, base: Pose, world: Floats) -> Floats:
-        """(..., 3) [m]: the root's place that puts the hips where they belong, through the joints between them."""
+        """(..., 3) [m]: the root's position that puts the hips at `hips`, through the joints between them."""
         position = hips
         for joint in self.skeleton.path(self.roles["hips"])[:0:-1]:
             offset = self.skeleton.offsets[joint] if base.offsets is None else base.offsets[..., joint, :]
@@ -267,7 +267,7 @@ class Humanoid:
         constants = np.array([self._neutral[int(j)] for j in joints])
         return multiply(frames.orientations[..., joints, :], conjugate(constants))
 
-    # What the body offers
+    # Markers, limits, volumes
 
     def markers(self, pose: Pose) -> Floats:
         """(..., 6, 3) [m]: the joints of `MARKERS` in the world."""
@@ -328,7 +328,7 @@ class Humanoid:
         Args:
             name: which one.
             limits: "body": this body's; None: none at all; or other ones.
-            search: how the swivel is searched; the usual way when not given.
+            search: how the swivel is searched; default: as `limb.model.SEARCHES` says.
             reference: where swivel 0 is: "transport" or "paper", see `Limb`.
         """
         usual = limits == "body" and search is None and reference == "transport"
@@ -405,7 +405,7 @@ class Humanoid:
         return elbow_out(self, limb, pose)
 
     def pose_limb(self, pose: Pose, limb: str, values: ArrayLike) -> Pose:
-        """The pose with a limb turned to its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
+        """Return the pose with a limb at its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
         return self.limb(limb).pose(pose, values)
 
     @cached_property

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 HAND_OF_FOREARM = 0.108 / 0.146
 BALL_OF_FOOT, TIP_OF_FOOT = 0.47, 0.75  # how far before the ankle ball and toe tip lie, of the foot's whole length
 
+SKULL_TIP = "skull_tip"  # the built-in figure's end site at the top of its head
+WITHOUT_HEAD_AND_FEET = 0.8875
+"""Calf, thigh, pelvis, torso and neck of a person, as a fraction of the stature (`figure.MEASURES`)."""
+
 
 def body_measures(frames: Frames, roles: Mapping[str, int]) -> dict[str, float]:
     """The eleven measures [m] of a body; lengths of limbs are means of left and right.
@@ -61,11 +65,6 @@ def body_measures(frames: Frames, roles: Mapping[str, int]) -> dict[str, float]:
     }
 
 
-def reconstruction_height(measures: Mapping[str, float]) -> float:
-    """Calf + thigh + pelvis + torso + neck [m]: the height that paper 004's errors are relative to."""
-    return sum(measures[name] for name in ("calf", "thigh", "pelvis", "torso", "neck"))
-
-
 def _hand(frames: Frames, roles: Mapping[str, int], side: str) -> float:
     """From the wrist down to the lowest finger joint or tip [m]; 0 where the hand ends at the wrist."""
     wrist = roles[f"{side}_hand"]
@@ -98,11 +97,6 @@ def _below(frames: Frames, joint: int) -> Floats:
     ends = [k for k, parent in enumerate(skeleton.end_parents) if int(parent) in below]
     below.discard(joint)
     return np.concatenate([frames.positions[sorted(below)].reshape(-1, 3), frames.ends[ends].reshape(-1, 3)])
-
-
-SKULL_TIP = "skull_tip"  # the built-in figure's end site at the top of its head
-WITHOUT_HEAD_AND_FEET = 0.8875
-"""Calf, thigh, pelvis, torso and neck of a person, as a fraction of the stature (`figure.MEASURES`)."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ def sole_of(body: Humanoid, side: str) -> Sole:
     ball, heel, tip = 0.47 * long, 0.25 * long, 0.75 * long
     toes = body.roles.get(f"{side}_toes")
     ahead = None if toes is None else frames.positions[toes] - ankle
-    if ahead is not None and ahead[2] > 0.1 * long:  # else it lies at the ankle, and tells nothing
+    if ahead is not None and ahead[2] > 0.1 * long:  # else it lies at the ankle, and says nothing about the ball
         ball, tip = float(ahead[2]), tip + float(ahead[2]) - ball
     ends = dict(zip(body.skeleton.end_names, frames.ends - ankle))
     if {f"{side[0]}_heel", f"{side[0]}_toe_tip"} <= set(ends):

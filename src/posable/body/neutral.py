@@ -4,18 +4,18 @@ A rig rests in a T-, an A- or a standing pose, facing anywhere, sometimes along 
 `neutral_rotations` gives for each part the constant rotation from its orientation at rest to that in H-Anim's neutral
 pose:
 
-- the whole body is turned upright and forward (`upright_rotation`);
+- the whole body is rotated upright and forward (`upright_rotation`);
 - hips, spine, neck, head and clavicles stay as they then are: the spine's natural curve is part of a body, so the
   neutral spine is the rest spine. The head looks forward because it does so at rest;
-- upper arm, forearm, thigh and shank turn by the smallest rotation that hangs them straight down (-Y), then about
+- upper arm, forearm, thigh and shank rotate by the smallest rotation that hangs them straight down (-Y), then about
   themselves until their hinge bends the right way: elbows forward (a rotation about -X), knees backward (about +X).
   The hinge is the joint's own axis where the skeleton declares one, else the plane in which the limb is bent at rest,
-  as far as it is bent (a straight limb tells nothing);
-- the hand hangs down as well, its thumb's side turned forward where there are fingers to see it, else with the forearm;
-- the foot keeps its slope (rigs stand on their soles) and points forward. Where turning it with its leg makes it point
-  straight forward, the rig was built straight and its legs were spread afterwards (CMU), and it turns with the leg.
+  as far as it is bent (a straight limb does not show it);
+- the hand hangs down as well, its thumb's side to the front where there are fingers to show it, else with the forearm;
+- the foot keeps its slope (rigs stand on their soles) and points forward. Where rotating it with its leg makes it point
+  straight forward, the rig was built straight and its legs were spread afterwards (CMU), and it rotates with the leg.
 
-The CMU clips rest in a T-pose with straight elbows whose hinges nothing in the file tells: they are turned by 30
+The CMU clips rest in a T-pose with straight elbows whose hinges are not in the file: they are rotated by 30
 degrees (`specs/reconstruct.md`, section 2: the ASF files' axis "180 -30 -90"). With them, elbows rotate about -X and
 knees about +X, other components below 3e-6.
 """
@@ -57,7 +57,7 @@ def neutral_rotations(frames: Frames, roles: Mapping[str, int]) -> dict[str, Flo
 def upright_rotation(positions: Floats, roles: Mapping[str, int]) -> Floats:
     """The rotation (4,) that makes a body with its joints at `positions` (J, 3) stand along +Y and face +Z.
 
-    Axes that nearly are the world's are taken for the world's: small asymmetries of a captured person do not turn it.
+    Axes that nearly are the world's are taken for the world's: small asymmetries of a captured person do not rotate it.
     """
 
     def at(role: str) -> Floats:
@@ -80,7 +80,7 @@ def upright_rotation(positions: Floats, roles: Mapping[str, int]) -> Floats:
     across = left - right
     across = across - (across @ up) * up
     if np.linalg.norm(across) < 1e-9:
-        raise PosableError("the left and right joints of this skeleton lie in one place; it has no front")
+        raise PosableError("the left and right joints of this skeleton coincide; it has no front")
     x = _snapped(across, 15.0)
     x = x - (x @ up) * up
     x /= np.linalg.norm(x)
@@ -99,7 +99,7 @@ def _snapped(direction: Floats, within: float) -> Floats:
 
 
 class _Standing:
-    """A standing pose, turned upright: what it shows of limbs, hinges, palms and feet."""
+    """A standing pose, rotated upright, and its limbs, hinges, palms and feet."""
 
     def __init__(self, frames: Frames, roles: Mapping[str, int]) -> None:
         self.skeleton = frames.skeleton
@@ -147,7 +147,7 @@ class _Standing:
     def limb(
         self, base: int, mid: int, end: int, forward: float, trust: Floats, hinge: float | None = None
     ) -> tuple[Floats, Floats]:
-        """Turns of the upper and the lower bone; `forward` is +1 for elbows, -1 for knees; `hinge` if it is known."""
+        """Rotations of the upper and the lower bone; `forward` is +1 for elbows, -1 for knees; `hinge` if known."""
         upper, lower = self.positions[mid] - self.positions[base], self.positions[end] - self.positions[mid]
         hang = between(upper, DOWN)
         if hinge is None:
@@ -186,7 +186,7 @@ class _Standing:
         return self.away(hand, points)
 
     def knuckle(self, hand: int, joint: int) -> Floats:
-        """The first place down a chain that is a palm's breadth away from the wrist, else its last one."""
+        """The first position down a chain that is a palm's breadth away from the wrist, else its last one."""
         forearm = np.linalg.norm(self.positions[hand] - self.positions[self.skeleton.parents[hand]])
         while np.linalg.norm(self.positions[joint] - self.positions[hand]) < 0.25 * forearm:
             children = self.body_children(joint)
@@ -235,7 +235,7 @@ class _Standing:
     # Feet
 
     def foot(self, ankle: int, toes: int | None, lower: Floats) -> Floats:
-        """The turn of a foot: forward, its slope kept; with its leg where that alone makes it point forward."""
+        """The rotation of a foot: forward, its slope preserved; with its leg where that makes it point forward."""
         points = [self.positions[toes]] if toes is not None else [self.positions[j] for j in self.body_children(ankle)]
         points = points or [self.ends[e] for e in np.flatnonzero(self.skeleton.end_parents == ankle)]
         direction = self.away(ankle, points)

@@ -6,8 +6,8 @@ packed.limbs[0]["upper"], packed.drive[j]["neutral"]    # records with named fie
 kernel(n, packed.joints, packed.limbs, packed.driven, ...)
 ```
 
-Each field is one array of records; solvers hand those that they need to their kernels. Everything is worked out when
-it is first asked for. The arrays can be written to only because Numba compiles a kernel once more for read-only ones:
+Each field is one array of records; solvers hand those that they need to their kernels. Everything is computed when
+it is first read. The arrays can be written to only because Numba compiles a kernel once more for read-only ones:
 nobody does. Sides come left first, as in `MARKERS`.
 """
 
@@ -303,7 +303,10 @@ def _is_twister(body: Humanoid, joint: int) -> bool:
 
 @kernel
 def chain_row(i: int, parents: Ints, local: Floats, world: Floats) -> None:
-    """Orientation of every part in the world, from rotations in the frames of the parts above; -1 has none above."""
+    """Orientation of every part in the world, from rotations in the frames of the parts above; -1 has none above.
+
+    Row i of rotations (N, R, 4) of R parts, parents before children.
+    """
     for k in range(parents.shape[0]):
         q = quat_at(local, i, k)
         if parents[k] >= 0:

@@ -27,6 +27,11 @@ from ..skeleton.forward import quat_at, vec_at
 from .kernels import overlaps, placed, placed_ball_far, shape_of, shapes_gap, volume_obstacles
 from .surfaces import Shape
 
+ALWAYS = 0.8
+"""A pair that touches in a larger fraction of all poses than this is left out."""
+FEELER = 0.014
+"""Of a body's height (`Humanoid.joint_height`, without head and feet): a pair that never comes nearer is left out."""
+
 
 @kernel
 def body_touching(
@@ -173,25 +178,15 @@ def body_touching_rows(
     obstacles: Records,
     margin: float,
     softness: float,
-    allowed_contacts: Bools,
+    allowed: Bools,
     balls: Floats,
+    noting: bool,
     out: Ints,
 ) -> None:
-    """Fill `out` (N,) with `body_touching` of a batch."""
+    """Fill `out` (N,), or the contacts `allowed` where `noting`, with `body_touching` of a batch."""
     for i in prange(n):
         out[i] = body_touching(
-            i,
-            volumes,
-            pairs,
-            outside,
-            positions,
-            orientations,
-            obstacles,
-            margin,
-            softness,
-            allowed_contacts,
-            balls,
-            False,
+            i, volumes, pairs, outside, positions, orientations, obstacles, margin, softness, allowed, balls, noting
         )
 
 
@@ -216,34 +211,6 @@ def body_depth_rows(
         depth[i], contact[i] = body_depth(
             i, volumes, pairs, outside, positions, orientations, obstacles, reach, softness, allowed_contacts, balls
         )
-
-
-@batch(rows=64)
-def body_contacts_rows(
-    n: int,
-    volumes: Records,
-    pairs: Ints,
-    outside: Ints,
-    positions: Floats,
-    orientations: Floats,
-    obstacles: Records,
-    margin: float,
-    softness: float,
-    balls: Floats,
-    out: Bools,
-) -> None:
-    """Fill `out` (N, P + K O): which contacts are nearer than allowed; see `body_touching`."""
-    for i in prange(n):
-        body_touching(
-            i, volumes, pairs, outside, positions, orientations, obstacles, margin, softness, out, balls, True
-        )
-
-
-ALWAYS = 0.8
-"""A pair that touches in a larger fraction of all poses than this is left out."""
-
-FEELER = 0.014
-"""Of a body's height (`Humanoid.joint_height`, without head and feet): a pair that never comes nearer is left out."""
 
 
 def neighbours(volumes: Records, parents: Ints) -> Bools:
@@ -308,7 +275,7 @@ def pairs_that_meet(
         here = np.flatnonzero(forks == fork)
         placed = volume_obstacles(volumes, positions, orientations, positions[:, fork], orientations[:, fork])
         both = np.stack([one[here], other[here]], axis=-1)
-        # What the fork itself carries is always at the same position there: one of the poses is enough.
+        # A volume of the fork itself is always at the same position there: one of the poses is enough.
         several = np.where(joints[both] == fork, 1, poses)
         found = np.zeros(len(here), np.bool_)
         meeting_rows(len(here), np.concatenate([both, several], axis=-1).astype(np.int64), placed, margin, found)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..compute import PosableError, ShapeError
-from ..compute.types import Bools, Floats, Ints
+from ..compute.types import Floats, Ints
 from ..math import conjugate, from_matrix, multiply, rotate
 from .volumes import Volumes
 
@@ -49,7 +49,7 @@ def fit_volumes(
         raise ShapeError(f"points {points.shape} and owners {owners.shape}: expected (N, 3) and (N,)")
     if not np.isfinite(points).all():
         raise PosableError("a point of the skin is not finite")
-    joints, kinds, starts, ends, radii, spins = [], [], [], [], [], []
+    made: list[tuple[int, str, Floats, Floats, Floats, Floats]] = []
     for joint in sorted(set(owners[owners >= 0].tolist())):
         mine = points[owners == joint]
         if len(mine) > MAX_POINTS:
@@ -59,20 +59,14 @@ def fit_volumes(
         back = conjugate(orientations[joint])
         cone, cone_error = _fit_cone(mine, positions[joint], tips.get(joint))
         egg, spin, egg_error = _fit_ellipsoid(mine)
-        joints.append(joint)
         if cone_error <= egg_error:
-            kinds.append("capsule")
-            starts.append(rotate(back, cone[:3] - positions[joint]))
-            ends.append(rotate(back, cone[3:6] - positions[joint]))
-            radii.append(np.array([cone[6], cone[7], 0.0]))
-            spins.append(np.array([1.0, 0.0, 0.0, 0.0]))
+            start, end = (rotate(back, centre - positions[joint]) for centre in (cone[:3], cone[3:6]))
+            made.append((joint, "capsule", start, end, np.array([*cone[6:], 0.0]), np.array([1.0, 0.0, 0.0, 0.0])))
         else:
-            kinds.append("ellipsoid")
-            starts.append(rotate(back, egg[:3] - positions[joint]))
-            ends.append(starts[-1])
-            radii.append(egg[3:])
-            spins.append(multiply(back, spin))
-    count = len(joints)
+            centre = rotate(back, egg[:3] - positions[joint])
+            made.append((joint, "ellipsoid", centre, centre, egg[3:], multiply(back, spin)))
+    joints, kinds, starts, ends, radii, spins = zip(*made, strict=True) if made else ((),) * 6
+    count = len(made)
     return Volumes(
         np.array(joints, dtype=np.int64),
         np.array(kinds, dtype=str),
@@ -156,20 +150,3 @@ def _longest(points: Floats) -> Floats:
 
 def _across(vectors: Floats, axis: Floats) -> Floats:
     return np.asarray(vectors - (vectors @ axis)[..., None] * axis)
-
-
-def inside(volumes: Volumes, points: Floats, positions: Floats, orientations: Floats, margin: float) -> Bools:
-    """Return (N,) whether points lie in one of the volumes, or nearer than `margin` [m]."""
-    from .kernels import volume_obstacles
-    from .scene import all_gaps
-
-    solid = volume_obstacles(volumes.packed, positions, orientations, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
-    specks = Volumes(
-        np.arange(len(points)),
-        "capsule",
-        np.zeros((len(points), 3)),
-        np.zeros((len(points), 3)),
-        np.full((len(points), 3), 1e-9),
-    )
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(points), 1))
-    return np.asarray(all_gaps(specks.packed, points, still, solid).min(axis=1) < margin)

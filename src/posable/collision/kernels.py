@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Bools, Floats, Ints, Quat, Records, Vec3
+from ..compute.types import Bools, Floats, Quat, Records, Vec3
 from ..math.quaternion import conj, mul, rotate, rotate_inverse, unit_quat
 from ..math.vector import any_perpendicular, cross, dot, norm, reject, unit
 from ..skeleton.forward import quat_at, vec_at
@@ -265,26 +265,6 @@ def limb_touching(
     return -1
 
 
-@batch(rows=512)
-def gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, out: Floats) -> None:
-    """Fill `out` (N, 8) for volume i and obstacle i: gap, its direction (3), depth, its direction (3)."""
-    for i in prange(n):
-        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
-        distance, n_gap = gap(volumes[i], position, orientation, obstacles[i])
-        deep, n_out = depth(volumes[i], position, orientation, obstacles[i])
-        out[i, 0], out[i, 4] = distance, deep
-        for k in range(3):
-            out[i, 1 + k], out[i, 5 + k] = n_gap[k], n_out[k]
-
-
-@batch(rows=512)
-def overlap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, margin: float, out: Bools) -> None:
-    """Fill `out` (N,): whether volume i comes nearer to obstacle i than `margin` [m]."""
-    for i in prange(n):
-        position, orientation = (p[i, 0], p[i, 1], p[i, 2]), (q[i, 0], q[i, 1], q[i, 2], q[i, 3])
-        out[i] = overlaps(volumes[i], position, orientation, obstacles[i], margin)
-
-
 @batch(rows=2048)
 def all_overlap_rows(
     n: int, volumes: Records, p: Floats, q: Floats, obstacles: Records, margin: float, out: Bools
@@ -305,28 +285,6 @@ def all_gap_rows(n: int, volumes: Records, p: Floats, q: Floats, obstacles: Reco
         position, orientation = (p[j, 0], p[j, 1], p[j, 2]), (q[j, 0], q[j, 1], q[j, 2], q[j, 3])
         for o in range(obstacles.shape[0]):
             out[i, o], _ = gap(volumes[i], position, orientation, obstacles[o])
-
-
-@batch(rows=64)
-def limb_touching_rows(
-    n: int,
-    links: Records,
-    groups: Records,
-    orientations: Floats,
-    positions: Floats,
-    obstacles: Records,
-    margin: float,
-    out: Ints,
-) -> None:
-    """Fill `limb_touching` of orientations (N, 3, 4) of base, mid and end, and positions (N, 2, 3) of mid and end."""
-    for i in prange(n):
-        base, mid_orientation, end_orientation = (
-            quat_at(orientations, i, 0),
-            quat_at(orientations, i, 1),
-            quat_at(orientations, i, 2),
-        )
-        mid, end = vec_at(positions, i, 0), vec_at(positions, i, 1)
-        out[i] = limb_touching(links, groups, base, mid, mid_orientation, end, end_orientation, obstacles, margin)
 
 
 def volume_obstacles(

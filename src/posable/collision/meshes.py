@@ -18,6 +18,7 @@ import numpy as np
 from ..compute import PosableError, ShapeError, batch, kernel, prange, require
 from ..compute.types import ArrayLike, Bools, Floats, Quat, Records, Vec3
 from ..math.quaternion import between, rotate
+from ..skeleton.forward import quat_from
 from .kernels import placed, seen_from
 from .surfaces import point_box
 from .volumes import ELLIPSOID, _rounded_cone
@@ -30,6 +31,14 @@ AROUND = 1.0 / (math.cos(math.pi / DETAIL) * math.cos(2.0 * math.pi / DETAIL))  
 MAX_STORED = 32  # sets of volumes for which a thread keeps functors
 MIN_AREA = 1e-12
 """[m^2] Triangles smaller than this are dropped."""
+
+MESH_ROW = np.dtype(
+    [(name, "f8", size) for name, size in (("position", 3), ("orientation", 4), ("middle", 3), ("half_sizes", 3))]
+    + [("allowed", "i8")],
+    align=True,
+)
+"""A mesh for kernels: its frame in the world [m], a box around it in that frame [m], whether hands and feet may touch
+it."""
 
 
 class Mesh:
@@ -51,13 +60,15 @@ class Mesh:
         model.endModel()
         self.tree = model
         used = self.vertices[np.unique(self.faces)]
-        low, high = used.min(axis=0), used.max(axis=0)
-        self._box = np.concatenate([0.5 * (low + high), 0.5 * (high - low)])
+        self._low, self._high = used.min(axis=0), used.max(axis=0)
         self._of_thread = threading.local()
 
-    def row(self, position: Floats, orientation: Floats) -> Floats:
-        """Return (13,) the mesh for kernels: position (3), orientation (4), middle and half sizes of its box (3, 3)."""
-        return np.concatenate([position, orientation, self._box])
+    def row(self, position: Floats, orientation: Floats, allowed: bool = False) -> Records:
+        """Return (1,) of `MESH_ROW`: the mesh at a position (3,) [m] and orientation (4,) in the world."""
+        row = np.zeros(1, MESH_ROW)
+        row["position"], row["orientation"], row["allowed"] = position, orientation, allowed
+        row["middle"], row["half_sizes"] = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
+        return row
 
     def contacts(
         self,
@@ -169,7 +180,7 @@ def seen_rows(
     volumes: Records,
     positions: Floats,
     orientations: Floats,
-    mesh: Floats,
+    mesh: Records,
     margin: float,
     near: Bools,
     rotations: Floats,
@@ -180,20 +191,19 @@ def seen_rows(
         j = volumes[i]["joint"]
         p = (positions[j, 0], positions[j, 1], positions[j, 2])
         q = (orientations[j, 0], orientations[j, 1], orientations[j, 2], orientations[j, 3])
-        near[i] = seen_volume(volumes[i], p, q, mesh, margin, rotations[i], centres[i])
+        near[i] = seen_volume(volumes[i], p, q, mesh[0], margin, rotations[i], centres[i])
 
 
 @kernel
-def seen_volume(volume: Any, p: Vec3, q: Quat, mesh: Floats, margin: float, axes: Floats, centre: Floats) -> bool:
+def seen_volume(volume: Any, p: Vec3, q: Quat, mesh: Any, margin: float, axes: Floats, centre: Floats) -> bool:
     """Return whether a volume, placed by (p, q), is near a mesh, by the mesh's box.
 
-    If so, fill its axes (3, 3), its own or z along it, and centre (3,) in the mesh's frame; `mesh`: see `Mesh.row`.
+    If so, fill its axes (3, 3), its own or z along it, and centre (3,) in the frame of the mesh, a row of `MESH_ROW`.
     """
-    kind, a, b, own, _ = seen_from(
-        placed(volume, p, q), (mesh[0], mesh[1], mesh[2]), (mesh[3], mesh[4], mesh[5], mesh[6])
-    )
+    at, middle, half = mesh["position"], mesh["middle"], mesh["half_sizes"]
+    kind, a, b, own, _ = seen_from(placed(volume, p, q), (at[0], at[1], at[2]), quat_from(mesh["orientation"]))
     c = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
-    away, _ = point_box((c[0] - mesh[7], c[1] - mesh[8], c[2] - mesh[9]), (mesh[10], mesh[11], mesh[12]))
+    away, _ = point_box((c[0] - middle[0], c[1] - middle[1], c[2] - middle[2]), (half[0], half[1], half[2]))
     if away > volume["bound"] * AROUND + max(margin, 0.0):
         return False
     if kind != ELLIPSOID:

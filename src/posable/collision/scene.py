@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError
-from ..compute.types import ArrayLike, Bools, Floats, Records, floats
+from ..compute.types import ArrayLike, Floats, Records, floats
 from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE, all_gap_rows, all_overlap_rows, in_frame
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ORIGIN = (0.0, 0.0, 0.0)
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+MESH = "mesh"
 
 
 class Scene:
@@ -217,13 +218,8 @@ class Scene:
             orientations: (J, 4), contiguous.
             margin: how near.
         """
-        for obstacle in self._now.meshes:
-            assert obstacle.mesh is not None
-            if obstacle.mesh.contacts(
-                volumes, positions, orientations, (obstacle.position, obstacle.orientation), margin, True
-            ):
-                return True
-        return False
+        meshes = (obstacle.placed_mesh for obstacle in self._now.meshes)
+        return any(mesh.contacts(volumes, positions, orientations, frame, margin, True) for mesh, frame in meshes)
 
     def mesh_distance(self, volumes: Records, positions: Floats, orientations: Floats) -> tuple[float, int, str]:
         """Return (distance [m], volume, mesh) of the nearest, as `meshes_touch` takes them; 0 where one touches."""
@@ -234,15 +230,15 @@ class Scene:
     ) -> list[tuple[str, str]]:
         now = self._now
         names = list(now.obstacles)
-        hits = all_overlaps(volumes.packed, positions, orientations, now.packed, margin)
+        positions, orientations = _joints(volumes.packed, positions, orientations)
+        hits = np.zeros((len(volumes), len(now.packed)), np.bool_)
+        all_overlap_rows(len(volumes), volumes.packed, positions, orientations, now.packed, float(margin), hits)
         found = [(names[int(now.packed[o]["source"])], volumes.names[v]) for v, o in np.argwhere(hits)]
         if (found and first) or not now.meshes:
             return found
-        positions, orientations = _joints(volumes.packed, positions, orientations)
         for obstacle in now.meshes:
-            assert obstacle.mesh is not None
-            frame = (obstacle.position, obstacle.orientation)
-            hit = obstacle.mesh.contacts(volumes.packed, positions, orientations, frame, margin, first)
+            mesh, frame = obstacle.placed_mesh
+            hit = mesh.contacts(volumes.packed, positions, orientations, frame, margin, first)
             found += [(obstacle.name, volumes.names[v]) for v in hit]
             if found and first:
                 break
@@ -272,20 +268,11 @@ def _nearest_mesh(now: Snapshot, volumes: Records, positions: Floats, orientatio
     """Return (distance [m], volume, name of the nearest mesh); infinite, -1 and "" without meshes."""
     best: tuple[float, int, str] = (np.inf, -1, "")
     for obstacle in now.meshes:
-        assert obstacle.mesh is not None
-        frame = (obstacle.position, obstacle.orientation)
-        away, which = obstacle.mesh.distance(volumes, positions, orientations, frame)
+        mesh, frame = obstacle.placed_mesh
+        away, which = mesh.distance(volumes, positions, orientations, frame)
         if away < best[0]:
             best = (away, which, obstacle.name)
     return best
-
-
-def all_overlaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records, margin: float) -> Bools:
-    """Return (V, O) which volumes, carried by joints (J, 3), (J, 4), are nearer to which obstacles than `margin`."""
-    out = np.zeros((len(volumes), len(obstacles)), np.bool_)
-    positions, orientations = _joints(volumes, positions, orientations)
-    all_overlap_rows(len(volumes), volumes, positions, orientations, obstacles, float(margin), out)
-    return out
 
 
 def all_gaps(volumes: Records, positions: Floats, orientations: Floats, obstacles: Records) -> Floats:
@@ -312,9 +299,6 @@ def _known(obstacles: dict[str, Obstacle], name: str) -> Obstacle:
     return obstacles[name]
 
 
-MESH = "mesh"
-
-
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """One named obstacle: its shape in its own frame, and the frame in the world."""
@@ -332,10 +316,11 @@ class Obstacle:
     """(4,) `wxyz`."""
     mesh: Mesh | None = None
 
-    def row(self, allowed: bool) -> Floats:
-        """Return (14,) of a mesh: `Mesh.row`, and 1 where hands and feet may touch it."""
+    @property
+    def placed_mesh(self) -> tuple[Mesh, tuple[Floats, Floats]]:
+        """The mesh, and the position (3,) [m] and orientation (4,) of its frame in the world."""
         assert self.mesh is not None
-        return np.append(self.mesh.row(self.position, self.orientation), float(allowed))
+        return self.mesh, (self.position, self.orientation)
 
 
 @dataclass(frozen=True, eq=False)

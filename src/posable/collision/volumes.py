@@ -223,7 +223,9 @@ def _ellipsoid(centre: Floats, radii: Floats, rotation: Floats, detail: int) -> 
     unit, faces = _lathe(np.cos(rings), np.sin(rings), detail)
     poles = np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     sphere = np.concatenate([poles[:1], unit, poles[1:]])
-    axes = _matrix(rotation)
+    from ..math import to_matrix
+
+    axes = to_matrix(rotation)
     normals = (sphere / radii) @ axes.T
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
     return centre + (sphere * radii) @ axes.T, normals, faces
@@ -273,14 +275,3 @@ def _lathe(heights: Floats, widths: Floats, detail: int) -> tuple[Floats, Ints]:
     bottom = 1 + (len(heights) - 1) * detail
     faces.append(np.stack([bottom + here, np.full(detail, last), bottom + after], axis=-1))
     return rings, np.concatenate(faces)
-
-
-def _matrix(q: Floats) -> Floats:
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

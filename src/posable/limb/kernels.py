@@ -41,9 +41,13 @@ TINY = 1e-6  # [m] a target closer to the base than this has no direction
 STRAIGHT_BACK_COSINE = -math.cos(0.01)  # a swing this close to a half turn has no stable direction
 POLE_CONE = 1.0 - math.cos(math.radians(0.5))  # 1 + cos of the angle to the pole's opposite
 PAPER_AXIS = 1e-3  # sine of the angle to the y axis below which the paper's reference is undefined
+STRAIGHT = 1e-10  # of the bones' lengths: a mid joint closer to the axis than this does not show which way it bends
 UNDEFINED_TWIST = 1e-6  # norm of (w, z) below which a wrist, rotated by half a revolution, has no twist
 
 Reach: TypeAlias = tuple[int, Vec3, Vec3, Vec3, float, float, float]
+
+PREFERRED, BELOW, ABOVE, REFINE, FOUND, FAILED = range(6)
+"""The stage of the search: the preferred swivel, a step below or above it, a bisection; or how the search ended."""
 
 
 @kernel
@@ -139,6 +143,34 @@ def base_at(limb: Limb, reach: Reach, swivel: float) -> tuple[Quat, bool]:
 
 
 @kernel
+def swivel_at(limb: Limb, angle: float) -> float:
+    """Return the swivel in [-pi, pi) [rad] of an angle measured from the limb's reference."""
+    return wrap_angle((angle - limb["offset"]) * limb["sign"])
+
+
+@kernel
+def swivel_of(limb: Limb, position: Vec3, mid: Vec3, y: Vec3) -> float:
+    """Return the swivel [rad] at which the mid joint lies at `mid` [m], with the end at `position` [m].
+
+    On a straight limb, which has no such side, it follows from the base joint's y axis.
+    """
+    _, n, u, v, _, _, _ = reach_of(limb, position)
+    w = reject(mid, n)
+    if norm(w) < STRAIGHT * (limb["upper"] + limb["lower"]):
+        flex = limb["flex"]
+        w = cross(n, (flex * y[0], flex * y[1], flex * y[2]))
+    return swivel_at(limb, math.atan2(dot(w, v), dot(w, u)))
+
+
+@kernel
+def posture_swivel(limb: Limb, base: Quat, bend: float) -> float:
+    """Return the swivel [rad] of a posture from its bending axis, which a straight limb has too."""
+    _, n, u, v, _, _, _ = reach_of(limb, end_position(limb, base, flexed(limb, bend)))
+    w = cross(n, rotate(base, (0.0, limb["flex"], 0.0)))
+    return swivel_at(limb, math.atan2(dot(w, v), dot(w, u)))
+
+
+@kernel
 def base_towards(mid: Vec3, y: Vec3) -> tuple[Quat, bool]:
     """Return (orientation with z along the unit vector `mid` and y along `y`, whether its swing is stable).
 
@@ -170,6 +202,14 @@ def flexed(limb: Limb, bend: float) -> Quat:
 def forearm(limb: Limb, base: Quat, bend: float) -> Quat:
     """Return the orientation of the mid joint before its twist, at flexion |v3| = bend [rad]."""
     return mul(base, flexed(limb, bend))
+
+
+@kernel
+def end_position(limb: Limb, base: Quat, bent: Quat) -> Vec3:
+    """Return the position of the end [m], from the base joint's orientation and the mid joint's flexion."""
+    c, s = bent[0], bent[2]
+    across, along = 2.0 * limb["lower"] * c * s, limb["upper"] + limb["lower"] * (c - s) * (c + s)
+    return rotate(base, (across, 0.0, along))
 
 
 @kernel
@@ -285,9 +325,6 @@ def _with_axes(y: Vec3, z: Vec3) -> Quat:
     return (k * q[0], k * q[1], k * q[2], k * q[3])
 
 
-PREFERRED, BELOW, ABOVE, REFINE, FOUND, FAILED = range(6)
-"""What a proposed swivel is: the preferred one, a step below or above it, a bisection; or that the search has ended."""
-
 State: TypeAlias = tuple[int, float, float, float, float, bool, bool, float, float, int, int]
 # stage, swivel proposed, step, lowest and highest swivel tried, sides still open, valid and invalid end of the
 # bisection, bisections left, tests before the bisection
@@ -295,7 +332,7 @@ State: TypeAlias = tuple[int, float, float, float, float, bool, bool, float, flo
 
 @kernel
 def begin(limb: Any, preferred: float) -> State:
-    """The machine proposing the preferred swivel [rad], tried even outside the bounds; the way leads inside."""
+    """Return the machine that proposes the preferred swivel [rad], even outside the bounds; its steps lead inside."""
     start = preferred
     if not limb["low"] <= start <= limb["high"]:
         start = min(max(wrap_angle(start), -math.pi), math.pi)  # of a huge angle, rounding may leave more than a turn
@@ -305,7 +342,7 @@ def begin(limb: Any, preferred: float) -> State:
 
 @kernel
 def advance(limb: Any, state: State, valid: bool) -> State:
-    """The machine after a verdict on the swivel it proposed; `state[1]` is the answer once `state[0]` is FOUND."""
+    """Return the machine after a verdict on its proposed swivel; once `state[0]` is FOUND, `state[1]` is the answer."""
     stage, swivel, step, lowest, highest, below, above, good, bad, left, tests = state
     if stage == REFINE:
         if valid:

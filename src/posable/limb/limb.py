@@ -262,11 +262,10 @@ class Limb:
         n = len(job.positions)
         values, report = np.empty((n, 7)), np.zeros(n, REPORT)
         around = NO_OBSTACLES if obstacles is None else obstacles
-        rows, margin = around.rows, around.margin
-        solve_rows(
-            *(n, job.model, self.limit_rows, self.curves, self.bones, around.links, around.groups, rows, margin),
-            *(job.positions, job.orientations, job.swivels, mode, job.wrists, values, report),
-        )
+        model = (job.model, self.limit_rows, self.curves, self.bones)
+        obstacle_rows = (around.links, around.groups, around.rows, around.margin)
+        targets = (job.positions, job.orientations, job.swivels, job.wrists)
+        solve_rows(n, model, obstacle_rows, targets, mode, values, report)
         return values, report
 
     def _avoid(

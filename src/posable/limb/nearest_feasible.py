@@ -182,14 +182,6 @@ def _nudged(k: int, step: float) -> Vec3:
 
 
 @kernel
-def end_position(limb: Any, base: Quat, bent: Quat) -> Vec3:
-    """Return the position of the end [m], from the base joint's orientation and the mid joint's flexion."""
-    c, s = bent[0], bent[2]
-    across, along = 2.0 * limb["lower"] * c * s, limb["upper"] + limb["lower"] * (c - s) * (c + s)
-    return rotate(base, (across, 0.0, along))
-
-
-@kernel
 def _bent_to(limb: Any, t: Vec3) -> tuple[float, float]:
     """Return (|v3| that brings the end nearest to t, remaining distance [m]), t in the frame of the base joint."""
     upper, lower, flex = limb["upper"], limb["lower"], limb["flex"]

@@ -124,7 +124,7 @@ class LimbSolution(Solution):
 
     @property
     def swivel(self) -> Floats:
-        """(...) [rad]: the swivel of the returned posture; where no swivel was valid, the last one that was tried."""
+        """(...) [rad]: the swivel of the returned posture, whatever the status."""
         return np.asarray(self._report["swivel"])
 
     @property

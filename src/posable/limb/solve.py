@@ -33,15 +33,17 @@ from .kernels import (
     begin,
     canonical,
     canonical_inner,
+    end_position,
     flexed,
     forearm,
     forward,
+    posture_swivel,
     reach_of,
     rotations_of,
     values_of,
     wrist_of,
 )
-from .nearest_feasible import BASE, END, MID, Goal, Posture, closest, end_position
+from .nearest_feasible import BASE, END, MID, Goal, Posture, closest
 
 REACHED, UNREACHABLE, LIMITS, COLLISION, SINGULAR, INVALID = range(6)  # compute.Status, which kernels cannot read
 
@@ -64,6 +66,8 @@ SEARCH, FIXED, PROBE = range(3)
 """How the swivel is taken: searched from, exactly, or exactly and without a closest posture where it fails."""
 
 Around: TypeAlias = tuple[Records, Records, Records, float]  # links, groups, obstacles, margin [m]
+Model: TypeAlias = tuple[Records, Records, Floats, Floats]  # limbs, limits, curves, bones
+Targets: TypeAlias = tuple[Floats, Floats, Floats, Floats]  # positions, orientations, swivels, wrists
 
 
 @kernel
@@ -154,7 +158,10 @@ def solve_one(
     mode: int,
     report: Any,
 ) -> Values:
-    """Return the seven values for one target, and fill its report; `swivel` is taken as `mode` says."""
+    """Return the seven values for one target, and fill its report; `swivel` is taken as `mode` says.
+
+    The reported swivel is the one at which the returned posture was made, or measured from it where it is the closest.
+    """
     reach = reach_of(limb, target[0])
     bent = flexed(limb, reach[6])
     state = begin(limb, swivel)
@@ -162,7 +169,7 @@ def solve_one(
         state = (PREFERRED, swivel, 0.0, swivel, swivel, False, False, swivel, swivel, 0, 1)
     tests, limited, singular, collided = 0, 0, 0, 0
     found, status, posture = False, SINGULAR, _no_posture()
-    best = posture
+    best, collided_at = posture, swivel
     while state[0] < FOUND:
         status, posture = evaluate_swivel(limb, limits, curves, around, reach, target, wrist, bent, state[1])
         tests += 1
@@ -172,16 +179,19 @@ def solve_one(
             best, found = posture, True
         elif status == COLLISION:
             if collided == 0 and not found:
-                best = posture  # inside the limits and on the target: the best there is if everything collides
+                # Inside the limits and on the target: the best there is if everything collides.
+                best, collided_at = posture, state[1]
             collided += 1
         state = advance(limb, state, status == REACHED)
+    chosen = state[1] if found or collided == 0 else collided_at
     if not found and collided == 0:
         best = exactly_at(limb, reach, target, wrist, bent, state[1])
         if limb["limited"] and mode in (SEARCH, FIXED):
             low, high = (limb["low"], limb["high"]) if mode == SEARCH else (swivel, swivel)
             best = closest(limb, limits, curves, reach, target, wrist, bones, low, high, swivel)
+            chosen = posture_swivel(limb, best[0], best[1])
     _report(limb, reach[0], target, best, (found, tests, limited, singular, collided), report)
-    report["swivel"] = state[1]
+    report["swivel"] = chosen
     return values_of(limb, best[0], best[1], best[2], best[3])
 
 
@@ -226,13 +236,7 @@ def _no_posture() -> Posture:
 
 @kernel
 def solve_row(
-    i: int,
-    model: tuple[Records, Records, Floats, Floats],
-    around: Around,
-    targets: tuple[Floats, Floats, Floats, Floats],
-    mode: int,
-    values: Floats,
-    report: Records,
+    i: int, model: Model, around: Around, targets: Targets, mode: int, values: Floats, report: Records
 ) -> None:
     """Solve target i of a batch.
 
@@ -259,7 +263,9 @@ def solve_row(
     if not (finite and math.isfinite(size) and size > 1e-150):
         for k in range(7):
             values[i, k] = 0.0
-        report[i]["status"], report[i]["swivel"] = INVALID, 0.0
+        straight = _no_posture()
+        report[i]["status"] = INVALID
+        report[i]["swivel"] = posture_swivel(limb[_row(i, limb.shape[0])], straight[0], straight[1])
         report[i]["position_error"], report[i]["orientation_error"] = math.inf, math.inf
         return
     q = (q[0] / size, q[1] / size, q[2] / size, q[3] / size)
@@ -282,27 +288,11 @@ def _row(i: int, rows: int) -> int:
 
 @batch(rows=64)
 def solve_rows(
-    n: int,
-    limb: Records,
-    limits: Records,
-    curves: Floats,
-    bones: Floats,
-    links: Records,
-    groups: Records,
-    obstacles: Records,
-    margin: float,
-    positions: Floats,
-    orientations: Floats,
-    swivels: Floats,
-    mode: int,
-    wrists: Floats,
-    values: Floats,
-    report: Records,
+    n: int, model: Model, around: Around, targets: Targets, mode: int, values: Floats, report: Records
 ) -> None:
     """Solve every target of a batch: `solve_row`."""
     for i in prange(n):
-        model, around = (limb, limits, curves, bones), (links, groups, obstacles, margin)
-        solve_row(i, model, around, (positions, orientations, swivels, wrists), mode, values, report)
+        solve_row(i, model, around, targets, mode, values, report)
 
 
 @batch(rows=4096)

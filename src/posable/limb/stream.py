@@ -52,7 +52,7 @@ class LimbStream:
         given = np.array(values, dtype=np.float64)
         frames = self.limb.forward(given)
         self._swivel = float(swivel)
-        self._last = _Moment(frames.end, given, frames.mid, True)
+        self._last = _Moment(frames.end, given, frames.mid, True, self._swivel)
         self.depart()
 
     def depart(self) -> None:
@@ -82,6 +82,7 @@ class LimbStream:
         step = self.speed * (1.0 / self.fps if dt is None else dt)
         best = self.limb._solve(goal, orientation, **options)
         if best.status is Status.INVALID and self._last is not None:
+            best.report["swivel"] = self._last.swivel
             return LimbTrackSolution(self._last.values.copy(), best.report, False)  # holds still
         if self._swivel is None or not best.report["found"]:
             return self._remember(best, False, goal, step)
@@ -124,7 +125,7 @@ class LimbStream:
             jumped = jumped or float(np.linalg.norm(elbow - last.elbow)) > far
         if found:
             self._swivel = float(solution.swivel)
-        self._last = _Moment(goal, solution.values, elbow, found)
+        self._last = _Moment(goal, solution.values, elbow, found, float(solution.swivel))
         return LimbTrackSolution(solution.values, solution.report, jumped)
 
 
@@ -136,3 +137,4 @@ class _Moment:
     values: Floats
     elbow: Floats
     found: bool
+    swivel: float

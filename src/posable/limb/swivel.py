@@ -28,10 +28,9 @@ import numpy as np
 from ..compute import FormatError, PosableError, ShapeError, UnknownNameError, batch, kernel, prange
 from ..compute.archive import read_archive, write_archive
 from ..compute.types import ArrayLike, Floats, Ints, Records, Vec3
-from ..math.angles import wrap_angle
 from ..math.vector import dot, norm
 from ..skeleton import Motion
-from .kernels import reach_of
+from .kernels import reach_of, swivel_at
 from .model import LIMBS
 from .range.fit import Examples, Progress, batch_of, given_rows, read_motions
 from .range.locate import RANGE, direction_of, locate, locate_rows
@@ -44,6 +43,24 @@ if TYPE_CHECKING:
 DIRECTIONS = 200
 DISTANCES = (0.2, 0.4, 0.6, 0.8, 1.0)  # over the limb's length
 SMOOTH = 10.0
+TYPICAL_REACH = 70.0  # [cm] from shoulder to the pen's tip of the people measured: 30 for the upper arm, 40 beyond it
+DEGREE = math.pi / 180.0
+IN_FRONT = 0.3  # forward part of the target's direction from which on the model counts fully; from 0 on it fades in
+OWN_WEIGHT = 0.1  # of the limb's own preferred swivel; the model's weight is the sine of its angle
+ROUNDS = 8  # of iterative reweighting, by which least squares become a median
+NEAREST = 0.05  # an example this near to the field counts no more for being nearer
+VERSION = 1
+MAX_BYTES = 100_000_000
+MEMBERS = {"header": ("|u1", 1), "angles": ("<f4", 2), "distances": ("<f8", 1)}
+
+
+class Header(msgspec.Struct, forbid_unknown_fields=True):
+    """The header of a file."""
+
+    format: Literal["posable-swivels"]
+    version: Literal[1]
+    limb: Literal["right_arm", "left_arm", "right_leg", "left_leg"]
+    origin: dict[str, str]
 
 
 class Preference(Protocol):
@@ -222,14 +239,26 @@ class SwivelTable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, angles to 1e-7."""
-        write(path, self.name, self.angles, self.distances, self.origin)
+        header = Header("posable-swivels", VERSION, self.name, self.origin)  # type: ignore[arg-type]  # one of LIMBS
+        text = np.frombuffer(msgspec.json.encode(header), np.uint8)
+        write_archive(path, {"header": text, "angles": self.angles.astype("<f4"), "distances": self.distances})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SwivelTable:
         """Read a table that `save` wrote."""
-        name, angles, distances, origin = read(path)
+        arrays = read_archive(path, MEMBERS, MAX_BYTES)
+        for name in MEMBERS:
+            if name not in arrays:
+                raise FormatError(path, f"member {name!r} is missing")
+        angles = arrays["angles"].astype(np.float64)
         try:
-            return cls(name, angles, distances, origin=origin)
+            header = msgspec.json.decode(arrays["header"].tobytes(), type=Header, strict=True)
+        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+            raise FormatError(path, f"is no table of swivels of this Posable: {error}", "member 'header'") from error
+        if len(angles) > MAX_SAMPLES:
+            raise FormatError(path, f"has {len(angles)} directions; up to {MAX_SAMPLES} are read", "member 'angles'")
+        try:
+            return cls(header.limb, angles, arrays["distances"], origin=header.origin)
         except PosableError as error:  # arrays that do not fit together
             raise FormatError(path, str(error)) from error
 
@@ -270,20 +299,6 @@ def _header(directions: int, limb: str, upper: float, lower: float) -> Records:
     head = _mesh_arrays(directions)[0].copy()
     set_limb(head, limb, upper, lower)
     return head
-
-
-TYPICAL_REACH = 70.0  # [cm] from shoulder to the pen's tip of the people measured: 30 for the upper arm, 40 beyond it
-DEGREE = math.pi / 180.0
-IN_FRONT = 0.3  # forward part of the target's direction from which on the model counts fully; from 0 on it fades in
-OWN_WEIGHT = 0.1  # of the limb's own preferred swivel; the model's weight is the sine of its angle
-ROUNDS = 8  # of iterative reweighting, by which least squares become a median
-NEAREST = 0.05  # an example this near to the field counts no more for being nearer
-
-
-@kernel
-def swivel_at(limb: Any, angle: float) -> float:
-    """Return the swivel in [-pi, pi) [rad] of an angle measured from the limb's reference."""
-    return wrap_angle((angle - limb["offset"]) * limb["sign"])
 
 
 @kernel
@@ -431,41 +446,3 @@ def _unevenness(mesh: SphereMesh, layers: int) -> Any:
     count = len(mesh.points) * layers
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count)).tocsr()
     return diags_array(np.asarray(graph.sum(axis=1)).ravel()) - graph
-
-
-VERSION = 1
-MAX_BYTES = 100_000_000
-MEMBERS = {"header": ("|u1", 1), "angles": ("<f4", 2), "distances": ("<f8", 1)}
-
-
-class Header(msgspec.Struct, forbid_unknown_fields=True):
-    """The header of a file."""
-
-    format: Literal["posable-swivels"]
-    version: Literal[1]
-    limb: Literal["right_arm", "left_arm", "right_leg", "left_leg"]
-    origin: dict[str, str]
-
-
-def write(path: str | os.PathLike[str], name: str, angles: Floats, distances: Floats, origin: dict[str, str]) -> None:
-    """Write a table; the file appears whole or not at all."""
-    header = Header("posable-swivels", VERSION, name, origin)  # type: ignore[arg-type]  # one of LIMBS
-    text = np.frombuffer(msgspec.json.encode(header), np.uint8)
-    write_archive(path, {"header": text, "angles": angles.astype("<f4"), "distances": distances})
-
-
-def read(path: str | os.PathLike[str]) -> tuple[str, Floats, Floats, dict[str, str]]:
-    """Return (limb, angles (V, K), distances (K,), origin) of a file; refuses what is not as we write it."""
-    arrays = read_archive(path, MEMBERS, MAX_BYTES)
-    for name in MEMBERS:
-        if name not in arrays:
-            raise FormatError(path, f"member {name!r} is missing")
-    try:
-        header = msgspec.json.decode(arrays["header"].tobytes(), type=Header, strict=True)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
-        raise FormatError(path, f"is no table of swivels of this Posable: {error}", "member 'header'") from error
-    if len(arrays["angles"]) > MAX_SAMPLES:
-        raise FormatError(
-            path, f"has {len(arrays['angles'])} directions; up to {MAX_SAMPLES} are read", "member 'angles'"
-        )
-    return header.limb, arrays["angles"].astype(np.float64), arrays["distances"], header.origin

@@ -18,7 +18,6 @@ from ..body.limb.kernels import (
     in_limb,
     pose_row,
     read_row,
-    swivel_of,
 )
 from ..compute import kernel
 from ..compute.types import Quat, Vec3
@@ -34,6 +33,7 @@ from ..limb.kernels import (
     flexed,
     reach_of,
     rotations_of,
+    swivel_of,
     values_of,
     wrist_of,
 )

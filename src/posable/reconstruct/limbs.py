@@ -12,11 +12,11 @@ import math
 from typing import Any
 
 from ..body.collision.clearance import limb_obstacle_row
-from ..body.limb.kernels import CORRECTIONS, EXACT, frame_of, in_limb, pose_row, swivel_of
+from ..body.limb.kernels import CORRECTIONS, EXACT, frame_of, in_limb, pose_row
 from ..collision.surfaces import PLANE
 from ..compute import kernel
 from ..compute.types import Quat, Records, Vec3
-from ..limb.kernels import canonical_inner, wrist_of
+from ..limb.kernels import canonical_inner, swivel_of, wrist_of
 from ..limb.nearest_feasible import END, MID
 from ..limb.solve import REACHED, SEARCH, solve_one
 from ..limits.kernels import allowed, clamp

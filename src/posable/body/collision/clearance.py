@@ -26,7 +26,6 @@ import numpy as np
 
 from ...collision.bodies import (
     FEELER,
-    body_contacts_rows,
     body_depth_rows,
     body_touching_rows,
     neighbours,
@@ -36,7 +35,6 @@ from ...collision.kernels import GROUP, OBSTACLE, seen_from, set_shape, shape_of
 from ...collision.kernels import placed as placed_volume
 from ...compute import UnknownNameError, batch, kernel, prange
 from ...compute.types import Bools, Floats, Ints, Records
-from ...limb.model import ROLES
 from ...math import axis_angle, exp, multiply, rotate
 from ...skeleton.forward import quat_at, vec_at
 from ..canonical import CanonicalPose
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from ..humanoid import Humanoid
 
 REACH = 0.1
-"""[m] Distances further than this are told as this one, unless more is asked for."""
+"""[m] Larger distances are reported as this one, unless `depth` is given another limit."""
 
 SOFT = 0.012
 """[m] How far two volumes may sink into each other before that is a collision, on a body whose `joint_height` is
@@ -58,10 +56,11 @@ SOFT = 0.012
 NOTHING: Records = np.zeros(0, OBSTACLE)
 NOTHING.flags.writeable = False  # as a scene's rows are: one kind of array, one compiled version
 
-NO_VOLUMES: Ints = np.zeros(0, np.int64)
-
 SAMPLES = 400
 """Poses from which the pairs are learned."""
+
+_LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()
+_LINKS: WeakKeyDictionary[Humanoid, dict[str, LimbLinks]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +102,15 @@ class SelfCollision:
 
     def touches(self, frames: Frames) -> Bools:
         """(...) whether the body touches itself."""
-        return Clearance(self.body, self.pairs, NO_VOLUMES, self.softness).touches(frames)
+        return self._clearance.touches(frames)
 
     def touching(self, frames: Frames) -> list[tuple[str, str]]:
         """The names of the pairs of volumes that touch, in any of the poses."""
-        return Clearance(self.body, self.pairs, NO_VOLUMES, self.softness).touching(frames)
+        return self._clearance.touching(frames)
+
+    @property
+    def _clearance(self) -> Clearance:
+        return Clearance(self.body, self.pairs, np.zeros(0, np.int64), self.softness)
 
 
 def clearance(body: Humanoid, leave_out: Collection[str] = (), *, self_collision: bool = True) -> Clearance:
@@ -140,26 +143,16 @@ class Clearance:
     """[m] How far two volumes of the body may sink into each other before that counts."""
 
     def touches(self, frames: Frames, scene: Scene | None = None, margin: float = 0.0) -> Bools:
-        """(...) whether anything comes nearer than `margin` [m]; meshes are asked last, pose by pose."""
-        n, positions, orientations = _flat(frames)
-        first = np.empty(n, np.int64)
-        body_touching_rows(
-            *(n, self.body.volumes.packed, self.pairs, self.outside, positions, orientations, _around(scene)),
-            *(
-                float(margin),
-                self.softness,
-                np.zeros((n, 0), np.bool_),
-                np.empty((n, len(self.body.volumes), 4)),
-                first,
-            ),
-        )
-        touches = (first >= 0).reshape(frames.positions.shape[:-2])
+        """(...) whether anything comes nearer than `margin` [m]; meshes are tested last, pose by pose."""
+        shape = frames.positions.shape[:-2]
+        first = self._run(frames, scene, margin, np.zeros((math.prod(shape), 0), np.bool_), False)
+        touches = (first >= 0).reshape(shape)
         if scene is not None and scene.has_meshes:
             touches |= self.touches_meshes(frames, scene, margin, ~touches)
         return np.asarray(touches)
 
     def touches_meshes(self, frames: Frames, scene: Scene, margin: float = 0.0, where: Bools | bool = True) -> Bools:
-        """(...) whether a volume of `outside` comes nearer to a mesh of the scene than `margin` [m]; `where`: asked."""
+        """(...) whether a volume of `outside` is nearer to a mesh of the scene than `margin` [m], for poses `where`."""
         n, positions, orientations = _flat(frames)
         touches = np.zeros(n, np.bool_)
         volumes = np.ascontiguousarray(self.body.volumes.packed[self.outside])
@@ -190,17 +183,23 @@ class Clearance:
         """(..., P + K O) which contacts are nearer than they may be: all pairs, then each volume of `outside` and each
         row of `scene.packed`.
         """
+        count = len(self.pairs) + len(self.outside) * len(_around(scene))
+        contacts = np.zeros((math.prod(frames.positions.shape[:-2]), count), np.bool_)
+        self._run(frames, scene, margin, contacts, True)
+        return contacts.reshape(*frames.positions.shape[:-2], count)
+
+    def _run(self, frames: Frames, scene: Scene | None, margin: float, contacts: Bools, noting: bool) -> Ints:
+        """Return (n,) the first contact of each pose, -1 for none, or fill `contacts` (n, P + K O) with all of them."""
         n, positions, orientations = _flat(frames)
-        around = _around(scene)
-        out = np.zeros((n, len(self.pairs) + len(self.outside) * len(around)), np.bool_)
-        body_contacts_rows(
-            *(n, self.body.volumes.packed, self.pairs, self.outside, positions, orientations, around),
-            *(float(margin), self.softness, np.empty((n, len(self.body.volumes), 4)), out),
+        volumes, first = self.body.volumes.packed, np.empty(n, np.int64)
+        body_touching_rows(
+            *(n, volumes, self.pairs, self.outside, positions, orientations, _around(scene), float(margin)),
+            *(self.softness, contacts, np.empty((n, len(volumes), 4)), noting, first),
         )
-        return out.reshape(*frames.positions.shape[:-2], out.shape[-1])
+        return first
 
     def touching(self, frames: Frames, scene: Scene | None = None, margin: float = 0.0) -> list[tuple[str, str]]:
-        """Names of what touches in any of the poses: two volumes, or a volume and a thing of the scene (no mesh)."""
+        """Names of contacts in any of the poses: two volumes, or a volume and an obstacle of the scene (no mesh)."""
         around, names = _around(scene), self.body.volumes.names
         touches = self.contacts(frames, scene, margin)
         found = np.flatnonzero(touches.reshape(-1, touches.shape[-1]).any(axis=0))
@@ -223,10 +222,6 @@ def _flat(frames: Frames) -> tuple[int, Floats, Floats]:
     n = math.prod(shape)
     positions = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
     return n, positions, np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
-
-
-_LEARNED: WeakKeyDictionary[Humanoid, tuple[Bools, float]] = WeakKeyDictionary()
-_LINKS: WeakKeyDictionary[Humanoid, dict[str, LimbLinks]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,17 +247,10 @@ def limb_links(body: Humanoid, limb: str) -> LimbLinks:
     Hands and feet are as in the neutral pose: fingers do not bend with the pose. A rig's off-axis remainders (see
     `BodyLimb.read`) are left out.
     """
-    if limb not in ROLES:
-        raise UnknownNameError("limb", limb, ROLES)
     known = _LINKS.setdefault(body, {})
     if limb not in known:
         known[limb] = _links(body, limb)
     return known[limb]
-
-
-def self_obstacles(body: Humanoid, limb: str) -> Ints:
-    """The volumes of the body, as indices, that a limb must keep out of."""
-    return limb_links(body, limb).obstacles
 
 
 def limb_obstacles(
@@ -281,9 +269,9 @@ def limb_obstacles(
         body: whose limb it is.
         limb: "right_arm", "left_arm", "right_leg" or "left_leg".
         frames: of one pose, or of a batch.
-        scene: obstacles in the world; its meshes are asked by `Scene.touches`.
+        scene: obstacles in the world; its meshes are tested by `Scene.touches`.
         self_collision: whether the limb must keep out of the body's own volumes.
-        allowed_contacts: things of the scene that the hand or foot may touch.
+        allowed_contacts: obstacles of the scene that the hand or foot may touch.
         leave_out: other limbs, whose volumes do not count.
     """
     made, part = limb_links(body, limb), body.limb(limb)
@@ -293,17 +281,14 @@ def limb_obstacles(
         own = own[~np.isin(made.obstacles, gone)]
         own.flags.writeable = False
     around = NOTHING if scene is None else spared(scene, allowed_contacts, int(made.groups[2]["bits"]))
-    shape, count = frames.positions.shape[:-2], frames.positions.shape[-2]
-    n = math.prod(shape)
+    n, positions, orientations = _flat(frames)
     out = np.empty((n, len(own) + len(around)), OBSTACLE)
-    flat_positions = np.ascontiguousarray(frames.positions).reshape(n, count, 3)
-    flat_orientations = np.ascontiguousarray(frames.orientations).reshape(n, count, 4)
-    limb_obstacle_rows(n, part.packed, body.volumes.packed, own, around, flat_positions, flat_orientations, out)
-    return out.reshape(*shape, len(own) + len(around))
+    limb_obstacle_rows(n, part.packed, body.volumes.packed, own, around, positions, orientations, out)
+    return out.reshape(*frames.positions.shape[:-2], len(own) + len(around))
 
 
 def spared(scene: Scene, allowed_contacts: Collection[str], bits: int) -> Records:
-    """The scene's rows, with these links spared by the things named."""
+    """Return the scene's rows, with these links spared by the obstacles named."""
     rows, names = scene.packed, scene.names
     if not allowed_contacts:
         return rows

@@ -1,6 +1,6 @@
 """A person's volumes for any body with roles, so that a captured clip looks like a person and not like sticks.
 
-The shape is built in the neutral pose, in the world, from the places of the joints, and is then handed to the joints
+The shape is built in the neutral pose, in the world, from the positions of the joints, and is then given to the joints
 that carry it. Lengths along the body come from the body's own joints. Girths follow its size: they are those of a
 person of 1.75 m after the medians of the ANSUR survey (Gordon et al. 2014: breadths and depths of head, neck, chest,
 waist and hips; circumferences of upper arm, forearm, wrist, thigh, calf and ankle), a little leaner, and the foot's
@@ -57,6 +57,11 @@ _HAND_JOINTS = {
 """Mitten joints of the built-in figure; other rigs' fingers stay with the hand."""
 
 
+NEEDED = 0.8
+"""The fraction of a body's parts that must have a volume; a skin that covers less (a helmet, gloves) is not the
+body's."""
+
+
 def body_volumes(body: Humanoid) -> Volumes:
     """Volumes of a body, carried by its joints: torso, head, limbs with their taper, hands with a thumb, feet.
 
@@ -85,27 +90,21 @@ class Clay:
     """A body in the making: where its joints are in the neutral pose, and the parts put on them so far.
 
     Attributes:
-        places: role to world place (3,) in the neutral pose [m].
+        positions: role to position (3,) in the world in the neutral pose [m].
         size: the body's stature over `STATURE`; girths are multiplied by it.
         soles: the undersides of the feet, by side.
-        head: the head's size beside that of a person of this stature.
+        head: the head's size relative to that of a person of this stature.
+        parts: name, carrier, kind, start, end, radii, orientation and tone of each, as `Volumes` takes them.
     """
 
     positions: dict[str, Floats]
     size: float
     soles: dict[str, Sole]
     head: float = 1.0
-    names: list[str] = field(default_factory=list)
-    carriers: list[str] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    starts: list[Floats] = field(default_factory=list)
-    ends: list[Floats] = field(default_factory=list)
-    radii: list[Floats] = field(default_factory=list)
-    spins: list[Floats] = field(default_factory=list)
-    tones: list[int] = field(default_factory=list)
+    parts: list[tuple[str, str, str, Floats, Floats, Floats, Floats, int]] = field(default_factory=list)
 
     def cone(self, name: str, role: str, start: Floats, end: Floats, r0: float, r1: float, tone: int = MAIN) -> None:
-        """A rounded cone between two world places, radii in metres on a person of `STATURE`."""
+        """Add a rounded cone between two positions in the world, radii in metres on a person of `STATURE`."""
         self._add(name, role, "capsule", start, end, np.array([r0, r1, 0.0]), np.array([1.0, 0.0, 0.0, 0.0]), tone)
 
     def egg(
@@ -117,12 +116,12 @@ class Clay:
         tone: int = MAIN,
         pitch: float = 0.0,
     ) -> None:
-        """An ellipsoid, half-axes along the world's in metres on a person of `STATURE`, pitched about X [rad]."""
+        """Add an ellipsoid, half-axes along the world's in metres on a person of `STATURE`, pitched about X [rad]."""
         spin = axis_angle((1.0, 0.0, 0.0), pitch)
         self._add(name, role, "ellipsoid", centre, centre, np.array(half), spin, tone)
 
     def at(self, role: str, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Floats:
-        """A place beside a joint, the way there in metres on a person of `STATURE`."""
+        """Return a position beside a joint, displaced by metres on a person of `STATURE`."""
         return self.positions[self.carrier(role)] + self.size * np.array([x, y, z])
 
     def carrier(self, role: str) -> str:
@@ -136,34 +135,28 @@ class Clay:
     def _add(
         self, name: str, role: str, kind: str, a: Floats, b: Floats, radii: Floats, spin: Floats, tone: int
     ) -> None:
-        self.names.append(name)
-        self.carriers.append(self.carrier(role))
-        self.kinds.append(kind)
-        self.starts.append(np.asarray(a, dtype=np.float64))
-        self.ends.append(np.asarray(b, dtype=np.float64))
-        self.radii.append(radii * self.size)
-        self.spins.append(spin)
-        limb = role.startswith("right_") and tone == MAIN
-        self.tones.append(DARK if limb else tone)
+        shade = DARK if role.startswith("right_") and tone == MAIN else tone
+        self.parts.append((name, self.carrier(role), kind, a, b, radii * self.size, spin, shade))
 
     def volumes(self, joints: dict[str, int], positions: Floats, orientations: Floats) -> Volumes:
         """The parts in the frames of their joints, given where all joints are in the neutral pose."""
-        index = np.array([joints[role] for role in self.carriers])
+        names, carriers, kinds, starts, ends, radii, spins, tones = zip(*self.parts, strict=True)
+        index = np.array([joints[role] for role in carriers])
         back = conjugate(orientations[index])
         return Volumes(
             index,
-            self.kinds,
-            rotate(back, np.array(self.starts) - positions[index]),
-            rotate(back, np.array(self.ends) - positions[index]),
-            np.array(self.radii),
-            rotations=multiply(back, np.array(self.spins)),
-            names=tuple(self.names),
-            tones=np.array(self.tones),
+            kinds,
+            rotate(back, np.array(starts) - positions[index]),
+            rotate(back, np.array(ends) - positions[index]),
+            np.array(radii),
+            rotations=multiply(back, np.array(spins)),
+            names=names,
+            tones=np.array(tones),
         )
 
 
 def sculpt(clay: Clay) -> None:
-    """Puts a person's parts on the joints."""
+    """Put a person's parts on the joints."""
     _trunk(clay)
     _head(clay)
     for side, sign in (("left", 1.0), ("right", -1.0)):
@@ -291,10 +284,6 @@ def _foot(clay: Clay, side: str, sign: float) -> None:
         clay.cone(f"{side}_{name}_foot", foot, at(0.35 * x, 0.028, behind + 0.004), front, 0.028, 0.021)
         end = at(0.95 * x, 0.015, sole.tip / s - 0.015 - tip)
         clay.cone(f"{side}_{name}_toes", toes, front, end, 0.021, 0.015)
-
-
-NEEDED = 0.8
-"""The share of a body's parts that must have a volume; a skin that covers less (a helmet, gloves) is not the body's."""
 
 
 def skin_volumes(body: Humanoid) -> Volumes | None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compute import PosableError, ShapeError, Status, UnknownNameError, expect
+from ...compute import PosableError, ShapeError, Status, expect
 from ...compute.types import ArrayLike, Floats, Ints, Records, floats
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
-from ...limb.model import ROLES, SIDES
+from ...limb.model import SIDES
 from ...limb.solution import TargetLike
 from ...limb.solve import REPORT
 from ...limb.stream import LimbStream
@@ -21,6 +22,7 @@ from ...limits import Limits
 from ...math import conjugate, from_matrix, multiply
 from ...skeleton import Frames, Pose, Skeleton
 from ...skeleton.solution import PoseSolution
+from ..collision.clearance import limb_links, limb_obstacles
 from ..packed import attach
 from .kernels import CORRECTIONS, EXACT, PLACED, READING, SHORTEST, aim_rows, pose_rows, put_rows, read_rows
 
@@ -29,11 +31,50 @@ if TYPE_CHECKING:
     from ...limb import LimbRange
     from ..humanoid import Humanoid
 
+REQUESTED = (("position", 3), ("orientation", 4), ("pole", 3))
+NOTHING_REQUESTED = {columns: np.empty((0, columns)) for _, columns in REQUESTED}
+
+
+@dataclass(frozen=True, eq=False)
+class LimbReading:
+    """A limb as it is in a pose, in the limb's frame."""
+
+    position: Floats
+    """(..., 3) [m]: of the hand or foot joint."""
+    orientation: Floats
+    """(..., 4): of the hand or foot; the identity at zero posture."""
+    swivel: Floats
+    """(...) [rad]."""
+    values: Floats
+    """(..., 7) [rad]: the posture, as far as the seven values can express it."""
+    remainders: Floats
+    """(..., K, 4): the rest of the rotation of each joint of the limb; `pose` puts it back."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlaceSolution(PoseSolution):
+    """A body with a hand or a foot put at a target, or a batch of them."""
+
+    report: Records
+    """(...) rows of `limb.solve.REPORT`, as the solver wrote them."""
+    jumped: bool = False
+    """Whether the elbow or knee jumped; only a stream can report it."""
+
+    @property
+    def swivel(self) -> Floats:
+        """(...) [rad]."""
+        return np.asarray(self.report["swivel"])
+
+    @property
+    def tests(self) -> Ints:
+        """(...): swivels tested."""
+        return np.asarray(self.report["tests"])
+
 
 class BodyLimb(Limb):
     """A limb that knows its body: made by `Humanoid.limb`.
 
-    Where a rig hands out the twist of a bone over several joints, they share it by their place along the bone.
+    Where a rig spreads the twist of a bone over several joints, each carries a fraction by its position along the bone.
     """
 
     def __init__(
@@ -44,8 +85,6 @@ class BodyLimb(Limb):
         search: Search | None = None,
         reference: str = "transport",
     ) -> None:
-        if name not in ROLES:
-            raise UnknownNameError("limb", name, ROLES)
         self.body = body
         base, mid, end = body.limb_joints(name)
         at = body.neutral_frames.positions
@@ -56,16 +95,17 @@ class BodyLimb(Limb):
         self._driven_count = int(self.packed["last_driven"][0] - self.packed["first_driven"][0])  # its end aside
 
     def read(self, pose: Pose, frames: Frames | None = None) -> LimbReading:
-        """The limb as it is in a pose or a batch of them."""
+        """Return the limb as it is in a pose or a batch of them."""
         frames = self.body.skeleton.forward(pose) if frames is None else frames
         n, count = math.prod(pose.shape), len(self.body.skeleton)
         out, rest = np.zeros(n, READING), np.empty((n, self._driven_count, 4))
         positions, orientations = frames.positions.reshape(n, count, 3), frames.orientations.reshape(n, count, 4)
         read_rows(n, self._model(pose, frames), self._driven, positions, orientations, out, rest)
-        return _reading(out, rest, pose.shape)
+        row, rest = out.reshape(pose.shape), rest.reshape(*pose.shape, *rest.shape[1:])
+        return LimbReading(row["position"], row["orientation"], row["swivel"], row["values"], rest)
 
     def pose(self, pose: Pose, values: ArrayLike, reading: LimbReading | None = None) -> Pose:
-        """The pose with this limb turned to `values` (..., 7) [rad]; the rig's remainders stay as they are.
+        """Return the pose with this limb at `values` (..., 7) [rad]; the rig's remainders stay as they are.
 
         Args:
             pose: one, or a batch with the shape of the values.
@@ -85,17 +125,11 @@ class BodyLimb(Limb):
         driven = self._driven_count
         rest = np.broadcast_to(reading.remainders, (*shape, driven, 4)).reshape(n, driven, 4)
         pose_rows(
-            n,
-            skeleton.packed,
-            self._model(pose, frames),
-            self._driven,
-            rows,
-            np.ascontiguousarray(rest),
-            joint_orientations,
-            rotations,
+            *(n, skeleton.packed, self._model(pose, frames), self._driven, rows),
+            *(np.ascontiguousarray(rest), joint_orientations, rotations),
         )
         bad = ~np.isfinite(rows).all(axis=-1)
-        if bad.any():  # as everywhere: what is no number leaves the pose as it was
+        if bad.any():  # as everywhere: values that are not finite leave the pose as it was
             rotations[bad] = pose.rotations.reshape(n, count, 4)[bad]
         return pose.replace(rotations=rotations.reshape(pose.rotations.shape))
 
@@ -108,14 +142,14 @@ class BodyLimb(Limb):
         margin: float = 0.0,
         allowed_contacts: str | Collection[str] = (),
     ) -> LimbObstacles:
-        """Return what this limb must keep out of in a pose: the rest of the body, and the primitives of a scene.
+        """Return the obstacles of this limb in a pose: the rest of the body, and the primitives of a scene.
 
         Args:
             pose: one, or a batch; only the rest of the body matters.
-            scene: obstacles in the world. Its meshes are not among them: `place` asks them by themselves.
+            scene: obstacles in the world. Its meshes are not among them: `place` tests those separately.
             self_collision: whether the body's own volumes count.
             margin: to keep away from everything [m].
-            allowed_contacts: things of the scene that the hand or foot may touch.
+            allowed_contacts: obstacles of the scene that the hand or foot may touch.
         """
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         return self._around(self.body.skeleton.forward(pose), scene, self_collision, margin, names)
@@ -141,26 +175,14 @@ class BodyLimb(Limb):
         fraction: float = 1.0,
         probe: bool = False,
     ) -> PlaceSolution:
-        """Return the pose with this limb's end at a target in the world: `Humanoid.place`, for a limb with options.
+        """Return the pose with this limb's end at a target in the world.
 
-        Args:
-            pose: one, or a batch that broadcasts with the target.
-            target: position, orientation and pole, in the world, or positions (..., 3) [m] alone.
-            swivel: and the next ones up to `softness`: as of `Humanoid.place`.
-            preferred: [rad].
-            scene: with meshes in it, a batch is worked through pose by pose.
-            self_collision: default False.
-            margin: [m], default 0.
-            allowed_contacts: names.
-            collides: a test of the user's own.
-            limb_range: of this limb.
-            softness: [m], default 0.
-            leave_out: limbs of the same body that are not in its way: they are about to go elsewhere.
-            searches: (..., 5) [rad] preferred, low, high, step and growth of each target's swivel search.
-            stream: of this limb (`stream(fps)`): the swivel goes on from where it was, one pose after the other.
-            dt: with a stream: [s] since its last step; a frame when not given.
-            fraction: with a stream: of its path since `depart` that is due by now, as its `step` takes it.
-            probe: with `swivel`: where it is not valid, do not look for the closest posture, which takes time.
+        The options up to `softness` are those of `Humanoid.place`; with meshes in the scene, a batch is worked through
+        pose by pose. `leave_out` names limbs of the same body that are not in the way, because they are about to go
+        elsewhere. `searches` (..., 5) [rad] has preferred, low, high, step and growth of each target's swivel search.
+        With a `stream` of this limb (`stream(fps)`) the swivel continues from where it was, one pose after the other:
+        `dt` [s] and `fraction` are as of its `step`. `probe`, with `swivel`: where that is not valid, do not search for
+        the closest posture, which takes time.
         """
         target = as_target(target)
         if target.world_orientation is not None:
@@ -170,32 +192,23 @@ class BodyLimb(Limb):
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
         if aim.pose.shape and scene is not None and scene.has_meshes:
-
-            def one(pose: Pose, target: Target, **own: Any) -> PlaceSolution:
-                return self.place(
-                    pose,
-                    target,
-                    scene=scene,
-                    self_collision=self_collision,
-                    margin=margin,
-                    allowed_contacts=names,
-                    collides=collides,
-                    limb_range=limb_range,
-                    softness=softness,
-                    leave_out=leave_out,
-                    probe=probe,
-                    **own,
-                )
-
+            one = partial(
+                self.place,
+                scene=scene,
+                self_collision=self_collision,
+                margin=margin,
+                allowed_contacts=names,
+                collides=collides,
+                limb_range=limb_range,
+                softness=softness,
+                leave_out=leave_out,
+                probe=probe,
+            )
             return _one_by_one(one, aim.pose, target, swivel, preferred, searches)
-        options: dict[str, Any] = {}
-        for name, value in (("swivel", swivel), ("preferred", preferred), ("collides", collides)):
-            if value is not None:
+        options: dict[str, Any] = {"collides": collides, "limb_range": limb_range, "softness": softness}
+        for name, value in (("swivel", swivel), ("preferred", preferred), ("probe", probe or None)):
+            if value is not None:  # a stream gives these itself
                 options[name] = value
-        if limb_range is not None or softness != 0.0:
-            options["limb_range"], options["softness"] = limb_range, softness
-        if probe:
-            options["probe"] = True
         if searches is not None:
             aim = aim.searching(searches)
             options.setdefault("preferred", searches[..., 0])
@@ -245,7 +258,7 @@ class BodyLimb(Limb):
                 options["preferred"] = report["swivel"]
             again = self._solve(position, aim.orientation, **options)
             tried, found = aim.put(again)
-            better = found["position_error"] < placed["position_error"]
+            better = off & (found["position_error"] < placed["position_error"])
             if not better.any():
                 break
             rotations = np.where(better[..., None, None], tried, rotations)
@@ -255,8 +268,6 @@ class BodyLimb(Limb):
     @property
     def volumes(self) -> tuple[Records, Records]:
         """(links, groups) of the body's volumes on this limb, in the frames of its three joints."""
-        from ..collision.clearance import limb_links
-
         made = limb_links(self.body, self.name)
         return made.links, made.groups
 
@@ -273,8 +284,6 @@ class BodyLimb(Limb):
         allowed_contacts: Collection[str],
         leave_out: Collection[str] = (),
     ) -> LimbObstacles:
-        from ..collision.clearance import limb_links, limb_obstacles
-
         made = limb_links(self.body, self.name)
         rows = limb_obstacles(
             self.body,
@@ -292,7 +301,6 @@ class BodyLimb(Limb):
         self, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any
     ) -> Collides:
         """A test of postures against the meshes of a scene, after a test of the user's own; see `LimbAgainstMeshes`."""
-        from ..collision.clearance import limb_links
         from .meshes import LimbAgainstMeshes
 
         meshes = LimbAgainstMeshes(limb_links(self.body, self.name), model, world, scene, **options)
@@ -326,7 +334,7 @@ def _one_by_one(
     preferred: Preferred | None,
     searches: Floats | None,
 ) -> PlaceSolution:
-    """Place a batch one pose after the other: meshes are asked about one posture at a time."""
+    """Place a batch one pose after the other: meshes are tested with one posture at a time."""
     shape = poses.shape
     rows: dict[str, Any] = {"swivel": swivel, "preferred": preferred}
     fixed = {name: value for name, value in rows.items() if value is None or callable(value)}
@@ -350,52 +358,6 @@ def _one_by_one(
         np.array([one.orientation_error for one in found], np.float64).reshape(shape),
         np.array([one.report for one in found], REPORT).reshape(shape),
     )
-
-
-def _reading(report: Records, remainders: Floats, shape: tuple[int, ...]) -> LimbReading:
-    row = report.reshape(shape)
-    rest = remainders.reshape(*shape, *remainders.shape[1:])
-    return LimbReading(row["position"], row["orientation"], row["swivel"], row["values"], rest)
-
-
-@dataclass(frozen=True, eq=False)
-class LimbReading:
-    """A limb as it is in a pose, in the limb's frame."""
-
-    position: Floats
-    """(..., 3) [m]: of the hand or foot joint."""
-    orientation: Floats
-    """(..., 4): of the hand or foot; the identity at zero posture."""
-    swivel: Floats
-    """(...) [rad]."""
-    values: Floats
-    """(..., 7) [rad]: what the seven values can say of the posture."""
-    remainders: Floats
-    """(..., K, 4): what they cannot, for each joint of the limb; `pose` puts it back."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PlaceSolution(PoseSolution):
-    """A body with a hand or a foot put at a target, or a batch of them."""
-
-    report: Records
-    """(...) rows of `limb.solve.REPORT`: what the solver wrote."""
-    jumped: bool = False
-    """Whether the elbow or knee jumped; only a stream can report it."""
-
-    @property
-    def swivel(self) -> Floats:
-        """(...) [rad]."""
-        return np.asarray(self.report["swivel"])
-
-    @property
-    def tests(self) -> Ints:
-        """(...): swivels tested."""
-        return np.asarray(self.report["tests"])
-
-
-REQUESTED = (("position", 3), ("orientation", 4), ("pole", 3))
-NOTHING_REQUESTED = {columns: np.empty((0, columns)) for _, columns in REQUESTED}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -436,10 +398,10 @@ class Aim:
         """(rotations (..., J, 4) with the limb as the solution has it, errors (...) of `PLACED`)."""
         n, shape = len(self.goals), self.pose.shape
         rotations, placed = self.pose.rotations.reshape(self.orientations.shape).copy(), np.empty(n, PLACED)
+        aimed = (self.goals, self.goal_orientations, self.offsets, self.positions, self.orientations)
         put_rows(
-            *(n, self.skeleton.packed, self.model, self.driven, solution.values.reshape(n, 7)),
-            *(self.remainders, self.offsets, self.goals, self.goal_orientations, self.positions, self.orientations),
-            *(rotations, solution.report.reshape(n), placed),
+            *(n, (self.skeleton.packed, self.model, self.driven), (*aimed, self.reading, self.remainders)),
+            *(solution.values.reshape(n, 7), rotations, solution.report.reshape(n), placed),
         )
         return rotations.reshape(self.pose.rotations.shape), placed.reshape(shape)
 
@@ -484,11 +446,9 @@ def aim_at(skeleton: Skeleton, packed: Records, driven: Records, driven_count: i
     aims, aimed, starts = np.empty((n, 3)), np.empty(goal_orientations.shape), np.empty(len(poles))
     world = np.empty((n, 7))
     model = packed if pose.offsets is None else np.repeat(packed, n)
-    aim_rows(
-        *(n, skeleton.packed, model, driven, translation, rotations, offsets),
-        *(goals, goal_orientations, poles, positions, orientations, reading, remainders, world),
-        *(aims, aimed, starts),
-    )
+    found = (positions, orientations, reading, remainders, world, aims, aimed, starts)
+    requested_rows = (goals, goal_orientations, poles)
+    aim_rows(n, (skeleton.packed, model, driven), (translation, rotations, offsets), requested_rows, found)
     return Aim(
         *(skeleton, driven, pose, offsets, positions, orientations, model, reading, remainders, world),
         *(goals, goal_orientations),

@@ -1,15 +1,15 @@
 """An elbow that went into the torso is swivelled out of it (Unzueta et al. 2008, section 8, Figs. 8 and 9).
 
-The paper measures how deep the arm around the elbow lies in the torso and answers in two ways. A bent arm is turned
+The paper measures how deep the arm around the elbow lies in the torso and answers in two ways. A bent arm is rotated
 about the line from shoulder to hand, step by step, each by the depth over the length of the upper arm (its factor k is
-1), so the hand stays where it is. A stretched arm has no such circle: the upper arm is turned by the angle that carries
-the deepest point to the outside, again and again, and the forearm follows to where the hand should be, which it may
-then miss.
+1), so the hand stays where it is. A stretched arm has no such circle: the upper arm is rotated by the angle that
+carries the deepest point to the outside, again and again, and the forearm follows to where the hand should be, which it
+may then miss.
 
 Decided here: depths come from our own volumes instead of mesh vertices, in the shortest direction instead of one in the
 spine joint's plane; a step is half a degree longer than the paper's, which alone would only ever approach the surface;
 a bent arm that does not get out on the side the depth points to tries the other one, and the answer says when neither
-helps. Limits are not asked: `Limb.solve` is.
+helps. Limits are not considered: `Limb.solve` does that.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ EXTRA = math.radians(0.5)  # [rad] that a step is longer than the paper's
 STEPS = 200  # of half a degree at least: enough for half a turn to either side
 STRETCHED = 0.1  # an elbow whose circle is smaller than this, in upper arms, is a stretched arm's
 
+ELBOW = np.dtype(
+    [(name, "f8") for name in ("swivel_change", "position_error", "depth")] + [("changed", "i8")], align=True
+)
+"""What `elbow_rows` reports: the fields of `ElbowSolution`."""
+
 
 @dataclass(frozen=True, eq=False)
 class ElbowSolution:
@@ -43,13 +48,13 @@ class ElbowSolution:
 
     pose: Pose
     swivel_change: Floats
-    """(...) [rad] by which a bent limb was turned; 0 for a stretched one and where nothing was to do."""
+    """(...) [rad] by which a bent limb was swivelled; 0 for a stretched one and where nothing was to do."""
     position_error: Floats
     """(...) [m] by which the end joint now misses where it was; 0 unless the limb is stretched."""
     depth: Floats
     """(...) [m] that is left; at most 0 where it is out."""
     changed: Bools
-    """(...) whether anything was turned."""
+    """(...) whether the pose was changed."""
 
     @property
     def ok(self) -> Bools:
@@ -66,27 +71,21 @@ def elbow_out(body: Humanoid, limb: str, pose: Pose) -> ElbowSolution:
     trunk = np.isin(body.volumes.packed["joint"][made.obstacles], body.spine)
     rows = np.ascontiguousarray(limb_obstacles(body, limb, frames)[..., trunk])
     n = math.prod(pose.shape)
-    values, report = np.empty((n, 7)), np.empty((n, 4))
+    values, report = np.empty((n, 7)), np.empty(n, ELBOW)
     model = part.packed.copy()
     model["limited"] = 0  # a captured arm may be bent further than the limits say, and keeps its bend
     elbow_rows(
-        n,
-        model,
-        made.links,
-        made.groups,
-        rows.reshape(n, -1),
+        *(n, model, made.links, made.groups, rows.reshape(n, -1)),
         np.ascontiguousarray(reading.position).reshape(n, 3),
         np.ascontiguousarray(reading.orientation).reshape(n, 4),
         np.ascontiguousarray(reading.swivel).reshape(n),
-        values,
-        report,
+        *(values, report),
     )
-    shape = pose.shape
-    changed = (report[:, 3] > 0.0).reshape(shape)
-    posed = part.pose(pose, values.reshape(*shape, 7), reading)
-    new_rotations = np.where(changed[..., None, None], posed.rotations, pose.rotations)
-    change, position_error, deep = (report[:, k].reshape(shape) for k in range(3))
-    return ElbowSolution(pose.replace(rotations=new_rotations), change, position_error, deep, changed)
+    found = report.reshape(pose.shape)
+    changed = np.asarray(found["changed"] > 0)
+    posed = part.pose(pose, values.reshape(*pose.shape, 7), reading)
+    new_pose = pose.replace(rotations=np.where(changed[..., None, None], posed.rotations, pose.rotations))
+    return ElbowSolution(new_pose, found["swivel_change"], found["position_error"], found["depth"], changed)
 
 
 @kernel
@@ -124,7 +123,7 @@ def swivelled_out(
             left, direction = limb_depth(limb, links, groups, obstacles, base, reach[6], twist)
             if left <= 0.0:
                 return angle, left
-            if side == 0.0:  # the side to which the elbow moves along the way out
+            if side == 0.0:  # the side on which the elbow moves out
                 first = left
                 ahead, _ = base_at(limb, reach, angle + 1e-4)
                 z = (0.0, 0.0, 1.0)
@@ -153,7 +152,7 @@ def swung_out(
             break
         bone = rotate(base, (0.0, 0.0, 1.0))
         axis = cross(bone, direction)
-        if norm(axis) < 1e-9:  # the way out is along the bone: turning does not help
+        if norm(axis) < 1e-9:  # the direction out is along the bone: rotating does not help
             break
         swing = axis_angle(unit(axis), left / limb["upper"] + EXTRA)
         bone = rotate(swing, bone)
@@ -179,9 +178,9 @@ def elbow_rows(
     orientation: Floats,
     swivel: Floats,
     values: Floats,
-    report: Floats,
+    report: Records,
 ) -> None:
-    """Row i: the values (7) of a limb out of its obstacles (N, O); report: swivel change, error, depth, done."""
+    """Fill the values (N, 7) of a limb out of its obstacles (N, O), and `report` (N,) of `ELBOW`."""
     for i in prange(n):
         model = limb[0]
         e = (position[i, 0], position[i, 1], position[i, 2])
@@ -205,5 +204,6 @@ def elbow_rows(
             values[i, k] = v[k]
         mid, arm = rotate(base, (0.0, 0.0, model["upper"])), rotate(forearm(model, base, bend), (0.0, 0.0, 1.0))
         end = (mid[0] + arm[0] * model["lower"], mid[1] + arm[1] * model["lower"], mid[2] + arm[2] * model["lower"])
-        report[i, 0], report[i, 2] = change, left
-        report[i, 1], report[i, 3] = (norm(sub(end, e)), 1.0) if deep > 0.0 else (0.0, 0.0)
+        result = report[i]
+        result["swivel_change"], result["depth"], result["changed"] = change, left, deep > 0.0
+        result["position_error"] = norm(sub(end, e)) if deep > 0.0 else 0.0

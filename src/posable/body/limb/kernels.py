@@ -7,23 +7,31 @@ Seven values cannot express every rotation of a rig's joints: its elbow does not
 arm carries part of the twist. The difference is stored as a remainder R, with Q = (model's Q) R, and put back when the
 limb is posed: the look of the captured arm stays, and nothing is lost in a round trip.
 
-To place a hand or a foot in the world, `aim_row` goes from a pose and a target to the limb's own frame, `put_row` from
-the limb's solution back to the pose, and measures there how far it is from the target. Between them the solver runs as
-it always does, so all its options work in the world too.
+To place a hand or a foot in the world, `aim_row` goes from a pose and a target to the limb's own frame, `put_row`
+from the limb's solution back to the pose, and measures there how far it is from the target. Between them the solver
+runs as it always does, so all its options work in the world too.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...compute import batch, kernel, prange
 from ...compute.types import Floats, Quat, Records, Vec3
 from ...compute.verdict import INVALID, REACHED, verdict
-from ...limb.kernels import Values, base_towards, forearm, reach_of, rotations_of, values_of, wrist_of
-from ...math.angles import wrap_angle
+from ...limb.kernels import (
+    STRAIGHT,
+    Values,
+    base_towards,
+    forearm,
+    rotations_of,
+    swivel_of,
+    values_of,
+    wrist_of,
+)
 from ...math.quaternion import angle_between, conj, mul, rotate, rotate_inverse, unit_quat
 from ...math.vector import cross, dot, norm, reject, sub, unit
 from ...skeleton.forward import forward_row, offset_of, quat_at, quat_from, set_quat, vec_at
@@ -34,7 +42,25 @@ READING = np.dtype(
     align=True,
 )
 
-STRAIGHT = 1e-10  # of the bones' lengths: a mid joint closer to the axis than this does not tell which way it bends
+Rig: TypeAlias = tuple[Records, Records, Records]  # joints, limb (1 or N,), driven joints
+PoseArrays: TypeAlias = tuple[Floats, Floats, Floats]  # translation, rotations, offsets
+TargetArrays: TypeAlias = tuple[Floats, Floats, Floats]  # positions [m], orientations, poles [m], in the world
+Aimed: TypeAlias = tuple[Floats, Floats, Records, Floats, Floats, Floats, Floats, Floats]
+# Filled: positions, orientations, readings and remainders of the pose; the limb's frame (N, 7); aim, orientation and
+# swivel in it.
+PutArrays: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Records, Floats]
+# Goals, requested orientations, offsets, positions, orientations, readings, remainders.
+
+SHORTEST = 1e-6  # [m]: of a bone where poses move joints
+CORRECTIONS = 12  # at most; each leaves a tenth or less of what a rig's crooked bones miss
+EXACT = 1e-12  # [m]: an error that is not worth a correction
+REACHED_WITHIN = 1e-9  # [m]: the largest position error that counts as reached
+ORIENTED_WITHIN = 1e-6  # [rad]: and the largest orientation error
+PLACED = np.dtype(
+    [("miss", "f8", 3), ("position_error", "f8"), ("orientation_error", "f8"), ("status", "i1")], align=True
+)
+"""A placed hand or foot, measured on the pose: the displacement from its joint to the target in the limb's frame [m],
+its length [m], the angle from the requested orientation [rad] (0 where none was), and the status that it deserves."""
 
 
 @kernel
@@ -56,18 +82,6 @@ def in_world(limb: Any, frame: Quat, rotation: Quat, neutral: Quat) -> Quat:
     """The inverse of `in_limb`."""
     b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
     return mul(mul(mul(frame, rotation), b), neutral)
-
-
-@kernel
-def swivel_of(limb: Any, position: Vec3, mid: Vec3, y: Vec3) -> float:
-    """The swivel [rad] at which the mid joint lies at `mid`; on a straight limb, from the base joint's y axis."""
-    _, n, u, v, _, _, _ = reach_of(limb, position)
-    w = reject(mid, n)
-    if norm(w) < STRAIGHT * (limb["upper"] + limb["lower"]):
-        flex = limb["flex"]
-        w = cross(n, (flex * y[0], flex * y[1], flex * y[2]))
-    angle = (math.atan2(dot(w, v), dot(w, u)) - limb["offset"]) * limb["sign"]
-    return wrap_angle(angle)
 
 
 @kernel
@@ -123,8 +137,8 @@ def read_row(
 def _bent(limb: Any, mid: Vec3, end: Vec3, y: Vec3) -> tuple[Quat, float]:
     """(orientation of the base, |v3|) from where the joints are; `y` is the bending axis of a straight limb.
 
-    From the joints themselves and not from the distance of the end: near full extension the distance tells the
-    mid joint's place to half the digits only.
+    From the joints themselves and not from the distance of the end: near full extension the distance determines the
+    mid joint's position to half the digits only.
     """
     rest = sub(end, mid)
     normal = cross(mid, rest)
@@ -147,7 +161,7 @@ def pose_row(
     orientations: Floats,
     rotations: Floats,
 ) -> None:
-    """Turn the limb of row i to its values: local `rotations` and world `orientations` of its joints, in place."""
+    """Pose the limb of row i at its values: local `rotations` and world `orientations` of its joints, in place."""
     model = limb[i % limb.shape[0]]
     first, last = model["first_driven"], model["last_driven"]
     frame = frame_of(model, orientations, i)
@@ -204,45 +218,29 @@ def pose_rows(
         pose_row(i, joints, limb, driven, values, remainders, orientations, rotations)
 
 
-SHORTEST = 1e-6  # [m]: of a bone where poses move joints
-CORRECTIONS = 12  # at most; each leaves a tenth or less of what a rig's crooked bones miss
-EXACT = 1e-12  # [m]: an error that is not worth a correction
-REACHED_WITHIN = 1e-9  # [m]: the largest position error that counts as reached
-ORIENTED_WITHIN = 1e-6  # [rad]: and the largest orientation error
-
-PLACED = np.dtype(
-    [("miss", "f8", 3), ("position_error", "f8"), ("orientation_error", "f8"), ("status", "i1")], align=True
-)
-"""A placed hand or foot, measured on the pose: the displacement from its joint to the target in the limb's frame [m],
-its length [m], the angle from the requested orientation [rad] (0 where none was), and the status that it deserves."""
+@kernel
+def end_of_chain(i: int, joints: Records, limb: Any, offsets: Floats, positions: Floats, orientations: Floats) -> Vec3:
+    """Return the position of a limb's end joint [m], from its base joint and the orientations of the joints between."""
+    end = vec_at(positions, i, limb["base"])
+    j = limb["end"]
+    while j != limb["base"]:
+        parent = joints[j]["parent"]
+        bone = rotate(quat_at(orientations, i, parent), offset_of(joints, offsets, i, j))
+        end = (end[0] + bone[0], end[1] + bone[1], end[2] + bone[2])
+        j = parent
+    return end
 
 
 @kernel
-def aim_row(
-    i: int,
-    joints: Records,
-    limb: Records,
-    driven: Records,
-    translation: Floats,
-    rotations: Floats,
-    offsets: Floats,
-    goals: Floats,
-    goal_orientations: Floats,
-    poles: Floats,
-    positions: Floats,
-    orientations: Floats,
-    reading: Records,
-    remainders: Floats,
-    worlds: Floats,
-    aims: Floats,
-    aimed: Floats,
-    starts: Floats,
-) -> None:
+def aim_row(i: int, rig: Rig, pose: PoseArrays, target: TargetArrays, found: Aimed) -> None:
     """Row i: forward kinematics, the limb as it is, its frame, and its target, orientation and swivel in that frame.
 
-    Where poses move joints (`offsets` has rows), `limb` has a row a pose and gets the lengths of the bones there.
-    `goal_orientations` and `poles` have no rows where none are asked for; `aimed` and `starts` are left alone then.
+    Where poses move joints (`offsets` has rows), `limb` has a row for each pose and gets the lengths of the bones
+    there. Requested orientations and poles have no rows where none are given; `aimed` and `starts` are left alone then.
     """
+    (joints, limb, driven), (translation, rotations, offsets) = rig, pose
+    goals, goal_orientations, poles = target
+    positions, orientations, reading, remainders, worlds, aims, aimed, starts = found
     model = limb[i % limb.shape[0]]
     forward_row(i, joints, translation, rotations, offsets, positions, orientations)
     base = vec_at(positions, i, model["base"])
@@ -270,28 +268,18 @@ def aim_row(
 
 @kernel
 def put_row(
-    i: int,
-    joints: Records,
-    limb: Records,
-    driven: Records,
-    values: Floats,
-    remainders: Floats,
-    offsets: Floats,
-    goals: Floats,
-    goal_orientations: Floats,
-    positions: Floats,
-    orientations: Floats,
-    rotations: Floats,
-    report: Records,
-    placed: Records,
+    i: int, rig: Rig, aimed: PutArrays, values: Floats, rotations: Floats, report: Records, placed: Records
 ) -> None:
     """Row i: the pose's `rotations` with the limb at its values, and how far it is from the target: `PLACED`.
 
     A rig whose bones are not straight lines between its joints misses by what the values cannot express. An invalid
-    target leaves the pose as it is. The solver's failures stand; that it succeeded is decided here.
+    target leaves the pose, and so its swivel, as it is. The solver's failures stand; success is decided here.
     """
+    joints, limb, driven = rig
+    goals, goal_orientations, offsets, positions, orientations, reading, remainders = aimed
     result, cause = placed[i], int(report[i]["status"])
     if cause == INVALID:
+        report[i]["swivel"] = reading[i]["swivel"]
         result["status"], result["position_error"], result["orientation_error"] = INVALID, math.inf, math.inf
         for k in range(3):
             result["miss"][k] = math.inf
@@ -312,96 +300,17 @@ def put_row(
     result["status"] = verdict(cause, norm(miss), REACHED_WITHIN, angle, ORIENTED_WITHIN, failed)
 
 
-@kernel
-def end_of_chain(i: int, joints: Records, limb: Any, offsets: Floats, positions: Floats, orientations: Floats) -> Vec3:
-    """Where a limb's end joint is [m], from its base joint's place and the orientations of the joints between."""
-    end = vec_at(positions, i, limb["base"])
-    j = limb["end"]
-    while j != limb["base"]:
-        parent = joints[j]["parent"]
-        bone = rotate(quat_at(orientations, i, parent), offset_of(joints, offsets, i, j))
-        end = (end[0] + bone[0], end[1] + bone[1], end[2] + bone[2])
-        j = parent
-    return end
-
-
 @batch(rows=256)
-def aim_rows(
-    n: int,
-    joints: Records,
-    limb: Records,
-    driven: Records,
-    translation: Floats,
-    rotations: Floats,
-    offsets: Floats,
-    goals: Floats,
-    goal_orientations: Floats,
-    poles: Floats,
-    positions: Floats,
-    orientations: Floats,
-    reading: Records,
-    remainders: Floats,
-    worlds: Floats,
-    aims: Floats,
-    aimed: Floats,
-    starts: Floats,
-) -> None:
+def aim_rows(n: int, rig: Rig, pose: PoseArrays, target: TargetArrays, found: Aimed) -> None:
     """`aim_row` over a batch."""
     for i in prange(n):
-        aim_row(
-            i,
-            joints,
-            limb,
-            driven,
-            translation,
-            rotations,
-            offsets,
-            goals,
-            goal_orientations,
-            poles,
-            positions,
-            orientations,
-            reading,
-            remainders,
-            worlds,
-            aims,
-            aimed,
-            starts,
-        )
+        aim_row(i, rig, pose, target, found)
 
 
 @batch(rows=256)
 def put_rows(
-    n: int,
-    joints: Records,
-    limb: Records,
-    driven: Records,
-    values: Floats,
-    remainders: Floats,
-    offsets: Floats,
-    goals: Floats,
-    goal_orientations: Floats,
-    positions: Floats,
-    orientations: Floats,
-    rotations: Floats,
-    report: Records,
-    placed: Records,
+    n: int, rig: Rig, aimed: PutArrays, values: Floats, rotations: Floats, report: Records, placed: Records
 ) -> None:
     """`put_row` over a batch."""
     for i in prange(n):
-        put_row(
-            i,
-            joints,
-            limb,
-            driven,
-            values,
-            remainders,
-            offsets,
-            goals,
-            goal_orientations,
-            positions,
-            orientations,
-            rotations,
-            report,
-            placed,
-        )
+        put_row(i, rig, aimed, values, rotations, report, placed)

@@ -1,15 +1,15 @@
-"""A limb against the meshes of a scene, one posture at a time: what the swivel search asks again and again.
+"""A limb against the meshes of a scene, one posture at a time, as the swivel search tests it again and again.
 
-A hand or foot that is sent to a place and an orientation is there at every swivel, so it is asked about once; where it
+A hand or foot with a target position and orientation is the same at every swivel, so it is tested once; where it
 touches, no swivel helps. Of the rest, one compiled call finds which links are near which mesh at all, and where they
-are in its frame; `coal` is asked about those only, beginning with what was hit last, and about a hand's many links only
-where a ball around them touches.
+are in its frame; `coal` tests those only, beginning with the link that was hit last, and a hand's many links only where
+a ball around them touches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from ...collision.scene import Scene
     from ..collision.clearance import LimbLinks
 
+LimbArrays: TypeAlias = tuple[Records, Records, Floats]
+Tested: TypeAlias = tuple[int, int, float]
+Found: TypeAlias = tuple[Ints, Floats, Floats]
+
 END = 2  # the joint of a limb that carries its hand or foot
 
 
@@ -35,11 +39,11 @@ class LimbAgainstMeshes:
     Args:
         made: the limb's links.
         model: (1,) the limb as its kernels read it.
-        world: (7,) place [m] and orientation of the limb's frame.
+        world: (7,) position [m] and orientation of the limb's frame.
         scene: whose meshes.
         margin: how near is too near [m].
         allowed_contacts: meshes that the hand or foot may touch.
-        held: whether the hand or foot is the same at every swivel.
+        fixed_end: whether the hand or foot is the same at every swivel.
     """
 
     def __init__(
@@ -56,10 +60,9 @@ class LimbAgainstMeshes:
         obstacles = scene.meshes
         self._links, self._model, self._margin = _with_ball(made), model, max(float(margin), 0.0)
         self._world = world
-        self._ask = [
-            obstacle.mesh.contact_test(self._links, self._margin) for obstacle in obstacles if obstacle.mesh is not None
-        ]
-        self._meshes = np.array([obstacle.row(obstacle.name in allowed_contacts) for obstacle in obstacles])
+        placed = [(*obstacle.placed_mesh, obstacle.name in allowed_contacts) for obstacle in obstacles]
+        self._touches_link = [mesh.contact_test(self._links, self._margin) for mesh, _, _ in placed]
+        self._meshes = np.concatenate([mesh.row(*frame, allowed) for mesh, frame, allowed in placed])
         self._hand = int(made.groups[END]["first"])
         self._fixed_end, self._hand_is_free = fixed_end, False
         shape = (len(obstacles), len(self._links))
@@ -81,11 +84,8 @@ class LimbAgainstMeshes:
     def _touches(self, values: Floats, first: int, last: int) -> bool:
         """Whether one of the links first to last - 1 touches a mesh."""
         links, near = self._links, self._near
-        near_meshes(
-            len(near),
-            *(self._model, links, self._world, self._meshes, values, first, last, self._margin),
-            *(near, self._axes, self._centres),
-        )
+        limb, found_at = (self._model, links, self._world), (near, self._axes, self._centres)
+        near_meshes(len(near), limb, self._meshes, values, (first, last, self._margin), found_at)
         count = len(links)
         found = np.flatnonzero(near).tolist()
         if self._last in found and self._mesh_touches(*divmod(self._last, count)):
@@ -101,7 +101,7 @@ class LimbAgainstMeshes:
         return False
 
     def _mesh_touches(self, mesh: int, link: int) -> bool:
-        return self._ask[mesh](link, self._axes[mesh, link], self._centres[mesh, link])
+        return self._touches_link[mesh](link, self._axes[mesh, link], self._centres[mesh, link])
 
 
 def _with_ball(made: LimbLinks) -> Records:
@@ -120,22 +120,25 @@ _WITH_BALL: WeakKeyDictionary[LimbLinks, Records] = WeakKeyDictionary()
 
 
 @kernel
-def near_mesh(
-    i: int,
-    limb: Records,
-    links: Records,
-    world: Floats,
-    meshes: Floats,
-    values: Floats,
-    first: int,
-    last: int,
-    margin: float,
-    near: Ints,
-    axes: Floats,
-    centres: Floats,
-) -> None:
-    """Row i: which links of a limb in this posture are near mesh i, and where those are in its frame."""
-    model = limb[0]
+def _beyond(start: Vec3, rotation: Quat, length: float) -> Vec3:
+    arm = rotate(rotation, (0.0, 0.0, length))
+    return (start[0] + arm[0], start[1] + arm[1], start[2] + arm[2])
+
+
+@kernel
+def near_mesh(i: int, limb: LimbArrays, meshes: Records, values: Floats, tested: Tested, found: Found) -> None:
+    """Row i: which links of a limb in this posture are near mesh i, and where those are in its frame.
+
+    Args:
+        i: which mesh.
+        limb: the model (1,), its links (L,), and (7,) position [m] and orientation of its frame in the world.
+        meshes: (M,) of `collision.meshes.MESH_ROW`.
+        values: (7,) the posture [rad].
+        tested: the first link that is tested, one beyond the last, and how near is near [m].
+        found: (M, L) 1 where a link is near; there, its axes (M, L, 3, 3) and middle (M, L, 3) in the mesh's frame.
+    """
+    (models, links, world), (first, last, margin), (near, axes, centres) = limb, tested, found
+    model, mesh = models[0], meshes[i]
     base, middle, swing = rotations_of((values[0], values[1], values[2], values[3], values[4], values[5], values[6]))
     origin, frame = (world[0], world[1], world[2]), (world[3], world[4], world[5], world[6])
     q_base = mul(frame, base)
@@ -143,52 +146,17 @@ def near_mesh(
     mid = _beyond(origin, q_base, model["upper"])
     end = _beyond(mid, q_mid, model["lower"])
     q_end = mul(q_mid, swing)
-    row = meshes[i]
     for k in range(links.shape[0]):
         near[i, k] = 0
         j = links[k]["joint"]
-        if k < first or k >= last or (j == END and row[13] > 0.0):
+        if k < first or k >= last or (j == END and mesh["allowed"] != 0):
             continue
         p, q = (origin, q_base) if j == 0 else (mid, q_mid) if j == 1 else (end, q_end)
-        near[i, k] = seen_volume(links[k], p, q, row, margin, axes[i, k], centres[i, k])
-
-
-@kernel
-def _beyond(start: Vec3, rotation: Quat, length: float) -> Vec3:
-    arm = rotate(rotation, (0.0, 0.0, length))
-    return (start[0] + arm[0], start[1] + arm[1], start[2] + arm[2])
+        near[i, k] = seen_volume(links[k], p, q, mesh, margin, axes[i, k], centres[i, k])
 
 
 @batch
-def near_meshes(
-    n: int,
-    limb: Records,
-    links: Records,
-    world: Floats,
-    meshes: Floats,
-    values: Floats,
-    first: int,
-    last: int,
-    margin: float,
-    near: Ints,
-    axes: Floats,
-    centres: Floats,
-) -> None:
-    """`near_mesh` over the meshes of a scene.
-
-    Args:
-        n: number of meshes.
-        limb: (1,) the limb's model.
-        links: (L,) its links.
-        world: (7,) position and orientation of the limb's frame.
-        meshes: (M, 14) rows of `collision.scene.Obstacle.row`.
-        values: (7,) the posture.
-        first: the first link asked about.
-        last: one beyond the last.
-        margin: how near is near [m].
-        near: (M, L) 1 where a link is near.
-        axes: (M, L, 3, 3) its axes in the mesh's frame, where it is near.
-        centres: (M, L, 3) its middle there.
-    """
+def near_meshes(n: int, limb: LimbArrays, meshes: Records, values: Floats, tested: Tested, found: Found) -> None:
+    """`near_mesh` over the meshes of a scene."""
     for i in prange(n):
-        near_mesh(i, limb, links, world, meshes, values, first, last, margin, near, axes, centres)
+        near_mesh(i, limb, meshes, values, tested, found)

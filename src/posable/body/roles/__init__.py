@@ -79,5 +79,5 @@ def spine_chain(parents: Sequence[int], roles: Mapping[str, int]) -> tuple[int, 
 
 
 def chest_of(spine: Sequence[int], roles: Mapping[str, int]) -> int:
-    """The place in `spine` of the joint that carries the arms: the highest part of the trunk that has a role."""
+    """The index in `spine` of the joint that carries the arms: the highest part of the trunk that has a role."""
     return max([spine.index(roles[role]) for role in TRUNK if role in roles and roles[role] in spine], default=0)

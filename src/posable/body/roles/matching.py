@@ -2,11 +2,11 @@
 
 There is one matcher for every rig. Names say what a joint may be (`names.read_name`), the tree decides: a limb is
 three joints one below the other that hang on the body (with a clavicle before and toes after, where there are any),
-the hips are where legs, arms and head meet, the spine is the way from there to the head. So "LeftShoulder" is the
+the hips are where legs, arms and head meet, the spine is the chain from there to the head. So "LeftShoulder" is the
 clavicle where "LeftArm" follows it (CMU, Mixamo) and the shoulder where "LeftElbow" does (H-Anim, SMPL), whatever the
 rig is called. Joints of the animator's controls (IK targets, twist and roll segments) are never chosen.
 
-What the caller says (`roles={...}`) stands; so does the map of a VRM file. The rest is found around it.
+The roles that the caller gives (`roles={...}`) stand; so does the map of a VRM file. The rest is found around them.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class _Matcher:
         score = sum(self.score(side, part, joint) for part, joint in zip(parts, chain))
         upper, lower = (float(np.linalg.norm(self.positions[b] - self.positions[a])) for a, b in pairwise(chain))
         if min(upper, lower) < 1e-3 * self.size:
-            score -= 1.0  # two of the three joints are in one place: a limb does not bend there
+            score -= 1.0  # two of the three joints coincide: a limb does not bend there
         elif not 1 / 3 < upper / lower < 3:
             score -= 0.5
         return score
@@ -171,7 +171,7 @@ class _Matcher:
     def true_wrist(self, elbow: int, hand: int) -> int:
         """The joint of the wrist where the one that is called so lies on the forearm.
 
-        In the CMU clips `LeftHand` turns the forearm two thirds down and `LeftFingerBase` is the wrist, once the lost
+        In the CMU clips `LeftHand` rotates the forearm two thirds down and `LeftFingerBase` is the wrist, once the lost
         bone between them is put back (its offset is not zero); their ASF files call the two `lwrist` and `lhand`.
         """
         forearm = self.positions[hand] - self.positions[elbow]

@@ -1,9 +1,9 @@
 """Reading a joint's name: its side, its word, its number, and whether it only serves the animator's controls.
 
 Every rig spells its names its own way (`mixamorig:LeftForeArm`, `lowerarm_l`, `Bip01 L Forearm`, `J_Bip_L_LowerArm`,
-`Skeleton_arm_joint_L__3_`), out of few words. `read_name` takes a name apart; `WORDS` says what a word may mean and
-how surely. Words are ambiguous ("shoulder" is the clavicle in Mixamo and the upper arm in H-Anim), so a name is only
-evidence: `matching.find_roles` weighs it with how the joints hang together.
+`Skeleton_arm_joint_L__3_`), out of few words. `read_name` takes a name apart; `WORDS` has the meanings of a word and
+how sure they are. Words are ambiguous ("shoulder" is the clavicle in Mixamo and the upper arm in H-Anim), so a name is
+only evidence: `matching.find_roles` weighs it with how the joints hang together.
 """
 
 from __future__ import annotations
@@ -13,83 +13,50 @@ from dataclasses import dataclass
 
 LEFT, RIGHT, MIDDLE = "left", "right", ""
 
-# What a word says about a joint: part of the body -> how surely, 1 being the part's own name.
-WORDS: dict[str, dict[str, float]] = {
-    "clavicle": {"shoulder": 1.0},
-    "collar": {"shoulder": 1.0},
-    "collarbone": {"shoulder": 1.0},
-    "sternoclavicular": {"shoulder": 1.0},
-    "acromioclavicular": {"shoulder": 0.6},
-    "scapula": {"shoulder": 0.6},
-    "thorax": {"shoulder": 0.6},  # SMPL with "L_Thorax"
-    "shoulder": {"shoulder": 0.8, "upper_arm": 0.7},
-    "shldr": {"shoulder": 0.5, "upper_arm": 0.8},
-    "shldrbend": {"upper_arm": 1.0},
-    "uppershoulder": {"shoulder": 0.5},
-    "upperarm": {"upper_arm": 1.0},
-    "uparm": {"upper_arm": 1.0},
-    "uarm": {"upper_arm": 1.0},
-    "humerus": {"upper_arm": 1.0},
-    "bicep": {"upper_arm": 0.8},
-    "glenohumeral": {"upper_arm": 1.0},
-    "arm": {"upper_arm": 0.95, "lower_arm": 0.35, "hand": 0.3, "shoulder": 0.05},
-    "forearm": {"lower_arm": 1.0},
-    "farm": {"lower_arm": 0.9},
-    "forearmbend": {"lower_arm": 1.0},
-    "lowerarm": {"lower_arm": 1.0},
-    "lowarm": {"lower_arm": 1.0},
-    "larm": {"lower_arm": 0.6},
-    "elbow": {"lower_arm": 1.0},
-    "radius": {"lower_arm": 1.0},
-    "humeroulnar": {"lower_arm": 1.0},
-    "hand": {"hand": 0.9},
-    "wrist": {"hand": 1.0},
-    "radiocarpal": {"hand": 1.0},
-    "palm": {"hand": 0.3},
-    "thigh": {"upper_leg": 1.0},
-    "thighbend": {"upper_leg": 1.0},
-    "upleg": {"upper_leg": 1.0},
-    "upperleg": {"upper_leg": 1.0},
-    "uleg": {"upper_leg": 1.0},
-    "femur": {"upper_leg": 1.0},
-    "hip": {"upper_leg": 0.9},
-    "leg": {"lower_leg": 0.8, "upper_leg": 0.6, "foot": 0.3, "toes": 0.2},
-    "shin": {"lower_leg": 1.0},
-    "calf": {"lower_leg": 1.0},
-    "lowerleg": {"lower_leg": 1.0},
-    "lowleg": {"lower_leg": 1.0},
-    "knee": {"lower_leg": 1.0},
-    "tibia": {"lower_leg": 1.0},
-    "tibiofemoral": {"lower_leg": 1.0},
-    "ankle": {"foot": 1.0},
-    "talocrural": {"foot": 1.0},
-    "foot": {"foot": 0.95, "toes": 0.5},  # SMPL's "foot" comes after its "ankle"
-    "ball": {"toes": 1.0},
-    "toe": {"toes": 1.0},
-    "toes": {"toes": 1.0},
-    "toebase": {"toes": 1.0},
-    "metatarsal": {"toes": 0.9},
-    "head": {"head": 1.0},
-    "skull": {"head": 1.0},
-    "skullbase": {"head": 1.0},
-    "neck": {"neck": 1.0},
-    "lowerneck": {"neck": 1.0},
-    "upperneck": {"neck": 0.9},
-    "hips": {"hips": 1.0},
-    "pelvis": {"hips": 1.0},
-    "root": {"hips": 0.3},
-    "humanoidroot": {"hips": 1.0},
-    "torso": {"trunk": 1.0},
-    "spine": {"trunk": 1.0},
-    "back": {"trunk": 1.0},
-    "lowerback": {"trunk": 1.0},
-    "upperback": {"trunk": 1.0},
-    "chest": {"trunk": 1.0},
-    "upperchest": {"trunk": 1.0},
-    "abdomen": {"trunk": 1.0},
-    "waist": {"trunk": 1.0},
-    "vertebra": {"trunk": 1.0},
+_MEANINGS = {
+    ("shoulder", 1.0): "clavicle collar collarbone sternoclavicular",
+    ("shoulder", 0.8): "shoulder",
+    ("shoulder", 0.6): "acromioclavicular scapula thorax",  # SMPL with "L_Thorax"
+    ("shoulder", 0.5): "shldr uppershoulder",
+    ("upper_arm", 1.0): "upperarm uparm uarm humerus glenohumeral shldrbend",
+    ("upper_arm", 0.95): "arm",
+    ("upper_arm", 0.8): "bicep shldr",
+    ("upper_arm", 0.7): "shoulder",
+    ("lower_arm", 1.0): "forearm forearmbend lowerarm lowarm elbow radius humeroulnar",
+    ("lower_arm", 0.9): "farm",
+    ("lower_arm", 0.6): "larm",
+    ("lower_arm", 0.35): "arm",
+    ("hand", 1.0): "wrist radiocarpal",
+    ("hand", 0.9): "hand",
+    ("hand", 0.3): "palm arm",
+    ("shoulder", 0.05): "arm",
+    ("upper_leg", 1.0): "thigh thighbend upleg upperleg uleg femur",
+    ("upper_leg", 0.9): "hip",
+    ("lower_leg", 1.0): "shin calf lowerleg lowleg knee tibia tibiofemoral",
+    ("lower_leg", 0.8): "leg",
+    ("upper_leg", 0.6): "leg",
+    ("foot", 1.0): "ankle talocrural",
+    ("foot", 0.95): "foot",
+    ("foot", 0.3): "leg",
+    ("toes", 1.0): "ball toe toes toebase",
+    ("toes", 0.9): "metatarsal",
+    ("toes", 0.5): "foot",  # SMPL's "foot" comes after its "ankle"
+    ("toes", 0.2): "leg",
+    ("head", 1.0): "head skull skullbase",
+    ("neck", 1.0): "neck lowerneck",
+    ("neck", 0.9): "upperneck",
+    ("hips", 1.0): "hips pelvis humanoidroot",
+    ("hips", 0.3): "root",
+    ("trunk", 1.0): "torso spine back lowerback upperback chest upperchest abdomen waist vertebra",
 }
+"""The words for a part of the body, and how surely they mean it, 1 being the part's own name."""
+
+WORDS: dict[str, dict[str, float]] = {}
+"""The parts of the body that a word may mean, and how surely."""
+for (_part, _sure), _words in _MEANINGS.items():
+    for _word in _words.split():
+        WORDS.setdefault(_word, {})[_part] = _sure
+
 FINGERS = {"thumb": 0, "pollex": 0, "index": 1, "pointer": 1, "middle": 2, "mid": 2, "ring": 3, "little": 4, "pinky": 4}
 
 _SIDES = {"l": LEFT, "left": LEFT, "lft": LEFT, "r": RIGHT, "right": RIGHT, "rgt": RIGHT}
@@ -120,7 +87,7 @@ class JointName:
     side: str
     """ "left", "right" or "" for the middle of the body."""
     word: str
-    """What is left of it in lower case without sides, numbers and fillers: "forearm", "upleg", "spine"."""
+    """The rest of the name in lower case, without sides, numbers and fillers: "forearm", "upleg", "spine"."""
     numbers: tuple[int, ...]
     """The numbers in it, in order."""
     helper: bool

@@ -44,6 +44,14 @@ Progress = Callable[[float], None]
 Sources = list[tuple[str, int]]
 """Name and number of poses of each source."""
 
+FIELDS = 6
+MAX_DEGREE = 12
+MAX_ANGLE = 0.5  # [rad] the angle to the boundary is cut off here: further away it does not matter
+LOW_FRACTION, HIGH_FRACTION, HALF_FRACTION = 0.1, 0.9, 0.8  # fractions of samples that may lie below the fitted fields
+REACHED_FRACTION = 0.99  # of the directions that people reach stay reached
+ROUNDS = 60
+RIDGE = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -247,15 +255,6 @@ def _counted(motions: Iterable[Motion]) -> Iterator[tuple[Motion, float]]:
     total = len(motions) if isinstance(motions, Sized) else 0
     for i, motion in enumerate(motions):
         yield motion, (i + 1) / total if total else 0.0
-
-
-FIELDS = 6
-MAX_DEGREE = 12
-MAX_ANGLE = 0.5  # [rad] the angle to the boundary is cut off here: further away it does not matter
-LOW_FRACTION, HIGH_FRACTION, HALF_FRACTION = 0.1, 0.9, 0.8  # fractions of samples that may lie below the fitted fields
-REACHED_FRACTION = 0.99  # of the directions that people reach stay reached
-ROUNDS = 60
-RIDGE = 1e-4
 
 
 def fit_harmonics(table: Table, margins: Floats, degree: int) -> Floats:

@@ -210,11 +210,7 @@ def _swivel_inside(away: float, half: float, smooth: bool) -> float:
 @batch(rows=2048)
 def contains_rows(
     n: int,
-    head: Records,
-    points: Records,
-    faces: Records,
-    edges: Records,
-    index: Ints,
+    model: Packed,
     positions: Floats,
     swivels: Floats,
     with_swivel: bool,
@@ -223,17 +219,13 @@ def contains_rows(
     """Fill `out` (N,) with `contains_one` of positions (N, 3) and swivels (N,)."""
     for i in prange(n):
         p = (positions[i, 0], positions[i, 1], positions[i, 2])
-        out[i] = contains_one((head, points, faces, edges, index), p, swivels[i], with_swivel)
+        out[i] = contains_one(model, p, swivels[i], with_swivel)
 
 
 @batch(rows=2048)
 def margins_rows(
     n: int,
-    head: Records,
-    points: Records,
-    faces: Records,
-    edges: Records,
-    index: Ints,
+    model: Packed,
     positions: Floats,
     swivels: Floats,
     out: Floats,
@@ -241,17 +233,16 @@ def margins_rows(
     """Fill `out` (N, 3) with `margins_one` of a batch."""
     for i in prange(n):
         p = (positions[i, 0], positions[i, 1], positions[i, 2])
-        out[i, 0], out[i, 1], out[i, 2] = margins_one((head, points, faces, edges, index), p, swivels[i])
+        out[i, 0], out[i, 1], out[i, 2] = margins_one(model, p, swivels[i])
 
 
 @batch(rows=2048)
-def spans_rows(
-    n: int, head: Records, points: Records, faces: Records, edges: Records, index: Ints, toward: Floats, out: Floats
-) -> None:
+def spans_rows(n: int, model: Packed, toward: Floats, out: Floats) -> None:
     """Fill `out` (N, 5) for directions (N, 3): margin [rad], smallest and largest distance, middle, half width."""
+    head, points, faces, _, _ = model
     for i in prange(n):
         d = direction_of(head, (toward[i, 0], toward[i, 1], toward[i, 2]), math.inf)
-        inside, face, w = _nearest_inside((head, points, faces, edges, index), d)
+        inside, face, w = _nearest_inside(model, d)
         out[i, 0] = inside
         out[i, 1], out[i, 2], out[i, 3], out[i, 4] = spans(points, faces, face, w)
 
@@ -259,11 +250,7 @@ def spans_rows(
 @batch(rows=2048)
 def correct_rows(
     n: int,
-    head: Records,
-    points: Records,
-    faces: Records,
-    edges: Records,
-    index: Ints,
+    model: Packed,
     positions: Floats,
     swivels: Floats,
     margin: float,
@@ -275,7 +262,7 @@ def correct_rows(
     """Fill the `correct_one` of a batch: positions (N, 3), swivels (N,), bits of what changed (N,)."""
     for i in prange(n):
         p = (positions[i, 0], positions[i, 1], positions[i, 2])
-        q, s, bits = correct_one((head, points, faces, edges, index), p, swivels[i], margin, smooth)
+        q, s, bits = correct_one(model, p, swivels[i], margin, smooth)
         for k in range(3):
             corrected[i, k] = q[k]
         corrected_swivels[i], changed[i] = s, bits

@@ -111,8 +111,6 @@ class LimbRange:
             seed: number that fixes that random draw; default 0.
             progress: called now and then with the fraction done, 0 to 1; default none.
         """
-        if limb not in LIMBS:
-            raise UnknownNameError("limb", limb, LIMBS)
         own = body.limb(limb, limits=None)
         report = (lambda _: None) if progress is None else progress
         rows, sources = read_motions(body, limb, motions, max_poses, seed, lambda done: report(READING_FRACTION * done))
@@ -220,14 +218,14 @@ class LimbRange:
         """
         positions, swivels, shape = batch_of(position, 0.0 if swivel is None else swivel)
         out = np.empty(len(positions), np.bool_)
-        contains_rows(len(positions), *self.packed, positions, swivels, swivel is not None, out)
+        contains_rows(len(positions), self.packed, positions, swivels, swivel is not None, out)
         return out.reshape(shape) if shape else bool(out[0])
 
     def margins(self, position: ArrayLike, swivel: ArrayLike) -> Margins:
         """Return how far inside or outside a pose is, by direction, distance and swivel."""
         positions, swivels, shape = batch_of(position, swivel)
         out = np.empty((len(positions), 3))
-        margins_rows(len(positions), *self.packed, positions, swivels, out)
+        margins_rows(len(positions), self.packed, positions, swivels, out)
         return Margins(*(out[:, k].reshape(shape) for k in range(3)))
 
     def correct(
@@ -254,7 +252,7 @@ class LimbRange:
         given = batch_of(position, swivel)
         n, shape = len(given[0]), given[2]
         positions, swivels, bits = np.empty((n, 3)), np.empty(n), np.empty(n, np.int64)
-        correct_rows(n, *self.packed, *given[:2], float(margin), bool(smooth), positions, swivels, bits)
+        correct_rows(n, self.packed, *given[:2], float(margin), bool(smooth), positions, swivels, bits)
         changed = (bits != 0).reshape(shape)
         return Correction(positions.reshape(*shape, 3), swivels.reshape(shape), changed, bits.reshape(shape))
 
@@ -264,7 +262,7 @@ class LimbRange:
         if not (np.isfinite(rows).all() and (np.abs(rows).max(axis=-1, initial=0.0) > 0.0).all()):
             raise PosableError("a direction is zero or not finite; expected vectors with a direction")
         out = np.empty((len(rows), 5))
-        spans_rows(len(rows), *self.packed, rows, out)
+        spans_rows(len(rows), self.packed, rows, out)
         out[:, 1:3] *= self.upper + self.lower
         return Spans(*(out[:, k].reshape(shape) for k in range(5)))
 

@@ -58,6 +58,8 @@ CLOSED = 1e-6  # [rad] a direction this close to the region belongs to it, and c
 ANY_SWIVEL = math.pi - 1e-9  # half a width of the swivels from which on any is right
 EXACT = 1e-9  # of the limb's length, and [rad]: what counts as on the edge of a range
 
+FOLD = 0.5  # how much of the disc's radius is spread over the inside; the rest goes to the rim
+
 
 @kernel
 def direction_of(head: Records, position: Vec3, distance: float) -> Vec3:
@@ -190,9 +192,6 @@ def locate_rows(n: int, points: Records, faces: Records, toward: Floats, out: In
     for i in prange(n):
         face, _ = walk(points, faces, 0, (toward[i, 0], toward[i, 1], toward[i, 2]))
         out[i] = face
-
-
-FOLD = 0.5  # how much of the disc's radius is spread over the inside; the rest goes to the rim
 
 
 @kernel
