@@ -13,7 +13,6 @@ nobody does. Sides come left first, as in `MARKERS`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -132,10 +131,6 @@ class PackedBody:
         rows["first_bone"], rows["last_bone"] = [0, *ends[:-1]], ends
         rows["first_limit"] = [list(self.body.roles).index(ROLES[name][0]) for name in LIMBS]
         return rows
-
-    def limb_rows(self, names: Sequence[str]) -> Records:
-        """(len(names),) of `limbs`, in another order than `LIMBS`."""
-        return self.limbs[[LIMBS.index(name) for name in names]]
 
     @cached_property
     def driven(self) -> Records:

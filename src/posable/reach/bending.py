@@ -38,7 +38,7 @@ def requested_weight(i: int, side: int, body: Body, styles: Styles, rows: Rows) 
 
     Seen from the shoulder of the starting pose, not of the bent one, which would depend on itself.
     """
-    model = body.limbs[ARM + side]
+    model = body.limbs[ARM - side]
     shoulder = vec_at(rows.positions[0], i, model["base"])
     frame = frame_of(model, rows.orientations[0], i)
     target = rotate_inverse(frame, sub(target_of(i, side, rows), shoulder))
@@ -61,7 +61,7 @@ def requested_weight(i: int, side: int, body: Body, styles: Styles, rows: Rows) 
 @kernel
 def arm_length(i: int, side: int, body: Body, rows: Rows) -> float:
     """Return the length of upper and lower arm [m], in this pose where poses move joints."""
-    model = body.limbs[ARM + side]
+    model = body.limbs[ARM - side]
     if rows.offsets.shape[0] == 0:
         return float(model["upper"] + model["lower"])
     mid = vec_at(rows.positions[0], i, model["mid"])

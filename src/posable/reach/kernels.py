@@ -29,7 +29,7 @@ from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .bending import adjusted, arm_length, bend, forward_solution, gather, look, requested_weight, target_of
 from .limbs import fix_foot, place_hand, read_leg
-from .packed import ALL, ARM, BEND, JUDGE, Arrays, Body, Rows, Styles
+from .packed import ALL, ARM, BEND, JUDGE, LEG, Arrays, Body, Rows, Styles
 
 ORIENTATION_TOLERANCE = 1e-6  # [rad]
 POSITION_TOLERANCE = 1e-9  # [m], and of the distance from the origin: a hand or foot further from its target missed it
@@ -54,7 +54,7 @@ def stand(i: int, options: Any, body: Body, rows: Rows, x: float) -> int:
     if options["feet"] and not starting:
         fixed = True
         for side in range(2):
-            fixed = fixed and fix_foot(i, side, body, rows)
+            fixed = fixed and fix_foot(i, LEG - side, body, rows)
         forward_solution(i, body, rows)
         if not fixed:
             return UNREACHABLE
@@ -81,7 +81,7 @@ def excess(i: int, options: Any, body: Body, rows: Rows) -> float:
     largest = -math.inf
     for side in range(2):
         if options["hands"][side]:
-            shoulder = vec_at(rows.positions[1], i, body.limbs[ARM + side]["base"])
+            shoulder = vec_at(rows.positions[1], i, body.limbs[ARM - side]["base"])
             distance = norm(sub(target_of(i, side, rows), shoulder))
             largest = max(largest, distance - arm_length(i, side, body, rows))
     return largest
@@ -198,8 +198,8 @@ def bend_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> No
         i, body.joints, rows.translation[0], rows.rotations[0], rows.offsets, rows.positions[0], rows.orientations[0]
     )
     if options["feet"]:
-        read_leg(i, 0, body, rows)
-        read_leg(i, 1, body, rows)
+        read_leg(i, LEG, body, rows)
+        read_leg(i, LEG - 1, body, rows)
     hands, fractions = options["hands"], options["fractions"]
     u = fractions[0] * requested_weight(i, 0, body, styles, rows) if hands[0] else 0.0
     v = fractions[1] * requested_weight(i, 1, body, styles, rows) if hands[1] else 0.0
@@ -267,7 +267,7 @@ def judge_row(i: int, options: Any, body: Body, rows: Rows) -> None:
     error, angle, tolerance = 0.0, 0.0, POSITION_TOLERANCE
     if options["feet"]:
         for side in range(2):
-            end = body.limbs[side]["end"]
+            end = body.limbs[LEG - side]["end"]
             before, now = vec_at(rows.positions[0], i, end), vec_at(rows.positions[1], i, end)
             error, tolerance = max(error, norm(sub(now, before))), max(tolerance, _tolerance(before))
             orientations = quat_at(rows.orientations[0], i, end), quat_at(rows.orientations[1], i, end)
@@ -278,7 +278,7 @@ def judge_row(i: int, options: Any, body: Body, rows: Rows) -> None:
 @kernel
 def _hand_errors(i: int, side: int, options: Any, body: Body, rows: Rows) -> tuple[float, float]:
     """Return the distance [m] and the angle [rad] of a hand from its target, by forward kinematics."""
-    model = body.limbs[ARM + side]
+    model = body.limbs[ARM - side]
     error, angle = norm(sub(vec_at(rows.positions[1], i, model["end"]), target_of(i, side, rows))), 0.0
     if options["oriented"][side]:
         q = rows.work[i]["orientation"]

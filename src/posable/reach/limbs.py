@@ -90,13 +90,13 @@ def pose_limb(i: int, limb: int, body: Body, rows: Rows, values: Values) -> Vec3
 
 
 @kernel
-def read_leg(i: int, side: int, body: Body, rows: Rows) -> None:
+def read_leg(i: int, limb: int, body: Body, rows: Rows) -> None:
     """Read a leg of the starting pose. A leg that starts outside its limits, as captured ones do, is not constrained by
     them: it could not even stand still.
     """
-    read_limb(i, side, body, rows, 0)
-    model = rows.limbs[side, i]
-    v = rows.readings[side, i]["values"]
+    read_limb(i, limb, body, rows, 0)
+    model = rows.limbs[limb, i]
+    v = rows.readings[limb, i]["values"]
     base, _, swing = rotations_of((v[0], v[1], v[2], v[3], v[4], v[5], v[6]))
     posture = (base, abs(v[3]), axis_angle((0.0, 0.0, 1.0), v[4]), swing)
     if model["limited"] and not within(model, body.limits[model["first_limit"] :], body.curves, posture):
@@ -104,7 +104,7 @@ def read_leg(i: int, side: int, body: Body, rows: Rows) -> None:
 
 
 @kernel
-def fix_foot(i: int, side: int, body: Body, rows: Rows) -> bool:
+def fix_foot(i: int, limb: int, body: Body, rows: Rows) -> bool:
     """Rotate a leg so that its foot has the position and orientation of the start; return whether it can.
 
     Where it cannot, the weight is lowered. Hips that sink by what a leg lacks would save some of the behaviour, but go
@@ -114,14 +114,14 @@ def fix_foot(i: int, side: int, body: Body, rows: Rows) -> bool:
     The knee's swivel is searched from the start's, so a body that does not move keeps its legs. The error of a rig
     whose bones are not straight lines is added to the aim, as `BodyLimb.place` does.
     """
-    model = rows.limbs[side, i]
+    model = rows.limbs[limb, i]
     frame = frame_of(model, rows.orientations[1], i)
     foot = vec_at(rows.positions[0], i, model["end"])
     aim = rotate_inverse(frame, sub(foot, vec_at(rows.positions[1], i, model["base"])))
-    swivel = rows.readings[side, i]["swivel"]
+    swivel = rows.readings[limb, i]["swivel"]
     before = math.inf
     for _ in range(CORRECTIONS):
-        found, swivel, end = rotate_leg(i, side, body, rows, frame, aim, swivel)
+        found, swivel, end = rotate_leg(i, limb, body, rows, frame, aim, swivel)
         if not found:
             return False
         miss = rotate_inverse(frame, sub(foot, end))
@@ -134,14 +134,14 @@ def fix_foot(i: int, side: int, body: Body, rows: Rows) -> bool:
 
 @kernel
 def rotate_leg(
-    i: int, side: int, body: Body, rows: Rows, frame: Quat, aim: Vec3, swivel: float
+    i: int, limb: int, body: Body, rows: Rows, frame: Quat, aim: Vec3, swivel: float
 ) -> tuple[bool, float, Vec3]:
     """Rotate a leg so that its foot is at `aim` [m] in the leg's frame.
 
     Returns:
         Whether it can, the swivel [rad], and the position of the foot in the world [m].
     """
-    model = rows.limbs[side, i]
+    model = rows.limbs[limb, i]
     neutral = quat_from(model["end_neutral"])
     orientation = unit_quat(in_limb(model, frame, quat_at(rows.orientations[0], i, model["end"]), neutral))
     reach = reach_of(model, aim)
@@ -164,7 +164,7 @@ def rotate_leg(
         state = advance(model, state, valid)
     if not found:
         return False, swivel, aim
-    return True, swivel, pose_limb(i, side, body, rows, values_of(model, base, bend, twist, swing))
+    return True, swivel, pose_limb(i, limb, body, rows, values_of(model, base, bend, twist, swing))
 
 
 @kernel
@@ -174,7 +174,7 @@ def place_hand(i: int, side: int, options: Any, body: Body, rows: Rows) -> None:
     A rig whose bones are not straight lines misses: its error is added to the aim, at the swivel found, until it is 0
     or grows.
     """
-    limb, work, result, report = ARM + side, rows.work[i], rows.result[i], rows.report[side, i]
+    limb, work, result, report = ARM - side, rows.work[i], rows.result[i], rows.report[side, i]
     read_limb(i, limb, body, rows, 1)
     model, positions, orientations = rows.limbs[limb, i], rows.positions[1], rows.orientations[1]
     frame = frame_of(model, orientations, i)
@@ -219,7 +219,7 @@ def place_hand(i: int, side: int, options: Any, body: Body, rows: Rows) -> None:
 @kernel
 def _start_swivel(i: int, side: int, options: Any, rows: Rows, frame: Quat, aim: Vec3) -> float:
     """Return the swivel [rad] to search from: the pole's, the keys', or the arm's own; set the search of the keys."""
-    model, work = rows.limbs[ARM + side, i], rows.work[i]
+    model, work = rows.limbs[ARM - side, i], rows.work[i]
     if options["guided"]:
         search = work["search"]
         model["preferred"], model["low"] = search[side, 0], search[side, 1]
@@ -241,7 +241,7 @@ def _rotate_arm(
     Returns:
         The displacement [m] from the hand to its target, in the arm's frame.
     """
-    limb = ARM + side
+    limb = ARM - side
     model, report = rows.limbs[limb, i], rows.report[side, i]
     middle, swing = (1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     oriented = options["oriented"][side] != 0

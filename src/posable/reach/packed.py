@@ -1,8 +1,9 @@
 """A reacher as its kernels read it: the body, its behaviours, and the poses between start and solution.
 
 Tuples of arrays: a new body or behaviour compiles nothing. They enter compiled code as plain tuples and get their names
-there: Numba takes three times as long to look into a named one, longer than it takes to bend a body. Both hands and
-both feet are in the same arrays, right first: each array more costs compile time in every function it passes through.
+there: Numba takes three times as long to look into a named one, longer than it takes to bend a body. Both hands are in
+the same arrays, right first: each array more costs compile time in every function it passes through. Arrays of limbs
+have the order of `PackedBody.limbs`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 
 Arrays: TypeAlias = tuple[Any, ...]
 
-LIMBS = ("right_leg", "left_leg", *ARMS)
-ARM = 2  # the row of the right arm in `Body.limbs`
+ARM, LEG = 1, 3  # rows of the right arm and leg in `Body.limbs`; those of the left side come before
 BEND, JUDGE, ALL = range(3)
 """Stages of a solution: the body without its arms, the status of a whole pose, or everything."""
 
@@ -72,7 +72,7 @@ the body were tried; the adjustment used. For each hand the weight by its target
 
 
 class Body(NamedTuple):
-    """The body and its obstacles. The first seven are `PackedBody`'s."""
+    """The body and its obstacles. The first eight are `PackedBody`'s."""
 
     joints: Records
     drive: Records
@@ -82,7 +82,6 @@ class Body(NamedTuple):
     bones: Floats
     volumes: Records
     limbs: Records
-    """(4,) of `LIMB`, in the order of `LIMBS`."""
     slots: Ints
     """(J,) row of the joint among those that behaviours drive, parents first; or -1."""
     pairs: Ints
@@ -177,7 +176,7 @@ def pack_body(
         packed.curves,
         packed.bones,
         packed.volumes,
-        packed.limb_rows(LIMBS),
+        packed.limbs,
         slots,
         contacts.pairs,
         contacts.outside if scene is not None else np.zeros(0, np.int64),
