@@ -141,10 +141,10 @@ def test_tgbsik_takes_the_swivel_of_least_swing_and_twist(body, walk):
     solver = TGBSIK(body)
     pose = solver._trunk.solve(walk[:20]).pose
     goal = np.array([[0.25, -0.3, 0.2], [0.1, -0.5, 0.05], [0.3, 0.1, 0.2]])
-    for limb, side in (("left_arm", -1.0), ("left_leg", 1.0)):
+    for limb, marker, side in (("left_arm", 2, -1.0), ("left_leg", 4, 1.0)):
         made = body.limb(limb)
         fine = solver._costs(made.upper, made.lower, goal, np.linspace(-np.pi, np.pi, 4001)[None], side)
-        elbows = solver._best_elbows(limb, pose, walk[:20])
+        elbows = solver._best_elbows(limb, pose, walk[:20, marker])
         assert np.isfinite(elbows).all() and (fine.min(axis=1) >= 0.0).all()
         base = body.skeleton.forward(pose).positions[:, body.limb_joints(limb)[0]]
         np.testing.assert_allclose(np.linalg.norm(elbows - base, axis=-1), made.upper, rtol=1e-9)

@@ -18,9 +18,9 @@ from ..compute.types import Quat, Vec3
 from ..math.quaternion import axis_angle, between, conj, exp, mul, rotate, rotate_inverse, twist_angle, unit_quat
 from ..math.vector import add, cross, dot, norm, scale, sub, unit
 from ..skeleton.dofs import BALL, FREE, HINGE, HINGE_TWIST, SLIDE
-from ..skeleton.forward import axis_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at
+from ..skeleton.forward import axis_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at, vec_from
 from .model import Frames, Problem, State
-from .motion_kernels import effector_position, guarded, offset_now, slide_joint
+from .motion_kernels import basis, effector_position, guarded, offset_now, slide_joint
 
 Columns = tuple[Vec3, Vec3, Vec3]
 
@@ -77,7 +77,7 @@ def best_angle(b: Columns, axis: Vec3) -> float:
 
 @kernel
 def after_rotation(b: Columns, rotation: Quat) -> Columns:
-    """The sum of pairs once what is current has been orientation."""
+    """Return the sum of pairs after the current vectors were rotated."""
     x = rotate_inverse(rotation, (1.0, 0.0, 0.0))
     y = rotate_inverse(rotation, (0.0, 1.0, 0.0))
     z = rotate_inverse(rotation, (0.0, 0.0, 1.0))
@@ -90,7 +90,7 @@ def after_rotation(b: Columns, rotation: Quat) -> Columns:
 
 @kernel
 def rotate_joint(t: int, j: int, problem: Problem, state: State, rotation: Quat, b: Columns) -> Quat:
-    """Turn a joint as its kind and limit allow, and say which rotation in the world that was.
+    """Rotate a joint as its kind and limit allow; return the rotation in the world that was made.
 
     Balls take `rotation`; axes the best angle for the pairs `b`. `world` of the joint's parent must be up to date.
     """
@@ -107,7 +107,7 @@ def rotate_joint(t: int, j: int, problem: Problem, state: State, rotation: Quat,
     elif kind == HINGE_TWIST:
         along = twist_axis_of(problem.joints, j)
         twisted = twist_angle(mul(conj(rest_of(problem.joints, j)), local), along)
-        axis = rotate(axis_angle(along, -twisted), axis_of(problem.joints, j))  # the twist has orientation it along
+        axis = rotate(axis_angle(along, -twisted), axis_of(problem.joints, j))  # the twist has rotated it
         flexed = mul(local, axis_angle(axis, best_angle(b, rotate(world, axis))))
         b = after_rotation(b, mul(mul(above, flexed), conj(world)))
         straight = mul(above, flexed)
@@ -143,7 +143,7 @@ def ccd_sweep(t: int, i: int, e: int, problem: Problem, state: State, frames: Fr
             facing = quat_at(frames.orientations, i, e)
             size = problem.settings[0]["rotation_length"] ** 2
             for c in range(3):
-                axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+                axis = basis(c)
                 b = with_pair(b, scale(rotate(orientation, axis), size), rotate(facing, axis))
             rotation = nearest_rotation(b)
         done = rotate_joint(t, j, problem, state, rotation, b)
@@ -162,7 +162,7 @@ def inward_pass(t: int, i: int, problem: Problem, state: State, frames: Frames) 
         one = problem.effectors[e]
         j = one["joint"]
         orientation = quat_at(frames.orientations, i, e) if one["oriented"] else quat_at(state.world, t, j)
-        add_vote(t, j, sub(vec_at(frames.targets, i, e), rotate(orientation, (one["px"], one["py"], one["pz"]))), state)
+        add_vote(t, j, sub(vec_at(frames.targets, i, e), rotate(orientation, vec_from(one["point"]))), state)
     for j in range(count - 1, 0, -1):
         upper = problem.above[j]
         if upper < 0:
@@ -190,7 +190,7 @@ def bone_to(t: int, j: int, upper: int, problem: Problem, state: State) -> Vec3:
 
 @kernel
 def orientation_of(t: int, j: int, problem: Problem, state: State) -> Quat:
-    """How joint j is orientation in the world once all joints down to the one above it are up to date."""
+    """Return the orientation of joint j in the world, when all joints down to the one above it are up to date."""
     q, parent = quat_at(state.rotations, t, j), problem.joints[j]["parent"]
     while parent != problem.above[j] and parent > 0:
         q = mul(quat_at(state.rotations, t, parent), q)
@@ -208,7 +208,7 @@ def add_vote(t: int, j: int, position: Vec3, state: State) -> None:
 
 @kernel
 def outward_pass(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
-    """FABRIK outwards: rotation the joints from the root on so that the next ones come where they were asked to be."""
+    """Rotate the joints from the root on so that the next ones come near their requested positions (FABRIK)."""
     count = problem.joints.shape[0]
     if problem.joints[0]["kind"] == FREE and problem.active[0] and frames.roots.shape[0] == 0:
         for k in range(3):
@@ -241,14 +241,14 @@ def rotate_towards(t: int, i: int, j: int, problem: Problem, state: State, frame
         one = problem.effectors[e]
         if one["joint"] != j:
             continue
-        point = rotate(world, (one["px"], one["py"], one["pz"]))
+        point = rotate(world, vec_from(one["point"]))
         if norm(point) > 0.0:
             first, last = point, sub(vec_at(frames.targets, i, e), here)
             b, pairs, child = with_pair(b, first, scale(unit(last), norm(first))), pairs + 1, -1
         if one["oriented"]:
             facing, size = quat_at(frames.orientations, i, e), problem.settings[0]["rotation_length"] ** 2
             for c in range(3):
-                axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+                axis = basis(c)
                 b = with_pair(b, scale(rotate(world, axis), size), rotate(facing, axis))
             pairs += 3
     if pairs == 0:
@@ -287,7 +287,7 @@ def rotation_with_hinge(t: int, c: int, g: int, problem: Problem, state: State, 
     """The rotation of a joint at `here` whose only child c is a hinge that carries g: a hinge cannot leave its plane.
 
     The bone goes to where c is requested, and about it so far that the hinge bends towards where g is. Where the
-    hinge would have to bend the wrong bone_goal, c is asked to be on the other side of the line to g.
+    hinge would have to bend the wrong way, c is requested on the other side of the line to g.
     """
     end = sub(vec_at(state.wish, t, g), here)
     side = bending_side(t, c, problem, state)

@@ -22,9 +22,9 @@ from .model import (
     State,
     active_dofs,
     packed_effectors,
-    packed_limits,
     rest_guards,
     rotating_joints,
+    stacked_rows,
     tree_above,
     usable_links,
 )
@@ -120,20 +120,20 @@ class IterativeIK:
             raise PosableError("no effectors; give at least one Effector")
         packed, chains = packed_effectors(skeleton, self.effectors)
         active = active_dofs(skeleton, moving)
-        settings = self._settings(packed, rotation_length)
         rotates = rotating_joints(skeleton, active)
-        links = usable_links(chains, packed, rotates)
+        guards, limit_rows, curves = rest_guards(skeleton, limits)
         self._problem = Problem(
-            skeleton.packed,
-            packed,
-            rest_guards(skeleton, limits),
-            *packed_limits(limits),
-            active,
-            rotates,
-            tree_above(skeleton, packed, rotates),
-            links,
-            np.empty((0, len(skeleton), 4)),
-            settings,
+            joints=skeleton.packed,
+            effectors=packed,
+            guards=guards,
+            limits=limit_rows,
+            curves=curves,
+            active=active,
+            rotates=rotates,
+            above=tree_above(skeleton, packed, rotates),
+            links=usable_links(chains, packed, rotates),
+            relaxed=np.empty((0, len(skeleton), 4)),
+            settings=self._settings(packed, rotation_length),
         )
 
     def _settings(self, effectors: Records, rotation_length: float) -> Records:
@@ -150,7 +150,7 @@ class IterativeIK:
         values = {
             "method": self.method,
             "iterations": stop.iterations,
-            "rows": model.row_count(effectors),
+            "rows": stacked_rows(effectors),
             "levels": int(effectors["level"].max()),
             "balance": -1,
             "tolerance": stop.tolerance,
@@ -181,13 +181,8 @@ class IterativeIK:
         positions, rotations = self._checked(targets, orientations)
         shape = positions.shape[:-2]
         flat, rows = positions.reshape(-1, *positions.shape[-2:]), rotations.reshape(-1, *rotations.shape[-2:])
-        begin = self._start(start, shape)
-        parts = []
-        for first in range(0, max(len(flat), 1), BLOCK):
-            block = slice(first, first + BLOCK)
-            starts = begin if begin.shape[0] == 1 else begin[block]
-            parts.append(self._run(flat[block], rows[block], starts, len(flat[block])))
-        return self._solution(parts, shape)
+        frames = self._run(flat, rows, self._start(start, shape), len(flat))
+        return self._solution(frames, shape)
 
     def track(
         self, targets: ArrayLike, orientations: ArrayLike | None = None, start: Pose | None = None, *, fps: float = 60.0
@@ -196,7 +191,7 @@ class IterativeIK:
         positions, rotations = self._checked(targets, orientations)
         if positions.ndim != 3:
             raise ShapeError(f"targets have shape {positions.shape}; expected (F, {len(self.effectors)}, 3)")
-        solution = self._solution([self._run(positions, rotations, self._start(start, ()), 1)], positions.shape[:1])
+        solution = self._solution(self._run(positions, rotations, self._start(start, ()), 1), positions.shape[:1])
         return IKMotionSolution(
             Motion(self.skeleton, solution.pose, fps),
             np.asarray(solution.status),
@@ -219,25 +214,28 @@ class IterativeIK:
             own = np.broadcast_to(self.skeleton.offsets, (*starts.shape, count, 3))
             shifts = np.ascontiguousarray(own if starts.offsets is None else starts.offsets)
         frames = Frames(
-            np.ascontiguousarray(positions),
-            np.array(rotations) if len(rotations) else np.empty((0, effectors, 4)),
-            np.empty((0, 7)) if roots is None else roots,
-            np.ascontiguousarray(starts.rotations),
-            np.ascontiguousarray(starts.translation),
-            shifts,
-            np.empty((n, 3)),
-            np.empty((n, count, 4)),
-            np.empty((n if slides else 0, count, 3)),
-            np.empty((n, effectors)),
-            np.empty((n, effectors)),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
+            targets=np.ascontiguousarray(positions),
+            orientations=np.array(rotations) if len(rotations) else np.empty((0, effectors, 4)),
+            roots=np.empty((0, 7)) if roots is None else roots,
+            starts=np.ascontiguousarray(starts.rotations),
+            start_translation=np.ascontiguousarray(starts.translation),
+            shifts=shifts,
+            translation=np.empty((n, 3)),
+            rotations=np.empty((n, count, 4)),
+            offsets=np.empty((n if slides else 0, count, 3)),
+            position_error=np.empty((n, effectors)),
+            orientation_error=np.empty((n, effectors)),
+            iterations=np.zeros(n, np.int64),
+            stopped=np.zeros(n, np.int64),
+            status=np.zeros(n, np.int64),
         )
-        if n:
-            from .kernels import solve_rows
+        from .kernels import solve_rows
 
-            solve_rows(tracks, self._problem, self._scratch(tracks), frames)
+        for first in range(0, tracks if n else 0, BLOCK):
+            many = min(BLOCK, tracks - first)
+            block = slice(first * n // tracks, (first + many) * n // tracks)
+            part = Frames(*(array[block] if len(array) == n else array for array in frames))
+            solve_rows(many, self._problem, self._scratch(many), part)
         return frames
 
     def _scratch(self, n: int) -> State:
@@ -245,28 +243,28 @@ class IterativeIK:
         moved = n if self.skeleton._has_slides else 0
         wide = n if self.method == model.PIK else 0
         return State(
-            np.zeros((n, 3)),
-            np.zeros((n, count, 4)),
-            np.zeros((moved, count, 3)),
-            np.zeros((n, count, 3)),
-            np.zeros((n, count, 4)),
-            np.zeros((n, count, 4)),
-            np.zeros((n, count, 4)),
-            np.zeros((n, 3)),
-            np.zeros((n, len(self.effectors))),
-            np.zeros((moved, count, 3)),
-            np.zeros((n, 6, dofs)),
-            np.zeros((n, rows, dofs)),
-            np.zeros((n, rows)),
-            np.zeros((n, rows, max(dofs, rows))),
-            np.zeros((n, rows, rows)),
-            np.zeros((n, rows)),
-            np.zeros((n, rows)),
-            np.zeros((n, dofs)),
-            np.zeros((n, dofs)),
-            np.zeros((n, dofs), np.int64),
-            np.zeros((wide, dofs, dofs)),
-            np.zeros((n, count, 4)),
+            translation=np.zeros((n, 3)),
+            rotations=np.zeros((n, count, 4)),
+            offsets=np.zeros((moved, count, 3)),
+            positions=np.zeros((n, count, 3)),
+            world=np.zeros((n, count, 4)),
+            begin=np.zeros((n, count, 4)),
+            best_translation=np.zeros((n, 3)),
+            best_rotations=np.zeros((n, count, 4)),
+            best_offsets=np.zeros((moved, count, 3)),
+            best_errors=np.zeros((n, len(self.effectors))),
+            one=np.zeros((n, 6, dofs)),
+            jacobian=np.zeros((n, rows, dofs)),
+            error=np.zeros((n, rows)),
+            rows=np.zeros((n, rows, max(dofs, rows))),
+            left=np.zeros((n, rows, rows)),
+            values=np.zeros((n, rows)),
+            vector=np.zeros((n, rows)),
+            steps=np.zeros((n, dofs)),
+            limit_steps=np.zeros((n, dofs)),
+            locked=np.zeros((n, dofs), np.int64),
+            projector=np.zeros((wide, dofs, dofs)),
+            wish=np.zeros((n, count, 4)),
         )
 
     def _start(self, start: Pose | None, shape: tuple[int, ...]) -> Pose:
@@ -295,26 +293,22 @@ class IterativeIK:
                 f"orientations of shape {rotations.shape} do not fit targets of {positions.shape}"
             ) from None
 
-    def _solution(self, parts: list[Frames], shape: tuple[int, ...]) -> IKSolution:
-        def joined(name: str) -> Any:
-            return (
-                np.concatenate([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
-            )
-
-        count = len(self.skeleton)
-        offsets = joined("offsets").reshape(*shape, count, 3) if self.skeleton._has_slides else None
-        pose = Pose(joined("translation").reshape(*shape, 3), joined("rotations").reshape(*shape, count, 4), offsets)
-        stalled = (joined("stopped") == model.STALLED).reshape(shape)
-        errors = joined("position_error").reshape(*shape, len(self.effectors))
-        angles = joined("orientation_error").reshape(*shape, len(self.effectors))
+    def _solution(self, frames: Frames, shape: tuple[int, ...]) -> IKSolution:
+        """Return the solution of rows in the batch's shape."""
+        count, effectors = len(self.skeleton), len(self.effectors)
+        offsets = frames.offsets.reshape(*shape, count, 3) if self.skeleton._has_slides else None
+        pose = Pose(frames.translation.reshape(*shape, 3), frames.rotations.reshape(*shape, count, 4), offsets)
+        stalled = (frames.stopped == model.STALLED).reshape(shape)
+        errors = frames.position_error.reshape(*shape, effectors)
+        angles = frames.orientation_error.reshape(*shape, effectors)
         return IKSolution(
             pose,
-            status_like(joined("status"), shape),
+            status_like(frames.status, shape),
             errors.max(axis=-1),
             angles.max(axis=-1),
             errors,
             angles,
-            joined("iterations").reshape(shape) if shape else int(joined("iterations")[0]),
+            frames.iterations.reshape(shape) if shape else int(frames.iterations[0]),
             stalled if shape else bool(stalled),
         )
 

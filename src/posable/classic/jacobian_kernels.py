@@ -16,15 +16,17 @@ from __future__ import annotations
 import math
 
 from ..compute import kernel
+from ..compute.types import Floats
 from ..math.linear import cholesky, cholesky_solve, svd_rows
 from ..math.quaternion import axis_angle, exp, mul
 from ..math.vector import norm, scale, sub
 from ..skeleton.dofs import BALL, DOF_COUNT, FREE, HINGE
-from ..skeleton.forward import axis_of, jacobian_row, quat_at, vec_at
+from ..skeleton.forward import axis_of, jacobian_row, quat_at, vec_at, vec_from
 from .model import DLS, DLS_SVD, PSEUDOINVERSE, SDLS, TRANSPOSE, Frames, Problem, State
 from .motion_kernels import effector_position, guarded, rotation_to, steps_between
 
 TINY = 1e-12  # singular values below this part of the largest are rounding
+RANK = 1e-4  # of the largest singular value: a direction below it is left to the levels below
 POWER_STEPS = 8  # of the inverse iteration that estimates the smallest singular value
 
 
@@ -38,7 +40,7 @@ def stack_rows(t: int, i: int, problem: Problem, state: State, frames: Frames) -
         for k in range(6):
             for d in range(dofs):
                 state.one[t, k, d] = 0.0
-        point = (one["px"], one["py"], one["pz"])
+        point = vec_from(one["point"])
         jacobian_row(t, problem.joints, state.rotations, state.positions, state.world, one["joint"], point, state.one)
         row, weight = one["row"], one["weight"]
         miss = sub(vec_at(frames.targets, i, e), effector_position(t, e, problem, state))
@@ -131,8 +133,7 @@ def damped_step(t: int, problem: Problem, state: State) -> None:
         square = maciejewski(smallest, error_length(t, rows, state) / problem.settings[0]["damping"]) ** 2
     square = max(square, 1e-14 * largest)  # singular rows without damping: the least that can be solved
     copy_square(t, rows, square, state)
-    for d in range(dofs):
-        state.steps[t, d] = 0.0
+    clear_steps(t, state)
     if not cholesky(state.left[t], rows):
         return
     for r in range(rows):
@@ -197,39 +198,62 @@ def maciejewski(smallest: float, ratio: float) -> float:
 
 
 @kernel
+def clear_steps(t: int, state: State) -> None:
+    """Set all steps to 0."""
+    for d in range(state.steps.shape[1]):
+        state.steps[t, d] = 0.0
+
+
+@kernel
+def largest_value(t: int, rows: int, state: State) -> float:
+    """Return the largest singular value."""
+    largest = 0.0
+    for r in range(rows):
+        largest = max(largest, state.values[t, r])
+    return largest
+
+
+@kernel
+def smallest_above(t: int, rows: int, floor: float, state: State) -> float:
+    """Return the smallest singular value above a floor; infinite without any."""
+    smallest = math.inf
+    for r in range(rows):
+        if state.values[t, r] > floor:
+            smallest = min(smallest, state.values[t, r])
+    return smallest
+
+
+@kernel
 def damping_of(t: int, problem: Problem, state: State) -> float:
-    """The constant damping, or Maciejewski's from the smallest singular value."""
+    """Return the constant damping, or Maciejewski's from the smallest singular value."""
     settings = problem.settings[0]
     if not settings["adaptive"]:
         return settings["damping"]  # type: ignore[no-any-return]
-    rows, largest, smallest = settings["rows"], 0.0, math.inf
-    for r in range(rows):
-        largest = max(largest, state.values[t, r])
-    for r in range(rows):
-        if state.values[t, r] > TINY * largest:
-            smallest = min(smallest, state.values[t, r])
+    rows = settings["rows"]
+    smallest = smallest_above(t, rows, TINY * largest_value(t, rows, state), state)
     return maciejewski(smallest, error_length(t, rows, state) / settings["damping"])
 
 
 @kernel
-def inverse_step(t: int, problem: Problem, state: State, damping: float, threshold: float) -> None:
-    """Sum of w_k s_k / (s_k^2 + damping^2) u_k.e over singular values above `threshold` of the largest."""
-    rows, dofs = problem.settings[0]["rows"], state.steps.shape[1]
-    largest = 0.0
+def add_inverse(t: int, k: int, rows: int, damping: float, residual: Floats, state: State) -> None:
+    """Add w_k s_k / (s_k^2 + damping^2) u_k.r for one singular value and a residual r (rows,)."""
+    s, inner = state.values[t, k], 0.0
     for r in range(rows):
-        largest = max(largest, state.values[t, r])
-    for d in range(dofs):
-        state.steps[t, d] = 0.0
+        inner += state.left[t, r, k] * residual[r]
+    gain = inner / (s * s + damping * damping)
+    for d in range(state.steps.shape[1]):
+        state.steps[t, d] += gain * state.rows[t, k, d]  # these rows carry the factor s_k
+
+
+@kernel
+def inverse_step(t: int, problem: Problem, state: State, damping: float, threshold: float) -> None:
+    """Sum `add_inverse` over the singular values above `threshold` of the largest."""
+    rows = problem.settings[0]["rows"]
+    floor = threshold * largest_value(t, rows, state)
+    clear_steps(t, state)
     for k in range(rows):
-        s = state.values[t, k]
-        if s <= threshold * largest or s == 0.0:
-            continue
-        inner = 0.0
-        for r in range(rows):
-            inner += state.left[t, r, k] * state.error[t, r]
-        gain = inner / (s * s + damping * damping)
-        for d in range(dofs):
-            state.steps[t, d] += gain * state.rows[t, k, d]  # these rows carry the factor s_k
+        if state.values[t, k] > floor:
+            add_inverse(t, k, rows, damping, state.error[t], state)
 
 
 @kernel
@@ -239,14 +263,11 @@ def selective_step(t: int, problem: Problem, state: State) -> None:
     An effector with an orientation counts as two.
     """
     rows, dofs, most = problem.settings[0]["rows"], state.steps.shape[1], problem.settings[0]["max_step"]
-    largest = 0.0
-    for r in range(rows):
-        largest = max(largest, state.values[t, r])
-    for d in range(dofs):
-        state.steps[t, d] = 0.0
+    floor = TINY * largest_value(t, rows, state)
+    clear_steps(t, state)
     for k in range(rows):
         s = state.values[t, k]
-        if s <= TINY * largest or s == 0.0:
+        if s <= floor:
             continue
         inner, sizes, moved = 0.0, 0.0, 0.0
         for r in range(0, rows, 3):
@@ -272,9 +293,6 @@ def selective_step(t: int, problem: Problem, state: State) -> None:
             gain *= allowed / top
         for d in range(dofs):
             state.steps[t, d] += gain * state.rows[t, k, d]
-
-
-RANK = 1e-4  # of the largest singular value: a direction below it is left to the levels below
 
 
 @kernel
@@ -335,28 +353,21 @@ def gather_level(t: int, level: int, problem: Problem, state: State) -> int:
 def add_level(t: int, rows: int, problem: Problem, state: State) -> None:
     """Move by the level's damped inverse and take its directions out of the projector."""
     dofs = state.steps.shape[1]
-    whole, largest, smallest, square = 0.0, 0.0, math.inf, 0.0
+    whole, square = 0.0, 0.0
     for r in range(problem.settings[0]["rows"]):
         for d in range(dofs):
             whole = max(whole, abs(state.jacobian[t, r, d]))
     for k in range(rows):
-        largest = max(largest, state.values[t, k])
         square += state.vector[t, k] ** 2
-    floor = RANK * max(largest, RANK * whole)  # what the levels above have taken leaves rounding, not directions
-    for k in range(rows):
-        if state.values[t, k] > floor:
-            smallest = min(smallest, state.values[t, k])
+    # What the levels above have taken leaves rounding, not directions.
+    floor = RANK * max(largest_value(t, rows, state), RANK * whole)
+    smallest = smallest_above(t, rows, floor, state)
     damping = maciejewski(smallest, math.sqrt(square) / problem.settings[0]["damping"])
     for k in range(rows):
         s = state.values[t, k]
         if s <= floor:
             continue
-        inner = 0.0
-        for r in range(rows):
-            inner += state.left[t, r, k] * state.vector[t, r]
-        gain = inner / (s * s + damping * damping)
-        for d in range(dofs):
-            state.steps[t, d] += gain * state.rows[t, k, d]
+        add_inverse(t, k, rows, damping, state.vector[t], state)
         for d in range(dofs):
             along = state.rows[t, k, d] / (s * s)
             for c in range(dofs):

@@ -100,7 +100,7 @@ def descend(t: int, i: int, problem: Problem, state: State, frames: Frames) -> N
         if level == on and before - error < settings["improvement"]:
             stopped = STALLED
             break
-    restore_best(t, problem, state)
+    restore_best(t, state)
     frames.iterations[i], frames.stopped[i] = done, stopped
 
 
@@ -148,17 +148,15 @@ def descend_chains(t: int, i: int, problem: Problem, state: State, frames: Frame
             ccd_sweep(t, i, e, problem, state, frames)
             forward(t, i, problem, state, frames)
             measure(t, i, problem, state, frames)
-            before, error = (
-                error,
-                frames.position_error[i, e] + settings["rotation_length"] * frames.orientation_error[i, e],
-            )
+            before = error
+            error = frames.position_error[i, e] + settings["rotation_length"] * frames.orientation_error[i, e]
             if error < best:
                 best = error
                 store_best(t, i, problem, state, frames)
             if before - error < settings["improvement"]:
                 stopped = STALLED
                 break
-        restore_best(t, problem, state)
+        restore_best(t, state)
         frames.stopped[i] = max(frames.stopped[i], stopped)
 
 
@@ -177,30 +175,20 @@ def finish_frame(t: int, i: int, problem: Problem, state: State, frames: Frames)
     if status != REACHED and at_limits(t, problem, state):
         status = LIMITS
     frames.status[i] = status
-    write_frame(t, i, problem, state, frames)
+    write_frame(t, i, state, frames)
 
 
 @kernel
-def write_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
-    """The pose of a track into row i."""
-    count = problem.joints.shape[0]
-    copy_pose(
-        count,
-        t,
-        state.translation,
-        state.rotations,
-        state.offsets,
-        i,
-        frames.translation,
-        frames.rotations,
-        frames.offsets,
-    )
+def write_frame(t: int, i: int, state: State, frames: Frames) -> None:
+    """Write the pose of a track into row i."""
+    now, found = state.rotations, frames.rotations
+    copy_pose(t, state.translation, now, state.offsets, i, frames.translation, found, frames.offsets)
 
 
 @kernel
 def invalidate_frame(t: int, i: int, problem: Problem, state: State, frames: Frames) -> None:
     """Leave the pose as it was where an input is not finite: INVALID."""
-    write_frame(t, i, problem, state, frames)
+    write_frame(t, i, state, frames)
     for e in range(problem.effectors.shape[0]):
         frames.position_error[i, e], frames.orientation_error[i, e] = math.inf, math.inf
     frames.status[i], frames.iterations[i], frames.stopped[i] = INVALID, 0, STALLED

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..body import MARKERS
+from ..body.packed import LIMBS
 from ..compute import PosableError, Status
 from ..compute.types import Floats
 from ..limb import Target
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..body.limb.body_limb import BodyLimb
     from ..limits import Limits
 
-LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
-"""In the order of their markers."""
 MET = 1e-6  # [m]: as of Sequential IK
 ALIGNED = 1e-3  # sine of the angle at which a reference is too near to the limb's line
 ROUND, FINE = 31, 10
@@ -63,16 +61,16 @@ class KMA(SixPointIK):
         start = Pose.stack([self.body.neutral_pose])
         frames = self._solver._run(points[:, 1:2], np.empty((0, 1, 4)), start, tracks, roots)
         pose = Pose(frames.translation, frames.rotations)
-        pelvis = multiply(roots[:, 3:], conjugate(self._neutral.orientations[0]))
-        poles = {limb: self._pole(limb, pose, points, pelvis) for limb in LIMBS}
+        pelvis = multiply(roots[:, 3:], conjugate(self.body.neutral_frames.orientations[0]))
+        poles = [self._pole(limb, pose, points[:, 2 + k], pelvis) for k, limb in enumerate(LIMBS)]
         return with_limbs(self.body, self._limbs, pose, points, poles, self._solver.stop.tolerance)
 
-    def _pole(self, limb: str, pose: Pose, points: Floats, pelvis: Floats) -> Floats:
-        """Return (N, 3) [m] a point that the elbow or knee swivels towards."""
+    def _pole(self, limb: str, pose: Pose, end: Floats, pelvis: Floats) -> Floats:
+        """Return (N, 3) [m] a point that the elbow or knee swivels towards, for ends of the limb (N, 3)."""
         base = self.body.limb_joints(limb)[0]
         position = self.body.skeleton.forward(pose).positions[:, base]
         usual, other = ((0, -1, 0), (0, 0, -1)) if limb.endswith("arm") else ((0, 0, 1), (0, 1, 0))
-        reach = points[:, MARKERS.index(_marker(limb))] - position
+        reach = end - position
         length = np.maximum(np.linalg.norm(reach, axis=-1, keepdims=True), 1e-300)
         first, second = rotate(pelvis, usual), rotate(pelvis, other)
         across = np.linalg.norm(np.cross(first, reach / length), axis=-1, keepdims=True)
@@ -107,16 +105,16 @@ class TGBSIK(SixPointMethod):
 
     def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
         pose = trunk_pose(self._trunk, points, tracks)
-        poles = {limb: self._best_elbows(limb, pose, points) for limb in LIMBS}
+        poles = [self._best_elbows(limb, pose, points[:, 2 + k]) for k, limb in enumerate(LIMBS)]
         return with_limbs(self.body, self._limbs, pose, points, poles, MET)
 
-    def _best_elbows(self, limb: str, pose: Pose, points: Floats) -> Floats:
-        """(N, 3) [m]: elbows or knees of the least cost."""
+    def _best_elbows(self, limb: str, pose: Pose, end: Floats) -> Floats:
+        """Return (N, 3) [m] elbows or knees of the least cost, for ends of the limb (N, 3)."""
         frames = self.body.skeleton.forward(pose)
         base = self.body.limb_joints(limb)[0]
         solver = self._limbs[limb]
         carrier = self._carrier(limb, frames.orientations)
-        goal = rotate(conjugate(carrier), points[:, MARKERS.index(_marker(limb))] - frames.positions[:, base])
+        goal = rotate(conjugate(carrier), end - frames.positions[:, base])
         step = 2.0 * math.pi / (2 * ROUND + 1)
         # The same set in both directions: a mirrored limb finds the mirror image.
         angles: Floats = step * np.arange(-ROUND, ROUND + 1, dtype=np.float64)
@@ -192,24 +190,24 @@ def with_limbs(
     limbs: dict[str, BodyLimb],
     pose: Pose,
     points: Floats,
-    poles: dict[str, Floats],
+    poles: list[Floats],
     tolerance: float,
 ) -> tuple[Floats, Floats, Floats, Any]:
     """Return (translation, rotations, marker errors, status) of poses (N,) with hands and feet on their points.
 
     Args:
         body: the body of the poses.
-        limbs: its limbs, in the order of their markers.
+        limbs: its limbs by name.
         pose: with the trunk as it will be.
         points: (N, 6, 3) [m].
-        poles: (N, 3) [m] for each limb: where its elbow or knee swivels to.
+        poles: (N, 3) [m] for each limb, in the order of `LIMBS`: where its elbow or knee swivels to.
         tolerance: [m] within which a point is met.
     """
     sound = np.asarray(np.isfinite(points).all(axis=(1, 2)))
     found = np.full(len(points), int(Status.REACHED))
     here = pose
-    for k, (name, limb) in enumerate(limbs.items()):
-        placed = limb.place(here, Target(points[:, 2 + k], pole=poles[name]))
+    for k, name in enumerate(LIMBS):
+        placed = limbs[name].place(here, Target(points[:, 2 + k], pole=poles[k]))
         here = placed.pose
         found = np.where((found == Status.REACHED) & (placed.position_error > tolerance), placed.status, found)
     rotations = np.where(sound[:, None, None], here.rotations, pose.rotations)
@@ -219,11 +217,6 @@ def with_limbs(
     status = np.where(met, Status.REACHED, np.where(found == Status.REACHED, Status.UNREACHABLE, found))
     status = np.where(sound, status, Status.INVALID)
     return pose.translation, rotations, np.where(sound[:, None], residual, np.inf), status
-
-
-def _marker(limb: str) -> str:
-    side, _, part = limb.partition("_")
-    return f"{side}_{'hand' if part == 'arm' else 'foot'}"
 
 
 def _elbows(upper: float, lower: float, goal: Floats, swivel: Floats) -> Floats:

@@ -19,22 +19,24 @@ from ..skeleton import Skeleton
 if TYPE_CHECKING:
     from .iterative import Effector
 
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TRANSPOSE, PSEUDOINVERSE, DLS, DLS_SVD, SDLS, PIK, CCD, FABRIK = range(8)
 """Codes of the methods."""
 
+WITHIN, STALLED, EXHAUSTED = range(3)
+"""Why an iteration stopped."""
+
 EFFECTOR = np.dtype(
     [(name, "i8") for name in ("joint", "level", "oriented", "row", "first", "last")]
-    + [(name, "f8") for name in ("px", "py", "pz", "weight")],
+    + [("point", "f8", 3), ("weight", "f8")],
     align=True,
 )
 """An effector: the joint that carries it, its priority level, whether its orientation counts, its first row in the
 stacked Jacobian, the part of `Problem.links` that is its chain (CCD), its point in the joint's frame [m], weight."""
 
-GUARD = np.dtype(
-    [("row", "i8")] + [(name, "f8") for name in ("bw", "bx", "by", "bz", "aw", "ax", "ay", "az")], align=True
-)
-"""The limit of a joint: its row in the packed limits or -1, and the rotations B and A that make what the limit speaks
-of out of the joint's local rotation q: B q A."""
+GUARD = np.dtype([("row", "i8"), ("before", "f8", 4), ("after", "f8", 4)], align=True)
+"""The limit of a joint: its row in the packed limits or -1; the limit applies to before q after, q the joint's local
+rotation."""
 
 SETTINGS = np.dtype(
     [(name, "i8") for name in ("method", "iterations", "rows", "levels", "balance", "fresh", "adaptive")]
@@ -78,16 +80,15 @@ class State(NamedTuple):
     """(n, J, 3) or no rows, for skeletons without slides."""
     positions: Floats
     world: Floats
+    """(n, J, 4) orientations in the world."""
     begin: Floats
     """(n, J, 4) local rotations that the frame started from."""
-    best: Floats
-    """(n, J, 4) local rotations of the best pose so far."""
     best_translation: Floats
-    """(n, 3) its root's position [m]."""
+    best_rotations: Floats
+    best_offsets: Floats
+    """The best pose so far."""
     best_errors: Floats
     """(n, E) [m] its effectors' weighted errors."""
-    best_offsets: Floats
-    """(n, J, 3) its offsets, or no rows."""
     one: Floats
     """(n, 6, D) Jacobian of one effector."""
     jacobian: Floats
@@ -143,40 +144,26 @@ class Frames(NamedTuple):
     status: Ints
 
 
-WITHIN, STALLED, EXHAUSTED = 0, 1, 2
-
-
-def row_count(effectors: Records) -> int:
-    """Rows of the stacked Jacobian."""
+def stacked_rows(effectors: Records) -> int:
+    """Return the number of rows of the stacked Jacobian."""
     return int((3 + 3 * effectors["oriented"]).sum())
 
 
-def rest_guards(skeleton: Skeleton, limits: Limits | None) -> Records:
-    """(J,) limits by joint name, as rotations from rest."""
+def rest_guards(skeleton: Skeleton, limits: Limits | None) -> tuple[Records, Records, Floats]:
+    """Return guards (J,) of limits by joint name, as rotations from rest; and the limits' rows and curves."""
     guards = np.zeros(len(skeleton), GUARD)
-    guards["row"], guards["bw"], guards["aw"] = -1, 1.0, 1.0
-    for name in () if limits is None else limits.names:
-        j = skeleton.index(name)
-        set_guard(guards, j, limits.index(name), conjugate(skeleton.rest_rotations[j]), np.array([1.0, 0, 0, 0]))  # type: ignore[union-attr]
-    return guards
-
-
-def packed_limits(limits: Limits | None) -> tuple[Records, Floats]:
-    """Rows and curves as kernels read them: copies, since a read-only array would compile everything once more."""
+    guards["row"], guards["before"], guards["after"] = -1, IDENTITY, IDENTITY
     if limits is None:
-        return np.zeros(1, ROW), np.zeros(1)
-    return np.array(limits.packed), np.array(limits.curves)
-
-
-def set_guard(guards: Records, joint: int, row: int, before: Floats, after: Floats) -> None:
-    """Limit a joint by a row of the packed limits, which speaks of `before * rotation * after`."""
-    guards["row"][joint] = row
-    for k, name in enumerate("wxyz"):
-        guards[f"b{name}"][joint], guards[f"a{name}"][joint] = before[k], after[k]
+        return guards, np.zeros(1, ROW), np.zeros(1)
+    for name in limits.names:
+        j = skeleton.index(name)
+        guards["row"][j], guards["before"][j] = limits.index(name), conjugate(skeleton.rest_rotations[j])
+    # Copies: for read-only arrays everything would be compiled once more.
+    return guards, np.array(limits.packed), np.array(limits.curves)
 
 
 def packed_effectors(skeleton: Skeleton, effectors: Sequence[Effector]) -> tuple[Records, list[list[int]]]:
-    """(effectors as kernels read them, the joints of each one's chain from the effector to its base)."""
+    """Return effectors as kernels read them, and the joints of each one's chain from the effector to its base."""
     packed, chains, row = np.zeros(len(effectors), EFFECTOR), [], 0
     for one, effector in zip(packed, effectors, strict=True):
         joint = skeleton.index(effector.joint)
@@ -186,7 +173,7 @@ def packed_effectors(skeleton: Skeleton, effectors: Sequence[Effector]) -> tuple
         if not (math.isfinite(effector.weight) and effector.weight > 0.0) or effector.level < 1:
             raise PosableError(f"weight {effector.weight}, level {effector.level}: expected above 0, 1 or more")
         one["joint"], one["level"], one["oriented"], one["row"] = joint, effector.level, effector.oriented, row
-        one["px"], one["py"], one["pz"], one["weight"] = *point, effector.weight
+        one["point"], one["weight"] = point, effector.weight
         row += 6 if effector.oriented else 3
         chain = list(skeleton.path(joint))[::-1]
         if effector.base is not None:
@@ -233,10 +220,7 @@ def tree_above(skeleton: Skeleton, packed: Records, rotates: Ints) -> Ints:
     for carrier in carriers:
         path = [j for j in skeleton.path(carrier) if j == 0 or rotates[j] or j in carriers]
         for upper, lower in pairwise(path):
-            carrier_above = upper
-            while (
-                carrier_above > 0 and not rotates[carrier_above]
-            ):  # An effector on a joint that cannot rotate hangs on the joint above it
-                carrier_above = int(above[carrier_above])
-            above[lower] = carrier_above
+            while upper > 0 and not rotates[upper]:  # an effector on it hangs on the joint above
+                upper = int(above[upper])
+            above[lower] = upper
     return above

@@ -7,19 +7,35 @@ from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import allowed, clamp_from
 from ..math.angles import wrap_angle
 from ..math.quaternion import axis_angle, conj, log, mul, rotate, twist_angle
-from ..math.vector import dot, norm, scale, sub, unit
+from ..math.vector import add, dot, norm, scale, sub, unit
 from ..skeleton.dofs import BALL, FREE, HINGE, HINGE_TWIST
-from ..skeleton.forward import axis_of, forward_row, offset_of, quat_at, rest_of, set_quat, twist_axis_of, vec_at
+from ..skeleton.forward import (
+    axis_of,
+    forward_row,
+    offset_of,
+    quat_at,
+    quat_from,
+    rest_of,
+    set_quat,
+    twist_axis_of,
+    vec_at,
+    vec_from,
+)
 from .model import PIK, Frames, Problem, State
+
+
+@kernel
+def basis(axis: int) -> Vec3:
+    """Return the unit vector along x, y or z (0, 1, 2)."""
+    return (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
 
 
 @kernel
 def effector_position(t: int, e: int, problem: Problem, state: State) -> Vec3:
     """Where effector e is in the world [m]."""
     one = problem.effectors[e]
-    arm = rotate(quat_at(state.world, t, one["joint"]), (one["px"], one["py"], one["pz"]))
-    position = vec_at(state.positions, t, one["joint"])
-    return (position[0] + arm[0], position[1] + arm[1], position[2] + arm[2])
+    arm = rotate(quat_at(state.world, t, one["joint"]), vec_from(one["point"]))
+    return add(vec_at(state.positions, t, one["joint"]), arm)
 
 
 @kernel
@@ -30,7 +46,7 @@ def rotation_to(goal: Quat, current: Quat) -> Vec3:
 
 @kernel
 def measure(t: int, i: int, problem: Problem, state: State, frames: Frames) -> tuple[float, int]:
-    """(how far effectors are off [m], weighted; which level that is about); errors into row i.
+    """Return how far effectors are off [m], weighted, and which level that is about; errors into row i.
 
     The level is the first one that is not within tolerance, 0 when all are; it is always 1 for methods without
     priorities, and the error then that of all effectors.
@@ -115,8 +131,7 @@ def guarded(t: int, j: int, problem: Problem, state: State, q: Quat) -> Quat:
     guard = problem.guards[j]
     if guard["row"] < 0:
         return q
-    before = (guard["bw"], guard["bx"], guard["by"], guard["bz"])
-    after = (guard["aw"], guard["ax"], guard["ay"], guard["az"])
+    before, after = quat_from(guard["before"]), quat_from(guard["after"])
     seen = mul(mul(before, q), after)
     row = problem.limits[guard["row"]]
     if allowed(row, problem.curves, seen):
@@ -145,8 +160,7 @@ def at_limits(t: int, problem: Problem, state: State) -> bool:
     for j in range(problem.joints.shape[0]):
         guard = problem.guards[j]
         if guard["row"] >= 0 and problem.rotates[j]:
-            before = (guard["bw"], guard["bx"], guard["by"], guard["bz"])
-            after = (guard["aw"], guard["ax"], guard["ay"], guard["az"])
+            before, after = quat_from(guard["before"]), quat_from(guard["after"])
             row, q = problem.limits[guard["row"]], quat_at(state.rotations, t, j)
             for k in range(6):
                 nudge = 1e-3 if k < 3 else -1e-3
@@ -184,7 +198,6 @@ def steps_between(j: int, problem: Problem, start: Quat, goal: Quat) -> Vec3:
 
 @kernel
 def copy_pose(
-    count: int,
     i: int,
     translation: Floats,
     rotations: Floats,
@@ -194,10 +207,10 @@ def copy_pose(
     new_rotations: Floats,
     new_offsets: Floats,
 ) -> None:
-    """Row i of a pose of so many joints to row k of another; offsets where both have any."""
+    """Copy row i of some poses to row k of others; offsets where both have any."""
     for c in range(3):
         new_translation[k, c] = translation[i, c]
-    for j in range(count):
+    for j in range(rotations.shape[1]):
         set_quat(new_rotations, k, j, quat_at(rotations, i, j))
         if offsets.shape[0] > 0 and new_offsets.shape[0] > 0:
             for c in range(3):
@@ -209,35 +222,15 @@ def store_best(t: int, i: int, problem: Problem, state: State, frames: Frames) -
     """Remember the pose as it is, just measured."""
     for e in range(problem.effectors.shape[0]):
         state.best_errors[t, e] = effector_error(i, e, problem, frames)
-    count = problem.joints.shape[0]
-    copy_pose(
-        count,
-        t,
-        state.translation,
-        state.rotations,
-        state.offsets,
-        t,
-        state.best_translation,
-        state.best,
-        state.best_offsets,
-    )
+    best, now = state.best_rotations, state.rotations
+    copy_pose(t, state.translation, now, state.offsets, t, state.best_translation, best, state.best_offsets)
 
 
 @kernel
-def restore_best(t: int, problem: Problem, state: State) -> None:
+def restore_best(t: int, state: State) -> None:
     """Go back to the best pose."""
-    count = problem.joints.shape[0]
-    copy_pose(
-        count,
-        t,
-        state.best_translation,
-        state.best,
-        state.best_offsets,
-        t,
-        state.translation,
-        state.rotations,
-        state.offsets,
-    )
+    best, now = state.best_rotations, state.rotations
+    copy_pose(t, state.best_translation, best, state.best_offsets, t, state.translation, now, state.offsets)
 
 
 @kernel

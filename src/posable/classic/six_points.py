@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..body import MARKERS
-from ..compute import PosableError, ShapeError, Status, UnknownNameError
+from ..body.packed import PackedBody
+from ..compute import PosableError, ShapeError, Status
 from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from ..limits.nearest import HINGE
 from ..math import axis_angle, conjugate, multiply, rotate
@@ -42,7 +43,7 @@ from .iterative import (
     Pseudoinverse,
     Stop,
 )
-from .model import GUARD, packed_limits, set_guard
+from .model import GUARD, IDENTITY
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 
 PAPER_HEIGHT = 1.84
 """[m]: as tall as the paper's three bodies are on average by its own measure, which is `Humanoid.joint_height`."""
-COINCIDENT = 1e-6  # of the height: a joint of the spine this near to the hips does not bend it
 MIN_BEND = 0.02  # [rad] of elbows and knees
+POINTS_HINT = " in the order of MARKERS"
 BALLS = ("shoulder", "upper_arm", "upper_leg")
 HINGES = {"lower_arm": (-1.0, 0.0, 0.0), "lower_leg": (1.0, 0.0, 0.0)}
 """Canonical axes of flexion."""
@@ -64,12 +65,10 @@ class SixPointMethod(ABC):
 
     def solve(self, points: ArrayLike) -> ReconstructSolution:
         """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it."""
-        given = checked_points(points)
+        given = floats(points, "points", 6, 3, hint=POINTS_HINT)
         flat = given.reshape(-1, 6, 3)
-        parts = [
-            self._reconstructed(flat[first : first + BLOCK], len(flat[first : first + BLOCK]))
-            for first in range(0, max(len(flat), 1), BLOCK)
-        ]
+        blocks = [flat[first : first + BLOCK] for first in range(0, max(len(flat), 1), BLOCK)]
+        parts = [self._reconstructed(block, len(block)) for block in blocks]
         translation, rotations, errors, status = (np.concatenate(column) for column in zip(*parts, strict=True))
         shape, count = given.shape[:-2], len(self.body.skeleton)
         pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
@@ -77,7 +76,7 @@ class SixPointMethod(ABC):
 
     def track(self, points: ArrayLike, *, fps: float = 60.0) -> ReconstructMotionSolution:
         """Reconstruct a motion from points (F, 6, 3), each frame after the one before it; fps in frames/s."""
-        given = checked_points(points)
+        given = floats(points, "points", 6, 3, hint=POINTS_HINT)
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
         translation, rotations, errors, status = self._reconstructed(given, 1)
@@ -107,16 +106,14 @@ class SixPointIK(SixPointMethod):
         self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
     ) -> None:
         self.body, self._weights = body, checked_weights(weights)
-        self.limits = body_limits(body, limits)
+        self.limits = body.limits_for(limits)
         self._scale = body.joint_height / PAPER_HEIGHT
-        self._neutral = body.skeleton.forward(body.neutral_pose)
         self.skeleton = working_skeleton(body)
         """The body's skeleton with the joints that these methods move."""
         self._solver = self._make()
-        rows, curves = packed_limits(self.limits)
-        _bend_one_direction(rows)
-        guards = _body_guards(body, self.skeleton, self.limits)
-        self._solver._problem = self._solver._problem._replace(limits=rows, curves=curves, guards=guards)
+        packed = PackedBody(body, limits)
+        guards, rows = _body_guards(packed, self.skeleton), _bent_one_way(packed.limits)
+        self._solver._problem = self._solver._problem._replace(limits=rows, curves=packed.curves, guards=guards)
         if self.balanced:
             self._solver._set(balance=0)
 
@@ -142,15 +139,10 @@ class SixPointIK(SixPointMethod):
         frames = self._solver._run(targets, np.empty((0, 5, 4)), starts, tracks, roots)
         hips = np.linalg.norm(frames.translation - roots[:, :3], axis=-1)
         hips = np.where(frames.status == Status.INVALID, np.inf, hips)
-        status = np.where(
-            (frames.status == Status.REACHED) & (hips > self._solver.stop.tolerance), Status.UNREACHABLE, frames.status
-        )
-        return (
-            frames.translation,
-            frames.rotations,
-            np.concatenate([hips[:, None], frames.position_error], axis=1),
-            status,
-        )
+        missed = (frames.status == Status.REACHED) & (hips > self._solver.stop.tolerance)
+        status = np.where(missed, Status.UNREACHABLE, frames.status)
+        errors = np.concatenate([hips[:, None], frames.position_error], axis=1)
+        return frames.translation, frames.rotations, errors, status
 
     def _begin(self, points: Floats, tracks: int) -> tuple[Floats, Pose]:
         """Return (roots (N, 7), starts): where roots go, and the poses that the first frames start from."""
@@ -158,10 +150,10 @@ class SixPointIK(SixPointMethod):
 
     def _roots(self, points: Floats, tracks: int) -> Floats:
         """Return (N, 7) position and orientation of the root, with the hips on their point; NaN where points are."""
-        orientation = pelvis(points, self._weights, tracks)
-        hips = self._neutral.positions[self.body.roles["hips"]] - self._neutral.positions[0]
+        orientation, neutral = pelvis(points, self._weights, tracks), self.body.neutral_frames
+        hips = neutral.positions[self.body.roles["hips"]] - neutral.positions[0]
         position = points[:, 0] - rotate(orientation, hips)
-        return np.concatenate([position, multiply(orientation, self._neutral.orientations[0])], axis=1)
+        return np.concatenate([position, multiply(orientation, neutral.orientations[0])], axis=1)
 
 
 class SixPointCCD(SixPointIK):
@@ -218,16 +210,10 @@ class SixPointPIK(SixPointIK):
     attraction: ClassVar[float] = 0.1
 
     def _make(self) -> IterativeIK:
-        effectors = [
-            Effector(one.joint, level=level) for one, level in zip(self._effectors(), self.levels, strict=True)
-        ]
+        pairs = zip(self._effectors(), self.levels, strict=True)
+        effectors = [Effector(one.joint, level=level) for one, level in pairs]
         relaxed = relaxed_pose(self.body, self.skeleton)
         return PIK(self.skeleton, effectors, stop=self._stop(), relaxed=relaxed, attraction=self.attraction)
-
-
-def checked_points(points: ArrayLike) -> Floats:
-    """Points as an array (..., 6, 3)."""
-    return floats(points, "points", 6, 3, hint=" in the order of MARKERS")
 
 
 def lost_points(points: Floats) -> Bools:
@@ -241,15 +227,6 @@ def checked_weights(weights: Sequence[float]) -> Floats:
     if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
         raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")
     return given
-
-
-def body_limits(body: Humanoid, limits: Limits | str | None) -> Limits | None:
-    """Return the body's limits for "body", else the given ones."""
-    if isinstance(limits, str):
-        if limits != "body":
-            raise UnknownNameError("limits", limits, ("body",))
-        return body.limits
-    return limits
 
 
 def pelvis(points: Floats, weights: Floats, tracks: int) -> Floats:
@@ -268,15 +245,12 @@ def working_skeleton(body: Humanoid) -> Skeleton:
     Of joints of the spine without a role only the last below an unmoved head bends: it moves what the head's limit is
     about, as `Neck1` of the CMU rig does.
     """
-    skeleton, roles = body.skeleton, body.roles
-    neutral = skeleton.forward(body.neutral_pose)
+    skeleton, roles, neutral = body.skeleton, body.roles, body.neutral_frames
     kinds, axes = ["fixed"] * len(skeleton), np.zeros((len(skeleton), 2, 3))
     axes[:, 0, 0], axes[:, 1, 1] = 1.0, 1.0
-    hips = neutral.positions[body.spine[0]]
-    for k, joint in enumerate(body.spine[1:-1], start=1):
-        away = float(np.linalg.norm(neutral.positions[joint] - hips))
-        if away > COINCIDENT * body.joint_height and (body.spine_roles[k] or k == len(body.spine) - 2):
-            kinds[joint] = "ball"
+    for k, row in enumerate(body.packed.spine):
+        if row["bends"] and (body.spine_roles[k] or k == len(body.spine) - 2):
+            kinds[row["joint"]] = "ball"
     for side in ("left", "right"):
         for part in BALLS:
             if f"{side}_{part}" in roles:
@@ -300,26 +274,25 @@ def relaxed_pose(body: Humanoid, skeleton: Skeleton) -> Pose:
     return Pose(skeleton.rest.translation, rotations)
 
 
-def _bend_one_direction(rows: Records) -> None:
-    """Raise the lower end of hinges to `MIN_BEND`, in place."""
+def _bent_one_way(limits: Records) -> Records:
+    """Return limits with the lower end of hinges raised to `MIN_BEND`."""
+    rows = limits.copy()
     hinges = rows["kind"] == HINGE
     high = rows["c1"] + rows["r1"]
     low = np.minimum(np.maximum(rows["c1"] - rows["r1"], MIN_BEND), high)
     rows["c1"] = np.where(hinges, 0.5 * (low + high), rows["c1"])
     rows["r1"] = np.where(hinges, 0.5 * (high - low), rows["r1"])
+    return rows
 
 
-def _body_guards(body: Humanoid, skeleton: Skeleton, limits: Limits | None) -> Records:
-    """(J,) the limits of the joints that move, in canonical rotations."""
-    guards = np.zeros(len(skeleton), GUARD)
-    guards["row"], guards["bw"], guards["aw"] = -1, 1.0, 1.0
-    if limits is None:
-        return guards
-    orientations = body.skeleton.forward(body.neutral_pose).orientations
-    names = {joint: role for role, joint in body.roles.items()}
+def _body_guards(packed: PackedBody, skeleton: Skeleton) -> Records:
+    """Return the limits (J,) of the joints that move, which apply to canonical rotations."""
+    body, guards = packed.body, np.zeros(len(skeleton), GUARD)
+    guards["row"], guards["before"], guards["after"] = -1, IDENTITY, IDENTITY
+    orientations, roles = body.neutral_frames.orientations, {joint: role for role, joint in body.roles.items()}
     for joint in np.flatnonzero([kind != "fixed" for kind in skeleton.kinds]).tolist():
-        role = names.get(joint, "head")  # a joint of the spine without a role moves the head alone
-        if role in limits:
-            above = orientations[skeleton.parents[joint]]
-            set_guard(guards, joint, limits.index(role), above, conjugate(orientations[joint]))
+        role = roles.get(joint, "head")  # a joint of the spine without a role moves the head alone
+        guards["row"][joint] = packed.drive["limit"][body.roles[role]]
+        guards["before"][joint] = orientations[skeleton.parents[joint]]
+        guards["after"][joint] = conjugate(orientations[joint])
     return guards

@@ -41,6 +41,12 @@ def vec_at(vectors: Floats, i: int, j: int) -> Vec3:
 
 
 @kernel
+def vec_from(v: Floats) -> Vec3:
+    """A vector that is a field of a record."""
+    return (v[0], v[1], v[2])
+
+
+@kernel
 def offset_of(joints: Records, offsets: Floats, i: int, j: int) -> Vec3:
     """Position of joint j in its parent's frame, from the pose where it has offsets, else from the skeleton."""
     if offsets.shape[0] > 0:
