@@ -51,10 +51,8 @@ def test_frames_around_an_edit_stay_inside_the_limits_too(case, limits):
         assert (after <= before + 1e-6).all()
     if "clip" in limits:
         for box in clip_boxes(case.clip):
-            middle = np.array([box["rw"], box["rx"], box["ry"], box["rz"]])
-            vectors = pm.log(pm.multiply(pm.conjugate(middle), editor.motion.pose.rotations[:, box["joint"]]))
-            low, high = [box["lx"], box["ly"], box["lz"]], [box["hx"], box["hy"], box["hz"]]
-            assert (vectors >= np.array(low) - 1e-6).all() and (vectors <= np.array(high) + 1e-6).all()
+            vectors = pm.log(pm.multiply(pm.conjugate(box["reference"]), editor.motion.pose.rotations[:, box["joint"]]))
+            assert (vectors >= box["low"] - 1e-6).all() and (vectors <= box["high"] + 1e-6).all()
 
 
 def test_contacts_that_limits_do_not_allow_are_measured(pitch):

@@ -5,9 +5,8 @@ import pytest
 
 import posable as ps
 from posable.edit.clip import read_clip
-from posable.edit.fit_kernels import _add_curvature, explained
+from posable.edit.fit_kernels import add_curvature, explained, fit_scratch
 from posable.edit.weights import _run, exact_weights, explain, explained_rates, fit_weights, load_weights
-from posable.math.linear import cholesky_whiten, padded_rows
 
 
 def plain_rates(jacobian, rates, v):
@@ -39,20 +38,17 @@ def test_only_the_ratios_of_weights_matter():
 def test_the_gradient_is_the_derivative_of_the_cost():
     jacobian, rates, v = random_case(3)
     rows, n = jacobian.shape
-    small, wide, vec = np.empty((rows, rows)), np.empty((n, rows)), np.zeros((7, n))
-    explained(jacobian, rates, v, 0.0, small, wide, vec)
-    tall = np.zeros((padded_rows(rows), n))
-    tall[:rows] = jacobian
-    cholesky_whiten(small, rows, tall, n)
-    curvature = np.zeros((n, n))
-    _add_curvature(jacobian, rates, v, tall, np.zeros((padded_rows(n), n)), curvature, vec)
+    work = fit_scratch(1, rows, n, 1)
+    explained(0, jacobian, rates, v, 0.0, work)
+    add_curvature(0, jacobian, rates, v, work)
+    curvature = work.curvature[0]
 
     def half_cost(x):
         return 0.5 * explained_rates(jacobian[None], rates[None], np.exp(x), mu=0.0)[1][0] ** 2
 
     h, x = 1e-5, np.log(v)
     slopes = [(half_cost(x + h * e) - half_cost(x - h * e)) / (2 * h) for e in np.eye(n)]
-    np.testing.assert_allclose(vec[3], slopes, atol=1e-6 * np.abs(slopes).max())
+    np.testing.assert_allclose(work.gradient[0], slopes, atol=1e-6 * np.abs(slopes).max())
     np.testing.assert_allclose(curvature, curvature.T, atol=1e-9)
     assert (np.linalg.eigvalsh(curvature) > -1e-9).all()
 

@@ -234,8 +234,8 @@ class IterativeIK:
         for first in range(0, tracks if n else 0, BLOCK):
             many = min(BLOCK, tracks - first)
             block = slice(first * n // tracks, (first + many) * n // tracks)
-            part = Frames(*(array[block] if len(array) == n else array for array in frames))
-            solve_rows(many, self._problem, self._scratch(many), part)
+            columns: Any = (array[block] if len(array) == n else array for array in frames)
+            solve_rows(many, self._problem, self._scratch(many), Frames(*columns))
         return frames
 
     def _scratch(self, n: int) -> State:

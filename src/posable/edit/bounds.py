@@ -19,77 +19,67 @@ import numpy as np
 from ..body import Humanoid
 from ..body.packed import PackedBody
 from ..compute import PosableError
-from ..compute.types import Bools, Floats, Records
+from ..compute.types import Bools, Records
 from ..limb import LimbRange
 from ..limits import Limits
-from ..limits.limits import ROW
 from ..math import conjugate, log, multiply, normalize
 from ..skeleton import Pose
-from .clip import Clip, Parts
+from .clip import Clip
 from .model import BOX, SHAPE
 
 MARGIN = 0.2  # [rad]
 INSIDE = 1e-6  # [rad], and of a limb's length: how far inside its range a limb is projected
 
 Bound: TypeAlias = "str | Limits | LimbRange | None"
-NO_ROWS = np.zeros(1, ROW)
-NO_CURVES = np.zeros(1)
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """Limits as the kernels read them, and the ranges of limbs that poses are projected to afterwards."""
 
+    packed: PackedBody
+    """The body with the limits that `shapes` refer to."""
     boxes: Records
     """(B,)"""
     shapes: Records
     """(S,)"""
-    packed: Records
-    curves: Floats
-    ranges: tuple[LimbRange, ...] = ()
-    limits: Limits | None = None
     roles: tuple[str, ...] = ()
     """(S,) the role of each shape's joint."""
+    limits: Limits | None = None
+    ranges: tuple[LimbRange, ...] = ()
 
     @property
     def any(self) -> bool:
         """Whether anything is limited."""
         return bool(len(self.boxes) or len(self.shapes) or self.ranges)
 
-    def box_rows(self, n: int) -> Records:
-        """Return boxes (n, B) for n rows of a kernel, each with its own copy."""
-        return np.tile(self.boxes, (n, 1))
-
-    def shape_rows(self, body: Humanoid, start: Pose) -> Records:
-        """Return shapes (N, S) for poses (N,), widened to contain them."""
-        rows = np.tile(self.shapes, (len(start), 1))
+    def rows(self, start: Pose) -> tuple[Records, Records]:
+        """Return boxes (N, B) and shapes (N, S) for poses (N,), the shapes widened to contain them."""
+        boxes, shapes = np.tile(self.boxes, (len(start), 1)), np.tile(self.shapes, (len(start), 1))
         if self.limits is not None and self.roles:
-            posture = body.canonical(start)
+            posture = self.packed.body.canonical(start)
             rotations = posture.rotations[:, [posture.index(role) for role in self.roles]]
-            slack = self.limits.slack(self.roles, rotations)
-            rows["swing"], rows["below"], rows["above_twist"] = np.moveaxis(slack, -1, 0)
-        return rows
+            shapes["slack"] = self.limits.slack(self.roles, rotations)
+        return boxes, shapes
 
 
 def make_bounds(clip: Clip, given: Bound | Iterable[Bound]) -> Bounds:
     """Return the bounds for an argument `limits=`: "clip", "body", `Limits`, a `LimbRange`, None, or several."""
     several = [given] if given is None or isinstance(given, str | Limits | LimbRange) else list(given)
-    boxes, shapes, limits = np.zeros(0, BOX), np.zeros(0, SHAPE), None
-    roles: tuple[str, ...] = ()
+    boxes, limits = np.zeros(0, BOX), None
     ranges: list[LimbRange] = []
     for one in several:
         if one == "clip":
             boxes = clip_boxes(clip)
         elif one == "body" or isinstance(one, Limits):
             limits = one if isinstance(one, Limits) else clip.body.limits
-            shapes, roles = limit_shapes(clip.body, clip.parts, limits)
         elif isinstance(one, LimbRange):
             ranges.append(one.for_limb(clip.body.limb(one.name, limits=None)))
         elif one is not None:
             raise PosableError(f"limits {one!r}: give 'clip', 'body', Limits, a LimbRange, None, or several of them")
-    # Copies: for the read-only arrays of `Limits` kernels would be compiled once more.
-    packed, curves = (NO_ROWS, NO_CURVES) if limits is None else (np.array(limits.packed), np.array(limits.curves))
-    return Bounds(boxes, shapes, packed, curves, tuple(ranges), limits, roles)
+    packed = PackedBody(clip.body, limits)
+    shapes, roles = limit_shapes(clip, packed)
+    return Bounds(packed, boxes, shapes, roles, limits, tuple(ranges))
 
 
 def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
@@ -106,30 +96,24 @@ def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
         if skeleton.kinds[j] == "hinge":
             box["hinge"] = 1
             vectors = (vectors @ skeleton.axes[j, 0])[:, None] * [1.0, 0.0, 0.0]
-        box["joint"], box["first"] = j, int(np.searchsorted(edited, j))
-        for name, value in zip(("rw", "rx", "ry", "rz"), middle, strict=True):
-            box[name] = value
-        for k, axis in enumerate("xyz"):
-            box[f"l{axis}"], box[f"h{axis}"] = vectors[:, k].min() - margin, vectors[:, k].max() + margin
+        box["joint"], box["first"], box["reference"] = j, int(np.searchsorted(edited, j)), middle
+        box["low"], box["high"] = vectors.min(axis=0) - margin, vectors.max(axis=0) + margin
     return boxes
 
 
-def limit_shapes(body: Humanoid, parts: Parts, limits: Limits) -> tuple[Records, tuple[str, ...]]:
+def limit_shapes(clip: Clip, packed: PackedBody) -> tuple[Records, tuple[str, ...]]:
     """Return (S,) of `SHAPE`: the limits of the ball joints that an editor moves, and the roles of these joints."""
-    edited, drive = body.skeleton.dofs.joint[parts.dofs], PackedBody(body, limits).drive
-    roles = [
-        role
+    body, drive = clip.body, packed.drive
+    edited = body.skeleton.dofs.joint[clip.parts.dofs]
+    roles = {
+        role: joint
         for role, joint in body.roles.items()
         if drive["limit"][joint] >= 0 and joint in edited and body.skeleton.kinds[joint] == "ball"
-    ]
-    shapes = np.zeros(len(roles), SHAPE)
-    for shape, role in zip(shapes, roles, strict=True):
-        joint = body.roles[role]
-        shape["joint"], shape["above"], shape["row"] = joint, drive["above"][joint], limits.index(role)
-        shape["first"] = int(np.searchsorted(edited, joint))
-        for letter, neutral in (("a", drive["above_neutral"][joint]), ("b", drive["neutral"][joint])):
-            for name, value in zip("wxyz", neutral, strict=True):
-                shape[f"{letter}{name}"] = value
+    }
+    shapes, joints = np.zeros(len(roles), SHAPE), list(roles.values())
+    shapes["joint"], shapes["first"], shapes["row"] = joints, np.searchsorted(edited, joints), drive["limit"][joints]
+    for name in ("above", "above_neutral", "neutral"):
+        shapes[name] = drive[name][joints]
     return shapes, tuple(roles)
 
 

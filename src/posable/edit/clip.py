@@ -30,6 +30,7 @@ EFFECTORS = ("left_hand", "right_hand", "left_foot", "right_foot", "head")
 """The parts that the paper's weights are fitted to, in the order of all tables here."""
 LEFT_ALONE = ("left_shoulder", "right_shoulder")
 LOCKED = 1e-9  # [rad/s], [m/s]: a DoF that never moves faster is locked
+CUTOFF = 8.0  # [Hz]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,78 @@ class Parts:
         """Return the names (n,) of the edited DoF."""
         names = self.body.skeleton.dofs.names
         return tuple(names[d] for d in self.dofs)
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """A motion analysed for editing; made by `read_clip`."""
+
+    motion: Motion
+    body: Humanoid
+    smooth: Pose
+    """(F,) the motion after a low-pass filter of 8 Hz."""
+    rates: Floats
+    """(F, n) rates of the edited DoF [rad/s], [m/s]."""
+    parts: Parts
+
+    def __len__(self) -> int:
+        return len(self.motion)
+
+    @property
+    def fps(self) -> float:
+        """Frames per second."""
+        return self.motion.fps
+
+    def jacobians(self, frames: Ints) -> Floats:
+        """Return the Jacobians (K, 6 E, m) of the effectors at some frames, for the DoF that move."""
+        columns = self.parts.dofs[self.parts.fitted]
+        return stacked_jacobians(self.body, self.smooth[frames], self.parts.joints, columns)
+
+    def velocities(self, joints: Sequence[int]) -> Floats:
+        """Return velocities (F, E, 6) of joints in the world, linear [m/s] then angular [rad/s]: J times the rates."""
+        rows = np.empty((len(self), len(joints), 6))
+        skeleton, dofs = self.body.skeleton, self.parts.dofs
+        for start in range(0, len(self), 512):  # long clips piece by piece: a Jacobian takes 6 numbers a DoF
+            piece = slice(start, start + 512)
+            frames = skeleton.forward(self.smooth[piece])
+            for e, joint in enumerate(joints):
+                jacobian = skeleton.jacobian(self.smooth[piece], joint, frames=frames)[..., dofs]
+                rows[piece, e] = np.einsum("frd,fd->fr", jacobian, self.rates[piece])
+        return rows
+
+    @property
+    def digest(self) -> str:
+        """A hash of this motion on this skeleton, for files made from it."""
+        pose, skeleton = self.motion.pose, self.body.skeleton
+        parts = [pose.translation, pose.rotations, skeleton.offsets, self.parts.dofs, self.parts.joints]
+        parts += [] if pose.offsets is None else [pose.offsets]
+        found = hashlib.sha256(f"{self.fps} {skeleton.names} {skeleton.kinds}".encode())
+        for array in parts:
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+
+def read_clip(motion: Motion, body: Humanoid, effectors: Sequence[str] = EFFECTORS, cutoff: float = CUTOFF) -> Clip:
+    """Analyse a motion for editing.
+
+    Args:
+        motion: with at least one frame.
+        body: the body that performs it, a `Humanoid` on the motion's skeleton.
+        effectors: the end effectors; roles or names of joints.
+        cutoff: of the low-pass filter before rates are taken [Hz].
+    """
+    if motion.pose.joint_count != len(body.skeleton):
+        raise ShapeError(f"the motion has {motion.pose.joint_count} joints, the body {len(body.skeleton)}")
+    if len(motion) == 0:
+        raise PosableError("the motion has no frames; an editor needs at least one")
+    if not motion.pose.is_finite():
+        raise PosableError("the motion has numbers that are not finite; repair or cut it first")
+    smooth = smoothed(motion, cutoff)
+    rates = dof_rates(body, smooth, motion.fps)
+    parts = find_parts(body, rates, effectors)
+    edited = np.ascontiguousarray(rates[:, parts.dofs])
+    edited[:, ~parts.moving] = 0.0
+    return Clip(motion, body, smooth, edited, parts)
 
 
 def joint_of(body: Humanoid, part: str | int) -> int:
@@ -114,9 +187,6 @@ def _chains(body: Humanoid) -> list[list[int]]:
         if part in body.roles:
             chains.append([j for j in skeleton.path(body.roles[part]) if j not in trunk])
     return chains
-
-
-CUTOFF = 8.0  # [Hz]
 
 
 def smoothed(motion: Motion, cutoff: float = CUTOFF) -> Pose:
@@ -192,75 +262,3 @@ def _unrolled(q: Floats) -> Floats:
     flips = np.where((q[1:] * q[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0)
     signs = np.concatenate([np.ones((1, *flips.shape[1:])), np.cumprod(flips, axis=0)])
     return np.asarray(q * signs[..., None])
-
-
-@dataclass(frozen=True, eq=False)
-class Clip:
-    """A motion analysed for editing; made by `read_clip`."""
-
-    motion: Motion
-    body: Humanoid
-    smooth: Pose
-    """(F,) the motion after a low-pass filter of 8 Hz."""
-    rates: Floats
-    """(F, n) rates of the edited DoF [rad/s], [m/s]."""
-    parts: Parts
-
-    def __len__(self) -> int:
-        return len(self.motion)
-
-    @property
-    def fps(self) -> float:
-        """Frames per second."""
-        return self.motion.fps
-
-    def jacobians(self, frames: Ints) -> Floats:
-        """Return the Jacobians (K, 6 E, m) of the effectors at some frames, for the DoF that move."""
-        columns = self.parts.dofs[self.parts.fitted]
-        return stacked_jacobians(self.body, self.smooth[frames], self.parts.joints, columns)
-
-    def velocities(self, joints: Sequence[int]) -> Floats:
-        """Return velocities (F, E, 6) of joints in the world, linear [m/s] then angular [rad/s]: J times the rates."""
-        rows = np.empty((len(self), len(joints), 6))
-        skeleton, dofs = self.body.skeleton, self.parts.dofs
-        for start in range(0, len(self), 512):  # long clips piece by piece: a Jacobian takes 6 numbers a DoF
-            piece = slice(start, start + 512)
-            frames = skeleton.forward(self.smooth[piece])
-            for e, joint in enumerate(joints):
-                jacobian = skeleton.jacobian(self.smooth[piece], joint, frames=frames)[..., dofs]
-                rows[piece, e] = np.einsum("frd,fd->fr", jacobian, self.rates[piece])
-        return rows
-
-    @property
-    def digest(self) -> str:
-        """A hash of this motion on this skeleton, for files made from it."""
-        pose, skeleton = self.motion.pose, self.body.skeleton
-        parts = [pose.translation, pose.rotations, skeleton.offsets, self.parts.dofs, self.parts.joints]
-        parts += [] if pose.offsets is None else [pose.offsets]
-        found = hashlib.sha256(f"{self.fps} {skeleton.names} {skeleton.kinds}".encode())
-        for array in parts:
-            found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()
-
-
-def read_clip(motion: Motion, body: Humanoid, effectors: Sequence[str] = EFFECTORS, cutoff: float = CUTOFF) -> Clip:
-    """Analyse a motion for editing.
-
-    Args:
-        motion: with at least one frame.
-        body: the body that performs it, a `Humanoid` on the motion's skeleton.
-        effectors: the end effectors; roles or names of joints.
-        cutoff: of the low-pass filter before rates are taken [Hz].
-    """
-    if motion.pose.joint_count != len(body.skeleton):
-        raise ShapeError(f"the motion has {motion.pose.joint_count} joints, the body {len(body.skeleton)}")
-    if len(motion) == 0:
-        raise PosableError("the motion has no frames; an editor needs at least one")
-    if not motion.pose.is_finite():
-        raise PosableError("the motion has numbers that are not finite; repair or cut it first")
-    smooth = smoothed(motion, cutoff)
-    rates = dof_rates(body, smooth, motion.fps)
-    parts = find_parts(body, rates, effectors)
-    edited = np.ascontiguousarray(rates[:, parts.dofs])
-    edited[:, ~parts.moving] = 0.0
-    return Clip(motion, body, smooth, edited, parts)

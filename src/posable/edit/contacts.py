@@ -27,7 +27,7 @@ from ..compute.types import Bools, Floats, Ints, Records
 from ..math import conjugate, multiply, rotate, slerp
 from ..skeleton import Frames, Pose
 from .clip import Clip
-from .model import EXACT, GOAL, set_goals
+from .model import EXACT, GOAL
 
 if TYPE_CHECKING:
     from .dragging import Dragger
@@ -39,6 +39,7 @@ RAMP = 0.1  # [s]: a contact's weight grows and fades for so long before and aft
 TOUCHING = 0.01  # [m]
 RESTING = 0.2  # [m/s]: a hand that moves faster over what it touches only brushes it
 SHORTEST_TOUCH = 0.15  # [s]
+ITERATIONS = 6
 
 
 @dataclass(frozen=True)
@@ -126,20 +127,6 @@ def _runs(on: Bools) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-ITERATIONS = 6
-
-
-@dataclass(frozen=True, eq=False)
-class Repaired:
-    """Poses with their contacts repaired."""
-
-    pose: Pose
-    slid: Floats
-    """(K,) [m]: the largest movement of a contact in each frame."""
-    limited: Bools
-    """(K,): where limits stopped a joint."""
-
-
 def keep_contacts(
     dragger: Dragger,
     before: Pose,
@@ -148,7 +135,7 @@ def keep_contacts(
     contacts: Sequence[Contact],
     released: Sequence[str] = (),
     led: Sequence[int] = (),
-) -> Repaired:
+) -> tuple[Pose, Floats, Bools]:
     """Bring contacts of changed frames back, and joints into their limits.
 
     A joint that is inside its limits in a frame before is inside after; one that was outside goes no further out.
@@ -161,6 +148,9 @@ def keep_contacts(
         contacts: all contacts of the clip.
         released: parts whose own contacts are given up: those that were dragged.
         led: joints that must stay where the change has put them.
+
+    Returns:
+        The poses (K,), the largest movement (K,) [m] of a contact in each, and where (K,) limits stopped a joint.
     """
     body, clip = dragger.clip.body, dragger.clip
     keys = sorted({(c.part, c.on) for c in contacts if c.part not in released})
@@ -168,7 +158,7 @@ def keep_contacts(
     keys = [key for key in keys if weights[key].any()]
     none = np.zeros(len(rows))
     if not (keys or dragger.bounds.any):
-        return Repaired(changed, none, none > 0.0)
+        return changed, none, none > 0.0
     source = before[rows]
     old, new = body.skeleton.forward(source), body.skeleton.forward(changed)
     touched = np.max([none, *(weights[key] for key in keys)], axis=0) > 0.0
@@ -181,15 +171,14 @@ def keep_contacts(
         for g, key in enumerate(keys):
             _contact_goal(goals[:, g], body.roles, key, old, new, now, weights[key])
         _led_goals(goals[:, len(keys) :], [*led], clip.parts.joints.tolist(), keys, body.roles, new, touched)
-        found = dragger.pulled(changed, goals, logs, ITERATIONS, source)
-        pose = found.pose
-    errors, ended = found.errors, body.skeleton.forward(pose)
+        pose, errors, limited = dragger.pulled(changed, goals, logs, ITERATIONS, source)
+    ended = body.skeleton.forward(pose)
     for g, (part, on) in enumerate(keys):
         if on != GROUND:  # the part that it rests on has moved since its goal was set
             target, _ = _contact_target(body.roles, (part, on), old, ended)
             errors[:, g] = np.linalg.norm(target - ended.positions[:, body.roles[part]], axis=-1)
     slips = [np.where(weights[key] >= 1.0, errors[:, g], 0.0) for g, key in enumerate(keys)]
-    return Repaired(pose, np.max([none, *slips], axis=0), found.limited)
+    return pose, np.max([none, *slips], axis=0), limited
 
 
 def _contact_target(roles: dict[str, int], key: tuple[str, str], old: Frames, now: Frames) -> tuple[Floats, Floats]:
@@ -215,8 +204,8 @@ def _contact_goal(
     j = roles[key[0]]
     positions, orientations = _contact_target(roles, key, old, now)
     start = new.positions[:, j]
-    set_goals(goals, start + weight[:, None] * (positions - start), slerp(new.orientations[:, j], orientations, weight))
-    goals["joint"] = j
+    goals["joint"], goals["position"] = j, start + weight[:, None] * (positions - start)
+    goals["orientation"] = slerp(new.orientations[:, j], orientations, weight)
     active = weight > 0.0
     goals["position_softness"] = np.where(active, EXACT, -1.0)
     goals["orientation_softness"] = np.where(active, 10.0 * EXACT, -1.0)
@@ -237,6 +226,6 @@ def _led_goals(
         goals["joint"][:, g] = j
         if g >= len(led) and (j in in_contact or j in led):
             continue
-        set_goals(goals[:, g], new.positions[:, j], new.orientations[:, j])
+        goals["position"][:, g], goals["orientation"][:, g] = new.positions[:, j], new.orientations[:, j]
         goals["position_softness"][:, g] = np.where(touched, EXACT if g < len(led) else 0.3, -1.0)
         goals["orientation_softness"][:, g] = np.where(touched, 0.1 if g < len(led) else 0.5, -1.0)

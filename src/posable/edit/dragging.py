@@ -18,7 +18,7 @@ from ..skeleton.solution import PoseSolution, status_like
 from .bounds import Bounds, project_to_ranges
 from .clip import Clip, joint_of
 from .contacts import GROUND, Contact, find_contacts
-from .model import DRAG, DRAGGED, EXACT, GOAL, PIN_TOLERANCE, Bodies, Rig, scratch, set_goals
+from .model import DRAG, DRAGGED, EXACT, GOAL, PIN_TOLERANCE, Pulls, Rig, Rows, Scratch, scratch
 from .transforms import EPSILON
 
 REACHED_WITHIN = 1e-3  # [m]: nearer to its target than this a part has reached it
@@ -29,8 +29,6 @@ REST = {"frozen": EPSILON, "phase": 0.2 * EPSILON}
 """[m/s]: slower is rest. In mode "phase" a hand that slows down must still tell the time, or the clip stops there."""
 MAX_TIME = 0.1  # [s] that one step may go ahead in mode "phase"
 STEP = 0.01  # [m]
-MAX_STEPS = 20_000
-ITERATIONS = 10
 BLOCK = 256  # frames at once: bounds the scratch
 
 
@@ -101,6 +99,23 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
+class DragRequest:
+    """N drags of one part."""
+
+    joint: int
+    frames: Ints
+    """(N,)"""
+    displacements: Floats
+    """(N, 3) [m]"""
+    rotations: Floats | None
+    """(N, 3) [rad], or None."""
+    start: Pose
+    """(N,) poses to start from."""
+    shape: tuple[int, ...]
+    """The shape of the batch."""
+
+
+@dataclass(frozen=True, eq=False)
 class Dragged:
     """A drag that an editor can continue: the pose depends on where the part is, not on the path of the drag.
 
@@ -109,37 +124,26 @@ class Dragged:
     not.
     """
 
-    frames: Ints
-    joint: int
+    request: DragRequest
+    """From the beginning."""
     mode: str
-    displacements: Floats
-    rotations: Floats | None
-    start: Pose
-    phases: Floats
-    """(N,) where in the clip each drag ended [frames]."""
-    reached: Bools
-    pose: Pose
+    solution: DragSolution
+    """(N,)"""
 
-    def continues(self, frames: Ints, joint: int, rotations: Floats | None, mode: str) -> bool:
-        """Return whether a drag of these frames by this joint goes on from here."""
-        alike = self.joint == joint and self.mode == mode and self.rotations is None and rotations is None
-        return alike and np.array_equal(self.frames, frames)
-
-    def joined(self, displacements: Floats, body: Humanoid) -> Floats:
-        """Return displacements (N, 3) [m] from the beginning: these added to the ones made already."""
-        here, began = (body.skeleton.forward(pose).positions[:, self.joint] for pose in (self.pose, self.start))
-        return np.where(self.reached[:, None], self.displacements, here - began) + displacements
-
-
-@dataclass(frozen=True, eq=False)
-class Pulled:
-    """Poses (K,) brought to goals (K, G)."""
-
-    pose: Pose
-    errors: Floats
-    """(K, G) [m]: distance of each part from its goal."""
-    limited: Bools
-    """(K,): where limits stopped a joint."""
+    def continued(self, request: DragRequest, mode: str, body: Humanoid) -> tuple[DragRequest, Floats]:
+        """Return a drag that goes on from here, and where in the clip (N,) [frames]; another one stays as it is."""
+        began = self.request
+        alike = began.joint == request.joint and self.mode == mode and np.array_equal(began.frames, request.frames)
+        if not alike or began.rotations is not None or request.rotations is not None:
+            return request, request.frames.astype(np.float64)
+        if mode == "phase":
+            return request, self.solution.frame
+        reached = np.asarray(self.solution.ok & (self.solution.done >= 1.0))
+        poses = (self.solution.pose, began.start)
+        end, start = (body.skeleton.forward(pose).positions[:, began.joint] for pose in poses)
+        made = np.where(reached[:, None], began.displacements, end - start)
+        joined = replace(request, displacements=made + request.displacements, start=began.start)
+        return joined, request.frames.astype(np.float64)
 
 
 class Dragger:
@@ -148,17 +152,15 @@ class Dragger:
     def __init__(self, clip: Clip, logs: Floats, bounds: Bounds) -> None:
         self.clip, self.logs, self.bounds = clip, logs, bounds
         self._velocities: dict[int, Floats] = {}
+        packed = bounds.packed
+        self._rig = Rig(packed.joints, clip.parts.dofs, packed.limits, packed.curves)
 
     def bounded(self, bounds: Bounds) -> Dragger:
         """Return the same with other bounds."""
         other = Dragger(self.clip, self.logs, bounds)
         other._velocities = self._velocities
+        other.contacts = self.contacts
         return other
-
-    @cached_property
-    def rig(self) -> Rig:
-        """The body and its limits as kernels read them."""
-        return Rig(self.clip.body.packed.joints, self.clip.parts.dofs, self.bounds.packed, self.bounds.curves)
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
@@ -203,9 +205,7 @@ class Dragger:
         pinned = [joint_of(body, pin) for pin in pins]
         if joint in pinned:
             raise PosableError(f"part {part!r} is both dragged and pinned; leave it out of the pins")
-        goals = self._goals(pose, parts, [j for j in pinned if j not in parts])
-        for row, j in enumerate(parts):
-            goals["fixed"][:, row] = j in pinned
+        goals = self._goals(pose, parts, pinned)
         if grounded is not None:
             self._ground(goals, parts, frames, joint, grounded * self.clip.fps)
         drags = self._drags(frames, parts.index(joint), displacements, rotations, settings)
@@ -213,44 +213,43 @@ class Dragger:
             goals["orientation_softness"][:, parts.index(joint)] = EXACT
         return self._run(pose, drags, goals, parts)
 
-    def pulled(self, pose: Pose, goals: Records, logs: Floats, iterations: int, source: Pose | None = None) -> Pulled:
+    def pulled(
+        self, pose: Pose, goals: Records, logs: Floats, iterations: int, source: Pose | None = None
+    ) -> tuple[Pose, Floats, Bools]:
         """Bring poses (K,) to goals (K, G) with weights (K, n), inside the limits as far as `source` (K,) or `pose` is.
 
-        Limbs are projected to their ranges (`LimbRange`) in the end; the errors are those of the projected poses.
+        Limbs are projected to their ranges (`LimbRange`) in the end.
+
+        Returns:
+            The poses, the distance (K, G) [m] of each part from its goal, and where (K,) limits stopped a joint.
         """
         from .pull_kernels import pull_rows
 
-        skeleton, clip, bounds = self.clip.body.skeleton, self.clip, self.bounds
-        translation, rotations = pose.translation.copy(), pose.rotations.copy()
         began = pose if source is None else source
+        found = _copy(pose)
         errors, limited = np.zeros(goals.shape), np.zeros(len(goals), np.int64)
         for first in range(0, len(goals), BLOCK):
-            rows = slice(first, first + BLOCK)
-            n = len(goals[rows])
-            offsets = np.empty((0, 0, 3)) if pose.offsets is None else np.ascontiguousarray(pose.offsets[rows])
-            work = scratch(n, len(skeleton), len(skeleton.dofs), len(clip.parts.dofs), goals.shape[1])
-            bodies = Bodies(translation[rows], rotations[rows], offsets)
-            pull_rows(
-                *(n, self.rig, np.ascontiguousarray(logs[rows]), goals[rows]),
-                *(bounds.box_rows(n), bounds.shape_rows(clip.body, began[rows]), iterations),
-                *(np.ascontiguousarray(began.rotations[rows]), bodies, errors[rows], limited[rows], work),
-            )
-        found = Pose(translation, rotations, pose.offsets)
-        inside, moved = project_to_ranges(clip.body, bounds.ranges, began, found)
+            block = slice(first, first + BLOCK)
+            rows = self._rows(found[block], goals[block], began[block])
+            weights, rotations = np.ascontiguousarray(logs[block]), np.ascontiguousarray(began.rotations[block])
+            pulls = Pulls(weights, rotations, errors[block], limited[block])
+            pull_rows(len(weights), self._rig, rows, pulls, iterations, self._scratch(rows))
+        inside, moved = project_to_ranges(self.clip.body, self.bounds.ranges, began, found)
         if moved.any():
-            positions = skeleton.forward(inside).positions[np.arange(len(goals))[:, None], goals["joint"]]
-            left = np.linalg.norm(np.stack([goals[name] for name in "xyz"], axis=-1) - positions, axis=-1)
+            frames = self.clip.body.skeleton.forward(inside)
+            positions = frames.positions[np.arange(len(goals))[:, None], goals["joint"]]
+            left = np.linalg.norm(goals["position"] - positions, axis=-1)
             errors = np.where(moved[:, None] & (goals["position_softness"] >= 0.0), left, errors)
-        return Pulled(inside, errors, (limited > 0) | moved)
+        return inside, errors, (limited > 0) | moved
 
-    def _goals(self, pose: Pose, parts: Sequence[int], others: Sequence[int]) -> Records:
-        """Return goals (N, G) at the parts' present positions; `others` are pins."""
-        joints = [*parts, *others]
+    def _goals(self, pose: Pose, parts: Sequence[int], pinned: Sequence[int]) -> Records:
+        """Return goals (N, G) at the present positions of the parts, and of pins that are not among them."""
+        joints = [*parts, *(j for j in pinned if j not in parts)]
         frames = self.clip.body.skeleton.forward(pose)
         goals = np.zeros((len(pose), len(joints)), GOAL)
         goals["joint"], goals["position_softness"], goals["orientation_softness"] = joints, EXACT, EXACT
-        goals["fixed"][:, len(parts) :] = 1
-        set_goals(goals, frames.positions[:, joints], frames.orientations[:, joints])
+        goals["fixed"] = np.isin(joints, pinned)
+        goals["position"], goals["orientation"] = frames.positions[:, joints], frames.orientations[:, joints]
         return goals
 
     def _ground(self, goals: Records, parts: Sequence[int], frames: Floats | Ints, dragged: int, near: float) -> None:
@@ -270,48 +269,47 @@ class Dragger:
         settings: Settings,
     ) -> Records:
         ratio, position_softness, orientation_softness = settings.values()
-        drags = np.zeros(len(frames), DRAG)
-        drags["dragged"], drags["phase"], drags["oriented"] = dragged, settings.mode == "phase", rotations is not None
-        drags["max_steps"], drags["iterations"] = MAX_STEPS, ITERATIONS
-        drags["frame"], drags["fps"] = frames, self.clip.fps
-        for k, axis in enumerate("xyz"):
-            drags[f"d{axis}"] = displacements[:, k]
-            drags[f"r{axis}"] = 0.0 if rotations is None else rotations[:, k]
-        drags["step"], drags["max_ratio"] = settings.step, ratio
+        drags, phase = np.zeros(len(frames), DRAG), settings.mode == "phase"
+        drags["dragged"], drags["phase"], drags["oriented"] = dragged, phase, rotations is not None
+        drags["frame"], drags["fps"], drags["displacement"] = frames, self.clip.fps, displacements
+        drags["rotation"] = 0.0 if rotations is None else rotations
+        drags["step"], drags["max_ratio"], drags["rest"] = settings.step, ratio, REST[settings.mode]
         drags["position_softness"], drags["orientation_softness"] = position_softness, orientation_softness
         # Along the clip's own time parts rotate as far as they do in the clip; frozen velocities must not spin them. A
         # limit of time for each step, as the specification has it, would make the result depend on their length.
-        phase = settings.mode == "phase"
         drags["max_rotation_ratio"], drags["max_time"] = (np.inf, MAX_TIME) if phase else (ratio, np.inf)
-        drags["rest"] = REST[settings.mode]
         return drags
+
+    def _rows(self, pose: Pose, goals: Records, began: Pose) -> Rows:
+        """Return poses (N,) as kernels change them in place, with bounds that contain the poses they began in."""
+        offsets = np.empty((0, 0, 3)) if pose.offsets is None else np.ascontiguousarray(pose.offsets)
+        return Rows(pose.translation, pose.rotations, offsets, goals, *self.bounds.rows(began))
+
+    def _scratch(self, rows: Rows) -> Scratch:
+        n, goals = rows.goals.shape
+        skeleton = self.clip.body.skeleton
+        return scratch(n, len(skeleton), len(skeleton.dofs), len(self.clip.parts.dofs), goals)
 
     def _run(self, pose: Pose, drags: Records, goals: Records, parts: Sequence[int]) -> DragSolution:
         from .drag_kernels import drag_rows
 
-        body, n = self.clip.body, len(drags)
-        change = _vectors(drags, "dx", "dy", "dz", "rx", "ry", "rz")
+        body = self.clip.body
+        change = np.concatenate([drags["displacement"], drags["rotation"]], axis=1)
         invalid = ~(np.isfinite(change).all(axis=1) & np.isfinite(pose.rotations).all(axis=(1, 2)))
         still = ~(change != 0.0).any(axis=1) & ~invalid
-        translation, rotations = pose.translation.copy(), pose.rotations.copy()
-        offsets = np.empty((0, 0, 3)) if pose.offsets is None else pose.offsets
-        reports = np.zeros(n, DRAGGED)
+        dragged, reports = _copy(pose), np.zeros(len(drags), DRAGGED)
         go = np.flatnonzero(~invalid & ~still)
         if len(go):
-            dofs = len(body.skeleton.dofs)
-            work = scratch(len(go), len(body.skeleton), dofs, len(self.clip.parts.dofs), goals.shape[1])
-            bodies = Bodies(translation[go], rotations[go], offsets if pose.offsets is None else offsets[go])
-            report = reports[go]
+            rows, report = self._rows(pose[go], goals[go], pose[go]), reports[go]
             drag_rows(
-                *(len(go), self.rig, self.logs, self.velocities(parts), drags[go], goals[go]),
-                *(self.bounds.box_rows(len(go)), self.bounds.shape_rows(body, pose[go]), bodies, report, work),
+                *(len(go), self._rig, rows, self.logs, self.velocities(parts), drags[go], report, self._scratch(rows))
             )
-            translation[go], rotations[go], reports[go] = bodies.translation, bodies.rotations, report
+            dragged.translation[go], dragged.rotations[go], reports[go] = rows.translation, rows.rotations, report
         reports["done"][still] = 1.0
         reports["frame"][still] = drags["frame"][still]
         for name in ("position_error", "orientation_error"):
             reports[name][invalid] = np.inf
-        inside, moved = project_to_ranges(body, self.bounds.ranges, pose, Pose(translation, rotations, pose.offsets))
+        inside, moved = project_to_ranges(body, self.bounds.ranges, pose, dragged)
         if moved.any():
             self._measure(reports, moved, pose, inside, drags, goals)
         causes = np.where(reports["done"] < 1.0, Status.UNREACHABLE, Status.REACHED)
@@ -333,12 +331,12 @@ class Dragger:
         began, ended = skeleton.forward(before[rows]), skeleton.forward(after[rows])
         at = np.arange(len(drags))
         joint = goals["joint"][at, drags["dragged"]]
-        target = began.positions[at, joint] + _vectors(drags, "dx", "dy", "dz")
+        target = began.positions[at, joint] + drags["displacement"]
         reports["position_error"][rows] = np.linalg.norm(target - ended.positions[at, joint], axis=-1)
-        orientation = multiply(exp(_vectors(drags, "rx", "ry", "rz")), began.orientations[at, joint])
+        orientation = multiply(exp(drags["rotation"]), began.orientations[at, joint])
         error = angle(orientation, ended.orientations[at, joint])
         reports["orientation_error"][rows] = np.where(drags["oriented"] > 0, error, 0.0)
-        slips = np.linalg.norm(ended.positions[at[:, None], goals["joint"]] - _vectors(goals, "x", "y", "z"), axis=-1)
+        slips = np.linalg.norm(ended.positions[at[:, None], goals["joint"]] - goals["position"], axis=-1)
         pins = (goals["fixed"] > 0) & (np.arange(goals.shape[1]) != drags["dragged"][:, None])
         reports["slid"][rows] = np.where(pins, slips, 0.0).max(axis=1, initial=0.0)
 
@@ -365,28 +363,6 @@ def world_rotation(start: Floats, target: ArrayLike) -> Floats:
     usable = np.isfinite(q).all(axis=-1, keepdims=True) & (np.abs(q).max(axis=-1, keepdims=True) > 0.0)
     vector = log(multiply(normalize(np.where(usable, q, 1.0)), conjugate(start)))
     return np.asarray(np.where(usable, vector, np.nan))
-
-
-def _vectors(rows: Records, *names: str) -> Floats:
-    """Return fields of records (...) as one array (..., K)."""
-    return np.stack([rows[name] for name in names], axis=-1)
-
-
-@dataclass(frozen=True, eq=False)
-class DragRequest:
-    """N drags of one part."""
-
-    joint: int
-    frames: Ints
-    """(N,)"""
-    displacements: Floats
-    """(N, 3) [m]"""
-    rotations: Floats | None
-    """(N, 3) [rad], or None."""
-    start: Pose
-    """(N,) poses to start from."""
-    shape: tuple[int, ...]
-    """The shape of the batch."""
 
 
 def read_drag(
@@ -446,3 +422,8 @@ def rows_of(pose: Pose, shape: tuple[int, ...]) -> Pose:
         np.broadcast_to(pose.rotations, (*shape, count, 4)).reshape(-1, count, 4),
         offsets,
     )
+
+
+def _copy(pose: Pose) -> Pose:
+    """Return poses that kernels may change in place; joint offsets never change."""
+    return Pose(pose.translation.copy(), pose.rotations.copy(), pose.offsets)

@@ -19,11 +19,12 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..body import Humanoid
+from ..compute import PosableError
 from ..compute.types import ArrayLike, Floats, floats
 from ..limb import LimbRange
 from ..limits import Limits
@@ -32,12 +33,14 @@ from .bounds import Bound, make_bounds
 from .clip import EFFECTORS, Clip, read_clip
 from .contacts import Contact
 from .dragging import Dragged, Dragger, DragRequest, DragSolution, Settings, frame_of, judged, read_drag
-from .edits import DragEdit, Edit, History, Snapshot, StretchEdit, WarpEdit
+from .edits import DragEdit, Edit, Snapshot, StretchEdit, WarpEdit
 from .model import PIN_TOLERANCE
 from .weights import FitReport, Progress, cached_weights, exact_weights, fit_report
 
 if TYPE_CHECKING:
     from .retargeting import RetargetSolution
+
+AnyEdit = TypeVar("AnyEdit", bound=Edit)
 
 
 class MotionEditor:
@@ -75,7 +78,8 @@ class MotionEditor:
         self._kind, self._similar, self._cache, self._progress = weights, tuple(similar), cache, progress
         self._limits, self._contacts = limits, contacts
         self._dragged: weakref.WeakKeyDictionary[Pose, Dragged] = weakref.WeakKeyDictionary()
-        self._history = History(motion)
+        self._edits: list[Edit] = []
+        self._motions: list[Motion] = [motion]  # the original, and the motion after each edit
         make_bounds(self.clip, limits)  # raises at once where they are wrong
 
     def __repr__(self) -> str:
@@ -145,9 +149,7 @@ class MotionEditor:
         known = limits if limits is None or isinstance(limits, str | Limits | LimbRange) else tuple(limits)
         bounds = make_bounds(self.clip, known)
         if "dragger" in vars(self):
-            contacts = self.dragger.contacts
             self.dragger = self.dragger.bounded(bounds)
-            self.dragger.contacts = contacts
         self._limits = known
         self._dragged.clear()  # a drag under other limits does not go on
 
@@ -193,31 +195,20 @@ class MotionEditor:
                 (0.3, 0.5), in mode "phase" (0.03, 0.1).
             max_ratio: how many times as far as the dragged part another may go; by default 1.5, in mode "phase" 4.
         """
-        settings, pinned = Settings(mode, float(step), softness, max_ratio), tuple(pins)
+        settings = Settings(mode, float(step), softness, max_ratio)
         request = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
-        displacements, start, phases = request.displacements, request.start, request.frames.astype(np.float64)
+        joined, phases = request, request.frames.astype(np.float64)
         known = None if pose is None else self._dragged.get(pose)
-        if known is not None and known.continues(request.frames, request.joint, request.rotations, mode):
-            if mode == "phase":
-                phases = known.phases
-            else:
-                displacements, start = known.joined(displacements, self.body), known.start
-        grounded = 0.0 if contacts else None
-        solution = self.dragger.drag(start, phases, part, displacements, request.rotations, pinned, grounded, settings)
-        if start is not request.start:
+        if known is not None:
+            joined, phases = known.continued(request, mode, self.body)
+        solution = self.dragger.drag(
+            *(joined.start, phases, part, joined.displacements, joined.rotations, tuple(pins)),
+            *(0.0 if contacts else None, settings),
+        )
+        if joined is not request:
             solution = self._measured(solution, request)
         shaped = solution.reshaped(request.shape)
-        self._dragged[shaped.pose] = Dragged(
-            request.frames,
-            request.joint,
-            mode,
-            displacements,
-            request.rotations,
-            start,
-            solution.frame,
-            np.asarray(solution.ok & (solution.done >= 1.0)),
-            solution.pose,
-        )
+        self._dragged[shaped.pose] = Dragged(joined, mode, solution)
         return shaped
 
     def _measured(self, solution: DragSolution, request: DragRequest) -> DragSolution:
@@ -235,12 +226,12 @@ class MotionEditor:
     @property
     def motion(self) -> Motion:
         """The motion with all edits."""
-        return self._history.motion
+        return self._motions[-1]
 
     @property
     def edits(self) -> tuple[Edit, ...]:
         """The edits, in order."""
-        return tuple(self._history.edits)
+        return tuple(self._edits)
 
     def edit(
         self,
@@ -272,13 +263,11 @@ class MotionEditor:
             contacts: whether contacts are kept, over all frames that change; default True.
             mode: as for `drag`; default "frozen".
         """
-        made = DragEdit(
+        return self._added(DragEdit(
             self, frame=frame_of(frame, len(self.clip)), part=part, target=target, spread=spread,
             displacement=displacement, orientation=orientation, ease=ease, frames=frames, pins=tuple(pins),
             contacts=contacts, mode=mode,
-        )  # fmt: skip
-        self._history.add(made)
-        return made
+        ))  # fmt: skip
 
     def warp(
         self, constraints: Iterable[tuple[int, str | int, ArrayLike]], *, spread: float = 0.5, contacts: bool = True
@@ -291,9 +280,7 @@ class MotionEditor:
             contacts: whether contacts are kept.
         """
         given = tuple((frame_of(f, len(self.clip)), part, floats(t, "target", 3)) for f, part, t in constraints)
-        made = WarpEdit(self, constraints=given, spread=spread, contacts=contacts)
-        self._history.add(made)
-        return made
+        return self._added(WarpEdit(self, constraints=given, spread=spread, contacts=contacts))
 
     def stretch(
         self, bones: dict[str | int, float], *, frame: int, spread: float = 0.5, ease: str = "cosine",
@@ -309,12 +296,10 @@ class MotionEditor:
             frames: first and last frame that may change, instead of a spread.
             contacts: whether contacts are kept.
         """
-        made = StretchEdit(
+        return self._added(StretchEdit(
             self, bones=dict(bones), frame=frame_of(frame, len(self.clip)), spread=spread, ease=ease, frames=frames,
             contacts=contacts,
-        )  # fmt: skip
-        self._history.add(made)
-        return made
+        ))  # fmt: skip
 
     def retarget(self, body: Humanoid, **options: Any) -> RetargetSolution:
         """Put the edited motion on another body; see `retarget`."""
@@ -325,12 +310,29 @@ class MotionEditor:
     @property
     def snapshot(self) -> Snapshot:
         """All edits as they are now, for `restore`."""
-        return self._history.snapshot
+        return Snapshot(tuple((edit, dict(vars(edit))) for edit in self._edits), tuple(self._motions))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the edits as they were in a snapshot of this editor, to the last bit; nothing is computed."""
-        self._history.restore(snapshot)
+        if not snapshot.motions or snapshot.motions[0] is not self.original:
+            raise PosableError("these edits are of another motion; restore a snapshot of this editor")
+        for edit, attributes in snapshot.edits:
+            vars(edit).clear()
+            vars(edit).update(attributes)
+        self._edits, self._motions = [edit for edit, _ in snapshot.edits], list(snapshot.motions)
 
     def clear(self) -> None:
         """Remove all edits."""
-        self._history.clear()
+        self._edits, self._motions = [], [self.original]
+
+    def _added(self, made: AnyEdit) -> AnyEdit:
+        """Add an edit on top."""
+        self._recompute([*self._edits, made], len(self._edits))
+        return made
+
+    def _recompute(self, edits: list[Edit], first: int) -> None:
+        """Make these the edits and compute them again from the first that differs; on an error nothing changes."""
+        motions = self._motions[: first + 1]
+        for edit in edits[first:]:
+            motions.append(motions[-1].replace(pose=edit.apply(motions[-1].pose)))
+        self._edits, self._motions = edits, motions

@@ -32,102 +32,6 @@ if TYPE_CHECKING:
 EASES = ("cosine", "smooth", "linear")
 LONGEST = 1e6
 """[s]: the largest half-width, some days."""
-
-
-@dataclass(frozen=True, eq=False)
-class Change:
-    """The difference of two poses: rotation vectors (..., J, 3) [rad] and the translation of the root (..., 3) [m]."""
-
-    rotations: Floats
-    translation: Floats
-
-    @staticmethod
-    def between(before: Pose, after: Pose) -> Change:
-        """Return the change from one pose to another, joint by joint."""
-        rotations = log(multiply(conjugate(before.rotations), after.rotations))
-        same = (before.rotations == after.rotations).all(axis=-1, keepdims=True)
-        return Change(np.where(same, 0.0, rotations), after.translation - before.translation)
-
-    def added(self, pose: Pose, fractions: Floats) -> Pose:
-        """Add fractions (K,) of the change to poses (K,); a joint that does not change keeps its bits."""
-        rotated = multiply(pose.rotations, exp(fractions[:, None, None] * self.rotations))
-        moves = (fractions[:, None, None] * self.rotations != 0.0).any(axis=-1, keepdims=True)
-        rotations = np.where(moves, rotated, pose.rotations)
-        return Pose(pose.translation + fractions[:, None] * self.translation, rotations, pose.offsets)
-
-
-def check_spread(spread: float) -> float:
-    """Return a half-width [s]; raises where it is negative, not finite or too long."""
-    if not 0.0 <= number(spread) <= LONGEST:
-        raise PosableError(f"spread is {spread}; expected seconds, from 0 to {LONGEST:.0f}")
-    return float(spread)
-
-
-def check_frames(frames: object, frame: int, count: int) -> tuple[int, int]:
-    """Return the first and last frame of a range around a frame, of `count` frames; raises for anything else."""
-    try:
-        first, last = (int(one) for one in frames)  # type: ignore[attr-defined]
-        whole = (first, last) == tuple(frames)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        first = last = -1
-        whole = False
-    if not (whole and 0 <= first <= frame <= last < count):
-        raise PosableError(
-            f"frames are {frames}; expected the first and the last frame, "
-            f"two whole numbers from 0 to {count - 1} with frame {frame} between them"
-        )
-    return first, last
-
-
-def bell(
-    count: int, fps: float, frame: int, spread: float, ease: str = "cosine", frames: tuple[int, int] | None = None
-) -> Floats:
-    """Return fractions (F,): 1 at `frame`, falling to 0 on both sides.
-
-    Args:
-        count: F.
-        fps: frames per second.
-        frame: where the change is.
-        spread: half-width [s]; 0 changes this frame alone.
-        ease: "cosine", "smooth" (no jolt at the ends and the middle either), or "linear".
-        frames: first and last frame that may change, instead of a width.
-    """
-    if ease not in EASES:
-        raise UnknownNameError("ease", ease, EASES)
-    at = np.arange(count, dtype=np.float64)
-    if frames is None:
-        width = check_spread(spread) * fps
-        before = after = max(width, 1e-9)
-    else:
-        first, last = check_frames(frames, frame, count)
-        before, after = frame - first + 1.0, last - frame + 1.0
-    away = np.where(at < frame, (frame - at) / before, (at - frame) / after)
-    fraction = np.clip(1.0 - away, 0.0, 1.0)
-    return eased(fraction, ease)
-
-
-def eased(fraction: Floats, ease: str) -> Floats:
-    """Map fractions from 0 to 1 to a curve from 0 to 1."""
-    if ease == "linear":
-        return fraction
-    if ease == "smooth":
-        return np.asarray(fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2))
-    return np.asarray(np.where(fraction >= 1.0, 1.0, 0.5 - 0.5 * np.cos(np.pi * fraction)))
-
-
-def put(pose: Pose, rows: Ints | Bools, changed: Pose) -> Pose:
-    """Return poses (F,) with some rows exchanged; the others keep their numbers, bit for bit."""
-    translation, rotations = pose.translation.copy(), pose.rotations.copy()
-    translation[rows], rotations[rows] = changed.translation, changed.rotations
-    offsets = pose.offsets
-    if changed.offsets is not None:
-        if offsets is None:
-            raise PosableError("these poses have no joint offsets to exchange")
-        offsets = offsets.copy()
-        offsets[rows] = changed.offsets
-    return Pose(translation, rotations, offsets)
-
-
 MAX_FACTOR = 10.0
 NEAR_CONTACT = 0.2
 """[s]: a foot on the ground so soon before or after a frame stays there too, or it would be torn away."""
@@ -184,7 +88,7 @@ class Edit(Solution, ABC):
         self._check(after)
         self.settings = after
         try:
-            editor._history.recompute(self)
+            editor._recompute(editor._edits, editor._edits.index(self))
         except Exception:
             self.settings = before
             raise
@@ -207,7 +111,8 @@ class Edit(Solution, ABC):
 
     def remove(self) -> None:
         """Remove it and recompute the edits after it."""
-        self._owner()._history.remove(self)
+        editor = self._owner()
+        editor._recompute([edit for edit in editor._edits if edit is not self], editor._edits.index(self))
         self._editor = None
 
     @abstractmethod
@@ -243,10 +148,8 @@ class Edit(Solution, ABC):
 
     def _fractions(self, count: int) -> Floats:
         """Return the fraction of the change at its frame that each of `count` frames gets."""
-        given = self.settings
-        return bell(
-            count, self._owner().clip.fps, given["frame"], given["spread"], given["ease"], given["frames"]
-        )  # fmt: skip
+        given = (self.settings[name] for name in ("frame", "spread", "ease", "frames"))
+        return bell(count, self._owner().clip.fps, *given)
 
     def _repaired(self, before: Pose, changed: Pose, rows: Ints, led: Sequence[int]) -> Pose:
         """Return all frames, the changed ones with joints in their limits and contacts kept, except those of joints
@@ -255,9 +158,9 @@ class Edit(Solution, ABC):
         editor = self._owner()
         contacts = editor.contacts if self.settings["contacts"] else ()
         released = [part_of(editor.body, joint) for joint in led]
-        repaired = keep_contacts(editor.dragger, before, changed, rows, contacts, released, led)
-        self.slid, self.rows, self.limited = float(repaired.slid.max(initial=0.0)), rows, rows[repaired.limited]
-        return put(before, rows, repaired.pose)
+        pose, slid, limited = keep_contacts(editor.dragger, before, changed, rows, contacts, released, led)
+        self.slid, self.rows, self.limited = float(slid.max(initial=0.0)), rows, rows[limited]
+        return put(before, rows, pose)
 
     def _judge(self, causes: Any, slid: float) -> Any:
         """Set the status, from the errors of the edited motion and the largest movement of contacts and pins [m]."""
@@ -457,57 +360,95 @@ class Snapshot:
         return f"Snapshot({len(self.edits)} edits)"
 
 
-class History:
-    """The edits of one motion in order, each on top of those before it, and the motion after each of them."""
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The difference of two poses: rotation vectors (..., J, 3) [rad] and the translation of the root (..., 3) [m]."""
 
-    def __init__(self, original: Motion) -> None:
-        self.edits: list[Edit] = []
-        self._motions: list[Motion] = [original]
+    rotations: Floats
+    translation: Floats
 
-    @property
-    def motion(self) -> Motion:
-        """The motion with all edits."""
-        return self._motions[-1]
+    @staticmethod
+    def between(before: Pose, after: Pose) -> Change:
+        """Return the change from one pose to another, joint by joint."""
+        rotations = log(multiply(conjugate(before.rotations), after.rotations))
+        same = (before.rotations == after.rotations).all(axis=-1, keepdims=True)
+        return Change(np.where(same, 0.0, rotations), after.translation - before.translation)
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """All edits as they are now."""
-        return Snapshot(tuple((edit, dict(vars(edit))) for edit in self.edits), tuple(self._motions))
+    def added(self, pose: Pose, fractions: Floats) -> Pose:
+        """Add fractions (K,) of the change to poses (K,); a joint that does not change keeps its bits."""
+        rotated = multiply(pose.rotations, exp(fractions[:, None, None] * self.rotations))
+        moves = (fractions[:, None, None] * self.rotations != 0.0).any(axis=-1, keepdims=True)
+        rotations = np.where(moves, rotated, pose.rotations)
+        return Pose(pose.translation + fractions[:, None] * self.translation, rotations, pose.offsets)
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Restore all edits as they were, to the last bit; nothing is computed."""
-        if not snapshot.motions or snapshot.motions[0] is not self._motions[0]:
-            raise PosableError("these edits are of another motion; restore a snapshot of this editor")
-        for edit, attributes in snapshot.edits:
-            vars(edit).clear()
-            vars(edit).update(attributes)
-        self.edits, self._motions = [edit for edit, _ in snapshot.edits], list(snapshot.motions)
 
-    def clear(self) -> None:
-        """Remove all edits."""
-        self.edits.clear()
-        del self._motions[1:]
+def check_spread(spread: float) -> float:
+    """Return a half-width [s]; raises where it is negative, not finite or too long."""
+    if not 0.0 <= number(spread) <= LONGEST:
+        raise PosableError(f"spread is {spread}; expected seconds, from 0 to {LONGEST:.0f}")
+    return float(spread)
 
-    def add(self, made: Edit) -> None:
-        """Add an edit on top."""
-        pose = made.apply(self.motion.pose)  # raises before anything is stored
-        self.edits.append(made)
-        self._motions.append(self.motion.replace(pose=pose))
 
-    def recompute(self, made: Edit) -> None:
-        """Compute an edit and those after it again."""
-        self._motions = self._from(self.edits.index(made), self.edits)
+def check_frames(frames: object, frame: int, count: int) -> tuple[int, int]:
+    """Return the first and last frame of a range around a frame, of `count` frames; raises for anything else."""
+    try:
+        first, last = (int(one) for one in frames)  # type: ignore[attr-defined]
+        whole = (first, last) == tuple(frames)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        first = last = -1
+        whole = False
+    if not (whole and 0 <= first <= frame <= last < count):
+        raise PosableError(
+            f"frames are {frames}; expected the first and the last frame, "
+            f"two whole numbers from 0 to {count - 1} with frame {frame} between them"
+        )
+    return first, last
 
-    def remove(self, made: Edit) -> None:
-        """Remove an edit and compute those after it again."""
-        first = self.edits.index(made)
-        rest = [edit for edit in self.edits if edit is not made]
-        self._motions = self._from(first, rest)
-        self.edits = rest
 
-    def _from(self, first: int, edits: list[Edit]) -> list[Motion]:
-        """Return the motions after each of some edits, the ones before the first as they are."""
-        motions = self._motions[: first + 1]
-        for edit in edits[first:]:
-            motions.append(motions[-1].replace(pose=edit.apply(motions[-1].pose)))
-        return motions
+def bell(
+    count: int, fps: float, frame: int, spread: float, ease: str = "cosine", frames: tuple[int, int] | None = None
+) -> Floats:
+    """Return fractions (F,): 1 at `frame`, falling to 0 on both sides.
+
+    Args:
+        count: F.
+        fps: frames per second.
+        frame: where the change is.
+        spread: half-width [s]; 0 changes this frame alone.
+        ease: "cosine", "smooth" (no jolt at the ends and the middle either), or "linear".
+        frames: first and last frame that may change, instead of a width.
+    """
+    if ease not in EASES:
+        raise UnknownNameError("ease", ease, EASES)
+    at = np.arange(count, dtype=np.float64)
+    if frames is None:
+        width = check_spread(spread) * fps
+        before = after = max(width, 1e-9)
+    else:
+        first, last = check_frames(frames, frame, count)
+        before, after = frame - first + 1.0, last - frame + 1.0
+    away = np.where(at < frame, (frame - at) / before, (at - frame) / after)
+    fraction = np.clip(1.0 - away, 0.0, 1.0)
+    return eased(fraction, ease)
+
+
+def eased(fraction: Floats, ease: str) -> Floats:
+    """Map fractions from 0 to 1 to a curve from 0 to 1."""
+    if ease == "linear":
+        return fraction
+    if ease == "smooth":
+        return np.asarray(fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2))
+    return np.asarray(np.where(fraction >= 1.0, 1.0, 0.5 - 0.5 * np.cos(np.pi * fraction)))
+
+
+def put(pose: Pose, rows: Ints | Bools, changed: Pose) -> Pose:
+    """Return poses (F,) with some rows exchanged; the others keep their numbers, bit for bit."""
+    translation, rotations = pose.translation.copy(), pose.rotations.copy()
+    translation[rows], rotations[rows] = changed.translation, changed.rotations
+    offsets = pose.offsets
+    if changed.offsets is not None:
+        if offsets is None:
+            raise PosableError("these poses have no joint offsets to exchange")
+        offsets = offsets.copy()
+        offsets[rows] = changed.offsets
+    return Pose(translation, rotations, offsets)

@@ -10,100 +10,144 @@ reg^2 |x|^2 and prior^2 |x - x_before|^2, by Levenberg and Marquardt, with df/dx
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Ints
-from ..math.linear import add_gram, cholesky_floored, cholesky_solve, cholesky_whiten, weighted_gram
+from ..compute.types import Floats, Ints, Records
+from ..math.linear import add_gram, cholesky_floored, cholesky_solve, cholesky_whiten, padded_rows, weighted_gram
 
 MU = 1e-9  # of the mean of the diagonal: keeps what is nearly singular solvable
 WIDEST = math.log(1e3)  # |x| at most: weights further apart are noise
 DONE = 2e-3  # a step that lowers the cost by less than this fraction ends the fit
+ITERATIONS = 24
 TRIES = 6  # damped steps that may fail before the fit ends
 STILL = 1e-18  # (rad/s)^2: a sample that moves less carries no information
 
 
-@kernel
-def explained(jac: Floats, rates: Floats, v: Floats, mu: float, small: Floats, wide: Floats, vec: Floats) -> float:
-    """Fill vec[0] with the rates f that the weights explain, leave U in `small`; return |rates - f|^2 / |rates|^2.
+STRENGTH = np.dtype([("reg", "f8"), ("prior", "f8")], align=True)
+"""How strongly weights are drawn together, and to those of the window before."""
 
-    jac (R, n), rates (n,), v (n,); scratch: small (R, R), wide (n, R), vec (>= 2, max(n, R)).
-    """
-    rows, n = jac.shape[0], jac.shape[1]
+
+class Fit(NamedTuple):
+    """Samples of a motion and how weights are fitted to them."""
+
+    jacobians: Floats
+    """(P, R, n) of the parts, by sample."""
+    rates: Floats
+    """(P, n) of the DoF [rad/s], [m/s]."""
+    windows: Ints
+    """(W, S) the samples of each window; -1 for none."""
+    strength: Records
+    """(1,)."""
+
+
+class FitScratch(NamedTuple):
+    """Buffers, a row a sample or a span of windows; made by `fit_scratch`."""
+
+    explained: Floats
+    """(N, n) the rates f."""
+    multipliers: Floats
+    """(N, R)."""
+    transposed: Floats
+    """(N, n, R) J^T."""
+    gram: Floats
+    """(N, R, R) J V J^T, then its Cholesky factor U."""
+    whitened: Floats
+    """(N, >= R, n) Y = U^-T J: then J^T A^-1 J = Y^T Y, and N = I - V Y^T Y. Rows beyond those of J are 0."""
+    slopes: Floats
+    """(N, >= n, n) of one sample: N D. Rows beyond n are 0."""
+    curvature: Floats
+    """(N, n, n)."""
+    factor: Floats
+    """(N, n, n)."""
+    inverse_weights: Floats
+    gradient: Floats
+    before: Floats
+    """(N, n) x of the window before."""
+    x: Floats
+    tried: Floats
+
+
+def fit_scratch(count: int, rows: int, n: int, spans: int) -> FitScratch:
+    """Allocate buffers for Jacobians (rows, n): `count` to explain samples, `spans` to fit windows."""
+    return FitScratch(
+        explained=np.empty((count, n)),
+        multipliers=np.empty((count, rows)),
+        transposed=np.empty((count, n, rows)),
+        gram=np.empty((count, rows, rows)),
+        whitened=np.zeros((spans, padded_rows(rows), n)),
+        slopes=np.zeros((spans, padded_rows(n), n)),
+        curvature=np.zeros((spans, n, n)),
+        factor=np.zeros((spans, n, n)),
+        inverse_weights=np.empty((spans, n)),
+        gradient=np.zeros((spans, n)),
+        before=np.empty((spans, n)),
+        x=np.empty((spans, n)),
+        tried=np.empty((spans, n)),
+    )
+
+
+@kernel
+def explained(i: int, jac: Floats, rates: Floats, v: Floats, mu: float, work: FitScratch) -> float:
+    """Compute the rates that inverse weights v (n,) explain; return |rates - f|^2 / |rates|^2. Leaves U in `gram`."""
+    rows, n = jac.shape
+    solved, transposed, gram = work.multipliers[i], work.transposed[i], work.gram[i]
     for a in range(rows):
         s = 0.0
         for k in range(n):
-            wide[k, a] = jac[a, k]
+            transposed[k, a] = jac[a, k]
             s += jac[a, k] * rates[k]
-        vec[1, a] = s
-    trace = weighted_gram(wide, v, rows, n, small)
+        solved[a] = s
+    trace = weighted_gram(transposed, v, rows, n, gram)
     for a in range(rows):
-        small[a, a] += mu * trace / rows
-    cholesky_floored(small, rows)
-    cholesky_solve(small, rows, vec[1])
+        gram[a, a] += mu * trace / rows
+    cholesky_floored(gram, rows)
+    cholesky_solve(gram, rows, solved)
     missed, whole = 0.0, 0.0
     for k in range(n):
         s = 0.0
         for a in range(rows):
-            s += wide[k, a] * vec[1, a]
-        vec[0, k] = v[k] * s
-        missed += (rates[k] - vec[0, k]) ** 2
+            s += transposed[k, a] * solved[a]
+        work.explained[i, k] = v[k] * s
+        missed += (rates[k] - work.explained[i, k]) ** 2
         whole += rates[k] ** 2
     return missed / whole if whole > STILL else 0.0
 
 
 @batch(rows=64)
 def explain_rows(
-    n: int,
-    jac: Floats,
-    rates: Floats,
-    v: Floats,
-    mu: float,
-    out: Floats,
-    residual: Floats,
-    small: Floats,
-    wide: Floats,
-    vec: Floats,
+    n: int, jacobians: Floats, rates: Floats, v: Floats, mu: float, residual: Floats, work: FitScratch
 ) -> None:
-    """Fill the explained rates `out` (N, n) and |rates - f| / |rates| `residual` (N,), for weights v (N, n)."""
+    """Explain the rates of n samples with weights v (N, n); fill |rates - f| / |rates| `residual` (N,)."""
     for i in prange(n):
-        residual[i] = math.sqrt(explained(jac[i], rates[i], v[i], mu, small[i], wide[i], vec[i]))
-        for k in range(rates.shape[1]):
-            out[i, k] = vec[i, 0, k]
+        residual[i] = math.sqrt(explained(i, jacobians[i], rates[i], v[i], mu, work))
 
 
 @kernel
-def _cost(
-    samples: Ints,
-    jac: Floats,
-    rates: Floats,
-    x: Floats,
-    before: Floats,
-    reg: float,
-    prior: float,
-    small: Floats,
-    wide: Floats,
-    vec: Floats,
-) -> float:
-    """Return the cost that the fit minimises, at x."""
-    n = rates.shape[1]
-    total = 0.0
-    for k in range(n):
-        vec[2, k] = math.exp(x[k])
-        total += (reg * x[k]) ** 2 + (prior * (x[k] - before[k])) ** 2
-    for s in range(samples.shape[0]):
-        if samples[s] >= 0:
-            total += explained(jac[samples[s]], rates[samples[s]], vec[2], MU, small, wide, vec)
+def _cost(i: int, w: int, fit: Fit, x: Floats, work: FitScratch) -> float:
+    """Return the cost that the fit of window w minimises, at x."""
+    v, total, reg, prior = work.inverse_weights[i], 0.0, fit.strength[0]["reg"], fit.strength[0]["prior"]
+    for k in range(x.shape[0]):
+        v[k] = math.exp(x[k])
+        total += (reg * x[k]) ** 2 + (prior * (x[k] - work.before[i, k])) ** 2
+    for s in range(fit.windows.shape[1]):
+        sample = fit.windows[w, s]
+        if sample >= 0:
+            total += explained(i, fit.jacobians[sample], fit.rates[sample], v, MU, work)
     return total
 
 
 @kernel
-def _add_curvature(jac: Floats, rates: Floats, v: Floats, tall: Floats, c: Floats, h: Floats, vec: Floats) -> None:
-    """Add one sample's gradient to vec[3] and its curvature D N^T N D to h (n, n).
-
-    vec[0] holds f and `tall` holds Y = U^-T J: then J^T A^-1 J = Y^T Y, and N = I - V Y^T Y. The rows of `tall` and of
-    c (.., n) are multiples of eight, zero beyond those of J and n.
-    """
-    rows, n = tall.shape[0], tall.shape[1]
+def add_curvature(i: int, jac: Floats, rates: Floats, v: Floats, work: FitScratch) -> None:
+    """Add the gradient of one sample that was just explained, and its curvature D N^T N D."""
+    n = jac.shape[1]
+    y, c, f = work.whitened[i], work.slopes[i], work.explained[i]
+    for a in range(jac.shape[0]):
+        for b in range(n):
+            y[a, b] = jac[a, b]
+    cholesky_whiten(work.gram[i], jac.shape[0], y, n)
     whole = 0.0
     for a in range(n):
         whole += rates[a] ** 2
@@ -111,122 +155,86 @@ def _add_curvature(jac: Floats, rates: Floats, v: Floats, tall: Floats, c: Float
             c[a, b] = 0.0
     if whole <= STILL:
         return
-    add_gram(tall, rows, n, c)
+    add_gram(y, y.shape[0], n, c)
     size = 1.0 / math.sqrt(whole)
     for k in range(n):  # c becomes N D, relative to the rates' size
-        g = size * (rates[k] - vec[0, k])
+        g = size * (rates[k] - f[k])
         c[k, k] -= 1.0 / v[k]
         for a in range(n):
-            c[k, a] *= -size * v[k] * vec[0, a]
-            vec[3, a] -= c[k, a] * g
-    add_gram(c, c.shape[0], n, h)
+            c[k, a] *= -size * v[k] * f[a]
+            work.gradient[i, a] -= c[k, a] * g
+    add_gram(c, c.shape[0], n, work.curvature[i])
 
 
 @kernel
-def _fit_window(
-    samples: Ints,
-    jac: Floats,
-    rates: Floats,
-    x: Floats,
-    reg: float,
-    prior: float,
-    max_iterations: int,
-    small: Floats,
-    wide: Floats,
-    tall: Floats,
-    square: Floats,
-    vec: Floats,
-) -> float:
-    """Fit x in place by Levenberg-Marquardt; return the cost. vec: f, lambda, v, gradient, x before, tried x."""
-    n = rates.shape[1]
-    c, h, u = square[0], square[1], square[2]
+def _fit_window(i: int, w: int, fit: Fit, work: FitScratch) -> None:
+    """Fit x to window w in place by Levenberg-Marquardt."""
+    x, tried, v, before = work.x[i], work.tried[i], work.inverse_weights[i], work.before[i]
+    h, u, n, reg, prior = (
+        work.curvature[i],
+        work.factor[i],
+        x.shape[0],
+        fit.strength[0]["reg"],
+        fit.strength[0]["prior"],
+    )
     for k in range(n):
-        vec[4, k] = x[k]
-    cost = _cost(samples, jac, rates, x, vec[4], reg, prior, small, wide, vec)
+        before[k] = x[k]
+    cost = _cost(i, w, fit, x, work)
     damping = 1e-2
-    for _ in range(max_iterations):
+    for _ in range(ITERATIONS):
         for a in range(n):
-            vec[2, a] = math.exp(x[a])
-            vec[3, a] = reg * reg * x[a] + prior * prior * (x[a] - vec[4, a])
+            v[a] = math.exp(x[a])
+            work.gradient[i, a] = reg * reg * x[a] + prior * prior * (x[a] - before[a])
             for b in range(n):
                 h[a, b] = 0.0
-        for s in range(samples.shape[0]):
-            if samples[s] >= 0:
-                one = jac[samples[s]]
-                explained(one, rates[samples[s]], vec[2], MU, small, wide, vec)
-                for a in range(one.shape[0]):
-                    for b in range(n):
-                        tall[a, b] = one[a, b]
-                cholesky_whiten(small, one.shape[0], tall, n)
-                _add_curvature(one, rates[samples[s]], vec[2], tall, c, h, vec)
-        tried = math.inf
+        for s in range(fit.windows.shape[1]):
+            sample = fit.windows[w, s]
+            if sample >= 0:
+                explained(i, fit.jacobians[sample], fit.rates[sample], v, MU, work)
+                add_curvature(i, fit.jacobians[sample], fit.rates[sample], v, work)
+        found = math.inf
         for _ in range(TRIES):
             for a in range(n):
                 for b in range(a, n):
                     u[a, b] = h[a, b]
                 u[a, a] += reg * reg + prior * prior + damping * (h[a, a] + reg * reg)
-                vec[5, a] = -vec[3, a]
+                tried[a] = -work.gradient[i, a]
             cholesky_floored(u, n)
-            cholesky_solve(u, n, vec[5])
+            cholesky_solve(u, n, tried)
             for a in range(n):
-                vec[5, a] = min(WIDEST, max(-WIDEST, x[a] + vec[5, a]))
-            tried = _cost(samples, jac, rates, vec[5], vec[4], reg, prior, small, wide, vec)
-            if tried < cost:
+                tried[a] = min(WIDEST, max(-WIDEST, x[a] + tried[a]))
+            found = _cost(i, w, fit, tried, work)
+            if found < cost:
                 break
             damping *= 5.0
-        if not tried < cost:
+        if not found < cost:
             break
-        gained = cost - tried
-        cost = tried
+        gained = cost - found
+        cost = found
         damping = max(1e-7, 0.2 * damping)
         for a in range(n):
-            x[a] = vec[5, a]
+            x[a] = tried[a]
         if gained < DONE * cost:
             break
-    return cost
+
+
+@kernel
+def fit_span(i: int, spans: Ints, fit: Fit, start: Floats, x: Floats, work: FitScratch) -> None:
+    """Fit the windows spans[i, 0] to spans[i, 1] - 1, one after the other, each from the result of the one before.
+
+    The first starts at `start` (n,); x (W, n) are the logarithms of v.
+    """
+    for k in range(start.shape[0]):
+        work.x[i, k] = start[k]
+    for w in range(spans[i, 0], spans[i, 1]):
+        _fit_window(i, w, fit, work)
+        for k in range(start.shape[0]):
+            x[w, k] = work.x[i, k]
 
 
 @batch(rows=2)
-def fit_rows(
-    n: int,
-    span: Ints,
-    samples: Ints,
-    jac: Floats,
-    rates: Floats,
-    start: Floats,
-    reg: float,
-    prior: float,
-    max_iterations: int,
-    x: Floats,
-    cost: Floats,
-    small: Floats,
-    wide: Floats,
-    tall: Floats,
-    square: Floats,
-    vec: Floats,
-) -> None:
-    """Fit the windows span[i, 0] to span[i, 1] - 1, one after the other, each from the result of the one before.
-
-    samples (W, S) are rows of jac (P, R, n) and rates (P, n), -1 for none; the first window of a row starts at
-    `start` (n,). x (W, n) are the logarithms of v, cost (W,) the costs. Scratch has a row for each span.
-    """
+def fit_rows(n: int, spans: Ints, fit: Fit, start: Floats, x: Floats, work: FitScratch) -> None:
+    """Call `fit_span` for n spans of windows."""
+    # In a kernel: what a parallel loop itself writes to an array of a named tuple is lost, or another thread's.
     for i in prange(n):
-        for k in range(start.shape[0]):
-            vec[i, 6, k] = start[k]
-        for w in range(span[i, 0], span[i, 1]):
-            cost[w] = _fit_window(
-                samples[w],
-                jac,
-                rates,
-                vec[i, 6],
-                reg,
-                prior,
-                max_iterations,
-                small[i],
-                wide[i],
-                tall[i],
-                square[i],
-                vec[i],
-            )
-            for k in range(start.shape[0]):
-                x[w, k] = vec[i, 6, k]
+        fit_span(i, spans, fit, start, x, work)

@@ -25,7 +25,7 @@ from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
 from .contacts import GROUND, Contact, find_contacts, hold_weights
 from .dragging import REACHED_WITHIN, Dragger, judged
-from .model import EXACT, GOAL, set_goals
+from .model import EXACT, GOAL
 from .weights import fit_weights
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
@@ -108,8 +108,7 @@ def retarget(
     dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, limits))
     parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
     goals = _goals(clip, target, begun, parts, found)
-    brought = dragger.pulled(begun, goals, dragger.logs, iterations)
-    errors = brought.errors
+    pose, errors, limited = dragger.pulled(begun, goals, dragger.logs, iterations)
     ends = [g for g, part in enumerate(parts) if part != "head"]
     down = np.zeros(errors.shape, np.bool_)
     for contact in found:
@@ -117,15 +116,15 @@ def retarget(
             down[contact.first : contact.last + 1, parts.index(contact.part)] = True
     worst = errors[:, ends].max(axis=1, initial=0.0)
     return RetargetSolution(
-        motion.replace(skeleton=target.skeleton, pose=brought.pose),
-        judged(np.where(brought.limited, Status.LIMITS, Status.REACHED), worst, 0.0, 0.0),
+        motion.replace(skeleton=target.skeleton, pose=pose),
+        judged(np.where(limited, Status.LIMITS, Status.REACHED), worst, 0.0, 0.0),
         worst,
         np.zeros(len(motion)),
         tuple(parts[g] for g in ends),
         errors[:, ends],
         found,
         np.where(down, errors, 0.0).max(axis=1, initial=0.0),
-        brought.limited,
+        limited,
         tuple(role for role in source.roles if role not in target.roles),
         tuple(role for role in target.roles if role not in source.roles),
         target.leg_length / source.leg_length,
@@ -172,7 +171,7 @@ def _goals(clip: Clip, target: Humanoid, begun: Pose, parts: tuple[str, ...], fo
         elif kind == "hand":
             positions = _hand_positions(source, target, old, new, side)
             positions = _rested(clip, target, old, new, part, positions, found)
-        set_goals(goals[:, g], positions, new.orientations[:, joint])
+        goals["position"][:, g], goals["orientation"][:, g] = positions, new.orientations[:, joint]
         soft = {"foot": (EXACT, FOOT_ORIENTATION), "hand": (EXACT, HAND_ORIENTATION)}.get(
             kind, (HEAD_POSITION, HEAD_ORIENTATION)
         )

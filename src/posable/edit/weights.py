@@ -27,7 +27,6 @@ HALF_WINDOW = 0.1  # [s]
 SAMPLES_APART = 1.0 / 30.0  # [s] within a window
 WINDOWS_APART = 0.05  # [s]
 REG = 1e-2
-ITERATIONS = 24
 IN_A_ROW = 8  # windows that start from the one before; the same on any number of cores, so that answers are too
 BLOCK = 12  # rows of windows at once: bounds the memory for Jacobians
 CLIP_SAMPLES = 48
@@ -119,15 +118,13 @@ def explained_rates(
     jacobians: Floats, rates: Floats, inverse_weights: ArrayLike, mu: float = 1e-9
 ) -> tuple[Floats, Floats]:
     """Return V J^T (J V J^T)^-1 J rates for Jacobians (K, R, n), rates and v (K, n), and the relative rest (K,)."""
-    from .fit_kernels import explain_rows
+    from .fit_kernels import explain_rows, fit_scratch
 
     count, rows, n = jacobians.shape
     v = np.ascontiguousarray(np.broadcast_to(np.asarray(inverse_weights, dtype=np.float64), (count, n)))
-    out, residual = np.empty((count, n)), np.empty(count)
-    room = np.empty((count, rows, rows)), np.empty((count, n, rows)), np.empty((count, 2, max(n, rows)))
-    jac, td = np.ascontiguousarray(jacobians), np.ascontiguousarray(rates)
-    explain_rows(count, jac, td, v, float(mu), out, residual, *room)
-    return out, residual
+    residual, work = np.empty(count), fit_scratch(count, rows, n, 0)
+    explain_rows(count, np.ascontiguousarray(jacobians), np.ascontiguousarray(rates), v, float(mu), residual, work)
+    return work.explained, residual
 
 
 def exact_weights(clip: Clip, frame: int) -> float:
@@ -254,37 +251,16 @@ def _pool(clip: Clip, frames: Ints, others: Sequence[tuple[Clip, Ints]]) -> tupl
 
 def _run(pool: tuple[Floats, Floats], samples: Ints, start: Floats, reg: float, prior: float) -> Floats:
     """Fit windows whose samples are rows of the pool; return their logarithms (W, m)."""
-    from ..math.linear import padded_rows
-    from .fit_kernels import fit_rows
+    from .fit_kernels import STRENGTH, Fit, fit_rows, fit_scratch
 
     jacobians, rates = (np.ascontiguousarray(array) for array in pool)
     windows, (_, rows, n) = len(samples), jacobians.shape
     starts = np.arange(0, windows, IN_A_ROW)
-    span = np.stack([starts, np.minimum(starts + IN_A_ROW, windows)], axis=1)
-    count, wide = len(span), max(n, rows)
-    x, cost = np.empty((windows, n)), np.empty(windows)
-    room = (
-        np.empty((count, rows, rows)),
-        np.empty((count, n, rows)),
-        np.zeros((count, padded_rows(rows), n)),
-        np.zeros((count, 3, padded_rows(n), n)),
-        np.empty((count, 7, wide)),
-    )
-    indices = np.ascontiguousarray(samples, dtype=np.int64)
-    fit_rows(
-        count,
-        span,
-        indices,
-        jacobians,
-        rates,
-        np.ascontiguousarray(start.reshape(-1)),
-        reg,
-        prior,
-        ITERATIONS,
-        x,
-        cost,
-        *room,
-    )
+    spans = np.stack([starts, np.minimum(starts + IN_A_ROW, windows)], axis=1)
+    x, count = np.empty((windows, n)), len(spans)
+    strength = np.array([(reg, prior)], STRENGTH)
+    fit = Fit(jacobians, rates, np.ascontiguousarray(samples, dtype=np.int64), strength)
+    fit_rows(count, spans, fit, np.ascontiguousarray(start.reshape(-1)), x, fit_scratch(count, rows, n, count))
     return x
 
 
