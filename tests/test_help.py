@@ -20,6 +20,7 @@ MAIN: dict[str, Callable] = {
     "Reacher": ps.Reacher,
     "Reacher.solve": ps.Reacher.solve,
     "Reacher.animate": ps.Reacher.animate,
+    "Behaviour.fit": ps.Behaviour.fit,
     "SequentialIK": ps.SequentialIK,
     "SequentialIK.track": ps.SequentialIK.track,
     "reconstruct": ps.reconstruct.reconstruct,

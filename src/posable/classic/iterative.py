@@ -208,7 +208,7 @@ class IterativeIK:
     ) -> Frames:
         """Solve rows, which are so many tracks of equal length."""
         n, count, effectors = len(positions), len(self.skeleton), len(self.effectors)
-        slides = self.skeleton._has_slides
+        slides = self.skeleton.has_slides
         shifts = np.empty((0, count, 3))
         if slides:
             own = np.broadcast_to(self.skeleton.offsets, (*starts.shape, count, 3))
@@ -240,7 +240,7 @@ class IterativeIK:
 
     def _scratch(self, n: int) -> State:
         count, dofs, rows = len(self.skeleton), len(self.skeleton.dofs), int(self._problem.settings["rows"][0])
-        moved = n if self.skeleton._has_slides else 0
+        moved = n if self.skeleton.has_slides else 0
         wide = n if self.method == model.PIK else 0
         return State(
             translation=np.zeros((n, 3)),
@@ -296,7 +296,7 @@ class IterativeIK:
     def _solution(self, frames: Frames, shape: tuple[int, ...]) -> IKSolution:
         """Return the solution of rows in the batch's shape."""
         count, effectors = len(self.skeleton), len(self.effectors)
-        offsets = frames.offsets.reshape(*shape, count, 3) if self.skeleton._has_slides else None
+        offsets = frames.offsets.reshape(*shape, count, 3) if self.skeleton.has_slides else None
         pose = Pose(frames.translation.reshape(*shape, 3), frames.rotations.reshape(*shape, count, 4), offsets)
         stalled = (frames.stopped == model.STALLED).reshape(shape)
         errors = frames.position_error.reshape(*shape, effectors)

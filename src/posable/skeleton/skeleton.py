@@ -108,7 +108,7 @@ class Skeleton:
         self.character = character
         self.packed: Records = pack(self.parents, codes, self.offsets, self.rest_rotations, self.axes)
         self._index = {name: j for j, name in enumerate(self.names)}
-        self._has_slides = bool((codes == SLIDE).any())
+        self.has_slides = bool((codes == SLIDE).any())
 
     def __len__(self) -> int:
         return len(self.names)
@@ -186,7 +186,7 @@ class Skeleton:
     def integrate(self, pose: Pose, steps: ArrayLike) -> Pose:
         """The pose moved along its DoF by `steps` (..., D): rates times a time step [rad], [m]."""
         moves = self._dof_rows("steps", steps, pose.shape)
-        translation, rotations, offsets = (array.copy() for array in self._flat(pose, offsets=self._has_slides))
+        translation, rotations, offsets = (array.copy() for array in self._flat(pose, offsets=self.has_slides))
         integrate_rows(len(rotations), self.packed, moves, translation, rotations, offsets)
         return self._shaped(pose.shape, translation, rotations, offsets)
 
@@ -204,7 +204,7 @@ class Skeleton:
         rows = self._dof_rows("values", given, given.shape[:-1])
         n = len(rows)
         translation, rotations = np.empty((n, 3)), np.empty((n, len(self), 4))
-        offsets = np.empty((n, len(self), 3)) if self._has_slides else NO_OFFSETS
+        offsets = np.empty((n, len(self), 3)) if self.has_slides else NO_OFFSETS
         from_values_rows(n, self.packed, rows, translation, rotations, offsets)
         return self._shaped(given.shape[:-1], translation, rotations, offsets)
 
