@@ -53,6 +53,8 @@ def words(name: str) -> set[str]:
 def identifiers(tree: ast.AST) -> list[tuple[int, str, bool]]:
     """(line, name, whether it is a function or called) of everything that has a name."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    partial = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "partial"]
+    called |= {id(node.args[0]) for node in partial}
     found = []
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)

@@ -112,7 +112,7 @@ class SixPointIK(SixPointMethod):
         """The body's skeleton with the joints that these methods move."""
         self._solver = self._make()
         packed = PackedBody(body, limits)
-        guards, rows = _body_guards(packed, self.skeleton), _bent_one_way(packed.limits)
+        guards, rows = _body_guards(packed, self.skeleton), _hinge_limits(packed.limits)
         self._solver._problem = self._solver._problem._replace(limits=rows, curves=packed.curves, guards=guards)
         if self.balanced:
             self._solver._set(balance=0)
@@ -274,7 +274,7 @@ def relaxed_pose(body: Humanoid, skeleton: Skeleton) -> Pose:
     return Pose(skeleton.rest.translation, rotations)
 
 
-def _bent_one_way(limits: Records) -> Records:
+def _hinge_limits(limits: Records) -> Records:
     """Return limits with the lower end of hinges raised to `MIN_BEND`."""
     rows = limits.copy()
     hinges = rows["kind"] == HINGE

@@ -172,10 +172,14 @@ class Rows(NamedTuple):
     """(T, W) scratch of a prior, a row a track."""
 
 
-def empty_rows(figure: Figure, points: Floats, orientations: Floats, work: tuple[int, int] = (0, 0)) -> Rows:
-    """Return room for these points and orientations; `work` is the shape of a prior's scratch."""
+def empty_rows(
+    figure: Figure, points: Floats, orientations: Floats, obstacles: int, work: tuple[int, int] = (0, 0)
+) -> Rows:
+    """Return room for these points and orientations.
+
+    `obstacles` is the largest number that a limb has, `work` the shape of a prior's scratch.
+    """
     n, joints, spine = len(points), len(figure.joints), len(figure.spine)
-    obstacles = int(np.diff(figure.splits[1]).max()) + len(figure.around)  # the most of a limb
     return Rows(
         points=points,
         marker_orientations=orientations,

@@ -92,6 +92,8 @@ class SequentialIK:
             limit_rates=limit_rates,
             paper_spine=paper_spine,
         )
+        self._order = f" in the order of {', '.join(self.markers)}"
+        self._obstacles = int(np.diff(self._figure.splits[1]).max()) + len(self._figure.around)
         known = prior_of(prior)
         self.prior: Prior | None = None if paper_spine or not set(MARKERS) <= set(self.markers) else known
         """The learned model; None also where not all six points are tracked."""
@@ -173,12 +175,11 @@ class SequentialIK:
             reconstruct_rows(tracks, self._figure, self._net, memory, dt, rows)
 
     def _rows(self, points: Floats, rotations: Floats, tracks: int = 1) -> Rows:
-        return empty_rows(
-            self._figure, points, rotations, (0, 0) if self.prior is None else (tracks, self.prior.scratch)
-        )
+        work = (0, 0) if self.prior is None else (tracks, self.prior.scratch)
+        return empty_rows(self._figure, points, rotations, self._obstacles, work)
 
     def _checked(self, points: ArrayLike) -> Floats:
-        return floats(points, "points", len(self.markers), 3, hint=f" in the order of {', '.join(self.markers)}")
+        return floats(points, "points", len(self.markers), 3, hint=self._order)
 
     def _orientations(self, orientations: Orientations | None, shape: tuple[int, ...]) -> Floats:
         """Return orientations (N, 6, 4), NaN where unknown; or no rows."""

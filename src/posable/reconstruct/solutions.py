@@ -55,11 +55,10 @@ def reconstruct_solution(
     """
     errors = marker_errors.reshape(*shape, marker_errors.shape[-1])
     worst = errors.max(axis=-1) if errors.shape[-1] else np.zeros(shape)
-    angles = np.zeros(shape)
+    angles = np.where(worst == np.inf, np.inf, 0.0)
     for angle in orientation_errors.values():
         angles = np.fmax(angles, angle)
     lost = np.isinf(errors) if lost is None else lost
-    angles = np.where(np.isinf(worst), np.inf, angles)
     return ReconstructSolution(
         pose, status_like(statuses, shape), worst, angles, errors, dict(orientation_errors), lost, points
     )

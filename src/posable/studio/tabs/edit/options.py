@@ -1,4 +1,4 @@
-"""What is dragged and how: the part, the parts that are pinned meanwhile, and the settings of edits to come."""
+"""The part that is dragged, the parts that are pinned meanwhile, and the settings of edits to come."""
 
 from __future__ import annotations
 
