@@ -37,6 +37,7 @@ ROWS = 5
 LARGE = {
     "posable.body.limb.elbows.elbow_rows",
     "posable.classic.kernels.solve_rows",
+    "posable.express.aim_kernels.aim_rows",
     "posable.express.rows.solve_rows",
     "posable.limb.solve.solve_rows",
     "posable.reach.kernels.reach_rows",
@@ -200,6 +201,7 @@ def use_express() -> None:
     rng = np.random.default_rng(5)
     # Signed: of two mirrored postures, equally good, a rounding would decide, and a GPU rounds otherwise.
     ps.ERIK(chain, signed=True).solve(rng.uniform(-1, 1, (ROWS, 5)), rng.normal(size=(ROWS, 4)))
+    ps.ERIK(chain, signed=True).solve(rng.uniform(-1, 1, (ROWS, 5)), look_at=rng.normal(size=(ROWS, 3)))
     ps.MotionFilter(3, 20, 200).run(rng.uniform(-1, 1, (ROWS, 2)))
 
 
@@ -238,7 +240,8 @@ def modules():
     for path in sorted(package.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if "@kernel" in source or "@batch" in source:
-            yield importlib.import_module(".".join(("posable", *path.relative_to(package).with_suffix("").parts)))
+            parts = [part for part in path.relative_to(package).with_suffix("").parts if part != "__init__"]
+            yield importlib.import_module(".".join(("posable", *parts)))
 
 
 def owned(kind: type) -> dict[str, object]:

@@ -34,12 +34,15 @@ WINDOW, LOCAL, FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 108, 216, 348
 
 Weights: TypeAlias = NDArray[np.float32]
 
-INPUT = np.dtype([("one", "i8"), ("other", "i8")] + [(name, "f8") for name in ("scale", "other_scale", "mean")])
+INPUT = np.dtype(
+    [("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8"), ("mean", "f8")],
+    align=True,
+)
 """A row of s or a: two features, their factors, and what is subtracted from their sum."""
-OUTPUT = np.dtype([("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8")])
+OUTPUT = np.dtype([("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8")], align=True)
 """A row of s or a of the output: the two numbers that it is added to, with these factors; both 0 in rows that fill up
 vectors."""
-LEARNED_SPINE = np.dtype([("low", "i8"), ("high", "i8"), ("fraction", "f8"), ("straight", "f8", 4)])
+LEARNED_SPINE = np.dtype([("low", "i8"), ("high", "i8"), ("fraction", "f8"), ("straight", "f8", 4)], align=True)
 """A joint of the spine: two joints that the network knows, and where between them it lies; its orientation in the
 pelvis' frame when the spine is as straight as its limits allow."""
 
