@@ -37,6 +37,7 @@ ROWS = 5
 LARGE = {
     "posable.body.limb.elbows.elbow_rows",
     "posable.classic.kernels.solve_rows",
+    "posable.edit.drag_kernels.drag_rows",
     "posable.express.aim_kernels.aim_rows",
     "posable.express.rows.solve_rows",
     "posable.limb.solve.solve_rows",
