@@ -315,24 +315,21 @@ class ERIK:
         """
         chain, rows, goals = self.chain, rows_of(requested, shape), rows_of(points, shape)
         clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
-        stations, starts = chain.forward(clipped).positions, [clipped]
-        for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
-            towards = goals - stations[:, k]
-            for _ in range(rounds):
-                starts.append(self._solve(rows, self._roll_free(towards), True).angles)
-                towards = goals - chain.forward(starts[-1]).positions[:, -1]
         aims = np.concatenate([goals, np.zeros((len(goals), 1))], axis=-1)[:, None]
         if self._problem is None:
             self._problem = AimProblem({"tip": chain}, {"tip": KINDS["look_at"]}, {"tip": self.tip_settings()})
-        angles, report = self._problem.solve(
-            aims,
-            {"tip": rows},
-            np.stack(starts, axis=1),
-            length=length,
-            before=before,
-            max_step=max_step,
-            gain=self.gain,
-        )
+        options: dict[str, Any] = {"length": length, "before": before, "max_step": max_step, "gain": self.gain}
+        angles, report = clipped, np.zeros((0, 1), REPORT)
+        if before is not None:  # mostly what came before leads to the point: then no other start is needed
+            angles, report = self._problem.solve(aims, {"tip": rows}, clipped[:, None], **options)
+        if before is None or (report["iterations"] != 1).any():
+            stations, starts = chain.forward(clipped).positions, [clipped]
+            for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
+                towards = goals - stations[:, k]
+                for _ in range(rounds):
+                    starts.append(self._solve(rows, self._roll_free(towards), True).angles)
+                    towards = goals - chain.forward(starts[-1]).positions[:, -1]
+            angles, report = self._problem.solve(aims, {"tip": rows}, np.stack(starts, axis=1), **options)
         return angles.reshape(*shape, len(chain)), solution_fields(report[:, 0], shape)
 
     def tip_settings(self, weight: float = 1.0) -> TipSettings:
