@@ -243,3 +243,10 @@ def test_a_tree_follows_moving_points_without_jumps_and_a_stream_is_the_same(tre
         step = stream.step(still, look_at={name: one[f] for name, one in moving.items()})
     for name in tree.chains:
         np.testing.assert_allclose(step.angles[name], track.angles[name][-1], rtol=0, atol=1e-9)
+
+
+def test_no_targets_at_all_are_no_answers(tree: Tree):
+    first = next(iter(tree.chains))
+    solution = tree.solve({}, look_at={first: np.zeros((0, 3))})
+    assert solution.angles[first].shape == (0, len(tree.chains[first])) and solution.ok.shape == (0,)
+    assert len(tree.track({}, look_at={first: np.zeros((0, 3))}).ok) == 0

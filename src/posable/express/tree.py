@@ -221,7 +221,7 @@ class Tree:
         solutions: dict[str, ErikSolution] = {}
         pose: Pose | None = None
         for t, name in enumerate(kinds):
-            angles = values[:, problem.columns[name]].reshape(*shape, -1)
+            angles = values[:, problem.columns[name]].reshape(*shape, len(self.chains[name]))
             solutions[name] = ErikSolution(self.chains[name], angles, **solution_fields(report[:, t], shape))
             pose = self.chains[name].pose(angles, pose)
         total = sum(self.weights[name] * np.asarray(found.error) for name, found in solutions.items())
