@@ -187,17 +187,6 @@ class ERIK:
         """Return a solver with a state: `step(posture, orientation, dt)` continues from the step before."""
         return ErikStream(self, fps)
 
-    def orientation_score(self, orientations: Floats, targets: Floats) -> Floats:
-        """Return (...) the paper's measure sqrt(2) sin(angle / 4) between orientations of the tip and targets (..., 4).
-
-        With a symmetric end point a roll by pi about the pointing axis costs nothing (Eq. 20).
-        """
-        goals = np.asarray(pm.normalize(np.where(np.isfinite(targets), targets, 0.0)))
-        rolled = pm.multiply(orientations, pm.axis_angle(self.chain.pointing, np.pi))
-        ends = (orientations, rolled) if self.symmetric else (orientations,)
-        chords = [np.linalg.norm(goals - sign * np.asarray(end), axis=-1) for end in ends for sign in (1.0, -1.0)]
-        return np.asarray(np.min(chords, axis=0) / np.sqrt(2.0))
-
     def _solve(self, requested: Floats, goals: Floats, free: bool) -> ErikSolution:
         shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
         angles, report = self._run(rows_of(requested, shape), rows_of(goals, shape), free)

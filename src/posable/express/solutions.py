@@ -84,7 +84,7 @@ def solution_fields(report: Records, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def unit_rows(vectors: Floats) -> Floats:
-    """Return vectors (..., 3) of length 1; the zero vector stays zero."""
+    """Return vectors or quaternions (..., K) of length 1; zero stays zero."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(length > 0.0, length, 1.0))
 

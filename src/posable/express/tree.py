@@ -20,7 +20,7 @@ from ..skeleton.solution import StatusLike, status_like
 from .aim import KINDS, AimProblem
 from .chain import Chain
 from .erik import ERIK
-from .solutions import ErikSolution, one_target, rows_of, solution_fields
+from .solutions import ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
 Targets = Mapping[str, ArrayLike] | None
 
@@ -204,9 +204,7 @@ class Tree:
         aims = np.zeros((len(next(iter(postures.values()))), len(kinds), 4))
         for t, (name, goal) in enumerate(goals.items()):
             rows = rows_of(goal, shape)
-            lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-            unit = rows / np.where(lengths > 0.0, lengths, 1.0)
-            aims[:, t, : rows.shape[-1]] = rows if kinds[name] == "look_at" else unit
+            aims[:, t, : rows.shape[-1]] = rows if kinds[name] == "look_at" else unit_rows(rows)
         before = None if start is None else self._before(problem, start, shape[:-1])
         gain = next(iter(self._solvers.values())).gain
         values, report = problem.solve(
