@@ -2,6 +2,7 @@ import pytest
 
 from posable.compute import FormatError, MissingExtraError, PosableError, Status, UnknownNameError, require
 from posable.compute.errors import UnknownOptionError, checked_keywords
+from posable.compute.nearest import nearest_names
 
 
 def test_an_unknown_name_is_answered_with_the_closest_known_one():
@@ -44,3 +45,46 @@ def test_a_mistyped_keyword_is_answered_with_the_closest_one():
     with pytest.raises(UnknownOptionError, match="unknown option 'sacle'; did you mean 'scale'\\?"):
         scaled(2.0, sacle=3.0)  # type: ignore[call-arg]
     assert issubclass(UnknownOptionError, PosableError) and issubclass(UnknownOptionError, TypeError)
+
+
+SIDED = ("shoulder", "upper_arm", "lower_arm", "hand", "upper_leg", "lower_leg", "foot", "toes")
+ROLES = ("hips", "spine", "chest", "neck", "head", *(f"{side}_{part}" for side in ("left", "right") for part in SIDED))
+COLUMNS = tuple(f"{role}_{axis}" for role in ROLES for axis in "xyz")
+LIMBS = ("right_arm", "left_arm", "right_leg", "left_leg")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "near"),
+    [
+        ("LeftWrist_x", COLUMNS, ["left_hand_x"]),
+        ("rwrist_z", COLUMNS, ["right_hand_z"]),
+        ("L_Ankle_y", COLUMNS, ["left_foot_y"]),
+        ("pelvis_x", COLUMNS, ["hips_x"]),
+        ("mixamorig:RightForeArm", ROLES, ["right_lower_arm"]),
+        ("LeftElbow2", ROLES, ["left_lower_arm"]),
+        ("thigh_l", ROLES, ["left_upper_leg"]),
+        ("LeftHip", ROLES, ["left_upper_leg"]),
+        ("hip", ROLES, ["hips"]),
+        ("ankle", ROLES, ["left_foot", "right_foot"]),
+        ("clavicle_r", ROLES, ["right_shoulder"]),
+        ("LEFT_HAND", ROLES, ["left_hand"]),
+        ("LeftHnad", ROLES, ["left_hand"]),
+        ("lefthnad", ROLES, ["left_hand"]),
+        ("Root", ROLES, ["hips"]),
+        ("right_wrist", LIMBS, ["right_arm"]),
+        ("left_foot", LIMBS, ["left_leg"]),
+        ("LeftWrist", ["RightWrist", "chest"], []),  # the other side is not meant, and no other part
+        ("nose_x", COLUMNS, []),
+        ("tail", ROLES, []),
+        ("", ROLES, []),
+        ("sacle", ["scale", "offset"], ["scale"]),
+        ("iterations", ["tolerance", "max_iterations"], ["max_iterations"]),
+        ("WALK", ["Walking_A", "Walking_B", "Run"], ["Walking_A", "Walking_B"]),
+        ("09_99", ["01_03", "09_01", "10_02"], ["09_01"]),
+        ("angry", ["normal", "tired", "energetic"], []),
+    ],
+)
+def test_the_nearest_name_is_the_nearest_in_meaning_and_of_the_same_side(name, known, near):
+    assert nearest_names(name, known) == near
+    told = str(UnknownNameError("name", name, known))
+    assert all(repr(one) in told for one in near) and ("did you mean" in told) == bool(near)

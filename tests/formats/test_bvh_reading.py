@@ -145,7 +145,7 @@ def test_scale_multiplies_every_length_and_no_angle(read):
 
 
 def test_a_giant_is_noted_because_the_file_was_hardly_in_metres(read):
-    text = LITTLE_BVH.replace("0 0.5 0", "0 50 0")
+    text = LITTLE_BVH.replace("0 0.5 0", "0 150 0")
     assert "scale=0.01" in read(text).notes[0]
     assert read(text, scale=0.01).notes == ()
 

@@ -12,6 +12,7 @@ from .. import __version__
 from ..compute import PosableError
 from . import edit, evaluate, express, files, reach, reconstruct
 from . import range as limb_range
+from .output import at_terminal, forget_notes
 
 app = typer.Typer(
     name="posable",
@@ -56,6 +57,7 @@ def options(
 
 def run() -> None:
     """Run the command line and end with its exit code; a failure is one line on stderr, never a traceback."""
+    forget_notes()
     try:
         app()
     except PosableError as error:
@@ -70,5 +72,6 @@ def run() -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"posable: {message}", file=sys.stderr)
+    """End with a failure, on one line whatever the message has."""
+    print(f"posable: {at_terminal(' '.join(map(str.strip, message.splitlines())))}", file=sys.stderr)
     raise SystemExit(1)

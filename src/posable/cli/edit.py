@@ -11,6 +11,7 @@ import typer
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.files import check_writable
 from . import options
+from .distance import check_displacement, check_target
 from .options import numbers, read, two_integers
 from .output import busy, check_output, progress, report, save_motion
 
@@ -52,6 +53,7 @@ def edit(
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
+    up: options.Up = None,
     json: options.Json = None,
 ) -> None:
     """Drag a part of the body at a frame; the body follows as it moves in the clip, and the change fades around."""
@@ -70,7 +72,8 @@ def edit(
         rows.append({**row, "contacts": contacts})
     if not rows:
         raise PosableError("nothing to edit: give --frame with --by or --to, or --edits FILE")
-    motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
+    motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
+    _check_distances(motion, rows)
     editor = _editor(motion, limits, weights, contacts, cache)
     with busy("editing"):
         made = make_edits(editor, rows)
@@ -101,6 +104,7 @@ def retarget(
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
+    up: options.Up = None,
     json: options.Json = None,
 ) -> None:
     """Put a motion on another body: other proportions or another rig; feet and hands where they belong."""
@@ -109,7 +113,7 @@ def retarget(
 
     check_output(output, file, body)
     bounds = _limits(limits)
-    motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair)
+    motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
     target = figure(height=height) if body is None else Humanoid(read(body).skeleton)
     with busy("retargeting"):
         solution = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts, limits=bounds)
@@ -139,6 +143,28 @@ def _position(by: str | None, to: str | None) -> dict[str, list[float]]:
     if to is not None and by is None:
         return {"target": numbers("--to", to, 3, "x,y,z in metres", below=1e6)}
     raise PosableError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
+
+
+def _check_distances(motion: Motion, rows: list[dict[str, Any]]) -> None:
+    """Refuse targets far outside the size of the figure, before anything is fitted; and frames that do not exist."""
+    from ..body import Humanoid
+    from ..edit.clip import joint_of
+    from ..edit.dragging import frame_of
+
+    body = Humanoid(motion.skeleton)
+    targets = [(row, row.get("target")) for row in rows if "warp" not in row]
+    targets += [(one, one["target"]) for row in rows for one in row.get("warp", ())]
+    for row, target in targets:
+        if row.get("displacement") is not None:
+            check_displacement(f"a displacement of {_text(row['displacement'])}", row["displacement"], body.height)
+        if target is not None:
+            pose = motion[frame_of(row["frame"], len(motion))]
+            position = body.skeleton.forward(pose).positions[joint_of(body, row["part"])]
+            check_target(f"the target {_text(target)}", target, row["part"], position, body.height)
+
+
+def _text(values: list[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
 
 
 def _limits(limits: str) -> str | None:

@@ -15,7 +15,7 @@ import typer
 from ..compute import UnknownNameError
 from . import options
 from .options import motion_files, three_weights, two_integers
-from .output import print_line, progress, run_counted, show_failures, show_table, write_json
+from .output import print_line, print_shared_notes, progress, run_counted, show_failures, show_table, write_json
 
 if TYPE_CHECKING:
     from ..evaluate import Evaluation
@@ -65,6 +65,7 @@ def evaluate_reconstruct(
     found = Evaluation(tuple(facts for facts in report.results if facts is not None))
     failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
     facts = {"average": found.rows() if found.clips else [], "clips": list(found.clips), "failures": failures}
+    print_shared_notes({clip["clip"]: clip["notes"] for clip in found.clips})
     if not write_json(json, facts):
         _show(found, joints)
         show_failures(failures)

@@ -15,7 +15,7 @@ from ..compute.files import check_writable
 from ..compute.types import Floats
 from . import options
 from .options import numbers
-from .output import check_output, print_line, save_motion, show_facts, write_json
+from .output import check_output, note, print_line, save_motion, show_facts, write_json
 
 if TYPE_CHECKING:
     from ..express import Chain, ErikMotionSolution
@@ -27,6 +27,7 @@ COLUMNS = {
 }
 """Kinds of targets by the names of their columns in the first line of a file."""
 MOST_ROWS = 1_000_000
+FAR = 40.0  # lengths of the chain
 
 
 def express(
@@ -66,6 +67,8 @@ def express(
         check_output(output, targets)
     made = _chain(chain, base, tip, limits)
     kind, goals = _read_targets(targets)
+    if kind == "look_at":
+        _check_distance(made, goals, targets)
     postures = made.zero if posture is None else _posture(posture, made, len(goals))
     aims: dict[str, Any] = {kind: goals}
     found = ERIK(made, method).track(postures, fps=fps, **aims)
@@ -92,6 +95,18 @@ def express(
         show_facts(str(output), facts)
         if smooth is not None:
             print_line("the errors are those of the answers, before they were smoothed")
+
+
+def _check_distance(chain: Chain, points: Floats, path: Path) -> None:
+    """Note points so far away that they are hardly in metres: one may look at anything, but seldom at 40 lengths."""
+    long = float(np.linalg.norm(chain.skeleton.offsets[1:], axis=-1).sum())
+    away = np.linalg.norm(points, axis=-1)
+    away = away[np.isfinite(away)]
+    if len(away) and long > 0.0 and float(away.min()) > FAR * long:
+        note(
+            f"{path.name}: the nearest point is {away.min():.3g} m away and the chain {long:.3g} m long; "
+            "positions are in metres"
+        )
 
 
 def _chain(name: str, base: str | None, tip: str | None, limits: str) -> Chain:

@@ -10,7 +10,17 @@ import typer
 from ..compute import PosableError
 from . import options
 from .options import read
-from .output import busy, check_output, counted, print_line, save_motion, show_facts, show_table, write_json
+from .output import (
+    at_terminal,
+    busy,
+    check_output,
+    counted,
+    print_line,
+    save_motion,
+    show_facts,
+    show_table,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..skeleton import Motion
@@ -30,10 +40,11 @@ def info(
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
     animation: options.Animation = None,
+    up: options.Up = None,
     json: options.Json = None,
 ) -> None:
     """Tell what a file holds: joints, frames, rate, size, who is who, meshes."""
-    motion = read(file, scale, fps, first_frame, repair, animation)
+    motion = read(file, scale, fps, first_frame, repair, animation, up, show_notes=False)  # its facts have the notes
     facts, rows = {"file": str(file), **_facts(motion)}, _joint_rows(motion)
     if not write_json(json, {**facts, "joints_listed": rows}):
         show_facts(file.name, facts)
@@ -49,13 +60,16 @@ def convert(
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
     animation: options.Animation = None,
+    up: options.Up = None,
     resample: Annotated[float | None, typer.Option(help="Frames a second to write, by interpolation.")] = None,
     character: Annotated[Path | None, typer.Option(help="A glTF or VRM character to write the motion on.")] = None,
     json: options.Json = None,
 ) -> None:
     """Write a motion in another format."""
     check_output(output, file, character)
-    motion = read(file, scale, fps, first_frame, repair, animation)
+    motion = read(file, scale, fps, first_frame, repair, animation, up)
+    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm"}:
+        read(character)
     if resample is not None:
         motion = motion.resampled(resample)
     save_motion(motion, output, character=character)
@@ -70,8 +84,6 @@ def convert(
     }
     if write_json(json, facts):
         return
-    for note in _notes(motion):
-        print_line(f"note: {note}")
     print_line(f"{output}: {counted(len(motion), 'frame')} at {motion.fps:g} a second, {len(motion.skeleton)} joints")
 
 
@@ -87,6 +99,7 @@ def view(
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
     animation: options.Animation = None,
+    up: options.Up = None,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8080,
     browser: BrowserOption = True,
@@ -98,7 +111,7 @@ def view(
         from ..render.picture import check_picture
 
         check_picture(picture)
-    motions = [read(file, scale, fps, first_frame, repair, animation) for file in files]
+    motions = [read(file, scale, fps, first_frame, repair, animation, up) for file in files]
     if picture is None:
         from ..studio import launch
 
@@ -123,7 +136,7 @@ def studio(
 
     for file in files or ():
         check_input(file)
-    launch(list(files or []), host=host, port=port, open_browser=browser)
+    launch([read(file) for file in files or ()], host=host, port=port, open_browser=browser)
 
 
 @data.command("list", epilog="Example: posable data list")
@@ -208,5 +221,4 @@ def _joint_rows(motion: Motion) -> list[dict[str, Any]]:
 
 def _notes(motion: Motion) -> list[str]:
     """Return the assumptions and changes of a reader, with options as they are written at a terminal."""
-    notes = (note.replace("repair='cmu'", "--repair cmu") for note in motion.notes)
-    return [note.replace("fps= overrides", "--fps overrides") for note in notes]
+    return [at_terminal(note) for note in motion.notes]

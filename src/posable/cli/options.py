@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..compute import PosableError
-from .output import busy
+from .output import busy, print_notes
 
 if TYPE_CHECKING:
     from ..skeleton import Motion
@@ -22,6 +22,7 @@ Fps = Annotated[float | None, typer.Option(help="Frames a second, where the file
 FirstFrame = Annotated[int, typer.Option(help="Drop the frames before this one.")]
 Repair = Annotated[str | None, typer.Option(help='"cmu": put back what the CMU conversion lost.')]
 Animation = Annotated[str | None, typer.Option(help="Which animation of a glTF file, by name or number.")]
+Up = Annotated[str | None, typer.Option(help="The axis that is up in a BVH file: y or z; y when not given.")]
 Store = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
 ]
@@ -39,13 +40,18 @@ def read(
     first_frame: int = 0,
     repair: str | None = None,
     animation: str | None = None,
+    up: str | None = None,
+    show_notes: bool = True,
 ) -> Motion:
-    """Load a file with the options of the command line."""
+    """Load a file with the options of the command line; its notes go to standard error unless `show_notes` is False."""
     from ..formats import load
 
     which = animation_of(animation)
     with busy(f"reading {path.name}"):
-        return load(path, scale=scale, fps=fps, first_frame=first_frame, repair=repair, animation=which)
+        motion = load(path, scale=scale, fps=fps, first_frame=first_frame, repair=repair, animation=which, up=up)
+    if show_notes:
+        print_notes(path, motion.notes)
+    return motion
 
 
 def animation_of(text: str | None) -> str | int | None:

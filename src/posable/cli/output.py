@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +47,49 @@ def _err() -> Console:
     """
     watched = sys.stderr is not None and sys.stderr.isatty()
     return Console(stderr=True, highlight=False, force_interactive=None if watched else False)
+
+
+_printed: set[str] = set()
+_OPTION = re.compile(r"\b(scale|fps|first_frame|repair|animation|up|units|character)=('[^']*'|[\w.+-]*[\w+-])?")
+
+
+def note(text: str) -> None:
+    """Print a note on standard error, once in a run of the command."""
+    if text not in _printed:
+        _printed.add(text)
+        print(f"note: {at_terminal(text)}", file=sys.stderr)
+
+
+def forget_notes() -> None:
+    """Begin a new run, in which a note is printed again."""
+    _printed.clear()
+
+
+def print_notes(path: Path | str, notes: Iterable[str]) -> None:
+    """Print the notes of a file that was read."""
+    for one in notes:
+        note(f"{Path(path).name}: {one}")
+
+
+def print_shared_notes(notes: Mapping[str, Iterable[str]]) -> None:
+    """Print the notes of many files, each once with the number of the files that it is of."""
+    files: dict[str, list[str]] = {}
+    for path, listed in notes.items():
+        for one in listed:
+            files.setdefault(one, []).append(Path(path).name)
+    for one, names in files.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        note(f"{names[0]}{more}: {one}")
+
+
+def at_terminal(text: str) -> str:
+    """Return a sentence with options as they are written at a terminal: `--first-frame 1` for `first_frame=1`."""
+
+    def option(found: re.Match[str]) -> str:
+        value = (found[2] or "").strip("'")
+        return f"--{found[1].replace('_', '-')}" + (f" {value}" if value else "")
+
+    return _OPTION.sub(option, text)
 
 
 def check_output(output: Path, *inputs: Path | None) -> None:

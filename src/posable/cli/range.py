@@ -44,6 +44,7 @@ def fit_range(
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
+    up: options.Up = None,
     json: options.Json = None,
 ) -> None:
     """Learn a range from motions; it is for a limb of the first body."""
@@ -51,7 +52,7 @@ def fit_range(
     from ..limb import LimbRange
 
     check_writable(output)
-    motions = [read(path, scale, fps, first_frame, repair) for path in motion_files(files)]
+    motions = [read(path, scale, fps, first_frame, repair, up=up) for path in motion_files(files)]
     with progress(f"learning the {limb.replace('_', ' ')}") as fraction:
         found = LimbRange.fit(
             Humanoid(motions[0].skeleton),
@@ -100,11 +101,12 @@ def check_motions(
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
+    up: options.Up = None,
     json: options.Json = None,
 ) -> None:
     """Count the frames of motions that lie outside a range, and why."""
     found = _range(range_)
-    rows = [_checked(found, read(path, scale, fps, first_frame, repair), path) for path in motion_files(files)]
+    rows = [_checked(found, read(path, scale, fps, first_frame, repair, up=up), path) for path in motion_files(files)]
     if not write_json(json, {"range": range_, "files": rows}):
         show_table(f"frames outside the {found.name.replace('_', ' ')}'s range", rows)
 
@@ -121,6 +123,7 @@ def correct_motion(
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
     repair: options.Repair = None,
+    up: options.Up = None,
     json: options.Json = None,
 ) -> None:
     """Bring a limb of a motion into a range and write the motion; hand or foot keep their orientation.
@@ -131,7 +134,7 @@ def correct_motion(
     """
     check_output(output, file)
     found = _range(range_)
-    motion = read(file, scale, fps, first_frame, repair)
+    motion = read(file, scale, fps, first_frame, repair, up=up)
     pose, counts = _corrected(found, motion, math.radians(margin), smooth, limits)
     save_motion(motion.replace(pose=pose), output)
     report(json, output.name, {"file": str(file), "output": str(output), "frames": len(motion), **counts})

@@ -10,6 +10,7 @@ import typer
 
 from ..compute import PosableError, Status, UnknownNameError
 from . import options
+from .distance import check_target
 from .options import read
 from .output import check_output, progress, report, save_motion
 
@@ -75,6 +76,7 @@ def reach(
     around = None if scene is None else Scene.load(scene)
     if not steps:
         raise PosableError("nothing to reach: give --to X,Y,Z or --targets FILE")
+    _check_distances(person, pose, steps)
     used = {hand: _behaviour(behaviour, f"{hand}_arm", person) for hand in sorted({_hand(step) for step in steps})}
     contacts = allowed_contacts or ()
     reacher = Reacher(person, used.get("right"), used.get("left"), around, allowed_contacts=contacts, gaze=gaze)
@@ -89,6 +91,14 @@ def reach(
         "elbow_jumps": int(reached.jumped.sum()),
     }
     report(json, output.name, facts, targets=_rows(reached, steps))
+
+
+def _check_distances(person: Humanoid, pose: Pose, steps: list[ReachStep]) -> None:
+    """Refuse targets far outside the size of the figure."""
+    positions = person.skeleton.forward(pose).positions
+    for step in steps:
+        target, part = _position(step), f"{_hand(step)}_hand"
+        check_target(f"the target {_text(target)}", target, part, positions[person.index(part)], person.height)
 
 
 def _beginning(given: Motion | None, begun: Motion | None, frame: int) -> tuple[Humanoid, Pose]:
@@ -136,20 +146,24 @@ def _hand(step: ReachStep) -> str:
     return "right" if step.left is None else "left"
 
 
-def _position_text(step: ReachStep) -> str:
-    """Return the coordinates [m] of the target of a step."""
+def _position(step: ReachStep) -> list[float]:
+    """Return the coordinates (3,) [m] of the target of a step."""
     from ..limb import as_target
 
     target = step.right if step.left is None else step.left
     assert target is not None
-    return " ".join(f"{value:g}" for value in np.asarray(as_target(target).position))
+    return [float(value) for value in np.asarray(as_target(target).position)]
+
+
+def _text(position: list[float]) -> str:
+    return ",".join(f"{value:g}" for value in position)
 
 
 def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str, Any]]:
     return [
         {
             "hand": _hand(step),
-            "target": _position_text(step),
+            "target": _text(_position(step)).replace(",", " "),
             "arrives_s": round(int(arrival) / reached.motion.fps, 3),
             "status": Status(int(reached.status[arrival])).name.lower(),
             "away_mm": round(1000.0 * float(reached.position_error[arrival]), 6),

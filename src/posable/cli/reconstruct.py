@@ -9,11 +9,13 @@ import typer
 
 from ..compute import FormatError, PosableError
 from . import options
-from .options import animation_of, three_weights
+from .options import animation_of, read, three_weights
 from .output import (
     busy,
     check_output,
     print_line,
+    print_notes,
+    print_shared_notes,
     report,
     run_counted,
     show_facts,
@@ -69,7 +71,7 @@ def reconstruct(
     ] = None,
     to: Annotated[str, typer.Option(metavar="SUFFIX", help="The format that a folder is written in.")] = "bvh",
     units: Annotated[str, typer.Option(help="Of a CSV: m, cm, mm, in or ft.")] = "m",
-    up: Annotated[str, typer.Option(help="The axis that is up in a CSV: y or z.")] = "y",
+    up: Annotated[str, typer.Option(help="The axis that is up in a CSV or a BVH file: y or z.")] = "y",
     scale: options.Scale = None,
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
@@ -104,11 +106,14 @@ def reconstruct(
     }
     _check(source, output, scene, settings)
     files = {"body": body, "scene": scene, "calibration": calibration}
+    if body is not None:
+        read(body)  # what is wrong with it, and what is to be said of it, comes once and before any work
     if source.is_dir():
         _folder(source.absolute(), output.absolute(), to, files, settings, engine, workers, json)
         return
     with busy(f"reconstructing {source.name}"):
         facts = reconstruct_file({"file": source, "output": str(output), **files}, **settings)
+    print_notes(source, facts["notes"])
     report(json, output.name, facts)
 
 
@@ -207,6 +212,7 @@ def _show(job: Report, source: Path, target: Path, json: Path | None) -> None:
         "workers": job.workers,
     }
     failures = [{"file": str(one.item["file"]), "error": one.error} for one in job.failures]
+    print_shared_notes({facts["file"]: facts["notes"] for facts in job.results if facts is not None})
     if write_json(json, {**facts, "rows": rows, "failures": failures}):
         return
     if len(rows) <= MAX_SHOWN:

@@ -6,7 +6,6 @@ settings do, with one of the classes below. `PosableError` catches them all.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import inspect
@@ -16,6 +15,8 @@ from enum import IntEnum
 from os import PathLike
 from types import ModuleType
 from typing import ParamSpec, TypeVar
+
+from .nearest import nearest_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,12 +35,12 @@ class ShapeError(PosableError):
 
 
 class UnknownNameError(PosableError):
-    """A name that nobody knows; the message lists the closest ones that would have been accepted."""
+    """A name that nobody knows; the message lists those nearest to it (`nearest_names`), or what is known."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         self.name = name
         self.known = tuple(known)
-        close = difflib.get_close_matches(str(name), self.known, n=3, cutoff=0.5)
+        close = nearest_names(str(name), self.known)
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {_listed(self.known)}"
         super().__init__(f"unknown {kind} {name!r}; {hint}")
 

@@ -61,8 +61,8 @@ def evaluate_clip(
 
     Returns:
         Plain values only: clip, frames, fps, height [m], weights, acceleration [m/s^2] of the original, joints (names),
-        and under "methods" for each: position (of the height), orientation [rad], position_joints and
-        orientation_joints (means), jitter [m/s^2], milliseconds (a frame), reached (fraction of frames), finite.
+        notes of the file, and under "methods" for each: position (of the height), orientation [rad], position_joints
+        and orientation_joints (means), jitter [m/s^2], milliseconds (a frame), reached (fraction of frames), finite.
     """
     motion, called = motion_of(clip)
     called = name or called
@@ -101,6 +101,7 @@ def evaluate_clip(
         "weights": list(chosen),
         "acceleration": float(moved.mean()) if moved.size else 0.0,
         "joints": list(scored.names),
+        "notes": list(motion.notes),
         "methods": found,
     }
 

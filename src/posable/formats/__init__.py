@@ -40,7 +40,7 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("BVH", "bvh", (".bvh",), frozenset({"scale", "repair"}), frozenset({"scale", "order"})),
+    Format("BVH", "bvh", (".bvh",), frozenset({"scale", "repair", "up"}), frozenset({"scale", "order"})),
     Format("ASF/AMC", "asf", (".amc", ".asf"), frozenset({"scale", "repair", "asf"}), writes=False),
     Format("Posable", "npz", (".npz",)),
     Format(
@@ -73,19 +73,23 @@ def load(
 ) -> Motion:
     """Read a motion, every frame of it, in metres; the format is chosen by the suffix.
 
-    What was assumed or changed is in `motion.notes`. An option that the format does not take is an error.
+    What was assumed or changed is in `motion.notes`, and what is hardly right: a giant of over 3 m with the likely
+    scale, a figure that stands along z, a clip that wants a repair. An option that the format does not take is an
+    error.
 
     Args:
         path: the file.
         scale: length of one file unit [m], for BVH, ASF/AMC and glTF. By default a unit that the file itself states
             is used (CMU's rule for ASF), and otherwise a metre.
         fps: frames a second; by default the file's own rate. Every format takes it.
-        first_frame: number of frames to drop from the beginning, 0 by default. Every format takes it.
+        first_frame: number of frames to drop from the beginning, 0 by default, less than the file has. Every format
+            takes it.
         repair: "cmu" puts back what the CMU conversion to BVH lost, and the rate that AMC files lack
             (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.
         asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
         animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
-        up: "y" (the default) rotates a URDF robot to Y up and Z forward, "z" keeps its own axes.
+        up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
+            whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes.
     """
     source = Path(path)
     kind = check_input(source)
@@ -204,9 +208,15 @@ def _from_frame(motion: Motion, first_frame: Any) -> Motion:
         first = operator.index(first_frame)
     except TypeError:
         first = -1
-    if not 0 <= first <= len(motion):
-        raise PosableError(f"first_frame={first_frame!r}: give a whole number from 0 to {len(motion)}, the frames read")
-    return motion[first:] if first else motion
+    if not (0 <= first < len(motion) or first == 0):
+        raise PosableError(
+            f"first_frame={first_frame!r}: the file has {len(motion)} frames; "
+            f"give a whole number from 0 to {max(len(motion) - 1, 0)}"
+        )
+    if not first:
+        return motion
+    # What a note says of frame 0 is no longer true of the motion.
+    return motion[first:].replace(notes=tuple(note for note in motion.notes if not note.startswith("frame 0 is ")))
 
 
 def _positive(name: str, value: Any) -> float:

@@ -28,6 +28,7 @@ from ..compute.types import Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Motion, Pose, Skeleton, topological_order
 from . import cmu
+from .doubts import doubts
 from .euler import quaternions_from_euler
 
 INCH = 0.0254
@@ -64,7 +65,8 @@ def read(
     rate, note = cmu.true_fps(path) if repair else (FPS, "AMC has no frame rate; 120 was assumed, fps= overrides it")
     if fps is None and not alone:
         notes.append(note)
-    return Motion(skeleton, pose, fps or rate, path.stem, tuple(notes))
+    motion = Motion(skeleton, pose, fps or rate, path.stem, tuple(notes))
+    return motion.replace(notes=(*motion.notes, *doubts(motion, unit)))
 
 
 def _skeleton_file(path: Path, given: str | os.PathLike[str] | None) -> Path:

@@ -22,6 +22,7 @@ from ..compute import FormatError, PosableError
 from ..compute.archive import read_archive, write_archive
 from ..skeleton import Motion, Pose, Skeleton
 from ..skeleton.dofs import kind_codes, pack
+from .doubts import doubts
 
 FORMAT = "posable-motion"
 VERSION = 1
@@ -78,7 +79,10 @@ def read(path: Path, *, fps: float | None = None) -> Motion:
         for field in _MEMBERS:
             if field not in arrays and field != "moved":
                 raise FormatError(path, f"member {field!r} is missing")
-        return _motion(arrays)
+        motion = _motion(arrays)
+        # A file made of another one has its notes already, with the scale that was meant for that one.
+        fresh = [] if any("joints span" in note for note in motion.notes) else doubts(motion, None)
+        return motion.replace(notes=(*motion.notes, *fresh))
     except FormatError:
         raise
     except PosableError as error:  # arrays that do not fit together

@@ -56,7 +56,9 @@ class Points:
     orientations: dict[str, Floats] = field(default_factory=dict)
     """Canonical orientations (F, 4) of some of the parts, NaN where they are not known."""
     notes: tuple[str, ...] = ()
-    """What was assumed or changed while reading."""
+    """What was assumed or changed while reading, and what is hardly right."""
+    units: str = "m"
+    """The unit of the file that they were read from; positions here are in metres."""
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -88,7 +90,7 @@ def read_points(
         fps: frames a second instead of the file's time column, or where it has none.
         units: of positions in the file: m, cm, mm, in or ft.
         up: the axis that is up in the file: y or z.
-        first_frame: frames before it are dropped.
+        first_frame: frames before it are dropped; less than the file has.
     """
     if units not in UNITS:
         raise UnknownNameError("unit", units, UNITS)
@@ -108,14 +110,14 @@ def read_points(
         if ("time", "") not in names:
             raise FormatError(path, "has no column 'time'; give fps")
         values, fps, notes = _even(path, rows[:, names.index(("time", ""))], lines, values)
+    if not 0 <= first_frame < len(values):
+        raise FormatError(path, f"has {len(values)} frames; first_frame={first_frame} is not one of them")
     values = values[first_frame:]
-    if not len(values):
-        raise FormatError(path, "has no frames" + (f" from {first_frame} on" if first_frame else ""))
     positions = values[:, : 3 * len(points)].reshape(len(values), len(points), 3) @ TO_Y_UP[up].T * UNITS[units]
     quaternions = values[:, 3 * len(points) :].reshape(len(values), len(rotated), 4)
     there, back = np.array(UPRIGHT[up]), np.array(UPRIGHT[up]) * (1.0, -1.0, -1.0, -1.0)
     orientations = {name: multiply(multiply(there, quaternions[:, k]), back) for k, name in enumerate(rotated)}
-    return Points(points, positions, fps, orientations, notes)
+    return Points(points, positions, fps, orientations, notes, units)
 
 
 def _lose_halves(values: Floats, coordinates: int) -> None:
@@ -184,6 +186,7 @@ def _column(path: Path, cell: str, parts: Sequence[str], oriented: Sequence[str]
     point = side + ALIASES.get(point.removeprefix(side), point.removeprefix(side))
     if axis not in (*AXES, *QUATERNION) or point not in (parts if axis in AXES else oriented):
         expected = ("time", "frame", *(f"{part}_{axis}" for part in parts for axis in AXES))
+        expected += tuple(f"{part}_{axis}" for part in oriented for axis in QUATERNION)
         raise FormatError(path, str(UnknownNameError("column", cell, expected)), "line 1")
     return point, axis
 

@@ -20,7 +20,8 @@ from ..body import MARKERS, Humanoid, figure
 from ..compute import PosableError
 from ..compute.types import Floats
 from ..formats import load
-from ..formats.points_csv import Points, read_points
+from ..formats.doubts import DWARF, GIANT, likely_unit
+from ..formats.points_csv import UNITS, Points, read_points
 from ..skeleton import Motion
 from .sik import TRACKABLE, SequentialIK
 
@@ -34,6 +35,7 @@ __all__ = ["Points", "load_points", "reconstruct"]
 CSV = ".csv"
 STATURE = 1.75  # [m] of the figure whose proportions fill in what the points do not show
 TALL = 95.0  # percentile of the distances between points that counts as the body's own length
+TALLEST = 10.0  # [m] of a figure
 LOWER = ("hips", "left_foot", "right_foot", "left_lower_leg", "right_lower_leg")
 
 
@@ -128,7 +130,10 @@ def source_points(
     """Return (the points of a file, the body that they are of where the file has one); options as of `load_points`."""
     file = Path(path)
     if file.suffix.lower() == CSV:
-        return read_points(file, TRACKABLE, MARKERS, fps=fps, units=units, up=up, first_frame=first_frame), None
+        points = read_points(file, TRACKABLE, MARKERS, fps=fps, units=units, up=up, first_frame=first_frame)
+        return replace(points, notes=(*points.notes, *_doubts(points))), None
+    if up != "y":
+        loading["up"] = up
     motion = load(file, fps=fps, first_frame=first_frame, **loading)
     if not len(motion):
         raise PosableError(f"{file}: has no frames")
@@ -162,7 +167,10 @@ def body_for(
     elif calibration is not None:
         return calibration.scaled(figure(STATURE)), (1.0, 1.0)
     else:
-        return figure(STATURE * sum(_sizes(points)) / sum(_own_sizes(figure(STATURE)))), (1.0, 1.0)
+        tall = _stature(points)
+        if tall > TALLEST:
+            raise PosableError(_size_note(points, tall))
+        return figure(tall), (1.0, 1.0)
     if not fit:
         return body, (1.0, 1.0)
     theirs, ours = _sizes(points) if own is None else _own_sizes(own), _own_sizes(body)
@@ -215,6 +223,40 @@ def fitted(points: Points, upper: float, legs: float) -> Points:
         hips = points.of(["hips"])
         scaled[:, above] = legs * hips + upper * (points.positions[:, above] - hips)
     return replace(points, positions=scaled)
+
+
+def _stature(points: Points) -> float:
+    """Return the height [m] of the tracked person, from sole to crown, if the proportions are usual."""
+    return STATURE * sum(_sizes(points)) / sum(_own_sizes(figure(STATURE)))
+
+
+def _doubts(points: Points) -> list[str]:
+    """Return notes on points whose unit or whose upper axis is hardly right."""
+    notes = []
+    try:
+        tall = _stature(points)
+    except PosableError:  # they do not show how large the person is
+        return []
+    if not DWARF <= tall <= GIANT:
+        notes.append(_size_note(points, tall))
+    if {"hips", "head"} <= set(points.names):
+        hips, head = np.moveaxis(points.of(["hips", "head"]), 1, 0)
+        spine = (head - hips)[np.isfinite(head - hips).all(axis=-1)]
+        _, up, ahead = np.median(spine / np.linalg.norm(spine, axis=-1, keepdims=True), axis=0)
+        if abs(up) < 0.3 and ahead > 0.8:
+            notes.append(
+                "the head is in front of the hips, not above, in most frames: the file's z axis may be up; up='z'"
+            )
+    return notes
+
+
+def _size_note(points: Points, tall: float) -> str:
+    unit = UNITS[points.units]
+    name, factor = likely_unit(tall / unit)
+    short = next((short for short, metres in UNITS.items() if name and metres == factor), None)
+    advice = f"units={short!r}" if short else f"positions times {factor / unit:g}"
+    size = f"the points show a person {tall:.3g} m tall, a {'giant' if tall > GIANT else 'dwarf'}"
+    return f"{size}: one unit was taken for {unit:g} m; {advice} would make it {tall * factor / unit:.3g} m"
 
 
 def _own_sizes(body: Humanoid) -> tuple[float, float]:

@@ -4,7 +4,8 @@ Decided where the format is silent:
 - A position channel replaces the joint's OFFSET (MotionBuilder and Blender do; the old papers add them); an axis
   without a channel keeps its OFFSET. So the root's OFFSET is its rest position only.
 - Rotation channels compose in the order written: "Zrotation Yrotation Xrotation" is Rz Ry Rx on column vectors.
-- A unit is a metre unless the file carries our mark (`posable.formats.bvh.hierarchy`) or the caller gives `scale`.
+- A unit is a metre unless the file carries our mark (`posable.formats.bvh.hierarchy`) or the caller gives `scale`, and
+  Y is up unless the caller says `up="z"`; what makes a giant, or one who stands along z, is noted.
 - Numbers are a stream: a frame may spill over lines, but there must be exactly frames times channels of them.
 - A frame time whose written digits are those of 1/n, rounded or cut, means n frames a second, n whole (".0083333"
   is 120). Otherwise the number is believed, true or not: only `repair="cmu"` knows better.
@@ -21,8 +22,10 @@ import numpy as np
 from ...compute import FormatError, UnknownNameError
 from ...compute.files import read_bytes
 from ...compute.types import Floats
+from ...math import multiply
 from ...skeleton import Motion, Pose, Skeleton
 from .. import cmu
+from ..doubts import doubts
 from ..euler import compose_rotations
 from .hierarchy import Header, Hierarchy, line_of, read_header, read_unit_mark, unique_names
 from .numbers import NotANumberError, read_decimals
@@ -31,14 +34,23 @@ from .writer import write
 __all__ = ["read", "write"]
 
 MAX_BYTES = 1 << 31
-_TALL = 10.0  # m; a skeleton larger than this was hardly written in metres
+UPS = ("y", "z")
 
 
 @np.errstate(over="ignore")  # an overflow is found and reported
-def read(path: Path, *, scale: float | None = None, fps: float | None = None, repair: str | None = None) -> Motion:
+def read(
+    path: Path,
+    *,
+    scale: float | None = None,
+    fps: float | None = None,
+    repair: str | None = None,
+    up: str = "y",
+) -> Motion:
     """Read a BVH file; the options are those of `posable.load`. With `fps` the file's own need not be good."""
     if repair not in (None, "cmu"):
         raise UnknownNameError("repair", repair, ("cmu",))
+    if up not in UPS:
+        raise UnknownNameError("up axis", up, UPS)
     text = read_bytes(path, MAX_BYTES)
     header = read_header(path, text)
     unit, notes = _scale(path, header, scale, repair)
@@ -56,9 +68,14 @@ def read(path: Path, *, scale: float | None = None, fps: float | None = None, re
     parents = [joint.parent for joint in hierarchy.joints]
     skeleton = Skeleton(names, parents, offsets, end_parents=hierarchy.end_parents, end_offsets=ends)
     motion = Motion(skeleton, pose, rate, path.stem, tuple(notes))
+    if up == "z":
+        motion = _rotated(motion)
     if repair == "cmu":
-        return cmu.repaired(motion, path, scale or cmu.UNIT, fps)
-    return motion.replace(notes=(*motion.notes, *_doubts(motion, scale is None and unit == 1.0)))
+        motion = cmu.repaired(motion, path, scale or cmu.UNIT, fps)
+    elif scale is None and cmu.is_conversion(skeleton):
+        mended = "this is a clip of the CMU conversion, which lost some bones and its unit; repair='cmu' mends it"
+        return motion.replace(notes=(*motion.notes, mended))
+    return motion.replace(notes=(*motion.notes, *doubts(motion, unit, has_up=True)))
 
 
 def _scale(path: Path, header: Header, given: float | None, repair: str | None) -> tuple[float, list[str]]:
@@ -144,15 +161,22 @@ def _pose(hierarchy: Hierarchy, values: Floats, offsets: Floats, scale: float) -
     return Pose(translation, rotations, moved)
 
 
-def _doubts(motion: Motion, metres_assumed: bool) -> list[str]:
-    """Return notes for a file whose lengths are hardly right."""
-    if cmu.is_conversion(motion.skeleton):
-        return ["this is a clip of the CMU conversion, which lost some bones and its unit; repair='cmu' mends it"]
-    if not metres_assumed:
-        return []
-    positions = np.zeros_like(motion.skeleton.offsets)
-    for j, parent in enumerate(motion.skeleton.parents[1:].tolist(), 1):
-        positions[j] = positions[parent] + motion.skeleton.offsets[j]
-    if np.ptp(positions, axis=0).max() < _TALL:
-        return []
-    return ["BVH has no unit and the numbers were taken for metres, which makes a giant; scale=0.01 is for centimetres"]
+def _rotated(motion: Motion) -> Motion:
+    """Return a motion of a world with Z up in ours: x stays, and who faces -y there faces +Z here."""
+    there = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
+    back = there * (1.0, -1.0, -1.0, -1.0)
+
+    def vectors(v: Floats) -> Floats:
+        return np.stack([v[..., 0], v[..., 2], -v[..., 1]], axis=-1)
+
+    skeleton, pose = motion.skeleton, motion.pose
+    rotated = Skeleton(
+        skeleton.names,
+        skeleton.parents,
+        vectors(skeleton.offsets),
+        end_parents=skeleton.end_parents,
+        end_offsets=vectors(skeleton.end_offsets),
+    )
+    rotations = multiply(multiply(there, pose.rotations), back)
+    offsets = None if pose.offsets is None else vectors(pose.offsets)
+    return motion.replace(skeleton=rotated, pose=Pose(vectors(pose.translation), rotations, offsets))

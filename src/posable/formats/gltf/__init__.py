@@ -15,6 +15,7 @@ import numpy as np
 from ...compute import PosableError
 from ...compute.types import Floats
 from ...skeleton import KINDS, Character, Motion, Pose, Skeleton
+from ..doubts import doubts
 from .accessors import Accessors
 from .animation import animation_names, chosen_animation, frame_times, read_channels
 from .checked_json import JsonObject
@@ -72,8 +73,9 @@ def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation:
     notes = list(tree.notes)
     if chosen is None or not channels:
         pose = Pose(skeleton.offsets[None, 0], skeleton.rest_rotations[None])
-        return Motion(
-            skeleton, pose, fps or REST_FPS, name, _few([*notes, "the file has no animation: one frame at rest"])
+        motion = Motion(skeleton, pose, fps or REST_FPS, name)
+        return motion.replace(
+            notes=_few([*doubts(motion, scale), *notes, "the file has no animation: one frame at rest"])
         )
     entry = document.root.items("animations")[chosen]
     times, rate = frame_times(channels, entry, fps, max(len(joints), len(channels)))
@@ -83,7 +85,8 @@ def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation:
     if times[0] > 1e-4:
         notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
     notes += _scale_notes(still, moved, skeleton.names)
-    return Motion(skeleton, _pose(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name, _few(notes))
+    motion = Motion(skeleton, _pose(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name)
+    return motion.replace(notes=_few([*doubts(motion, scale), *notes]))
 
 
 def write(
