@@ -79,8 +79,10 @@ def _limits_table() -> str:
     def shape(swing: dict) -> str:
         if swing["kind"] == "hinge":
             return f"hinge, {swing['low']} to {swing['high']}"
-        if swing["kind"] == "ellipse":
-            return "ellipse, " + " and ".join(f"{low:g} to {high:g}" for low, high in (swing["first"], swing["second"]))
+        if swing["kind"] in ("ellipse", "ellipse through"):
+            return f"{swing['kind']} " + " and ".join(
+                f"{low:g} to {high:g}" for low, high in (swing["first"], swing["second"])
+            )
         return "cone, " + ", ".join(f"{psi:g} at {theta}" for theta, psi in zip(swing["theta"][1:], swing["psi"][1:]))
 
     lines = ["| joint | swing | twist | source |", "|---|---|---|---|"]

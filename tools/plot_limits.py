@@ -50,12 +50,15 @@ def draw(data: Path, output: Path) -> None:
     with np.load(data) as archive:
         poses = {name: archive[name] for name in ("rotations", "joints", "clip", "clip_start")}
     _, held = split_subjects(poses, limits_file()["seed"])
-    limits = Limits.human()
+    limits = Limits.human(palms={"left_hand": -np.radians(30.0)})  # of these poses, see `body.neutral.palm_headings`
     figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.6), subplot_kw={"projection": "polar"})
     for panel, (part, (title, widest, ways)) in zip(panels, PANELS.items(), strict=True):
         role = f"left_{part}"
         q = samples(poses, JOINTS[part], held)
         q = q[np.random.default_rng(0).permutation(len(q))[:DOTS]]
+        if limits[role].turning:  # seen from the palm
+            _, twist = pm.swing_twist(q, limits[role].direction)
+            q = pm.multiply(pm.conjugate(pm.axis_angle(limits[role].direction, twist)), q)
         theta, psi = polar(limits[role], pm.rotate(q, limits[role].direction))
         free = JointLimit(limits[role].swing, None, limits[role].direction, limits[role].axis)
         inside = Limits({role: free}).contains(role, q)

@@ -96,7 +96,7 @@ def test_a_part_goes_exactly_where_it_is_sent_and_the_rest_stays(motion: ps.Moti
 
 def test_an_orientation_asked_for_is_the_canonical_one_of_the_part():
     body = ps.figure()
-    turn = pm.exp([0.2, -0.3, 0.4])
+    turn = pm.exp([-1.2, 0.2, 0.1])  # the hand points ahead
     told = body.place(body.neutral_pose, "right_hand", ps.Target([-0.25, 1.1, 0.35], turn))
     assert told.status is Status.REACHED
     frames = body.skeleton.forward(told.pose)

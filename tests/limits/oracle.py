@@ -46,6 +46,8 @@ def bone_and_twist(limit: JointLimit, q: np.ndarray) -> tuple[np.ndarray, np.nda
         np.where(length > 0, axis / np.where(length > 0, length, 1), 0) * angle(d, bone)[:, None]
     )
     twist = (swing.inv() * whole).as_rotvec() @ d
+    if limit.turning:  # the swing's axes turn with the twist: seen from them, the bone has not turned
+        bone = Rotation.from_rotvec(-twist[:, None] * d).apply(bone)
     return bone @ axes(limit).T, twist
 
 

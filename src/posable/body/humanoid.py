@@ -21,7 +21,7 @@ from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
 from .measures import body_measures, stature
-from .neutral import neutral_rotations
+from .neutral import neutral_rotations, palm_headings
 from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 from .roles.matching import find_roles
 
@@ -85,7 +85,7 @@ class Humanoid:
         for role, j in self.roles.items():
             constants |= {k: multiply(to_neutral[role], rest.orientations[k]) for k in self.segments.get(role, (j,))}
         self._neutral: dict[int, Floats] = constants
-        self._limits = limits
+        self._limits, self._standing = limits, rest
         self._limbs: dict[str, BodyLimb] = {}
         self._upright, self._rest_hips = to_neutral["hips"], rest.positions[self.roles["hips"]]
 
@@ -276,12 +276,12 @@ class Humanoid:
 
     @cached_property
     def limits(self) -> Limits:
-        """The joint limits, in canonical rotations."""
+        """The joint limits, in canonical rotations; wrists flex about the axes of the rig's palms."""
         if self._limits is not None:
             return self._limits
         from ..limits import Limits
 
-        return Limits.human(self._role_names)
+        return Limits.human(self._role_names, palms=palm_headings(self._standing, self.roles))
 
     def limits_for(self, limits: Limits | str | None) -> Limits | None:
         """The limits that an argument `limits=` of a solver means: "body" these ones, None none, or other ones."""

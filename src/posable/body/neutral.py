@@ -54,6 +54,21 @@ def neutral_rotations(frames: Frames, roles: Mapping[str, int]) -> dict[str, Flo
     return rotations
 
 
+def palm_headings(frames: Frames, roles: Mapping[str, int]) -> dict[str, float]:
+    """Where the thumb's side of each hand points in the neutral pose, by role: an angle [rad] about +Y from +Z.
+
+    0 where the hand's frame was found from its fingers, or follows a forearm that shows nothing else. CMU's hands hang
+    with their forearms, whose hinge lies 30 degrees off the palm: there the thumb tells, and the axes of the files'
+    hands ("0 90 90" against "180 -30 -90") say the same.
+
+    Args:
+        frames: the pose that `neutral_rotations` was given.
+        roles: role to joint index.
+    """
+    rest = _Standing(frames, roles)
+    return {f"{side}_hand": rest.palm(side) for side in ("left", "right")}
+
+
 def upright_rotation(positions: Floats, roles: Mapping[str, int]) -> Floats:
     """The rotation (4,) that makes a body with its joints at `positions` (J, 3) stand along +Y and face +Z.
 
@@ -134,6 +149,18 @@ class _Standing:
             hand = multiply(_about_up(-self.thumb_heading(end, hand)), hand)
         rotations = {"upper_arm": upper, "lower_arm": lower, "hand": hand}
         return {f"{side}_{part}": multiply(rotation, self.rotation) for part, rotation in rotations.items()}
+
+    def palm(self, side: str) -> float:
+        """Where the thumb's side of a hand that hangs with its forearm points, see `palm_headings`."""
+        base, mid, end = (self.roles[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
+        cmu = self.cmu_heading(base, mid, end)
+        if cmu is None:
+            return 0.0
+        thumbs = [joint for joint, rank in self.fingers(end).items() if rank == 0]
+        if not thumbs:
+            return -cmu
+        _, lower = self.limb(base, mid, end, forward=1.0, trust=ARM_BEND, hinge=cmu)
+        return _heading(rotate(lower, self.tip(thumbs[0]) - self.positions[end]))
 
     def leg(self, side: str) -> dict[str, Floats]:
         base, mid, end = (self.roles[f"{side}_{part}"] for part in ("upper_leg", "lower_leg", "foot"))

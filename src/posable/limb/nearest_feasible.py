@@ -14,7 +14,7 @@ from .kernels import FOUND, Reach, advance, base_at, base_towards, begin, canoni
 
 BASE, MID, END = range(3)  # rows of the limits
 
-SWIVELS = 9  # candidates on the orbit circle, beside the orientations of `bones`
+SWIVELS = 13  # candidates on the orbit circle, beside the orientations of `bones`
 STEP, MIN_STEP = 0.2, 1e-4  # [rad] of the search around the best of them
 ON_TARGET = 1e-9  # [m]
 

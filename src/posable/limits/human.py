@@ -1,9 +1,9 @@
 """The limits of an adult human, by role, from the learned file `assets/human_limits.json`.
 
-The file holds left joints and the whole trunk and neck, in degrees; `tools/fit_limits.py` makes it from textbook ranges
-and captured motion and writes each value's source next to it, the data's hash and size, the seed, and the fraction of
-the poses of held-out subjects inside each limit. Right joints are mirror images. Bones at rest and
-first swing axes are those of the canonical frames (arms hanging, palms in, facing +Z, left is +X).
+The file holds left joints and the whole trunk and neck, in degrees; `tools/fit_limits.py` makes it from published
+ranges and captured motion and writes each value's source next to it, the data's hash and size, the seed, and the
+fraction of the poses of held-out subjects inside each limit. Right joints are mirror images. Bones at rest and first
+swing axes are those of the canonical frames (arms hanging, palms in, facing +Z, left is +X).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -35,7 +35,7 @@ AXES: dict[str, tuple[Vec3, Vec3]] = {  # bone at rest, first swing axis; the se
     "shoulder": (_X, _UP),  # about Y: pulling back; about Z: raising
     "upper_arm": (_DOWN, _X),  # about X: backwards; about Z: outwards
     "lower_arm": (_DOWN, (-1.0, 0.0, 0.0)),  # about -X: flexion
-    "hand": (_DOWN, _X),  # about X: towards the little finger; about Z: extension
+    "hand": (_DOWN, _X),  # about X: towards the little finger; about Z: extension, which turns with the forearm
     "upper_leg": (_DOWN, _X),
     "lower_leg": (_DOWN, _X),  # about X: flexion
     "foot": (_FORWARD, _X),  # about X: toes down; about Y: toes out
@@ -43,8 +43,11 @@ AXES: dict[str, tuple[Vec3, Vec3]] = {  # bone at rest, first swing axis; the se
 }
 
 
-def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
-    """Return the limits of the roles a body has, in the order of `ROLES`; spine roles divide the trunk and the neck."""
+def human_joints(roles: Sequence[str] | None = None, palms: Mapping[str, float] | None = None) -> dict[str, JointLimit]:
+    """Return the limits of the roles a body has, in the order of `ROLES`; spine roles divide the trunk and the neck.
+
+    `palms`: see `Limits.human`.
+    """
     present = ROLES if roles is None else tuple(roles)
     for role in present:
         if role not in ROLES:
@@ -57,6 +60,9 @@ def human_joints(roles: Sequence[str] | None = None) -> dict[str, JointLimit]:
         side, _, part = role.partition("_")
         if side in ("left", "right"):
             left = _whole(part)
+            if heading := (palms or {}).get(role, 0.0):
+                heading = heading if side == "left" else -heading  # a right joint is read in a mirror
+                left = dataclasses.replace(left, axis=(math.cos(heading), 0.0, -math.sin(heading)))
             joints[role] = left if side == "left" else left.mirrored()
     return {role: joints[role] for role in ROLES if role in joints}
 
@@ -95,14 +101,19 @@ def _whole(part: str) -> JointLimit:
     entry = limits_file()["joints"][part]
     direction, axis = AXES[part]
     twist = Interval(*map(math.radians, entry["twist"]))
-    return JointLimit(_swing(entry["swing"]), twist, direction, axis, source=entry["source"])
+    swing = _swing(entry["swing"])
+    return JointLimit(swing, twist, direction, axis, source=entry["source"], turning=part == "hand")
 
 
 def _swing(entry: dict[str, Any]) -> Swing:
-    """Return the shape an entry of the file describes, in degrees: an ellipse by the ranges of its two components."""
+    """Return the shape an entry of the file describes, in degrees.
+
+    An "ellipse" has the ranges of its two components, an "ellipse through" the angles at which it crosses its axes.
+    """
     radians = {name: np.radians(value).tolist() for name, value in entry.items() if name != "kind"}
     if entry["kind"] == "hinge":
         return Hinge(**radians)
     if entry["kind"] == "cone":
         return Cone(tuple(radians["theta"]), tuple(radians["psi"]))
-    return Ellipse.from_ranges(radians["first"], radians["second"])
+    make = Ellipse.through if entry["kind"] == "ellipse through" else Ellipse.from_ranges
+    return make(radians["first"], radians["second"])

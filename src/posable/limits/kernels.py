@@ -5,6 +5,9 @@ that carries the bone where q carries it. Swing and twist are limited separately
 clamping one leaves the other alone. Joints of the right side are computed as the mirror images of left ones, so left
 and right agree to the last bit.
 
+A wrist bends about axes that the forearm carries around: its rotation is read as `q = twist * swing`, the swing in axes
+that turn with the twist (`JointLimit.turning`), so that pronation may sit in the hand or in the forearm of a rig.
+
 A quaternion that is zero or not finite is no rotation: it is never allowed (`excess` is infinite) and clamps as the
 identity does. A bone that points straight back has no twist, so none is forbidden there. Nothing here returns NaN.
 Within `ON_BOUNDARY` of the boundary counts as on it, so clamping twice changes no bit.
@@ -43,14 +46,14 @@ def excess(row: Row, curves: Floats, q: Quat) -> tuple[float, float]:
     """Return how far (swing, twist) lie outside [rad], 0 inside; infinite for a zero or non-finite quaternion."""
     if not _is_rotation(q):
         return (math.inf, math.inf)
-    swing, twist = _split(_local(row, q))
+    swing, twist = _split(row, _local(row, q))
     return _swing_excess(row, curves, swing), abs(_twist_excess(row, swing, twist))
 
 
 @kernel
 def allowed(row: Row, curves: Floats, q: Quat) -> bool:
     """Return whether a unit rotation lies inside, boundary included, with no tolerance: the fast test of a search."""
-    swing, twist = _split(_local(row, q))
+    swing, twist = _split(row, _local(row, q))
     return _twist_excess(row, swing, twist) == 0.0 and swing_allowed(row, curves, swing)
 
 
@@ -81,7 +84,7 @@ def slack(row: Row, curves: Floats, start: Quat) -> Vec3:
     """Return how far a start lies outside [rad]: its swing, its twist below its interval, and above it; else zeros."""
     if not _is_rotation(start):
         return (0.0, 0.0, 0.0)
-    swing, twist = _split(_local(row, start))
+    swing, twist = _split(row, _local(row, start))
     beyond = _twist_excess(row, swing, twist)
     return (_swing_excess(row, curves, swing), max(-beyond, 0.0), max(beyond, 0.0))
 
@@ -97,7 +100,7 @@ def _clamped(row: Row, curves: Floats, q: Quat, wider: float, below: float, abov
     """Return q inside the limits widened by `wider` for the swing and by `below` and `above` for the twist [rad]."""
     if not _is_rotation(q):
         q = (1.0, 0.0, 0.0, 0.0)
-    swing, twist = _split(_local(row, q))
+    swing, twist = _split(row, _local(row, q))
     new_swing = _allowed_swing(row, curves, swing, wider, approximate)
     over = _beyond(_twist_excess(row, new_swing, twist), below, above)
     if new_swing == swing and over == 0.0:
@@ -105,7 +108,8 @@ def _clamped(row: Row, curves: Floats, q: Quat, wider: float, below: float, abov
     half = 0.5 * (twist - over)
     c, s = math.cos(half), math.sin(half)
     n, u, v = new_swing
-    w, p, r, t = n * c, u * c + v * s, v * c - u * s, n * s
+    k = row["order"]
+    w, p, r, t = n * c, u * c + k * v * s, v * c - k * u * s, n * s
     w, x, y, z = _global(row, (w, p, r, t))
     a, b, c, d = unit_quat(q)
     if w * a + x * b + y * c + z * d < 0.0:  # stay on the side of the sphere that q is on
@@ -169,13 +173,13 @@ def _is_rotation(q: Quat) -> bool:
 
 
 @kernel
-def _split(q: LocalQuat) -> tuple[HalfSwing, float]:
+def _split(row: Row, q: LocalQuat) -> tuple[HalfSwing, float]:
     """Return (swing, twist angle in [-pi, pi]) of a local rotation with w >= 0; a bone straight back has no twist."""
     w, p, r, t = q
     n = math.sqrt(w * w + t * t)
     if n < STRAIGHT_BACK:
         return (0.0, p, r), 0.0
-    c, s = w / n, t / n
+    c, s = w / n, row["order"] * t / n
     return (n, p * c - r * s, r * c + p * s), 2.0 * math.atan2(t, w)
 
 

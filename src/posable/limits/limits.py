@@ -24,11 +24,12 @@ from .shapes import Cone, Ellipse, Hinge, Interval, Swing, boundary_samples
 
 ROW = np.dtype(
     [(name, np.int64) for name in ("kind", "start", "samples", "pieces")]
-    + [(name, np.float64) for name in ("side", "d1", "d2", "d3", "a1", "a2", "a3")]
+    + [(name, np.float64) for name in ("side", "order", "d1", "d2", "d3", "a1", "a2", "a3")]
     + [(name, np.float64) for name in ("c1", "c2", "r1", "r2", "twist_middle", "twist_half")],
     align=True,  # the same layout; unaligned, a GPU reads each number byte by byte
 )
-"""A row of `Limits.packed`: shape, axes, numbers. `start` is where the shape's boundary begins in `Limits.curves`."""
+"""A row of `Limits.packed`: shape, axes, numbers. `start` is where the shape's boundary begins in `Limits.curves`,
+`side` -1 for a mirrored joint, `order` -1 where the swing's axes turn with the twist; both are else 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class JointLimit:
     canonical frame; the second is `a2 = direction x axis`. With `is_mirrored` they and all angles are read as the
     mirror image across the body's middle (x -> -x): a right joint has the values of its left twin. `source` says where
     the values come from.
+
+    A rotation is a twist followed by a swing about axes that stay. With `turning` the swing's axes turn with the twist:
+    a wrist flexes about the axis of its palm, however far the forearm has turned it, and wherever a rig turns it.
     """
 
     swing: Swing | None = None
@@ -47,6 +51,7 @@ class JointLimit:
     axis: Vec3 = (1.0, 0.0, 0.0)
     is_mirrored: bool = False
     source: str = ""
+    turning: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.swing, Hinge | Ellipse | Cone | None):
@@ -95,15 +100,18 @@ class Limits(Mapping[str, JointLimit]):
         object.__setattr__(self, "joints", MappingProxyType(dict(self.joints)))
 
     @classmethod
-    def human(cls, roles: Sequence[str] | None = None) -> Limits:
+    def human(cls, roles: Sequence[str] | None = None, *, palms: Mapping[str, float] | None = None) -> Limits:
         """Return the limits of an adult for every joint of the body; `human.py` has the values' sources.
 
-        `roles` are the ones a body has (all of them by default): its spine roles divide the trunk's and the neck's
-        range equally among them.
+        Args:
+            roles: the ones a body has (default: all of them); its spine roles divide the trunk's and the neck's range
+                equally among them.
+            palms: by role of a hand, where the thumb's side points in the neutral pose, as an angle [rad] about +Y from
+                straight ahead; default 0. A wrist flexes about that direction, see `body.neutral.palm_headings`.
         """
         from .human import human_joints
 
-        return cls(human_joints(roles))
+        return cls(human_joints(roles, palms or {}))
 
     @staticmethod
     def for_spine(trunk: int | Sequence[float], neck: int | Sequence[float]) -> tuple[JointLimit, ...]:
@@ -237,6 +245,7 @@ class Limits(Mapping[str, JointLimit]):
 def _pack(row: Any, joint: JointLimit) -> Floats:
     """Fill a row of `packed` but for its start; return the shape's part of `curves`."""
     row["side"] = -1.0 if joint.is_mirrored else 1.0
+    row["order"] = -1.0 if joint.turning else 1.0
     for k in range(3):
         row[f"d{k + 1}"], row[f"a{k + 1}"] = joint.direction[k], joint.axis[k]
     twist = joint.twist or Interval(-math.pi, math.pi)

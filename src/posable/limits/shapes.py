@@ -123,6 +123,21 @@ class Ellipse:
             (0.5 * (first[1] + first[0]), 0.5 * (second[1] + second[0])),
         )
 
+    @classmethod
+    def through(cls, first: tuple[float, float], second: tuple[float, float]) -> Ellipse:
+        """Return the ellipse whose boundary crosses each swing axis at these (low, high) angles [rad], 0 between them.
+
+        That is how ranges of joints are measured: one component at a time, the other at 0.
+        """
+        for low, high in (first, second):
+            _check_range(low, high)
+            if not low < 0.0 < high:
+                raise PosableError(f"range from {low} to {high} rad: an ellipse through it needs 0 strictly between")
+        centre = 0.5 * (first[0] + first[1]), 0.5 * (second[0] + second[1])
+        (a, b), (c, d) = [0.25 * (high - low) ** 2 for low, high in (first, second)], [x * x for x in centre]
+        whole = a * b - c * d
+        return cls((math.sqrt(whole / (b - d)), math.sqrt(whole / (a - c))), centre)
+
     def boundary(self, t: ArrayLike) -> Floats:
         """Return swing vectors (..., 2) on the curve at the parameters t (...), 0 to 2 pi."""
         angle = np.asarray(t, dtype=np.float64)
