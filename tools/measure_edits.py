@@ -1,7 +1,12 @@
 """How well editing does what it promises, on the whole of three CMU clips at 60 frames a second: pitch, dance, run.
 
 python -m tools.measure_edits
+python -m tools.measure_edits contacts    # found contacts against those that were marked by hand
 """
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -85,10 +90,36 @@ def drift(editor: ps.MotionEditor, name: str, every: int = 7) -> dict[str, str]:
     return rows
 
 
+def contacts(folder: Path) -> None:
+    """Print how well the contacts found in each clip agree with those that were marked by hand."""
+    from tests.edit.marked import MARKED, agreement
+
+    print("| clip | | frames | precision | recall | at 60 | at 30 fps |\n|---|---|---|---|---|---|---|")
+    for seen, title in ((True, "all that the numbers were chosen on"), (False, "all that were never looked at before")):
+        together = []
+        for name, marks in MARKED.items():
+            if marks["chosen_on"] != seen:
+                continue
+            rates = (1, 1, 2) if name == "61_07" else (1, 2, 4)  # the one of these that was captured at 60 a second
+            together.append([agreement(name, folder, every) for every in rates])
+            first, last = marks["frames"]
+            print(f"| {name} | {marks['what']} | {last - first + 1} |" + _scores(together[-1]))
+        print(f"| | {title} | |" + _scores(np.array(together).transpose(1, 0, 2, 3)))
+
+
+def _scores(rates: Sequence[np.ndarray]) -> str:
+    from tests.edit.marked import precision_and_recall
+
+    (precision, recall), *others = [precision_and_recall(counts) for counts in rates]
+    return f" {precision:.3f} | {recall:.3f} |" + "".join(f" {p:.3f}, {r:.3f} |" for p, r in others)
+
+
 def main() -> None:
     folder = data_dir()
     if folder is None:
         raise SystemExit("no data at hand: set POSABLE_DATA")
+    if sys.argv[1:] == ["contacts"]:
+        return contacts(folder / "cmu")
     columns = {}
     for clip, kind in CLIPS.items():
         motion = ps.load(folder / "cmu" / f"{clip}.bvh", repair="cmu", first_frame=1)[::2]

@@ -209,7 +209,7 @@ def test_feet_are_found_on_the_ground_of_a_walk_with_known_steps():
     walk = ps.samples.walk(body)
     clip = ps.MotionEditor(walk, body).clip
     found = find_contacts(clip)
-    assert {c.part for c in found} == {"left_foot", "right_foot"}, "hands that swing touch nothing"
+    assert {c.part for c in found} == {"left_foot", "right_foot", "left_toes", "right_toes"}, "hands touch nothing"
     heights = body.skeleton.forward(walk.pose).positions[:, :, 1]
     for contact in found:
         foot = heights[contact.first : contact.last + 1, body.roles[contact.part]]

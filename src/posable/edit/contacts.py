@@ -1,10 +1,10 @@
 """Contacts of a motion, feet on the ground, hands on the body or on each other: found, and repaired after a change.
 
 The paper says that contacts are naturally kept; they are only where a part's velocity is exactly zero (erratum K9), so
-they are found and fixed. A foot is on the ground while it is slower than 0.25 m/s and lower than its 5th percentile
-plus 0.06 m; gaps of up to three sixtieths of a second are closed (`specs/edit.md`, section 5). A hand is on another
-part while their volumes are within a centimetre and it hardly moves relative to it. (`body.contacts` finds standing
-feet in streams, from the past alone; an editor knows the whole clip, so a contact here begins and ends without delay.)
+they are found and fixed. Heel and ball of a foot are contacts of their own, on the floor or on any other surface; how
+they are found is said in `edit.stances` (one threshold of speed and one of height above a single floor, as in
+`specs/edit.md`, section 5, miss stairs, bounces and heels that rise). A hand is on another part while their volumes are
+within a centimetre and it hardly moves relative to it.
 
 After a change the parts in contact get goals at their positions before it in each changed frame, and the dragged part
 one at its new position; a few iterations bring the body there. Decided here: the weights are the clip's mean, since
@@ -28,13 +28,13 @@ from ..math import conjugate, multiply, rotate, slerp
 from ..skeleton import Frames, Pose
 from .clip import Clip
 from .model import EXACT, GOAL
+from .stances import CLOSED, closed, find_stances, runs
 
 if TYPE_CHECKING:
     from .dragging import Dragger
 
 GROUND = "ground"
-SLOW, LOW = 0.25, 0.06  # [m/s], [m]
-CLOSED = 0.05  # [s]: shorter gaps in a contact are none
+WHOLE_FOOT = 0.25  # [m/s]: the ankle of a foot that rests as a whole is slower
 RAMP = 0.1  # [s]: a contact's weight grows and fades for so long before and after
 TOUCHING = 0.01  # [m]
 RESTING = 0.2  # [m/s]: a hand that moves faster over what it touches only brushes it
@@ -44,27 +44,37 @@ ITERATIONS = 6
 
 @dataclass(frozen=True)
 class Contact:
-    """A part on something from frame `first` to frame `last`, both included."""
+    """A part on something from frame `first` to frame `last`, both included.
+
+    Of a foot, "left_foot" is its heel and "left_toes" its ball: a flat foot has both. On a body without toes
+    "left_foot" is the whole foot.
+    """
 
     part: str
     on: str
-    """ "ground", or the part that it rests on."""
+    """ "ground", which is any surface that a foot stands on, or the part that a hand rests on."""
     first: int
     last: int
 
 
 def find_contacts(clip: Clip, hands: bool = True) -> tuple[Contact, ...]:
-    """Return all contacts of a clip, feet first."""
-    found: list[Contact] = []
-    feet = [role for role in ("left_foot", "right_foot") if role in clip.body.roles]
-    joints = [clip.body.roles[role] for role in feet]
-    speeds = np.linalg.norm(clip.velocities(joints)[..., :3], axis=-1)
-    heights = clip.body.skeleton.forward(clip.smooth).positions[:, joints, 1]
-    for e, role in enumerate(feet):
-        low = heights[:, e] < np.percentile(heights[:, e], 5.0) + LOW
-        down = _closed((speeds[:, e] < SLOW) & low, round(CLOSED * clip.fps))
-        found += [Contact(role, GROUND, first, last) for first, last in _runs(down)]
+    """Return all contacts of a clip, those of heels and balls of the feet first."""
+    stances = find_stances(clip)
+    found = [Contact(part, GROUND, first, last) for part, on in stances.items() for first, last in runs(on)]
     return tuple(found + (_hand_contacts(clip) if hands else []))
+
+
+def whole_feet(clip: Clip, contacts: Sequence[Contact]) -> tuple[Contact, ...]:
+    """Return contacts with heel and ball of a foot as one, while its ankle rests: for who holds a foot as a whole."""
+    down: dict[tuple[str, str], Bools] = {}
+    for contact in contacts:
+        key = (contact.part.replace("_toes", "_foot"), contact.on)
+        down.setdefault(key, np.zeros(len(clip), np.bool_))[contact.first : contact.last + 1] = True
+    for (part, on), rows in down.items():
+        if on == GROUND:
+            speed = np.linalg.norm(clip.velocities([clip.body.roles[part]])[:, 0, :3], axis=-1)
+            rows &= closed(speed < WHOLE_FOOT, round(CLOSED * clip.fps))
+    return tuple(Contact(*key, first, last) for key, rows in down.items() for first, last in runs(rows))
 
 
 def hold_weights(contacts: Sequence[Contact], part: str, on: str, frames: int, fps: float) -> Floats:
@@ -97,9 +107,12 @@ def _hand_contacts(clip: Clip) -> list[Contact]:
         h, o = body.roles[hand], body.roles[other]
         seen = rotate(conjugate(frames.orientations[:, o]), frames.positions[:, h] - frames.positions[:, o])
         speed = np.linalg.norm(np.gradient(seen, axis=0), axis=-1) * clip.fps if len(clip) > 1 else np.zeros(len(clip))
-        resting = _closed(near & (speed < RESTING), round(CLOSED * clip.fps))
-        runs = [(first, last) for first, last in _runs(resting) if (last - first) / clip.fps >= SHORTEST_TOUCH]
-        found += [Contact(hand, other, first, last) for first, last in runs]
+        resting = closed(near & (speed < RESTING), round(CLOSED * clip.fps))
+        found += [
+            Contact(hand, other, first, last)
+            for first, last in runs(resting)
+            if (last - first) / clip.fps >= SHORTEST_TOUCH
+        ]
     return found
 
 
@@ -110,21 +123,6 @@ def _carrier(body: Humanoid, joint: int) -> str:
         if j in roles:
             return roles[j]
     return "hips"
-
-
-def _closed(on: Bools, max_gap: int) -> Bools:
-    """Fill gaps of at most `max_gap` frames between two stretches."""
-    filled = on.copy()
-    for first, last in _runs(~on):
-        if first > 0 and last < len(on) - 1 and last - first < max_gap:
-            filled[first : last + 1] = True
-    return filled
-
-
-def _runs(on: Bools) -> list[tuple[int, int]]:
-    """Return the first and last frame of each stretch."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
-    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def keep_contacts(

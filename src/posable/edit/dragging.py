@@ -17,7 +17,7 @@ from ..skeleton import Motion, Pose
 from ..skeleton.solution import PoseSolution, status_like
 from .bounds import Bounds, project_to_ranges
 from .clip import Clip, joint_of
-from .contacts import GROUND, Contact, find_contacts
+from .contacts import GROUND, Contact, find_contacts, whole_feet
 from .model import DRAG, DRAGGED, EXACT, GOAL, PIN_TOLERANCE, Pulls, Rig, Rows, Scratch, scratch
 from .transforms import EPSILON
 
@@ -165,7 +165,7 @@ class Dragger:
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The clip's contacts, found when first needed."""
-        return find_contacts(self.clip)
+        return whole_feet(self.clip, find_contacts(self.clip))
 
     def velocities(self, joints: Sequence[int]) -> Floats:
         """Return the velocities of these joints (F, E, 6), computed once each."""
@@ -253,9 +253,9 @@ class Dragger:
         return goals
 
     def _ground(self, goals: Records, parts: Sequence[int], frames: Floats | Ints, dragged: int, near: float) -> None:
-        """Pin feet that are on the ground in each frame, or within `near` frames of it."""
+        """Pin feet that are on the ground in each frame, with heel or ball, or within `near` frames of it."""
         for contact in self.contacts:
-            joint = self.clip.body.roles[contact.part]
+            joint = self.clip.body.roles[contact.part.replace("_toes", "_foot")]
             if contact.on == GROUND and joint in parts and joint != dragged:
                 inside = (frames >= contact.first - near) & (frames <= contact.last + near)
                 goals["fixed"][inside, parts.index(joint)] = 1
