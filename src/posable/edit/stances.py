@@ -88,12 +88,12 @@ class _Foot:
 
     @property
     def speed(self) -> Floats:
-        """That of the slower point (F,)."""
+        """The speed (F,) of the slower point."""
         return np.minimum(self.heel_speed, self.ball_speed)
 
     @property
     def height(self) -> Floats:
-        """That of the lower point (F,), as the ball counts it."""
+        """The height (F,) of the lower point, as the ball counts it."""
         return np.minimum(self.ball, self.heel - self.flat)
 
 
