@@ -40,6 +40,36 @@ def test_a_robot_looks_at_points_and_is_smoothed(posable, data_dir, tmp_path):
     assert np.abs(np.diff(table[:, 1:], axis=0)).max() * 60 <= 2.0 + 1e-9
 
 
+@pytest.mark.parametrize("smooth", [(), ("--smooth", "0.3,2,20")])
+@pytest.mark.parametrize("kind", ["orientation", "direction", "look_at"])
+def test_what_is_reported_is_true_of_the_angles_that_are_written(posable, targets, tmp_path, kind, smooth):
+    turns = np.loadtxt(targets, delimiter=",", skiprows=1)
+    aims = np.asarray(pm.rotate(turns, (0.0, 1.0, 0.0)))
+    goals = {"orientation": turns, "direction": aims, "look_at": 3.0 * aims + (0.1, 0.2, 0.3)}[kind]
+    names = {"orientation": "qw,qx,qy,qz", "direction": "dx,dy,dz", "look_at": "x,y,z"}[kind]
+    lines = [",".join(map(repr, row)) for row in goals.tolist()]
+    lines[7] = "," * names.count(",")  # a frame without a target
+    (tmp_path / "goals.csv").write_text("\n".join([names, *lines]))
+    out = tmp_path / "angles.json"
+    code, text, err = posable("express", "C", tmp_path / "goals.csv", out, *smooth, "--json", "-")
+    assert code == 0, err
+    told, written = json.loads(text), json.loads(out.read_text())
+    chain = ps.express.SKELETONS["C"]
+    frames = chain.forward(np.array(written["angles"]))
+    if kind == "orientation":  # a tip that is rolled by half a turn about where it points counts as the same
+        ends = np.stack([frames.orientations[:, -1], pm.multiply(frames.orientations[:, -1], (0.0, 0.0, 1.0, 0.0))])
+        away = 2.0 * np.arccos(np.minimum(1.0, np.abs((ends * goals).sum(axis=-1)).max(axis=0)))
+    else:
+        to = goals - frames.positions[:, -1] if kind == "look_at" else goals
+        away = np.arccos(np.clip((to * frames.pointing).sum(axis=-1) / np.linalg.norm(to, axis=-1), -1.0, 1.0))
+    away = np.delete(np.degrees(away), 7)
+    assert written["aim_degrees"][7] is None and told["frames_without_target"] == 1
+    np.testing.assert_allclose(np.delete(written["aim_degrees"], 7).astype(float), away, atol=1e-4)
+    assert told["worst_aim_degrees"] == pytest.approx(away.max(), abs=1e-4)
+    assert told["reached"] == pytest.approx((away <= 1.0).sum() / 30)
+    assert (told["reached"] < 0.5) == bool(smooth), "so slow a chain comes late, and says so"
+
+
 @pytest.mark.parametrize(
     ("chain", "text", "words"),
     [

@@ -29,7 +29,11 @@ def test_samples_are_the_same_in_any_blocks():
 def test_a_sweep_has_every_pair_once():
     total = sweep_size("B", 3, 4)
     _, postures, targets = swept("B", 3, 4, 0, total)
-    assert total == 9 * 64 and len(np.unique(np.concatenate([postures, targets], axis=1).round(9), axis=0)) <= total
+    found, times = np.unique(postures, axis=0, return_counts=True)
+    assert total == len(postures) == 9 * 64 and len(found) == 9 and (times == 64).all()
+    grid = np.linspace(-np.pi, np.pi, 4)
+    angles = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), axis=-1).reshape(-1, 3)
+    np.testing.assert_allclose(targets.reshape(9, 64, 4), np.tile(composed(angles), (9, 1, 1)), atol=1e-12)
     np.testing.assert_array_equal(swept("B", 3, 4, 100, 120)[1], postures[100:120])
     np.testing.assert_array_equal(np.unique(postures[:, 1]), [-np.pi, 0, np.pi])
     with pytest.raises(PosableError, match="the sweep has"):
@@ -79,3 +83,17 @@ def test_the_table_has_a_row_for_each_skeleton_and_method():
     assert len(express_table(rows).splitlines()) == 6 and "error 0.0266" in express_table(rows)
     with pytest.raises(UnknownNameError, match="method 'magic'"):
         evaluate_express("A", ("magic",), samples=1)
+
+
+def test_what_is_compiled_is_not_in_the_time(monkeypatch):
+    clock, rows = [0.0], []
+    monkeypatch.setattr("posable.evaluate.express.time.perf_counter", lambda: clock[0])
+
+    def solved(chain, method, postures, targets):
+        clock[0] += 100.0 if not rows else 0.5
+        rows.append(len(postures))
+        return np.zeros((len(postures), 3)), np.ones(len(postures))
+
+    monkeypatch.setattr("posable.evaluate.express._solved", solved)
+    block = evaluate_block({"skeleton": "C", "method": "erik", "first": 0, "end": 20})
+    assert block["seconds"] == 0.5 and rows[-1] == block["count"] == 20

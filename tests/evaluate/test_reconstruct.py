@@ -7,7 +7,7 @@ import pytest
 
 import posable as ps
 from posable.evaluate import evaluate_clip, evaluate_reconstruct, find_method, method_names
-from posable.evaluate.reconstruct import CLIPS, PAPER
+from posable.evaluate.reconstruct import CLIPS, PAPER, _timed_track
 
 
 class Copycat:
@@ -91,3 +91,23 @@ def test_wrong_names_say_what_would_have_been_right(walk):
 def test_an_empty_clip_is_no_error(walk):
     found = evaluate_clip(walk[:0], ["sik"])
     assert found["methods"]["sik"]["position"] == 0.0
+
+
+def test_times_are_medians_without_what_is_compiled(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("posable.evaluate.reconstruct.time.perf_counter", lambda: clock[0])
+    calls = []
+
+    class Compiled:
+        """Takes 100 s when it is first called, a minute now and then, and otherwise 2 ms a frame."""
+
+        def track(self, points, fps):
+            calls.append(len(points))
+            clock[0] += 100.0 if len(calls) == 1 else 60.0 if len(calls) % 5 == 0 else 0.002 * len(points)
+            return "the answer"
+
+    answer, milliseconds = _timed_track(Compiled(), np.zeros((400, 6, 3)), 60.0)
+    assert answer == "the answer" and calls[0] == 400 and len(calls) > 10
+    assert milliseconds == pytest.approx(2.0)
+    calls.clear()
+    assert _timed_track(Compiled(), np.zeros((3, 6, 3)), 60.0)[1] == pytest.approx(2.0), "fewer frames than a block"

@@ -12,7 +12,7 @@ from .. import __version__
 from ..compute import PosableError
 from . import edit, evaluate, express, files, reach, reconstruct
 from . import range as limb_range
-from .output import at_terminal, forget_notes
+from .output import Command, at_terminal, forget_notes
 
 app = typer.Typer(
     name="posable",
@@ -34,7 +34,7 @@ for command, example in (
     (evaluate.bench, "posable bench --json speed.json"),
     (files.studio, "posable studio    or: posable studio boxing.bvh knight.glb"),
 ):
-    app.command(epilog=f"Example: {example}")(command)
+    app.command(epilog=f"Example: {example}", cls=Command)(command)
 app.add_typer(files.data, name="data")
 app.add_typer(limb_range.app, name="range")
 app.add_typer(evaluate.app, name="evaluate")

@@ -29,6 +29,11 @@ def check_target(named: str, target: Sequence[float], part: str, position: Array
         position: (3,) [m] of the part before.
         height: of the figure [m].
     """
+    with np.errstate(over="ignore"):
+        _check_target(named, target, part, position, height)
+
+
+def _check_target(named: str, target: Sequence[float], part: str, position: ArrayLike, height: float) -> None:
     here, there = np.asarray(position), np.asarray(target, dtype=np.float64)
     away = float(np.linalg.norm(there - here))
     likely = [name for name, unit in UNITS.items() if np.linalg.norm(unit * there - here) < 0.8 * height]

@@ -12,10 +12,11 @@ from ..compute import PosableError, Status, UnknownNameError
 from ..compute.files import check_writable
 from . import options
 from .distance import check_displacement, check_target
-from .options import numbers, read, two_integers
+from .options import body_of, numbers, read, two_integers
 from .output import busy, check_output, progress, report, save_motion
 
 if TYPE_CHECKING:
+    from ..body import Humanoid
     from ..edit import Edit, MotionEditor
     from ..skeleton import Motion
 
@@ -61,8 +62,8 @@ def edit(
     from ..edit.edit_list import save_edits as write_edits
 
     check_output(output, file)
-    if save_edits is not None:
-        check_writable(save_edits)
+    for written in filter(None, (save_edits, cache)):
+        check_writable(written)
     rows = [] if edits is None else load_edits(edits)
     if frame is not None:
         row = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
@@ -73,8 +74,10 @@ def edit(
     if not rows:
         raise PosableError("nothing to edit: give --frame with --by or --to, or --edits FILE")
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
-    _check_distances(motion, rows)
-    editor = _editor(motion, limits, weights, contacts, cache)
+    body = body_of(motion, file)
+    for k, row in enumerate(rows):
+        _check_row(body, motion, row, f"edit {k + 1} of the list: " if edits is not None else "")
+    editor = _editor(motion, body, limits, weights, contacts, cache)
     with busy("editing"):
         made = make_edits(editor, rows)
     facts = {
@@ -108,15 +111,16 @@ def retarget(
     json: options.Json = None,
 ) -> None:
     """Put a motion on another body: other proportions or another rig; feet and hands where they belong."""
-    from ..body import Humanoid, figure
+    from ..body import figure
     from ..edit import retarget as onto
 
     check_output(output, file, body)
     bounds = _limits(limits)
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
-    target = figure(height=height) if body is None else Humanoid(read(body).skeleton)
+    source = body_of(motion, file)
+    target = figure(height=height) if body is None else body_of(read(body), body)
     with busy("retargeting"):
-        solution = onto(motion, Humanoid(motion.skeleton), target, contacts=contacts, limits=bounds)
+        solution = onto(motion, source, target, contacts=contacts, limits=bounds)
     facts = {
         **save_motion(solution.motion, output),
         "leg_ratio": round(solution.ratio, 4),
@@ -145,22 +149,32 @@ def _position(by: str | None, to: str | None) -> dict[str, list[float]]:
     raise PosableError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
 
 
-def _check_distances(motion: Motion, rows: list[dict[str, Any]]) -> None:
-    """Refuse targets far outside the size of the figure, before anything is fitted; and frames that do not exist."""
-    from ..body import Humanoid
+def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) -> None:
+    """Refuse frames and parts that do not exist, other settings that cannot be, and targets far outside the size of the
+    figure: before the weights are fitted, which takes long.
+    """
     from ..edit.clip import joint_of
     from ..edit.dragging import frame_of
+    from ..edit.edits import bell
 
-    body = Humanoid(motion.skeleton)
-    targets = [(row, row.get("target")) for row in rows if "warp" not in row]
-    targets += [(one, one["target"]) for row in rows for one in row.get("warp", ())]
-    for row, target in targets:
-        if row.get("displacement") is not None:
-            check_displacement(f"a displacement of {_text(row['displacement'])}", row["displacement"], body.height)
-        if target is not None:
-            pose = motion[frame_of(row["frame"], len(motion))]
-            position = body.skeleton.forward(pose).positions[joint_of(body, row["part"])]
-            check_target(f"the target {_text(target)}", target, row["part"], position, body.height)
+    if not len(motion):
+        raise PosableError("the motion has no frames; there is nothing to edit")
+    try:
+        for part in (*row.get("pins", ()), *row.get("stretch", {})):
+            joint_of(body, part)
+        for one in row.get("warp", [row]):
+            frame = frame_of(one["frame"], len(motion))
+            joint = None if "stretch" in row else joint_of(body, one["part"])
+            if "warp" not in row:
+                fades = (row.get("spread", 0.5), row.get("ease", "cosine"), row.get("frames"))
+                bell(len(motion), motion.fps, frame, *fades)
+            if one.get("displacement") is not None:
+                check_displacement(f"a displacement of {_text(one['displacement'])}", one["displacement"], body.height)
+            if one.get("target") is not None and joint is not None:
+                position = body.skeleton.forward(motion[frame]).positions[joint]
+                check_target(f"the target {_text(one['target'])}", one["target"], one["part"], position, body.height)
+    except PosableError as error:
+        raise PosableError(f"{where}{error}") from None
 
 
 def _text(values: list[float]) -> str:
@@ -174,13 +188,16 @@ def _limits(limits: str) -> str | None:
     return None if limits == "none" else limits
 
 
-def _editor(motion: Motion, limits: str, weights: str, contacts: bool, cache: Path | None) -> MotionEditor:
+def _editor(
+    motion: Motion, body: Humanoid, limits: str, weights: str, contacts: bool, cache: Path | None
+) -> MotionEditor:
     from ..edit import MotionEditor
 
     bounds = _limits(limits)
     with progress("fitting weights to the clip") as show_progress:
         editor = MotionEditor(
             motion,
+            body,
             weights=weights,
             limits=bounds,
             contacts=None if contacts else (),

@@ -14,8 +14,18 @@ import typer
 
 from ..compute import UnknownNameError
 from . import options
-from .options import motion_files, three_weights, two_integers
-from .output import print_line, print_shared_notes, progress, run_counted, show_failures, show_table, write_json
+from .options import check_engine, motion_files, three_weights, two_integers
+from .output import (
+    Command,
+    check_folder,
+    print_line,
+    print_shared_notes,
+    progress,
+    run_counted,
+    show_failures,
+    show_table,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..evaluate import Evaluation
@@ -27,6 +37,7 @@ app = typer.Typer(help="How good methods are, by the papers' own measures.", no_
 
 @app.command(
     "reconstruct",
+    cls=Command,
     epilog="Example: posable evaluate reconstruct 17_10.bvh 90_05.bvh 01_03.bvh --method all --plots plots/",
 )
 def evaluate_reconstruct(
@@ -50,15 +61,18 @@ def evaluate_reconstruct(
     """Reconstruct clips from six of their own points and measure each method's errors (paper 004, Table 1).
 
     Position errors are in parts of the height, orientation errors in radians, both averaged over 22 joints, then root
-    mean square over the frames. Times are of one core, and honest when nothing else runs: use --workers 1 for them.
+    mean square over the frames. Times are medians, as the paper's are, of one core, without what is compiled; they are
+    honest when nothing else runs: use --workers 1 for them.
     """
     from ..evaluate import Evaluation
     from ..evaluate.tasks import evaluate_file
 
+    check_engine(engine, workers)
+    for folder in filter(None, (plots, store)):
+        check_folder(folder)
     paths = [path.absolute() for path in motion_files(clips)]
     settings = {"methods": _methods(method), "weights": weights if weights == "paper" else three_weights(weights)}
     if plots is not None:
-        plots.mkdir(parents=True, exist_ok=True)
         settings["plots"] = str(plots.absolute())
     machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
     report = run_counted("reconstructing", evaluate_file, paths, settings=settings, **machines)
@@ -76,7 +90,9 @@ def evaluate_reconstruct(
 
 
 @app.command(
-    "express", epilog="Example: posable evaluate express --skeleton C --method best --method erik --samples 8000"
+    "express",
+    cls=Command,
+    epilog="Example: posable evaluate express --skeleton C --method best --method erik --samples 8000",
 )
 def evaluate_express(
     skeleton: Annotated[list[str] | None, typer.Option(help="A to G; once or more, all when not given.")] = None,
@@ -105,6 +121,9 @@ def evaluate_express(
     """
     from ..evaluate.express import METHODS, ORDERS, VALUES, evaluate_block, express_items, express_rows, row_facts
 
+    check_engine(engine, workers)
+    for folder in filter(None, (plots, store)):
+        check_folder(folder)
     if order not in ORDERS:
         raise UnknownNameError("--order", order, ORDERS)
     methods = [name for one in method or ["best", "erik"] for name in (METHODS if one == "all" else (one,))]
@@ -166,7 +185,7 @@ def _show(found: Evaluation, joints: bool) -> None:
         ("position", "position error, of the height"),
         ("orientation", "orientation error [rad]"),
         ("jitter", "jitter: acceleration that the original does not have [m/s²]"),
-        ("milliseconds", "time a frame [ms]"),
+        ("milliseconds", "median time a frame [ms]"),
     ):
         print_line(title)
         show_table("", _by_clip(found, measure))

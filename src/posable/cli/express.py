@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from .. import math as pm
 from ..compute import FormatError, PosableError, atomic_write
 from ..compute.files import check_writable
 from ..compute.types import Floats
 from . import options
 from .options import numbers
-from .output import check_output, note, print_line, save_motion, show_facts, write_json
+from .output import check_apart, check_output, note, save_motion, show_facts, write_json
 
 if TYPE_CHECKING:
     from ..express import Chain, ErikMotionSolution
@@ -28,6 +29,8 @@ COLUMNS = {
 """Kinds of targets by the names of their columns in the first line of a file."""
 MOST_ROWS = 1_000_000
 FAR = 40.0  # lengths of the chain
+FASTEST = 1e6  # frames a second
+LIMITS = "-1.5708,1.5708"
 
 
 def express(
@@ -47,7 +50,9 @@ def express(
     ] = None,
     base: Annotated[str | None, typer.Option(help="Link of a robot that stands still.")] = None,
     tip: Annotated[str | None, typer.Option(help="Link of a robot that points.")] = None,
-    limits: Annotated[str, typer.Option(metavar="LOW,HIGH", help="Radians, for axes.")] = "-1.5708,1.5708",
+    limits: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="Radians, for axes; -1.5708,1.5708 when not given.")
+    ] = None,
     method: Annotated[str, typer.Option(help="best, erik, simple or ccd.")] = "best",
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 60.0,
     smooth: Annotated[
@@ -61,46 +66,74 @@ def express(
     """Hold a posture while aiming: joint angles for a path of targets, each frame continuing from the one before."""
     from ..express import ERIK, MotionFilter
 
+    read_too = [Path(name) for name in (chain, posture or "") if Path(name).suffix]
+    check_apart(output, targets, *read_too)
     if output.suffix.lower() in {".csv", ".json"}:
         check_writable(output)
     else:
-        check_output(output, targets)
+        check_output(output)
+    if not 0.0 < fps < FASTEST:
+        raise PosableError(f"--fps {fps:g}: expected frames a second, above 0 and below {FASTEST:g}")
     made = _chain(chain, base, tip, limits)
     kind, goals = _read_targets(targets)
     if kind == "look_at":
         _check_distance(made, goals, targets)
     postures = made.zero if posture is None else _posture(posture, made, len(goals))
     aims: dict[str, Any] = {kind: goals}
-    found = ERIK(made, method).track(postures, fps=fps, **aims)
-    angles = found.angles
+    solver = ERIK(made, method)
+    found = solver.track(postures, fps=fps, **aims)
+    angles, aim = found.angles, np.asarray(found.orientation_error)
     if smooth is not None:
         velocity, acceleration, jerk = numbers("--smooth", smooth, 3, "speed, acceleration and jerk, as in 3,20,200")
         # A joint without ends has no range to keep to.
         ends = made.limits if np.isfinite(made.limits).all() else None
         angles = MotionFilter(velocity, acceleration, jerk, fps=fps, position_limits=ends).run(angles)
-    _write(output, made, angles, found, fps)
+        aim = _aim_errors(made, solver.symmetric, kind, goals, angles)
+    seen = aim[np.isfinite(aim)]
+    _write(output, made, angles, found, aim, fps)
+    before = "" if smooth is None else "before_smoothing_"  # posture and aim together, which only solutions have
     facts: dict[str, Any] = {
         "chain": chain,
         "joints": list(made.names),
         "frames": len(angles),
-        "reached": float(np.mean(found.ok)),
-        "worst_aim_degrees": float(np.degrees(np.max(found.orientation_error, initial=0.0))),
-        "error": float(np.mean(found.error)),
-        "worst_error": float(np.max(found.error, initial=0.0)),
+        "frames_without_target": len(aim) - len(seen),
+        "reached": float(np.mean(aim <= solver.tolerance)),
+        "worst_aim_degrees": float(np.degrees(seen.max())) if len(seen) else None,
+        f"{before}error": float(np.mean(found.error[np.isfinite(aim)])) if len(seen) else None,
+        f"{before}worst_error": float(np.max(found.error[np.isfinite(aim)])) if len(seen) else None,
         "jumps": int(found.jumped.sum()),
     }
     if made.note:
         facts["points"] = made.note
     if not write_json(json, facts):
         show_facts(str(output), facts)
-        if smooth is not None:
-            print_line("the errors are those of the answers, before they were smoothed")
+
+
+def _aim_errors(chain: Chain, symmetric: bool, kind: str, goals: Floats, angles: Floats) -> Floats:
+    """Return angles (F,) [rad] between the tip and its targets with these joint angles; infinite without a target."""
+    frames = chain.forward(angles)
+    with np.errstate(all="ignore"):  # what is no target gives no angle
+        if kind == "orientations":
+            over = pm.axis_angle(chain.pointing, math.pi)
+            ends = [frames.orientations[:, -1]]
+            ends += [np.asarray(pm.multiply(ends[0], over))] if symmetric else []
+            away = np.min([np.asarray(pm.angle(end, goals / _length(goals))) for end in ends], axis=0)
+        else:
+            sight = goals - frames.positions[:, -1] if kind == "look_at" else goals
+            across = np.linalg.norm(np.cross(frames.pointing, sight), axis=-1)
+            away = np.arctan2(across, (frames.pointing * sight).sum(axis=-1))
+    return np.where(np.isfinite(goals).all(axis=-1) & (_length(goals)[:, 0] > 0.0), away, np.inf)
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
 def _check_distance(chain: Chain, points: Floats, path: Path) -> None:
     """Note points so far away that they are hardly in metres: one may look at anything, but seldom at 40 lengths."""
     long = float(np.linalg.norm(chain.skeleton.offsets[1:], axis=-1).sum())
-    away = np.linalg.norm(points, axis=-1)
+    with np.errstate(over="ignore"):
+        away = np.linalg.norm(points, axis=-1)
     away = away[np.isfinite(away)]
     if len(away) and long > 0.0 and float(away.min()) > FAR * long:
         note(
@@ -109,16 +142,23 @@ def _check_distance(chain: Chain, points: Floats, path: Path) -> None:
         )
 
 
-def _chain(name: str, base: str | None, tip: str | None, limits: str) -> Chain:
-    """Return a chain by letter, by axes, or from a file."""
+def _chain(name: str, base: str | None, tip: str | None, limits: str | None) -> Chain:
+    """Return a chain by letter, by axes, or from a file; an option that it does not take is an error."""
     from ..express import SKELETONS, Chain
 
+    robot = name.lower().endswith(".urdf")
+    for option, value in (("--base", base), ("--tip", tip)):
+        if value is not None and not robot:
+            raise PosableError(f"{option} {value} is for a robot's .urdf file; the chain is {name!r}")
+    if limits is not None and (robot or name in SKELETONS):
+        raise PosableError(f"--limits {limits} is for axes as YXXZY; the chain {name!r} has limits of its own")
     if name in SKELETONS:
         return SKELETONS[name]
-    if name.lower().endswith(".urdf"):
+    if robot:
         return Chain.from_urdf(Path(name), base, tip)
-    if set(name.upper()) <= set("XYZ"):
-        return Chain.from_axes(name, limits=numbers("--limits", limits, 2, "the lowest and the highest angle"))
+    if name and set(name.upper()) <= set("XYZ"):
+        ends = numbers("--limits", limits or LIMITS, 2, "the lowest and the highest angle")
+        return Chain.from_axes(name, limits=ends)
     raise PosableError(f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a .urdf file")
 
 
@@ -172,7 +212,7 @@ def _number(path: Path, text: str, line: int) -> float:
         raise FormatError(path, f"{text!r} is not a number", f"line {line}") from None
 
 
-def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, fps: float) -> None:
+def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, aim: Floats, fps: float) -> None:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -181,7 +221,7 @@ def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, 
             writer.writerows([repr(f / fps), *map(repr, row)] for f, row in enumerate(angles.tolist()))
     elif suffix == ".json":
         facts = {"fps": fps, "joints": list(chain.names), "angles": angles.tolist(), "error": found.error.tolist()}
-        write_json(path, facts)
+        write_json(path, {**facts, "aim_degrees": np.degrees(aim).tolist()})
     else:
         from ..skeleton import Motion
 

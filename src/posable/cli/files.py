@@ -11,6 +11,7 @@ from ..compute import PosableError
 from . import options
 from .options import read
 from .output import (
+    Command,
     at_terminal,
     busy,
     check_output,
@@ -121,7 +122,7 @@ def view(
 
     with busy("drawing"):
         save_picture(strip(motions[0], frames=frames, view=angle), picture)
-    print_line(f"{picture}: {counted(frames, 'frame')} of {files[0].name}")
+    print_line(f"{picture}: {counted(min(frames, len(motions[0])), 'frame')} of {files[0].name}")
 
 
 def studio(
@@ -139,7 +140,7 @@ def studio(
     launch([read(file) for file in files or ()], host=host, port=port, open_browser=browser)
 
 
-@data.command("list", epilog="Example: posable data list")
+@data.command("list", cls=Command, epilog="Example: posable data list")
 def list_data(json: options.Json = None) -> None:
     """List the clips that can be fetched."""
     from ..formats.datasets import list_clips
@@ -149,7 +150,7 @@ def list_data(json: options.Json = None) -> None:
         show_table("CMU clips", rows)
 
 
-@data.command("fetch", epilog="Example: posable data fetch 17_10 90_05 --to clips")
+@data.command("fetch", cls=Command, epilog="Example: posable data fetch 17_10 90_05 --to clips")
 def fetch_data(
     names: Annotated[list[str], typer.Argument(metavar="CLIP", help="Names as `posable data list` shows them.")],
     to: Annotated[

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..compute import PosableError
+from ..compute import FormatError, PosableError
+from ..compute.files import check_writable
 from .output import busy, print_notes
 
 if TYPE_CHECKING:
+    from ..body import Humanoid
     from ..skeleton import Motion
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A motion or a character: BVH, AMC, glTF, VRM, ...")]
@@ -28,8 +30,20 @@ Store = Annotated[
 ]
 Engine = Annotated[str | None, typer.Option(help="Who works: local (all cores), dask://HOST:PORT or ray://HOST:PORT.")]
 Workers = Annotated[int | None, typer.Option(help="How many processes; all cores when not given.")]
+
+
+def _writable(path: Path | None) -> Path | None:
+    """Refuse a file that could not be written, before any work is done."""
+    if path is not None and str(path) != "-":
+        check_writable(path)
+    return path
+
+
 Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.")
+    Path | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.", callback=_writable
+    ),
 ]
 
 
@@ -54,9 +68,27 @@ def read(
     return motion
 
 
+def body_of(motion: Motion, path: Path) -> Humanoid:
+    """Return the body of a motion; where it is nobody, the error names the file and what can be done at a terminal."""
+    from ..body import Humanoid
+
+    try:
+        return Humanoid(motion.skeleton)
+    except PosableError as error:
+        why = str(error).split("\nSay it")[0].split("; give Humanoid")[0]  # what only Python can do
+        raise FormatError(path, f"{why}; `posable info {path.name} --joints` lists its joints") from None
+
+
 def animation_of(text: str | None) -> str | int | None:
     """Return the name or number of an animation as `load` takes it."""
     return int(text) if text is not None and text.isdigit() else text
+
+
+def check_engine(engine: str | None, workers: int | None) -> None:
+    """Refuse an engine or a number of workers that cannot be, before anything is read or made."""
+    from ..jobs import check_engine as check
+
+    check(engine, workers)
 
 
 def motion_files(paths: list[Path]) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -16,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand
 
 from ..compute import PosableError, atomic_write
 
@@ -96,10 +98,47 @@ def check_output(output: Path, *inputs: Path | None) -> None:
     """Refuse what could not be written, or would overwrite what is read, before any work is done for it."""
     from ..formats import check_output as check
 
+    check_apart(output, *inputs)
+    check(output)
+
+
+def check_apart(output: Path, *inputs: Path | None) -> None:
+    """Refuse an output that is one of the files that are read."""
     for source in inputs:
         if source is not None and source.exists() and output.exists() and source.samefile(output):
             raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten; give another name")
-    check(output)
+
+
+class Command(TyperCommand):
+    """A command that refuses two files of one name where one of them is written, before it does anything."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Check the paths among the arguments, and run the command."""
+        names: dict[str, list[Path]] = {}
+        for param in self.get_params(ctx):
+            value = ctx.params.get(param.name)
+            paths = value if isinstance(value, list | tuple) else [value]
+            shown = param.opts[0] if param.param_type_name == "option" else param.metavar or str(param.name).upper()
+            names[shown] = [path for path in paths if isinstance(path, Path) and str(path) != "-"]
+        for one in [name for name in WRITTEN if name in names]:
+            for other in (name for name in names if name != one):
+                for path in names[one]:
+                    if any(path.absolute() == read.absolute() for read in names[other]):
+                        raise PosableError(f"{one} and {other} are the same file, {str(path)!r}; give another name")
+        return super().invoke(ctx)
+
+
+WRITTEN = ("--json", "--save-edits", "--cache", "--picture")
+"""Options that name files to write; that OUTPUT is no INPUT is checked by `check_output`."""
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that could not be made or written to, before any work is done for it; it is not made here."""
+    if folder.exists() and not folder.is_dir():
+        raise PosableError(f"{str(folder)!r} is a file; give a folder")
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise PosableError(f"cannot make the folder {str(folder)!r}: {str(above)!r} may not be written to")
 
 
 def save_motion(motion: Motion, output: Path, **options: Any) -> dict[str, Any]:
@@ -161,7 +200,7 @@ def write_json(path: Path | None, facts: Any) -> bool:
     """Write facts as JSON; return whether they went to the terminal, which then shows nothing else."""
     if path is None:
         return False
-    text = json.dumps(facts, indent=2, default=_plain) + "\n"
+    text = json.dumps(_finite(facts), indent=2, default=_plain, allow_nan=False) + "\n"
     if str(path) == "-":
         typer.echo(text, nl=False)
         return True
@@ -248,6 +287,17 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return "\n".join(f"{key}: {_shown(item)}" for key, item in value.items())
     return str(value)
+
+
+def _finite(value: Any) -> Any:
+    """Return facts with null for numbers that are not finite: JSON has no other word for them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return _finite(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def _plain(value: Any) -> Any:

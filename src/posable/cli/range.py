@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from ..compute import UnknownNameError
+from ..compute import PosableError, UnknownNameError
 from ..compute.files import check_writable
 from . import options
-from .options import motion_files, read
-from .output import busy, check_output, progress, report, save_motion, show_table, write_json
+from .options import body_of, motion_files, read
+from .output import Command, busy, check_output, progress, report, save_motion, show_table, write_json
 
 if TYPE_CHECKING:
     from ..limb import LimbRange
@@ -27,7 +27,9 @@ RangeArgument = Annotated[
 LimbOption = Annotated[str, typer.Option(help="right_arm, left_arm, right_leg or left_leg.")]
 
 
-@app.command("fit", epilog="Example: posable range fit clips/ arm.npz --limb right_arm --repair cmu --first-frame 1")
+@app.command(
+    "fit", cls=Command, epilog="Example: posable range fit clips/ arm.npz --limb right_arm --repair cmu --first-frame 1"
+)
 def fit_range(
     files: options.Files,
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, .npz.")],
@@ -48,14 +50,22 @@ def fit_range(
     json: options.Json = None,
 ) -> None:
     """Learn a range from motions; it is for a limb of the first body."""
-    from ..body import Humanoid
     from ..limb import LimbRange
 
+    if output.suffix.lower() != ".npz":
+        raise PosableError(f"cannot write {str(output)!r}: a range is written as .npz")
     check_writable(output)
-    motions = [read(path, scale, fps, first_frame, repair, up=up) for path in motion_files(files)]
+    if harmonics == 0:
+        raise PosableError("--harmonics 0: harmonics have a degree of 1 to 12")
+    if seed < 0:
+        raise PosableError(f"--seed {seed}: expected 0 or more")
+    paths = motion_files(files)
+    if output.absolute() in [path.absolute() for path in paths]:
+        raise PosableError(f"OUTPUT is INPUT, {str(output)!r}: it would be overwritten; give another name")
+    motions = [read(path, scale, fps, first_frame, repair, up=up) for path in paths]
     with progress(f"learning the {limb.replace('_', ' ')}") as fraction:
         found = LimbRange.fit(
-            Humanoid(motions[0].skeleton),
+            body_of(motions[0], paths[0]),
             limb,
             motions,
             samples=samples,
@@ -73,7 +83,7 @@ def fit_range(
     report(json, output.name, {"output": str(output), "bytes": output.stat().st_size, **_facts(found)})
 
 
-@app.command("show", epilog="Example: posable range show right_arm --picture arm.png")
+@app.command("show", cls=Command, epilog="Example: posable range show right_arm --picture arm.png")
 def show_range(
     range_: RangeArgument,
     picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw it around a figure, and as a map.")] = None,
@@ -93,7 +103,9 @@ def show_range(
     report(json, range_, facts)
 
 
-@app.command("check", epilog="Example: posable range check right_arm boxing.bvh --repair cmu --first-frame 1")
+@app.command(
+    "check", cls=Command, epilog="Example: posable range check right_arm boxing.bvh --repair cmu --first-frame 1"
+)
 def check_motions(
     range_: RangeArgument,
     files: options.Files,
@@ -111,7 +123,11 @@ def check_motions(
         show_table(f"frames outside the {found.name.replace('_', ' ')}'s range", rows)
 
 
-@app.command("correct", epilog="Example: posable range correct right_arm boxing.bvh inside.bvh --smooth --repair cmu")
+@app.command(
+    "correct",
+    cls=Command,
+    epilog="Example: posable range correct right_arm boxing.bvh inside.bvh --smooth --repair cmu",
+)
 def correct_motion(
     range_: RangeArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A motion.")],
@@ -135,18 +151,16 @@ def correct_motion(
     check_output(output, file)
     found = _range(range_)
     motion = read(file, scale, fps, first_frame, repair, up=up)
-    pose, counts = _corrected(found, motion, math.radians(margin), smooth, limits)
+    pose, counts = _corrected(found, motion, file, math.radians(margin), smooth, limits)
     save_motion(motion.replace(pose=pose), output)
     report(json, output.name, {"file": str(file), "output": str(output), "frames": len(motion), **counts})
 
 
 def _corrected(
-    found: LimbRange, motion: Motion, margin: float, smooth: bool, limits: bool
+    found: LimbRange, motion: Motion, path: Path, margin: float, smooth: bool, limits: bool
 ) -> tuple[Pose, dict[str, int]]:
     """Return (the poses with the limb inside the range, how many frames changed and why)."""
-    from ..body import Humanoid
-
-    limb = Humanoid(motion.skeleton).limb(found.name, limits="body" if limits else None)
+    limb = body_of(motion, path).limb(found.name, limits="body" if limits else None)
     own, reading = found.for_limb(limb), limb.read(motion.pose)
     answer = own.correct(reading.position, reading.swivel, margin=margin, smooth=smooth)
     if limits:  # the elbow may leave the swivel that the range gives it, so that the hand can stay
@@ -200,9 +214,7 @@ def _facts(found: LimbRange) -> dict[str, Any]:
 
 
 def _checked(found: LimbRange, motion: Motion, path: Path) -> dict[str, Any]:
-    from ..body import Humanoid
-
-    limb = Humanoid(motion.skeleton).limb(found.name, limits=None)
+    limb = body_of(motion, path).limb(found.name, limits=None)
     own, reading = found.for_limb(limb), limb.read(motion.pose)
     outside = ~own.contains(reading.position, reading.swivel)
     margins = own.margins(reading.position, reading.swivel)

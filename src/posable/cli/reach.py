@@ -11,7 +11,7 @@ import typer
 from ..compute import PosableError, Status, UnknownNameError
 from . import options
 from .distance import check_target
-from .options import read
+from .options import body_of, read
 from .output import check_output, progress, report, save_motion
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def reach(
     steps += [] if targets is None else load_targets(targets, hand=hand, hold=hold)
     given = None if body is None else read(body, scale=scale, repair=repair)
     begun = None if start is None else read(start, scale=scale, repair=repair)
-    person, pose = _beginning(given, begun, frame)
+    person, pose = _beginning(given, body, begun, start, frame)
     if allowed_contacts and scene is None:
         raise PosableError(
             f"--allowed-contact {allowed_contacts[0]} names an obstacle of a scene; give --scene FILE too"
@@ -101,20 +101,19 @@ def _check_distances(person: Humanoid, pose: Pose, steps: list[ReachStep]) -> No
         check_target(f"the target {_text(target)}", target, part, positions[person.index(part)], person.height)
 
 
-def _beginning(given: Motion | None, begun: Motion | None, frame: int) -> tuple[Humanoid, Pose]:
+def _beginning(
+    given: Motion | None, body: Path | None, begun: Motion | None, start: Path | None, frame: int
+) -> tuple[Humanoid, Pose]:
     """Return (who reaches, the pose to begin in); a start of another body is retargeted."""
-    from ..body import Humanoid, figure
+    from ..body import figure
 
-    if begun is None:
-        person = figure() if given is None else Humanoid(given.skeleton)
-        return person, person.neutral_pose
+    whom = figure() if given is None or body is None else body_of(given, body)
+    if begun is None or start is None:
+        return whom, whom.neutral_pose
     if not -len(begun) <= frame < len(begun):
         raise PosableError(f"frame {frame} of --start does not exist; it has {len(begun)}")
-    starter = Humanoid(begun.skeleton)
-    if given is None:
-        return starter, begun[frame]
-    person = Humanoid(given.skeleton)
-    return person, person.pose(starter.canonical(begun[frame]))
+    starter = body_of(begun, start)
+    return (starter, begun[frame]) if given is None else (whom, whom.pose(starter.canonical(begun[frame])))
 
 
 def _behaviour(name: str, limb: str, person: Humanoid) -> Behaviour:

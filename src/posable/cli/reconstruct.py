@@ -9,9 +9,10 @@ import typer
 
 from ..compute import FormatError, PosableError
 from . import options
-from .options import animation_of, read, three_weights
+from .options import animation_of, check_engine, read, three_weights
 from .output import (
     busy,
+    check_folder,
     check_output,
     print_line,
     print_notes,
@@ -175,13 +176,14 @@ def _folder(
         raise PosableError(f"--to {to}: expected one of {', '.join(known[1:] for known in written)}")
     if target.is_file():
         raise PosableError(f"OUTPUT {str(target)!r} is a file; {str(source)!r} is a folder and needs one")
+    check_folder(target)
     absolute = {name: path and path.absolute() for name, path in shared.items()}
     files = ReconstructFolder(source, target, suffix, **absolute)
+    check_engine(engine, workers)
     if not len(files):
         raise PosableError(f"no files in {str(source)!r} that end in {', '.join((CSV, *MOTIONS))}")
     with busy("getting ready"):
         _try_out(shared["scene"], settings)
-    target.mkdir(parents=True, exist_ok=True)
     machines = {"store": target / STORE, "check": is_whole, "engine": engine, "workers": workers}
     job = run_counted("reconstructing", reconstruct_file, files, settings=settings, **machines)
     _show(job, source, target, json)

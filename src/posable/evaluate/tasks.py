@@ -92,7 +92,6 @@ def reconstruct_file(
         reading: options of `load_points`.
     """
     output = Path(job["output"])
-    output.parent.mkdir(parents=True, exist_ok=True)
     points, own = source_points(job["file"], tuple(markers or MARKERS), orientations, **(reading or {}))
     calibration = calibration_of(job.get("calibration"))
     if calibration is not None:
@@ -100,6 +99,7 @@ def reconstruct_file(
     body, scales = body_for(points, own, character_of(job.get("body")), height, fit, calibration)
     scene = scene_of(job.get("scene"), floor)
     solution = tracked(fitted(points, *scales), body, weights, method, scene, tracking or {})
+    output.parent.mkdir(parents=True, exist_ok=True)
     save(solution.motion, output)
     return {"file": str(job["file"]), "output": str(output), **_facts(solution, body, scales, points, output)}
 
@@ -142,7 +142,8 @@ def tracked(
 
 
 def _facts(solution: Any, body: Humanoid, scales: tuple[float, float], points: Points, output: Path) -> dict[str, Any]:
-    errors = 1000.0 * np.where(np.isfinite(solution.marker_errors), solution.marker_errors, 0.0).max(axis=-1)
+    known = np.isfinite(solution.marker_errors)  # a lost point has no error, and a frame without any point none either
+    errors = 1000.0 * np.where(known, solution.marker_errors, 0.0).max(axis=-1)[known.any(axis=-1)]
     return {
         "frames": len(points),
         "fps": float(solution.motion.fps),
@@ -155,8 +156,8 @@ def _facts(solution: Any, body: Humanoid, scales: tuple[float, float], points: P
         "frames_with_lost_points": int((solution.status == Status.INVALID).sum()),
         "frames_kept_out_of_obstacles": int((solution.status == Status.COLLISION).sum()),
         "points_lost": int(np.isnan(points.positions).any(axis=-1).sum()),
-        "mean_error_mm": round(float(errors.mean()), 4),
-        "worst_error_mm": round(float(errors.max()), 4),
+        "mean_error_mm": round(float(errors.mean()), 4) if len(errors) else None,
+        "worst_error_mm": round(float(errors.max()), 4) if len(errors) else None,
         "bytes": output.stat().st_size,
         "sha256": sha256_of(output),
         "notes": list(points.notes),
@@ -168,9 +169,12 @@ def evaluate_file(
 ) -> dict[str, Any]:
     """Evaluate a clip as `evaluate_clip` does; into a folder for plots, its errors over time and its frames."""
     facts = evaluate_clip(path, methods, weights=weights, per_frame=plots is not None)
+    if not facts["frames"]:
+        raise PosableError(f"the clip {facts['clip']!r} has no frames; there is nothing to measure")
     if plots is not None:
         from .plots import picture_frames, plot_errors
 
+        Path(plots).mkdir(parents=True, exist_ok=True)
         plot_errors(facts, Path(plots) / f"{facts['clip']}_errors.png")
         picture_frames(path, methods, Path(plots) / f"{facts['clip']}_frames.png", weights=weights)
         for measured in facts["methods"].values():

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -43,11 +44,18 @@ def fetch(names: Iterable[str] | str, destination: str | os.PathLike[str] | None
         if name not in clips:
             raise UnknownNameError("clip", name, clips)
     folder = cache_dir() / "cmu" if destination is None else Path(destination)
+    above = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PosableError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from error
-    return [_fetch_one(clips[name], folder) for name in requested]
+    try:
+        return [_fetch_one(clips[name], folder) for name in requested]
+    except PosableError:
+        with suppress(OSError):  # folders that were made for nothing
+            for path in above:
+                path.rmdir()
+        raise
 
 
 @cache

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any
 
 from ..compute import FormatError, PosableError, checked_keywords, require
-from .executors import Executor, Outcome, Task, open_executor
+from .executors import Executor, Outcome, Task, check_engine, open_executor
 from .store import Results, Store, identity_of, key_of
 
-__all__ = ["Failure", "Progress", "Report", "blocks", "run"]
+__all__ = ["Failure", "Progress", "Report", "blocks", "check_engine", "run"]
 
 ROUND = 256  # items a worker in one call of joblib, which holds results that nobody has taken yet in memory
 SHORT_ROUND = 16  # the same where results come only when the whole call is done
@@ -119,10 +119,10 @@ def run(
         progress: called now and then, from this thread.
     """
     chosen = dict(settings or {})
-    results = None if store is None else Store(store, function, chosen)
-    job = _Job(results, check, progress, len(items) if isinstance(items, Sized) else None)
-    with open_executor(engine, workers) as executor:
+    with open_executor(engine, workers) as executor:  # before the store: an engine that is not there leaves no folder
         _check_sendable(function)
+        results = None if store is None else Store(store, function, chosen)
+        job = _Job(results, check, progress, len(items) if isinstance(items, Sized) else None)
         size = max(1, executor.workers) * (ROUND if executor.streams else SHORT_ROUND)
         pending = job.pending(items)
         while tasks := list(islice(pending, size)):

@@ -175,26 +175,34 @@ class _TaskQueue:
             return list(self._in_flight.values())
 
 
+def check_engine(engine: str | None, workers: int | None) -> None:
+    """Raise where an engine has no such form, or cannot have so many workers; whether it is there is not tried."""
+    if workers is not None and not 1 <= number(workers) < math.inf:
+        raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
+    kind, apart, _ = (engine or "").partition("://")
+    if engine is None or engine == "local":
+        return
+    if kind not in {"dask", "ray"} or not apart:
+        raise PosableError(f"engine is {engine!r}; expected one of {', '.join(ENGINES)}, or None")
+    if workers is not None:
+        raise PosableError(f"workers is {workers}, but the cluster at {engine!r} itself decides how many it has")
+
+
 @contextmanager
 def open_executor(engine: str | None, workers: int | None) -> Iterator[Executor]:
     """Open the executor of an engine, for the length of a block."""
     require("joblib", "jobs")
-    if workers is not None and not 1 <= number(workers) < math.inf:
-        raise PosableError(f"workers is {workers}; expected 1 or more, or None for all cores")
+    check_engine(engine, workers)
     with _opened(engine, workers) as executor, closing(executor):
         yield executor
 
 
 @contextmanager
 def _opened(engine: str | None, workers: int | None) -> Iterator[Executor]:
-    kind, apart, address = (engine or "").partition("://")
+    kind, _, address = (engine or "").partition("://")
     if engine is None or engine == "local":
         yield Executor(_local(workers) if engine == "local" else _from_joblib_block(workers))
         return
-    if kind not in {"dask", "ray"} or not apart:
-        raise PosableError(f"engine is {engine!r}; expected one of {', '.join(ENGINES)}, or None")
-    if workers is not None:
-        raise PosableError(f"workers is {workers}, but the cluster at {engine!r} itself decides how many it has")
     with (_dask if kind == "dask" else _ray)(address) as executor:
         yield executor
 
