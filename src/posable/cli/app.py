@@ -72,6 +72,7 @@ def run() -> None:
 
 
 def _fail(message: str) -> None:
-    """End with a failure, on one line whatever the message has."""
+    """End with a failure, on one line whatever the message has, and without advice that only Python can follow."""
+    message = message.split("\nSay it: Humanoid")[0].split("; give Humanoid a pose")[0]
     print(f"posable: {at_terminal(' '.join(map(str.strip, message.splitlines())))}", file=sys.stderr)
     raise SystemExit(1)

@@ -98,7 +98,9 @@ def retarget(
         Path | None,
         typer.Option(metavar="FILE", help="The body that shall perform it; the built-in figure when not given."),
     ] = None,
-    height: Annotated[float, typer.Option(help="Of the built-in figure, in metres.")] = 1.75,
+    height: Annotated[
+        float | None, typer.Option(help="Of the built-in figure, in metres; 1.75 when not given.")
+    ] = None,
     limits: Annotated[
         str, typer.Option(help="body: those of the new body; clip: the range of the motion; none.")
     ] = "body",
@@ -115,10 +117,12 @@ def retarget(
     from ..edit import retarget as onto
 
     check_output(output, file, body)
+    if body is not None and height is not None:
+        raise PosableError("give --body or --height, not both")
     bounds = _limits(limits)
     motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
     source = body_of(motion, file)
-    target = figure(height=height) if body is None else body_of(read(body), body)
+    target = figure(**({} if height is None else {"height": height})) if body is None else body_of(read(body), body)
     with busy("retargeting"):
         solution = onto(motion, source, target, contacts=contacts, limits=bounds)
     facts = {
@@ -154,12 +158,14 @@ def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) 
     figure: before the weights are fitted, which takes long.
     """
     from ..edit.clip import joint_of
-    from ..edit.dragging import frame_of
+    from ..edit.dragging import MODES, frame_of
     from ..edit.edits import bell
 
     if not len(motion):
         raise PosableError("the motion has no frames; there is nothing to edit")
     try:
+        if row.get("mode", "frozen") not in MODES:
+            raise UnknownNameError("mode", row["mode"], MODES)
         for part in (*row.get("pins", ()), *row.get("stretch", {})):
             joint_of(body, part)
         for one in row.get("warp", [row]):

@@ -75,8 +75,7 @@ def body_of(motion: Motion, path: Path) -> Humanoid:
     try:
         return Humanoid(motion.skeleton)
     except PosableError as error:
-        why = str(error).split("\nSay it")[0].split("; give Humanoid")[0]  # what only Python can do
-        raise FormatError(path, f"{why}; `posable info {path.name} --joints` lists its joints") from None
+        raise FormatError(path, f"`posable info {path.name} --joints` lists its joints; {error}") from None
 
 
 def animation_of(text: str | None) -> str | int | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The range of an arm or a leg, learned from motions.", no_args_is_help=True)
 
+WIDEST = 90.0  # [degrees]: a margin as wide leaves nothing of any range
 RangeArgument = Annotated[
     str, typer.Argument(metavar="RANGE", help="A file, or a limb for the built-in one: right_arm, left_leg, ...")
 ]
@@ -149,6 +150,8 @@ def correct_motion(
     the range; the numbers say how often.
     """
     check_output(output, file)
+    if not 0.0 <= margin < WIDEST:
+        raise PosableError(f"--margin {margin:g}: expected degrees, from 0 to below {WIDEST:g}")
     found = _range(range_)
     motion = read(file, scale, fps, first_frame, repair, up=up)
     pose, counts = _corrected(found, motion, file, math.radians(margin), smooth, limits)
@@ -176,12 +179,12 @@ def _corrected(
     counts = {"frames_changed": len(rows)}
     counts |= {f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()}
     if limits:
-        after = limb.read(pose)
         counts["limits_changed"] = int(limited.sum())
-        # A pose that was moved onto the edge is inside, to rounding.
-        margins = own.margins(after.position, after.swivel)
-        outside = (margins.direction < -1e-6) | (margins.distance < -1e-6) | (margins.swivel < -1e-6)
-        counts["left_outside"] = int(outside.sum())
+    after = limb.read(pose)
+    # A pose that was moved onto the edge is inside, to rounding.
+    margins = own.margins(after.position, after.swivel)
+    outside = (margins.direction < -1e-6) | (margins.distance < -1e-6) | (margins.swivel < -1e-6)
+    counts["left_outside"] = int(outside.sum())
     return pose, counts
 
 

@@ -106,6 +106,7 @@ def reconstruct(
         "reading": {name: value for name, value in reading.items() if value is not None},
     }
     _check(source, output, scene, settings)
+    check_engine(engine, workers)
     files = {"body": body, "scene": scene, "calibration": calibration}
     if body is not None:
         read(body)  # what is wrong with it, and what is to be said of it, comes once and before any work
@@ -179,7 +180,6 @@ def _folder(
     check_folder(target)
     absolute = {name: path and path.absolute() for name, path in shared.items()}
     files = ReconstructFolder(source, target, suffix, **absolute)
-    check_engine(engine, workers)
     if not len(files):
         raise PosableError(f"no files in {str(source)!r} that end in {', '.join((CSV, *MOTIONS))}")
     with busy("getting ready"):

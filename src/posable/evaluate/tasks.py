@@ -98,7 +98,10 @@ def reconstruct_file(
         points = calibrated(points, calibration)
     body, scales = body_for(points, own, character_of(job.get("body")), height, fit, calibration)
     scene = scene_of(job.get("scene"), floor)
-    solution = tracked(fitted(points, *scales), body, weights, method, scene, tracking or {})
+    points_of_body = fitted(points, *scales)
+    if floor is not None and not floor <= np.nanmax(points_of_body.positions[..., 1]):
+        raise PosableError(f"the floor at {floor:g} m is above every point; heights are in metres")
+    solution = tracked(points_of_body, body, weights, method, scene, tracking or {})
     output.parent.mkdir(parents=True, exist_ok=True)
     save(solution.motion, output)
     return {"file": str(job["file"]), "output": str(output), **_facts(solution, body, scales, points, output)}

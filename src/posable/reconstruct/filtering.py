@@ -17,6 +17,7 @@ from ..samples.curves import minimum_jerk
 
 LET_GO = 0.2  # [s] within which a foot that is released is back on its point
 STRAYED = 0.03  # [leg lengths]: a foot whose point is further than this from where it is locked is released
+LONGEST = 60.0  # [s]: nobody moves so slowly, and the filter's numbers would vanish
 QUICK = 8.0  # [Hz for each body height a second]: how much less a stream smooths what moves
 
 
@@ -24,8 +25,8 @@ def checked_smoothing(seconds: float | None) -> float | None:
     """Return a time [s], or None for 0 and None."""
     if seconds is None or seconds == 0.0:
         return None
-    if not (math.isfinite(seconds) and seconds > 0.0):
-        raise PosableError(f"smoothing is {seconds} s; expected 0 or more, or None")
+    if not 0.0 < seconds <= LONGEST:
+        raise PosableError(f"smoothing is {seconds} s; expected 0 to {LONGEST:g}, or None")
     return float(seconds)
 
 
