@@ -22,6 +22,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -217,13 +218,32 @@ def noticed(one: dict[str, Any], folder: Path, until: float) -> str:
         }
         tests = [f"tests/{one['room']}", "tests/test_truth.py"]
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-rfE", *tests]
-        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=left)
-        failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0] if failed else "" if run.returncode == 0 else f"exit code {run.returncode}"
-    except subprocess.TimeoutExpired:
-        return ENDLESS if left >= LONGEST else NO_TIME
+        output, code = _run(command, copy, environment, left)
+        if code is None:
+            return ENDLESS if left >= LONGEST else NO_TIME
+        failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return failed[0] if failed else "" if code == 0 else f"exit code {code}"
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+def _run(command: list[str], folder: Path, environment: dict[str, str], seconds: float) -> tuple[str, int | None]:
+    """Return (the output of a command, its exit code); None where it took longer, and it ends with all it started."""
+    run = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return run.communicate(timeout=seconds)[0], run.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        return "", None
 
 
 def _copy_broken(one: dict[str, Any], copy: Path) -> bool:

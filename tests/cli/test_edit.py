@@ -65,7 +65,20 @@ def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
     listed.write_text(json.dumps({"posable": "edits", "version": 1, "edits": rows}))
     code, out, _ = posable("edit", walk, tmp_path / "out.npz", "--edits", listed, "--json", "-")
     assert code == 0
-    assert [row["edit"] for row in json.loads(out)["edits"]] == ["drag", "warp", "stretch"]
+    told = json.loads(out)["edits"]
+    assert [row["edit"] for row in told] == ["drag", "warp", "stretch"]
+    # What is said is true of the file, and frames that no edit covers are as they were.
+    after = ps.load(tmp_path / "out.npz")
+    away = np.linalg.norm(position_of(after, "right_hand", 20) - target)
+    assert (told[1]["status"] == "reached") == (away < 1e-3) and away < 0.03
+    lowered = position_of(after, "head", 30) - position_of(motion, "head", 30)
+    assert np.linalg.norm(lowered - (0.0, 0.0, 0.03)) < 0.02
+    arm = [
+        np.linalg.norm(position_of(one, "left_hand", 40) - position_of(one, "left_lower_arm", 40))
+        for one in (motion, after)
+    ]
+    assert arm[1] / arm[0] == pytest.approx(1.1, abs=1e-6)
+    np.testing.assert_array_equal(after.pose.rotations[:8], motion.pose.rotations[:8])
 
 
 @pytest.mark.parametrize(
@@ -122,6 +135,12 @@ def test_a_motion_is_put_on_another_body(posable, walk, tmp_path):
     facts = json.loads(out)
     assert facts["leg_ratio"] == pytest.approx(2.0 / 1.75, rel=1e-3) and facts["feet_slide_mm"] < 1.0
     assert len(ps.load(file)) == 60 and {row["part"] for row in facts["parts"]} >= {"left_foot", "right_hand"}
+    tall = ps.Humanoid(ps.load(file).skeleton)
+    assert tall.height == pytest.approx(2.0, rel=1e-3)
+    strides = [
+        np.ptp([position_of(m, "left_foot", k) for k in range(60)], axis=0)[2] for m in (ps.load(walk), ps.load(file))
+    ]
+    assert strides[1] / strides[0] == pytest.approx(facts["leg_ratio"], rel=0.02)
     code, out, _ = posable("retarget", walk, tmp_path / "same.npz", "--limits", "none")
     assert code == 0 and "leg ratio" in out and "frames limited" in out
     code, _, err = posable("retarget", walk, tmp_path / "other.npz", "--limits", "soft")
