@@ -98,18 +98,21 @@ def _slsqp_fit(clip: Clip) -> Table:
     )
 
 
+PAPER = Settings("frozen", scope="whole")
+
+
 def _step(clip: Clip) -> Table:
     """30 steps of 10 mm with both feet pinned; SLSQP does one such step."""
-    editor = ps.MotionEditor(clip.motion, clip.body)
+    editor = ps.MotionEditor(clip.motion, clip.body, limits="clip")
     dragger, frame = editor.dragger, np.array([60])
     pose, displacement, pins = clip.motion.pose[frame], np.array([[0.0, 0.2, 0.2236]]), ("left_foot", "right_foot")
-    steps = int(dragger.drag(pose, frame, "left_hand", displacement, None, pins, None, Settings()).steps[0])
+    steps = int(dragger.drag(pose, frame, "left_hand", displacement, None, pins, None, PAPER).steps[0])
     return compare(
         "A step of 10 mm of a hand, both feet pinned",
         [
             Contender(
                 "posable",
-                lambda: dragger.drag(pose, frame, "left_hand", displacement, None, pins, None, Settings()),
+                lambda: dragger.drag(pose, frame, "left_hand", displacement, None, pins, None, PAPER),
                 steps,
                 f"{steps} steps in a drag of 0.3 m",
             ),

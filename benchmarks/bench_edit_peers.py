@@ -107,7 +107,7 @@ class Step:
     @cached_property
     def ours(self) -> Callable[[], ps.Pose]:
         dragger, frame, start = self.editor.dragger, np.array([FRAME]), self.start.reshape(1)
-        pins, displacement, settings = ("left_foot", "right_foot"), STEP[None], Settings()
+        pins, displacement, settings = ("left_foot", "right_foot"), STEP[None], Settings("frozen", scope="whole")
         return lambda: dragger.drag(start, frame, "left_hand", displacement, None, pins, None, settings).pose[0]
 
     @cached_property

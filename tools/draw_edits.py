@@ -13,6 +13,7 @@ import posable as ps
 from benchmarks.harness import data_dir
 from posable.render import save_picture, strip
 
+PAPER = {"mode": "frozen", "scope": "whole"}
 SIDE, FRONT = (-np.pi / 2 + 0.25, 0.12), (0.3, 0.12)
 JUMP_FRAME = 61  # of 09_01 at 60 frames a second: the right foot is about to land
 
@@ -33,7 +34,8 @@ def drag_both(
     """Poses of our drags and then of the plain ones, each after the frame itself."""
     poses = []
     for editor, softness in zip(both, (softness_of_ours, (1e4, 1e4))):
-        answer = editor.drag(frame=frame, part=part, displacement=displacements, contacts=False, softness=softness)
+        asked = {"frame": frame, "part": part, "displacement": displacements, "softness": softness}
+        answer = editor.drag(**asked, contacts=False, **PAPER)
         errors = np.round(1000 * answer.position_error, 2).tolist()
         print(f"frame {frame} {part}: {answer.cause.tolist()}, {errors} mm away")
         frames = editor.body.skeleton.forward(

@@ -16,6 +16,8 @@ from posable.limits import Cone
 
 WINDOWS = {"124_01": (95, 195), "05_02": (280, 380), "09_01": (0, 74)}  # frames at 60 a second: they all move there
 DIRECTIONS = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+PAPER = {"mode": "frozen", "scope": "whole"}
+"""Drags as the paper has them: with all of the body, by the weights and velocities of the frame."""
 
 
 @dataclass
@@ -31,7 +33,7 @@ class Case:
 
     @cached_property
     def editor(self):
-        return ps.MotionEditor(self.motion, self.body)
+        return ps.MotionEditor(self.motion, self.body, limits="clip")
 
     @cached_property
     def unlimited(self):

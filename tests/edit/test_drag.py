@@ -10,7 +10,7 @@ from posable import Status
 from posable.edit.bounds import clip_boxes, make_bounds
 from posable.edit.model import EXACT, GOAL
 
-from .conftest import DIRECTIONS, degrees_apart, excess
+from .conftest import DIRECTIONS, PAPER, degrees_apart, excess
 
 FRAMES = np.repeat([8, 24, 40, 56], 6)
 DISPLACEMENTS = np.tile(0.3 * DIRECTIONS, (4, 1))
@@ -24,7 +24,7 @@ def test_a_drag_of_nothing_changes_no_bit(case):
 
 
 def test_a_dragged_hand_arrives_within_a_millimetre_or_says_so_and_feet_stay(case):
-    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS)
+    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, **PAPER)
     target = case.positions_of("left_hand")[FRAMES] + DISPLACEMENTS
     position = case.body.skeleton.forward(answer.pose).positions[:, case.body.roles["left_hand"]]
     away = np.linalg.norm(position - target, axis=-1)
@@ -43,15 +43,15 @@ def test_a_dragged_hand_arrives_within_a_millimetre_or_says_so_and_feet_stay(cas
 
 
 def test_small_and_large_steps_come_to_the_same_pose(case):
-    small = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, step=0.005)
-    large = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, step=0.02)
+    small = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, **PAPER, step=0.005)
+    large = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, **PAPER, step=0.02)
     apart = degrees_apart(small.pose, large.pose)[small.ok & large.ok]
     assert np.median(apart) <= 1.0 and np.median(apart.max(axis=1)) <= 1.0 and apart.max() <= 10.0
 
 
 def test_out_and_back_returns_to_the_pose_it_began_in(case):
-    out = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS)
-    back = case.editor.drag(frame=FRAMES, part="left_hand", displacement=-DISPLACEMENTS, pose=out.pose)
+    out = case.editor.drag(frame=FRAMES, part="left_hand", displacement=DISPLACEMENTS, **PAPER)
+    back = case.editor.drag(frame=FRAMES, part="left_hand", displacement=-DISPLACEMENTS, **PAPER, pose=out.pose)
     apart = degrees_apart(back.pose, case.motion.pose[FRAMES])
     assert np.median(apart.max(axis=1)) <= 2.0 and apart.max() <= 10.0
 
@@ -59,33 +59,33 @@ def test_out_and_back_returns_to_the_pose_it_began_in(case):
 def test_without_limits_even_a_drag_with_no_memory_comes_back_wherever_it_is(whole):
     frames = np.repeat(np.arange(3, len(whole.motion) - 3, 14), 6)  # every 14th frame, from a rest to a leap
     displacements = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
-    out = whole.unlimited.drag(frame=frames, part="left_hand", displacement=displacements)
+    out = whole.unlimited.drag(frame=frames, part="left_hand", displacement=displacements, **PAPER)
     unknown = ps.Pose(out.pose.translation, out.pose.rotations)
-    back = whole.unlimited.drag(frame=frames, part="left_hand", displacement=-displacements, pose=unknown)
+    back = whole.unlimited.drag(frame=frames, part="left_hand", displacement=-displacements, **PAPER, pose=unknown)
     apart = degrees_apart(back.pose, whole.motion.pose[frames])
     assert np.median(apart.max(axis=1)) <= 2.0 and apart.max() <= 10.0
-    large = whole.unlimited.drag(frame=frames, part="left_hand", displacement=displacements, step=0.02)
+    large = whole.unlimited.drag(frame=frames, part="left_hand", displacement=displacements, **PAPER, step=0.02)
     assert degrees_apart(large.pose, out.pose).max() <= 10.0
 
 
 def test_with_limits_most_drags_with_no_memory_come_back_too(whole):
     frames = np.repeat(np.arange(3, len(whole.motion) - 3, 20), 6)
     displacements = np.tile(0.3 * DIRECTIONS, (len(frames) // 6, 1))
-    out = whole.editor.drag(frame=frames, part="left_hand", displacement=displacements)
+    out = whole.editor.drag(frame=frames, part="left_hand", displacement=displacements, **PAPER)
     unknown = ps.Pose(out.pose.translation, out.pose.rotations)
-    back = whole.editor.drag(frame=frames, part="left_hand", displacement=-displacements, pose=unknown)
+    back = whole.editor.drag(frame=frames, part="left_hand", displacement=-displacements, **PAPER, pose=unknown)
     apart = degrees_apart(back.pose, whole.motion.pose[frames])[out.ok & back.ok].max(axis=1)
     assert np.median(apart) <= 2.0 and np.percentile(apart, 90) <= 10.0
 
 
 def test_the_length_of_steps_is_free_however_small(pitch):
     request = {"frame": 30, "part": "left_hand", "displacement": (0.0, 0.02, 0.01)}
-    tiny, usual = (pitch.unlimited.drag(step=step, **request) for step in (1e-4, 0.01))
+    tiny, usual = (pitch.unlimited.drag(step=step, **request, **PAPER) for step in (1e-4, 0.01))
     assert tiny.ok and tiny.steps > 200 and degrees_apart(tiny.pose, usual.pose).max() < 0.05
 
 
 def test_the_clips_range_is_never_left(case):
-    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * DISPLACEMENTS)
+    answer = case.editor.drag(frame=FRAMES, part="left_hand", displacement=2.0 * DISPLACEMENTS, **PAPER)
     for box in clip_boxes(case.clip):
         vectors = pm.log(pm.multiply(pm.conjugate(box["reference"]), answer.pose.rotations[:, box["joint"]]))
         assert (vectors >= box["low"] - 1e-6).all() and (vectors <= box["high"] + 1e-6).all()
@@ -138,7 +138,7 @@ def test_a_part_can_be_rotated_as_well(pitch):
 
 
 def test_all_parts_of_the_body_answer_a_drag(pitch):
-    answer = pitch.unlimited.drag(frame=40, part="left_hand", displacement=(0.0, 0.2, 0.1), contacts=False)
+    answer = pitch.unlimited.drag(frame=40, part="left_hand", displacement=(0.0, 0.2, 0.1), contacts=False, **PAPER)
     before, after = (pitch.body.skeleton.forward(p).positions for p in (pitch.motion[40], answer.pose))
     for part in ("right_hand", "head", "hips"):
         joint = pitch.body.roles[part]
@@ -152,8 +152,8 @@ def test_a_foot_dragged_forward_and_up_from_a_run_makes_a_jump_of_it(wholes):
     displacement = 0.45 * ahead / np.linalg.norm(ahead) + [0.0, 0.6, 0.0]
     plain = ps.MotionEditor(case.motion, body, limits=None, weights="identity")
     request = {"frame": frame, "part": "right_foot", "displacement": displacement, "contacts": False}
-    ours = case.bodily.drag(softness=(0.1, 0.3), **request)
-    theirs = plain.drag(softness=(1e4, 1e4), **request)
+    ours = case.bodily.drag(softness=(0.1, 0.3), **request, **PAPER)
+    theirs = plain.drag(softness=(1e4, 1e4), **request, **PAPER)
     before, jump, statue = (body.skeleton.forward(p).positions for p in (case.motion[frame], ours.pose, theirs.pose))
     parts = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
     rise = {part: (jump - before)[body.roles[part], 1] for part in parts}
@@ -180,7 +180,7 @@ def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(whole):
     editor.logs = case.editor.logs
     plain = ps.MotionEditor(smooth, case.body, limits=None, contacts=(), weights="identity")
     frames = np.arange(4, len(smooth) - 13, 3)  # all over the clip, also where the hand rests or turns round
-    one = {"displacement": hand[frames + 1] - hand[frames], "mode": "phase"}  # whose settings K8 asks for
+    one = {"displacement": hand[frames + 1] - hand[frames]}  # the default mode, whose settings K8 asks for
     start, truth = smooth.pose[frames], smooth.pose[frames + 1]
     ours = np.median(edited_error(case, editor.drag(frame=frames, part="left_hand", **one).pose, truth, start))
     theirs = np.median(edited_error(case, plain.drag(frame=frames, part="left_hand", **one).pose, truth, start))
@@ -188,7 +188,7 @@ def test_a_hand_dragged_along_its_way_takes_the_body_along_its_own(whole):
     pose = None
     for ahead in range(1, 13):  # 0.2 s of the hand's recorded path
         going_on = {} if pose is None else {"pose": pose}
-        answer = editor.drag(frame=frames, part="left_hand", target=hand[frames + ahead], mode="phase", **going_on)
+        answer = editor.drag(frame=frames, part="left_hand", target=hand[frames + ahead], **going_on)
         pose = answer.pose
     assert np.median(edited_error(case, pose, smooth.pose[frames + 12], start)) <= 0.35
     assert np.median(np.abs(answer.frame - frames - 12)) < 0.27  # what `specs/edit.md`, section 7, measures
@@ -216,7 +216,7 @@ def test_a_bad_row_is_invalid_keeps_its_pose_and_leaves_the_others_alone(pitch):
 
 
 def test_weights_times_a_number_give_the_same_pose(pitch):
-    editor = ps.MotionEditor(pitch.motion, pitch.body)
+    editor = ps.MotionEditor(pitch.motion, pitch.body, limits="clip")
     editor.logs = np.where(pitch.editor.logs < -100.0, pitch.editor.logs, pitch.editor.logs + 3.0)
     one = pitch.editor.drag(frame=30, part="left_hand", displacement=(0.0, 0.1, 0.1))
     other = editor.drag(frame=30, part="left_hand", displacement=(0.0, 0.1, 0.1))
@@ -230,7 +230,7 @@ def test_a_learned_range_of_a_limb_is_never_left(whole, name, part):
     editor = ps.MotionEditor(whole.motion, whole.body, limits=known, weights="identity")
     frames = np.repeat(np.arange(3, len(whole.motion) - 3, 20), 6)
     displacements = np.tile(0.6 * DIRECTIONS, (len(frames) // 6, 1))
-    answer = editor.drag(frame=frames, part=part, displacement=displacements, contacts=False)
+    answer = editor.drag(frame=frames, part=part, displacement=displacements, contacts=False, **PAPER)
     began, ended, fitting = limb.read(whole.motion.pose[frames]), limb.read(answer.pose), known.for_limb(limb)
     inside = fitting.contains(began.position, began.swivel)
     assert inside.mean() > 0.9 and fitting.contains(ended.position, ended.swivel)[inside].all()
@@ -275,6 +275,7 @@ def test_one_pull_is_the_weighted_damped_step_of_the_formula(pitch):
         ({"displacement": None}, "displacement or a target"),
         ({"target": (0.0, 0.0, 0.0)}, "not both"),
         ({"mode": "freeze"}, "frozen"),
+        ({"scope": "arm"}, "limb"),
         ({"step": 0.0}, "step is 0.0"),
         ({"max_ratio": -1.0}, "max_ratio is"),
     ],

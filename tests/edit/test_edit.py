@@ -336,7 +336,7 @@ def test_an_edit_with_orientation_is_reached_where_position_and_orientation_are_
 
 
 def test_limits_of_an_editor_are_exchanged_for_what_is_worked_out_from_then_on(case):
-    editor, frame = fresh(case), len(case.motion) // 2
+    editor, frame = fresh(case, limits="clip"), len(case.motion) // 2
     contacts, far = editor.contacts, {"frame": frame, "part": "left_hand", "displacement": (0.3, 0.4, 0.3)}
     clip = editor.drag(**far)
     editor.limits = None

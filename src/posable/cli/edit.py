@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..edit import Edit, MotionEditor
     from ..skeleton import Motion
 
-LIMITS = ("clip", "body", "none")
+LIMITS = ("body", "clip", "none")
 
 
 def edit(
@@ -36,12 +36,38 @@ def edit(
         typer.Option(metavar="FIRST,LAST", help="The frames that may change, in place of --spread."),
     ] = None,
     ease: Annotated[str, typer.Option(help="How it fades: cosine, smooth or linear.")] = "cosine",
-    pin: Annotated[list[str] | None, typer.Option(help="A part that stays where it is; may be repeated.")] = None,
-    mode: Annotated[str, typer.Option(help="frozen, or phase: the drag moves through the clip.")] = "frozen",
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART[:FIRST-LAST]",
+            help="A part that stays where it is while the motion changes, or in some frames; may be repeated.",
+        ),
+    ] = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="How much of the body answers: auto, the limb and as much as it needs; limb, the arm or leg alone; "
+            "half, the upper or lower body; whole."
+        ),
+    ] = "auto",
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="phase: dragged along its own motion a part takes the body along through the clip; frozen: the "
+            "paper's, other parts come along as they move at this frame."
+        ),
+    ] = "phase",
+    softness: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POSITION,ORIENTATION",
+            help="How softly the other parts keep to the clip; smaller is closer. 0.03,0.1, in mode frozen 0.3,0.5.",
+        ),
+    ] = None,
     edits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A list of edits in JSON, made before the one of the options.")
     ] = None,
-    limits: Annotated[str, typer.Option(help="clip: the range of the clip itself; body: a person's; none.")] = "clip",
+    limits: Annotated[str, typer.Option(help="body: a person's; clip: the range of the clip itself; none.")] = "body",
     weights: Annotated[str, typer.Option(help="window, frame (the paper's), clip or identity.")] = "window",
     contacts: Annotated[bool, typer.Option(help="Whether contacts of feet and hands are kept.")] = True,
     cache: Annotated[
@@ -66,7 +92,10 @@ def edit(
         check_writable(written)
     rows = [] if edits is None else load_edits(edits)
     if frame is not None:
-        row = {"frame": frame, "part": part, "spread": spread, "ease": ease, "pins": pin or [], "mode": mode}
+        row = {"frame": frame, "part": part, "spread": spread, "ease": ease, "mode": mode, "scope": scope}
+        row["pins"] = [_pin(one) for one in pin or ()]
+        if softness is not None:
+            row["softness"] = numbers("--softness", softness, 2, "two numbers such as 0.03,0.1", below=1e6)
         row |= _position(by, to)
         if frames is not None:
             row["frames"] = [*two_integers("--frames", frames, "the first and the last frame, such as 50,110")]
@@ -143,6 +172,18 @@ def retarget(
         for part, errors in zip(solution.parts, solution.part_errors.T, strict=True)
     ]
     report(json, output.name, facts, parts=parts)
+
+
+def _pin(text: str) -> str | list[Any]:
+    """Return a pin of `--pin`: a part, or a part with its first and last frame."""
+    part, found, frames = text.rpartition(":")
+    if not found:
+        return text
+    first, _, last = frames.partition("-")
+    try:
+        return [part, int(first), int(last)]
+    except ValueError:
+        raise PosableError(f"--pin {text}: give a part, or a part with frames, such as head:40-60") from None
 
 
 def _position(by: str | None, to: str | None) -> dict[str, list[float]]:

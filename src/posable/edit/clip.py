@@ -17,6 +17,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -97,6 +99,12 @@ class Clip:
                 rows[piece, e] = np.einsum("frd,fd->fr", jacobian, self.rates[piece])
         return rows
 
+    @cached_property
+    def peak_acceleration(self) -> float:
+        """The largest acceleration of a joint in the world [m/s2]; 0 for fewer than three frames."""
+        positions = self.body.skeleton.forward(self.motion.pose).positions
+        return float(np.linalg.norm(np.diff(positions, 2, axis=0), axis=-1).max(initial=0.0)) * self.fps**2
+
     @property
     def digest(self) -> str:
         """A hash of this motion on this skeleton, for files made from it."""
@@ -139,6 +147,17 @@ def joint_of(body: Humanoid, part: str | int) -> int:
     if isinstance(part, str) and part not in body.skeleton.names:
         raise UnknownNameError("part of this body", part, (*body.roles, *body.skeleton.names))
     return body.skeleton.index(part)
+
+
+def frame_of(frame: Any, count: int) -> int:
+    """Return a frame's number, counted from the end where it is negative; raises where there is no such frame."""
+    try:
+        at = int(frame)
+    except (TypeError, ValueError):
+        at = count
+    if at != frame or not -count <= at < count:
+        raise PosableError(f"frame {frame!r} does not exist; there are frames 0 to {count - 1}")
+    return at % count
 
 
 def part_of(body: Humanoid, joint: int) -> str:

@@ -7,7 +7,9 @@ arrive, or in which a pin slides, is undone and tried at half its length; the dr
 a drag that stops early is a valid pose a little before what cannot be reached.
 
 In mode "phase" the time that each step stands for also moves the frame whose weights and velocities are used: then
-dragging along the motion replays it. The paper's mode keeps both frozen.
+dragging along the motion replays it. The more a step leads away from the part's own motion, the less it stands for, and
+the more of it is left to the DoF that the scope prefers (`scopes`): the arm of a hand that is lifted in a walk. The
+paper's mode keeps frame, weights and velocities frozen, and takes the other parts along whatever the direction.
 
 Decided here: a step during which the path of a joint bends much is undone too and tried at half its length (adaptive
 step size, as in solvers of differential equations), and steps grow again afterwards. A drag follows a field of
@@ -41,7 +43,7 @@ from .pull_kernels import (
     update_frames,
     widen_boxes,
 )
-from .transforms import rotated_along, taken_along, virtual_time
+from .transforms import ahead_in_clip, along_fraction, rotated_along, taken_along, virtual_time
 
 ARRIVED = 1e-4  # [m]: a step is over when the dragged part and the pins are this near to their targets
 ROTATION_TOLERANCE = 2e-3  # [rad]: a step whose orientation misses by more is undone, where one is requested
@@ -70,20 +72,33 @@ def _velocity(rates: Floats, frame: float, e: int, half: int) -> Vec3:
 
 @kernel
 def _set_step_goals(
-    i: int, rows: Rows, drag: Any, rates: Floats, frame: float, displacement: Vec3, rotation: Vec3, work: Scratch
+    i: int,
+    rows: Rows,
+    drag: Any,
+    rates: Floats,
+    frame: float,
+    fraction_along: float,
+    displacement: Vec3,
+    rotation: Vec3,
+    work: Scratch,
 ) -> float:
     """Set the goals of all parts but pins for a step of the dragged one; return the time that it stands for [s]."""
-    p, rest = drag["dragged"], drag["rest"]
+    p, rest, phase = drag["dragged"], drag["rest"], drag["phase"]
     velocity, angular_velocity = _velocity(rates, frame, p, 0), _velocity(rates, frame, p, 1)
     h = virtual_time(velocity, rest, drag["max_time"], displacement)
+    if phase:
+        h *= fraction_along
     for e in range(rates.shape[1]):
         goal = rows.goals[i, e]
         if e == p or goal["fixed"]:
             continue
         position, spin = vec_at(work.positions, i, goal["joint"]), _velocity(rates, frame, e, 1)
-        moved = taken_along(velocity, _velocity(rates, frame, e, 0), rest, drag["max_ratio"], displacement)
+        if phase:
+            moved = ahead_in_clip(_velocity(rates, frame, e, 0), h, drag["max_ratio"], displacement)
+        else:
+            moved = taken_along(velocity, _velocity(rates, frame, e, 0), rest, drag["max_ratio"], displacement)
         rotated = taken_along(angular_velocity, spin, rest, drag["max_ratio"], rotation)
-        if not drag["oriented"]:
+        if phase or not drag["oriented"]:
             rotated = rotated_along(spin, h, drag["max_rotation_ratio"], displacement)
         set_goal(goal, add(position, moved), mul(exp(rotated), quat_at(work.orientations, i, goal["joint"])))
         goal["position_softness"] = drag["position_softness"]
@@ -157,6 +172,7 @@ def _step(
     rig: Rig,
     rows: Rows,
     logs: Floats,
+    scope: Floats,
     rates: Floats,
     drag: Any,
     frame: float,
@@ -171,8 +187,11 @@ def _step(
     Returns whether it arrived, the time that it stands for [s], and its bend [rad].
     """
     row, dragged = int(frame), rows.goals[i, drag["dragged"]]
-    set_weights(i, logs[row], logs[min(row + 1, logs.shape[0] - 1)], frame - row, work)
-    h = _set_step_goals(i, rows, drag, rates, frame, displacement, rotation, work)
+    fraction_along = 0.0
+    if drag["phase"]:
+        fraction_along = along_fraction(_velocity(rates, frame, drag["dragged"], 0), drag["rest"], displacement)
+    set_weights(i, logs[row], logs[min(row + 1, logs.shape[0] - 1)], frame - row, scope, 1.0 - fraction_along, work)
+    h = _set_step_goals(i, rows, drag, rates, frame, fraction_along, displacement, rotation, work)
     report["steps"] += 1
     bend = _midpoint_step(i, rig, rows, work)
     for e in range(rates.shape[1]):  # the errors that remain are removed while the other parts stay where they are now
@@ -190,8 +209,20 @@ def _step(
 
 
 @kernel
-def drag_row(i: int, rig: Rig, rows: Rows, logs: Floats, rates: Floats, drag: Any, report: Any, work: Scratch) -> None:
-    """Drag row i in place; its goals are first the E parts of rates (F, E, 6), then other pins; logs are (F, n)."""
+def drag_row(
+    i: int,
+    rig: Rig,
+    rows: Rows,
+    logs: Floats,
+    scope: Floats,
+    rates: Floats,
+    drag: Any,
+    report: Any,
+    work: Scratch,
+) -> None:
+    """Drag row i in place; its goals are first the E parts of rates (F, E, 6), then other pins; logs are (F, n),
+    `scope` (n,) is what the scope adds to them.
+    """
     goal = rows.goals[i, drag["dragged"]]
     update_frames(i, rig, rows, work)
     widen_boxes(i, rig, rows, rows.rotations)
@@ -215,7 +246,7 @@ def drag_row(i: int, rig: Rig, rows: Rows, logs: Floats, rates: Floats, drag: An
         set_goal(goal, aim, mul(exp(scale(spin, here)), orientation))
         rotation, close = scale(spin, here - done), LAST if here == 1.0 else ARRIVED
         middle = _middle(drag, rates, frame, step)
-        arrived, h, bend = _step(i, rig, rows, logs, rates, drag, middle, step, rotation, close, report, work)
+        arrived, h, bend = _step(i, rig, rows, logs, scope, rates, drag, middle, step, rotation, close, report, work)
         if arrived and (bend <= BEND or ahead <= short):
             done = here
             if bend < 0.2 * BEND:
@@ -241,8 +272,16 @@ def drag_row(i: int, rig: Rig, rows: Rows, logs: Floats, rates: Floats, drag: An
 
 @batch(rows=8)
 def drag_rows(
-    n: int, rig: Rig, rows: Rows, logs: Floats, rates: Floats, drags: Records, reports: Records, work: Scratch
+    n: int,
+    rig: Rig,
+    rows: Rows,
+    logs: Floats,
+    scope: Floats,
+    rates: Floats,
+    drags: Records,
+    reports: Records,
+    work: Scratch,
 ) -> None:
     """Call `drag_row` for n drags of one clip."""
     for i in prange(n):
-        drag_row(i, rig, rows, logs, rates, drags[i], reports[i], work)
+        drag_row(i, rig, rows, logs, scope, rates, drags[i], reports[i], work)

@@ -16,14 +16,15 @@ from ..math import angle, conjugate, exp, log, multiply, normalize
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import PoseSolution, status_like
 from .bounds import Bounds, project_to_ranges
-from .clip import Clip, joint_of
-from .contacts import GROUND, Contact, find_contacts, whole_feet
+from .clip import Clip, frame_of, joint_of
+from .contacts import GROUND, Contact, find_contacts, same_foot
 from .model import DRAG, DRAGGED, EXACT, GOAL, PIN_TOLERANCE, Pulls, Rig, Rows, Scratch, scratch
+from .scopes import scope_logs
 from .transforms import EPSILON
 
 REACHED_WITHIN = 1e-3  # [m]: nearer to its target than this a part has reached it
 ORIENTED_WITHIN = 5e-3  # [rad]
-MODES = {"frozen": (1.5, 0.3, 0.5), "phase": (4.0, 0.03, 0.1)}
+MODES = {"phase": (4.0, 0.03, 0.1), "frozen": (1.5, 0.3, 0.5)}
 """Largest ratio, and softness of positions and orientations, by mode (`specs/edit.md`, section 4)."""
 REST = {"frozen": EPSILON, "phase": 0.2 * EPSILON}
 """[m/s]: slower is rest. In mode "phase" a hand that slows down must still tell the time, or the clip stops there."""
@@ -75,14 +76,16 @@ class DragSolution(PoseSolution):
 class Settings:
     """How a drag goes."""
 
-    mode: str = "frozen"
-    """ "frozen": weights and velocities of the frame (the paper's); "phase": they move along with the drag."""
+    mode: str = "phase"
+    """ "phase": weights and velocities move along with the drag; "frozen": those of the frame (the paper's)."""
     step: float = STEP
     """[m]: the longest step of the dragged part."""
     softness: tuple[float, float] | None = None
     """Of the other parts' target positions and orientations; 0.3 and 0.5, in mode "phase" 0.03 and 0.1."""
     max_ratio: float | None = None
     """How much further than the dragged part others may go; 1.5, in mode "phase" 4."""
+    scope: str = "auto"
+    """How much of the body answers (`scopes.SCOPES`)."""
 
     def values(self) -> tuple[float, float, float]:
         """Return the largest ratio and the softness of positions and of orientations."""
@@ -165,7 +168,7 @@ class Dragger:
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The clip's contacts, found when first needed."""
-        return whole_feet(self.clip, find_contacts(self.clip))
+        return find_contacts(self.clip)
 
     def velocities(self, joints: Sequence[int]) -> Floats:
         """Return the velocities of these joints (F, E, 6), computed once each."""
@@ -207,18 +210,41 @@ class Dragger:
             raise PosableError(f"part {part!r} is both dragged and pinned; leave it out of the pins")
         goals = self._goals(pose, parts, pinned)
         if grounded is not None:
-            self._ground(goals, parts, frames, joint, grounded * self.clip.fps)
+            goals = self._ground(goals, pose, frames, joint, grounded * self.clip.fps)
         drags = self._drags(frames, parts.index(joint), displacements, rotations, settings)
         if rotations is not None:
             goals["orientation_softness"][:, parts.index(joint)] = EXACT
-        return self._run(pose, drags, goals, parts)
+        return self._run(pose, drags, goals, parts, self.scope(joint, settings.scope))
+
+    def scope(self, joint: int, scope: str) -> Floats:
+        """Return what a scope adds to the logarithms of the weights (n,) when a joint is dragged."""
+        return scope_logs(self.clip.body, self.clip.parts, joint, scope)
 
     def pulled(
-        self, pose: Pose, goals: Records, logs: Floats, iterations: int, source: Pose | None = None
+        self,
+        pose: Pose,
+        goals: Records,
+        logs: Floats,
+        iterations: int,
+        source: Pose | None = None,
+        *,
+        scope: Floats | None = None,
+        min_iterations: int | None = None,
+        close: float = 0.0,
     ) -> tuple[Pose, Floats, Bools]:
         """Bring poses (K,) to goals (K, G) with weights (K, n), inside the limits as far as `source` (K,) or `pose` is.
 
         Limbs are projected to their ranges (`LimbRange`) in the end.
+
+        Args:
+            pose: (K,) the poses to start from.
+            goals: (K, G) of `GOAL`.
+            logs: (K, n) logarithms of the inverse weights.
+            iterations: the most.
+            source: (K,) poses that the limits are widened to contain; by default those to start from.
+            scope: (n,) is added to the logarithms; None: nothing.
+            min_iterations: from so many on they end when all fixed goals are met; by default as many as the most.
+            close: [m] within which they are met.
 
         Returns:
             The poses, the distance (K, G) [m] of each part from its goal, and where (K,) limits stopped a joint.
@@ -228,12 +254,15 @@ class Dragger:
         began = pose if source is None else source
         found = _copy(pose)
         errors, limited = np.zeros(goals.shape), np.zeros(len(goals), np.int64)
+        added = np.zeros(logs.shape[1]) if scope is None else scope
+        least = iterations if min_iterations is None else min_iterations
         for first in range(0, len(goals), BLOCK):
             block = slice(first, first + BLOCK)
             rows = self._rows(found[block], goals[block], began[block])
             weights, rotations = np.ascontiguousarray(logs[block]), np.ascontiguousarray(began.rotations[block])
-            pulls = Pulls(weights, rotations, errors[block], limited[block])
-            pull_rows(len(weights), self._rig, rows, pulls, iterations, self._scratch(rows))
+            pulls = Pulls(weights, added, rotations, errors[block], limited[block])
+            pull_rows(len(weights), self._rig, rows, pulls, least, iterations, close, self._scratch(rows))
+        self._keep_bits(found, pose, added)
         inside, moved = project_to_ranges(self.clip.body, self.bounds.ranges, began, found)
         if moved.any():
             frames = self.clip.body.skeleton.forward(inside)
@@ -241,6 +270,17 @@ class Dragger:
             left = np.linalg.norm(goals["position"] - positions, axis=-1)
             errors = np.where(moved[:, None] & (goals["position_softness"] >= 0.0), left, errors)
         return inside, errors, (limited > 0) | moved
+
+    def _keep_bits(self, found: Pose, start: Pose, scope: Floats) -> None:
+        """Give joints that a scope leaves out the numbers that they had: steps of length 0 round them."""
+        left_out = scope < -100.0
+        if not left_out.any():
+            return
+        joints = self.clip.body.skeleton.dofs.joint[self.clip.parts.dofs]
+        still = np.setdiff1d(joints, joints[~left_out])
+        found.rotations[:, still] = start.rotations[:, still]
+        if 0 in still:
+            found.translation[:] = start.translation
 
     def _goals(self, pose: Pose, parts: Sequence[int], pinned: Sequence[int]) -> Records:
         """Return goals (N, G) at the present positions of the parts, and of pins that are not among them."""
@@ -252,13 +292,24 @@ class Dragger:
         goals["position"], goals["orientation"] = frames.positions[:, joints], frames.orientations[:, joints]
         return goals
 
-    def _ground(self, goals: Records, parts: Sequence[int], frames: Floats | Ints, dragged: int, near: float) -> None:
-        """Pin feet that are on the ground in each frame, with heel or ball, or within `near` frames of it."""
-        for contact in self.contacts:
-            joint = self.clip.body.roles[contact.part.replace("_toes", "_foot")]
-            if contact.on == GROUND and joint in parts and joint != dragged:
-                inside = (frames >= contact.first - near) & (frames <= contact.last + near)
-                goals["fixed"][inside, parts.index(joint)] = 1
+    def _ground(self, goals: Records, pose: Pose, frames: Floats | Ints, dragged: int, near: float) -> Records:
+        """Return goals with feet pinned that are on the ground in each frame, or within `near` frames of it.
+
+        A heel on the ground pins the foot, the ball of a foot alone its position.
+        """
+        body = self.clip.body
+        standing = [c for c in self.contacts if c.on == GROUND and not same_foot(body, body.roles[c.part], dragged)]
+        known = goals["joint"][0].tolist() if len(goals) else []
+        more = sorted({body.roles[contact.part] for contact in standing} - {*known})
+        added = self._goals(pose, more, ())
+        added["position_softness"], added["orientation_softness"] = -1.0, -1.0
+        goals = np.concatenate([goals, added], axis=1)
+        joints = [*known, *more]
+        for contact in standing:
+            g = joints.index(body.roles[contact.part])
+            inside = (frames >= contact.first - near) & (frames <= contact.last + near)
+            goals["fixed"][inside, g], goals["position_softness"][inside, g] = 1, EXACT
+        return goals
 
     def _drags(
         self,
@@ -290,7 +341,7 @@ class Dragger:
         skeleton = self.clip.body.skeleton
         return scratch(n, len(skeleton), len(skeleton.dofs), len(self.clip.parts.dofs), goals)
 
-    def _run(self, pose: Pose, drags: Records, goals: Records, parts: Sequence[int]) -> DragSolution:
+    def _run(self, pose: Pose, drags: Records, goals: Records, parts: Sequence[int], scope: Floats) -> DragSolution:
         from .drag_kernels import drag_rows
 
         body = self.clip.body
@@ -302,9 +353,11 @@ class Dragger:
         if len(go):
             rows, report = self._rows(pose[go], goals[go], pose[go]), reports[go]
             drag_rows(
-                *(len(go), self._rig, rows, self.logs, self.velocities(parts), drags[go], report, self._scratch(rows))
+                *(len(go), self._rig, rows, self.logs, scope, self.velocities(parts), drags[go], report),
+                self._scratch(rows),
             )
             dragged.translation[go], dragged.rotations[go], reports[go] = rows.translation, rows.rotations, report
+        self._keep_bits(dragged, pose, scope)
         reports["done"][still] = 1.0
         reports["frame"][still] = drags["frame"][still]
         for name in ("position_error", "orientation_error"):
@@ -398,17 +451,6 @@ def read_drag(
     if quats is not None:
         rotations = world_rotation(here.orientations[:, joint], np.broadcast_to(quats, (*shape, 4)).reshape(n, 4))
     return DragRequest(joint, frames, displacements, rotations, start, shape)
-
-
-def frame_of(frame: Any, count: int) -> int:
-    """Return a frame's number, counted from the end where it is negative; raises where there is no such frame."""
-    try:
-        at = int(frame)
-    except (TypeError, ValueError):
-        at = count
-    if at != frame or not -count <= at < count:
-        raise PosableError(f"frame {frame!r} does not exist; there are frames 0 to {count - 1}")
-    return at % count
 
 
 def rows_of(pose: Pose, shape: tuple[int, ...]) -> Pose:

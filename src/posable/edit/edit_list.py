@@ -3,7 +3,7 @@
 ```json
 {"posable": "edits", "version": 1, "edits": [
     {"frame": 60, "part": "left_hand", "displacement": [0, 0.2, 0.1], "spread": 0.5},
-    {"frame": 90, "part": "head", "target": [0.1, 1.6, 0.3], "ease": "smooth", "pins": ["right_hand"]},
+    {"frame": 90, "part": "head", "target": [0.1, 1.6, 0.3], "pins": ["right_hand", ["hips", 80, 100]]},
     {"warp": [{"frame": 40, "part": "right_hand", "target": [0, 1.1, 0.4]}], "spread": 0.3},
     {"stretch": {"left_lower_arm": 1.2}, "frame": 60}
 ]}
@@ -45,8 +45,10 @@ EDIT = (
     "pins",
     "contacts",
     "mode",
+    "scope",
+    "softness",
 )
-WARP = ("warp", "spread", "contacts")
+WARP = ("warp", "spread", "contacts", "scope")
 STRETCH = ("stretch", "frame", "spread", "ease", "frames", "contacts")
 
 
@@ -99,8 +101,9 @@ def make_edits(editor: MotionEditor, rows: Sequence[dict[str, Any]]) -> list[Edi
 
 def _made(editor: MotionEditor, row: dict[str, Any]) -> Edit:
     options = {name: value for name, value in row.items() if name not in ("warp", "stretch") and value is not None}
-    if isinstance(options.get("frames"), list):
-        options["frames"] = tuple(options["frames"])
+    for name in ("frames", "softness"):
+        if isinstance(options.get(name), list):
+            options[name] = tuple(options[name])
     if "warp" in row:
         return editor.warp([(one["frame"], one["part"], one["target"]) for one in row["warp"]], **options)
     if "stretch" in row:
@@ -136,14 +139,14 @@ def _check(row: Any) -> None:
 
 def _check_values(row: dict[str, Any]) -> None:
     """Check the types of a row's values."""
-    for name, length in (("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2)):
+    for name, length in (*(("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2), ("softness", 2)),):
         value = row.get(name)
         numbers = isinstance(value, list) and len(value) == length and all(map(_is_number, value))
         if value is not None and not (numbers and all(abs(number) <= MAX_VALUE for number in value)):
             raise PosableError(f"{name} is {value!r}; expected {length} numbers, none beyond a million")
     kinds: dict[str, tuple[type, ...]] = {
-        "frame": (int,), "part": (str,), "spread": (int, float), "ease": (str,), "mode": (str,), "contacts": (bool,),
-        "pins": (list,),
+        "frame": (int,), "part": (str,), "spread": (int, float), "ease": (str,), "mode": (str,), "scope": (str,),
+        "contacts": (bool,), "pins": (list,),
     }  # fmt: skip
     for name, types in kinds.items():
         value = row.get(name)
@@ -151,8 +154,16 @@ def _check_values(row: dict[str, Any]) -> None:
         if value is not None and not fits:
             raise PosableError(f"{name} is {value!r}; expected {' or '.join(t.__name__ for t in types)}")
     pins = row.get("pins") or ()
-    if len(pins) > MAX_PINS or not all(isinstance(pin, str) for pin in pins):
-        raise PosableError(f"pins are {pins!r}; expected names of parts, {MAX_PINS} at most")
+    if len(pins) > MAX_PINS or not all(map(_is_pin, pins)):
+        raise PosableError(
+            f"pins are {pins!r}; expected names of parts, or [part, first frame, last frame], {MAX_PINS} at most"
+        )
+
+
+def _is_pin(value: object) -> bool:
+    if isinstance(value, list):
+        return len(value) == 3 and isinstance(value[0], str) and all(type(frame) is int for frame in value[1:])
+    return isinstance(value, str)
 
 
 def _is_number(value: object) -> bool:
@@ -165,7 +176,9 @@ def _row(edit: Edit) -> dict[str, Any]:
     if "part" in row:
         row["part"] = _part(edit, row["part"])
     if "pins" in row:
-        row["pins"] = [_part(edit, pin) for pin in row["pins"]]
+        row["pins"] = [
+            [_part(edit, pin[0]), *pin[1:]] if isinstance(pin, list) else _part(edit, pin) for pin in row["pins"]
+        ]
     if "constraints" in row:
         constraints = [(frame, _part(edit, part), target) for frame, part, target in row.pop("constraints")]
         row["warp"] = [dict(zip(("frame", "part", "target"), constraint, strict=True)) for constraint in constraints]

@@ -30,9 +30,9 @@ from ..limb import LimbRange
 from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .bounds import Bound, make_bounds
-from .clip import EFFECTORS, Clip, read_clip
+from .clip import EFFECTORS, Clip, frame_of, read_clip
 from .contacts import Contact
-from .dragging import Dragged, Dragger, DragRequest, DragSolution, Settings, frame_of, judged, read_drag
+from .dragging import Dragged, Dragger, DragRequest, DragSolution, Settings, judged, read_drag
 from .edits import DragEdit, Edit, Snapshot, StretchEdit, WarpEdit
 from .model import PIN_TOLERANCE
 from .weights import FitReport, Progress, cached_weights, exact_weights, fit_report
@@ -51,7 +51,7 @@ class MotionEditor:
         body: the body that performs it; by default found by the joints' names.
         weights: "window" (default), "frame" (the paper's), "clip" or "identity"; see `fit_weights`.
         parts: the parts whose motion the weights explain; by default hands, feet and head.
-        limits: "clip" (default): the range of the clip itself, 0.2 rad wider; "body": the body's limits; `Limits`, a
+        limits: "body" (default): the body's own; "clip": the range of the clip itself, 0.2 rad wider; `Limits`, a
             `LimbRange`, None, or several of them.
         similar: other motions of bodies with the same joints, which the weights then explain too; default none.
         contacts: by default those that `find_contacts` finds; an empty sequence keeps none.
@@ -66,7 +66,7 @@ class MotionEditor:
         *,
         weights: str = "window",
         parts: Sequence[str] = EFFECTORS,
-        limits: Bound | Iterable[Bound] = "clip",
+        limits: Bound | Iterable[Bound] = "body",
         similar: Iterable[Motion] = (),
         contacts: Sequence[Contact] | None = None,
         cache: str | os.PathLike[str] | None = None,
@@ -171,7 +171,8 @@ class MotionEditor:
         pose: Pose | None = None,
         pins: Iterable[str | int] = (),
         contacts: bool = True,
-        mode: str = "frozen",
+        mode: str = "phase",
+        scope: str = "auto",
         step: float = 0.01,
         softness: tuple[float, float] | None = None,
         max_ratio: float | None = None,
@@ -188,14 +189,18 @@ class MotionEditor:
                 continues that drag: dragged back, it returns to exactly the pose it began in.
             pins: parts that stay where they are, with their orientation; default none.
             contacts: whether feet that are on the ground in this frame are pinned too; default True.
-            mode: "frozen" (default): weights and velocities of the frame (the paper's); "phase": of the phase that
-                the drag leads to.
+            mode: "phase" (default): a part dragged along its own motion takes the body along through the clip, one
+                dragged across it moves by itself; "frozen" (the paper's): whatever the direction, the other parts come
+                along as they move at this frame.
+            scope: how much of the body answers: "auto" (default): the limb, and the rest as far as the limb does not
+                suffice; "limb": the limb alone; "half": the upper or the lower body; "whole": all of it as readily
+                as in the clip.
             step: the longest step of the part [m]; default 0.01.
             softness: of the other parts' positions and orientations; smaller follows the clip more closely. By default
-                (0.3, 0.5), in mode "phase" (0.03, 0.1).
-            max_ratio: how many times as far as the dragged part another may go; by default 1.5, in mode "phase" 4.
+                (0.03, 0.1), in mode "frozen" (0.3, 0.5).
+            max_ratio: how many times as far as the dragged part another may go; by default 4, in mode "frozen" 1.5.
         """
-        settings = Settings(mode, float(step), softness, max_ratio)
+        settings = Settings(mode, float(step), softness, max_ratio, scope)
         request = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
         joined, phases = request, request.frames.astype(np.float64)
         known = None if pose is None else self._dragged.get(pose)
@@ -244,9 +249,11 @@ class MotionEditor:
         orientation: ArrayLike | None = None,
         ease: str = "cosine",
         frames: tuple[int, int] | None = None,
-        pins: Iterable[str | int] = (),
+        pins: Iterable[str | int | tuple[str | int, int, int]] = (),
         contacts: bool = True,
-        mode: str = "frozen",
+        mode: str = "phase",
+        scope: str = "auto",
+        softness: tuple[float, float] | None = None,
     ) -> DragEdit:
         """Drag a part at one frame and let the change fade over the frames around.
 
@@ -259,18 +266,26 @@ class MotionEditor:
             orientation: (4,) target orientation of the part there, wxyz in the world; default None, free.
             ease: how it fades: "cosine" (default), "smooth" or "linear".
             frames: first and last frame that may change, instead of a spread; default None.
-            pins: parts that stay where they are at that frame; default none.
+            pins: parts that stay where they are in all frames that change, or (part, first frame, last frame);
+                default none. Where they and contacts cannot both be kept, pins are.
             contacts: whether contacts are kept, over all frames that change; default True.
-            mode: as for `drag`; default "frozen".
+            mode: as for `drag`; default "phase".
+            scope: as for `drag`; default "auto".
+            softness: as for `drag`; default None.
         """
         return self._added(DragEdit(
             self, frame=frame_of(frame, len(self.clip)), part=part, target=target, spread=spread,
             displacement=displacement, orientation=orientation, ease=ease, frames=frames, pins=tuple(pins),
-            contacts=contacts, mode=mode,
+            contacts=contacts, mode=mode, scope=scope, softness=softness,
         ))  # fmt: skip
 
     def warp(
-        self, constraints: Iterable[tuple[int, str | int, ArrayLike]], *, spread: float = 0.5, contacts: bool = True
+        self,
+        constraints: Iterable[tuple[int, str | int, ArrayLike]],
+        *,
+        spread: float = 0.5,
+        contacts: bool = True,
+        scope: str = "auto",
     ) -> WarpEdit:
         """Move several parts at several frames to given positions; the changes are joined smoothly in time.
 
@@ -278,9 +293,10 @@ class MotionEditor:
             constraints: (frame, part, target (3,) [m] in the world), any number of them.
             spread: how long the change takes to fade before, after, and between constraints that are far apart [s].
             contacts: whether contacts are kept.
+            scope: as for `drag`; default "auto".
         """
         given = tuple((frame_of(f, len(self.clip)), part, floats(t, "target", 3)) for f, part, t in constraints)
-        return self._added(WarpEdit(self, constraints=given, spread=spread, contacts=contacts))
+        return self._added(WarpEdit(self, constraints=given, spread=spread, contacts=contacts, scope=scope))
 
     def stretch(
         self, bones: dict[str | int, float], *, frame: int, spread: float = 0.5, ease: str = "cosine",

@@ -22,9 +22,9 @@ from ..compute.types import Bools, Floats, Ints
 from ..math import conjugate, exp, log, multiply
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import Solution
-from .clip import joint_of, part_of
-from .contacts import keep_contacts
-from .dragging import REACHED_WITHIN, DragSolution, Settings, frame_of, judged, world_rotation
+from .clip import frame_of, joint_of
+from .dragging import REACHED_WITHIN, DragSolution, Settings, judged, world_rotation
+from .repair import Led, Pin, contact_holds, own_stances, pin_hold, planted_path, read_pins, repair, slide
 
 if TYPE_CHECKING:
     from .editor import MotionEditor
@@ -52,6 +52,9 @@ class Edit(Solution, ABC):
     """[rad]: angle between the part and its target orientation, where one was requested."""
     slid: float = 0.0
     """[m]: the largest movement of a contact in all its frames."""
+    jolt: float = 0.0
+    """The largest acceleration of a joint in the frames that it changed, over one and a half times the largest of the
+    clip (or that of a plain fade where the clip hardly moves); above 1 the motion pops, and the edit is not REACHED."""
     rows: Ints = np.zeros(0, np.int64)
     """(K,): the frames that it changed."""
     limited: Ints = np.zeros(0, np.int64)
@@ -139,32 +142,58 @@ class Edit(Solution, ABC):
         displacement: Floats,
         rotation: Floats | None,
         pins: Sequence[str | int],
-        mode: str = "frozen",
+        settings: Settings,
     ) -> DragSolution:
         """Drag a part of one pose, with feet on the ground pinned where contacts are kept."""
         grounded = NEAR_CONTACT if self.settings["contacts"] else None
         dragger, at = self._owner().dragger, np.array([frame])
-        return dragger.drag(pose, at, part, displacement, rotation, pins, grounded, Settings(mode)).reshaped(())
+        return dragger.drag(pose, at, part, displacement, rotation, pins, grounded, settings).reshaped(())
 
     def _fractions(self, count: int) -> Floats:
         """Return the fraction of the change at its frame that each of `count` frames gets."""
         given = (self.settings[name] for name in ("frame", "spread", "ease", "frames"))
         return bell(count, self._owner().clip.fps, *given)
 
-    def _repaired(self, before: Pose, changed: Pose, rows: Ints, led: Sequence[int]) -> Pose:
-        """Return all frames, the changed ones with joints in their limits and contacts kept, except those of joints
-        that were led.
+    def _repaired(
+        self,
+        before: Pose,
+        changed: Pose,
+        rows: Ints,
+        led: Sequence[Led],
+        pins: Sequence[Pin] = (),
+        scope: Floats | None = None,
+    ) -> Pose:
+        """Return all frames, the changed ones with joints in their limits, pins and contacts kept, except those of
+        joints that were led.
         """
         editor = self._owner()
+        dragger, joints = editor.dragger, [one.joint for one in led]
+        pinned = [pin_hold(pin.joint, pin.inside(len(before)), editor.clip.fps, rows) for pin in pins]
         contacts = editor.contacts if self.settings["contacts"] else ()
-        released = [part_of(editor.body, joint) for joint in led]
-        pose, slid, limited = keep_contacts(editor.dragger, before, changed, rows, contacts, released, led)
-        self.slid, self.rows, self.limited = float(slid.max(initial=0.0)), rows, rows[limited]
-        return put(before, rows, pose)
+        holds = contact_holds(dragger, contacts, rows, [*joints, *(pin.joint for pin in pins)])
+        found = repair(dragger, before, changed, rows, [*pinned, *holds], led, scope)
+        old, new = (editor.body.skeleton.forward(poses).positions for poses in (before[rows], found.pose))
+        own = [slide(old[:, one.joint], new[:, one.joint], one.standing) for one in led if one.standing is not None]
+        self.slid, self.rows = max([float(found.slid.max(initial=0.0)), *own]), rows
+        self.limited = rows[found.limited]
+        self.jolt = found.jolt
+        return put(before, rows, found.pose)
+
+    def _led(self, before: Pose, rows: Ints, joint: int, nearness: Floats, offsets: Floats, keys: Sequence[int]) -> Led:
+        """Return a dragged part with the path that offsets (K, 3) [m] lead it along; feet stay where they stand."""
+        editor = self._owner()
+        standing = own_stances(editor.dragger, editor.contacts if self.settings["contacts"] else (), joint)
+        path = editor.body.skeleton.forward(before[rows]).positions[:, joint]
+        if not standing.any() or not len(rows):
+            return Led(joint, nearness, path + offsets)
+        planted, inside = path + planted_path(offsets, rows, standing, keys, editor.clip.fps), standing[rows]
+        free = self.settings.get("orientation") is not None
+        return Led(joint, nearness, planted, inside, free)
 
     def _judge(self, causes: Any, slid: float) -> Any:
         """Set the status, from the errors of the edited motion and the largest movement of contacts and pins [m]."""
-        found = judged(causes, self.position_error, self.orientation_error, slid - REACHED_WITHIN)
+        excess = max(slid - REACHED_WITHIN, self.jolt - 1.0)
+        found = judged(causes, self.position_error, self.orientation_error, excess)
         self.status = found if np.ndim(causes) else Status(int(found[0]))
 
 
@@ -219,12 +248,18 @@ class DragEdit(Edit):
         rotation = None
         if orientation is not None:
             rotation = world_rotation(here.orientations[:, joint], np.asarray(orientation)[None])
-        self.answer = self._drag(start, frame, part, displacement, rotation, given["pins"], given["mode"])
+        pins = read_pins(self._owner().body, given["pins"], len(pose))
+        settings = Settings(given["mode"], softness=given["softness"], scope=given["scope"])
+        pinned = [pin.joint for pin in pins if pin.inside(len(pose))[frame]]
+        self.answer = self._drag(start, frame, part, displacement, rotation, pinned, settings)
         change = Change.between(pose[frame], self.answer.pose)
         rows = np.flatnonzero(fractions > 0.0)
         if not (change.rotations.any() or change.translation.any()):
             rows = rows[:0]
-        moved = self._repaired(pose, change.added(pose[rows], fractions[rows]), rows, [joint])
+        scope = self._owner().dragger.scope(joint, given["scope"])
+        moved_by = skeleton.forward(self.answer.pose).positions[joint] - here.positions[0, joint]
+        led = [self._led(pose, rows, joint, fractions[rows], fractions[rows, None] * moved_by, [frame])]
+        moved = self._repaired(pose, change.added(pose[rows], fractions[rows]), rows, led, pins, scope)
         end = skeleton.forward(moved[frame])
         away = np.linalg.norm((position + displacement)[0] - end.positions[joint])
         self.position_error = float(away) if np.isfinite(away) else np.inf
@@ -232,9 +267,7 @@ class DragEdit(Edit):
         if orientation is not None:
             left = world_rotation(end.orientations[joint], orientation)
             self.orientation_error = float(np.linalg.norm(left)) if np.isfinite(left).all() else np.inf
-        pins = [joint_of(self._owner().body, pin) for pin in given["pins"]]
-        slips = np.linalg.norm(end.positions[pins] - here.positions[0, pins], axis=-1)
-        self._judge(self.answer.status, max(self.slid, float(slips.max(initial=0.0))))
+        self._judge(self.answer.status, self.slid)
         return moved
 
 
@@ -280,7 +313,10 @@ class WarpEdit(Edit):
                     continue
                 start = dragged[frame].reshape(1)
                 displacement = np.asarray(target) - skeleton.forward(start).positions[:, joints[k]]
-                answer = self._drag(start, frame, part, displacement, None, [pin for pin in pinned if pin != part])
+                others = [pin for pin in pinned if pin != part]
+                answer = self._drag(
+                    start, frame, part, displacement, None, others, Settings(scope=self.settings["scope"])
+                )
                 dragged[frame], causes[k] = answer.pose, int(answer.status)
                 pinned.append(part)
         changes = [Change.between(pose[frame], dragged[frame]) for frame in keys]
@@ -288,7 +324,13 @@ class WarpEdit(Edit):
         translations = np.stack([change.translation for change in changes])
         rows, weights = _joined(keys, len(pose), max(1.0, self.settings["spread"] * editor.clip.fps))
         joined = Change(np.einsum("fk,kjc->fjc", weights, rotations), np.einsum("fk,kc->fc", weights, translations))
-        moved = self._repaired(pose, joined.added(pose[rows], np.ones(len(rows))), rows, sorted(set(joints)))
+        led, here, there = [], skeleton.forward(pose[keys]), skeleton.forward(Pose.stack([dragged[f] for f in keys]))
+        for joint in sorted(set(joints)):
+            own = [frame for (frame, _, _), j in zip(constraints, joints, strict=True) if j == joint]
+            nearness = weights[:, [keys.index(frame) for frame in own]].max(axis=1).clip(0.0, 1.0)
+            offsets = weights @ (there.positions[:, joint] - here.positions[:, joint])
+            led.append(self._led(pose, rows, joint, nearness, offsets, own))
+        moved = self._repaired(pose, joined.added(pose[rows], np.ones(len(rows))), rows, led)
         positions = skeleton.forward(moved).positions[[frame for frame, _, _ in constraints], joints]
         errors = np.linalg.norm(positions - np.array([target for _, _, target in constraints]), axis=-1)
         self.position_error = np.where(np.isfinite(errors), errors, np.inf)

@@ -89,6 +89,8 @@ class Pulls(NamedTuple):
 
     logs: Floats
     """(N, n) logarithms of the inverse weights."""
+    scope: Floats
+    """(n,) logarithms that are added to them: how readily the DoF of the chosen scope move."""
     source: Floats
     """(N, J, 4) rotations that limits are widened to contain."""
     errors: Floats

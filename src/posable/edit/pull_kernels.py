@@ -41,6 +41,7 @@ MAX_CHANGE = 0.15  # [rad], [m] a DoF moves in one iteration
 HEAVY = 1e-8  # of its freedom: a DoF at the edge of its box
 BAND = 0.2  # [rad] from an edge: where a DoF begins to become heavier
 HEAVY_SHAPE = 0.05  # the three DoF of a joint that left a shape: it may still slide along the edge
+CLAMPS = 6
 NOWHERE = (0.0, 0.0, 0.0)
 
 
@@ -169,17 +170,19 @@ def pull(
 
 
 @kernel
-def set_weights(i: int, row: Floats, other: Floats, fraction: float, work: Scratch) -> None:
+def set_weights(
+    i: int, row: Floats, other: Floats, fraction: float, scope: Floats, portion: float, work: Scratch
+) -> None:
     """Set the inverse weights: the exponential of two interpolated rows of logarithms, with mean 1.
 
-    A logarithm below -100 is that of a locked DoF: 0.
+    `portion` of the logarithms of `scope` (n,) is added to them. A logarithm below -100 is that of a locked DoF: 0.
     """
     total, count = 0.0, 0
     for k in range(row.shape[0]):
-        if row[k] < -100.0 or other[k] < -100.0:
+        if row[k] < -100.0 or other[k] < -100.0 or scope[k] < -100.0:
             work.inverse_weights[i, k] = 0.0
             continue
-        work.inverse_weights[i, k] = math.exp(row[k] + fraction * (other[k] - row[k]))
+        work.inverse_weights[i, k] = math.exp(row[k] + fraction * (other[k] - row[k]) + portion * scope[k])
         total += work.inverse_weights[i, k]
         count += 1
     for k in range(row.shape[0]):
@@ -187,8 +190,10 @@ def set_weights(i: int, row: Floats, other: Floats, fraction: float, work: Scrat
 
 
 @kernel
-def pull_row(i: int, rig: Rig, rows: Rows, pulls: Pulls, max_iterations: int, work: Scratch) -> None:
-    """Bring pose i to its goals in place.
+def pull_row(
+    i: int, rig: Rig, rows: Rows, pulls: Pulls, min_iterations: int, max_iterations: int, close: float, work: Scratch
+) -> None:
+    """Bring pose i to its goals in place, with iterations until fixed goals are met within `close` [m].
 
     Boxes are widened to hold the source's rotations, shapes must be already; a pose that lies outside of them is
     brought inside first. A row that is inside and has no active goal keeps its pose, bit for bit.
@@ -198,9 +203,9 @@ def pull_row(i: int, rig: Rig, rows: Rows, pulls: Pulls, max_iterations: int, wo
         goal = rows.goals[i, g]
         active = active or goal["position_softness"] >= 0.0 or goal["orientation_softness"] >= 0.0
     widen_boxes(i, rig, rows, pulls.source)
-    set_weights(i, pulls.logs[i], pulls.logs[i], 0.0, work)
-    count = max_iterations if active else 0
-    pulls.limited[i] = 1 if pull(i, rig, rows, work, count, count, 0.0)[2] else 0
+    set_weights(i, pulls.logs[i], pulls.logs[i], 0.0, pulls.scope, 1.0, work)
+    least, most = (min_iterations, max_iterations) if active else (0, 0)
+    pulls.limited[i] = 1 if pull(i, rig, rows, work, least, most, close)[2] else 0
     for g in range(rows.goals.shape[1]):
         goal = rows.goals[i, g]
         requested = active and goal["position_softness"] >= 0.0
@@ -208,10 +213,12 @@ def pull_row(i: int, rig: Rig, rows: Rows, pulls: Pulls, max_iterations: int, wo
 
 
 @batch(rows=32)
-def pull_rows(n: int, rig: Rig, rows: Rows, pulls: Pulls, max_iterations: int, work: Scratch) -> None:
+def pull_rows(
+    n: int, rig: Rig, rows: Rows, pulls: Pulls, min_iterations: int, max_iterations: int, close: float, work: Scratch
+) -> None:
     """Call `pull_row` for n poses."""
     for i in prange(n):
-        pull_row(i, rig, rows, pulls, max_iterations, work)
+        pull_row(i, rig, rows, pulls, min_iterations, max_iterations, close, work)
 
 
 # Edges of boxes and shapes
@@ -317,12 +324,21 @@ def _box_vector(box: Any, q: Quat, axis: Vec3) -> Vec3:
 
 @kernel
 def _keep_inside(i: int, rig: Rig, rows: Rows, work: Scratch) -> bool:
-    """Clamp joints of row i to their box or shape and update its frames; return whether any joint was outside."""
-    any_left = _keep_in_boxes(i, rig, rows)
-    update_frames(i, rig, rows, work)
-    if _keep_in_shapes(i, rig, rows, work):
+    """Clamp joints of row i to their box or shape and update its frames; return whether any joint was outside.
+
+    A joint with both may leave one for the other, so it is clamped to them in turn, until it stays.
+    """
+    any_left = False
+    for _ in range(CLAMPS):
+        if _keep_in_boxes(i, rig, rows):
+            any_left = True
         update_frames(i, rig, rows, work)
+        if not _keep_in_shapes(i, rig, rows, work):
+            break
         any_left = True
+        if rows.boxes.shape[1] == 0:
+            update_frames(i, rig, rows, work)
+            break
     return any_left
 
 

@@ -19,6 +19,9 @@ from ..math.vector import cross, dot, norm, reject, scale, unit
 EPSILON = 0.05  # [m/s], [rad/s]: slower than this is rest
 OPPOSITE = 1e-6  # sine below which two opposite directions share no plane
 ARM = 0.5  # [m]: the radius at which a displacement counts as a rotation
+ALONG, ACROSS = 0.98, 0.9
+"""Cosines of the angle between a drag and the part's velocity: nearer than the first it means the motion, further than
+the second the part alone."""
 UP = (0.0, 1.0, 0.0)
 ASIDE = (1.0, 0.0, 0.0)
 
@@ -57,6 +60,29 @@ def taken_along(p: Vec3, e: Vec3, rest: float, max_ratio: float, drag: Vec3) -> 
 def virtual_time(p: Vec3, rest: float, max_time: float, drag: Vec3) -> float:
     """Return the time of the clip that a drag along p stands for [s], within plus and minus `max_time`."""
     return max(-max_time, min(max_time, dot(drag, p) / (dot(p, p) + rest * rest)))
+
+
+@kernel
+def along_fraction(p: Vec3, rest: float, drag: Vec3) -> float:
+    """Return how much of a drag goes along the velocity p: 1 along it or against it, 0 across it or where p rests.
+
+    Between two angles from the velocity, `ALONG` and `ACROSS`, it falls smoothly. A drag along the motion means the
+    motion; one across it means the part alone.
+    """
+    speed, length = norm(p), norm(drag)
+    if speed == 0.0 or length == 0.0:
+        return 0.0
+    t = (abs(dot(p, drag)) / (speed * length) - ACROSS) / (ALONG - ACROSS)
+    t = max(0.0, min(1.0, t))
+    return t * t * (3.0 - 2.0 * t) * speed * speed / (speed * speed + rest * rest)
+
+
+@kernel
+def ahead_in_clip(velocity: Vec3, time: float, max_ratio: float, drag: Vec3) -> Vec3:
+    """Return how far a part goes in the time that a drag stands for, at most `max_ratio` times the drag [m]."""
+    moved = scale(velocity, time)
+    largest, size = max_ratio * norm(drag), norm(moved)
+    return scale(moved, largest / size) if size > largest else moved
 
 
 @kernel

@@ -8,7 +8,7 @@ from posable import samples
 from posable.body import figure
 from posable.edit import MotionEditor
 from posable.studio import Studio
-from posable.studio.tabs.edit.options import OF_CLIP
+from posable.studio.tabs.edit.options import ANSWERS, OF_BODY
 from posable.studio.tabs.edit.tab import NONE, EditTab
 from posable.studio.tabs.edit.view import EDITED
 
@@ -44,7 +44,8 @@ def tab(studio: Studio) -> Iterator[EditTab]:
         view, options = tab.view, tab.options
         view.shown.value, view.onion.value, view.weights.value, view.around.value = EDITED, False, False, 0
         options.rotate.value, options.contacts.value, options.spread.value = False, True, 0.5
-        options.limits.value, options.mode.value, options.ease.value = OF_CLIP, "frozen", "cosine"
+        options.limits.value, options.mode.value, options.ease.value = OF_BODY, "phase", "cosine"
+        options.scope.value = next(iter(ANSWERS))
         tab.warp.marking.value, tab.pins.by_click.value = False, False
         tab.pins.clear()
         tab.choose(NONE)

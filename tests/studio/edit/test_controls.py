@@ -91,11 +91,11 @@ def test_every_choice_of_limits_is_one_that_an_editor_takes(tab: EditTab, sessio
     assert np.abs(session.motion.pose.rotations - wanted.motion.pose.rotations).max() < 1e-9
 
 
-def test_mode_and_ease_reach_the_edit_and_its_ease_can_be_changed(tab: EditTab, session: Session):
-    tab.options.mode.value, tab.options.ease.value = "phase", "linear"
+def test_mode_scope_and_ease_reach_the_edit_and_its_ease_can_be_changed(tab: EditTab, session: Session):
+    tab.options.mode.value, tab.options.scope.value, tab.options.ease.value = "frozen", "arm or leg alone", "linear"
     grip(tab, session, by(0.0, 0.05, 0.0))
     edit = tab.editor.edits[0]
-    assert (edit.settings["mode"], edit.settings["ease"]) == ("phase", "linear")
+    assert [edit.settings[name] for name in ("mode", "scope", "ease")] == ["frozen", "limb", "linear"]
     assert tab.list._ease.visible and tab.list._ease.value == "linear"
     tab.list._ease.value = "smooth"
     tab.list.press(CHANGE)

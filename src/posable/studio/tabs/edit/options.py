@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 NONE = "(none)"
 NARROWEST, WIDEST = 0.05, 3.0
 """Half-widths of an edit [s]."""
-OF_CLIP, LEARNED, FREE = "this motion's range", "what people do", "none"
-LIMITS = {OF_CLIP: "clip", "the body's limits": "body", "both of these": ("clip", "body"), LEARNED: None, FREE: None}
+OF_BODY, OF_CLIP, LEARNED, FREE = "the body's limits", "this motion's range", "what people do", "none"
+LIMITS = {OF_BODY: "body", OF_CLIP: "clip", "both of these": ("clip", "body"), LEARNED: None, FREE: None}
 """The limits of joints that can be chosen, as an editor takes them; the learned ones depend on the body."""
+ANSWERS = {
+    "arm or leg, and more if needed": "auto",
+    "arm or leg alone": "limb",
+    "upper or lower body": "half",
+    "whole body": "whole",
+}
+"""How much of the body answers a drag, as an editor takes it."""
 CURVES = "The curve by which the change comes and goes: cosine, smooth (no jolt anywhere) or linear"
 
 
@@ -122,15 +129,23 @@ class EditOptions:
         gui = session.gui
         hint = "Rings on the handle rotate the part; its arrows then drag it without rotating it"
         self.rotate = gui.add_checkbox("Rotate it too", False, hint=hint)
+        hint = (
+            "What moves with the part: its arm or leg, with the rest of the body as far as that does not suffice; the "
+        )
+        hint += "arm or leg alone; all above or below the hips; or the whole body as readily as it moves in this motion"
+        self.scope = gui.add_dropdown("Moves", tuple(ANSWERS), hint=hint)
         hint = "Seconds before and after the frame over which a new edit fades"
         self.spread = gui.add_slider(
             "Fades over [s]", min=NARROWEST, max=WIDEST, step=0.05, initial_value=0.5, hint=hint
         )
         with gui.add_folder("How it is dragged", expand_by_default=False):
             self.ease = gui.add_dropdown("Fades as", EASES, hint=CURVES)
-            hint = "frozen: the body moves as at this frame; phase: a part dragged along its path replays the motion"
+            hint = (
+                "phase: a part dragged along its own path replays the motion, and across it moves by itself; frozen: "
+            )
+            hint += "whatever the direction, the other parts come along as they move at this frame"
             self.mode = gui.add_dropdown("Mode", tuple(MODES), hint=hint)
-            hint = "How far joints may go: as far as in this motion and 11° more, as far as the body's limits, both, "
+            hint = "How far joints may go: as far as the body's limits, as far as in this motion and 11° more, both, "
             hint += "as far as arms and legs of many people went, or anywhere. Counts for edits made from now on"
             self.limits = gui.add_dropdown("Joint limits", tuple(LIMITS), hint=hint)
             hint = "Feet on the ground and hands on the body stay where they are"
@@ -141,14 +156,15 @@ class EditOptions:
     def limit(self, editor: MotionEditor) -> None:
         """Apply the limits that are chosen to an editor."""
         chosen = str(self.limits.value)
-        if self._limited.get(editor, OF_CLIP) != chosen:
+        if self._limited.get(editor, OF_BODY) != chosen:
             editor.limits = limits_of(chosen, editor.body)
             self._limited[editor] = chosen
 
     @property
     def of_drag(self) -> dict[str, Any]:
         """Settings of a drag at one frame."""
-        return {"mode": str(self.mode.value), "contacts": bool(self.contacts.value)}
+        scope = ANSWERS[str(self.scope.value)]
+        return {"mode": str(self.mode.value), "scope": scope, "contacts": bool(self.contacts.value)}
 
     @property
     def of_fade(self) -> dict[str, Any]:

@@ -105,7 +105,12 @@ class EditWarp:
             if not marks:
                 raise PosableError("there are no marks; tick 'Leave marks' and drag parts at some frames")
             constraints = [(mark.frame, mark.part, mark.target) for mark in marks]
-            editor.warp(constraints, spread=float(options.spread.value), contacts=bool(options.contacts.value))
+            editor.warp(
+                constraints,
+                spread=float(options.spread.value),
+                contacts=bool(options.contacts.value),
+                scope=options.of_drag["scope"],
+            )
             self._tab.editors.commit(f"Warp through {len(marks)} targets")
 
     def carry(self, old: Actor | None, new: Actor | None) -> None:

@@ -1,0 +1,205 @@
+"""How the body answers an edit: the limb first, pins and contacts kept over all frames, nothing pops.
+
+All of it is recomputed from the edited motion alone, on clips and frames that nothing was chosen with.
+"""
+
+import numpy as np
+import pytest
+
+import posable as ps
+import posable.math as pm
+from posable import Status
+from posable.edit.contacts import Contact
+from posable.edit.repair import planted_path, ramp, slide
+from posable.edit.scopes import chain_of
+from posable.edit.transforms import ACROSS, ALONG, relative_motion
+
+UNSEEN = {"03_01": 180, "13_39": 175, "16_18": 240}  # uneven ground, a jump, a turn
+PARTS = ("left_hand", "right_hand", "head", "left_foot", "right_foot", "hips")
+
+
+@pytest.fixture(scope="module", params=list(UNSEEN))
+def unseen(request, cmu):
+    motion = ps.load(cmu / f"{request.param}.bvh", repair="cmu", first_frame=1)[::2][: UNSEEN[request.param]]
+    return ps.MotionEditor(motion)
+
+
+def positions(editor, motion):
+    return editor.body.skeleton.forward(motion.pose).positions
+
+
+def peak_acceleration(places, fps):
+    return np.linalg.norm(np.diff(places, 2, axis=0), axis=-1).max() * fps**2
+
+
+def moved_at(body, before, after, part):
+    a, b = (body.skeleton.forward(pose).positions[..., body.roles[part], :] for pose in (before, after))
+    return float(np.linalg.norm(b - a, axis=-1).max())
+
+
+def test_random_edits_do_not_pop_or_say_so_and_what_is_reached_keeps_its_contacts(unseen):
+    rng, editor = np.random.default_rng(14), unseen
+    motion, body = editor.original, editor.body
+    before = positions(editor, motion)
+    calm = 1.5 * peak_acceleration(before, motion.fps)
+    popped = []
+    for k in range(18):
+        part, distance = PARTS[k % 6], (0.1, 0.2, 0.4)[k // 6]
+        frame, way = int(rng.integers(5, len(motion) - 5)), rng.normal(size=3)
+        displacement = way * distance / np.linalg.norm(way)
+        edit = editor.edit(frame=frame, part=part, displacement=displacement)
+        after = positions(editor, editor.motion)
+        popped.append(peak_acceleration(after, motion.fps) > calm)
+        away = np.linalg.norm(after[frame, body.roles[part]] - before[frame, body.roles[part]] - displacement)
+        assert edit.position_error == pytest.approx(away, abs=1e-9)
+        if edit.ok:
+            assert away <= 1e-3 and not popped[-1]
+            for contact in editor.contacts:
+                if contact.on == "ground" and contact.part[:5] != part[:5]:
+                    held = slice(contact.first, contact.last + 1), body.roles[contact.part]
+                    assert np.linalg.norm(after[held] - before[held], axis=-1).max() <= 1e-3
+        edit.remove()
+    assert np.mean(popped) <= 0.06
+
+
+def test_a_hand_lifted_in_a_walk_is_lifted_by_its_arm():
+    body = ps.figure()
+    walk = ps.samples.walk(body)
+    editor = ps.MotionEditor(walk, body)
+    elbow = body.roles["right_lower_arm"]
+    edit = editor.edit(frame=44, part="right_hand", displacement=(0.0, 0.18, 0.0))
+    assert edit.status is Status.REACHED
+    bent = np.degrees(pm.angle(walk[44].rotations[elbow], editor.motion[44].rotations[elbow]))
+    assert bent > 30.0
+    assert moved_at(body, walk[44], editor.motion[44], "head") < 0.03
+    assert moved_at(body, walk[44], editor.motion[44], "hips") < 0.03
+    assert moved_at(body, walk.pose, editor.motion.pose, "left_foot") < 0.02
+
+
+def test_a_hand_further_than_its_arm_takes_the_trunk_along_and_a_scope_says_how_much():
+    body = ps.figure()
+    walk = ps.samples.walk(body)
+    editor, up = ps.MotionEditor(walk, body), {"frame": 44, "part": "right_hand", "displacement": (0.0, 0.1, 0.75)}
+    far, alone, half = (editor.drag(**up, scope=scope) for scope in ("auto", "limb", "half"))
+    assert far.ok and moved_at(body, walk[44], far.pose, "chest") > 0.05
+    assert not alone.ok, "the arm is too short"
+    limb, upper = chain_of(body, body.roles["right_hand"])
+    for solution, free in ((alone, limb), (half, upper)):
+        others = sorted(set(range(len(body.skeleton))) - free)
+        np.testing.assert_array_equal(solution.pose.rotations[others], walk[44].rotations[others])
+        np.testing.assert_array_equal(solution.pose.translation, walk[44].translation)
+    assert half.position_error < alone.position_error
+
+
+def test_chains_of_parts_are_those_of_the_body():
+    body = ps.figure()
+
+    def names(joints):
+        return {role for role, joint in body.roles.items() if joint in joints}
+
+    arm, upper = map(names, chain_of(body, body.roles["left_hand"]))
+    assert {"left_upper_arm", "left_lower_arm", "left_hand"} <= arm <= {*arm, "left_shoulder"}
+    assert {"chest", "head", "right_hand"} <= upper and not {"hips", "left_foot"} & upper
+    leg, lower = map(names, chain_of(body, body.roles["right_foot"]))
+    assert {"right_upper_leg", "right_lower_leg", "right_foot"} == leg & {*leg} and {"hips", "left_foot"} <= lower
+    assert "chest" in names(chain_of(body, body.roles["head"])[0])
+    assert {"hips", "left_foot", "right_foot"} <= names(chain_of(body, body.roles["hips"])[0])
+
+
+def test_a_continuous_target_gives_continuous_poses():
+    body = ps.figure()
+    walk = ps.samples.walk(body)
+    editor = ps.MotionEditor(walk, body)
+    ways = np.linspace(0.0, 0.6, 61)[:, None] * np.array([0.3, 0.6, 0.74])
+    solutions = editor.drag(frame=44, part="right_hand", displacement=ways)
+    places = body.skeleton.forward(solutions.pose).positions[np.asarray(solutions.ok)]
+    assert len(places) > 40
+    assert np.linalg.norm(np.diff(places, axis=0), axis=-1).max() < 0.05, "the hand itself goes a centimetre a step"
+
+
+def test_pins_hold_in_all_frames_that_change_and_win_over_contacts():
+    body = ps.figure()
+    pose = body.neutral_pose
+    for side, x in (("left", 0.045), ("right", -0.045)):
+        pose = body.place(pose, f"{side}_hand", ps.Target((x, 1.15, 0.32))).pose
+    motion = ps.Motion(body.skeleton, pose.reshape(1)[np.zeros(60, np.int64)], 60.0)
+    touch = [Contact("right_hand", "left_hand", 10, 50), Contact("head", "left_hand", 10, 50)]
+    editor = ps.MotionEditor(motion, body, weights="identity", contacts=touch)
+    edit = editor.edit(
+        frame=30, part="left_hand", displacement=(0.0, 0.15, 0.1), pins=("right_hand", "head", "hips"), spread=0.3
+    )
+    for pin in ("right_hand", "head", "hips"):
+        assert moved_at(body, motion.pose, editor.motion.pose, pin) <= 1e-3
+    assert not edit.ok or edit.slid <= 1e-3
+
+
+def test_a_pin_holds_in_its_own_frames_and_lets_go_smoothly(unseen):
+    editor, frame = unseen, 60
+    way = {"frame": frame, "part": "left_hand", "displacement": (0.0, 0.1, 0.3), "scope": "whole"}
+    edit = editor.edit(**way, pins=[("head", 55, 65)], spread=0.8)
+    free = editor.edit(**way, spread=0.8)
+    free.remove()
+    assert moved_at(editor.body, editor.original.pose[55:66], editor.motion.pose[55:66], "head") <= 1e-3
+    edit.change(pins=("head",))
+    assert moved_at(editor.body, editor.original.pose, editor.motion.pose, "head") <= 1e-3
+    with pytest.raises(ps.PosableError, match="before it begins"):
+        edit.change(pins=[("head", 65, 55)])
+    with pytest.raises(ps.PosableError, match="first and last frame"):
+        edit.change(pins=[("head", 65)])
+    edit.remove()
+
+
+def test_a_step_that_is_moved_is_moved_as_a_whole():
+    body = ps.figure()
+    walk = ps.samples.walk(body)
+    editor = ps.MotionEditor(walk, body)
+    contacts = [c for c in editor.contacts if c.part == "left_foot" and c.first > 5 and c.last < len(walk) - 20]
+    contact = max(contacts, key=lambda c: c.last - c.first)
+    frame = (contact.first + contact.last) // 2
+    frames = (max(contact.first - 25, 0), min(contact.last + 25, len(walk) - 1))
+    editor.edit(frame=frame, part="left_foot", displacement=(0.04, 0.0, 0.0), frames=frames)
+    before, after = (body.skeleton.forward(m.pose).positions[:, body.roles["left_foot"]] for m in (walk, editor.motion))
+    moved = (after - before)[contact.first : contact.last + 1]
+    np.testing.assert_allclose(moved, np.broadcast_to((0.04, 0.0, 0.0), moved.shape), atol=2e-3)
+
+
+def test_planted_paths_do_not_slide_and_ramps_are_smooth():
+    rows, fps = np.arange(10, 70), 60.0
+    fade = np.sin(np.linspace(0.0, np.pi, len(rows)))[:, None] ** 2
+    standing = np.zeros(90, bool)
+    standing[14:21] = standing[30:46] = True
+    path = planted_path(fade * (0.1, 0.05, 0.0), rows, standing, [40], fps)
+    key = int(np.flatnonzero(rows == 40)[0])
+    np.testing.assert_allclose(path[20:36, 0], fade[key, 0] * 0.1, atol=1e-6)
+    np.testing.assert_allclose(path[4:11, 0], 0.0, atol=1e-6)
+    np.testing.assert_allclose(path[:, 1], fade[:, 0] * 0.05)
+    inside = np.zeros(60, bool)
+    inside[20:30] = True
+    weight = ramp(inside, 10.0)
+    assert (weight[20:30] == 1.0).all() and weight[9] == weight[40] == 0.0 and (np.diff(weight[9:21]) > 0.0).all()
+    still, standing = np.zeros((20, 3)), np.zeros(20, bool)
+    standing[5:15] = True
+    sliding = still + np.linspace(0.0, 0.19, 20)[:, None] * (1.0, 0.0, 0.0)
+    assert slide(still, sliding, standing) == pytest.approx(0.09)
+    assert slide(still, sliding + np.array([0.0, 0.05, 0.0]), standing) == 0.0, "a foot that is lifted does not slide"
+
+
+def test_a_drag_means_the_motion_along_it_and_the_part_alone_across_it(unseen):
+    editor = unseen
+    velocity = editor.clip.velocities([editor.body.roles["left_hand"]])[:, 0, :3]
+    frame = int(np.linalg.norm(velocity, axis=-1).argmax())
+    along = velocity[frame] / np.linalg.norm(velocity[frame])
+    across = np.cross(along, [0.0, 1.0, 0.0])
+    across /= np.linalg.norm(across)
+    with_it, off_it = (editor.drag(frame=frame, part="left_hand", displacement=0.05 * d) for d in (along, across))
+    assert abs(with_it.frame - frame) > 0.5 and off_it.frame == frame
+    assert ALONG > ACROSS and relative_motion(along, along, along)[0] == pytest.approx(along[0], rel=0.01)
+
+
+def test_a_softness_is_the_same_for_a_drag_and_for_an_edit(unseen):
+    editor, way = unseen, {"frame": 40, "part": "left_hand", "displacement": (0.0, 0.1, 0.2), "scope": "whole"}
+    soft = editor.drag(**way, softness=(3.0, 3.0), contacts=False)
+    edit = editor.edit(**way, softness=(3.0, 3.0), contacts=False)
+    np.testing.assert_array_equal(edit.answer.pose.rotations, soft.pose.rotations)
+    assert not np.array_equal(soft.pose.rotations, editor.drag(**way, contacts=False).pose.rotations)
+    edit.remove()
