@@ -277,7 +277,7 @@ class Dragger:
         if not left_out.any():
             return
         joints = self.clip.body.skeleton.dofs.joint[self.clip.parts.dofs]
-        still = np.setdiff1d(joints, joints[~left_out])
+        still = np.setdiff1d(np.arange(found.joint_count), joints[~left_out])
         found.rotations[:, still] = start.rotations[:, still]
         if 0 in still:
             found.translation[:] = start.translation
