@@ -39,7 +39,7 @@ RAMP = 0.4
 """[s]: how long before and after a contact or a pin the goal of a part moves to and from its place."""
 PINNED = 0.1 * EXACT
 LED = 0.05
-"""Softness that the position of the dragged part has far from its frame."""
+"""Softness of the dragged part far from its frame, and of a hold at the end of its ramp."""
 MIN_ITERATIONS, MAX_ITERATIONS = 8, 32
 CLOSE = 5e-5
 """[m]: iterations end when pins, contacts and the dragged part are this near to their goals."""
@@ -314,6 +314,12 @@ def _candidates(
         yield pose, limited
     for width in WIDTHS[::-1]:
         yield _pulled(dragger, source, _joined(changed, first, width * fps, rows), new, (), (), scope)
+    if any(hold.pin for hold in holds):  # where pins cannot be kept with the rest, the rest gives way, if need be all
+        soft = [hold if hold.pin else replace(hold, softness=(LED, LED)) for hold in holds]
+        far = [Led(one.joint, np.zeros(len(rows))) for one in led]
+        for width in (*WIDTHS[::-1], None):
+            base = source if width is None else _joined(changed, first, width * fps, rows)
+            yield _pulled(dragger, source, base, new, soft, far, scope) if width else (base, limited)
 
 
 def _peak_acceleration(before: Frames, ended: Frames, rows: Ints, fps: float) -> float:
@@ -406,9 +412,11 @@ def _hold_goals(goals: Records, hold: Hold, old: Frames, new: Frames, now: Frame
     goals["joint"], goals["position"] = hold.part, start + hold.weight[:, None] * (positions - start)
     goals["orientation"] = slerp(new.orientations[:, hold.part], orientations, hold.weight)
     active = hold.weight > 0.0
-    goals["fixed"] = active
-    goals["position_softness"] = np.where(active, hold.softness[0], -1.0)
-    goals["orientation_softness"] = np.where(active, hold.softness[1], -1.0)
+    goals["fixed"] = hold.weight >= 1.0
+    # On its ramps it gives way to what must be kept there: the ankle to the ball of the foot that still stands.
+    for name, softness in zip(("position_softness", "orientation_softness"), hold.softness, strict=True):
+        softer = softness + LED * (1.0 - hold.weight)
+        goals[name] = np.where(active & (softness >= 0.0), softer, -1.0)
 
 
 def _led_goals(
