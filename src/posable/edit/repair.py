@@ -45,6 +45,8 @@ CLOSE = 5e-5
 """[m]: iterations end when pins, contacts and the dragged part are this near to their goals."""
 WIDTHS = (0.1, 0.05, 0.025)
 """[s]: standard deviations with which corrections are smoothed, one after the other."""
+PARTS = (0.75, 0.5, 0.25)
+"""Of a change that cannot be made as a whole without a pop, or a pin that moves."""
 CALMNESS = 1.5
 """How much larger than in the clip the largest acceleration may be; or than in a plain fade, where nothing moves."""
 LIFTED = 0.02
@@ -297,7 +299,8 @@ def _candidates(
     """
     fps, planted = dragger.clip.fps, any(one.standing is not None for one in led)
     _, limited = _pulled(dragger, source, changed, new, (), (), scope)
-    old = dragger.clip.body.skeleton.forward(source)
+    skeleton = dragger.clip.body.skeleton
+    old = skeleton.forward(source)
     if not (limited.any() or planted or any(_moves(hold, old, new) for hold in holds)):
         yield changed, limited
         if not any(one.path is not None for one in led):
@@ -314,12 +317,22 @@ def _candidates(
         yield pose, limited
     for width in WIDTHS[::-1]:
         yield _pulled(dragger, source, _joined(changed, first, width * fps, rows), new, (), (), scope)
-    if any(hold.pin for hold in holds):  # where pins cannot be kept with the rest, the rest gives way, if need be all
-        soft = [hold if hold.pin else replace(hold, softness=(LED, LED)) for hold in holds]
-        far = [Led(one.joint, np.zeros(len(rows))) for one in led]
-        for width in (*WIDTHS[::-1], None):
-            base = source if width is None else _joined(changed, first, width * fps, rows)
-            yield _pulled(dragger, source, base, new, soft, far, scope) if width else (base, limited)
+    if not led:
+        return
+    # Where that does not help either, only a part of the drag is made, and contacts and the target give way.
+    soft = [hold if hold.pin else replace(hold, softness=(LED, LED)) for hold in holds]
+    far = [Led(one.joint, np.zeros(len(rows))) for one in led]
+    calm = _joined(changed, first, WIDTHS[0] * fps, rows)
+    for part in PARTS:
+        base = _part_way(source, calm, part)
+        yield _pulled(dragger, source, base, skeleton.forward(base), soft, far, scope)
+    yield source, np.zeros(len(rows), np.bool_)
+
+
+def _part_way(source: Pose, pose: Pose, part: float) -> Pose:
+    """Return poses (K,) a part of the way from `source` to `pose`."""
+    rotations = multiply(source.rotations, exp(part * log(multiply(conjugate(source.rotations), pose.rotations))))
+    return Pose(source.translation + part * (pose.translation - source.translation), rotations, pose.offsets)
 
 
 def _peak_acceleration(before: Frames, ended: Frames, rows: Ints, fps: float) -> float:
