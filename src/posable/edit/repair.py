@@ -251,7 +251,9 @@ def repair(
     if not len(rows):
         return Repaired(changed, none, none > 0.0, 0.0)
     calm = CALMNESS * max(dragger.clip.peak_acceleration, _eased_acceleration(old, new, rows, dragger.clip.fps))
-    frames, best, worst = skeleton.forward(before), None, (np.inf,)
+    frames = skeleton.forward(before)
+    best: Repaired | None = None
+    worst: tuple[float, ...] = (np.inf,)
     for pose, limited in _candidates(dragger, source, changed, rows, new, holds, led, scope):
         ended = skeleton.forward(pose)
         jolt = _peak_acceleration(frames, ended, rows, dragger.clip.fps) / calm
@@ -305,7 +307,7 @@ def _candidates(
         yield changed, limited
         if not any(one.path is not None for one in led):
             return
-    first = None
+    first = changed
     for along in (planted, not planted) if any(one.path is not None for one in led) else (False,):
         given = led if along else [replace(one, path=None, standing=None) for one in led]
         base = changed
@@ -313,7 +315,7 @@ def _candidates(
             pose, _ = _pulled(dragger, source, base, new, holds, given, scope)
             base = _joined(base, pose, width * fps, rows)
         pose, limited = _pulled(dragger, source, base, new, holds, given, scope)
-        first = pose if first is None else first
+        first = pose if first is changed else first
         yield pose, limited
     for width in WIDTHS[::-1]:
         yield _pulled(dragger, source, _joined(changed, first, width * fps, rows), new, (), (), scope)
@@ -346,7 +348,7 @@ def _peak_acceleration(before: Frames, ended: Frames, rows: Ints, fps: float) ->
 def _eased_acceleration(old: Frames, new: Frames, rows: Ints, fps: float) -> float:
     """Return the acceleration of a joint that goes as far as the change does, by a cosine, in half its time [m/s2]."""
     farthest = float(np.linalg.norm(new.positions - old.positions, axis=-1).max(initial=0.0))
-    return 0.5 * farthest * (np.pi * 2.0 * fps / (rows[-1] - rows[0] + 2.0)) ** 2
+    return float(0.5 * farthest * (np.pi * 2.0 * fps / (rows[-1] - rows[0] + 2.0)) ** 2)
 
 
 def _pulled(
