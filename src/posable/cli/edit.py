@@ -198,7 +198,8 @@ def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) 
     """Refuse frames and parts that do not exist, other settings that cannot be, and targets far outside the size of the
     figure: before the weights are fitted, which takes long.
     """
-    from ..edit.clip import MODES, frame_of, joint_of
+    from ..edit.clip import frame_of, joint_of
+    from ..edit.dragging import MODES
     from ..edit.edits import bell
 
     if not len(motion):
