@@ -1,6 +1,7 @@
 """Commands as a clumsy person calls them: a failure is one sentence that names the value, and leaves nothing behind."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ def files(tmp_path_factory) -> Path:
     ps.save(walk, folder / "clips" / "walk.npz")
     (folder / "folder").mkdir()
     (folder / "empty.bvh").touch()
+    os.mkfifo(folder / "pipe")
+    os.mkfifo(folder / "pipe.npz")
     (folder / "garbage.npz").write_bytes(bytes(range(256)))
     (folder / "points.csv").write_text("x,y,z\n0.1,0.5,0.4\n")
     (folder / "huge.csv").write_text("x,y,z\n1e300,0,0\n")
@@ -37,6 +40,10 @@ MISTAKES = (
     ("convert walk.bvh a.npz --resample nan", "fps is nan"),
     ("convert walk.bvh a.npz --first-frame 99", "the file has 13 frames"),
     ("convert walk.bvh a.npz --json folder", "it is a folder"),
+    ("convert walk.bvh a.npz --json /dev/stdout", "'/dev/stdout': it is not a regular file"),
+    ("convert walk.bvh a.npz --json pipe", "'pipe': it is not a regular file"),
+    ("convert walk.bvh pipe.npz", "it is not a regular file"),
+    ("info pipe.npz", "is not a regular file"),
     ("view walk.bvh --picture a.png --angle nonsense", "nonsense"),
     ("view none.npz --picture a.png", "no frames"),
     ("reach a.npz --to -0.3,1.2,0.4 --body PANDA", "cannot tell who is who"),

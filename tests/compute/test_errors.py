@@ -74,6 +74,7 @@ LIMBS = ("right_arm", "left_arm", "right_leg", "left_leg")
         ("right_wrist", LIMBS, ["right_arm"]),
         ("left_foot", LIMBS, ["left_leg"]),
         ("LeftWrist", ["RightWrist", "chest"], []),  # the other side is not meant, and no other part
+        ("hand", ["head", "chest"], []),  # three letters of four, and another part
         ("nose_x", COLUMNS, []),
         ("tail", ROLES, []),
         ("", ROLES, []),

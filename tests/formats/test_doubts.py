@@ -53,6 +53,15 @@ def test_a_giant_and_a_dwarf_are_noted_with_the_scale_that_makes_a_person(walk, 
     assert sum("joints span" in note for note in ps.load(again).notes) == 1
 
 
+@pytest.mark.parametrize("suffix", [".bvh", ".glb"])
+def test_the_likely_scale_is_of_the_file_whatever_scale_was_given(walk, tmp_path: Path, suffix):
+    path = tmp_path / f"a{suffix}"
+    ps.save(scaled(walk, 100.0), path)
+    for given in (0.1, 10.0, 0.0001):
+        (note,) = (note for note in ps.load(path, scale=given).notes if "joints span" in note)
+        assert "scale=0.01 (centimetres)" in note and f"taken for {given:g} m" in note
+
+
 @pytest.mark.parametrize("suffix", [".bvh", ".glb", ".npz"])
 def test_people_and_what_is_no_person_are_not_doubted(walk, tmp_path: Path, data_dir: Path, suffix):
     for height in (0.9, 2.1):

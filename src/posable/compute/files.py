@@ -42,6 +42,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir():
         raise PosableError(f"cannot write {str(target)!r}: it is a folder; give a file name in it")
+    # A rename would put a file in the place of a device or a pipe, and of the link /dev/stdout.
+    if (target.exists() and not target.is_file()) or target.absolute().parent in (Path("/dev"), Path("/proc/self/fd")):
+        raise PosableError(f"cannot write {str(target)!r}: it is not a regular file; give the name of one")
     if not target.parent.is_dir():
         raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
     if not os.access(target.parent, os.W_OK):
