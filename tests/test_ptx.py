@@ -40,6 +40,7 @@ LARGE = {
     "posable.edit.drag_kernels.drag_rows",
     "posable.express.aim_kernels.aim_rows",
     "posable.express.rows.solve_rows",
+    "posable.limb.nearest_clear.keep_rows",
     "posable.limb.solve.solve_rows",
     "posable.reach.kernels.reach_rows",
     "posable.reconstruct.kernels.reconstruct_rows",
@@ -119,6 +120,7 @@ def use_limb() -> None:
     answer = arm.solve([[0.3, -0.2, 0.2]] * ROWS, [1.0, 0.0, 0.0, 0.0])
     arm.forward(answer.values), body.pose_limb(pose, "right_arm", answer.values)
     body.place(pose, "right_hand", ps.Target([0.2, 1.0, 0.3], pole=[1.0, 1.0, 0.0]))
+    body.place(pose, "right_hand", ps.Target([[0.2, 1.0, -1.0]] * ROWS), self_collision=True)
 
 
 def use_ranges() -> None:

@@ -17,7 +17,7 @@ from .iterative import (
     Pseudoinverse,
     Stop,
 )
-from .limbs import KMA, TGBSIK, PIKFromSIK
+from .limbs import KMA, TGBSIK, PIKFromSIK, PrioritisedMotionSolution, PrioritisedSolution
 from .six_points import (
     SixPointCCD,
     SixPointDLS,
@@ -46,6 +46,8 @@ __all__ = [
     "IterativeIK",
     "JacobianTranspose",
     "PIKFromSIK",
+    "PrioritisedMotionSolution",
+    "PrioritisedSolution",
     "Pseudoinverse",
     "SixPointCCD",
     "SixPointDLS",

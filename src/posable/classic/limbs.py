@@ -10,20 +10,35 @@ points; the paper clamps the joints and loses them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..body import MARKERS
 from ..body.packed import LIMBS
-from ..compute import PosableError, Status
-from ..compute.types import Floats
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
+from ..compute.types import ArrayLike, Floats, floats
 from ..limb import Target
 from ..math import between, conjugate, from_matrix, multiply, rotate, swing_twist
 from ..reconstruct import SequentialIK
-from ..skeleton import Pose
-from .iterative import CCD, IterativeIK
-from .six_points import SixPointIK, SixPointMethod, SixPointPIK
+from ..reconstruct.solutions import (
+    ReconstructMotionSolution,
+    ReconstructSolution,
+    motion_solution,
+    reconstruct_solution,
+)
+from ..skeleton import Motion, Pose, Skeleton
+from .iterative import CCD, PIK, Effector, IterativeIK, Stop
+from .six_points import (
+    POINTS_HINT,
+    SixPointIK,
+    SixPointMethod,
+    SixPointPIK,
+    lost_points,
+    working_skeleton,
+)
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -150,29 +165,169 @@ class TGBSIK(SixPointMethod):
         return np.asarray(angle**2 + self.twist_weight * np.asarray(twist) ** 2)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class PrioritisedSolution(ReconstructSolution):
+    """Bodies from six points and constraints of the user's own: REACHED where all of them are within tolerance."""
+
+    constraint_errors: Floats = field(default_factory=lambda: np.zeros(0))
+    """(..., C) [m] between each constraint's point and its target in the returned pose."""
+    constraint_orientation_errors: Floats = field(default_factory=lambda: np.zeros(0))
+    """(..., C) [rad]; 0 for constraints whose orientation is free."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrioritisedMotionSolution(ReconstructMotionSolution):
+    """The same over time; fields as of `PrioritisedSolution`, a row a frame."""
+
+    constraint_errors: Floats = field(default_factory=lambda: np.zeros(0))
+    constraint_orientation_errors: Floats = field(default_factory=lambda: np.zeros(0))
+
+
 class PIKFromSIK(SixPointPIK):
     """Prioritised IK that starts every frame from Sequential IK's pose and is drawn to it: the paper's section 10.
 
-    Where Sequential IK meets all six points nothing is left to do; where it does not, the whole body helps.
+    Where Sequential IK meets all six points nothing is left to do; where it does not, the whole body helps, the pelvis
+    too: it is a free joint here, and only its position has a point. What the paper wants this for are constraints of
+    the user's own with priorities: each has a level among those of the points, and a higher one (a smaller number) is
+    never given up for a lower one.
+
+    Args:
+        body: the body; the points are its joints.
+        weights: of wrists, ankles and the frame before in the pelvis' heading.
+        limits: "body": this body's; None: none; or other ones.
+        constraints: points of the body with targets of their own, each an `Effector` (joint, point on it [m], oriented,
+            weight, level); targets are given to `solve` and `track`. Default none.
+        levels: levels of the six points by name; those not named are `LEVELS`: hips 10, feet 20, hands 30, head 40. A
+            constraint of level 5 goes before all of them, one of 25 between feet and hands, one of 50 behind.
+        stop: when to stop; default the paper's tolerance and improvement for this body, and 60 iterations.
     """
 
+    LEVELS: ClassVar[dict[str, int]] = {
+        "hips": 10, "head": 40, "left_hand": 30, "right_hand": 30, "left_foot": 20, "right_foot": 20,
+    }  # fmt: skip
+
     def __init__(
-        self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
+        self,
+        body: Humanoid,
+        weights: Sequence[float] = (1.0, 1.0, 0.0),
+        limits: Limits | str | None = "body",
+        *,
+        constraints: Sequence[Effector] = (),
+        levels: Mapping[str, int] | None = None,
+        stop: Stop | None = None,
     ) -> None:
+        for one in constraints:
+            expect(Effector, one, "a constraint", ": Effector(joint, level=...)")
+        for name, level in (levels or {}).items():
+            if name not in self.LEVELS:
+                raise UnknownNameError("point", name, MARKERS)
+            if level < 1:
+                raise PosableError(f"the level of {name} is {level}; expected 1 or more")
+        self.constraints = tuple(constraints)
+        self._point_levels, self._own_stop = {**self.LEVELS, **(levels or {})}, stop
         super().__init__(body, weights, limits)
         self._sequential = plain_sequential(body, weights, limits)
 
+    def solve(
+        self, points: ArrayLike, targets: ArrayLike | None = None, orientations: ArrayLike | None = None
+    ) -> PrioritisedSolution:
+        """Bodies from points (..., 6, 3) [m] in the world, in the order of `MARKERS`; each has no frame before it.
+
+        Args:
+            points: the six points.
+            targets: (..., C, 3) [m] of the constraints, in their order; needed where there are any.
+            orientations: (..., C, 4) `wxyz` of oriented constraints' joints in the world; rows of others are not read.
+        """
+        given = floats(points, "points", 6, 3, hint=POINTS_HINT)
+        shape, flat = given.shape[:-2], given.reshape(-1, 6, 3)
+        return self._prioritised(flat, self._targets(targets, orientations, shape), len(flat), given)
+
+    def track(
+        self,
+        points: ArrayLike,
+        targets: ArrayLike | None = None,
+        orientations: ArrayLike | None = None,
+        *,
+        fps: float = 60.0,
+    ) -> PrioritisedMotionSolution:
+        """Reconstruct a motion from points (F, 6, 3); targets and orientations as of `solve`, a row a frame."""
+        given = floats(points, "points", 6, 3, hint=POINTS_HINT)
+        if given.ndim != 3:
+            raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
+        found = self._prioritised(given, self._targets(targets, orientations, given.shape[:1]), 1, given)
+        motion = motion_solution(Motion(self.body.skeleton, found.pose, fps), found)
+        return PrioritisedMotionSolution(
+            **{one.name: getattr(motion, one.name) for one in fields(motion)},
+            constraint_errors=found.constraint_errors,
+            constraint_orientation_errors=found.constraint_orientation_errors,
+        )
+
+    def _working(self) -> Skeleton:
+        skeleton = working_skeleton(self.body)
+        return skeleton.replace(kinds=["free", *skeleton.kinds[1:]])
+
     def _make(self) -> IterativeIK:
-        solver = super()._make()
+        joints = (self.body.index("hips"), *(one.joint for one in self._effectors()))
+        points = [Effector(joint, level=self._point_levels[role]) for role, joint in zip(MARKERS, joints, strict=True)]
+        effectors = [*points, *self.constraints]
+        order = sorted({one.level for one in effectors})  # the kernels count levels without gaps
+        effectors = [replace(one, level=1 + order.index(one.level)) for one in effectors]
+        stop = self._own_stop or replace(self._stop(), iterations=60)
+        solver = PIK(self.skeleton, effectors, stop=stop, attraction=self.attraction)  # drawn to the start
         solver._set(fresh=1)
-        solver._problem = solver._problem._replace(relaxed=np.empty((0, len(self.skeleton), 4)))  # drawn to the start
         return solver
 
-    def _begin(self, points: Floats, tracks: int) -> tuple[Floats, Pose]:
-        pose = trunk_pose(self._sequential, points, tracks)
-        roots = np.concatenate([pose.translation, pose.rotations[:, 0]], axis=1)
-        roots[~np.isfinite(points).all(axis=(1, 2))] = np.nan
-        return roots, pose
+    def _targets(
+        self, targets: ArrayLike | None, orientations: ArrayLike | None, shape: tuple[int, ...]
+    ) -> tuple[Floats, Floats]:
+        """Return (N, C, 3) targets and (N, C, 4) orientations of the constraints."""
+        count, names = len(self.constraints), "targets (..., C, 3) and orientations (..., C, 4)"
+        if targets is None and count:
+            raise PosableError(f"there are {count} constraints; give their targets (..., {count}, 3)")
+        oriented = any(one.oriented for one in self.constraints)
+        if orientations is None and oriented:
+            raise PosableError(f"some constraints are oriented; give their orientations (..., {count}, 4)")
+        positions = np.zeros((count, 3)) if targets is None else floats(targets, "targets", count, 3)
+        rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+        if orientations is not None:
+            rotations = floats(orientations, "orientations", count, 4)
+        try:
+            positions, rotations = (
+                np.broadcast_to(positions, (*shape, count, 3)),
+                np.broadcast_to(rotations, (*shape, count, 4)),
+            )
+        except ValueError:
+            raise ShapeError(f"{names} do not fit points of shape {(*shape, 6, 3)}") from None
+        n = math.prod(shape)
+        return positions.reshape(n, count, 3), rotations.reshape(n, count, 4)
+
+    def _prioritised(
+        self, points: Floats, own: tuple[Floats, Floats], tracks: int, given: Floats
+    ) -> PrioritisedSolution:
+        """Return the solution of rows that are poses alone, or one track; measured on the returned poses."""
+        n, count = len(points), len(self.constraints)
+        sound = np.isfinite(points).all(axis=(1, 2)) & np.isfinite(own[0]).all(axis=(1, 2))
+        start = trunk_pose(self._sequential, points, tracks)
+        roots = np.concatenate([start.translation, start.rotations[:, 0]], axis=1)
+        roots[~sound] = np.nan
+        orientations = np.empty((0, 6 + count, 4))
+        if any(one.oriented for one in self.constraints):
+            orientations = np.concatenate([np.tile([1.0, 0.0, 0.0, 0.0], (n, 6, 1)), own[1]], axis=1)
+        targets = np.concatenate([points, own[0]], axis=1)
+        frames = self._solver._run(targets, orientations, start, n, roots)
+        pose, shape = Pose(frames.translation, frames.rotations), given.shape[:-2]
+        bad = frames.status == Status.INVALID
+        errors = np.where(bad[:, None], np.inf, np.linalg.norm(self.body.markers(pose) - points, axis=-1))
+        lost = lost_points(given)
+        shaped = Pose(pose.translation.reshape(*shape, 3), pose.rotations.reshape(*shape, *pose.rotations.shape[1:]))
+        made = reconstruct_solution(shaped, frames.status, errors, shape, {}, given, lost)
+        away = np.where(bad[:, None], np.inf, frames.position_error[:, 6:]).reshape(*shape, count)
+        angle = np.where(bad[:, None], np.inf, frames.orientation_error[:, 6:]).reshape(*shape, count)
+        worst = np.maximum(made.position_error, away.max(axis=-1, initial=0.0))
+        worst_angle = np.maximum(made.orientation_error, angle.max(axis=-1, initial=0.0))
+        changed = replace(made, position_error=worst, orientation_error=worst_angle)
+        given_fields = {one.name: getattr(changed, one.name) for one in fields(changed)}
+        return PrioritisedSolution(**given_fields, constraint_errors=away, constraint_orientation_errors=angle)
 
 
 def plain_sequential(body: Humanoid, weights: Sequence[float], limits: Limits | str | None) -> SequentialIK:

@@ -108,7 +108,7 @@ class SixPointIK(SixPointMethod):
         self.body, self._weights = body, checked_weights(weights)
         self.limits = body.limits_for(limits)
         self._scale = body.joint_height / PAPER_HEIGHT
-        self.skeleton = working_skeleton(body)
+        self.skeleton = self._working()
         """The body's skeleton with the joints that these methods move."""
         self._solver = self._make()
         packed = PackedBody(body, limits)
@@ -116,6 +116,10 @@ class SixPointIK(SixPointMethod):
         self._solver._problem = self._solver._problem._replace(limits=rows, curves=packed.curves, guards=guards)
         if self.balanced:
             self._solver._set(balance=0)
+
+    def _working(self) -> Skeleton:
+        """The body's skeleton with the joints that the method moves."""
+        return working_skeleton(self.body)
 
     def _make(self) -> IterativeIK:
         """The method, with the paper's settings."""
@@ -290,7 +294,7 @@ def _body_guards(packed: PackedBody, skeleton: Skeleton) -> Records:
     body, guards = packed.body, np.zeros(len(skeleton), GUARD)
     guards["row"], guards["before"], guards["after"] = -1, IDENTITY, IDENTITY
     orientations, roles = body.neutral_frames.orientations, {joint: role for role, joint in body.roles.items()}
-    for joint in np.flatnonzero([kind != "fixed" for kind in skeleton.kinds]).tolist():
+    for joint in np.flatnonzero([kind not in ("fixed", "free") for kind in skeleton.kinds]).tolist():
         role = roles.get(joint, "head")  # a joint of the spine without a role moves the head alone
         guards["row"][joint] = packed.drive["limit"][body.roles[role]]
         guards["before"][joint] = orientations[skeleton.parents[joint]]

@@ -146,8 +146,8 @@ def correct_motion(
     """Bring a limb of a motion into a range and write the motion; hand or foot keep their orientation.
 
     A range knows where a hand goes and how its elbow lies, not what each joint may do: only with --limits no joint
-    of the limb leaves its limits. Where both cannot be met, limits come first, then the position of the hand, then
-    the range; the numbers say how often.
+    of the limb leaves its limits. Where the limits lead out of the range, the closest posture inside both is taken,
+    off the hand's position; where there is none, limits come first, and left_outside says how often.
     """
     check_output(output, file)
     if not 0.0 <= margin < WIDEST:
@@ -167,7 +167,7 @@ def _corrected(
     own, reading = found.for_limb(limb), limb.read(motion.pose)
     answer = own.correct(reading.position, reading.swivel, margin=margin, smooth=smooth)
     if limits:  # the elbow may leave the swivel that the range gives it, so that the hand can stay
-        solved = limb.solve(answer.position, reading.orientation, preferred=answer.swivel)
+        solved = limb.solve(answer.position, reading.orientation, preferred=answer.swivel, limb_range=own)
         limited = ~solved.ok | (np.abs(solved.swivel - answer.swivel) > 1e-9)
     else:
         solved = limb.solve(answer.position, reading.orientation, swivel=answer.swivel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,11 +12,13 @@ import numpy as np
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
-from ..compute.types import ArrayLike, Floats, Records, floats
+from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..limits import Limits
 from .kernels import FOUND, advance, begin
 from .model import LIMBS, SEARCHES, Search, allowed_bones, checked_search, flexion_range, limit_rows, pack_limb
-from .solution import LimbFrames, LimbSolution
+from .nearest_clear import INSIDE, keep_rows
+from .range.locate import EDGE, FACE, POINT, RANGE
+from .solution import LimbFrames, LimbSolution, nothing_to_keep
 from .solve import FIXED, POSITION_TOLERANCE, PROBE, REPORT, SEARCH, solve_rows
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ class LimbObstacles:
     """(1 or N, O) rows of `collision.kernels.OBSTACLE`."""
     margin: float = 0.0
     """Distance [m] to keep from them."""
+    pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """(P, 2) volumes of the limb that must keep out of each other: a hand and its upper arm."""
+    softness: float = 0.0
+    """[m] How far those may sink into each other."""
 
     def row(self, i: int) -> LimbObstacles:
         """Return those of target i alone."""
@@ -150,7 +156,8 @@ class Limb:
         """Return the posture that puts the end effector at `position` with `orientation`, both in the limb's frame.
 
         Leading axes broadcast. Where no posture meets the target inside the limits, the answer is the closest one found
-        inside them, position before orientation, and its status says why.
+        inside them, position before orientation, that keeps out of obstacles and inside the range; its status says why,
+        and `penetrates`, `in_range` and `in_limits` where even that could not be had.
 
         Args:
             position: (..., 3) [m].
@@ -165,7 +172,8 @@ class Limb:
             collides: a collision test of your own, called with (values (7,), swivel) of one target; default none. It is
                 slower than obstacles, and may return `HOPELESS` where no other swivel can help.
             limb_range: learned range of the limb: positions and swivels outside it are corrected before they are
-                solved; default none.
+                solved, and where the limits then lead out of it, the closest posture inside both is taken; default
+                none.
             softness: [m] how far before full stretch the end begins to lag behind its target, so that the limb does not
                 snap straight when the target moves out of reach; default 0. `position_error` includes the lag.
         """
@@ -187,11 +195,13 @@ class Limb:
         softness: float = 0.0,
         model: Records | None = None,
         probe: bool = False,
+        before: Floats | None = None,
     ) -> LimbSolution:
         """Return what `solve` does, for the limb of a body and for streams.
 
         `model` has rows of `LIMB`, one a target, where bones change their lengths. `probe`, with a swivel: where it is
-        not valid, do not look for the closest posture, which takes time. The rest is as of `solve`.
+        not valid, do not look for the closest posture, which takes time. `before` (..., 7) [rad] is the posture that
+        the limb comes from, one a target: where that keeps everything, so does the closest. The rest is as of `solve`.
         """
         positions = floats(position, "position", 3)
         orientations = None if orientation is None else floats(orientation, "orientation", 4)
@@ -204,11 +214,13 @@ class Limb:
             raise PosableError(f"softness is {softness}; expected metres, 0 or more")
         if softness > 0.0:
             positions = _softened(positions, self.length, softness)
+        learned = None
         if limb_range is not None:
             from .range.limb_range import LimbRange
 
             expect(LimbRange, limb_range, "limb_range", ": LimbRange.load(path) reads one")
-            corrected = limb_range.for_limb(self).correct(positions, start)
+            learned = limb_range.for_limb(self)
+            corrected = learned.correct(positions, start)
             positions, start = corrected.position, np.asarray(corrected.swivel)
         leads = [positions.shape[:-1], start.shape, () if wrist is None else wrists.shape[:-1]]
         shape = leads[0]
@@ -222,13 +234,69 @@ class Limb:
             self.packed if model is None else model,
         )
         mode = SEARCH if swivel is None else PROBE if probe else FIXED
+        if learned is not None and mode == SEARCH:
+            job = _searching_inside(job, learned)
         values, report = self._run(job, mode, obstacles)
+        goals = job.positions if learned is None else _rows(goal, shape, 3)
+        inside = self._keep(job, goals, obstacles, learned, mode != PROBE, before, values, report)
         if collides is not None:
-            self._avoid(job, swivel is not None, obstacles, collides, values, report)
+            inside = nothing_to_keep(report.shape) if inside is None else inside
+            self._avoid(job, swivel is not None, obstacles, collides, values, report, inside)
+            if mode != PROBE:
+                self._keep_out(job, obstacles, learned, collides, mode == SEARCH, values, report, inside)
         if positions is not goal:
             cause = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
             _measure_from_request(values, report, self, _rows(goal, shape, 3), job.positions, cause)
-        return LimbSolution(values.reshape(*shape, 7), report.reshape(shape))
+        return LimbSolution(
+            values.reshape(*shape, 7), report.reshape(shape), None if inside is None else inside.reshape(shape)
+        )
+
+    def _keep(
+        self,
+        job: _Job,
+        goals: Floats,
+        obstacles: LimbObstacles | None,
+        learned: LimbRange | None,
+        search: bool,
+        before: Floats | None,
+        values: Floats,
+        report: Records,
+    ) -> Records | None:
+        """Return (n,) what the postures keep; where a closest one does not, take one that does if there is any.
+
+        None where there is nothing to keep. A posture that passed every test of the search keeps out of the obstacles,
+        but the search does not test the limb against itself: where such a posture on its target does not keep out of
+        itself, it is a COLLISION.
+        """
+        around = NO_OBSTACLES if obstacles is None else obstacles
+        if learned is None and not around.rows.shape[-1] and not len(around.pairs):
+            return None
+        inside = nothing_to_keep(report.shape)
+        every = learned is not None or len(around.pairs) > 0
+        rows = np.arange(len(report)) if every else np.flatnonzero(report["found"] == 0)
+        if not len(rows):
+            return inside
+
+        def some(array: Any) -> Any:
+            return np.array(array if len(array) < 2 else array[rows])
+
+        old = np.empty((0, 7)) if before is None else np.ascontiguousarray(before.reshape(-1, 7)[rows])
+        part, reports, measured = np.ascontiguousarray(values[rows]), report[rows], np.zeros(len(rows), INSIDE)
+        keep_rows(
+            len(rows),
+            (some(job.model), self.limit_rows, self.curves, self.bones),
+            (around.links, around.groups, some(around.rows), around.margin),
+            (around.pairs, around.softness),
+            NO_RANGE if learned is None else learned.packed,
+            (goals[rows], job.positions[rows], some(job.orientations), some(job.swivels), some(job.wrists), old),
+            search,
+            *(part, reports, measured),
+        )
+        left = (measured["in_range"] == 0) & (reports["status"] == Status.REACHED)
+        reports["status"][left] = Status.LIMITS
+        reports["status"][(measured["penetrates"] != 0) & (reports["status"] == Status.REACHED)] = Status.COLLISION
+        values[rows], report[rows], inside[rows] = part, reports, measured
+        return inside
 
     def _with_scene(
         self, scene: Scene, obstacles: LimbObstacles | None, collides: Collides | None, fixed_end: bool
@@ -276,6 +344,7 @@ class Limb:
         collides: Collides,
         values: Floats,
         report: Records,
+        inside: Records,
     ) -> None:
         """Search again, with verdicts from Python, for the targets whose posture `collides` rejects."""
         for i in np.flatnonzero(report["found"]).tolist():
@@ -290,12 +359,62 @@ class Limb:
             found = None if ended else self._search_with(job.row(i), near, collides, row)
             if found is None:
                 values[i], row["found"] = first, False
+                inside["penetrates"][i] = True
                 if row["status"][0] in (Status.REACHED, Status.SINGULAR):
                     row["status"] = Status.COLLISION
                 continue
             values[i] = found[0][0]
             for name in ("swivel", "position_error", "orientation_error"):
                 row[name] = found[1][name]
+
+    def _keep_out(
+        self,
+        job: _Job,
+        obstacles: LimbObstacles | None,
+        learned: LimbRange | None,
+        collides: Collides,
+        search: bool,
+        values: Floats,
+        report: Records,
+        inside: Records,
+    ) -> None:
+        """Take closest postures out of what `collides` rejects: at the nearest place around the target that is free.
+
+        Places on growing spheres around the target are tried, then those between the first free one and the target.
+        """
+        collides = getattr(collides, "whole", collides)  # the hand is not on its target
+        closest = (report["found"] == 0) & (report["status"] != Status.COLLISION) & (report["status"] != Status.INVALID)
+        for i in np.flatnonzero(closest).tolist():
+            if not collides(values[i], float(report["swivel"][i])):
+                continue
+            inside["penetrates"][i] = True
+            if not search:
+                continue
+            one, near = job.row(i), None if obstacles is None else obstacles.row(i)
+            goal = one.positions[0]
+            reached = goal * min(1.0, 0.999 * self.length / max(float(np.linalg.norm(goal)), 1e-9))
+
+            def free(position: Floats, one: _Job = one, near: LimbObstacles | None = near) -> tuple[Floats, Any] | None:
+                there, counts = replace(one, positions=position[None]), np.zeros(1, REPORT)
+                found = self._search_with(there, near, collides, counts)
+                if found is None or learned is None:
+                    return found
+                return found if learned.contains(position, found[1]["swivel"][0]) else None
+
+            for step in AROUND * self.length:
+                clear = free(reached + step)
+                if clear is None:
+                    continue
+                for _ in range(6):
+                    nearer = free(reached + 0.5 * step)
+                    if nearer is None:
+                        break
+                    step, clear = 0.5 * step, nearer
+                values[i], inside["penetrates"][i], inside["penetration"][i] = clear[0][0], False, 0.0
+                report["swivel"][i], inside["in_range"][i] = clear[1]["swivel"][0], True
+                report["orientation_error"][i] = clear[1]["orientation_error"][0]
+                report["position_error"][i] = float(np.linalg.norm(self.forward(values[i]).end - goal))
+                break
 
     def _search_with(
         self, job: _Job, obstacles: LimbObstacles | None, collides: Collides, report: Records
@@ -357,6 +476,31 @@ class Limb:
 
 
 NO_OBSTACLES = LimbObstacles(np.zeros(0, PACKED), np.zeros(3, GROUP), np.zeros((1, 0), OBSTACLE))
+NO_RANGE = (np.zeros(0, RANGE), np.zeros(0, POINT), np.zeros(0, FACE), np.zeros(0, EDGE), np.zeros(0, np.int64))
+
+_SIDES = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z], np.float64)
+AROUND: Floats = np.concatenate(
+    [r * _SIDES / np.linalg.norm(_SIDES, axis=-1, keepdims=True) for r in (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)]
+)
+"""(182, 3) steps from a target, in limb lengths, the shortest first."""
+
+
+def _searching_inside(job: _Job, learned: LimbRange) -> _Job:
+    """Return the targets with searches that keep to the swivels of a range, around the swivel they begin from."""
+    n = len(job.positions)
+    good = np.isfinite(job.positions).all(axis=-1) & (np.abs(job.positions).max(axis=-1, initial=0.0) > 0.0)
+    positions = np.where(good[:, None], job.positions, [0.0, 0.0, 1.0])
+    spans = learned.spans(positions)
+    start = np.broadcast_to(job.swivels, n)
+    away = (start - spans.mid + math.pi) % (2.0 * math.pi) - math.pi
+    narrow = good & np.isfinite(start) & (spans.half < math.pi - 1e-9) & learned.is_bent(positions)
+    low, high = start - (away + spans.half), start + (spans.half - away)
+    model = np.repeat(job.model, n) if len(job.model) == 1 else job.model.copy()
+    usual = narrow & (start >= model["low"]) & (start <= model["high"])  # the search's own bounds hold there
+    low = np.where(usual, np.maximum(low, model["low"]), low)
+    high = np.where(usual, np.minimum(high, model["high"]), high)
+    model["low"], model["high"] = np.where(narrow, low, model["low"]), np.where(narrow, high, model["high"])
+    return replace(job, model=model)
 
 
 def _softened(positions: Floats, length: float, softness: float) -> Floats:

@@ -62,7 +62,7 @@ def closest(
                     base, bend, best, better = other, other_bend, distance, True
             if not better:
                 step *= 0.5
-    twist, swing = _clamped_wrist(limb, limits, curves, base, bend, target, wrist)
+    twist, swing = clamped_wrist(limb, limits, curves, base, bend, target, wrist)
     return base, bend, twist, swing
 
 
@@ -92,7 +92,7 @@ def _nearest_on_circle(
             continue
         angle = 0.0
         if target[2]:
-            twist, swing = _clamped_wrist(limb, limits, curves, base, bend, target, wrist)
+            twist, swing = clamped_wrist(limb, limits, curves, base, bend, target, wrist)
             angle = angle_between(mul(mul(mul(base, flexed(limb, bend)), twist), swing), target[1])
         if best > ON_TARGET or angle < best_angle:
             best_base, best_bend, best, best_angle = base, bend, distance, angle
@@ -122,7 +122,7 @@ def _searched_on_circle(
     if state[0] != FOUND:
         return known
     base, _ = base_at(limb, reach, state[1])
-    _, distance = _bent_to(limb, rotate(conj(base), position))
+    _, distance = bent_to(limb, rotate(conj(base), position))
     return (base, reach[6], distance) if distance < known[2] else known
 
 
@@ -136,7 +136,7 @@ def _nearest_of_bones(limb: Any, limits: Records, bones: Floats, position: Vec3)
         flex, half = limb["flex"], limits[BASE]["twist_half"]
         twist = min(max(math.atan2(flex * y, flex * x), -half), half)
         c, s = math.cos(twist), math.sin(twist)
-        _, distance = _bent_to(limb, (x * c + y * s, y * c - x * s, z))
+        _, distance = bent_to(limb, (x * c + y * s, y * c - x * s, z))
         if distance < best:
             best_base, best = base, distance
     return best_base, best
@@ -149,12 +149,12 @@ def _nearest_with_bone(
     """Return (base, |v3|, remaining distance) with the upper bone along `bone` as far as the limits allow."""
     base = (1.0, 0.0, 0.0, 0.0)
     for _ in range(2):  # a loop, so that the clamping is compiled once
-        base = _clamped_base(limb, limits, curves, _bending_towards(limb, bone, position))
+        base = clamped_base(limb, limits, curves, _bending_towards(limb, bone, position))
         clamped = rotate(base, (0.0, 0.0, 1.0))
         if dot(clamped, bone) > 1.0 - 1e-14:
             break
         bone = clamped  # the limits moved the bone: it needs another twist
-    bend, distance = _bent_to(limb, rotate(conj(base), position))
+    bend, distance = bent_to(limb, rotate(conj(base), position))
     return base, bend, distance
 
 
@@ -182,7 +182,7 @@ def _nudged(k: int, step: float) -> Vec3:
 
 
 @kernel
-def _bent_to(limb: Any, t: Vec3) -> tuple[float, float]:
+def bent_to(limb: Any, t: Vec3) -> tuple[float, float]:
     """Return (|v3| that brings the end nearest to t, remaining distance [m]), t in the frame of the base joint."""
     upper, lower, flex = limb["upper"], limb["lower"], limb["flex"]
     x, z = flex * t[0], t[2] - upper
@@ -194,13 +194,14 @@ def _bent_to(limb: Any, t: Vec3) -> tuple[float, float]:
 
 
 @kernel
-def _clamped_base(limb: Any, limits: Records, curves: Floats, base: Quat) -> Quat:
+def clamped_base(limb: Any, limits: Records, curves: Floats, base: Quat) -> Quat:
+    """Return the base joint's orientation, in the limb's frame, moved inside its limits."""
     f, b = (limb["fw"], limb["fx"], limb["fy"], limb["fz"]), (limb["bw"], limb["bx"], limb["by"], limb["bz"])
     return mul(mul(conj(f), clamp_approximate(limits[BASE], curves, canonical(limb, base))), conj(b))
 
 
 @kernel
-def _clamped_wrist(
+def clamped_wrist(
     limb: Any, limits: Records, curves: Floats, base: Quat, bend: float, target: Goal, wrist: tuple[Quat, Quat]
 ) -> tuple[Quat, Quat]:
     """Return (twist, swing) of the end inside the limits, nearest to the target's orientation or to `wrist`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..compute import PosableError, Status
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
 from ..skeleton.solution import Solution, StatusLike
 from .kernels import FAR, NEAR
+from .nearest_clear import INSIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,53 @@ class LimbFrames:
     """(..., 4): of the hand or foot; the identity at zero posture."""
 
 
-class LimbSolution(Solution):
+def nothing_to_keep(shape: tuple[int, ...]) -> Records:
+    """Return (...) rows of `INSIDE` for postures without obstacles and ranges."""
+    rows = np.zeros(shape, INSIDE)
+    rows["in_range"] = rows["in_limits"] = True
+    return rows
+
+
+class Constrained(Solution):
+    """The obstacles, range and limits that a returned posture keeps, measured on it whatever the status says."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def inside(self) -> Records:
+            """(...) rows of `nearest_clear.INSIDE`: everything below as the kernel wrote it."""
+
+    @property
+    def penetrates(self) -> Bools:
+        """(...): whether the posture touches an obstacle, or the body where that was to be kept out of.
+
+        The closest posture keeps out where it can; this says where it could not. COLLISION always does, and an invalid
+        row counts as if it did.
+        """
+        return np.asarray(self.inside["penetrates"] != 0)
+
+    @property
+    def penetration(self) -> Floats:
+        """(...) [m]: how deep it lies in the worst of them, beyond what flesh yields and into the margin; 0 outside.
+
+        A mesh or a test of your own has no depth: 0 there too, and `penetrates` says it. Infinite for an invalid row.
+        """
+        return np.asarray(self.inside["penetration"])
+
+    @property
+    def in_range(self) -> Bools:
+        """(...): whether the posture is inside the `limb_range` that was given; True without one."""
+        return np.asarray(self.inside["in_range"] != 0)
+
+    @property
+    def in_limits(self) -> Bools:
+        """(...): whether it is inside the joint limits; measured where obstacles or a range were given, else True."""
+        return np.asarray(self.inside["in_limits"] != 0)
+
+
+class LimbSolution(Constrained):
     """The posture of a limb for a target, or for a batch of them.
 
     Its status is taken from the returned posture: REACHED only if the end lies within 1e-9 of the limb's length of
@@ -104,12 +151,18 @@ class LimbSolution(Solution):
     the values is read from the kernel's report when it is needed, which keeps a single call short.
     """
 
-    __slots__ = ("_report", "values")
+    __slots__ = ("_inside", "_report", "values")
 
-    def __init__(self, values: Floats, report: Records) -> None:
+    def __init__(self, values: Floats, report: Records, inside: Records | None = None) -> None:
         self.values = values
         """(..., 7) [rad]: swing (2), twist, flexion, twist, swing (2)."""
         self._report = report
+        self._inside = inside
+
+    @property
+    def inside(self) -> Records:
+        """(...) rows of `nearest_clear.INSIDE`: what the returned posture keeps."""
+        return nothing_to_keep(self._report.shape) if self._inside is None else self._inside
 
     @property
     def report(self) -> Records:
@@ -164,8 +217,8 @@ class LimbTrackSolution(LimbSolution):
     __slots__ = ("jumped",)
     _rows = "frames"
 
-    def __init__(self, values: Floats, report: Records, jumped: bool | Bools) -> None:
-        super().__init__(values, report)
+    def __init__(self, values: Floats, report: Records, jumped: bool | Bools, inside: Records | None = None) -> None:
+        super().__init__(values, report, inside)
         self.jumped = jumped
         """Whether the elbow or knee jumped, or (F,) of each frame: the swivel had to leave its valid interval, or there
         was none."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..compute import PosableError, ShapeError, Status, number
 from ..compute.types import ArrayLike, Floats, floats
+from .nearest_clear import INSIDE
 from .solution import LimbSolution, LimbTrackSolution
 from .solve import REPORT
 
@@ -83,7 +84,7 @@ class LimbStream:
         best = self.limb._solve(goal, orientation, **options)
         if best.status is Status.INVALID and self._last is not None:
             best.report["swivel"] = self._last.swivel
-            return LimbTrackSolution(self._last.values.copy(), best.report, False)  # holds still
+            return LimbTrackSolution(self._last.values.copy(), best.report, False, best.inside)  # holds still
         if self._swivel is None or not best.report["found"]:
             return self._remember(best, False, goal, step)
         options.pop("preferred", None)
@@ -114,6 +115,7 @@ class LimbStream:
             np.array([one.values for one in steps]).reshape(-1, 7),
             np.array([one.report for one in steps], REPORT),
             np.array([one.jumped for one in steps], dtype=np.bool_),
+            np.array([one.inside for one in steps], INSIDE),
         )
 
     def _remember(self, solution: LimbSolution, jumped: bool, goal: Floats, step: float) -> LimbTrackSolution:
@@ -126,7 +128,7 @@ class LimbStream:
         if found:
             self._swivel = float(solution.swivel)
         self._last = _Moment(goal, solution.values, elbow, found, float(solution.swivel))
-        return LimbTrackSolution(solution.values, solution.report, jumped)
+        return LimbTrackSolution(solution.values, solution.report, jumped, solution.inside)
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,6 +239,10 @@ class LimbLinks:
     """(O,) volumes of the rest of the body that at least one link must keep out of."""
     own: Records
     """(O,) rows of `OBSTACLE` for them, not placed yet: `source` is -1 - v, `spares` the links that may touch them."""
+    pairs: Ints
+    """(P, 2) links that must keep out of each other: the limb folded onto itself."""
+    softness: float
+    """[m] How far those may sink into each other."""
 
 
 def limb_links(body: Humanoid, limb: str) -> LimbLinks:
@@ -329,7 +333,9 @@ def _links(body: Humanoid, limb: str) -> LimbLinks:
     rows["source"], rows["spares"], rows["softness"] = -1 - others[chosen], spares, SelfCollision.of(body).softness
     rows["bound"] = packed["bound"][others[chosen]]
     rows.flags.writeable = False
-    return LimbLinks(links, _groups(links), own, others[chosen], rows)
+    both = np.argwhere(np.triu(SelfCollision.of(body).tested[np.ix_(own, own)])).astype(np.int64)
+    pairs = np.ascontiguousarray(both[segment[own[both[:, 0]]] != segment[own[both[:, 1]]]])  # fingers do not bend here
+    return LimbLinks(links, _groups(links), own, others[chosen], rows, pairs, SelfCollision.of(body).softness)
 
 
 def _groups(links: Records) -> Records:

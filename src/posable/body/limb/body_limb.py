@@ -15,7 +15,8 @@ from ...compute.types import ArrayLike, Floats, Ints, Records, floats
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
 from ...limb.model import SIDES
-from ...limb.solution import TargetLike
+from ...limb.nearest_clear import INSIDE
+from ...limb.solution import Constrained, TargetLike
 from ...limb.solve import REPORT
 from ...limb.stream import LimbStream
 from ...limits import Limits
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ...collision import Scene
     from ...limb import LimbRange
     from ..humanoid import Humanoid
+    from .meshes import LimbAgainstMeshes
 
 REQUESTED = (("position", 3), ("orientation", 4), ("pole", 3))
 NOTHING_REQUESTED = {columns: np.empty((0, columns)) for _, columns in REQUESTED}
@@ -52,11 +54,13 @@ class LimbReading:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlaceSolution(PoseSolution):
+class PlaceSolution(PoseSolution, Constrained):
     """A body with a hand or a foot put at a target, or a batch of them."""
 
     report: Records
     """(...) rows of `limb.solve.REPORT`, as the solver wrote them."""
+    inside: Records
+    """(...) rows of `limb.nearest_clear.INSIDE`: what the returned posture keeps."""
     jumped: bool = False
     """Whether the elbow or knee jumped; only a stream can report it."""
 
@@ -69,6 +73,21 @@ class PlaceSolution(PoseSolution):
     def tests(self) -> Ints:
         """(...): swivels tested."""
         return np.asarray(self.report["tests"])
+
+
+@dataclass(frozen=True, eq=False)
+class _Both:
+    """A test of the user's own, then that of meshes."""
+
+    own: Collides
+    meshes: LimbAgainstMeshes
+
+    def __call__(self, values: Floats, swivel: float) -> bool | int:
+        return self.own(values, swivel) or self.meshes(values, swivel)
+
+    def whole(self, values: Floats, swivel: float) -> bool | int:
+        """Return `LimbAgainstMeshes.whole`, after the user's own."""
+        return self.own(values, swivel) or self.meshes.whole(values, swivel)
 
 
 class BodyLimb(Limb):
@@ -223,6 +242,7 @@ class BodyLimb(Limb):
                 allowed_contacts=names,
                 fixed_end=aim.orientation is not None,
             )
+        options["before"] = aim.reading["values"]
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
             return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
@@ -236,17 +256,17 @@ class BodyLimb(Limb):
         Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they hand out its twist, the hand
         moves by millimetres. That error is added to the aim, at the swivel found, until nothing is left of it.
         """
-        report, (rotations, placed) = solution.report, aim.put(solution)
+        report, inside, (rotations, placed) = solution.report, solution.inside, aim.put(solution)
         if not placed["position_error"].max(initial=0.0) <= EXACT:
-            rotations, placed, report = self._on_target(aim, rotations, placed, report, options)
+            rotations, placed, report, inside = self._on_target(aim, rotations, placed, report, inside, options)
         status: Any = placed["status"] if aim.pose.shape else Status(int(placed["status"]))
         pose = Pose(aim.pose.translation, rotations, aim.pose.offsets)
-        return PlaceSolution(pose, status, placed["position_error"], placed["orientation_error"], report)
+        return PlaceSolution(pose, status, placed["position_error"], placed["orientation_error"], report, inside)
 
     def _on_target(
-        self, aim: Aim, rotations: Floats, placed: Records, report: Records, options: dict[str, Any]
-    ) -> tuple[Floats, Records, Records]:
-        """(rotations, errors, reports) after aiming again where the solver was right and the rig off."""
+        self, aim: Aim, rotations: Floats, placed: Records, report: Records, inside: Records, options: dict[str, Any]
+    ) -> tuple[Floats, Records, Records, Records]:
+        """(rotations, errors, reports, what is kept) after aiming again where the solver was right and the rig off."""
         position = aim.position
         for _ in range(CORRECTIONS):
             solved = (report["status"] == Status.REACHED) | (report["status"] == Status.SINGULAR)
@@ -263,7 +283,8 @@ class BodyLimb(Limb):
                 break
             rotations = np.where(better[..., None, None], tried, rotations)
             placed, report = np.where(better, found, placed), np.where(better, again.report, report)
-        return rotations, placed, report
+            inside = np.where(better, again.inside, inside)
+        return rotations, placed, report, inside
 
     @property
     def volumes(self) -> tuple[Records, Records]:
@@ -295,7 +316,9 @@ class BodyLimb(Limb):
             leave_out=leave_out,
         )
         flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
-        return LimbObstacles(made.links, made.groups, flat, margin)
+        if not self_collision:
+            return LimbObstacles(made.links, made.groups, flat, margin)
+        return LimbObstacles(made.links, made.groups, flat, margin, made.pairs, made.softness)
 
     def _against_meshes(
         self, model: Records, world: Floats, scene: Scene, also: Collides | None, **options: Any
@@ -304,9 +327,7 @@ class BodyLimb(Limb):
         from .meshes import LimbAgainstMeshes
 
         meshes = LimbAgainstMeshes(limb_links(self.body, self.name), model, world, scene, **options)
-        if also is None:
-            return meshes
-        return lambda values, swivel: also(values, swivel) or meshes(values, swivel)
+        return meshes if also is None else _Both(also, meshes)
 
     def _model(self, pose: Pose, frames: Frames) -> Records:
         """The limb as kernels read it: one row, or a row a pose where poses move joints and so change its bones."""
@@ -357,6 +378,7 @@ def _one_by_one(
         np.array([one.position_error for one in found], np.float64).reshape(shape),
         np.array([one.orientation_error for one in found], np.float64).reshape(shape),
         np.array([one.report for one in found], REPORT).reshape(shape),
+        np.array([one.inside for one in found], INSIDE).reshape(shape),
     )
 
 

@@ -81,6 +81,10 @@ class LimbAgainstMeshes:
             self._hand_is_free = True
         return self._touches(values, 0, self._hand)
 
+    def whole(self, values: Floats, swivel: float) -> bool:
+        """Whether a posture touches whose hand or foot is not where the target has it: a closest one."""
+        return self._touches(values, 0, len(self._links))
+
     def _touches(self, values: Floats, first: int, last: int) -> bool:
         """Whether one of the links first to last - 1 touches a mesh."""
         links, near = self._links, self._near

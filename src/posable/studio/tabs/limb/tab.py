@@ -348,10 +348,16 @@ def _placement_text(placed: PlaceSolution, moved_by_range: bool) -> str:
     """Return how a placement went; `moved_by_range` where a learned range has moved its target."""
     outside = moved_by_range and int(placed.status) == Status.LIMITS
     tests, rotated = int(placed.tests), math.degrees(float(placed.orientation_error))
+    violations = []
+    if placed.penetrates:
+        violations.append(f"touches something, {1000 * float(placed.penetration):.0f} mm deep")
+    if not placed.in_range:
+        violations.append("outside what people do")
+    broken = "".join(f"  \n{coloured(COLOURS[Status.COLLISION], text)}" for text in violations)
     return (
         f"{status_text(placed.status, 'people do not reach there' if outside else None)}  \n"
         f"error {1000 * float(placed.position_error):.1f} mm, {rotated:.1f}°  \n"
-        f"swivel {math.degrees(float(placed.swivel)):.1f}° · {tests} test{'' if tests == 1 else 's'}"
+        f"swivel {math.degrees(float(placed.swivel)):.1f}° · {tests} test{'' if tests == 1 else 's'}{broken}"
     )
 
 
