@@ -36,6 +36,14 @@ def test_every_row_about_the_papers_has_a_status():
         assert cells[3].startswith("planned") or (cells[1] and cells[2]), f"say where and what shows it: {row}"
 
 
+def test_every_row_about_the_papers_names_a_test():
+    """In the column that says what shows it; that the test exists is tested below."""
+    assert len(ROWS) > 50
+    for row in ROWS:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[3].startswith("planned") or re.search(r"`test_\w+`", cells[2]), f"name a test: {row}"
+
+
 @pytest.mark.parametrize("name", sorted({name for row in ROWS for name in re.findall(r"`(posable\.[\w.]+)`", row)}))
 def test_code_that_the_papers_page_names_exists(name):
     assert resolve(name) is not None

@@ -30,6 +30,19 @@ def test_erik_takes_the_published_iterations_and_has_the_specified_errors(name):
     assert abs(answer.error.mean() - ERIK_ERRORS[name]) < 3.5 * spread
 
 
+@pytest.mark.parametrize("name", ["B", "C", "E"])
+def test_the_iterations_of_erik_are_those_of_its_stall_rule(name):
+    """Said in docs/papers.md: a pass does not start from the candidate before it, so that it repeats the first.
+
+    Counts are 1 (the first pass suffices), 4 (after the disturbance) or 6 (stalled again, then CCD), never between.
+    """
+    chain, postures, targets = sample(name, 1000, seed=4)
+    whole = ERIK(chain, "erik").solve(postures, targets)
+    assert set(np.unique(whole.iterations)) <= {1, 4, 6} and (whole.iterations == 6).any()
+    once, thrice = (ERIK(chain, "erik", iterations=count).solve(postures, targets) for count in (1, 3))
+    np.testing.assert_array_equal(once.angles, thrice.angles)
+
+
 @pytest.mark.parametrize("name", SKELETONS)
 def test_best_has_less_error_than_erik_and_at_most_what_was_promised(name):
     chain, postures, targets = sample(name, 4 * COUNT, seed=1)

@@ -72,3 +72,61 @@ def test_wrong_trees_are_named(tree):
         tree.solve({}, {})
     with pytest.raises(PosableError, match="another skeleton"):
         Tree({"a": tree.chains["a"], "b": Chain.from_axes("XYX")})
+
+
+def branching(arm: int, **options) -> Tree:
+    """A trunk of three joints with two arms of `arm` joints each: with one, both cannot aim at once."""
+    names = ["t1", "t2", "t3"] + [f"{side}{k}" for side in "ab" for k in range(arm)]
+    turning = [[1.0, 0, 0], [0, 0, 1.0], [0, 1.0, 0]][:arm]
+    axes = np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 1.0], *turning, *turning])
+    parents = [-1, 0, 1, 2, *range(3, 2 + arm), 2, *range(3 + arm, 2 + 2 * arm)]
+    offsets = [[0, 0, 0], [0, 0.2, 0], [0, 0.2, 0], *[[0.1, 0.1, 0]] * arm, *[[-0.1, 0.1, 0]] * arm]
+    skeleton = Skeleton(names, parents, offsets, kinds=["hinge"] * len(names), axes=axes)
+
+    def chain(way):
+        links = [Link(j, axes[j], False, k) for k, j in enumerate(way)]
+        limits = [(-1.5, 1.5)] * len(way)
+        return Chain(skeleton, links, limits, tip=way[-1], pointing=(0, 1, 0), names=[names[j] for j in way])
+
+    a, b = [0, 1, 2, *range(3, 3 + arm)], [0, 1, 2, *range(3 + arm, 3 + 2 * arm)]
+    return Tree({"a": chain(a), "b": chain(b)}, **options)
+
+
+def true_angles(tree, answer, targets):
+    """{name: (N,) [rad]} of the tips from their targets in the returned pose; upside down counts as well."""
+    frames, found = tree.skeleton.forward(answer.pose), {}
+    for name, chain in tree.chains.items():
+        end = frames.orientations[:, chain.tip]
+        over = pm.multiply(end, (0.0, 0.0, 1.0, 0.0))
+        found[name] = np.minimum(pm.angle(end, targets[name]), pm.angle(over, targets[name]))
+    return found
+
+
+def test_the_heavier_end_point_is_nearer_to_its_target():
+    """Both cannot be met, so the weights decide who misses; equal ones share."""
+    rng = np.random.default_rng(3)
+    targets = {name: pm.exp(rng.normal(size=(60, 3)) * 0.6) for name in "ab"}
+    postures = dict.fromkeys("ab", np.zeros((60, 4)))
+    missed = []
+    for weights in ({"a": 30.0}, {}, {"b": 30.0}):
+        tree = branching(1, weights=weights)
+        missed.append(true_angles(tree, tree.solve(postures, targets), targets))
+    first, even, second = missed
+    assert np.median(first["a"]) < 0.5 * np.median(even["a"]) and np.median(even["a"]) < np.median(second["a"])
+    assert (first["a"] <= second["a"] + 0.02).mean() > 0.95 and (second["b"] <= first["b"] + 0.02).mean() > 0.95
+    assert np.median(second["b"]) < 0.5 * np.median(even["b"])
+    tree = branching(1, weights={"a": 30.0})
+    answer = tree.solve(postures, targets)
+    np.testing.assert_allclose(answer.error, 30.0 * answer.chains["a"].error + answer.chains["b"].error)
+
+
+def test_the_search_goes_on_until_the_worst_end_point_aims():
+    """Targets of random postures, from postures that are far away: one tip that aims does not end the search."""
+    tree, rng = branching(3), np.random.default_rng(4)
+    shared = rng.uniform(-1.4, 1.4, (80, 3))
+    goal = {name: np.concatenate([shared, rng.uniform(-1.4, 1.4, (80, 3))], axis=1) for name in "ab"}
+    targets = {name: tree.chains[name].forward(goal[name]).orientations[:, -1] for name in "ab"}
+    postures = {name: rng.uniform(-1.4, 1.4, (80, 6)) for name in "ab"}
+    answer = tree.solve(postures, targets)
+    worst = np.maximum(*true_angles(tree, answer, targets).values())
+    assert (worst < 1e-3).all(), np.sort(worst)[-5:]
