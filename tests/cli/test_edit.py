@@ -145,3 +145,19 @@ def test_a_motion_is_put_on_another_body(posable, walk, tmp_path):
     assert code == 0 and "leg ratio" in out and "frames limited" in out
     code, _, err = posable("retarget", walk, tmp_path / "other.npz", "--limits", "soft")
     assert code == 1 and "clip" in err and not (tmp_path / "other.npz").exists()
+
+
+def test_pins_of_some_frames_and_empty_settings_are_taken(posable, walk, tmp_path):
+    words = ("--frame", 30, "--part", "left_hand", "--by", "0,0.05,0", "--pin", "right_hand", "--pin", "head:25-35")
+    listed = tmp_path / "edits.json"
+    code, _, err = posable("edit", walk, tmp_path / "a.npz", *words, "--weights", "identity", "--save-edits", listed)
+    assert code == 0, err
+    document = json.loads(listed.read_text())
+    assert document["edits"][0]["pins"] == ["right_hand", ["head", 25, 35]]
+    document["edits"][0] |= {"mode": None, "ease": None, "frames": None}
+    document["edits"].append({"frame": 40, "part": "head", "displacement": [0, 0.01, 0], "pins": None})
+    listed.write_text(json.dumps(document))
+    code, out, err = posable(
+        "edit", walk, tmp_path / "b.npz", "--edits", listed, "--weights", "identity", "--json", "-"
+    )
+    assert code == 0 and len(json.loads(out)["edits"]) == 2, err

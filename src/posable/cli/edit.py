@@ -201,14 +201,20 @@ def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) 
     from ..edit.clip import frame_of, joint_of
     from ..edit.dragging import MODES
     from ..edit.edits import bell
+    from ..edit.scopes import SCOPES
 
     if not len(motion):
         raise PosableError("the motion has no frames; there is nothing to edit")
+    row = {name: value for name, value in row.items() if value is not None}
     try:
-        if row.get("mode", "frozen") not in MODES:
-            raise UnknownNameError("mode", row["mode"], MODES)
-        for part in (*row.get("pins", ()), *row.get("stretch", {})):
+        for name, known in (("mode", MODES), ("scope", SCOPES)):
+            if row.get(name, next(iter(known))) not in known:
+                raise UnknownNameError(name, row[name], known)
+        for pin in (*row.get("pins", ()), *row.get("stretch", {})):
+            part, *ends = [pin] if isinstance(pin, str) else pin
             joint_of(body, part)
+            for at in ends:
+                frame_of(at, len(motion))
         for one in row.get("warp", [row]):
             frame = frame_of(one["frame"], len(motion))
             joint = None if "stretch" in row else joint_of(body, one["part"])
