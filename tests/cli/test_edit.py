@@ -53,6 +53,28 @@ def test_only_the_frames_that_are_given_change(posable, walk, tmp_path):
     assert code == 0 and changed[0] >= 26 and changed[-1] <= 40 and 30 in changed
 
 
+def test_pins_hold_over_their_frames_and_a_scope_leaves_the_rest_alone(posable, walk, tmp_path):
+    file, words = tmp_path / "out.npz", ("--frame", 30, "--part", "left_hand", "--by", "0,0.15,0.1", "--scope")
+    pins = ("--pin", "head", "--pin", "right_hand:20-40")
+    code, _, _ = posable("edit", walk, file, *words, "whole", *pins)
+    before, after = ps.load(walk), ps.load(file)
+    assert code == 0
+    for part, frames in (("head", range(60)), ("right_hand", range(20, 41))):
+        moved = [position_of(after, part, frame) - position_of(before, part, frame) for frame in frames]
+        assert np.linalg.norm(moved, axis=-1).max() < 1e-3
+    posable("edit", walk, tmp_path / "arm.npz", *words, "limb")
+    body, alone = ps.Humanoid(before.skeleton), ps.load(tmp_path / "arm.npz")
+    arm = [body.index(role) for role in ("left_upper_arm", "left_lower_arm", "left_hand")]
+    others = np.setdiff1d(np.arange(len(body.skeleton)), arm)
+    np.testing.assert_array_equal(alone.pose.rotations[:, others], before.pose.rotations[:, others])
+    assert (alone.pose.rotations[:, arm] != before.pose.rotations[:, arm]).any()
+    for wrong, message in (("head:x", "head:40-60"), ("head:40-20", "before it begins"), ("head:0-99", "0 to 59")):
+        code, _, err = posable("edit", walk, tmp_path / "wrong.npz", *words, "auto", "--pin", wrong)
+        assert code != 0 and message in err and not (tmp_path / "wrong.npz").exists()
+    code, _, err = posable("edit", walk, tmp_path / "wrong.npz", *words, "arm")
+    assert code != 0 and "limb" in err
+
+
 def test_a_list_has_edits_warps_and_stretches(posable, walk, tmp_path):
     motion = ps.load(walk)
     target = (position_of(motion, "right_hand", 20) + np.array([0.0, 0.05, 0.0])).tolist()

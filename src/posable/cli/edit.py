@@ -201,6 +201,7 @@ def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) 
     from ..edit.clip import frame_of, joint_of
     from ..edit.dragging import MODES
     from ..edit.edits import bell
+    from ..edit.repair import read_pins
     from ..edit.scopes import SCOPES
 
     if not len(motion):
@@ -208,13 +209,11 @@ def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) 
     row = {name: value for name, value in row.items() if value is not None}
     try:
         for name, known in (("mode", MODES), ("scope", SCOPES)):
-            if row.get(name, next(iter(known))) not in known:
+            if name in row and row[name] not in known:
                 raise UnknownNameError(name, row[name], known)
-        for pin in (*row.get("pins", ()), *row.get("stretch", {})):
-            part, *ends = [pin] if isinstance(pin, str) else pin
+        read_pins(body, row.get("pins", ()), len(motion))
+        for part in row.get("stretch", {}):
             joint_of(body, part)
-            for at in ends:
-                frame_of(at, len(motion))
         for one in row.get("warp", [row]):
             frame = frame_of(one["frame"], len(motion))
             joint = None if "stretch" in row else joint_of(body, one["part"])

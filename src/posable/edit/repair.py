@@ -53,6 +53,7 @@ LIFTED = 0.02
 """[m]: a foot that is moved up so far no longer stands, and may move."""
 WITHIN = 1e-3
 """[m]: less than this is no movement of a pin or contact."""
+ROUNDED = 1e-12
 UNMOVED = 1e-9
 """[m], [rad]: a hold that a change moves by less is none."""
 
@@ -269,7 +270,15 @@ def repair(
         if not any(faults):
             break
     assert best is not None
-    return best
+    return replace(best, pose=_with_bits(source, best.pose))
+
+
+def _with_bits(source: Pose, pose: Pose) -> Pose:
+    """Return poses (K,) in which joints that did not move have the bits of `source`: smoothing nothing rounds them."""
+    still = (np.abs(pose.rotations - source.rotations) < ROUNDED).all(axis=(0, 2))
+    rotations = np.where(still[:, None], source.rotations, pose.rotations)
+    resting = np.abs(pose.translation - source.translation).max(initial=0.0) < ROUNDED
+    return Pose(source.translation if resting else pose.translation, rotations, pose.offsets)
 
 
 def _moved(hold: Hold, old: Frames, ended: Frames) -> Floats:
