@@ -56,6 +56,7 @@ SHORT = 1e-3  # [m], [rad]: a step as short is not made shorter for that
 SWEEPS = 3  # of a step: the other parts follow a little more with each
 MAX_STEPS = 20_000
 ITERATIONS = 10  # of a step
+LOOSE = 2.0  # softness of the dragged part's orientation, added in mode "phase" across its motion
 
 
 @kernel
@@ -109,6 +110,8 @@ def _set_step_goals(
         q = mul(exp(rotated), quat_at(work.orientations, i, goal["joint"]))
         set_goal(goal, vec_from(goal["position"]), q)
         goal["orientation_softness"] = drag["orientation_softness"]
+        if phase:  # across the motion a hand turns with its forearm; kept as it was it would lift the elbow
+            goal["orientation_softness"] += LOOSE * (1.0 - fraction_along)
     return h
 
 
