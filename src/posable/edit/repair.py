@@ -335,12 +335,12 @@ def _candidates(
     far = [Led(one.joint, np.zeros(len(rows))) for one in led]
     calm = _joined(changed, first, WIDTHS[0] * fps, rows)
     for part in PARTS:
-        base = _part_way(source, calm, part)
+        base = _between(source, calm, part)
         yield _pulled(dragger, source, base, skeleton.forward(base), soft, far, scope)
     yield source, np.zeros(len(rows), np.bool_)
 
 
-def _part_way(source: Pose, pose: Pose, part: float) -> Pose:
+def _between(source: Pose, pose: Pose, part: float) -> Pose:
     """Return poses (K,) a part of the way from `source` to `pose`."""
     rotations = multiply(source.rotations, exp(part * log(multiply(conjugate(source.rotations), pose.rotations))))
     return Pose(source.translation + part * (pose.translation - source.translation), rotations, pose.offsets)
