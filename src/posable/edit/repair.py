@@ -275,7 +275,7 @@ def repair(
 
 def _with_bits(source: Pose, pose: Pose) -> Pose:
     """Return poses (K,) in which joints that did not move have the bits of `source`: smoothing nothing rounds them."""
-    still = (np.abs(pose.rotations - source.rotations) < ROUNDED).all(axis=(0, 2))
+    still = np.all(np.abs(pose.rotations - source.rotations) < ROUNDED, axis=(0, 2)).reshape(-1)
     rotations = np.where(still[:, None], source.rotations, pose.rotations)
     resting = np.abs(pose.translation - source.translation).max(initial=0.0) < ROUNDED
     return Pose(source.translation if resting else pose.translation, rotations, pose.offsets)
