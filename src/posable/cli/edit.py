@@ -134,6 +134,9 @@ def retarget(
         str, typer.Option(help="body: those of the new body; clip: the range of the motion; none.")
     ] = "body",
     contacts: Annotated[bool, typer.Option(help="Whether hands that rest on the body stay there.")] = True,
+    keep_out: Annotated[
+        bool, typer.Option(help="Whether forearms and hands are kept out of the new body, by elbows and by giving way.")
+    ] = True,
     scale: options.Scale = None,
     fps: options.Fps = None,
     first_frame: options.FirstFrame = 0,
@@ -153,13 +156,17 @@ def retarget(
     source = body_of(motion, file)
     target = figure(**({} if height is None else {"height": height})) if body is None else body_of(read(body), body)
     with busy("retargeting"):
-        solution = onto(motion, source, target, contacts=contacts, limits=bounds)
+        solution = onto(motion, source, target, contacts=contacts, limits=bounds, keep_out=keep_out)
     facts = {
         **save_motion(solution.motion, output),
         "leg_ratio": round(solution.ratio, 4),
         "frames_not_reached": int((solution.status != Status.REACHED).sum()),
         "frames_limited": int(solution.limited.sum()),
         "feet_slide_mm": round(1000.0 * float(solution.slid.max(initial=0.0)), 3),
+        "soles_under_floor_mm": round(1000.0 * max(float(solution.sunk.max(initial=0.0)), 0.0), 3),
+        "hands_displaced_mm": round(1000.0 * float(solution.hand_displacement.max(initial=0.0)), 3),
+        "arms_in_body_mm": round(1000.0 * float(solution.depth.max(initial=0.0)), 3),
+        "frames_with_arms_in_body": int((solution.depth > 0.0).sum()),
         "parts_dropped": list(solution.dropped),
         "parts_added": list(solution.added),
     }

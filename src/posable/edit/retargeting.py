@@ -1,10 +1,16 @@
 """Retargeting: a motion on another body with other proportions, or another rig altogether; contacts are kept.
 
 The posture goes over in canonical rotations (`Humanoid`), the hips in leg lengths. Then hands and feet are brought
-where they belong on the new body: feet where they were, times the ratio of the leg lengths, their soles as far above
-the floor; hands as far from their shoulder, times the ratio of the arm lengths; hands that rested on the body still do
-(`specs/edit.md`, section 5). Weights that change from frame to frame would make the offsets flicker (measured there:
-3.5 degrees a frame against 1.1), so all weights are the same, or one for the whole clip.
+where they belong on the new body: feet where they were, times the ratio of the leg lengths, standing on the surfaces
+that the source stood on (`soles`); hands as far from their shoulder, times the ratio of the arm lengths; hands that
+rested on the body still do (`specs/edit.md`, section 5). Weights that change from frame to frame would make the offsets
+flicker (measured there: 3.5 degrees a frame against 1.1), so all weights are the same, or one for the whole clip.
+
+A body of other proportions has other volumes, and arms that passed the source's hips go through the target's. They
+are kept out by the elbow's swivel and, where that is not enough, by hands that give way (`keep_out`).
+
+What is said of the result is measured on the poses that are returned: where hands and feet are, how far soles are under
+the floor that they stand on, how far standing feet slide, how deep forearms and hands are in the body.
 """
 
 from __future__ import annotations
@@ -15,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
-from ..body.measures import sole_of
 from ..compute import PosableError, Status, UnknownNameError, expect
 from ..compute.types import Bools, Floats, Records
 from ..math import conjugate, rotate
@@ -23,13 +28,24 @@ from ..skeleton import Frames, Motion, Pose
 from ..skeleton.solution import MotionSolution
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
-from .contacts import GROUND, Contact, find_contacts, hold_weights
+from .contacts import Contact, find_contacts, hold_weights
 from .dragging import REACHED_WITHIN, Dragger, judged
+from .keep_out import arm_depths, arms_out
 from .model import EXACT, GOAL
+from .soles import Placement, Soles, ankle_positions, floors, placements
+from .stances import runs
 from .weights import fit_weights
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
 ITERATIONS = 4
+ROUNDS = 3
+"""How often the ankles are placed: each time for the orientations that the feet have got."""
+SUNK, SLID = 0.005, 0.005
+"""[m]: a sole that is further under its floor, or a standing foot that slides further, is not kept."""
+CALMNESS = 1.3
+"""An arm that keeps out of the body may change its velocity so much faster than the source does at most."""
+INSIDE = 0.005
+"""[m]: a forearm or hand that is that much deeper in the body than the source's is a collision."""
 FOOT_ORIENTATION, HAND_ORIENTATION, HEAD_POSITION, HEAD_ORIENTATION = 0.05, 0.3, 0.5, 0.3
 
 
@@ -37,8 +53,10 @@ FOOT_ORIENTATION, HAND_ORIENTATION, HEAD_POSITION, HEAD_ORIENTATION = 0.05, 0.3,
 class RetargetSolution(MotionSolution):
     """A motion on another body.
 
-    REACHED in frames where all hands and feet are within a millimetre of their positions; elsewhere LIMITS or
-    UNREACHABLE. `position_error` is that of the worst of them.
+    REACHED in frames where all hands and feet are within a millimetre of their positions, the soles of standing feet
+    no more than 5 mm under their floor, and standing feet slide by no more than 5 mm; COLLISION where a forearm or a
+    hand is in the body although it was not in the source's; elsewhere LIMITS or UNREACHABLE. `position_error` is that
+    of the worst hand or foot.
     """
 
     parts: tuple[str, ...]
@@ -47,12 +65,21 @@ class RetargetSolution(MotionSolution):
     """(F, E) [m]: distance of each of them from its position."""
     contacts: tuple[Contact, ...]
     """The contacts of the original."""
+    floors: tuple[Floats, ...]
+    """For each placement of a foot (`soles.placements` of the contacts) the height of its floor, one a frame [m]."""
+    sunk: Floats
+    """(F,) [m]: how far the lowest point of a standing foot is under its floor; below 0 where it is above."""
     slid: Floats
-    """(F,) [m]: the largest distance of a foot on the ground from where it should stand."""
+    """(F,) [m]: how far the heel or ball that a foot stands on is from where it stood, more than the source's was; of a
+    foot that stands on both and turns, the one that it turns about."""
+    depth: Floats
+    """(F,) [m]: how deep a forearm or a hand is in the rest of the body; 0 where nothing is."""
+    hand_displacement: Floats
+    """(F,) [m]: how far a hand is from where it would be if the body were not in its way."""
     limited: Bools
     """(F,): where the second body's limits stopped a joint."""
     dropped: tuple[str, ...]
-    """Parts of the first body that the second does not have."""
+    """Parts of the first body that the second does not have, and names of its other joints that move (a thumb)."""
     added: tuple[str, ...]
     """Parts of the second body that the first does not have: they follow the part above them."""
     ratio: float
@@ -63,6 +90,13 @@ class RetargetSolution(MotionSolution):
         found = [f"{int(np.sum(self.ok))} of {len(self.status)} frames reach everything"]
         found += [f"{part} up to {1000 * error:.1f} mm away" for part, error in worst.items() if error > REACHED_WITHIN]
         found += [f"feet slide up to {1000 * float(self.slid.max(initial=0.0)):.2f} mm"]
+        sunk = float(self.sunk.max(initial=0.0))
+        found += [f"soles up to {1000 * sunk:.1f} mm under the floor"] if sunk > SUNK else []
+        gave = float(self.hand_displacement.max(initial=0.0))
+        found += [f"hands give way to the body by up to {1000 * gave:.0f} mm"] if gave > REACHED_WITHIN else []
+        inside = int((self.depth > INSIDE).sum())
+        deepest = 1000 * float(self.depth.max(initial=0.0))
+        found += [f"forearms or hands up to {deepest:.0f} mm in the body in {inside} frames"] if inside else []
         stopped = int((self.status == Status.LIMITS).sum())
         found += [f"joint limits stopped parts in {stopped} frames"] if stopped else []
         found += [f"no such part on the new body: {', '.join(self.dropped)}"] if self.dropped else []
@@ -78,6 +112,7 @@ def retarget(
     weights: str = "identity",
     limits: Bound | Iterable[Bound] = "body",
     iterations: int = ITERATIONS,
+    keep_out: bool = True,
 ) -> RetargetSolution:
     """Put a motion of one body on another.
 
@@ -90,6 +125,8 @@ def retarget(
         limits: of the target, as for `MotionEditor`; by default its own. A joint that is outside of them in the motion
             stays so, but goes no further out.
         iterations: number of steps of damped least squares for each frame; default 4.
+        keep_out: whether forearms and hands are kept out of the target's body, by swivels of the elbow and by hands
+            that give way; default True.
     """
     expect(Motion, motion, "motion")
     for name, body in (("source", source), ("target", target)):
@@ -103,43 +140,79 @@ def retarget(
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
     clip = read_clip(motion, source)
     found = find_contacts(clip, hands=contacts)
-    begun = _transferred(motion, source, target)
+    stands, ratio = placements(found, len(motion)), target.leg_length / source.leg_length
+    soles = (Soles(source), Soles(target))
+    base, lost = _carried_over(motion, source, target)
+    begun = _transferred(motion, soles, base)
     made = read_clip(motion.replace(skeleton=target.skeleton, pose=begun), target)
     dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, limits))
     parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
+    before = source.skeleton.forward(motion.pose)
+    surfaces = floors(stands, soles[0], before, soles[1], ratio)
     goals = _goals(clip, target, begun, parts, found)
-    pose, errors, limited = dragger.pulled(begun, goals, dragger.logs, iterations)
+    pose = begun
+    for _ in range(ROUNDS):
+        for side, positions in _ankles(
+            stands, surfaces, soles, before, target.skeleton.forward(pose), motion.fps
+        ).items():
+            goals["position"][:, parts.index(f"{side}_foot")] = positions
+        pose, errors, limited = dragger.pulled(begun, goals, dragger.logs, iterations)
+    allowed = np.maximum(arm_depths(source, before) * target.joint_height / source.joint_height, 0.0)
+    belonging = goals["position"].copy()
+    out = arms_out(target, pose, motion.fps, allowed, found) if keep_out else pose
+    while out is not pose:
+        now = target.skeleton.forward(out)
+        for g in (g for g, part in enumerate(parts) if part.endswith("hand")):
+            joint = target.roles[parts[g]]
+            goals["position"][:, g], goals["orientation"][:, g] = now.positions[:, joint], now.orientations[:, joint]
+        made_out, errors, limited = dragger.pulled(out, goals, dragger.logs, iterations, begun)
+        calm = _calmed(target, pose, out, made_out, ratio * _peak(before.positions))
+        if calm is out:
+            pose = out = made_out
+        else:
+            out = calm
+    hands = [g for g, part in enumerate(parts) if part.endswith("hand")]
+    hand_displacement = np.linalg.norm(goals["position"] - belonging, axis=-1)[:, hands].max(axis=1, initial=0.0)
+    after = target.skeleton.forward(pose)
     ends = [g for g, part in enumerate(parts) if part != "head"]
-    down = np.zeros(errors.shape, np.bool_)
-    for contact in found:
-        if contact.on == GROUND and contact.part in parts:
-            down[contact.first : contact.last + 1, parts.index(contact.part)] = True
     worst = errors[:, ends].max(axis=1, initial=0.0)
+    sunk, slid = _footing(stands, surfaces, soles, (before, after), ratio)
+    depth = arm_depths(target, after)
+    broken = (sunk > SUNK) | (slid > SLID)
+    status = judged(np.where(limited, Status.LIMITS, Status.REACHED), np.where(broken, np.inf, worst), 0.0, 0.0)
+    deeper = depth > allowed + INSIDE
+    status = np.where((status == Status.REACHED) & deeper, Status.COLLISION, status).astype(np.int8)
     return RetargetSolution(
         motion.replace(skeleton=target.skeleton, pose=pose),
-        judged(np.where(limited, Status.LIMITS, Status.REACHED), worst, 0.0, 0.0),
+        status,
         worst,
         np.zeros(len(motion)),
         tuple(parts[g] for g in ends),
         errors[:, ends],
         found,
-        np.where(down, errors, 0.0).max(axis=1, initial=0.0),
+        tuple(surfaces),
+        sunk,
+        slid,
+        np.maximum(depth, 0.0),
+        hand_displacement,
         limited,
-        tuple(role for role in source.roles if role not in target.roles),
+        (*(role for role in source.roles if role not in target.roles), *lost),
         tuple(role for role in target.roles if role not in source.roles),
-        target.leg_length / source.leg_length,
+        ratio,
     )
 
 
-def _transferred(motion: Motion, source: Humanoid, target: Humanoid) -> Pose:
+def _transferred(motion: Motion, soles: tuple[Soles, Soles], base: Pose) -> Pose:
     """Return the posture on the new body, the middle of its legs' joints where it was, times the ratio of leg lengths.
 
     The hips cannot serve: on some rigs their joint lies below those of the legs, and feet would miss the floor. Soles
     are as high above the floor as before.
     """
-    pose = target.pose(source.canonical(motion.pose))
-    lift = np.mean([_lift(source, target, side) for side in ("left", "right")])
-    there = target.leg_length / source.leg_length * _between_legs(source, motion.pose) + np.array([0.0, lift, 0.0])
+    source, target = soles[0].body, soles[1].body
+    ratio = target.leg_length / source.leg_length
+    pose = target.pose(source.canonical(motion.pose), base)
+    lift = np.mean([soles[1].depth(side) - ratio * soles[0].depth(side) for side in ("left", "right")])
+    there = ratio * _between_legs(source, motion.pose) + np.array([0.0, lift, 0.0])
     return Pose(pose.translation + there - _between_legs(target, pose), pose.rotations, pose.offsets)
 
 
@@ -149,10 +222,92 @@ def _between_legs(body: Humanoid, pose: Pose) -> Floats:
     return np.asarray(body.skeleton.forward(pose).positions[:, legs].mean(axis=1))
 
 
-def _lift(source: Humanoid, target: Humanoid, side: str) -> float:
-    """Return how much higher an ankle is than its scaled position, for its sole to be on the floor [m]."""
-    ratio = target.leg_length / source.leg_length
-    return sole_of(target, side).depth - ratio * sole_of(source, side).depth
+def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[Pose, list[str]]:
+    """Return a pose of the target (F,) in which joints without a role (fingers) rotate as those of the same name, where
+    the two rigs agree about them, and the names of those that move and have no counterpart.
+    """
+    known = {j for role in source.roles.values() for j in source.skeleton.path(role)} | {*source.spine}
+    known |= {j for chain in source.segments.values() for j in chain}
+    taken = {*target.roles.values(), *target.spine, *(j for chain in target.segments.values() for j in chain)}
+    rotations = np.broadcast_to(target.skeleton.rest.rotations, (len(motion), len(target.skeleton), 4)).copy()
+    dropped = []
+    for j, name in enumerate(source.skeleton.names):
+        moves = np.ptp(motion.pose.rotations[:, j], axis=0).max() > 1e-6
+        if j in known or not moves:
+            continue
+        k = target.skeleton.names.index(name) if name in target.skeleton.names else -1
+        alike = k >= 0 and k not in taken
+        if alike and np.allclose(source.skeleton.rest.rotations[j], target.skeleton.rest.rotations[k], atol=1e-3):
+            rotations[:, k] = motion.pose.rotations[:, j]
+        else:
+            dropped.append(name)
+    return Pose(np.zeros((len(motion), 3)), rotations), dropped
+
+
+def _ankles(
+    stands: list[Placement], surfaces: list[Floats], soles: tuple[Soles, Soles], before: Frames, now: Frames, fps: float
+) -> dict[str, Floats]:
+    """Return the positions (F, 3) [m] of both ankles, for the orientations that the feet have now."""
+    ratio = soles[1].body.leg_length / soles[0].body.leg_length
+    return {
+        side: ankle_positions(stands, surfaces, (soles[0], before), (soles[1], now), ratio, fps, side)
+        for side in ("left", "right")
+    }
+
+
+def _peak(positions: Floats) -> float:
+    """Return the largest second difference of positions (F, J, 3) [m a frame squared]."""
+    return float(np.linalg.norm(np.diff(positions, 2, axis=0), axis=-1).max(initial=0.0))
+
+
+def _calmed(target: Humanoid, pose: Pose, out: Pose, made: Pose, peak: float) -> Pose:
+    """Return the poses `out`, but those in `pose` where what was made of them leaps; `out` itself where nothing does.
+
+    Limits may pull an arm back that was to keep out of the body. `peak` [m a frame squared] is how fast the source
+    changes its velocity.
+    """
+    old, new = (target.skeleton.forward(one).positions for one in (pose, made))
+    if len(old) < 3:
+        return out
+    speeds = [np.linalg.norm(np.diff(positions, 2, axis=0), axis=-1).max(axis=1) for positions in (old, new)]
+    leaps = np.flatnonzero(speeds[1] > CALMNESS * np.maximum(peak, speeds[0])) + 1
+    changed = (pose.rotations != out.rotations).any(axis=(1, 2))
+    back = [(a, b) for a, b in runs(changed) if ((leaps >= a - 2) & (leaps <= b + 2)).any()]
+    if not back:
+        return out
+    rotations = out.rotations.copy()
+    for first, last in back:
+        rotations[first : last + 1] = pose.rotations[first : last + 1]
+    return out.replace(rotations=rotations)
+
+
+def _footing(
+    stands: list[Placement],
+    surfaces: list[Floats],
+    soles: tuple[Soles, Soles],
+    frames: tuple[Frames, Frames],
+    ratio: float,
+) -> tuple[Floats, Floats]:
+    """Return how far (F,) [m] standing feet are under their floors, and how far they slide more than the source's."""
+    count = len(frames[0].positions)
+    sunk, slid = np.full(count, -np.inf), np.zeros(count)
+    for stand, heights in zip(stands, surfaces, strict=True):
+        rows = stand.rows
+        under = heights - soles[1].lowest(frames[1], stand.side)[rows]
+        sunk[rows] = np.maximum(sunk[rows], under)
+        least = np.full(stand.last - stand.first + 1, np.inf)
+        for was, is_now, down in zip(
+            soles[0].standing_points(frames[0], stand.side),
+            soles[1].standing_points(frames[1], stand.side),
+            (stand.heel[rows], stand.ball[rows]),
+            strict=True,
+        ):
+            moved = (is_now[rows] - ratio * was[rows])[:, [0, 2]]
+            if down.any():
+                off = np.linalg.norm(moved - np.median(moved[down], axis=0), axis=-1)
+                least = np.minimum(least, np.where(down, off, np.inf))
+        slid[rows] = np.maximum(slid[rows], least)
+    return np.where(np.isfinite(sunk), sunk, 0.0), slid
 
 
 def _goals(clip: Clip, target: Humanoid, begun: Pose, parts: tuple[str, ...], found: tuple[Contact, ...]) -> Records:
@@ -165,10 +320,7 @@ def _goals(clip: Clip, target: Humanoid, begun: Pose, parts: tuple[str, ...], fo
         goals["joint"][:, g] = joint
         positions = new.positions[:, joint]
         side, _, kind = part.partition("_")
-        if kind == "foot":
-            positions = old.positions[:, source.roles[part]] * (target.leg_length / source.leg_length)
-            positions = positions + np.array([0.0, _lift(source, target, side), 0.0])
-        elif kind == "hand":
+        if kind == "hand":
             positions = _hand_positions(source, target, old, new, side)
             positions = _rested(clip, target, old, new, part, positions, found)
         goals["position"][:, g], goals["orientation"][:, g] = positions, new.orientations[:, joint]

@@ -1,0 +1,312 @@
+"""Soles on surfaces: where the undersides of a body's feet are, and where its ankles belong for them to stand.
+
+The underside of a foot is its skin where the body has one: every vertex that its foot and toes carry, posed by linear
+blend skinning. Rigs say nothing about it (the ankle of a character may be 5 cm or 20 cm above its sole), and human
+proportions put the soles of characters centimetres under the floor. A body without a skin has a heel, a ball and a
+tip by its proportions (`body.measures`).
+
+A foot that stands keeps the point that it stands on, heel or ball, where it was, in leg lengths; from one to the other
+it rolls over its own sole, however long. Between two placements the correction is interpolated by a curve without
+kinks, so nothing leaps where a contact begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..body import Humanoid
+from ..body.measures import sole_of, sole_points
+from ..compute.types import Bools, Floats, Ints
+from ..math import conjugate, rotate
+from ..skeleton import Frames
+from ..skeleton.character import SkinnedMesh, Skinning
+from .contacts import GROUND, Contact
+from .stances import runs
+
+GROUNDED = 0.04  # of a leg of 0.83 m [m]: a floor this near to height 0 is at 0; captures are off by so much
+LOW = 0.015  # of the leg's length: what is this near to the lowest point of a foot belongs to its sole
+ASTRAY = 0.15  # [m]: how far the rate at the end of a placement may carry a foot on its way to the next
+RATE_FRAMES = 2
+HARDLY = 0.002  # [m]: by which a sole may sink where toes shake
+CALM, LIFTING = 0.015, 0.03  # [s]: standard deviations of filters: on heights, and on lifts of a foot that swings
+SIDES = ("left", "right")
+
+
+class Soles:
+    """The undersides of a body's feet.
+
+    Args:
+        body: with or without a skin.
+    """
+
+    def __init__(self, body: Humanoid) -> None:
+        self.body = body
+        self._skins = {side: _foot_skin(body, side) for side in SIDES}
+        self.anchors = {side: self._anchors(side) for side in SIDES}
+        """Heel and ball (2, 3) [m] of each foot in the frame of its joint: what it rolls over."""
+
+    @property
+    def skinned(self) -> bool:
+        """Whether both feet have a skin."""
+        return all(skin is not None for skin in self._skins.values())
+
+    def points(self, frames: Frames, side: str) -> Floats:
+        """Return points (F, K, 3) [m] of the underside of a foot, among them the lowest."""
+        skin = self._skins[side]
+        if skin is not None:
+            return np.asarray(skin.posed(frames), np.float64)
+        foot = self.body.roles[f"{side}_foot"]
+        toes = self.body.roles.get(f"{side}_toes", foot)
+        rear, tip = sole_points(self.body, side)
+        carried = [(foot, rear[0]), (foot, rear[1]), (toes, tip[0])]
+        made = [frames.positions[..., j, :] + rotate(frames.orientations[..., j, :], p) for j, p in carried]
+        return np.stack(made, axis=-2)
+
+    def lowest(self, frames: Frames, side: str) -> Floats:
+        """Return the height (F,) [m] of the lowest point of a foot."""
+        return np.asarray(self.points(frames, side)[..., 1].min(axis=-1))
+
+    def depth(self, side: str) -> float:
+        """Return how far below the ankle the sole lies in the neutral pose [m]."""
+        frames = self.body.neutral_frames
+        return float(frames.positions[self.body.roles[f"{side}_foot"], 1] - self.lowest(frames, side))
+
+    def standing_points(self, frames: Frames, side: str) -> tuple[Floats, Floats]:
+        """Return heel and ball (F, 3) [m] of a foot."""
+        foot = self.body.roles[f"{side}_foot"]
+        position, orientation = frames.positions[..., foot, :], frames.orientations[..., foot, :]
+        heel, ball = (position + rotate(orientation, anchor) for anchor in self.anchors[side])
+        return heel, ball
+
+    def undersides(self, frames: Frames, side: str) -> tuple[Floats, Floats]:
+        """Return the undersides (F, 3) [m] of heel and ball of a foot, by its proportions."""
+        foot, toes = self.body.roles[f"{side}_foot"], self.body.roles.get(f"{side}_toes")
+        rear, _ = sole_points(self.body, side)
+        heel, ball = (frames.positions[:, foot] + rotate(frames.orientations[:, foot], point) for point in rear)
+        if toes is not None:
+            ball = frames.positions[:, toes] - np.array([0.0, sole_of(self.body, side).hinge, 0.0])
+        return heel, ball
+
+    def _anchors(self, side: str) -> Floats:
+        (heel, ball), _ = sole_points(self.body, side)
+        frames = self.body.neutral_frames
+        foot, toes = self.body.roles[f"{side}_foot"], self.body.roles.get(f"{side}_toes")
+        back, ankle = conjugate(frames.orientations[foot]), frames.positions[foot]
+        if self._skins[side] is not None:
+            points = self.points(frames, side)
+            low = points[points[:, 1] < points[:, 1].min() + LOW * self.body.leg_length]
+            heel, ball = (rotate(back, low[k] - ankle) for k in (low[:, 2].argmin(), low[:, 2].argmax()))
+        if toes is not None and frames.positions[toes, 2] - ankle[2] > 0.02 * self.body.leg_length:
+            ball = rotate(back, frames.positions[toes] - ankle)
+        return np.stack([heel, ball])
+
+
+def _foot_skin(body: Humanoid, side: str) -> Skinning | None:
+    """Return the skin of a foot, as few vertices as can ever be its lowest; None where there is none."""
+    character, foot = body.skeleton.character, body.roles[f"{side}_foot"]
+    if character is None:
+        return None
+    below = [j for j in range(len(body.skeleton)) if foot in body.skeleton.path(j)]
+    parts = []
+    for mesh in character.meshes:
+        own = np.flatnonzero((mesh.weights * np.isin(mesh.joints, below)).sum(axis=1) > 0.5)
+        if len(own):
+            main = mesh.joints[own, mesh.weights[own].argmax(axis=1)]
+            chosen = np.concatenate([own[main == j][_outside(mesh.vertices[own[main == j]])] for j in np.unique(main)])
+            parts.append(_vertices_of(mesh, chosen))
+    return Skinning.of_meshes(tuple(parts)) if parts else None
+
+
+def _vertices_of(mesh: SkinnedMesh, chosen: Ints) -> SkinnedMesh:
+    return replace(
+        mesh,
+        vertices=mesh.vertices[chosen],
+        joints=mesh.joints[chosen],
+        weights=mesh.weights[chosen],
+        faces=np.zeros((0, 3), np.int32),
+        colours=np.empty((0, 4), np.uint8),
+    )
+
+
+def _outside(points: Floats) -> Ints:
+    """Return the points of the convex hull: no other one is the lowest, however the part is turned."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(ConvexHull(points).vertices)
+    except (QhullError, ValueError):  # a flat patch, or a few vertices
+        return np.arange(len(points))
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A foot that stands from frame `first` to frame `last`, on its heel, its ball or both."""
+
+    side: str
+    first: int
+    last: int
+    heel: Bools
+    """(F,) of all frames: where its heel is down."""
+    ball: Bools
+    """(F,) where its ball is."""
+
+    @property
+    def rows(self) -> slice:
+        """Its frames."""
+        return slice(self.first, self.last + 1)
+
+    @property
+    def flattest(self) -> int:
+        """The frame that it stands flat in, or the middle one of those in which it stands at all."""
+        both = np.flatnonzero(self.heel[self.rows] & self.ball[self.rows])
+        return self.first + int(both[len(both) // 2] if len(both) else (self.last - self.first) // 2)
+
+    @property
+    def rolled(self) -> Floats:
+        """(last - first + 1,): 0 where it stands on its heel, 1 where on its ball, and from one to the other."""
+        heel, ball = self.heel[self.rows], self.ball[self.rows]
+        only = np.where(heel & ~ball, 0.0, np.where(ball & ~heel, 1.0, np.nan))
+        known = np.flatnonzero(np.isfinite(only))
+        if not len(known):
+            return np.ones(len(only))  # a foot that turns does so about its ball
+        return np.interp(np.arange(len(only)), known, only[known])
+
+
+def placements(contacts: Sequence[Contact], frames: int) -> list[Placement]:
+    """Return the placements of both feet; `frames` is how many frames there are."""
+    found = []
+    for side in SIDES:
+        heel, ball = np.zeros((2, frames), np.bool_)
+        for contact in contacts:
+            if contact.on == GROUND and contact.part in (f"{side}_foot", f"{side}_toes"):
+                (heel if contact.part.endswith("foot") else ball)[contact.first : contact.last + 1] = True
+        found += [Placement(side, first, last, heel, ball) for first, last in runs(heel | ball)]
+    return found
+
+
+def floors(stands: Sequence[Placement], source: Soles, frames: Frames, target: Soles, ratio: float) -> list[Floats]:
+    """Return the height [m] of the surface under each placement on the target, in each of its frames.
+
+    Under a skin it is one height, the median of that of the source's heel or ball, whichever is down (its toes are not
+    asked, which are captured badly); at height 0 where it is near. Without a skin it is as high as the source's sole in
+    each frame, since neither sole is known to a centimetre.
+    """
+    found = []
+    near = GROUNDED / 0.83 * target.body.leg_length
+    for stand in stands:
+        heights = ratio * source.lowest(frames, stand.side)[stand.rows]
+        if target.skinned:
+            if not source.skinned:
+                heel, ball = (ratio * point[stand.rows, 1] for point in source.undersides(frames, stand.side))
+                down = [np.where(rows[stand.rows], x, np.inf) for rows, x in ((stand.heel, heel), (stand.ball, ball))]
+                heights = np.minimum(*down)
+            level = float(np.median(heights))
+            heights = np.full(len(heights), 0.0 if abs(level) < near else level)
+        found.append(heights)
+    return found
+
+
+def ankle_positions(
+    stands: Sequence[Placement],
+    surfaces: Sequence[Floats],
+    source: tuple[Soles, Frames],
+    target: tuple[Soles, Frames],
+    ratio: float,
+    fps: float,
+    side: str,
+) -> Floats:
+    """Return positions (F, 3) [m] of an ankle of the target for its sole to stand as the source's.
+
+    Args:
+        stands: the placements.
+        surfaces: the heights under each of them.
+        source: its soles, and the poses to follow.
+        target: its soles, and poses with the orientations that its feet will have.
+        ratio: leg length of the target over that of the source.
+        fps: frames per second.
+        side: of the foot.
+    """
+    foot_then, foot_now = (one.body.roles[f"{side}_foot"] for one in (source[0], target[0]))
+    old, new = source[1].positions[:, foot_then], target[1].positions[:, foot_now]
+    base = ratio * old + np.array([0.0, target[0].depth(side) - ratio * source[0].depth(side), 0.0])
+    under = target[0].lowest(target[1], side) - new[:, 1]
+    points = source[0].standing_points(source[1], side)
+    offsets = [rotate(target[1].orientations[:, foot_now], anchor) for anchor in target[0].anchors[side]]
+    known, requested = [], []
+    for stand, heights in zip(stands, surfaces, strict=True):
+        if stand.side != side:
+            continue
+        rows, middle = stand.rows, stand.flattest
+        heel, ball = (
+            base[middle] + offset[middle] + ratio * (point[rows] - point[middle]) - offset[rows]
+            for point, offset in zip(points, offsets, strict=True)
+        )
+        rolled = stand.rolled[:, None]
+        ankle = (1.0 - rolled) * heel + rolled * ball
+        ankle[:, 1] = heights - under[rows]
+        known.append(np.arange(stand.first, stand.last + 1))
+        requested.append(ankle - base[rows])
+    if not known:
+        return base
+    from scipy.ndimage import gaussian_filter1d, maximum_filter1d
+
+    correction = _between(known, requested, len(base))
+    # Toes are captured with noise, and a sole that follows them to the millimetre shakes the leg.
+    exact, standing = correction[:, 1].copy(), np.isin(np.arange(len(base)), np.concatenate(known))
+    correction[:, 1] = gaussian_filter1d(exact, CALM * fps, mode="nearest")
+    sunk = np.where(standing, np.maximum(exact - correction[:, 1] - HARDLY, 0.0), 0.0)
+    sunk = maximum_filter1d(sunk, 2 * round(CALM * fps) + 1)
+    correction[:, 1] += gaussian_filter1d(sunk, CALM * fps, mode="nearest")
+    placed = base + correction
+    if not target[0].skinned:
+        return placed
+    floor = _floor_between(known, surfaces_of(stands, surfaces, side), len(base))
+    missing = np.where(standing, 0.0, np.maximum(floor - under - placed[:, 1], 0.0))
+    placed[:, 1] += gaussian_filter1d(missing, LIFTING * fps, mode="nearest")
+    return placed
+
+
+def surfaces_of(stands: Sequence[Placement], surfaces: Sequence[Floats], side: str) -> list[Floats]:
+    """Return the heights under the placements of one foot."""
+    return [heights for stand, heights in zip(stands, surfaces, strict=True) if stand.side == side]
+
+
+def _between(known: Sequence[Ints], requested: Sequence[Floats], count: int) -> Floats:
+    """Return corrections (F, 3): those requested in their frames, cubic in between, kept before and after them.
+
+    The curve leaves each stretch with the rate that it ends with, as far as that does not lead astray.
+    """
+    made = np.empty((count, 3))
+    made[: known[0][0]], made[known[-1][-1] :] = requested[0][0], requested[-1][-1]
+    for rows, values in zip(known, requested, strict=True):
+        made[rows] = values
+    for rows, values, later, others in zip(known, requested, known[1:], requested[1:], strict=False):
+        start, end = int(rows[-1]), int(later[0])
+        span = end - start
+        few, few_later = min(RATE_FRAMES, len(values) - 1), min(RATE_FRAMES, len(others) - 1)
+        leaving = (values[-1] - values[-1 - few]) / max(few, 1)
+        arriving = (others[few_later] - others[0]) / max(few_later, 1)
+        t = (np.arange(start + 1, end) - start)[:, None] / span
+        most = ASTRAY / span
+        leaving, arriving = np.clip(leaving, -most, most), np.clip(arriving, -most, most)
+        made[start + 1 : end] = (
+            (2 * t**3 - 3 * t**2 + 1) * values[-1]
+            + (t**3 - 2 * t**2 + t) * span * leaving
+            + (3 * t**2 - 2 * t**3) * others[0]
+            + (t**3 - t**2) * span * arriving
+        )
+    return made
+
+
+def _floor_between(known: Sequence[Ints], heights: Sequence[Floats], count: int) -> Floats:
+    """Return the height (F,) [m] under which a foot must not sink: the lower floor of the two that it moves between."""
+    floor = np.empty(count)
+    floor[: known[0][0]], floor[known[-1][-1] :] = heights[0][0], heights[-1][-1]
+    for rows, values in zip(known, heights, strict=True):
+        floor[rows] = values
+    for rows, before, later, after in zip(known, heights, known[1:], heights[1:], strict=False):
+        floor[rows[-1] + 1 : later[0]] = min(float(before[-1]), float(after[0]))
+    return floor
