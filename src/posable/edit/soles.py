@@ -250,7 +250,7 @@ def ankle_positions(
         known.append(np.arange(stand.first, stand.last + 1))
         requested.append(ankle - base[rows])
     if not known:
-        return base
+        return np.asarray(base)
     from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
     correction = _between(known, requested, len(base))
@@ -262,11 +262,11 @@ def ankle_positions(
     correction[:, 1] += gaussian_filter1d(sunk, CALM * fps, mode="nearest")
     placed = base + correction
     if not target[0].skinned:
-        return placed
+        return np.asarray(placed)
     floor = _floor_between(known, surfaces_of(stands, surfaces, side), len(base))
     missing = np.where(standing, 0.0, np.maximum(floor - under - placed[:, 1], 0.0))
     placed[:, 1] += gaussian_filter1d(missing, LIFTING * fps, mode="nearest")
-    return placed
+    return np.asarray(placed)
 
 
 def surfaces_of(stands: Sequence[Placement], surfaces: Sequence[Floats], side: str) -> list[Floats]:
