@@ -238,3 +238,13 @@ def test_a_captured_style_can_be_weighed_and_edited_like_any_other(captured, bod
     again.set(key, again.posture(key).shifted((0.0, -0.2, 0.0)))
     assert again.posture_at(again.key(key).at).hips[1] == pytest.approx(-0.2)
     assert again.weight == Weight("quadratic", 0.4)
+
+
+def test_a_behaviour_no_better_than_standing_says_so(learned, body):
+    """Two people who only stand teach nothing; the built-in reaches teach something."""
+    still = Motion(body.skeleton, ps.Pose.stack([body.neutral_pose] * 12), 30.0, name="still")
+    with pytest.warns(UserWarning, match="no better than standing still"):
+        made = ps.Behaviour.fit(body, "right_arm", [still, still])
+    assert not made.learned.better_than_standing and "no better" in repr(made.learned)
+    report = learned.learned
+    assert report.better_than_standing and report.note == "" and report.explained > 0.2

@@ -23,6 +23,7 @@ millimetre, a hand would sink into a thigh, and the reacher would lower the weig
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from itertools import pairwise
@@ -59,6 +60,7 @@ OUTWARD = np.radians(np.arange(0.0, 62.0, 4.0))  # how far the free arm may be r
 MAX_STRIDE = 0.7  # of a leg's length: larger horizontal distances from hip to foot count as this one
 SAMPLES, PROJECTIONS = 1500, 400
 SPARE = math.radians(4.0)
+WORTHWHILE = 0.05  # of how bodies moved: a behaviour that explains less is not offered without saying so
 TESTED_WEIGHTS = np.array([0.15, 0.35, 0.6, 0.8, 1.0])
 
 
@@ -90,6 +92,32 @@ class LearnReport:
     """Each part, its orientation error, and that of a body that only stands [degrees]."""
     ridges: tuple[tuple[str, float], ...]
     """How strongly each part, and the hips' "shift", was pulled to rest: the less motions agree on it, the more."""
+    unseen: float | None = None
+    """The fraction of the squared rotations of motions that were left out in turn which the others predict: 1 all of
+    them, 0 no more than standing still does, below 0 less. None where there is only one motion."""
+
+    @property
+    def better_than_standing(self) -> bool:
+        """Whether it explains at least 5 % of how bodies moved: of motions left out, or of the only one."""
+        return self.explained >= WORTHWHILE
+
+    @property
+    def explained(self) -> float:
+        """`unseen`, or with only one motion the fraction of its mean rotations that the behaviour explains."""
+        if self.unseen is not None:
+            return self.unseen
+        return 1.0 - self.orientation_error / self.standing_error if self.standing_error > 0.0 else 0.0
+
+    @property
+    def note(self) -> str:
+        """What to know before using it: "" where it explains enough."""
+        if self.better_than_standing:
+            return ""
+        whose = "motions that it did not see" if self.unseen is not None else "its own motion"
+        return (
+            f"this behaviour is no better than standing still: it explains {100.0 * self.explained:.0f} % of how "
+            f"bodies moved in {whose} ({self.orientation_error:.1f} degrees a part left of {self.standing_error:.1f})"
+        )
 
     @property
     def used(self) -> int:
@@ -108,6 +136,7 @@ class LearnReport:
         return (
             f"{self.used} of {self.frames} frames; {self.orientation_error:.1f} degrees a part are not explained "
             f"of {self.standing_error:.1f}, {100.0 * self.hips_error:.1f} % of a leg length of the hips' shift"
+            + (f"; {self.note}" if self.note else "")
         )
 
     def __str__(self) -> str:
@@ -141,10 +170,12 @@ def fit(
     at, u = _located(made, reaches.positions)
     for position in _key_positions(made, KEYS[interpolation] if keys is None else keys, at, reaches.weights * u, seed):
         made.add(position, Posture.neutral(made.parts))
-    ridges = _solve(body, made, reaches, at, u, rows)
+    ridges, unseen = _solve(body, made, reaches, at, u, rows)
     sink(body, made, seed)
     keep_clear(body, made)
-    made.learned = _report(made, reaches, at, u, reports, ridges)
+    made.learned = _report(made, reaches, at, u, reports, ridges, unseen)
+    if made.learned.note and reaches.rotations.size:
+        warnings.warn(made.learned.note, UserWarning, stacklevel=4)
     advance(1.0)
     return made
 
@@ -229,20 +260,26 @@ def _centres(points: Floats, weights: Floats, count: int, rng: np.random.Generat
     return centres
 
 
-def _solve(body: Humanoid, made: Behaviour, reaches: Reaches, at: Floats, u: Floats, rows: list[slice]) -> Floats:
+def _solve(
+    body: Humanoid, made: Behaviour, reaches: Reaches, at: Floats, u: Floats, rows: list[slice]
+) -> tuple[Floats, float | None]:
     """Give every key the posture that explains the examples best: regularised least squares with Gauss-Newton steps.
 
     Returns:
-        How strongly each part, and then the hips' shift, was pulled to rest.
+        How strongly each part, and then the hips' shift, was pulled to rest; and `LearnReport.unseen`.
     """
     design = made.key_weights(at) * u[:, None]
     weighted = design * (reaches.weights * (design.shape[1] / reaches.weights.sum()))[:, None]
     laplacian = np.eye(design.shape[1]) - _neighbours(made)
     smooth, data = SMOOTHNESS * laplacian.T @ laplacian, weighted.T @ design
     observed = _flat(reaches.rotations, reaches.shifts)
-    ridges = np.array(
-        [_best_ridge(design, weighted, observed[:, k : k + 3], smooth, rows) for k in range(0, observed.shape[1], 3)]
-    )
+    chosen = [
+        _best_ridge(design, weighted, observed[:, k : k + 3], smooth, rows) for k in range(0, observed.shape[1], 3)
+    ]
+    ridges = np.array([ridge for ridge, _ in chosen])
+    share = reaches.weights * (design.shape[1] / reaches.weights.sum())
+    whole = float((share[:, None] * observed[:, :-3] ** 2).sum())
+    unseen = sum(gain for _, gain in chosen[:-1]) / whole if len(rows) > 1 and whole > 0.0 else None
     found = np.zeros((design.shape[1], observed.shape[1]))
     for _ in range(1 + STEPS):
         gradient = weighted.T @ _flat(*_residuals(made, reaches, at, u))
@@ -251,13 +288,17 @@ def _solve(body: Humanoid, made: Behaviour, reaches: Reaches, at: Floats, u: Flo
             found[:, columns] += np.linalg.solve(data + pull, gradient[:, columns] - pull @ found[:, columns])
         for key, x in zip(made.keys, found, strict=True):
             made.set(key.id, _posture(body, made.parts, x))
-    return ridges
+    return ridges, unseen
 
 
-def _best_ridge(design: Floats, weighted: Floats, observed: Floats, smooth: Floats, rows: list[slice]) -> float:
-    """Return the pull to rest of the least error in cross-validation: each motion predicted from the others."""
+def _best_ridge(
+    design: Floats, weighted: Floats, observed: Floats, smooth: Floats, rows: list[slice]
+) -> tuple[float, float]:
+    """Return the pull to rest of the least error in cross-validation, each motion predicted from the others, and by how
+    much that squared error is below standing still's.
+    """
     if len(rows) < 2:
-        return RIDGES[0]
+        return RIDGES[0], 0.0
     normals = np.array([weighted[motion].T @ design[motion] for motion in rows])
     sides = np.array([weighted[motion].T @ observed[motion] for motion in rows])
     errors = np.zeros(len(RIDGES))
@@ -265,7 +306,8 @@ def _best_ridge(design: Floats, weighted: Floats, observed: Floats, smooth: Floa
         pull = smooth + ridge * np.eye(len(smooth))
         x = np.linalg.solve(normals.sum(axis=0) - normals + pull, sides.sum(axis=0) - sides)
         errors[row] = (x * (normals @ x)).sum() - 2.0 * (x * sides).sum()
-    return RIDGES[int(np.argmin(errors))]
+    best = int(np.argmin(errors))
+    return RIDGES[best], -float(errors[best])
 
 
 def _flat(rotations: Floats, shifts: Floats) -> Floats:
@@ -307,7 +349,13 @@ def _residuals(made: Behaviour, reaches: Reaches, at: Floats, u: Floats) -> tupl
 
 
 def _report(
-    made: Behaviour, reaches: Reaches, at: Floats, u: Floats, motions: tuple[MotionReport, ...], ridges: Floats
+    made: Behaviour,
+    reaches: Reaches,
+    at: Floats,
+    u: Floats,
+    motions: tuple[MotionReport, ...],
+    ridges: Floats,
+    unseen: float | None,
 ) -> LearnReport:
     def mean(values: Floats) -> Floats:
         return np.average(values, axis=0, weights=reaches.weights)
@@ -318,7 +366,7 @@ def _report(
     hips = float(mean(np.linalg.norm(shifts, axis=-1)))
     everywhere = (float(now.mean()), float(standing_still.mean())) if by_part else (0.0, 0.0)
     return LearnReport(
-        motions, *everywhere, hips, by_part, tuple(zip((*made.parts, "shift"), ridges.tolist(), strict=True))
+        motions, *everywhere, hips, by_part, tuple(zip((*made.parts, "shift"), ridges.tolist(), strict=True)), unseen
     )
 
 
