@@ -7,6 +7,7 @@ import posable as ps
 import posable.math as pm
 from posable.compute import PosableError, UnknownNameError
 from posable.express import Chain, Link, Tree
+from posable.express.aim_kernels import RANDOM_STARTS
 from posable.skeleton import Skeleton
 
 
@@ -130,3 +131,9 @@ def test_the_search_goes_on_until_the_worst_end_point_aims():
     answer = tree.solve(postures, targets)
     worst = np.maximum(*true_angles(tree, answer, targets).values())
     assert (worst < 1e-3).all(), np.sort(worst)[-5:]
+    # Where both cannot aim, one of them does, and still every start is tried.
+    tree = branching(1)
+    targets = {name: pm.exp(rng.normal(size=(30, 3)) * 0.6) for name in "ab"}
+    answer = tree.solve(dict.fromkeys("ab", np.zeros((30, 4))), targets)
+    missed = np.maximum(*true_angles(tree, answer, targets).values()) > 0.01
+    assert missed.any() and (answer.chains["a"].iterations[missed] > RANDOM_STARTS).all()

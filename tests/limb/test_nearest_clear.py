@@ -5,6 +5,7 @@ itself by the test of whole bodies, which the limb's search does not use.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,6 +116,9 @@ def test_a_hand_folded_onto_its_own_arm_is_a_collision(data_dir):
         for pair in clearance(body).touching(body.skeleton.forward(told.pose[k]))
     ]
     assert any(folded)
+    only_own = replace(limb.obstacles(body.neutral_pose), rows=limb.obstacles(body.neutral_pose).rows[:, :0].copy())
+    near = limb.solve(all_around(6, 600, limb.length, 0.2, 0.6), obstacles=only_own)
+    assert (near.penetrates & (near.status == ps.Status.COLLISION)).any() and not near.penetrates[near.ok].any()
     assert told.penetrates[told.status == ps.Status.COLLISION].all()
 
 
