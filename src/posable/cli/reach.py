@@ -54,6 +54,13 @@ def reach(
         typer.Option("--allowed-contact", metavar="NAME", help="An obstacle of the scene that the hands may touch."),
     ] = None,
     gaze: Annotated[float, typer.Option(help="How far the head turns to the target, 0 to 1.")] = 0.0,
+    extend: Annotated[
+        bool, typer.Option(help="Take more of the behaviour than the distance asks for where the arm is too short.")
+    ] = False,
+    weight: Annotated[
+        float | None,
+        typer.Option(help="How much of the behaviour, 0 to 1; by the distance of each target when not given."),
+    ] = None,
     scale: options.Scale = None,
     repair: options.Repair = None,
     json: options.Json = None,
@@ -79,10 +86,12 @@ def reach(
     _check_distances(person, pose, steps)
     used = {hand: _behaviour(behaviour, f"{hand}_arm", person) for hand in sorted({_hand(step) for step in steps})}
     contacts = allowed_contacts or ()
-    reacher = Reacher(person, used.get("right"), used.get("left"), around, allowed_contacts=contacts, gaze=gaze)
+    reacher = Reacher(
+        person, used.get("right"), used.get("left"), around, allowed_contacts=contacts, gaze=gaze, extend=extend
+    )
     took = _duration(speed, duration, width)
     with progress("reaching") as fraction:
-        reached = reacher.animate(steps=steps, start=pose, fps=fps, duration=took, progress=fraction)
+        reached = reacher.animate(steps=steps, start=pose, fps=fps, duration=took, weight=weight, progress=fraction)
     first = reached.first_failure
     facts = {
         **save_motion(reached.motion, output),
@@ -158,6 +167,10 @@ def _text(position: list[float]) -> str:
     return ",".join(f"{value:g}" for value in position)
 
 
+def _contact_text(contact: tuple[str, str] | None) -> str:
+    return "" if contact is None else f"{contact[0]} at {contact[1]}"
+
+
 def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str, Any]]:
     return [
         {
@@ -167,6 +180,7 @@ def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str
             "status": Status(int(reached.status[arrival])).name.lower(),
             "away_mm": round(1000.0 * float(reached.position_error[arrival]), 6),
             "weight": round(float(reached.weight[arrival]), 3),
+            "contact": _contact_text(reached.contact[int(arrival)]),
         }
         for step, arrival in zip(steps, reached.arrivals, strict=True)
     ]

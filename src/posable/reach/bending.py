@@ -73,10 +73,14 @@ def arm_length(i: int, side: int, body: Body, rows: Rows) -> float:
 def gather(i: int, options: Any, body: Body, styles: Styles, rows: Rows, u: tuple[float, float]) -> None:
     """Fill in the rotation that each driven joint approaches, and its weight; joints that both hands drive take means.
 
-    Two-Arms Control: (h uR pR + (1 - h) uL pL) / (h uR + (1 - h) uL) with the larger weight of the two.
+    Two-Arms Control: (h uR pR + (1 - h) uL pL) / (h uR + (1 - h) uL) with the larger weight of the two. The further
+    one hand leads, the less the other's weight counts, at h = 0 and 1 not at all.
     """
     h = options["handedness"]
     a, b = h * u[0], (1.0 - h) * u[1]
+    one, other = min(1.0, 2.0 * h), min(1.0, 2.0 * (1.0 - h))
+    if not (options["hands"][0] and options["hands"][1]):
+        one, other = 1.0, 1.0
     if a + b == 0.0:
         a, b = u
     for j in range(body.slots.shape[0]):
@@ -84,20 +88,23 @@ def gather(i: int, options: Any, body: Body, styles: Styles, rows: Rows, u: tupl
         if d < 0:
             continue
         right, left = styles.owned[0, d], styles.owned[1, d]
-        rows.driven_weights[i, d] = max(u[0] if right else 0.0, u[1] if left else 0.0)
-        q = _weighted_rotation(i, 0, styles, rows, d, a if right else 0.0)
-        p = _weighted_rotation(i, 1, styles, rows, d, b if left else 0.0)
-        q = unit_quat((q[0] + p[0], q[1] + p[1], q[2] + p[2], q[3] + p[3]))
+        if right and left:
+            rows.driven_weights[i, d] = max(one * u[0], other * u[1])
+        else:
+            rows.driven_weights[i, d] = u[0] if right else u[1]
+        r = _weighted_rotation(i, 0, styles, rows, d, (a if left or a > 0.0 else 1.0) if right else 0.0)
+        s = _weighted_rotation(i, 1, styles, rows, d, (b if right or b > 0.0 else 1.0) if left else 0.0)
+        mean = unit_quat((r[0] + s[0], r[1] + s[1], r[2] + s[2], r[3] + s[3]))
         if j == options["hips"]:
-            q = _hips_rotation(i, options, body, rows, q)
-        set_quat(rows.driven, i, d, q)
+            mean = _hips_rotation(i, options, body, rows, mean)
+        set_quat(rows.driven, i, d, mean)
     total = a + b if a + b > 0.0 else 1.0
-    one, other = _weighted_shift(i, 0, styles, rows, a / total), _weighted_shift(i, 1, styles, rows, b / total)
-    shift = rotate(_heading(i, options, rows), (one[0] + other[0], one[1] + other[1], one[2] + other[2]))
+    p, q = _weighted_shift(i, 0, styles, rows, a / total), _weighted_shift(i, 1, styles, rows, b / total)
+    shift = rotate(_heading(i, options, rows), (p[0] + q[0], p[1] + q[1], p[2] + q[2]))
     work = rows.work[i]
     for k in range(3):
         work["shift"][k] = shift[k]
-    work["shift_weight"] = max(u[0], u[1])
+    work["shift_weight"] = max(one * u[0], other * u[1])
 
 
 @kernel

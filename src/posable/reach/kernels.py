@@ -5,13 +5,13 @@ rotate from the start towards it; the legs are solved so that the feet stay; the
 this leaves, as any arm is; and the status is taken from the resulting pose.
 
 All of it at an *adjustment* x of the weight: at -1 nothing of the behaviour is taken, at 0 what the distance requests,
-at 1 all of it. The body must not touch what it did not touch at the start, and both feet must be fixed: else x is
-lowered to the largest feasible one. When an arm is too short and the weight may be raised, x is the smallest one at
-which the arm is long enough, or else the one at which it lacks least: targets just in reach and just out of it have the
-same body. The line search does steps first, then bisection to the edge, or golden-section search to the bottom of the
-valley, so that the body moves evenly as targets and obstacles do. It is a state machine that proposes an adjustment and
-takes whether the body stands there, so that the trial of a posture is called once: it is long, and each call is
-compiled.
+at 1 all of it. The body must not touch what it did not touch at the start, nor sink deeper into what it did, and both
+feet must be fixed: else x is lowered to the largest feasible one. When an arm is too short and the weight may be
+raised, x is the smallest one at which the arm is long enough, or else the one at which it lacks least: targets just in
+reach and just out of it have the same body. The line search does steps first, then bisection to the edge, or
+golden-section search to the bottom of the valley, so that the body moves evenly as targets and obstacles do. It is a
+state machine that proposes an adjustment and takes whether the body stands there, so that the trial of a posture is
+called once: it is long, and each call is compiled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from ..collision.bodies import body_touching
 from ..compute import batch, kernel, prange
 from ..compute.types import Records
 from ..compute.verdict import verdict
@@ -28,6 +27,7 @@ from ..math.quaternion import angle_between, conj, mul, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .bending import adjusted, arm_length, bend, forward_solution, gather, look, requested_weight, target_of
+from .contacts import first_contact, legs_of, note_contacts
 from .limbs import fix_foot, place_hand, read_leg
 from .packed import ALL, ARM, BEND, JUDGE, LEG, Arrays, Body, Rows, Styles
 
@@ -45,34 +45,33 @@ Adjusting: TypeAlias = tuple[int, float, int, float, float, float, float]
 
 
 @kernel
-def stand(i: int, options: Any, body: Body, rows: Rows, x: float) -> int:
-    """Pose the body at adjustment x with its feet fixed; return REACHED, UNREACHABLE (a leg cannot), or COLLISION."""
+def stand(i: int, options: Any, body: Body, rows: Rows, x: float) -> tuple[int, int]:
+    """Pose the body at adjustment x with its feet fixed.
+
+    A leg that touches something swivels out of it, about the line from hip to foot.
+
+    Returns:
+        REACHED, UNREACHABLE (a leg cannot), or COLLISION; and the contact, -1 for none.
+    """
     bend(i, body, rows, x)
-    starting = x <= -1.0  # contacts of the start stay allowed: somebody who sits touches the chair, and may still lean
-    if rows.work[i]["shift_weight"] == 0.0 and not starting:
-        return REACHED
-    if options["feet"] and not starting:
-        fixed = True
-        for side in range(2):
-            fixed = fixed and fix_foot(i, LEG - side, body, rows)
-        forward_solution(i, body, rows)
-        if not fixed:
-            return UNREACHABLE
-    first = body_touching(
-        i,
-        body.volumes,
-        body.pairs,
-        body.outside,
-        rows.positions[1],
-        rows.orientations[1],
-        body.around,
-        options["margin"],
-        options["softness"],
-        rows.touched,
-        rows.balls,
-        starting,
-    )
-    return COLLISION if first >= 0 else REACHED
+    if rows.work[i]["shift_weight"] == 0.0:
+        return REACHED, -1
+    swivelling, contact = 0, -1
+    while True:
+        if options["feet"]:
+            fixed = True
+            for side in range(2):
+                fixed = fixed and fix_foot(i, LEG - side, options, body, rows, swivelling & (1 << side))
+            forward_solution(i, body, rows)
+            if not fixed:
+                return UNREACHABLE if contact < 0 else COLLISION, contact
+        contact = first_contact(i, options, body, rows, 0, False)
+        if contact < 0:
+            return REACHED, -1
+        legs = legs_of(contact, body) & ~swivelling
+        if not options["feet"] or legs == 0:
+            return COLLISION, contact
+        swivelling |= legs
 
 
 @kernel
@@ -91,18 +90,20 @@ def excess(i: int, options: Any, body: Body, rows: Rows) -> float:
 def adjust(i: int, options: Any, body: Body, rows: Rows) -> float:
     """Return the adjustment nearest to 0 at which the body stands and its arms are long enough; pose it so."""
     result = rows.result[i]
+    result["reason"], result["tried"], result["contact"] = REACHED, 0, -1
+    bend(i, body, rows, -1.0)  # the starting pose, whose contacts stay allowed as deep as they are
+    note_contacts(i, options, body, rows)
     state = first_adjustment(options["adjustment"])
-    result["reason"], result["tried"] = REACHED, 0
-    started = False
     while True:
-        x = state[1] if started else -1.0  # first the starting pose, whose contacts stay allowed
-        standing = stand(i, options, body, rows, x)
-        if not started:
-            started = True
-            continue
+        x = state[1]
+        standing, contact = REACHED, -1
+        if x <= -1.0:
+            bend(i, body, rows, -1.0)
+        else:
+            standing, contact = stand(i, options, body, rows, x)
         result["tried"] += 1
         if state[0] == FIRST:
-            result["reason"] = standing
+            result["reason"], result["contact"] = standing, contact
         elif state[0] == SETTLED:
             return x
         lack = excess(i, options, body, rows)

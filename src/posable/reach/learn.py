@@ -110,7 +110,7 @@ class LearnReport:
 
     @property
     def note(self) -> str:
-        """What to know before using it: "" where it explains enough."""
+        """A warning for whoever uses it; "" where it explains enough."""
         if self.better_than_standing:
             return ""
         whose = "motions that it did not see" if self.unseen is not None else "its own motion"
@@ -277,8 +277,8 @@ def _solve(
         _best_ridge(design, weighted, observed[:, k : k + 3], smooth, rows) for k in range(0, observed.shape[1], 3)
     ]
     ridges = np.array([ridge for ridge, _ in chosen])
-    share = reaches.weights * (design.shape[1] / reaches.weights.sum())
-    whole = float((share[:, None] * observed[:, :-3] ** 2).sum())
+    fraction = reaches.weights * (design.shape[1] / reaches.weights.sum())
+    whole = float((fraction[:, None] * observed[:, :-3] ** 2).sum())
     unseen = sum(gain for _, gain in chosen[:-1]) / whole if len(rows) > 1 and whole > 0.0 else None
     found = np.zeros((design.shape[1], observed.shape[1]))
     for _ in range(1 + STEPS):

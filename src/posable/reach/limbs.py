@@ -41,7 +41,8 @@ from ..limb.solve import INVALID, REACHED, SEARCH, SINGULAR, solve_one, within
 from ..math.quaternion import axis_angle, conj, mul, rotate_inverse, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import quat_at, quat_from, vec_at
-from .bending import target_of
+from .bending import forward_solution, target_of
+from .contacts import first_contact
 from .packed import ARM, Body, Rows
 
 MIN_STEP = 1e-3  # [rad] of a search that is interpolated from keys
@@ -104,8 +105,10 @@ def read_leg(i: int, limb: int, body: Body, rows: Rows) -> None:
 
 
 @kernel
-def fix_foot(i: int, limb: int, body: Body, rows: Rows) -> bool:
+def fix_foot(i: int, limb: int, options: Any, body: Body, rows: Rows, clear: int) -> bool:
     """Rotate a leg so that its foot has the position and orientation of the start; return whether it can.
+
+    `clear`: its bit of `Body.legs` where it must also keep out of everything, 0 where that is not tested.
 
     Where it cannot, the weight is lowered. Hips that sink by what a leg lacks would save some of the behaviour, but go
     where no key has them; and the shipped behaviours never need that much of a leg, on any body we tried (a test checks
@@ -121,7 +124,7 @@ def fix_foot(i: int, limb: int, body: Body, rows: Rows) -> bool:
     swivel = rows.readings[limb, i]["swivel"]
     before = math.inf
     for _ in range(CORRECTIONS):
-        found, swivel, end = rotate_leg(i, limb, body, rows, frame, aim, swivel)
+        found, swivel, end = rotate_leg(i, limb, options, body, rows, frame, aim, swivel, clear)
         if not found:
             return False
         miss = rotate_inverse(frame, sub(foot, end))
@@ -134,9 +137,9 @@ def fix_foot(i: int, limb: int, body: Body, rows: Rows) -> bool:
 
 @kernel
 def rotate_leg(
-    i: int, limb: int, body: Body, rows: Rows, frame: Quat, aim: Vec3, swivel: float
+    i: int, limb: int, options: Any, body: Body, rows: Rows, frame: Quat, aim: Vec3, swivel: float, clear: int
 ) -> tuple[bool, float, Vec3]:
-    """Rotate a leg so that its foot is at `aim` [m] in the leg's frame.
+    """Rotate a leg so that its foot is at `aim` [m] in the leg's frame, and keeps clear as `fix_foot` has it.
 
     Returns:
         Whether it can, the swivel [rad], and the position of the foot in the world [m].
@@ -159,6 +162,10 @@ def rotate_leg(
         if valid and model["limited"]:
             posture = (hip, bend, ankle_twist, ankle_swing)
             valid = within(model, body.limits[model["first_limit"] :], body.curves, posture)
+        if valid and clear != 0:
+            pose_limb(i, limb, body, rows, values_of(model, hip, bend, ankle_twist, ankle_swing))
+            forward_solution(i, body, rows)
+            valid = first_contact(i, options, body, rows, clear, False) < 0
         if valid:
             base, twist, swing, found, swivel = hip, ankle_twist, ankle_swing, True, state[1]
         state = advance(model, state, valid)

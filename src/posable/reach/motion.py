@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -71,10 +71,12 @@ class ArmStep(NamedTuple):
 class ReachStream:
     """A body that follows moving targets; made by `Reacher.stream`. One stream serves one body, from one thread."""
 
-    def __init__(self, reacher: Reacher, fps: float, start: Pose | None, settle: float, speed: float) -> None:
+    def __init__(
+        self, reacher: Reacher, fps: float, start: Pose | None, settle: float, speed: float, weight: float | None = None
+    ) -> None:
         if not (math.isfinite(settle) and settle >= 0.0):
             raise PosableError(f"settle is {settle} s; expected 0 or more")
-        self.reacher, self.fps, self.settle = reacher, fps, settle
+        self.reacher, self.fps, self.settle, self.weight = reacher, fps, settle, weight
         self.start = reacher.body.neutral_pose if start is None else start
         if self.start.shape or self.start.joint_count != len(reacher.body.skeleton):
             raise ShapeError(
@@ -124,7 +126,7 @@ class ReachStream:
                 if since is None:  # the arm continues from where it is
                     reading = self.reacher._arms[side].read(self.pose)
                     arm.begin(reading.values, float(reading.swivel))
-        solution = self.reacher._solve(self.start, targets, weights, arms)
+        solution = self.reacher._solve(self.start, targets, self.weight, weights, arms)
         if solution.status is Status.INVALID:
             solution = replace(solution, pose=self.pose)
         self.pose = solution.pose
@@ -216,14 +218,14 @@ def animate(
     if not steps:
         raise PosableError("nothing to reach: give right=, left= or steps=")
     default = Pace() if duration is None else duration
-    frames = [(stream.start, int(Status.REACHED), 0.0, 0.0, 0.0, False)]
+    frames: list[tuple[Any, ...]] = [(stream.start, int(Status.REACHED), 0.0, 0.0, 0.0, False, None)]
     fixed: Targets = (None, None)
     arrivals = []
 
     def advance(targets: Targets, weights: Fractions, elbows: Fractions) -> None:
         now = stream.advance(targets, 1.0 / fps, weights, elbows)
         errors = float(now.position_error), float(now.orientation_error)
-        frames.append((now.pose, int(now.status), *errors, float(now.weight), now.jumped))
+        frames.append((now.pose, int(now.status), *errors, float(now.weight), now.jumped, now.contact))
 
     for order, step in enumerate(steps):
         stream.depart()
@@ -244,7 +246,7 @@ def animate(
         arrivals.append(len(frames) - 1)
         for _ in range(round(fps * step.hold)):
             advance(fixed, Fractions(), Fractions())
-    poses, statuses, position_errors, orientation_errors, weights_used, jumped = zip(*frames, strict=True)
+    poses, statuses, position_errors, orientation_errors, weights_used, jumped, contact = zip(*frames, strict=True)
     return ReachMotionSolution(
         Motion(body.skeleton, Pose.stack(poses), fps, name="reach"),
         np.array(statuses, np.int8),
@@ -253,6 +255,7 @@ def animate(
         np.array(weights_used),
         np.array(jumped, np.bool_),
         np.array(arrivals, np.int64),
+        contact,
     )
 
 

@@ -19,7 +19,7 @@ from ..body.limb.kernels import READING
 from ..body.packed import PackedBody
 from ..body.roles import ROLES
 from ..collision.kernels import OBSTACLE
-from ..compute.types import Bools, Floats, Ints, Records
+from ..compute.types import Floats, Ints, Records
 from ..limb.model import LIMB
 from ..limb.solve import REPORT
 from .behaviour import ARMS, Behaviour
@@ -62,13 +62,14 @@ WORK = np.dtype(
 step and growth of each arm's search [rad]; the hips' displacement in the world at weight 1 [m], and its weight."""
 
 RESULT = np.dtype(
-    [("status", "i1"), ("reason", "i1"), ("hand_status", "i1", 2), ("tried", "i4"), ("adjustment", "f8")]
+    [("status", "i1"), ("reason", "i1"), ("hand_status", "i1", 2), ("tried", "i4"), ("contact", "i8")]
+    + [("adjustment", "f8")]
     + [(name, "f8", 2) for name in ("requested_weight", "weight", "position_error", "orientation_error", "swivel")],
     align=True,
 )
 """Of a row: its status; why the weight was lowered (REACHED: it was not); the status of each hand; how many postures of
-the body were tried; the adjustment used. For each hand the weight by its target's distance, the one used, the errors
-[m], [rad], and the swivel of its elbow [rad]."""
+the body were tried; the contact that lowered the weight, -1 where none did; the adjustment used. For each hand the
+weight by its target's distance, the one used, the errors [m], [rad], and the swivel of its elbow [rad]."""
 
 
 class Body(NamedTuple):
@@ -88,6 +89,8 @@ class Body(NamedTuple):
     """(P, 2) volumes that stay apart while the body bends; those of arms that are solved are not among them."""
     outside: Ints
     """(O,) volumes that stay out of the scene."""
+    legs: Ints
+    """(V,) bits: 1 for a volume of the right leg, 2 for one of the left."""
     links: Records
     """The volumes of the arms."""
     groups: Records
@@ -133,8 +136,8 @@ class Rows(NamedTuple):
     """(N, U, 4) local rotations that the driven joints approach at weight 1."""
     driven_weights: Floats
     """(N, U)."""
-    touched: Bools
-    """(N, C) contacts of the starting pose, which stay allowed."""
+    gaps: Floats
+    """(N, C) how near [m] the contacts of the starting pose may come; infinite for what did not touch."""
     balls: Floats
     """(N, V, 4) scratch: balls around the volumes."""
     key_weights: Floats
@@ -168,6 +171,9 @@ def pack_body(
     links = [limb_links(body, arm) for arm in ARMS]
     own = [links[0].own, links[0].own[~np.isin(links[0].obstacles, links[1].volumes)], links[1].own]
     around = NOTHING if scene is None else scene.packed
+    legs = np.zeros(len(packed.volumes), np.int64)
+    for bit, leg in ((1, "right_leg"), (2, "left_leg")):
+        legs[limb_links(body, leg).volumes] = bit
     return Body(
         packed.joints,
         packed.drive,
@@ -180,6 +186,7 @@ def pack_body(
         slots,
         contacts.pairs,
         contacts.outside if scene is not None else np.zeros(0, np.int64),
+        legs,
         np.concatenate([one.links for one in links]),
         np.stack([one.groups for one in links]),
         np.concatenate(own if self_collision else [NOTHING]),
@@ -282,7 +289,7 @@ def empty_rows(n: int, body: Body, styles: Styles, limb_joints: int, offsets: Fl
         offsets=offsets,
         driven=np.empty((n, driven, 4)),
         driven_weights=np.empty((n, driven)),
-        touched=np.empty((n, len(body.pairs) + len(body.outside) * len(body.around)), np.bool_),
+        gaps=np.empty((n, len(body.pairs) + len(body.outside) * len(body.around))),
         balls=np.empty((n, len(body.volumes), 4)),
         key_weights=np.empty((2, n, styles.keys.shape[1])),
         limbs=np.empty((4, n), LIMB),

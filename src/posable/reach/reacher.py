@@ -19,6 +19,7 @@ from ..skeleton import Frames, Pose
 from .behaviour import ARMS, Behaviour
 from .kernels import SETTLED, first_adjustment, next_adjustment, reach_rows
 from .motion import TARGET_FIELDS, ArmStep, Duration, Fractions, ReachStep, ReachStream, Targets, animate
+from .naming import as_array, contacts_of
 from .packed import (
     ALL,
     BEND,
@@ -123,12 +124,16 @@ class Reacher:
         """
         start = self.body.neutral_pose if start is None else start
         targets = self._checked(start, right, left)
-        if weight is not None and not 0.0 <= weight <= 1.0:
-            raise PosableError(f"weight is {weight}; expected from 0 to 1")
-        return self._solve(start, targets, weight)
+        return self._solve(start, targets, _checked_weight(weight))
 
     def stream(
-        self, fps: float = 60.0, *, start: Pose | None = None, settle: float = 0.25, speed: float = math.pi
+        self,
+        fps: float = 60.0,
+        *,
+        start: Pose | None = None,
+        settle: float = 0.25,
+        speed: float = math.pi,
+        weight: float | None = None,
     ) -> ReachStream:
         """Return the reacher with memory, for targets that move.
 
@@ -137,8 +142,9 @@ class Reacher:
             start: the pose to reach from; the neutral pose when not given.
             settle: [s] in which the body joins in when a hand gets its first target; default 0.25.
             speed: the largest angular speed of an elbow about the line from shoulder to hand [rad/s]; default pi.
+            weight: of the behaviour, from 0 to 1; default None, that of each target's distance.
         """
-        return ReachStream(self, fps, start, settle, speed)
+        return ReachStream(self, fps, start, settle, speed, _checked_weight(weight))
 
     def animate(
         self,
@@ -151,6 +157,7 @@ class Reacher:
         duration: Duration | None = None,
         hold: float = 0.0,
         speed: float = math.pi,
+        weight: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> ReachMotionSolution:
         """Return the motion in which the hands go straight to their targets, with the bell-shaped speed of human
@@ -167,25 +174,28 @@ class Reacher:
                 least 0.25 s), `Fitts`, or your own.
             hold: [s] to stay at the target; default 0.
             speed: largest angular speed of an elbow [rad/s], as for `stream`; default pi.
+            weight: of the behaviour once the first target is reached, from 0 to 1; it grows to it on the way there.
+                By default, None, that of each target's distance.
             progress: called with the fraction done, 0 to 1; default none.
         """
         if right is not None or left is not None:
             if steps:
                 raise PosableError("give right= and left=, or steps=, not both")
             steps = [ReachStep(right, left, hold)]
-        return animate(self.stream(fps, start=start, speed=speed), steps, duration, progress)
+        return animate(self.stream(fps, start=start, speed=speed, weight=weight), steps, duration, progress)
 
     def _solve(
         self,
         start: Pose,
         targets: Targets,
-        weight: float | Fractions | None = None,
+        weight: float | None = None,
+        fractions: Fractions | None = None,
         arms: Sequence[ArmStep | None] = (None, None),
     ) -> ReachSolution:
         """Do `solve` with checked targets; with streams of the arms, one step of them."""
         shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
-        call, n, jumped = _Call(shape, start, targets, weight, arms), math.prod(shape), [False, False]
+        call, n, jumped = _Call(shape, start, targets, weight, fractions, arms), math.prod(shape), [False, False]
         blocks = [
             self._block(call, slice(first, min(first + BLOCK, n)), jumped) for first in range(0, max(n, 1), BLOCK)
         ]
@@ -196,7 +206,9 @@ class Reacher:
             None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
         )
         hands = [None if target is None else HandSolution.of(result, k, jumped[k]) for k, target in enumerate(targets)]
-        return ReachSolution.of(pose, result, hands[0], hands[1])
+        body = self._body if self.scene is None else self._among(self.scene)
+        named = [pair for rows in blocks for pair in contacts_of(self, body, rows)]
+        return ReachSolution.of(pose, result, hands[0], hands[1], as_array(named, shape))
 
     def _block(self, call: _Call, block: slice, jumped: list[bool]) -> Rows:
         """Solve some rows of a call: in one kernel, or with the arms from Python where meshes or streams need it."""
@@ -220,15 +232,15 @@ class Reacher:
 
     def _run(self, body: Body, call: _Call, block: slice, stage: int, adjustment: float = 0.0) -> Rows:
         """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, below 0 it is lowered."""
-        shape, start, targets, weight, _ = call
+        shape, start, targets, weight, fractions, _ = call
         options, styles = self._options_for(targets), self._styles
-        if stage != ALL or weight is not None:
+        if stage != ALL or weight is not None or fractions is not None:
             options = options.copy()
             options["stage"], options["adjustment"] = stage, adjustment
-        if isinstance(weight, Fractions):
-            options["fractions"] = weight
-            options["gaze"] *= max(f for f, target in zip(weight, targets, strict=True) if target is not None)
-        elif weight is not None:
+        if fractions is not None:
+            options["fractions"] = fractions
+            options["gaze"] *= max(f for f, target in zip(fractions, targets, strict=True) if target is not None)
+        if weight is not None:
             options["extend"] = 0
             header = styles.header.copy()
             header["weight"], header["k"] = CONSTANT, weight
@@ -383,8 +395,16 @@ class _Call(NamedTuple):
     """Of the batch."""
     start: Pose
     targets: Targets
-    weight: float | Fractions | None
+    weight: float | None
+    fractions: Fractions | None
     arms: Sequence[ArmStep | None]
+
+
+def _checked_weight(weight: float | None) -> float | None:
+    """Return the weight itself; raise where it is none."""
+    if weight is not None and not 0.0 <= number(weight) <= 1.0:
+        raise PosableError(f"weight is {weight}; expected from 0 to 1")
+    return weight
 
 
 def _joined(arrays: list[Floats]) -> Floats:

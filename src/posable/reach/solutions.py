@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -59,9 +60,14 @@ class ReachSolution(PoseSolution):
     """Why the weight was lowered: REACHED where it was not, COLLISION, or UNREACHABLE: a leg was too short."""
     tried: Ints
     """(...) how many postures of the body were tried."""
+    contact: Any
+    """The two that touch where the status is COLLISION, or would have touched where the weight was lowered for one: the
+    names of two parts, or of a part and an obstacle of the scene. None elsewhere; of a batch an array (...) of them."""
 
     @staticmethod
-    def of(pose: Pose, result: Records, right: HandSolution | None, left: HandSolution | None) -> ReachSolution:
+    def of(
+        pose: Pose, result: Records, right: HandSolution | None, left: HandSolution | None, contact: Any
+    ) -> ReachSolution:
         """Return the solution of a call from its rows (...) of `packed.RESULT`."""
         shape, hands = result.shape, [hand for hand in (right, left) if hand is not None]
         return ReachSolution(
@@ -73,7 +79,18 @@ class ReachSolution(PoseSolution):
             left,
             status_like(result["reason"], shape),
             result["tried"],
+            contact,
         )
+
+    def __repr__(self) -> str:
+        """Return one line: the statuses and errors, and what touches."""
+        line = super().__repr__()
+        pairs = self.contact.ravel().tolist() if isinstance(self.contact, np.ndarray) else [self.contact]
+        named = sorted({pair for pair in pairs if pair is not None})
+        if not named:
+            return line
+        more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+        return f"{line[:-1]}; {named[0][0]} at {named[0][1]}{more})"
 
     @property
     def weight(self) -> Floats:
@@ -101,6 +118,8 @@ class ReachMotionSolution(MotionSolution):
     """(F,) where an elbow jumped, because no valid posture leads from the last one to the next."""
     arrivals: Ints
     """(S,) the frame in which each step's target is met, before the hand stays there."""
+    contact: tuple[tuple[str, str] | None, ...]
+    """(F,) the two that touch, or would have: as `ReachSolution.contact`."""
 
     @property
     def first_failure(self) -> int | None:

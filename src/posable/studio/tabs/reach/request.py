@@ -48,13 +48,15 @@ class ReachOptions:
             hint = "Arm and body stay out of the body"
             self._self_collision = gui.add_checkbox("Avoid self-collision", True, hint=hint)
             self._feet = gui.add_checkbox("Feet fixed", True, hint="Both feet stay where they stood")
+            hint = "More of the behaviour than the distance asks for, where the arm is too short"
+            self._extend = gui.add_checkbox("Extend", False, hint=hint)
             hint = "The fraction of the rotation to the target that the head makes"
             self._gaze = gui.add_slider("Gaze", min=0.0, max=1.0, step=0.05, initial_value=0.0, hint=hint)
             hint = "With both hands: 1 moves the body with the right one, 0 with the left one"
             self._handed = gui.add_slider("Handedness", min=0.0, max=1.0, step=0.05, initial_value=0.5, hint=hint)
             self.obstacle = shared_obstacle(session)
         redraw_on_update(session, self._own_weight, self._weight, self._start)
-        redraw_on_update(session, self._self_collision, self._feet, self._gaze, self._handed)
+        redraw_on_update(session, self._self_collision, self._feet, self._extend, self._gaze, self._handed)
 
     @property
     def weight(self) -> float | None:
@@ -80,6 +82,7 @@ class ReachOptions:
         options: dict[str, Any] = {
             "self_collision": bool(self._self_collision.value),
             "feet": bool(self._feet.value),
+            "extend": bool(self._extend.value),
             "gaze": float(self._gaze.value),
             "handedness": float(self._handed.value),
         }

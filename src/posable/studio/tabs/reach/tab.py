@@ -291,11 +291,15 @@ def reach_text(solution: ReachSolution, edited: bool) -> str:
     hands = {"right hand: ": solution.right, "left hand: ": solution.left}
     both = all(hand is not None for hand in hands.values())
     reason = Status(int(solution.reason))
-    return "  \n".join(
+    lines = [
         f"{name if both else ''}{_hand_text(hand)}  \n{_weight_text(hand, reason, edited)}"
         for name, hand in hands.items()
         if hand is not None
-    )
+    ]
+    if solution.contact is not None:
+        one, other = (name.replace("_", " ") for name in solution.contact)
+        lines.append(f"{one} at {other}")
+    return "  \n".join(lines)
 
 
 def _hand_text(hand: HandSolution) -> str:
