@@ -193,3 +193,18 @@ def test_wrong_calls_say_what_is_wrong():
         solver.solve(np.zeros((1, 3)), start=chain(4).rest)
     with pytest.raises(ps.PosableError, match="tolerance"):
         DLS(skeleton, [Effector("j3")], stop=Stop(tolerance=-1.0))
+
+
+@pytest.mark.parametrize("kind", [CCD, DLS])
+def test_a_pose_that_misses_an_orientation_is_not_reached_however_near_its_point_is(kind):
+    skeleton, rng = chain(4), np.random.default_rng(5)
+    solver = kind(skeleton, [Effector("j4", oriented=True)], limits=tight_limits(skeleton), stop=Stop(0.2))
+    goal = skeleton.forward(skeleton.from_values(rng.normal(size=(40, len(skeleton.dofs))) * 0.03))
+    joint = skeleton.index("j4")
+    target, wish = goal.positions[:, [joint]], goal.orientations[:, [joint]].copy()
+    wish[::2] = pm.multiply(pm.axis_angle([0.0, 0.0, 1.0], 2.5), wish[::2])  # further than its limits allow
+    answer = solver.solve(target, orientations=wish)
+    found = skeleton.forward(answer.pose)
+    apart = pm.angle(found.orientations[:, joint], wish[:, 0])
+    near = np.linalg.norm(found.positions[:, joint] - target[:, 0], axis=-1) <= solver.stop.tolerance
+    assert (answer.ok == near & (apart <= solver.stop.angle)).all() and answer.ok.any() and (near & ~answer.ok).any()
