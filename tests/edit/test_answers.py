@@ -43,8 +43,8 @@ def test_random_edits_do_not_pop_or_say_so_and_what_is_reached_keeps_its_contact
     before = positions(editor, motion)
     calm = 1.5 * peak_acceleration(before, motion.fps)
     popped = []
-    for k in range(18):
-        part, distance = PARTS[k % 6], (0.1, 0.2, 0.4)[k // 6]
+    for k in range(8):
+        part, distance = PARTS[k % 6], (0.1, 0.2, 0.4)[k % 3]
         frame, way = int(rng.integers(5, len(motion) - 5)), rng.normal(size=3)
         displacement = way * distance / np.linalg.norm(way)
         edit = editor.edit(frame=frame, part=part, displacement=displacement)
@@ -59,7 +59,7 @@ def test_random_edits_do_not_pop_or_say_so_and_what_is_reached_keeps_its_contact
                     held = slice(contact.first, contact.last + 1), body.roles[contact.part]
                     assert np.linalg.norm(after[held] - before[held], axis=-1).max() <= 1e-3
         edit.remove()
-    assert np.mean(popped) <= 0.06
+    assert not any(popped)
 
 
 def test_a_hand_lifted_in_a_walk_is_lifted_by_its_arm():
