@@ -54,7 +54,7 @@ class LimbObstacles:
     margin: float = 0.0
     """Distance [m] to keep from them."""
     pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """(P, 2) volumes of the limb that must keep out of each other: a hand and its upper arm."""
+    """(P, 2) volumes of the limb that must keep out of each other, such as a hand and its upper arm."""
     softness: float = 0.0
     """[m] How far those may sink into each other."""
 
