@@ -40,8 +40,8 @@ NEAR_CONTACT = 0.2
 class Edit(Solution, ABC):
     """A change of a motion, and how well the edited motion meets it.
 
-    REACHED where the parts are within a millimetre and 5 mrad of their targets in the motion that results, and contacts
-    and pins that it promises moved by less than a millimetre; LIMITS where only these moved.
+    REACHED where the parts are within a millimetre and 5 mrad of their targets in the motion that results, contacts and
+    pins that it promises moved by less than a millimetre, and nothing pops (`jolt`); LIMITS where only that is missing.
     """
 
     status: Any = Status.REACHED
@@ -51,7 +51,7 @@ class Edit(Solution, ABC):
     orientation_error: Any = 0.0
     """[rad]: angle between the part and its target orientation, where one was requested."""
     slid: float = 0.0
-    """[m]: the largest movement of a contact in all its frames."""
+    """[m]: the largest movement of a contact or a pin in all its frames."""
     jolt: float = 0.0
     """The largest acceleration of a joint in the frames that it changed, over one and a half times the largest of the
     clip (or that of a plain fade where the clip hardly moves); above 1 the motion pops, and the edit is not REACHED."""

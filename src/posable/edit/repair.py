@@ -45,8 +45,8 @@ CLOSE = 5e-5
 """[m]: iterations end when pins, contacts and the dragged part are this near to their goals."""
 WIDTHS = (0.1, 0.05, 0.025)
 """[s]: standard deviations with which corrections are smoothed, one after the other."""
-PARTS = (0.75, 0.5, 0.25)
-"""Of a change that cannot be made as a whole without a pop, or a pin that moves."""
+FRACTIONS = (0.75, 0.5, 0.25)
+"""Of a drag that cannot be made as a whole without a pop, or a pin that moves."""
 CALMNESS = 1.5
 """How much larger than in the clip the largest acceleration may be; or than in a plain fade, where nothing moves."""
 LIFTED = 0.02
@@ -54,6 +54,7 @@ LIFTED = 0.02
 WITHIN = 1e-3
 """[m]: less than this is no movement of a pin or contact."""
 ROUNDED = 1e-12
+"""Of numbers of a pose: a smaller difference is rounding."""
 UNMOVED = 1e-9
 """[m], [rad]: a hold that a change moves by less is none."""
 
@@ -102,6 +103,7 @@ class Hold:
     softness: tuple[float, float]
     """Of its position and its orientation; below 0 is free."""
     pin: bool = False
+    """Whether it goes before contacts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +256,7 @@ def repair(
     calm = CALMNESS * max(dragger.clip.peak_acceleration, _eased_acceleration(old, new, rows, dragger.clip.fps))
     frames = skeleton.forward(before)
     best: Repaired | None = None
-    worst: tuple[float, ...] = (np.inf,)
+    fewest: tuple[float, ...] = (np.inf,)
     for pose, limited in _candidates(dragger, source, changed, rows, new, holds, led, scope):
         ended = skeleton.forward(pose)
         jolt = _peak_acceleration(frames, ended, rows, dragger.clip.fps) / calm
@@ -265,8 +267,8 @@ def repair(
         missed = max((_missed(one, new, ended) for one in led), default=0.0)
         # Pins come first, then a motion that does not pop, then the target, then contacts.
         faults = (pins.max() > WITHIN, jolt > 1.0, missed > WITHIN, slid.max() > WITHIN)
-        if best is None or (*faults, jolt) < worst:
-            best, worst = Repaired(pose, slid, limited, jolt), (*faults, jolt)
+        if best is None or (*faults, jolt) < fewest:
+            best, fewest = Repaired(pose, slid, limited, jolt), (*faults, jolt)
         if not any(faults):
             break
     assert best is not None
@@ -334,16 +336,16 @@ def _candidates(
     soft = [hold if hold.pin else replace(hold, softness=(LED, LED)) for hold in holds]
     far = [Led(one.joint, np.zeros(len(rows))) for one in led]
     calm = _joined(changed, first, WIDTHS[0] * fps, rows)
-    for part in PARTS:
-        base = _between(source, calm, part)
+    for fraction in FRACTIONS:
+        base = _between(source, calm, fraction)
         yield _pulled(dragger, source, base, skeleton.forward(base), soft, far, scope)
     yield source, np.zeros(len(rows), np.bool_)
 
 
-def _between(source: Pose, pose: Pose, part: float) -> Pose:
-    """Return poses (K,) a part of the way from `source` to `pose`."""
-    rotations = multiply(source.rotations, exp(part * log(multiply(conjugate(source.rotations), pose.rotations))))
-    return Pose(source.translation + part * (pose.translation - source.translation), rotations, pose.offsets)
+def _between(source: Pose, pose: Pose, fraction: float) -> Pose:
+    """Return poses (K,) a fraction of the way from `source` to `pose`."""
+    rotations = slerp(source.rotations, pose.rotations, fraction)
+    return Pose(source.translation + fraction * (pose.translation - source.translation), rotations, pose.offsets)
 
 
 def _peak_acceleration(before: Frames, ended: Frames, rows: Ints, fps: float) -> float:
