@@ -71,7 +71,7 @@ docs check-docs: $(VENV)/.dev
 	@echo "docs: docs/_build/html/index.html"
 
 soak: $(VENV)/.dev node
-	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -n $(WORKERS) -m soak --durations=0 --junit-xml=build/soak.xml
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -n $(WORKERS) -m soak --timeout=0 --durations=0 --junit-xml=build/soak.xml
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

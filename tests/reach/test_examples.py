@@ -102,9 +102,63 @@ def test_the_reachable_volume_grows_by_more_than_a_third(body):
             assert reacher.solve(right=goals).ok.mean() > least * arm, (name, extend)
 
 
+def test_whatever_some_weight_reaches_is_reached_but_at_the_rim(body, style):
+    """Targets ahead, 1.1 to 1.3 arm lengths away: nearly all that any weight of the behaviour reaches."""
+    rng, arm = np.random.default_rng(11), body.limb("right_arm")
+    directions = rng.normal(size=(900, 3))
+    directions = directions[directions[:, 2] > 0.5 * np.linalg.norm(directions, axis=-1)]
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    shoulder = places(body, body.neutral_pose, "right_upper_arm")[0][0]
+    goals = ps.Target(shoulder + directions * arm.length * rng.uniform(1.1, 1.3, (len(directions), 1)))
+    reacher = ps.Reacher(body, right=ps.Behaviour.example(style))
+    possible = np.any([reacher.solve(right=goals, weight=w).ok for w in np.linspace(0.0, 1.0, 21)], axis=0)
+    reached = reacher.solve(right=goals).ok
+    assert possible.mean() > 0.6
+    assert reached[possible].mean() > 0.9
+
+
+def test_an_arm_that_is_long_enough_reaches_alone(body, style):
+    """Within 0.65 arm lengths nothing but the arm moves; the head never drops for what the arm reaches comfortably."""
+    arm = body.limb("right_arm")
+    reacher = ps.Reacher(body, right=ps.Behaviour.example(style))
+    goals = targets_at(
+        body, swings(reacher.right, 400), np.random.default_rng(2).uniform(0.2, 0.65, (400, 1)) * arm.length
+    )
+    answer = reacher.solve(right=ps.Target(goals))
+    assert (answer.weight == 0.0).all()
+    moved = (
+        places(body, answer.pose, "head", "hips", "left_hand")[0]
+        - places(body, body.neutral_pose, "head", "hips", "left_hand")[0]
+    )
+    assert np.abs(moved).max() == 0.0
+
+
+@pytest.mark.parametrize("name", [None, "MakeHuman", "CesiumMan", "CMU"])
+def test_a_cup_on_a_table_is_no_reason_to_crouch(data_dir, name):
+    """40 cm ahead at the height of a table: the head stays well above the hand and drops by less than a fifth of the
+    stature; a floor takes the whole body.
+    """
+    body = ps.figure() if name is None else file_body(data_dir, name)
+    size = body.height / 1.75
+    figure = ps.figure()
+    feet = places(body, body.neutral_pose, *FEET)[0].mean(axis=0)
+    stood = places(figure, figure.neutral_pose, *FEET)[0].mean(axis=0)
+    reacher = ps.Reacher(body, right=ps.Behaviour.example("normal", body=body))
+    standing = places(body, body.neutral_pose, "head")[0][0]
+    drops = []
+    for cup in ((-0.15, 0.85, 0.4), (-0.15, 0.35, 0.4)):
+        answer = reacher.solve(right=feet + (np.array(cup) - stood) * size)
+        head, hand = places(body, answer.pose, "head", "right_hand")[0]
+        assert answer.ok and answer.reason == ps.Status.REACHED
+        drops.append((standing[1] - head[1]) / body.height)
+        if cup[1] > 0.5:
+            assert (head[1] - hand[1]) / body.height > 0.22
+    assert drops[0] < 0.15 and drops[1] > 2.0 * drops[0]
+
+
 def check_calm(body, behaviour, paths, seed):
-    """Straight ways in steps of a millimetre: no driven joint turns by 2 mrad in one of them."""
-    reacher = ps.Reacher(body, right=behaviour, extend=False)
+    """Straight ways in steps of a millimetre: no driven joint turns by 10 mrad in one of them."""
+    reacher = ps.Reacher(body, right=behaviour)
     for i in range(paths):
         rng = np.random.default_rng([seed, i])
         start, end = rng.uniform(*BOX, (2, 3))
@@ -112,15 +166,15 @@ def check_calm(body, behaviour, paths, seed):
         way = start + (end - start) / length * 1e-3 * np.arange(int(length * 1e3))[:, None]
         pose = reacher.solve(right=ps.Target(way)).pose
         for part in behaviour.parts:
-            assert turned(body, pose, part).max() < 2e-3, (part, i)
+            assert turned(body, pose, part).max() < 1e-2, (part, i)
 
 
-def test_driven_joints_turn_less_than_two_milliradians_for_a_millimetre(body, style):
+def test_driven_joints_turn_less_than_ten_milliradians_for_a_millimetre(body, style):
     check_calm(body, ps.Behaviour.example(style), 4, 0)
 
 
 @pytest.mark.soak
-def test_driven_joints_turn_less_than_two_milliradians_for_a_millimetre_on_many_ways(body, style):
+def test_driven_joints_turn_less_than_ten_milliradians_for_a_millimetre_on_many_ways(body, style):
     check_calm(body, ps.Behaviour.example(style), 300, 1)
 
 

@@ -82,7 +82,7 @@ class Window:
 
     def picture(self) -> np.ndarray:
         """The stage as this window draws it now, small: (H, W, 3) int."""
-        return self.client.get_render(180, 220, transport_format="png")[..., :3].astype(int)
+        return self.client.get_render(180, 220, transport_format="png", timeout=PATIENCE)[..., :3].astype(int)
 
     def screen(self) -> np.ndarray:
         """What is on the screen left of the panel and above the timeline, once it stands still: (H, W, 3) int."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..limb.limb import Collides, Preferred
     from ..limb.solution import TargetLike
     from ..limits import Limits
+    from .balance import Balance
     from .limb.body_limb import BodyLimb, PlaceSolution
     from .limb.elbows import ElbowSolution
     from .packed import PackedBody
@@ -407,6 +408,12 @@ class Humanoid:
     def pose_limb(self, pose: Pose, limb: str, values: ArrayLike) -> Pose:
         """Return the pose with a limb at its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
         return self.limb(limb).pose(pose, values)
+
+    def balance(self, pose: Pose) -> Balance:
+        """Return the centre of mass (..., 3) [m] of a pose, or of a batch, and how far inside the feet it is [m]."""
+        from .balance import balance
+
+        return balance(self, self.skeleton.forward(pose))
 
     @cached_property
     def volumes(self) -> Volumes:

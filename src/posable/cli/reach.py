@@ -55,8 +55,11 @@ def reach(
     ] = None,
     gaze: Annotated[float, typer.Option(help="How far the head turns to the target, 0 to 1.")] = 0.0,
     extend: Annotated[
-        bool, typer.Option(help="Take more of the behaviour than the distance asks for where the arm is too short.")
-    ] = False,
+        bool, typer.Option(help="Take more of the behaviour than its weight requests where the arm is too short.")
+    ] = True,
+    feet: Annotated[
+        str, typer.Option(help="stay; step, where a target is out of reach (or rise on the toes); or free.")
+    ] = "stay",
     weight: Annotated[
         float | None,
         typer.Option(help="How much of the behaviour, 0 to 1; by the distance of each target when not given."),
@@ -69,8 +72,11 @@ def reach(
     from ..collision import Scene
     from ..formats.targets import parse_target
     from ..reach import Reacher, ReachStep, load_targets
+    from ..reach.stepping import FEET
 
     check_output(output, body, start)
+    if feet not in FEET:
+        raise UnknownNameError("way of the feet", feet, FEET)
     steps = [ReachStep.of(parse_target(text, hand, hold)) for text in to or ()]
     steps += [] if targets is None else load_targets(targets, hand=hand, hold=hold)
     given = None if body is None else read(body, scale=scale, repair=repair)
@@ -87,7 +93,11 @@ def reach(
     used = {hand: _behaviour(behaviour, f"{hand}_arm", person) for hand in sorted({_hand(step) for step in steps})}
     contacts = allowed_contacts or ()
     reacher = Reacher(
-        person, used.get("right"), used.get("left"), around, allowed_contacts=contacts, gaze=gaze, extend=extend
+        *(person, used.get("right"), used.get("left"), around),
+        allowed_contacts=contacts,
+        gaze=gaze,
+        extend=extend,
+        feet=FEET[feet],
     )
     took = _duration(speed, duration, width)
     with progress("reaching") as fraction:
@@ -99,7 +109,7 @@ def reach(
         "first_of_them_at_seconds": None if first is None else round(first / reached.motion.fps, 3),
         "elbow_jumps": int(reached.jumped.sum()),
     }
-    report(json, output.name, facts, targets=_rows(reached, steps))
+    report(json, output.name, facts, targets=_rows(reached, steps, person))
 
 
 def _check_distances(person: Humanoid, pose: Pose, steps: list[ReachStep]) -> None:
@@ -171,7 +181,8 @@ def _contact_text(contact: tuple[str, str] | None) -> str:
     return "" if contact is None else f"{contact[0]} at {contact[1]}"
 
 
-def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str, Any]]:
+def _rows(reached: ReachMotionSolution, steps: list[ReachStep], person: Humanoid) -> list[dict[str, Any]]:
+    margins = person.balance(reached.motion.pose[reached.arrivals]).margin
     return [
         {
             "hand": _hand(step),
@@ -181,6 +192,7 @@ def _rows(reached: ReachMotionSolution, steps: list[ReachStep]) -> list[dict[str
             "away_mm": round(1000.0 * float(reached.position_error[arrival]), 6),
             "weight": round(float(reached.weight[arrival]), 3),
             "contact": _contact_text(reached.contact[int(arrival)]),
+            "balance_mm": round(1000.0 * float(margin), 1),
         }
-        for step, arrival in zip(steps, reached.arrivals, strict=True)
+        for step, arrival, margin in zip(steps, reached.arrivals, margins, strict=True)
     ]

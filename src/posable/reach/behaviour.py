@@ -295,7 +295,8 @@ class Behaviour:
             length: of the arm [m].
 
         Returns:
-            Swings (..., 2) [rad], brought into the ellipse, or positions (..., 3) [arm lengths]; and weights (...).
+            Swings (..., 2) [rad], brought into the ellipse, or positions (..., 3) [arm lengths]; and weights (...), the
+            largest ones where the weight is what the arm needs.
         """
         given = floats(target, "target", 3)
         rows = np.ascontiguousarray(given.reshape(-1, 3))

@@ -11,11 +11,12 @@ from ..compute.types import Quat, Vec3
 from ..limits.kernels import allowed, clamp_from
 from ..math.quaternion import between, conj, mul, rotate, rotate_inverse, slerp, unit_quat
 from ..math.vector import norm, sub
-from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
+from ..skeleton.forward import forward_row, offset_of, quat_at, quat_from, set_quat, vec_at
 from .field import Field, key_weights, locate, mean_number, mean_rotation
 from .packed import ARM, Body, Rows, Styles
 
 LOOK_BACK = math.radians(100.0)  # beyond this angle the head looks less and less
+SINKING = 0.35  # of the hips' sinking that grows as the weight, the rest as its square
 NECK = 0.4  # the fraction of the rotation towards the target that the neck takes; the head takes the rest
 
 
@@ -26,6 +27,16 @@ def adjusted(u: float, x: float) -> float:
 
 
 @kernel
+def sunk(u: float) -> float:
+    """Return the fraction of the hips' way down at weight u.
+
+    A straight leg that must shorten by a little bends by a lot, as the root of it: hips that sink in proportion to the
+    weight would send a body into its knees for the slightest reach.
+    """
+    return u * (SINKING + (1.0 - SINKING) * u)
+
+
+@kernel
 def target_of(i: int, side: int, rows: Rows) -> Vec3:
     """Return the target position of a hand in the world [m]."""
     position = rows.work[i]["position"]
@@ -33,8 +44,9 @@ def target_of(i: int, side: int, rows: Rows) -> Vec3:
 
 
 @kernel
-def requested_weight(i: int, side: int, body: Body, styles: Styles, rows: Rows) -> float:
-    """Return the weight that a hand's target requests; fill in the weights of its keys and the arm's search there.
+def locate_target(i: int, side: int, body: Body, styles: Styles, rows: Rows) -> tuple[float, float]:
+    """Return the weight that the distance of a hand's target requests, and its fading; fill in the weights of its keys
+    and the arm's search there.
 
     Seen from the shoulder of the starting pose, not of the bent one, which would depend on itself.
     """
@@ -43,7 +55,7 @@ def requested_weight(i: int, side: int, body: Body, styles: Styles, rows: Rows) 
     frame = frame_of(model, rows.orientations[0], i)
     target = rotate_inverse(frame, sub(target_of(i, side, rows), shoulder))
     weights = rows.key_weights[side]
-    at, u = locate(styles.header[side], target, arm_length(i, side, body, rows))
+    at, u, fading = locate(styles.header[side], target, arm_length(i, side, body, rows))
     field = Field(
         styles.header[side : side + 1],
         styles.keys[side],
@@ -55,7 +67,7 @@ def requested_weight(i: int, side: int, body: Body, styles: Styles, rows: Rows) 
     search = rows.work[i]["search"]
     for k in range(5):
         search[side, k] = mean_number(i, weights, styles.numbers[side], 3 + k)
-    return u
+    return u, fading
 
 
 @kernel
@@ -153,12 +165,28 @@ def bend(i: int, body: Body, rows: Rows, x: float) -> None:
 
     A joint that starts outside its limit may stay or come back, never go further out.
     """
+    bend_towards(i, 0, body, rows, x)
+    forward_solution(i, body, rows)
+
+
+@kernel
+def bend_towards(i: int, shoulders: int, body: Body, rows: Rows, x: float) -> None:
+    """Fill in the rotations and orientations of all joints at adjustment x or, with bits of `Body.above_shoulders`,
+    rotations, orientations and positions of these joints alone.
+    """
     work = rows.work[i]
     u = adjusted(work["shift_weight"], x)
     for k in range(3):
-        rows.translation[1, i, k] = rows.translation[0, i, k] + u * work["shift"][k]
-    start, rotations, orientations = rows.rotations[0], rows.rotations[1], rows.orientations[1]
+        rows.translation[1, i, k] = rows.translation[0, i, k] + (sunk(u) if k == 1 else u) * work["shift"][k]
+    start, rotations, orientations, positions = (
+        rows.rotations[0],
+        rows.rotations[1],
+        rows.orientations[1],
+        rows.positions[1],
+    )
     for j in range(body.joints.shape[0]):
+        if shoulders != 0 and body.above_shoulders[j] & shoulders == 0:
+            continue
         local = quat_at(start, i, j)
         d, parent = body.slots[j], body.joints[j]["parent"]
         weight = adjusted(rows.driven_weights[i, d], x) if d >= 0 else 0.0
@@ -172,7 +200,11 @@ def bend(i: int, body: Body, rows: Rows, x: float) -> None:
                 world, local = inside, unit_quat(mul(conj(above), inside))
         set_quat(rotations, i, j, local)
         set_quat(orientations, i, j, world)
-    forward_solution(i, body, rows)
+        if shoulders != 0:
+            bone = rotate(above, offset_of(body.joints, rows.offsets, i, j)) if parent >= 0 else (0.0, 0.0, 0.0)
+            for k in range(3):
+                origin = positions[i, parent, k] if parent >= 0 else rows.translation[1, i, k]
+                positions[i, j, k] = origin + bone[k]
 
 
 @kernel

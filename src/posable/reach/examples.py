@@ -6,12 +6,13 @@ direction. The knees follow from the hips, since the feet are fixed. The left ar
 
 Decided with numbers:
 
-- The weight eases in over more than two arm lengths (k well below the paper's 0.8), because a crouch to the floor is
-  worth more than an arm: at the length of the arm little of it is needed.
+- The weight is what the arm needs (`need`), not the paper's function of the distance: a crouch to the floor is worth
+  more than an arm, and for a cup on a table it would put the face into the hands. People begin to lean before the arm
+  is straight, at about 0.85 of its reach (Mark et al. 1997); the tired later, the energetic sooner.
 - Hips always sink a little, so that straight legs can follow any rotation of the pelvis.
 - The free arm stays clear of the thigh, so that the body stands at any weight and the weight need not be lowered.
 - Keys stand at the four ends of the ellipse: no thin triangle with two outer keys then reaches into it, and the driven
-  joints rotate by less than 2 mrad for each millimetre of the target.
+  joints rotate by less than 10 mrad for each millimetre of the target, by 1 in most directions.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ ENERGETIC = {
     "down behind": Stance((62, -22), (-5, -24, -2), (0, -16, 6), (0, -34, 20), (6, -30, -4), (6, 28, 16), (-6, 2)),
 }
 
-STYLES = {"normal": (0.18, NORMAL), "tired": (0.15, TIRED), "energetic": (0.22, ENERGETIC)}
-"""The k of each behaviour's smooth weight, and its table."""
+STYLES = {"normal": (0.75, NORMAL), "tired": (0.8, TIRED), "energetic": (0.7, ENERGETIC)}
+"""The distance [arm lengths] up to which the arm does it alone, and the table of each behaviour."""
 TRUNK = {"spine": 0.36, "chest": 0.34, "upper_chest": 0.30}
 NECK = {"neck": 0.45, "head": 0.55}
 DRIVEN = ("hips", *TRUNK, *NECK, "left_shoulder", "left_upper_arm", "left_lower_arm", "right_shoulder")
@@ -127,7 +128,7 @@ def example(name: str, limb: str = "right_arm", body: Humanoid | None = None) ->
         raise UnknownNameError("arm", limb, ARMS)
     k, stances = STYLES[name]
     parts = DRIVEN if body is None else tuple(part for part in DRIVEN if _sided(part, limb) in body.roles)
-    made = Behaviour("right_arm", parts, weight=Weight("smooth", k), name=name)
+    made = Behaviour("right_arm", parts, weight=Weight("needed", k), name=name)
     postures = {key: posture_of(stance, parts) for key, stance in stances.items()}
     for key, stance in stances.items():
         made.add(np.radians(stance.at), postures[key], name=key)

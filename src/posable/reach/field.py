@@ -10,8 +10,9 @@ in the shoulder's frame of the starting pose. Three interpolations:
 Decided here: a swing outside the ellipse is brought to the nearest point of the ellipse *in the plane*. The geodesic
 nearest point of the specification (3b) is the better clamp of a joint, but it jumps where two points of the boundary
 are equally near; the plane's is continuous, and nothing that a behaviour drives may jump. Towards the far side, where
-the plane has no direction (swing of pi), the weight of the behaviour fades to 0: from the ellipse's furthest swing on,
-so that keys inside are exact, and no steeper than it must be.
+the plane has no direction (swing of pi), the weight of the behaviour fades to 0: outside the ellipse's furthest swing,
+so that keys inside are exact; over `FADING` of what is left to pi, so that a hand that reaches across has the body's
+help.
 
 *Triangles* of the swing plane are Delaunay's, the same on every machine. Where four or more points lie on one circle
 any diagonal is Delaunay's, and which one a library picks may change from platform to platform; symmetric keys are just
@@ -44,7 +45,7 @@ from ..math import normalize
 from ..math.quaternion import unit_quat
 from ..math.vector import norm
 from ..skeleton.forward import quat_at, set_quat
-from .posture import CONSTANT, QUADRATIC, WEIGHTS, Key, Weight
+from .posture import CONSTANT, NEEDED, QUADRATIC, WEIGHTS, Key, Weight
 
 LINEAR, SMOOTH, AROUND = range(3)
 INTERPOLATIONS = {"linear": LINEAR, "smooth": SMOOTH, "around": AROUND}
@@ -53,6 +54,7 @@ SEARCH_FIELDS = ("preferred", "low", "high", "step", "growth")
 OUTER = 1.05  # the four outer keys stand on a rectangle this many times the ellipse's radii around its centre
 FURTHEST = 0.9 * math.pi  # [rad] of an outer key: the plane has no directions at pi
 COCIRCULAR = 1e-9  # of the in-circle determinant, for points of the order of one radian
+FADING = 0.8  # of the swings between the ellipse and pi
 MIN_REACH = 1.0  # [arm lengths]: the outer keys in space enclose at least what the arm reaches
 
 GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
@@ -259,25 +261,28 @@ def swing_of(direction: Vec3) -> tuple[float, float]:
 
 
 @kernel
-def locate(field: Any, target: Vec3, length: float) -> tuple[Vec3, float]:
-    """Return (coordinates among the keys, weight of the behaviour) of a target in the shoulder's frame [m], for an arm
-    of this length [m].
+def locate(field: Any, target: Vec3, length: float) -> tuple[Vec3, float, float]:
+    """Return (coordinates among the keys, weight by the distance, fading) of a target in the shoulder's frame [m], for
+    an arm of this length [m].
+
+    The fading, from 1 to 0 towards the far side of the plane, is a factor of whatever weight is used.
     """
     distance = norm(target)
     u = weight_at(field, distance / length)
     if field["interpolation"] == AROUND:
         furthest = field["furthest_key"] * length
         scale = 1.0 / length if distance <= furthest else field["furthest_key"] / distance
-        return (target[0] * scale, target[1] * scale, target[2] * scale), u
+        return (target[0] * scale, target[1] * scale, target[2] * scale), u, 1.0
     if distance == 0.0:
-        return (field["centre"][0], field["centre"][1], 0.0), 0.0
+        return (field["centre"][0], field["centre"][1], 0.0), 0.0, 1.0
     x, y = swing_of(target)
-    swing = math.hypot(x, y)
+    swing, fading = math.hypot(x, y), 1.0
     if swing > field["furthest_swing"]:
         rest = (math.pi - swing) / (math.pi - field["furthest_swing"])
-        u *= rest * rest * (3.0 - 2.0 * rest)
+        rest = min(1.0, rest / FADING)
+        fading = rest * rest * (3.0 - 2.0 * rest)
     inside = into_ellipse(field, x, y)
-    return (inside[0], inside[1], 0.0), u
+    return (inside[0], inside[1], 0.0), u, fading
 
 
 @kernel
@@ -294,10 +299,12 @@ def into_ellipse(field: Any, x: float, y: float) -> tuple[float, float]:
 @kernel
 def weight_at(field: Any, d: float) -> float:
     """Return f_weight of the paper's Overall Method at a distance of d arm lengths: k d^2 up to 1, a smoothstep with
-    the same ends, or k.
+    the same ends, or k; 1 where the weight is what is needed (`need`).
     """
     if field["weight"] == CONSTANT:
         return float(field["k"])
+    if field["weight"] == NEEDED:
+        return 1.0
     x = min(1.0, d * math.sqrt(field["k"]))
     return x * x if field["weight"] == QUADRATIC else x * x * (3.0 - 2.0 * x)
 
@@ -396,6 +403,6 @@ def interpolate_rows(
 def locate_rows(n: int, header: Records, targets: Floats, length: float, at: Floats, weights: Floats) -> None:
     """Fill `at` (N, 3) and `weights` (N,) with `locate` of targets (N, 3) [m] in the shoulder's frame."""
     for i in prange(n):
-        coordinates, u = locate(header[0], (targets[i, 0], targets[i, 1], targets[i, 2]), length)
+        coordinates, u, fading = locate(header[0], (targets[i, 0], targets[i, 1], targets[i, 2]), length)
         at[i, 0], at[i, 1], at[i, 2] = coordinates
-        weights[i] = u
+        weights[i] = u * fading

@@ -4,14 +4,12 @@ The target's position relative to the shoulder of the starting pose gives a post
 rotate from the start towards it; the legs are solved so that the feet stay; the arms are solved from the shoulders that
 this leaves, as any arm is; and the status is taken from the resulting pose.
 
-All of it at an *adjustment* x of the weight: at -1 nothing of the behaviour is taken, at 0 what the distance requests,
-at 1 all of it. The body must not touch what it did not touch at the start, nor sink deeper into what it did, and both
-feet must be fixed: else x is lowered to the largest feasible one. When an arm is too short and the weight may be
-raised, x is the smallest one at which the arm is long enough, or else the one at which it lacks least: targets just in
-reach and just out of it have the same body. The line search does steps first, then bisection to the edge, or
-golden-section search to the bottom of the valley, so that the body moves evenly as targets and obstacles do. It is a
-state machine that proposes an adjustment and takes whether the body stands there, so that the trial of a posture is
-called once: it is long, and each call is compiled.
+All of it at an *adjustment* x of the weight: at -1 nothing of the behaviour is taken, at 0 what the target requests,
+at 1 all of it. Where an arm is too short and the weight may be raised, x begins with what the arm needs (`need`). The
+body must not touch what it did not touch at the start, nor sink deeper into what it did, and both feet must be fixed:
+else x is lowered to the largest feasible one. The line search does steps first, then bisection to the edge, so that
+the body moves evenly as targets and obstacles do. It is a state machine that proposes an adjustment and takes whether
+the body stands there, so that the trial of a posture is called once: it is long, and each call is compiled.
 """
 
 from __future__ import annotations
@@ -26,22 +24,22 @@ from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, conj, mul, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
-from .bending import adjusted, arm_length, bend, forward_solution, gather, look, requested_weight, target_of
+from .bending import adjusted, bend, forward_solution, gather, locate_target, look, target_of
 from .contacts import first_contact, legs_of, note_contacts
 from .limbs import fix_foot, place_hand, read_leg
+from .need import EXTENDING, comfortable, need
 from .packed import ALL, ARM, BEND, JUDGE, LEG, Arrays, Body, Rows, Styles
+from .posture import NEEDED
 
 ORIENTATION_TOLERANCE = 1e-6  # [rad]
 POSITION_TOLERANCE = 1e-9  # [m], and of the distance from the origin: a hand or foot further from its target missed it
 STEPS, BISECTIONS = 8, 20
-STRETCHED = 1e-9  # [m]: an arm whose target is this much beyond its length is too short
-GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
 
-FIRST, LOWER, LOWER_EDGE, RAISE, VALLEY, RAISE_EDGE, SETTLED = range(7)
+FIRST, LOWER, EDGE, SETTLED = range(4)
 
-Adjusting: TypeAlias = tuple[int, float, int, float, float, float, float]
-# stage; adjustment proposed; steps done in this stage; LOWER: where it began; the best one so far and what it lacks
-# (edges: the last feasible one); the last infeasible one, or the valley's low end; the valley's high end.
+Adjusting: TypeAlias = tuple[int, float, int, float, float]
+# stage; adjustment proposed; steps done in this stage; LOWER: where it began, EDGE: the last feasible one; the last
+# infeasible one.
 
 
 @kernel
@@ -75,25 +73,27 @@ def stand(i: int, options: Any, body: Body, rows: Rows, x: float) -> tuple[int, 
 
 
 @kernel
-def excess(i: int, options: Any, body: Body, rows: Rows) -> float:
-    """Return how far [m] the hands' targets are beyond their arms' lengths from the body as it stands: the larger."""
-    largest = -math.inf
-    for side in range(2):
-        if options["hands"][side]:
-            shoulder = vec_at(rows.positions[1], i, body.limbs[ARM - side]["base"])
-            distance = norm(sub(target_of(i, side, rows), shoulder))
-            largest = max(largest, distance - arm_length(i, side, body, rows))
-    return largest
+def requested_weight(i: int, side: int, options: Any, body: Body, styles: Styles, rows: Rows) -> tuple[float, float]:
+    """Return the weight that a hand's target requests, and its fading: of the distance, or what the arm needs."""
+    header = styles.header[side]
+    u, fading = locate_target(i, side, body, styles, rows)
+    if header["weight"] != NEEDED:
+        return u * fading, fading
+    right, left = (1.0, 0.0) if side == 0 else (0.0, 1.0)
+    gather(i, options, body, styles, rows, (right, left))
+    shoulder = vec_at(rows.positions[0], i, body.limbs[ARM - side]["base"])
+    low = comfortable(header["k"], target_of(i, side, rows), shoulder)
+    return fading * need(i, (right, left), (low, low), body, rows, -1.0, 0.0), fading
 
 
 @kernel
-def adjust(i: int, options: Any, body: Body, rows: Rows) -> float:
-    """Return the adjustment nearest to 0 at which the body stands and its arms are long enough; pose it so."""
+def adjust(i: int, options: Any, body: Body, rows: Rows, x: float) -> float:
+    """Return the largest adjustment up to x at which the body stands; pose it so."""
     result = rows.result[i]
     result["reason"], result["tried"], result["contact"] = REACHED, 0, -1
     bend(i, body, rows, -1.0)  # the starting pose, whose contacts stay allowed as deep as they are
     note_contacts(i, options, body, rows)
-    state = first_adjustment(options["adjustment"])
+    state = first_adjustment(x)
     while True:
         x = state[1]
         standing, contact = REACHED, -1
@@ -106,8 +106,7 @@ def adjust(i: int, options: Any, body: Body, rows: Rows) -> float:
             result["reason"], result["contact"] = standing, contact
         elif state[0] == SETTLED:
             return x
-        lack = excess(i, options, body, rows)
-        state = next_adjustment(state, standing == REACHED, lack, options["extend"] != 0)
+        state = next_adjustment(state, standing == REACHED)
         if state[0] == SETTLED and state[1] == x:
             return x
 
@@ -115,76 +114,35 @@ def adjust(i: int, options: Any, body: Body, rows: Rows) -> float:
 @kernel
 def first_adjustment(x: float) -> Adjusting:
     """Return the machine that proposes x."""
-    return (FIRST, x, 0, x, math.inf, x, x)
+    return (FIRST, x, 0, x, x)
 
 
 @kernel
-def next_adjustment(state: Adjusting, stands: bool, lack: float, extend: bool) -> Adjusting:
+def next_adjustment(state: Adjusting, stands: bool) -> Adjusting:
     """Return the machine after the body at its proposal was tried; SETTLED when that, or the next one, is the result.
 
     Args:
         state: the machine.
         stands: whether the feet are fixed and nothing touches.
-        lack: how much the arms are too short [m].
-        extend: whether more of the behaviour may be taken than the distance requests.
     """
-    stage, x, count, best, smallest, low, high = state
-    lack = lack if stands else math.inf
+    stage, x, count, best, low = state
     if stage == FIRST:
-        if not stands:
-            return (LOWER, x - (1.0 + x) / STEPS, 1, x, 0.0, x, 0.0)
-        if extend and x == 0.0 and lack > STRETCHED:
-            return (RAISE, 1.0 / STEPS, 1, 0.0, lack, 0.0, 0.0)
-        return (SETTLED, x, 0, x, lack, x, x)
+        return (SETTLED, x, 0, x, x) if stands else (LOWER, x - (1.0 + x) / STEPS, 1, x, x)
     if stage == LOWER:
         if stands:
-            return _halve(LOWER_EDGE, x, low, 0)
+            return _halve(x, low, 0)
         if count + 1 == STEPS:
-            return _halve(LOWER_EDGE, -1.0, x, 0)
-        return (LOWER, best - (1.0 + best) * (count + 1) / STEPS, count + 1, best, 0.0, x, 0.0)
-    if stage == LOWER_EDGE:
-        return _halve(stage, x if stands else best, low if stands else x, count + 1)
-    if lack <= STRETCHED:
-        return _halve(RAISE_EDGE, x, low, count + 1 if stage == RAISE_EDGE else 0)
-    if stage == RAISE_EDGE:
-        return _halve(stage, best, x, count + 1)
-    if stage == VALLEY:
-        return _narrow(state, lack)
-    if lack < smallest:
-        best, smallest = x, lack
-    if lack < math.inf and count < STEPS:
-        return (RAISE, (count + 1) / STEPS, count + 1, best, smallest, x, 0.0)
-    low, high = max(0.0, best - 1.0 / STEPS), min(1.0, best + 1.0 / STEPS)
-    inner = low + GOLDEN * (high - low)
-    return (VALLEY, inner, 0, inner, math.inf, low, high)
+            return _halve(-1.0, x, 0)
+        return (LOWER, best - (1.0 + best) * (count + 1) / STEPS, count + 1, best, x)
+    return _halve(x if stands else best, low if stands else x, count + 1)
 
 
 @kernel
-def _halve(stage: int, good: float, bad: float, count: int) -> Adjusting:
+def _halve(good: float, bad: float, count: int) -> Adjusting:
     """Bisect between an adjustment that is feasible and one that is not."""
     if count == BISECTIONS:
-        return (SETTLED, good, count, good, 0.0, bad, good)
-    return (stage, 0.5 * (good + bad), count, good, 0.0, bad, good)
-
-
-@kernel
-def _narrow(state: Adjusting, lack: float) -> Adjusting:
-    """Do a step of golden-section search: of two points inside, the lower one stays, and its mirror image is next."""
-    stage, x, count, best, smallest, low, high = state
-    if count == 0:
-        best, smallest = x, lack
-    else:
-        left, at_left, right, at_right = best, smallest, x, lack
-        if x < best:
-            left, at_left, right, at_right = x, lack, best, smallest
-        if at_left <= at_right:
-            high, best, smallest = right, left, at_left
-        else:
-            low, best, smallest = left, right, at_right
-    if count + 1 >= BISECTIONS:
-        settled = best if smallest < math.inf else low  # the low end stands
-        return (SETTLED, settled, count, settled, smallest, low, high)
-    return (stage, low + high - best, count + 1, best, smallest, low, high)
+        return (SETTLED, good, count, good, bad)
+    return (EDGE, 0.5 * (good + bad), count, good, bad)
 
 
 @kernel
@@ -202,10 +160,21 @@ def bend_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> No
         read_leg(i, LEG, body, rows)
         read_leg(i, LEG - 1, body, rows)
     hands, fractions = options["hands"], options["fractions"]
-    u = fractions[0] * requested_weight(i, 0, body, styles, rows) if hands[0] else 0.0
-    v = fractions[1] * requested_weight(i, 1, body, styles, rows) if hands[1] else 0.0
+    u, v, right, left = 0.0, 0.0, 0.0, 0.0
+    if hands[0]:
+        u, right = requested_weight(i, 0, options, body, styles, rows)
+    if hands[1]:
+        v, left = requested_weight(i, 1, options, body, styles, rows)
+    u, v, right, left = fractions[0] * u, fractions[1] * v, fractions[0] * right, fractions[1] * left
     gather(i, options, body, styles, rows, (u, v))
-    x = adjust(i, options, body, rows)
+    x = options["adjustment"]
+    if math.isnan(x):
+        x = 0.0
+        # A hand alone whose weight is what it needs has it by now; two share the body, and may need more.
+        satisfied = hands[0] != hands[1] and styles.header[0 if hands[0] else 1]["weight"] == NEEDED
+        if options["extend"] and not satisfied:
+            x = need(i, (right, left), (EXTENDING, EXTENDING), body, rows, 0.0, 1.0)
+    x = adjust(i, options, body, rows, x)
     look(i, options, body, rows, target_of(i, 0 if hands[0] else 1, rows))
     result["status"], result["adjustment"] = REACHED, x
     result["requested_weight"][0], result["requested_weight"][1] = u, v

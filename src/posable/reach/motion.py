@@ -12,6 +12,7 @@ obstacles are avoided frame by frame and every frame has a status. Decided where
 - The first frame is the starting pose itself, and on its first path a hand's weight of the behaviour grows with the
   distance covered. Without that the body would jump in the first frame, to the behaviour's posture for a hanging hand.
 - Hands that reach together leave and arrive together, in the time of the longer path.
+- Where a foot steps (`stepping`), it does so while the hand is on its path; the body reaches from where it then stands.
 - A hand that has reached a target stays there while the other one moves. It keeps an orientation that it was given
   through targets without one.
 """
@@ -37,6 +38,7 @@ from ..samples.curves import minimum_jerk
 from ..skeleton import Motion, Pose
 from .behaviour import ARMS
 from .solutions import ReachMotionSolution, ReachSolution
+from .stepping import stepping_pose
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -236,9 +238,12 @@ def animate(
                 f"a step of {seconds + step.hold:g} s at {fps:g} frames a second; expected at most {MAX_FRAMES} frames"
             )
         count = max(1, round(fps * seconds))
+        standing, stance = stream.start, stream.reacher._stance(stream.start, path.ends, stream.weight)
         for k, fraction in enumerate(minimum_jerk(np.arange(1, count + 1) / count).tolist()):
             targets = path.ends if k + 1 == count else path.at(fraction)  # the last one to the last bit
             weights = Fractions(*(fraction if before is None else 1.0 for before in fixed))
+            if stance is not None:
+                stream.start = stepping_pose(body, standing, stance, 1.0 if k + 1 == count else fraction)
             advance(targets, weights, Fractions(fraction, fraction))
             if progress is not None:
                 progress((order + (k + 1) / count) / len(steps))

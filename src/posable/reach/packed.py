@@ -36,6 +36,7 @@ Arrays: TypeAlias = tuple[Any, ...]
 ARM, LEG = 1, 3  # rows of the right arm and leg in `Body.limbs`; those of the left side come before
 BEND, JUDGE, ALL = range(3)
 """Stages of a solution: the body without its arms, the status of a whole pose, or everything."""
+NEED_SAMPLES = 8  # steps of the weight at which the distances of shoulders from their targets are measured
 
 OPTIONS = np.dtype(
     [(name, "i8") for name in ("stage", "feet", "extend", "guided", "hips", "head", "neck")]
@@ -47,7 +48,8 @@ OPTIONS = np.dtype(
 )
 """One row. The stage; whether the feet are fixed, whether the weight may be raised, whether keys have searches of their
 own; the joints of hips, head and neck (-1: none). For each hand: whether it has a target, an orientation, a pole; the
-first and last row of its `Body.links` and `Body.own`. The adjustment of the weight to begin with; how right-handed; the
+first and last row of its `Body.links` and `Body.own`. The adjustment of the weight to begin with, NaN for the one that
+the arms need; how right-handed; the
 fraction of the rotation towards the target that the head takes; the margin to obstacles and how far flesh yields [m];
 the fraction of each hand's weight that is due, which grows from 0 where a motion begins; neutral orientations."""
 
@@ -55,11 +57,13 @@ WORK = np.dtype(
     [
         *(("position", "f8", (2, 3)), ("orientation", "f8", (2, 4)), ("pole", "f8", (2, 3))),
         *(("search", "f8", (2, 5)), ("shift", "f8", 3), ("shift_weight", "f8")),
+        ("stretches", "f8", (2, NEED_SAMPLES + 1)),
     ],
     align=True,
 )
 """Of a row: each hand's target position [m], canonical orientation and pole [m] in the world; preferred, low, high,
-step and growth of each arm's search [rad]; the hips' displacement in the world at weight 1 [m], and its weight."""
+step and growth of each arm's search [rad]; the hips' displacement in the world at weight 1 [m], and its weight; how far
+each arm must stretch at weights in even steps (`need`)."""
 
 RESULT = np.dtype(
     [("status", "i1"), ("reason", "i1"), ("hand_status", "i1", 2), ("tried", "i4"), ("contact", "i8")]
@@ -85,6 +89,8 @@ class Body(NamedTuple):
     limbs: Records
     slots: Ints
     """(J,) row of the joint among those that behaviours drive, parents first; or -1."""
+    above_shoulders: Ints
+    """(J,) bits: 1 for a joint from the root to the shoulder of the right arm, 2 to that of the left."""
     pairs: Ints
     """(P, 2) volumes that stay apart while the body bends; those of arms that are solved are not among them."""
     outside: Ints
@@ -174,6 +180,12 @@ def pack_body(
     legs = np.zeros(len(packed.volumes), np.int64)
     for bit, leg in ((1, "right_leg"), (2, "left_leg")):
         legs[limb_links(body, leg).volumes] = bit
+    above = np.zeros(len(body.skeleton), np.int64)
+    for side in range(2):
+        joint = int(packed.limbs[ARM - side]["base"])
+        while joint >= 0:
+            above[joint] |= 1 << side
+            joint = int(body.skeleton.parents[joint])
     return Body(
         packed.joints,
         packed.drive,
@@ -184,6 +196,7 @@ def pack_body(
         packed.volumes,
         packed.limbs,
         slots,
+        above,
         contacts.pairs,
         contacts.outside if scene is not None else np.zeros(0, np.int64),
         legs,

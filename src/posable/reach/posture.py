@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from ..body import Humanoid
     from ..skeleton import Pose
 
-QUADRATIC, SMOOTHSTEP, CONSTANT = range(3)
-WEIGHTS = {"quadratic": QUADRATIC, "smooth": SMOOTHSTEP, "constant": CONSTANT}
+QUADRATIC, SMOOTHSTEP, CONSTANT, NEEDED = range(4)
+WEIGHTS = {"quadratic": QUADRATIC, "smooth": SMOOTHSTEP, "constant": CONSTANT, "needed": NEEDED}
 """The kinds of weight, by name, with their numbers in kernels."""
+MAX_COMFORT = 0.95  # [arm lengths]: the body begins to help before the arm is stretched
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,19 +124,24 @@ class Weight:
     """How much of the behaviour a reach takes, by the target's distance from the shoulder (paper: f_weight)."""
 
     kind: str = "quadratic"
-    """"quadratic": k (d / arm length)^2, the paper's; "smooth": the same ends without its corner; "constant": k."""
+    """"quadratic": k (d / arm length)^2, the paper's; "smooth": the same ends without its corner; "constant": k;
+    "needed": as much as brings the target within k arm lengths of the shoulder, nothing where it is (`reach.need`)."""
     k: float = 0.8
-    """From 0 to 1; weight 1 is reached at a distance of arm length / sqrt(k)."""
+    """From 0 to 1. For the first two, weight 1 is reached at a distance of arm length / sqrt(k)."""
 
     def __post_init__(self) -> None:
         if self.kind not in WEIGHTS:
             raise UnknownNameError("kind of weight", self.kind, WEIGHTS)
         if not 0.0 < self.k <= 1.0:
             raise PosableError(f"weight k is {self.k}; expected above 0 and at most 1")
+        if self.kind == "needed" and self.k > MAX_COMFORT:
+            raise PosableError(f"a needed weight's k is {self.k} arm lengths; expected at most {MAX_COMFORT}")
 
     def __call__(self, d: ArrayLike) -> Floats:
-        """Return the weight at distances of d arm lengths."""
+        """Return the weight at distances of d arm lengths; "needed" ones depend on the body, and on the direction."""
         d = np.maximum(floats(d, "d"), 0.0)
+        if self.kind == "needed":
+            raise PosableError("how much is needed depends on the body: Reacher.solve has it as requested_weight")
         if self.kind == "constant":
             return np.full(d.shape, self.k)
         x = np.minimum(1.0, d * math.sqrt(self.k))

@@ -12,7 +12,7 @@ from ..body.collision.clearance import SelfCollision, clearance, limb_links, spa
 from ..body.limb.body_limb import canonical_target
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, Status, expect, number
-from ..compute.types import ArrayLike, Bools, Floats, Records, floats
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
 from ..limb import Target
 from ..limb.solution import TargetLike
 from ..skeleton import Frames, Pose
@@ -35,12 +35,14 @@ from .packed import (
 )
 from .posture import CONSTANT
 from .solutions import HandSolution, ReachMotionSolution, ReachSolution
+from .stepping import BISECTIONS, FEET, STEP, STEPS, Stances, Standing, stances_for, stand
 
 if TYPE_CHECKING:
     from ..body import Humanoid
     from ..collision import Scene
     from ..limits import Limits
 
+NEARER = 1e-6  # [m]: of two bodies that do not reach, the nearer one is better by this
 BLOCK = 8192  # rows a call of the kernel: scratch for a million bodies at once would not fit
 
 
@@ -54,12 +56,12 @@ class Reacher:
         scene: obstacles, default none. Its meshes are tested from Python, a pose at a time.
         self_collision: whether the arm stays out of the body, and the body out of itself; default True.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
-        feet: whether both feet stay where they stood; default True.
+        feet: whether both feet stay where they stood; default True. "step": where a target cannot be reached so, a foot
+            steps towards it, or the heels lift (`reach.stepping`).
         hips: whether the behaviour may move and rotate the hips (default True); False for somebody who sits.
         gaze: the fraction of the rotation towards the target that the head takes, from 0 (default) to 1.
-        extend: whether to take more of the behaviour than the distance requests when the arm is too short; default
-            False. It reaches further, and the body may then move faster than its target does: at the rim of what can be
-            reached; and jump where a target goes behind the body.
+        extend: whether to take more of the behaviour than its weight requests when an arm is too short (`reach.need`);
+            default True.
         handedness: weight of the right hand in parts that both hands drive, from 0 to 1; default 0.5.
         margin: distance to stay away from the scene [m]; default 0.
         allowed_contacts: names of the scene's obstacles that the hands may touch; default none.
@@ -74,15 +76,18 @@ class Reacher:
         *,
         self_collision: bool = True,
         limits: Limits | str | None = "body",
-        feet: bool = True,
+        feet: bool | str = True,
         hips: bool = True,
         gaze: float = 0.0,
-        extend: bool = False,
+        extend: bool = True,
         handedness: float = 0.5,
         margin: float = 0.0,
         allowed_contacts: str | Collection[str] = (),
     ) -> None:
         self._check(right, left, gaze, handedness, margin)
+        if feet not in FEET.values():
+            raise PosableError(f"feet is {feet!r}; expected True (they stay), False (they move along) or {STEP!r}")
+        self.steps = feet == STEP
         self.body, self.scene, self.right, self.left = body, scene, right, left
         self.self_collision, self.limits, self.margin = self_collision, limits, margin
         self.allowed_contacts = (allowed_contacts,) if isinstance(allowed_contacts, str) else tuple(allowed_contacts)
@@ -98,7 +103,7 @@ class Reacher:
         self._clearance = clearance(body, arms, self_collision=False)
         self._limb_joints = int((self._body.limbs["last_driven"] - self._body.limbs["first_driven"]).max())
         guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
-        self._options = self._packed_options(feet, extend, guided, gaze, handedness)
+        self._options = self._packed_options(bool(feet), extend, guided, gaze, handedness)
         self._prepared: dict[Any, Records] = {}
 
     def __repr__(self) -> str:
@@ -195,20 +200,91 @@ class Reacher:
         """Do `solve` with checked targets; with streams of the arms, one step of them."""
         shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
-        call, n, jumped = _Call(shape, start, targets, weight, fractions, arms), math.prod(shape), [False, False]
+        call = _Call(shape, start, targets, weight, fractions, arms)
+        found = self._find(call)
+        step, heels = np.zeros((*shape, 3)), np.zeros((*shape, 2))
+        if self.steps and not any(arms):
+            standing, _ = self._step(call, found)
+            step, heels = standing.step.reshape(*shape, 3), standing.heels.reshape(*shape, 2)
+        result = found.result.reshape(shape)
+        pose = Pose(
+            found.translation.reshape(*shape, 3),
+            found.rotations.reshape(*shape, start.joint_count, 4),
+            None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
+        )
+        jumped = found.jumped
+        hands = [None if target is None else HandSolution.of(result, k, jumped[k]) for k, target in enumerate(targets)]
+        contact = as_array(found.contact, shape)
+        return ReachSolution.of(pose, result, hands[0], hands[1], contact, self.body, step, heels)
+
+    def _find(self, call: _Call) -> _Found:
+        """Solve a call with both feet where they stand, in blocks."""
+        n, jumped = math.prod(call.shape), [False, False]
         blocks = [
             self._block(call, slice(first, min(first + BLOCK, n)), jumped) for first in range(0, max(n, 1), BLOCK)
         ]
-        result = _joined([rows.result for rows in blocks]).reshape(shape)
-        pose = Pose(
-            _joined([rows.translation[1] for rows in blocks]).reshape(*shape, 3),
-            _joined([rows.rotations[1] for rows in blocks]).reshape(*shape, start.joint_count, 4),
-            None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
-        )
-        hands = [None if target is None else HandSolution.of(result, k, jumped[k]) for k, target in enumerate(targets)]
         body = self._body if self.scene is None else self._among(self.scene)
-        named = [pair for rows in blocks for pair in contacts_of(self, body, rows)]
-        return ReachSolution.of(pose, result, hands[0], hands[1], as_array(named, shape))
+        return _Found(
+            _joined([rows.translation[1] for rows in blocks]),
+            _joined([rows.rotations[1] for rows in blocks]),
+            _joined([rows.result for rows in blocks]),
+            [pair for rows in blocks for pair in contacts_of(self, body, rows)],
+            jumped,
+        )
+
+    def _step(self, call: _Call, found: _Found) -> tuple[Standing, Stances | None]:
+        """Solve the rows of a call that are not reached from other stances, in `found`.
+
+        Returns:
+            How all rows stand, and the stances of those that could not be reached with the feet where they stood.
+        """
+        n, status = len(found.result), found.result["status"]
+        step, heels = np.zeros((n, 3)), np.zeros((n, 2))
+        rows = np.flatnonzero((status != Status.REACHED) & (status != Status.INVALID))
+        stood = Standing(call.start, np.ones(n, np.bool_), step, heels)
+        if len(rows) == 0:
+            return stood, None
+        stances = stances_for(self.body, *_rows_of(call, rows))
+        efforts = np.zeros(len(rows))
+
+        def attempt(which: Ints, effort: Floats | float) -> tuple[Bools, Standing, _Found]:
+            """Return whether some of the rows stand and reach with an effort, and how."""
+            few = _rows_of(call, rows[which])
+            standing = stand(self.body, few[0], stances.rows(which).with_effort(effort))
+            solved = self._find(call._replace(shape=(len(which),), start=standing.pose, targets=few[1]))
+            return standing.ok & (solved.result["status"] == Status.REACHED), standing, solved
+
+        def take(which: Ints, effort: Floats | float, chosen: Bools, standing: Standing, solved: _Found) -> None:
+            at = rows[which[chosen]]
+            efforts[which[chosen]] = effort if np.ndim(effort) == 0 else np.asarray(effort)[chosen]
+            found.translation[at], found.rotations[at] = solved.translation[chosen], solved.rotations[chosen]
+            found.result[at], step[at], heels[at] = solved.result[chosen], standing.step[chosen], standing.heels[chosen]
+            for i, k in zip(at.tolist(), np.flatnonzero(chosen).tolist(), strict=True):
+                found.contact[i] = solved.contact[k]
+
+        low, high = np.zeros(len(rows)), np.full(len(rows), np.inf)
+        for k in range(1, STEPS + 1):
+            which = np.flatnonzero(np.isinf(high))
+            if len(which) == 0:
+                break
+            reached, standing, solved = attempt(which, k / STEPS)
+            before = found.result["position_error"][rows[which]].max(axis=-1)
+            nearer = standing.ok & (solved.result["position_error"].max(axis=-1) < before - NEARER)
+            take(which, k / STEPS, reached | nearer, standing, solved)
+            high[which[reached]], low[which[~reached]] = k / STEPS, k / STEPS
+        which = np.flatnonzero(np.isfinite(high))
+        for _ in range(BISECTIONS if len(which) else 0):
+            middle = 0.5 * (low[which] + high[which])
+            reached, standing, solved = attempt(which, middle)
+            take(which, middle, reached, standing, solved)
+            high[which], low[which] = np.where(reached, middle, high[which]), np.where(reached, low[which], middle)
+        return stood, stances.with_effort(efforts)
+
+    def _stance(self, start: Pose, targets: Targets, weight: float | None) -> Stances | None:
+        """Return the stance (1 row) from which one body reaches its targets; None where its feet can stay."""
+        call = _Call((), start, targets, weight, None, (None, None))
+        stances = self._step(call, self._find(call))[1] if self.steps else None
+        return None if stances is None or stances.effort[0] == 0.0 else stances
 
     def _block(self, call: _Call, block: slice, jumped: list[bool]) -> Rows:
         """Solve some rows of a call: in one kernel, or with the arms from Python where meshes or streams need it."""
@@ -230,8 +306,8 @@ class Reacher:
         reach_rows(len(rows.result), options, tuple(body), tuple(self._styles), tuple(rows))
         return rows
 
-    def _run(self, body: Body, call: _Call, block: slice, stage: int, adjustment: float = 0.0) -> Rows:
-        """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, below 0 it is lowered."""
+    def _run(self, body: Body, call: _Call, block: slice, stage: int, adjustment: float = math.nan) -> Rows:
+        """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, NaN for what is needed."""
         shape, start, targets, weight, fractions, _ = call
         options, styles = self._options_for(targets), self._styles
         if stage != ALL or weight is not None or fractions is not None:
@@ -277,11 +353,11 @@ class Reacher:
         hit = touches(rows, 1, result["status"] == Status.REACHED)
         hit &= ~touches(rows, 0, hit)
         for i in np.flatnonzero(hit).tolist():
-            state = next_adjustment(first_adjustment(float(result["adjustment"][i])), False, 0.0, False)
+            state = next_adjustment(first_adjustment(float(result["adjustment"][i])), False)
             while state[0] != SETTLED:
                 tried = bend(i, state[1])
                 result["tried"][i] += 1
-                state = next_adjustment(state, not touches(tried, 1, np.ones(1, np.bool_))[0], 0.0, False)
+                state = next_adjustment(state, not touches(tried, 1, np.ones(1, np.bool_))[0])
             found = bend(i, state[1])
             for name in ("translation", "rotations", "positions", "orientations"):
                 getattr(rows, name)[1, i] = getattr(found, name)[1, 0]
@@ -350,7 +426,7 @@ class Reacher:
         """Return the row of `OPTIONS` that all calls have in common."""
         row, roles = np.zeros(1, OPTIONS), self.body.roles
         row["stage"], row["feet"], row["extend"], row["guided"] = ALL, feet, extend, guided
-        row["gaze"], row["handedness"], row["fractions"] = gaze, handedness, 1.0
+        row["gaze"], row["handedness"], row["fractions"], row["adjustment"] = gaze, handedness, 1.0, math.nan
         row["margin"] = self.margin
         row["softness"] = SelfCollision.of(self.body).softness if self.self_collision else 0.0
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
@@ -388,6 +464,19 @@ class Reacher:
         return made[0], made[1]
 
 
+class _Found(NamedTuple):
+    """The rows of a call, solved."""
+
+    translation: Floats
+    """(N, 3)."""
+    rotations: Floats
+    """(N, J, 4)."""
+    result: Records
+    """(N,) of `RESULT`."""
+    contact: list[Any]
+    jumped: list[bool]
+
+
 class _Call(NamedTuple):
     """One call of a reacher."""
 
@@ -405,6 +494,28 @@ def _checked_weight(weight: float | None) -> float | None:
     if weight is not None and not 0.0 <= number(weight) <= 1.0:
         raise PosableError(f"weight is {weight}; expected from 0 to 1")
     return weight
+
+
+def _rows_of(call: _Call, rows: Ints) -> tuple[Pose, Targets]:
+    """Return the starting poses and the targets of some rows of a call."""
+    start, shape = call.start, call.shape
+    joints = start.joint_count
+    offsets = None if start.offsets is None else _spread(start.offsets, shape, joints, 3)[rows]
+    pose = Pose(
+        _spread(start.translation, shape, 3)[rows], _spread(start.rotations, shape, joints, 4)[rows].copy(), offsets
+    )
+    targets = [
+        None
+        if target is None
+        else Target(
+            *(
+                None if getattr(target, name) is None else _spread(getattr(target, name), shape, columns)[rows]
+                for name, columns in TARGET_FIELDS
+            )  # type: ignore[arg-type]
+        )
+        for target in call.targets
+    ]
+    return pose, (targets[0], targets[1])
 
 
 def _joined(arrays: list[Floats]) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from ..compute import Status
 from ..compute.types import Bools, Floats, Ints, Records
 from ..skeleton import Pose
 from ..skeleton.solution import MotionSolution, PoseSolution, Solution, StatusLike, status_like
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..body.balance import Balance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +56,9 @@ class HandSolution(Solution):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReachSolution(PoseSolution):
-    """A body that reaches: REACHED where every hand with a target is on it, and the feet are where they stood."""
+    """A body that reaches: REACHED where every hand with a target is on it, and the feet are where they stood, or where
+    they stepped to.
+    """
 
     right: HandSolution | None
     left: HandSolution | None
@@ -63,10 +69,23 @@ class ReachSolution(PoseSolution):
     contact: Any
     """The two that touch where the status is COLLISION, or would have touched where the weight was lowered for one: the
     names of two parts, or of a part and an obstacle of the scene. None elsewhere; of a batch an array (...) of them."""
+    body: Humanoid
+    """Who reaches."""
+    step: Floats
+    """(..., 3) displacement of the foot that stepped [m]; zero where none did."""
+    heels: Floats
+    """(..., 2) how far the heels of the left and right foot are lifted [rad]."""
 
     @staticmethod
     def of(
-        pose: Pose, result: Records, right: HandSolution | None, left: HandSolution | None, contact: Any
+        pose: Pose,
+        result: Records,
+        right: HandSolution | None,
+        left: HandSolution | None,
+        contact: Any,
+        body: Humanoid,
+        step: Floats,
+        heels: Floats,
     ) -> ReachSolution:
         """Return the solution of a call from its rows (...) of `packed.RESULT`."""
         shape, hands = result.shape, [hand for hand in (right, left) if hand is not None]
@@ -80,6 +99,9 @@ class ReachSolution(PoseSolution):
             status_like(result["reason"], shape),
             result["tried"],
             contact,
+            body,
+            step,
+            heels,
         )
 
     def __repr__(self) -> str:
@@ -96,6 +118,11 @@ class ReachSolution(PoseSolution):
     def weight(self) -> Floats:
         """(...) the weight of the behaviour that was used; with two hands the larger one."""
         return _largest([hand.weight for hand in (self.right, self.left) if hand is not None])
+
+    @property
+    def balance(self) -> Balance:
+        """The centre of mass of the returned pose, and how far inside the feet it is [m]."""
+        return self.body.balance(self.pose)
 
     @property
     def jumped(self) -> bool:

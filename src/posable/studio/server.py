@@ -18,6 +18,7 @@ import re
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from ..compute import PosableError
 from .view.theme import ICON, TITLE
 
 PORTS_TRIED = 100
+LONGEST_STOP = 20.0  # [s] that the end of a server waits for handlers under way
 _building = threading.Lock()
 
 
@@ -92,10 +94,17 @@ class Web:
         self.url = f"http://{'localhost' if name in ('0.0.0.0', '[::]') else name}:{self.viser.get_port()}"
 
     def stop(self) -> None:
-        """Stop answering and wait until the server's threads have ended."""
+        """Stop answering and wait until the server's threads have ended, `LONGEST_STOP` seconds at most.
+
+        The bound is for a handler that does not end: it must not keep the program from ending.
+        """
         with _quiet():
             self.viser.stop()
-        self.viser._thread_executor.shutdown(wait=True, cancel_futures=True)
+        handlers = self.viser._thread_executor
+        handlers.shutdown(wait=False, cancel_futures=True)
+        latest = time.monotonic() + LONGEST_STOP
+        for thread in tuple(handlers._threads):
+            thread.join(max(0.0, latest - time.monotonic()))
         self._page.cleanup()
 
 

@@ -14,6 +14,7 @@ from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats, Ints
 from ....limb import Target
 from ....reach import Behaviour, Reacher
+from ....reach.stepping import FEET
 from ....skeleton import Pose
 from ...core.actor import Actor
 from ...core.session import Session
@@ -47,9 +48,10 @@ class ReachOptions:
             self._start = gui.add_dropdown("From", (STANDING, MOVING), hint="The pose from which the body reaches")
             hint = "Arm and body stay out of the body"
             self._self_collision = gui.add_checkbox("Avoid self-collision", True, hint=hint)
-            self._feet = gui.add_checkbox("Feet fixed", True, hint="Both feet stay where they stood")
-            hint = "More of the behaviour than the distance asks for, where the arm is too short"
-            self._extend = gui.add_checkbox("Extend", False, hint=hint)
+            hint = "Stay where they stand; step, or rise on the toes, where a target is out of reach; or move along"
+            self._feet = gui.add_dropdown("Feet", tuple(FEET), hint=hint)
+            hint = "More of the behaviour than its weight requests, where the arm is too short"
+            self._extend = gui.add_checkbox("Extend", True, hint=hint)
             hint = "The fraction of the rotation to the target that the head makes"
             self._gaze = gui.add_slider("Gaze", min=0.0, max=1.0, step=0.05, initial_value=0.0, hint=hint)
             hint = "With both hands: 1 moves the body with the right one, 0 with the left one"
@@ -81,7 +83,7 @@ class ReachOptions:
         scene = self.obstacle.scene if len(self.obstacle.scene) else None
         options: dict[str, Any] = {
             "self_collision": bool(self._self_collision.value),
-            "feet": bool(self._feet.value),
+            "feet": FEET[str(self._feet.value)],
             "extend": bool(self._extend.value),
             "gaze": float(self._gaze.value),
             "handedness": float(self._handed.value),

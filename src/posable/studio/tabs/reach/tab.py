@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time as clock
 
+import numpy as np
 import viser
 
 from ....compute import PosableError, Status
@@ -299,7 +300,18 @@ def reach_text(solution: ReachSolution, edited: bool) -> str:
     if solution.contact is not None:
         one, other = (name.replace("_", " ") for name in solution.contact)
         lines.append(f"{one} at {other}")
-    return "  \n".join(lines)
+    return "  \n".join(lines + _stance_text(solution))
+
+
+def _stance_text(solution: ReachSolution) -> list[str]:
+    """Describe a step, lifted heels, and a body that would fall."""
+    step, heels = float(np.linalg.norm(solution.step)), float(np.degrees(np.max(solution.heels)))
+    said = [f"a step of {distance_text(step)}"] if step > 0.0 else []
+    said += [f"heels lifted by {heels:.0f}°"] if heels > 0.5 else []
+    margin = float(solution.balance.margin)
+    if margin < 0.0:
+        said.append(coloured(COLOURS[Status.LIMITS], f"out of balance by {distance_text(-margin)}"))
+    return [" · ".join(said)] if said else []
 
 
 def _hand_text(hand: HandSolution) -> str:
