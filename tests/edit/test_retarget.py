@@ -166,6 +166,21 @@ def test_where_goals_would_make_joints_jump_they_are_given_up_and_the_status_say
     assert np.median(np.linalg.norm(now - ratio * was, axis=-1)) < 0.05
 
 
+@pytest.mark.parametrize("name", ["CesiumMan.glb", "makehuman/default.mhskel"])
+def test_a_hand_that_rests_on_the_body_gets_there_without_a_jump(name, cmu, data_dir):
+    """On hip and thigh at once, and on a body of other proportions."""
+    motion = ps.load(cmu / "13_01.bvh", repair="cmu", first_frame=1)[1360:2080:8]
+    source = ps.Humanoid(motion.skeleton)
+    character = ps.Humanoid(ps.load(data_dir / "characters" / name).skeleton)
+    solution = ps.retarget(motion, source, character, keep_out=False)
+    assert {contact.on for contact in solution.contacts} >= {"ground", "hips", "right_upper_leg"}
+    hand = solution.parts.index("right_hand")
+    assert solution.part_errors[:, hand].max() < 0.015
+    joints = [body.roles["right_hand"] for body in (source, character)]
+    was, now = accelerations(source, motion)[:, joints[0]], accelerations(character, solution.motion)[:, joints[1]]
+    assert now.max() < 1.5 * solution.ratio * was.max()
+
+
 def test_toes_that_a_capture_shakes_do_not_shake_the_legs(cmu, data_dir):
     motion = ps.load(cmu / "03_01.bvh", repair="cmu", first_frame=1)[::4]
     source = ps.Humanoid(motion.skeleton)

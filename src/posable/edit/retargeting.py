@@ -28,11 +28,12 @@ from ..skeleton import Frames, Motion, Pose
 from ..skeleton.solution import MotionSolution
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
-from .contacts import Contact, find_contacts, hold_weights
+from .contacts import Contact, find_contacts
 from .dragging import REACHED_WITHIN, Dragger, judged
 from .jumps import changes, smoothed_change, without_jumps
 from .keep_out import arm_depths, arms_out
 from .model import EXACT, GOAL
+from .repair import RAMP, ramp
 from .soles import Placement, Soles, ankle_positions, every_floor, floors, placements
 from .stances import runs
 from .toes import toes_on_floor
@@ -349,17 +350,30 @@ def _hand_positions(source: Humanoid, target: Humanoid, old: Frames, new: Frames
     return np.asarray(new.positions[:, target.roles[shoulder]] + ratio * displacement)
 
 
+def _part_ratio(source: Humanoid, target: Humanoid, part: str) -> float:
+    """Return how much larger a part of the target is: its leg, its arm, or its whole body for trunk and head."""
+    if part.endswith(("leg", "foot", "toes")):
+        return target.leg_length / source.leg_length
+    if part.endswith(("arm", "hand")):
+        arm = f"{part.partition('_')[0]}_arm"
+        return target.limb(arm).length / source.limb(arm).length
+    return target.joint_height / source.joint_height
+
+
 def _rested(
     clip: Clip, target: Humanoid, old: Frames, new: Frames, part: str, positions: Floats, found: tuple[Contact, ...]
 ) -> Floats:
-    """Return positions (F, 3) of a hand [m]; where it rests on a part they are relative to it, in body heights."""
-    source = clip.body
-    ratio = target.joint_height / source.joint_height
+    """Return positions (F, 3) of a hand [m]; where it rests on a part they are relative to it, as that is larger."""
+    source, total, moved = clip.body, np.zeros((len(clip), 1)), np.zeros_like(positions)
     for on in sorted({contact.on for contact in found if contact.part == part and contact.on in target.roles}):
-        weight = hold_weights(found, part, on, len(clip), clip.fps)[:, None]
-        o, n = source.roles[on], target.roles[on]
+        inside = np.zeros(len(clip), np.bool_)
+        for contact in found:
+            inside[contact.first : contact.last + 1] |= (contact.part, contact.on) == (part, on)
+        weight = ramp(inside, RAMP * clip.fps)[:, None]
+        o, n, ratio = source.roles[on], target.roles[on], _part_ratio(source, target, on)
         orientation = source.canonical_orientation(old, o)
         seen = rotate(conjugate(orientation), old.positions[:, source.roles[part]] - old.positions[:, o])
         there = new.positions[:, n] + rotate(target.canonical_orientation(new, n), ratio * seen)
-        positions = positions + weight * (there - positions)
-    return np.asarray(positions)
+        total, moved = total + weight, moved + weight * (there - positions)
+    # A hand on two parts at once is between the places that either gives it.
+    return np.asarray(positions + moved / np.maximum(total, 1.0))
