@@ -17,10 +17,7 @@ from .model import GOAL
 from .repair import ramp
 
 JUMP = 1.5
-"""A joint whose velocity changes so much faster than any does nearby in the motion that it began with jumps."""
-NEARBY = 0.15  # [s]
-LEAST = 0.5
-"""Of the fastest change of the whole motion: slower ones are no jumps, however calm everything is nearby."""
+"""A joint whose velocity changes so much faster than any does in the motion that it began with jumps."""
 CALMER = (0.05, 0.1, 0.2, np.inf)
 """[s]: standard deviations with which the corrections around a jump are smoothed, until there is none; infinite: they
 are taken back."""
@@ -55,14 +52,12 @@ def without_jumps(dragger: Dragger, begun: Pose, pose: Pose, source: Floats, fps
             those of `begun` show how fast joints change their velocities without a jump.
         fps: frames per second.
     """
-    from scipy.ndimage import maximum_filter1d
-
     skeleton, count = dragger.clip.body.skeleton, len(begun.translation)
-    usual = np.maximum(changes(source), changes(skeleton.forward(begun).positions))
-    calm = JUMP * np.maximum(maximum_filter1d(usual, 2 * round(NEARBY * fps) + 1), LEAST * usual.max(initial=0.0))
+    usual = max(float(changes(x).max(initial=0.0)) for x in (source, skeleton.forward(begun).positions))
+    calm = JUMP * usual
     best, least = pose, np.inf
     for width in (*CALMER, None):
-        excess = changes(skeleton.forward(pose).positions) / np.maximum(calm, 1e-12)
+        excess = changes(skeleton.forward(pose).positions) / max(calm, 1e-12)
         if excess.max(initial=0.0) < least:
             best, least = pose, float(excess.max(initial=0.0))
         if least <= 1.0 or width is None:

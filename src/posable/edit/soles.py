@@ -32,7 +32,7 @@ ASTRAY = 0.15  # [m]: how far the rate at the end of a placement may carry a foo
 RATE_FRAMES = 2
 HARDLY = 0.002  # [m]: by which a sole may sink where toes shake
 CALM = 0.015  # [s]: standard deviation of the filter on heights
-LIFTING = (0.03, 0.03, 0.02, 0.02, 0.01, 0.01)
+LIFTING = (0.04, 0.03, 0.02, 0.02, 0.01, 0.01)
 """[s]: standard deviations of those on lifts of a foot that swings, one after the other: each lifts it by what is left
 of what it is under the floor."""
 SIDES = ("left", "right")
