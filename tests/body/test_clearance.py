@@ -146,3 +146,21 @@ def test_a_batch_of_any_shape_is_each_of_its_poses(body, frames, scene):
     np.testing.assert_array_equal(whole.depth(shaped, scene).ravel(), whole.depth(frames, scene))
     one = type(frames)(body.skeleton, frames.positions[3], frames.orientations[3])
     assert whole.touches(one, scene).shape == ()
+
+
+def test_what_a_character_holds_or_wears_is_not_its_body(data_dir):
+    """Swords and shields hang on the knight's hands, a cape on its chest; its helmet is all that covers its head."""
+    knight = ps.Humanoid(ps.load(data_dir / "characters" / "KayKit_Knight.glb").skeleton)
+    parts = {
+        part: knight.volumes.packed["joint"] == knight.roles[part] for part in ("left_hand", "right_hand", "chest")
+    }
+    arm = knight.limb("left_arm").length
+    for part, rows in parts.items():
+        assert rows.sum() == 1
+        most = 0.6 * arm if part.endswith("hand") else 1.2 * arm
+        assert knight.volumes.packed["bound"][rows][0] < most, part
+    own = {mesh.name: mesh for mesh in knight.skeleton.character.meshes}
+    assert "2H_Sword" in own and "Knight_Cape" in own
+    assert (knight.volumes.packed["joint"] == knight.roles["head"]).sum() == 1
+    frames = knight.skeleton.forward(knight.neutral_pose)
+    assert not clearance(knight).touches(frames), "standing there, it touches nothing"

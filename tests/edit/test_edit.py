@@ -7,8 +7,9 @@ import posable as ps
 import posable.math as pm
 from posable import Status
 from posable.edit.bounds import clip_boxes
-from posable.edit.contacts import Contact, find_contacts, hold_weights
+from posable.edit.contacts import Contact, find_contacts
 from posable.edit.edits import EASES, bell
+from posable.edit.repair import ramp
 
 from .conftest import excess, stiffer
 
@@ -254,7 +255,8 @@ def test_hands_that_touch_are_found():
 
 
 def test_a_contacts_hold_grows_and_fades():
-    weights = hold_weights([Contact("left_foot", "ground", 10, 20)], "left_foot", "ground", 40, 60.0)
+    inside = (np.arange(40) >= 10) & (np.arange(40) <= 20)
+    weights = ramp(inside, 6.0)
     assert (weights[10:21] == 1.0).all() and weights[2] == weights[30] == 0.0
     assert (np.diff(weights[3:11]) > 0.0).all() and (np.diff(weights[20:28]) < 0.0).all()
 

@@ -112,9 +112,119 @@ def test_the_skin_of_standing_feet_is_on_the_floor(name, sample, data_dir):
         heights, rows = lowest_skin(character, solution.motion, side), standing(solution, side)
         assert rows.sum() > 20
         assert heights[rows].min() > -0.006 and heights[rows].max() < 0.012 and abs(np.median(heights[rows])) < 0.002
-        assert heights[rows & solution.ok].min(initial=0.0) > -0.0051
-        assert heights[~rows].min(initial=0.0) > -0.03, "a foot that swings scrapes the floor at most"
-        np.testing.assert_array_less(-heights[rows] - 1e-6, solution.sunk[rows])
+        assert heights[solution.ok].min(initial=0.0) > -0.0051
+        assert heights[~rows].min(initial=0.0) > -0.003, "a foot that swings scrapes the floor at most"
+        np.testing.assert_array_less(-heights - 1e-6, solution.sunk)
+
+
+def usual(source, motion, character, ratio):
+    """The largest acceleration of a joint [m/s2] of the source, and of the same posture on the character.
+
+    A joint at the end of a longer foot or arm is faster.
+    """
+    posture = character.skeleton.forward(character.pose(source.canonical(motion.pose))).positions
+    captured = source.skeleton.forward(motion.pose).positions
+    middles = [
+        positions[:, [body.roles[f"{side}_upper_leg"] for side in ("left", "right")]].mean(axis=1, keepdims=True)
+        for body, positions in ((character, posture), (source, captured))
+    ]
+    placed = posture - middles[0] + ratio * middles[1]
+    there = np.linalg.norm(np.diff(placed, 2, axis=0), axis=-1).max() * motion.fps**2
+    return max(there, ratio * accelerations(source, motion).max())
+
+
+CAPTURED = [
+    ("CesiumMan.glb", "02_01", 2),
+    ("KayKit_Knight.glb", "02_01", 2),
+    ("KayKit_Knight.glb", "09_01", 2),
+    ("RiggedFigure.glb", "49_06", 4),
+    ("CesiumMan.glb", "16_35", 2),
+]
+
+
+@pytest.mark.parametrize(("name", "clip", "every"), CAPTURED)
+def test_captured_feet_neither_sink_nor_hover_and_nothing_leaps(name, clip, every, cmu, data_dir):
+    motion = ps.load(cmu / f"{clip}.bvh", repair="cmu", first_frame=1)[::every]
+    source = ps.Humanoid(motion.skeleton)
+    character = ps.Humanoid(ps.load(data_dir / "characters" / name).skeleton)
+    solution = ps.retarget(motion, source, character)
+    assert solution.ok.mean() > 0.95
+    for side in ("left", "right"):
+        heights, rows = lowest_skin(character, solution.motion, side), standing(solution, side)
+        assert heights.min() > -0.003, "standing or swinging"
+        assert heights[rows].max() < 0.006
+    assert accelerations(character, solution.motion).max() < 1.5 * usual(source, motion, character, solution.ratio)
+    trunk = [[body.roles[role] for role in ("hips", "spine", "chest", "head")] for body in (source, character)]
+    slow = solution.ratio * accelerations(source, motion)[:, trunk[0]].max()
+    size = character.joint_height / source.joint_height / solution.ratio
+    assert accelerations(character, solution.motion)[:, trunk[1]].max() < 3.0 * size * slow
+
+
+def test_where_goals_would_make_joints_jump_they_are_given_up_and_the_status_says_so(cmu, data_dir):
+    motion = ps.load(cmu / "111_07.bvh", repair="cmu", first_frame=1)[::8]
+    source = ps.Humanoid(motion.skeleton)
+    character = ps.Humanoid(ps.load(data_dir / "characters" / "RiggedFigure.glb").skeleton)
+    solution = ps.retarget(motion, source, character, keep_out=False)
+    calm = 1.5 * usual(source, motion, character, solution.ratio)
+    assert accelerations(character, solution.motion).max() < calm
+    missed = solution.part_errors.max(axis=1) > 1e-3
+    assert missed.any() and not solution.ok[missed].any()
+    frames, old = character.skeleton.forward(solution.motion.pose), source.skeleton.forward(motion.pose)
+    hand, shoulder = "left_hand", "left_upper_arm"
+    ratio = character.limb("left_arm").length / source.limb("left_arm").length
+    was = old.positions[:, source.roles[hand]] - old.positions[:, source.roles[shoulder]]
+    now = frames.positions[:, character.roles[hand]] - frames.positions[:, character.roles[shoulder]]
+    assert np.median(np.linalg.norm(now - ratio * was, axis=-1)) < 0.05
+
+
+@pytest.mark.parametrize("name", ["CesiumMan.glb", "makehuman/default.mhskel"])
+def test_a_hand_that_rests_on_the_body_gets_there_without_a_jump(name, cmu, data_dir):
+    """On hip and thigh at once, and on a body of other proportions."""
+    motion = ps.load(cmu / "13_01.bvh", repair="cmu", first_frame=1)[1360:2080:8]
+    source = ps.Humanoid(motion.skeleton)
+    character = ps.Humanoid(ps.load(data_dir / "characters" / name).skeleton)
+    solution = ps.retarget(motion, source, character, keep_out=False)
+    assert {contact.on for contact in solution.contacts} >= {"ground", "hips", "right_upper_leg"}
+    hand = solution.parts.index("right_hand")
+    assert solution.part_errors[:, hand].max() < 0.015
+    assert accelerations(character, solution.motion).max() < 1.5 * usual(source, motion, character, solution.ratio)
+
+
+def test_toes_that_a_capture_shakes_do_not_shake_the_legs(cmu, data_dir):
+    motion = ps.load(cmu / "03_01.bvh", repair="cmu", first_frame=1)[::4]
+    source = ps.Humanoid(motion.skeleton)
+    character = ps.Humanoid(ps.load(data_dir / "characters" / "CesiumMan.glb").skeleton)
+    solution = ps.retarget(motion, source, character, keep_out=False)
+    feet = [[body.roles[f"{side}_foot"] for side in ("left", "right")] for body in (source, character)]
+    for k, side in enumerate(("left", "right")):
+        rows = standing(solution, side)[1:-1]
+        was, now = accelerations(source, motion)[rows, feet[0][k]], accelerations(character, solution.motion)
+        assert now[rows, feet[1][k]].max() < 2.0 * solution.ratio * was.max()
+    toes = [character.roles[f"{side}_toes"] for side in ("left", "right")]
+    begun = character.pose(source.canonical(motion.pose))
+    before, after = (excess(character, character.limits, pose) for pose in (begun, solution.motion.pose))
+    assert len(toes) == 2 and (after <= before + 1e-6).all()
+
+
+def test_the_feet_of_a_stocky_character_are_as_far_apart_as_its_hips(cmu, data_dir):
+    motion = ps.load(cmu / "02_01.bvh", repair="cmu", first_frame=1)[::2]
+    source = ps.Humanoid(motion.skeleton)
+    character = ps.Humanoid(ps.load(data_dir / "characters" / "KayKit_Knight.glb").skeleton)
+    solution = ps.retarget(motion, source, character)
+
+    def apart(body, pose, part):
+        frames = body.skeleton.forward(pose)
+        left, right = (frames.positions[:, body.roles[f"{side}_{part}"]] for side in ("left", "right"))
+        legs = np.subtract(*(frames.positions[:, body.roles[f"{side}_upper_leg"]] for side in ("left", "right")))
+        legs[:, 1] = 0.0
+        return ((left - right) * legs).sum(axis=-1) / np.linalg.norm(legs, axis=-1)
+
+    wider = apart(character, solution.motion.pose, "upper_leg") - solution.ratio * apart(
+        source, motion.pose, "upper_leg"
+    )
+    assert np.median(wider) > 0.1
+    feet = apart(character, solution.motion.pose, "foot") - solution.ratio * apart(source, motion.pose, "foot")
+    assert abs(np.median(feet - wider)) < 0.03 and solution.slid.max() < 5e-3
 
 
 def test_feet_of_a_captured_walk_over_steps_stand_on_the_steps(cmu, data_dir):

@@ -9,20 +9,18 @@ another part while their volumes are within a centimetre and it hardly moves rel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..body import Humanoid
 from ..body.collision.clearance import clearance
-from ..compute.types import Bools, Floats
+from ..compute.types import Bools
 from ..math import conjugate, rotate
 from .clip import Clip
 from .stances import CLOSED, closed, find_stances, runs
 
 GROUND = "ground"
-RAMP = 0.1  # [s]: a contact's weight grows and fades for so long before and after
 TOUCHING = 0.01  # [m]
 RESTING = 0.2  # [m/s]: a hand that moves faster over what it touches only brushes it
 SHORTEST_TOUCH = 0.15  # [s]
@@ -55,17 +53,6 @@ def same_foot(body: Humanoid, a: int, b: int) -> bool:
     feet = [body.roles[role] for role in ("left_foot", "right_foot") if role in body.roles]
     paths = [{*body.skeleton.path(joint)} for joint in (a, b)]
     return a == b or any(foot in paths[0] and foot in paths[1] for foot in feet)
-
-
-def hold_weights(contacts: Sequence[Contact], part: str, on: str, frames: int, fps: float) -> Floats:
-    """Return weights (F,): 1 where a part rests on something, falling to 0 within `RAMP` seconds before and after."""
-    at, weights, ramp = np.arange(frames), np.zeros(frames), max(1.0, RAMP * fps)
-    for contact in contacts:
-        if contact.part == part and contact.on == on:
-            outside = np.maximum(np.maximum(contact.first - at, at - contact.last), 0)
-            fraction = np.clip(1.0 - outside / (ramp + 1.0), 0.0, 1.0)
-            weights = np.maximum(weights, 0.5 - 0.5 * np.cos(np.pi * fraction))
-    return weights
 
 
 def _hand_contacts(clip: Clip) -> list[Contact]:

@@ -28,18 +28,22 @@ from ..skeleton import Frames, Motion, Pose
 from ..skeleton.solution import MotionSolution
 from .bounds import Bound, make_bounds
 from .clip import Clip, read_clip
-from .contacts import Contact, find_contacts, hold_weights
+from .contacts import Contact, find_contacts
 from .dragging import REACHED_WITHIN, Dragger, judged
+from .jumps import changes, smoothed_change, without_jumps
 from .keep_out import arm_depths, arms_out
 from .model import EXACT, GOAL
-from .soles import Placement, Soles, ankle_positions, floors, placements
+from .repair import RAMP, ramp
+from .soles import Placement, Soles, ankle_positions, every_floor, floors, placements
 from .stances import runs
+from .toes import toes_on_floor
 from .weights import fit_weights
 
 ENDS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
 ITERATIONS = 4
-ROUNDS = 3
-"""How often the ankles are placed: each time for the orientations that the feet have got."""
+WIDTHS = (0.1, 0.05, 0.025)
+"""[s]: standard deviations with which corrections are smoothed, one after the other (Lee and Shin 1999). Each time the
+ankles are placed for the orientations that the feet have got."""
 SUNK, SLID = 0.005, 0.005
 """[m]: a sole that is further under its floor, or a standing foot that slides further, is not kept."""
 CALMNESS = 1.3
@@ -68,7 +72,8 @@ class RetargetSolution(MotionSolution):
     floors: tuple[Floats, ...]
     """For each placement of a foot (`soles.placements` of the contacts) the height of its floor, one a frame [m]."""
     sunk: Floats
-    """(F,) [m]: how far the lowest point of a standing foot is under its floor; below 0 where it is above."""
+    """(F,) [m]: how far the lowest point of a foot is under its floor; below 0 where it is above. A foot that swings
+    has one only on a body with a skin: the lower one of the two that it swings between."""
     slid: Floats
     """(F,) [m]: how far the heel or ball that a foot stands on is from where it stood, more than the source's was; of a
     foot that stands on both and turns, the one that it turns about."""
@@ -132,9 +137,11 @@ def retarget(
     for name, body in (("source", source), ("target", target)):
         expect(Humanoid, body, name, f": Humanoid({'motion.' if name == 'source' else ''}skeleton)")
     if not motion.skeleton.same_as(source.skeleton):
+        own, other = (f"{one!r}" for one in (motion.skeleton, source.skeleton))
+        other = "one with other bones" if own == other else other
         raise PosableError(
-            f"the motion is one of {motion.skeleton}, the source has {source.skeleton}; expected the body that "
-            "performs it: Humanoid(motion.skeleton)"
+            f"the motion is one of {own}, the source has {other}; expected the body that performs it: "
+            "Humanoid(motion.skeleton)"
         )
     if weights not in ("identity", "clip"):
         raise UnknownNameError("weights of a retargeting", weights, ("identity", "clip"))
@@ -144,19 +151,22 @@ def retarget(
     soles = (Soles(source), Soles(target))
     base, lost = _carried_over(motion, source, target)
     begun = _transferred(motion, soles, base)
+    if soles[1].skinned:
+        begun = toes_on_floor(target, begun, found, motion.fps)
     made = read_clip(motion.replace(skeleton=target.skeleton, pose=begun), target)
     dragger = Dragger(made, fit_weights(made, weights), make_bounds(made, limits))
     parts = tuple(role for role in ENDS if role in source.roles and role in target.roles)
     before = source.skeleton.forward(motion.pose)
     surfaces = floors(stands, soles[0], before, soles[1], ratio)
     goals = _goals(clip, target, begun, parts, found)
-    pose = begun
-    for _ in range(ROUNDS):
+    pose = smooth = begun
+    for width in (*WIDTHS, 0.0):
         for side, positions in _ankles(
             stands, surfaces, soles, before, target.skeleton.forward(pose), motion.fps
         ).items():
             goals["position"][:, parts.index(f"{side}_foot")] = positions
-        pose, errors, limited = dragger.pulled(begun, goals, dragger.logs, iterations)
+        pose, errors, limited = dragger.pulled(smooth, goals, dragger.logs, iterations, begun)
+        smooth = smoothed_change(smooth, pose, width * motion.fps) if width else pose
     allowed = np.maximum(arm_depths(source, before) * target.joint_height / source.joint_height, 0.0)
     belonging = goals["position"].copy()
     out = arms_out(target, pose, motion.fps, allowed, found) if keep_out else pose
@@ -166,14 +176,16 @@ def retarget(
             joint = target.roles[parts[g]]
             goals["position"][:, g], goals["orientation"][:, g] = now.positions[:, joint], now.orientations[:, joint]
         made_out, errors, limited = dragger.pulled(out, goals, dragger.logs, iterations, begun)
-        calm = _calmed(target, pose, out, made_out, ratio * _peak(before.positions))
+        calm = _calmed(target, pose, out, made_out, ratio * float(changes(before.positions).max(initial=0.0)))
         if calm is out:
             pose = out = made_out
         else:
             out = calm
+    pose = without_jumps(dragger, begun, pose, ratio * before.positions, motion.fps)
     hands = [g for g, part in enumerate(parts) if part.endswith("hand")]
     hand_displacement = np.linalg.norm(goals["position"] - belonging, axis=-1)[:, hands].max(axis=1, initial=0.0)
     after = target.skeleton.forward(pose)
+    errors = np.linalg.norm(after.positions[:, goals["joint"][0]] - goals["position"], axis=-1)
     ends = [g for g, part in enumerate(parts) if part != "head"]
     worst = errors[:, ends].max(axis=1, initial=0.0)
     sunk, slid = _footing(stands, surfaces, soles, (before, after), ratio)
@@ -255,11 +267,6 @@ def _ankles(
     }
 
 
-def _peak(positions: Floats) -> float:
-    """Return the largest second difference of positions (F, J, 3) [m a frame squared]."""
-    return float(np.linalg.norm(np.diff(positions, 2, axis=0), axis=-1).max(initial=0.0))
-
-
 def _calmed(target: Humanoid, pose: Pose, out: Pose, made: Pose, peak: float) -> Pose:
     """Return the poses `out`, but those in `pose` where what was made of them leaps; `out` itself where nothing does.
 
@@ -288,13 +295,17 @@ def _footing(
     frames: tuple[Frames, Frames],
     ratio: float,
 ) -> tuple[Floats, Floats]:
-    """Return how far (F,) [m] standing feet are under their floors, and how far they slide more than the source's."""
-    count = len(frames[0].positions)
-    sunk, slid = np.full(count, -np.inf), np.zeros(count)
-    for stand, heights in zip(stands, surfaces, strict=True):
+    """Return how far (F,) [m] feet are under their floors, and how far standing ones slide more than the source's."""
+    slid = np.zeros(len(frames[0].positions))
+    sunk = np.max(
+        [
+            floor - soles[1].lowest(frames[1], side)
+            for side, floor in every_floor(stands, surfaces, soles, frames[0]).items()
+        ],
+        axis=0,
+    )
+    for stand in stands:
         rows = stand.rows
-        under = heights - soles[1].lowest(frames[1], stand.side)[rows]
-        sunk[rows] = np.maximum(sunk[rows], under)
         least = np.full(stand.last - stand.first + 1, np.inf)
         for was, is_now, down in zip(
             soles[0].standing_points(frames[0], stand.side),
@@ -339,17 +350,30 @@ def _hand_positions(source: Humanoid, target: Humanoid, old: Frames, new: Frames
     return np.asarray(new.positions[:, target.roles[shoulder]] + ratio * displacement)
 
 
+def _part_ratio(source: Humanoid, target: Humanoid, part: str) -> float:
+    """Return how much larger a part of the target is: its leg, its arm, or its whole body for trunk and head."""
+    if part.endswith(("leg", "foot", "toes")):
+        return target.leg_length / source.leg_length
+    if part.endswith(("arm", "hand")):
+        arm = f"{part.partition('_')[0]}_arm"
+        return target.limb(arm).length / source.limb(arm).length
+    return target.joint_height / source.joint_height
+
+
 def _rested(
     clip: Clip, target: Humanoid, old: Frames, new: Frames, part: str, positions: Floats, found: tuple[Contact, ...]
 ) -> Floats:
-    """Return positions (F, 3) of a hand [m]; where it rests on a part they are relative to it, in body heights."""
-    source = clip.body
-    ratio = target.joint_height / source.joint_height
+    """Return positions (F, 3) of a hand [m]; where it rests on a part they are relative to it, as that is larger."""
+    source, total, moved = clip.body, np.zeros((len(clip), 1)), np.zeros_like(positions)
     for on in sorted({contact.on for contact in found if contact.part == part and contact.on in target.roles}):
-        weight = hold_weights(found, part, on, len(clip), clip.fps)[:, None]
-        o, n = source.roles[on], target.roles[on]
+        inside = np.zeros(len(clip), np.bool_)
+        for contact in found:
+            inside[contact.first : contact.last + 1] |= (contact.part, contact.on) == (part, on)
+        weight = ramp(inside, RAMP * clip.fps)[:, None]
+        o, n, ratio = source.roles[on], target.roles[on], _part_ratio(source, target, on)
         orientation = source.canonical_orientation(old, o)
         seen = rotate(conjugate(orientation), old.positions[:, source.roles[part]] - old.positions[:, o])
         there = new.positions[:, n] + rotate(target.canonical_orientation(new, n), ratio * seen)
-        positions = positions + weight * (there - positions)
-    return np.asarray(positions)
+        total, moved = total + weight, moved + weight * (there - positions)
+    # A hand on two parts at once is between the places that either gives it.
+    return np.asarray(positions + moved / np.maximum(total, 1.0))

@@ -31,7 +31,10 @@ LOW = 0.015  # of the leg's length: what is this near to the lowest point of a f
 ASTRAY = 0.15  # [m]: how far the rate at the end of a placement may carry a foot on its way to the next
 RATE_FRAMES = 2
 HARDLY = 0.002  # [m]: by which a sole may sink where toes shake
-CALM, LIFTING = 0.015, 0.03  # [s]: standard deviations of filters: on heights, and on lifts of a foot that swings
+CALM = 0.015  # [s]: standard deviation of the filter on heights
+LIFTING = (0.04, 0.03, 0.02, 0.02, 0.01, 0.01)
+"""[s]: standard deviations of those on lifts of a foot that swings, one after the other: each lifts it by what is left
+of what it is under the floor."""
 SIDES = ("left", "right")
 
 
@@ -232,6 +235,7 @@ def ankle_positions(
     foot_then, foot_now = (one.body.roles[f"{side}_foot"] for one in (source[0], target[0]))
     old, new = source[1].positions[:, foot_then], target[1].positions[:, foot_now]
     base = ratio * old + np.array([0.0, target[0].depth(side) - ratio * source[0].depth(side), 0.0])
+    base = base + _apart(source, target[0].body, ratio, side)
     under = target[0].lowest(target[1], side) - new[:, 1]
     points = source[0].standing_points(source[1], side)
     offsets = [rotate(target[1].orientations[:, foot_now], anchor) for anchor in target[0].anchors[side]]
@@ -263,15 +267,58 @@ def ankle_positions(
     placed = base + correction
     if not target[0].skinned:
         return np.asarray(placed)
-    floor = _floor_between(known, surfaces_of(stands, surfaces, side), len(base))
-    missing = np.where(standing, 0.0, np.maximum(floor - under - placed[:, 1], 0.0))
-    placed[:, 1] += gaussian_filter1d(missing, LIFTING * fps, mode="nearest")
+    floor = every_floor(stands, surfaces, (source[0], target[0]), source[1])[side]
+    for width in LIFTING:
+        missing = np.where(standing, 0.0, np.maximum(floor - under - placed[:, 1], 0.0))
+        placed[:, 1] += gaussian_filter1d(missing, width * fps, mode="nearest")
     return np.asarray(placed)
 
 
-def surfaces_of(stands: Sequence[Placement], surfaces: Sequence[Floats], side: str) -> list[Floats]:
-    """Return the heights under the placements of one foot."""
-    return [heights for stand, heights in zip(stands, surfaces, strict=True) if stand.side == side]
+def _apart(source: tuple[Soles, Frames], target: Humanoid, ratio: float, side: str) -> Floats:
+    """Return how much further out (F, 3) [m] a foot belongs on hips that are wider than the source's, times the ratio.
+
+    Feet of a stocky character would cross otherwise, and its legs not reach the floor.
+    """
+    leg = f"{side}_upper_leg"
+    out = float(_half_width(target, leg) - ratio * _half_width(source[0].body, leg))
+    sideways = source[0].body.canonical_orientation(source[1], source[0].body.roles["hips"])
+    return np.asarray(rotate(sideways, np.array([out, 0.0, 0.0])))
+
+
+def _half_width(body: Humanoid, leg: str) -> float:
+    """Return how far to the left of the middle of both legs' joints that of one lies in the neutral pose [m]."""
+    positions = body.neutral_frames.positions
+    middle = positions[[body.roles[f"{side}_upper_leg"] for side in SIDES], 0].mean()
+    return float(positions[body.roles[leg], 0] - middle)
+
+
+def every_floor(
+    stands: Sequence[Placement], surfaces: Sequence[Floats], soles: tuple[Soles, Soles], frames: Frames
+) -> dict[str, Floats]:
+    """Return the height (F,) [m] that each foot of the target must not sink under; minus infinity where there is none.
+
+    A foot that swings has the lower one of the two floors that it moves between, or one as low as the source's sole
+    where that is clearly lower: it may end in a hole. A body without a skin has floors only where it stands.
+
+    Args:
+        stands: the placements.
+        surfaces: the heights under each of them.
+        soles: those of the source and of the target.
+        frames: of the source.
+    """
+    ratio, near = soles[1].body.leg_length / soles[0].body.leg_length, GROUNDED / 0.83 * soles[1].body.leg_length
+    found = {}
+    for side in SIDES:
+        own = [(stand, heights) for stand, heights in zip(stands, surfaces, strict=True) if stand.side == side]
+        floor = np.full(len(frames.positions), -np.inf)
+        if own and soles[1].skinned:
+            rows = [np.arange(stand.first, stand.last + 1) for stand, _ in own]
+            between = _floor_between(rows, [heights for _, heights in own], len(floor))
+            floor = np.minimum(between, ratio * soles[0].lowest(frames, side) + near)
+        for stand, heights in own:
+            floor[stand.rows] = heights
+        found[side] = floor
+    return found
 
 
 def _between(known: Sequence[Ints], requested: Sequence[Floats], count: int) -> Floats:

@@ -11,6 +11,7 @@ Where spine joints, clavicles or toes are missing, the nearest joint below carri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from ..roles import parent_role
 if TYPE_CHECKING:
     from ...collision import Volumes
     from ...compute.types import Floats, Ints
+    from ...skeleton.character import SkinnedMesh
     from ..humanoid import Humanoid
 
 STATURE, CROWN = 1.75, 0.128625
@@ -289,24 +291,44 @@ def _foot(clay: Clay, side: str, sign: float) -> None:
 def skin_volumes(body: Humanoid) -> Volumes | None:
     """One volume for each part with a skin, or None where the skeleton has no skin or one that covers too little.
 
-    Joints without a role (fingers, twist joints, hair) give what they carry to the nearest part above them.
+    Joints without a role (fingers, twist joints, hair) give what they carry to the nearest part above them. Things that
+    a character wears or holds (`_skins`) are not its body.
     """
     character = body.skeleton.character
     if character is None or not character.meshes:
         return None
     part_of = _parts(body)
-    points = np.concatenate([mesh.vertices for mesh in character.meshes])
-    owners = np.concatenate(
-        [part_of[mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)]] for mesh in character.meshes]
-    )
-    first = character.meshes[0]
+    meshes = _skins(character.meshes, part_of)
+    points = np.concatenate([mesh.vertices for mesh in meshes])
+    owners = np.concatenate([part_of[_main_joints(mesh)] for mesh in meshes])
+    first = meshes[0]
     positions, orientations = first.bind_positions, first.bind_orientations
-    for mesh in character.meshes[1:]:
+    for mesh in meshes[1:]:
         if not np.allclose(mesh.bind_positions, positions, atol=1e-4):
             return None  # bound in different poses: there is no one pose to fit in
     names = {joint: role for role, joint in body.roles.items()}
     made = fit_volumes(points, owners, positions, orientations, _tips(body, positions), names)
     return made if len(made) >= NEEDED * len(body.roles) else None
+
+
+def _main_joints(mesh: SkinnedMesh) -> Ints:
+    """(V,) the joint that carries most of each vertex."""
+    return np.asarray(mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)])
+
+
+def _skins(meshes: Sequence[SkinnedMesh], part_of: Ints) -> list[SkinnedMesh]:
+    """Return the meshes that are the body's own, without what it wears or holds: a cape, a shield, a sword.
+
+    Such a thing hangs on one joint as a whole, and the part that it hangs on has a skin of its own, which bends with
+    the joints next to it. As a part of the hand a sword would make every posture of the arm a collision.
+    """
+    joints = [np.unique(_main_joints(mesh)) for mesh in meshes]
+    bending = [set(part_of[own].tolist()) for own in joints if len(own) > 1]
+    covered = set().union(*bending)
+    own = [
+        mesh for mesh, on in zip(meshes, joints, strict=True) if len(on) > 1 or not {*part_of[on].tolist()} <= covered
+    ]
+    return own or [*meshes]
 
 
 def _parts(body: Humanoid) -> Ints:
