@@ -118,14 +118,15 @@ def test_whatever_some_weight_reaches_is_reached_but_at_the_rim(body, style):
 
 
 def test_an_arm_that_is_long_enough_reaches_alone(body, style):
-    """Within 0.65 arm lengths nothing but the arm moves; the head never drops for what the arm reaches comfortably."""
+    """Ahead and within 0.65 arm lengths nothing but the arm moves: the head never drops for what it reaches by itself."""
     arm = body.limb("right_arm")
     reacher = ps.Reacher(body, right=ps.Behaviour.example(style))
     goals = targets_at(
         body, swings(reacher.right, 400), np.random.default_rng(2).uniform(0.2, 0.65, (400, 1)) * arm.length
     )
+    goals = goals[goals[:, 2] > places(body, body.neutral_pose, "right_upper_arm")[0][0, 2]]
     answer = reacher.solve(right=ps.Target(goals))
-    assert (answer.weight == 0.0).all()
+    assert len(goals) > 200 and (answer.weight == 0.0).all()
     moved = (
         places(body, answer.pose, "head", "hips", "left_hand")[0]
         - places(body, body.neutral_pose, "head", "hips", "left_hand")[0]
