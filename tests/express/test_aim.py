@@ -277,3 +277,75 @@ def test_a_point_that_jumps_is_followed_at_the_joints_speed_unless_a_jump_gains_
     assert steps.max() > 0.4 / 30 and steps.min() < -0.4 / 30  # as fast as allowed, both ways
     eager = ERIK(chain, speed=0.5).track(posture, look_at=points, fps=30)
     assert eager.jumped.any() and eager.error.sum() < slow.error.sum()
+
+
+def test_chains_of_one_skeleton_share_the_values_of_a_joint_that_branches():
+    body = ps.figure()
+    tips = {name: body.index(name) for name in ("left_hand", "right_hand", "head")}
+    tree = Tree({name: Chain.from_skeleton(body.skeleton, body.index("chest"), tip) for name, tip in tips.items()})
+    rng = np.random.default_rng(10)
+    targets = {name: pm.normalize(rng.normal(size=(10, 4))) for name in tree.chains}
+    solution = tree.solve({}, targets)
+    off = off_targets(tree, solution, targets)
+    for name in tree.chains:
+        np.testing.assert_allclose(solution.chains[name].orientation_error, off[name], rtol=0, atol=1e-6)
+    assert solution.ok.all()
+    spine = Chain.from_body(body, "spine")
+    with pytest.raises(PosableError, match="about different axes"):
+        Tree({"head": spine, "left_hand": tree.chains["left_hand"]})
+
+
+def test_a_motor_that_drives_joints_of_two_chains_has_one_value(data_dir):
+    nao = data_dir / "robots" / "nao_v50.urdf"
+    tree = Tree({tip: Chain.from_urdf(nao, None, tip) for tip in ("l_ankle", "r_ankle")})
+    rng = np.random.default_rng(11)
+    targets = {name: pm.normalize(rng.normal(size=(10, 4))) for name in tree.chains}
+    solution = tree.solve({}, targets)
+    values = [solution.angles[name][:, chain.names.index("LHipYawPitch")] for name, chain in tree.chains.items()]
+    np.testing.assert_array_equal(values[0], values[1])
+    off = off_targets(tree, solution, targets)
+    np.testing.assert_array_equal(solution.ok, np.max(list(off.values()), axis=0) <= DEGREE)
+
+
+def test_limits_of_two_chains_that_leave_a_joint_nothing_are_refused():
+    one, other = (Chain.from_axes("YXZ", limits=limits) for limits in ((-1.0, -0.5), (0.5, 1.0)))
+    with pytest.raises(PosableError, match="'joint1' leave it no value"):
+        Tree({"one": one, "other": other}).solve({}, directions={"one": (0, 1, 0), "other": (0, 1, 0)})
+
+
+@pytest.mark.parametrize("kind", ["orientation", "direction"])
+def test_a_target_that_a_posture_inside_the_limits_meets_is_reached_by_legs_too(data_dir, kind: str):
+    chain = Chain.from_urdf(data_dir / "robots" / "nao_v50.urdf", "torso", "l_ankle")
+    rng = np.random.default_rng(12)
+    meeting, postures = rng.uniform(chain.lower, chain.upper, (2, 150, len(chain)))
+    frames = chain.forward(meeting)
+    target = frames.pointing if kind == "direction" else frames.orientations[:, -1]
+    solution = ERIK(chain).solve(postures, **{kind: target})
+    reached = chain.forward(solution.angles)
+    assert solution.ok.all()
+    if kind == "direction":
+        off = np.arccos(np.clip((reached.pointing * target).sum(-1), -1.0, 1.0))
+    else:
+        off = off_targets(Tree({"leg": chain}), solution, {"leg": target})["leg"]
+    assert off.max() <= DEGREE
+    assert (solution.angles >= chain.lower).all() and (solution.angles <= chain.upper).all()
+    # A track and a stream begin there.
+    plural = {"orientation": "orientations", "direction": "directions"}[kind]
+    track = ERIK(chain).track(postures[:, None], **{plural: target[:, None]})
+    assert track.ok.all()
+
+
+def test_five_end_points_meet_what_a_pose_meets():
+    body = ps.figure()
+    parts = ("spine", "left_arm", "right_arm", "left_leg", "right_leg")
+    tree = Tree({part: Chain.from_body(body, part) for part in parts})
+    postures, _ = drawn_pose(tree, 30, 13)
+    rng = np.random.default_rng(13)  # poses at the ends of limits, where a tip of random directions ends
+    frames = tree.skeleton.forward(
+        tree.solve(postures, directions={name: rng.normal(size=(30, 3)) for name in parts}).pose
+    )
+    for kind in ("orientations", "directions", "look_at"):
+        targets = targets_of(tree, frames, kind)
+        solution = tree.solve({}, **{kind: targets})
+        off = off_targets(tree, solution, **{kind: targets})
+        assert max(one.max() for one in off.values()) <= DEGREE and solution.ok.all()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import math as pm
+from ..compute import PosableError
 from ..compute.types import Floats, Ints, Records
 from .aim_kernels import BEND, DIRECTION, LINK, MATRIX, ORIENTATION, POINT, PRIMES, TIP, aim_rows
 from .chain import Chain, Link
@@ -76,6 +77,8 @@ class AimProblem:
                     low.append(-math.inf)
                     high.append(math.inf)
                 low[v], high[v] = max(low[v], chain.lower[d]), min(high[v], chain.upper[d])
+                if low[v] > high[v]:
+                    raise PosableError(f"the limits of {chain.names[d]!r} leave it no value that all chains allow")
                 own.append(v)
             self.columns[name] = np.array(own, dtype=np.int64)
             for link in chain.links:
@@ -201,6 +204,13 @@ class AimProblem:
 
 
 def value_keys(chain: Chain) -> list[tuple[int, tuple[float, ...]]]:
-    """Return for each value of a chain what identifies it in another chain: the joint and axis of its first link."""
+    """Return for each value of a chain what identifies it in another chain.
+
+    That is the joint and axis of its first link; or the joint that the link mimics, which may lie in another chain.
+    """
     firsts = [next(link for link in chain.links if link.dof == d) for d in range(len(chain))]
-    return [(link.joint, tuple(np.round(link.axis, 9).tolist())) for link in firsts]
+    moving = [
+        (link.motor, chain.skeleton.axes[link.motor, 0]) if link.motor >= 0 else (link.joint, link.axis)
+        for link in firsts
+    ]
+    return [(joint, tuple((np.round(axis, 9) + 0.0).tolist())) for joint, axis in moving]

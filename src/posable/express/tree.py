@@ -18,7 +18,7 @@ from ..compute.types import ArrayLike, Bools, Floats
 from ..skeleton import Motion, Pose, Skeleton, Solution
 from ..skeleton.solution import StatusLike, status_like
 from .aim import KINDS, AimProblem
-from .chain import Chain
+from .chain import Chain, Link
 from .erik import ERIK
 from .solutions import ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
@@ -89,6 +89,7 @@ class Tree:
             if not chain.skeleton.same_as(self.skeleton):
                 raise PosableError(f"the chain {name!r} is one of another skeleton")
             self.chains[name] = chain.on(self.skeleton)
+        self._expect_same_axes()
         self.weights = dict.fromkeys(self.chains, 1.0)
         for name, weight in (weights or {}).items():
             if name not in self.chains:
@@ -98,6 +99,22 @@ class Tree:
             self.weights[name] = float(weight)
         self._solvers = {name: ERIK(chain, **options) for name, chain in self.chains.items()}
         self._problems: dict[tuple[tuple[str, str], ...], AimProblem] = {}
+
+    def _expect_same_axes(self) -> None:
+        """Raise where two chains move a joint about different axes: their values could not be of one pose."""
+        known: dict[int, tuple[str, list[Link]]] = {}
+        for name, chain in self.chains.items():
+            for joint in dict.fromkeys(link.joint for link in chain.links):
+                links = [link for link in chain.links if link.joint == joint]
+                other, theirs = known.setdefault(joint, (name, links))
+                if len(links) != len(theirs) or not all(
+                    a.slides == b.slides and np.allclose(a.axis, b.axis, atol=1e-9)
+                    for a, b in zip(links, theirs, strict=True)
+                ):
+                    raise PosableError(
+                        f"the chains {other!r} and {name!r} move {self.skeleton.names[joint]!r} about different axes; "
+                        "make both of them in the same way (from_body or from_skeleton)"
+                    )
 
     def solve(
         self,
