@@ -91,7 +91,7 @@ def test_rigs_with_crooked_bones_say_what_their_whole_pose_touches(rig, data_dir
     unseen = left = 0
     for seed, (part, name) in enumerate(PARTS.items()):
         limb = body.limb(name)
-        targets = frames.positions[limb.packed["base"][0]] + all_around(seed + 20, 60, limb.length, 0.2, 1.5)
+        targets = frames.positions[limb.packed["base"][0]] + all_around(seed + 20, 100, limb.length, 0.2, 1.5)
         told = body.place(pose, part, ps.Target(targets), self_collision=True)
         deep = whole.depth(body.skeleton.forward(told.pose))
         touches = deep > 1e-7
