@@ -349,3 +349,15 @@ def test_five_end_points_meet_what_a_pose_meets():
         solution = tree.solve({}, **{kind: targets})
         off = off_targets(tree, solution, **{kind: targets})
         assert max(one.max() for one in off.values()) <= DEGREE and solution.ok.all()
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e300])
+def test_directions_of_any_length_point_the_same_way(size: float):
+    chain = SKELETONS["C"]
+    tree, way = Tree({"tip": chain}), np.array([0.3, 1.0, 0.4])
+    for solve in (
+        lambda d: ERIK(chain).solve(chain.zero, direction=d),
+        lambda d: tree.solve({}, directions={"tip": d}),
+    ):
+        solution = solve(size * way)
+        assert solution.ok and solution.orientation_error < 1e-6

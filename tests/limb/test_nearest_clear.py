@@ -151,6 +151,12 @@ def test_a_hand_folded_onto_its_own_arm_is_a_collision(data_dir):
     assert told.penetrates[told.status == ps.Status.COLLISION].all()
 
 
+def test_no_targets_among_obstacles_are_no_answers():
+    body = ps.figure()
+    told = body.place(body.neutral_pose, "left_hand", ps.Target(np.zeros((0, 3))), self_collision=True)
+    assert told.status.shape == told.penetration.shape == (0,)
+
+
 def test_where_no_posture_is_free_the_solution_says_so():
     """A ball around the whole limb: nothing to be done, and no silence about it."""
     limb = ps.Limb("right_arm", UPPER, LOWER, limits=Limits.human())

@@ -172,7 +172,7 @@ class ERIK:
             raise ShapeError(
                 "a track needs a frame axis: postures (F, N) or targets (F, 4), directions or points (F, 3)"
             )
-        before = None if start is None else rows_of(self.chain.checked("start", start), shape[:-1])
+        before = None if start is None else rows_of(self.chain.finite("start", start), shape[:-1])
         options: dict[str, Any] = {"length": shape[-1], "before": before, "max_step": self.speed / fps}
         if kind == "look_at":
             angles, fields = self._look(requested, goals, shape, **options)
@@ -231,10 +231,10 @@ class ERIK:
         first = self.solve(postures[:, 0], **{kind: targets[:, 0]})
         plural: dict[str, Any] = {{"orientation": "orientations", "direction": "directions"}[kind]: targets[:, 1:]}
         rest = self.track(postures[:, 1:], fps=fps, start=first.angles, **plural)
-        kept = np.flatnonzero(first.ok)
+        reached = np.flatnonzero(first.ok)
         for name, values in {"angles": angles, **fields}.items():
             rows = values[missed]
-            rows[kept, 0], rows[kept, 1:] = getattr(first, name)[kept], getattr(rest, name)[kept]
+            rows[reached, 0], rows[reached, 1:] = getattr(first, name)[reached], getattr(rest, name)[reached]
             values[missed] = rows
 
     def _aim_problem(self, kind: str) -> AimProblem:
@@ -394,7 +394,7 @@ class ErikStream:
 
     def reset(self, angles: ArrayLike | None = None) -> None:
         """Forget the past, or continue from these angles (N,)."""
-        self.angles = None if angles is None else self.erik.chain.checked("angles", angles).copy()
+        self.angles = None if angles is None else self.erik.chain.finite("angles", angles).copy()
 
     def step(
         self,

@@ -85,8 +85,11 @@ def solution_fields(report: Records, shape: tuple[int, ...]) -> dict[str, Any]:
 
 def unit_rows(vectors: Floats) -> Floats:
     """Return vectors or quaternions (..., K) of length 1; zero stays zero."""
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0.0, length, 1.0))
+    largest = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    # By their largest number first: squares of huge and tiny ones are infinite and zero.
+    scaled = vectors / np.where((largest > 0.0) & np.isfinite(largest), largest, 1.0)
+    length = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return np.asarray(scaled / np.where(length > 0.0, length, 1.0))
 
 
 def rows_of(values: Floats, shape: tuple[int, ...]) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, expect
 from ..compute.types import ArrayLike, Bools, Floats
 from ..skeleton import Motion, Pose, Skeleton, Solution
 from ..skeleton.solution import StatusLike, status_like
@@ -81,6 +81,7 @@ class Tree:
     """
 
     def __init__(self, chains: Mapping[str, Chain], weights: Mapping[str, float] | None = None, **options: Any) -> None:
+        expect(Mapping, chains, "chains", ": Tree({name: chain})")
         if not chains:
             raise PosableError("a tree needs at least one chain")
         self.skeleton = next(iter(chains.values())).skeleton
@@ -181,7 +182,8 @@ class Tree:
     ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, str]]:
         """Return (postures, targets, kinds) by end point, of those that have a target, in the tree's order."""
         given = {"orientation": orientations or {}, "direction": directions or {}, "look_at": look_at or {}}
-        for names in (postures, *given.values()):
+        for what, names in {"postures": postures, **given}.items():
+            expect(Mapping, names, what, ": {end point: values}")
             for name in names:
                 if name not in self.chains:
                     raise UnknownNameError("end point", name, self.chains)
@@ -276,7 +278,7 @@ class Tree:
         for name in problem.chains:
             if name not in start:
                 raise PosableError(f"start has no angles of {name!r}; expected those of every end point with a target")
-            values[:, problem.columns[name]] = rows_of(self.chains[name].checked("start", start[name]), shape)
+            values[:, problem.columns[name]] = rows_of(self.chains[name].finite("start", start[name]), shape)
         return values
 
 

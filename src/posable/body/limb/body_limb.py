@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ...compute import PosableError, ShapeError, Status, expect
+from ...compute import PosableError, ShapeError, Status, expect, number
 from ...compute.types import ArrayLike, Floats, Ints, Records, floats
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
@@ -174,6 +174,7 @@ class BodyLimb(Limb):
             allowed_contacts: obstacles of the scene that the hand or foot may touch.
         """
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        _check_around(scene, margin)
         return self._around(self.body.skeleton.forward(pose), scene, self_collision, margin, names)
 
     def place(
@@ -215,6 +216,7 @@ class BodyLimb(Limb):
         if stream is not None and aim.pose.shape:
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        _check_around(scene, margin)
         if aim.pose.shape and scene is not None and scene.has_meshes:
             one = partial(
                 self.place,
@@ -299,10 +301,8 @@ class BodyLimb(Limb):
         nothing is taken, if it reaches no less.
         """
         shape, n = aim.pose.shape, len(aim.goals)
-        rotations, (placed, report, inside) = (
-            put[0].reshape(n, -1, 4).copy(),
-            (one.reshape(n).copy() for one in put[1:]),
-        )
+        rotations = put[0].reshape(n, len(self.body.skeleton), 4).copy()
+        placed, report, inside = (one.reshape(n).copy() for one in put[1:])
         deep = seen.depth(Pose(aim.pose.translation, put[0], aim.pose.offsets)).reshape(n)
         valid, near, more = placed["status"] != Status.INVALID, options["obstacles"], 0.0
         for _ in range(ROUNDS if search else 0):
@@ -320,14 +320,14 @@ class BodyLimb(Limb):
             closest = ((was == Status.UNREACHABLE) | (was == Status.LIMITS)) & (tried[1]["status"] != Status.COLLISION)
             better = (left <= UNSEEN) & (reached | closest)
             rotations[unseen[better]], deep[unseen[better]] = tried[0][better], left[better]
-            for kept, new in zip((placed, report, inside), tried[1:], strict=True):
-                kept[unseen[better]] = new[better]
-        touches, told = valid & (deep > UNSEEN), inside["penetration"]
+            for rows, new in zip((placed, report, inside), tried[1:], strict=True):
+                rows[unseen[better]] = new[better]
+        touches, depths = valid & (deep > UNSEEN), inside["penetration"]
         if options.get("collides") is None:  # a test of the user's own, or of meshes, is not measured here
             clear = valid & ~touches & (placed["status"] != Status.COLLISION)
-            told = np.where(clear, 0.0, np.where(touches & (np.abs(told - deep) > UNSEEN), deep, told))
+            depths = np.where(clear, 0.0, np.where(touches & (np.abs(depths - deep) > UNSEEN), deep, depths))
             inside["penetrates"] &= ~clear
-        inside["penetration"] = np.where(touches, np.maximum(told, UNSEEN), told)
+        inside["penetration"] = np.where(touches, np.maximum(depths, UNSEEN), depths)
         inside["penetrates"] |= touches
         for row in (placed, report):
             wrong = touches & ((row["status"] == Status.REACHED) | (row["status"] == Status.SINGULAR))
@@ -416,6 +416,16 @@ class BodyLimb(Limb):
         carrier = multiply(frames.orientations[..., model["carrier"], :], conjugate(model["carrier_neutral"]))
         axes = from_matrix(np.array(SIDES[self.name].axes, dtype=np.float64).T)
         return multiply(carrier, axes), frames.positions[..., model["base"], :]
+
+
+def _check_around(scene: Scene | None, margin: float) -> None:
+    """Raise where a scene or a margin is something else."""
+    if scene is not None:
+        from ...collision import Scene
+
+        expect(Scene, scene, "scene", ": Scene.load(path) reads one")
+    if not 0.0 <= number(margin) < math.inf:
+        raise PosableError(f"margin is {margin}; expected metres, 0 or more")
 
 
 def _option_rows(options: dict[str, Any], which: Ints, n: int) -> dict[str, Any]:

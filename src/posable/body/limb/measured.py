@@ -1,4 +1,4 @@
-"""What a placed limb touches, measured on the pose of the whole body.
+"""Contacts of a placed limb, measured on the pose of the whole body.
 
 The search sees a limb as three rigid parts on straight bones. Rigs with joints along a bone (MakeHuman's) or with
 rotations that seven values cannot express (captured ones) have their volumes millimetres to centimetres elsewhere. So
@@ -32,7 +32,7 @@ MORE = 5e-4  # [m] added to what was missing: the volumes move with the posture
 
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """What a limb must keep out of, to be measured on poses of its body; made by `touching`."""
+    """The contacts that a limb must avoid, to be measured on poses of its body; made by `touching`."""
 
     body: Humanoid
     between: Ints
@@ -52,8 +52,8 @@ class Touching:
         """(...) [m] how deep the limb lies in something, beyond softness and into the margin; 0 outside."""
         frames = self.body.skeleton.forward(pose)
         n, shape, volumes = math.prod(pose.shape), pose.shape, self.body.volumes.packed
-        positions = np.ascontiguousarray(frames.positions).reshape(n, -1, 3)
-        orientations = np.ascontiguousarray(frames.orientations).reshape(n, -1, 4)
+        positions = np.ascontiguousarray(frames.positions).reshape(n, len(self.body.skeleton), 3)
+        orientations = np.ascontiguousarray(frames.orientations).reshape(n, len(self.body.skeleton), 4)
         balls, which = np.empty((n, len(volumes), 4)), np.empty(n, np.int64)
         deep, own = np.empty(n), np.empty(n)
         allowed = np.ascontiguousarray(np.broadcast_to(self.allowed, (n, len(self.allowed))))
