@@ -361,3 +361,30 @@ def test_directions_of_any_length_point_the_same_way(size: float):
     ):
         solution = solve(size * way)
         assert solution.ok and solution.orientation_error < 1e-6
+
+
+@pytest.mark.parametrize(("robot", "tip"), [("panda", "panda_leftfinger"), ("nao_v50", "LFinger13_link")])
+def test_slides_and_motors_of_several_joints_keep_the_posture_whatever_the_target(data_dir, robot: str, tip: str):
+    chain = Chain.from_urdf(data_dir / "robots" / f"{robot}.urdf", None, tip)
+    dofs = [link.dof for link in chain.links]
+    still = sorted({link.dof for link in chain.links if link.slides or dofs.count(link.dof) > 1})
+    assert still
+    postures, points = drawn(chain, 20, 14)
+    tree = Tree({"tip": chain})
+    for kind, target in (("look_at", points), ("direction", points), ("orientation", pm.normalize(np.ones((20, 4))))):
+        answers = [ERIK(chain).solve(postures, **{kind: target}).angles]
+        plural = {"orientation": "orientations", "direction": "directions"}.get(kind, kind)
+        answers.append(tree.solve({"tip": postures}, **{plural: {"tip": target}}).angles["tip"])
+        for angles in answers:
+            np.testing.assert_allclose(angles[:, still], postures[:, still], rtol=0, atol=1e-12)
+
+
+def test_frames_in_which_a_tree_jumps_are_those_with_a_step_above_the_speed(tree: Tree):
+    name = next(iter(tree.chains))
+    rng = np.random.default_rng(15)
+    ahead = rng.normal(size=(12, 3))  # each frame somewhere else
+    slow = Tree(tree.chains, speed=1.0)
+    track = slow.track({}, directions={name: ahead}, fps=30)
+    steps = np.abs(np.diff(track.angles[name], axis=0)).max(axis=1)
+    np.testing.assert_array_equal(track.jumped[1:], steps > 1.0 / 30 + 1e-9)
+    assert track.jumped.any()

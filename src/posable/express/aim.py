@@ -86,8 +86,12 @@ class AimProblem:
                 if not any(np.allclose(link.axis, one.axis, atol=1e-9) for one, _ in known):
                     known.append((link, own[link.dof]))
         self.lower, self.upper = np.array(low), np.array(high)
-        slides = {value for links in drives.values() for link, value in links if link.slides}
-        self._fixed = np.array([value in slides for value in range(len(low))], dtype=np.int64)
+        # Slides, and motors that move several joints of a chain (fingers), do what the posture says.
+        still = {value for links in drives.values() for link, value in links if link.slides}
+        for name, chain in self.chains.items():
+            dofs = [link.dof for link in chain.links]
+            still |= {int(self.columns[name][dof]) for dof in dofs if dofs.count(dof) > 1}
+        self._fixed = np.array([value in still for value in range(len(low))], dtype=np.int64)
         return drives
 
     def _lay_links(self, drives: Mapping[int, Sequence[tuple[Link, int]]]) -> dict[int, int]:
@@ -155,7 +159,7 @@ class AimProblem:
         Args:
             goals: (n, T, 4) an orientation, or a direction or a point [m] in the first three.
             postures: end point to (n, N) the values of its posture.
-            starts: (n, S, V) where the search begins. Slides keep their values of the first.
+            starts: (n, S, V) where the search begins. Slides and motors of several joints keep those of the first.
             length: frames a track: each row continues from the one before it, but for the first of every `length`.
             before: (n / length, V) what the first rows continue from; none by default.
             max_step: [rad or m] how far a value goes from one row of a track to the next, unless only a jump helps.
