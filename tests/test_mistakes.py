@@ -42,6 +42,28 @@ KINDS = {
         r"Humanoid\(motion.skeleton\)",
     ),
     "a pose without a body": (lambda b, w: ps.render.portrait(w[0]), r"portrait\(body, pose\)"),
+    "nothing where a body is drawn": (lambda b, w: ps.render.portrait(None), "Humanoid, Skeleton or Motion"),
+    "a file where a scene is wanted": (
+        lambda b, w: b.place(w[0], "left_hand", [0.3, 1.0, 0.3], scene="room.json"),
+        "Scene.load",
+    ),
+    "a file where a limb has a scene": (
+        lambda b, w: ps.Limb("left_arm", 0.3, 0.3).solve([0.3, 0.1, 0.1], scene="room.json"),
+        "Scene.load",
+    ),
+    "a list where chains have names": (lambda b, w: ps.express.Tree([ps.Chain.from_axes("YX")]), "name: chain"),
+    "an array where targets have names": (
+        lambda b, w: ps.express.Tree({"tip": ps.Chain.from_axes("YX")}).solve({}, look_at=(0.0, 1.0, 2.0)),
+        "end point: values",
+    ),
+    "a pose of another skeleton": (
+        lambda b, w: ps.ERIK(ps.Chain.from_axes("YXZ")).solve(w[0], look_at=(0, 1, 2)),
+        "3 joints",
+    ),
+    "a start that is no posture": (
+        lambda b, w: ps.ERIK(ps.Chain.from_axes("YX")).track([0, 0], look_at=[[0, 1, 2.0]], start=[0.0, math.nan]),
+        "not finite",
+    ),
     "a name where a body walks": (lambda b, w: ps.samples.walk("me"), "Humanoid"),
 }
 
@@ -60,6 +82,7 @@ SETTINGS = {
     "duration": lambda b, w, v: ps.samples.walk(b, duration=v),
     "bone": lambda b, w, v: ps.Limb("right_arm", v, 0.3),
     "softness": lambda b, w, v: b.limb("right_arm").solve([0.3, 0.1, 0.1], softness=v),
+    "margin": lambda b, w, v: b.place(w[0], "left_hand", [0.3, 1.0, 0.3], self_collision=True, margin=v),
     "fps of a stream": lambda b, w, v: b.limb("right_arm").stream(fps=v),
     "fps of points": lambda b, w, v: ps.SequentialIK(b).track(b.markers(w.pose), fps=v),
     "threshold": lambda b, w, v: ps.ERIK(ps.Chain.from_axes("YX"), threshold=v),

@@ -277,3 +277,114 @@ def test_a_point_that_jumps_is_followed_at_the_joints_speed_unless_a_jump_gains_
     assert steps.max() > 0.4 / 30 and steps.min() < -0.4 / 30  # as fast as allowed, both ways
     eager = ERIK(chain, speed=0.5).track(posture, look_at=points, fps=30)
     assert eager.jumped.any() and eager.error.sum() < slow.error.sum()
+
+
+def test_chains_of_one_skeleton_share_the_values_of_a_joint_that_branches():
+    body = ps.figure()
+    tips = {name: body.index(name) for name in ("left_hand", "right_hand", "head")}
+    tree = Tree({name: Chain.from_skeleton(body.skeleton, body.index("chest"), tip) for name, tip in tips.items()})
+    rng = np.random.default_rng(10)
+    targets = {name: pm.normalize(rng.normal(size=(10, 4))) for name in tree.chains}
+    solution = tree.solve({}, targets)
+    off = off_targets(tree, solution, targets)
+    for name in tree.chains:
+        np.testing.assert_allclose(solution.chains[name].orientation_error, off[name], rtol=0, atol=1e-6)
+    assert solution.ok.all()
+    spine = Chain.from_body(body, "spine")
+    with pytest.raises(PosableError, match="about different axes"):
+        Tree({"head": spine, "left_hand": tree.chains["left_hand"]})
+
+
+def test_a_motor_that_drives_joints_of_two_chains_has_one_value(data_dir):
+    nao = data_dir / "robots" / "nao_v50.urdf"
+    tree = Tree({tip: Chain.from_urdf(nao, None, tip) for tip in ("l_ankle", "r_ankle")})
+    rng = np.random.default_rng(11)
+    targets = {name: pm.normalize(rng.normal(size=(10, 4))) for name in tree.chains}
+    solution = tree.solve({}, targets)
+    values = [solution.angles[name][:, chain.names.index("LHipYawPitch")] for name, chain in tree.chains.items()]
+    np.testing.assert_array_equal(values[0], values[1])
+    off = off_targets(tree, solution, targets)
+    np.testing.assert_array_equal(solution.ok, np.max(list(off.values()), axis=0) <= DEGREE)
+
+
+def test_limits_of_two_chains_that_leave_a_joint_nothing_are_refused():
+    one, other = (Chain.from_axes("YXZ", limits=limits) for limits in ((-1.0, -0.5), (0.5, 1.0)))
+    with pytest.raises(PosableError, match="'joint1' leave it no value"):
+        Tree({"one": one, "other": other}).solve({}, directions={"one": (0, 1, 0), "other": (0, 1, 0)})
+
+
+@pytest.mark.parametrize("kind", ["orientation", "direction"])
+def test_a_target_that_a_posture_inside_the_limits_meets_is_reached_by_legs_too(data_dir, kind: str):
+    chain = Chain.from_urdf(data_dir / "robots" / "nao_v50.urdf", "torso", "l_ankle")
+    rng = np.random.default_rng(12)
+    meeting, postures = rng.uniform(chain.lower, chain.upper, (2, 150, len(chain)))
+    frames = chain.forward(meeting)
+    target = frames.pointing if kind == "direction" else frames.orientations[:, -1]
+    solution = ERIK(chain).solve(postures, **{kind: target})
+    reached = chain.forward(solution.angles)
+    assert solution.ok.all()
+    if kind == "direction":
+        off = np.arccos(np.clip((reached.pointing * target).sum(-1), -1.0, 1.0))
+    else:
+        off = off_targets(Tree({"leg": chain}), solution, {"leg": target})["leg"]
+    assert off.max() <= DEGREE
+    assert (solution.angles >= chain.lower).all() and (solution.angles <= chain.upper).all()
+    # A track and a stream begin there.
+    plural = {"orientation": "orientations", "direction": "directions"}[kind]
+    track = ERIK(chain).track(postures[:, None], **{plural: target[:, None]})
+    assert track.ok.all()
+
+
+def test_five_end_points_meet_what_a_pose_meets():
+    body = ps.figure()
+    parts = ("spine", "left_arm", "right_arm", "left_leg", "right_leg")
+    tree = Tree({part: Chain.from_body(body, part) for part in parts})
+    postures, _ = drawn_pose(tree, 30, 13)
+    rng = np.random.default_rng(13)  # poses at the ends of limits, where a tip of random directions ends
+    frames = tree.skeleton.forward(
+        tree.solve(postures, directions={name: rng.normal(size=(30, 3)) for name in parts}).pose
+    )
+    for kind in ("orientations", "directions", "look_at"):
+        targets = targets_of(tree, frames, kind)
+        solution = tree.solve({}, **{kind: targets})
+        off = off_targets(tree, solution, **{kind: targets})
+        assert max(one.max() for one in off.values()) <= DEGREE and solution.ok.all()
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e300])
+def test_directions_of_any_length_point_the_same_way(size: float):
+    chain = SKELETONS["C"]
+    tree, way = Tree({"tip": chain}), np.array([0.3, 1.0, 0.4])
+    for solve in (
+        lambda d: ERIK(chain).solve(chain.zero, direction=d),
+        lambda d: tree.solve({}, directions={"tip": d}),
+    ):
+        solution = solve(size * way)
+        assert solution.ok and solution.orientation_error < 1e-6
+
+
+@pytest.mark.parametrize(("robot", "tip"), [("panda", "panda_leftfinger"), ("nao_v50", "LFinger13_link")])
+def test_slides_and_motors_of_several_joints_keep_the_posture_whatever_the_target(data_dir, robot: str, tip: str):
+    chain = Chain.from_urdf(data_dir / "robots" / f"{robot}.urdf", None, tip)
+    dofs = [link.dof for link in chain.links]
+    still = sorted({link.dof for link in chain.links if link.slides or dofs.count(link.dof) > 1})
+    assert still
+    postures, points = drawn(chain, 20, 14)
+    tree = Tree({"tip": chain})
+    for kind, target in (("look_at", points), ("direction", points), ("orientation", pm.normalize(np.ones((20, 4))))):
+        answers = [ERIK(chain).solve(postures, **{kind: target}).angles]
+        plural = {"orientation": "orientations", "direction": "directions"}.get(kind, kind)
+        answers.append(tree.solve({"tip": postures}, **{plural: {"tip": target}}).angles["tip"])
+        for angles in answers:
+            np.testing.assert_allclose(angles[:, still], postures[:, still], rtol=0, atol=1e-12)
+
+
+def test_frames_in_which_a_tree_jumps_are_those_with_a_step_above_the_speed(tree: Tree):
+    name = next(iter(tree.chains))
+    rng = np.random.default_rng(15)
+    ahead = rng.normal(size=(12, 3))  # each frame somewhere else
+    slow = Tree(tree.chains, speed=1.0)
+    track = slow.track({}, directions={name: ahead}, fps=30)
+    steps = np.abs(np.diff(track.angles[name], axis=0)).max(axis=1)
+    np.testing.assert_array_equal(track.jumped[1:], steps > 1.0 / 30 + 1e-9)
+    assert track.jumped.any()

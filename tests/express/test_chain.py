@@ -102,3 +102,19 @@ def test_wrong_chains_are_refused_by_name():
         Chain(skeleton, [Link(1, np.eye(3)[0], False, 0)], [(0, 1)], tip="b", pointing=(0, 0, 0), names=["b"])
     with pytest.raises(PosableError, match="does not hang on"):
         Chain.from_skeleton(skeleton, "b", "a")
+
+
+@pytest.mark.parametrize("part", ["left_arm", "right_arm", "left_leg", "spine"])
+def test_values_inside_the_limits_are_read_back_from_their_pose(part: str):
+    chain = Chain.from_body(ps.figure(), part)
+    rng = np.random.default_rng(3)
+    values = chain.lower + (chain.upper - chain.lower) * rng.uniform(0.02, 0.98, (200, len(chain)))
+    np.testing.assert_allclose(chain.read(chain.pose(values)), values, rtol=0, atol=1e-7)
+
+
+def test_two_rotations_beyond_a_right_angle_are_read_back():
+    skeleton = Skeleton(["a"], [-1], [[0.0, 0.0, 0.0]], kinds=["ball"])
+    links = [Link(0, np.array([1.0, 0, 0]), False, 0), Link(0, np.array([0, 1.0, 0]), False, 1)]
+    chain = Chain(skeleton, links, [(-3.0, 3.0)] * 2, tip=0, tip_offset=(0, 1, 0), pointing=(0, 1, 0), names=["x", "y"])
+    values = np.random.default_rng(4).uniform(-2.9, 2.9, (100, 2))
+    np.testing.assert_allclose(chain.read(chain.pose(values)), values, rtol=0, atol=1e-9)

@@ -91,3 +91,10 @@ def test_a_moving_point_is_followed():
     away = points - frames.positions[:, -1]
     cosine = (away * frames.pointing).sum(-1) / np.linalg.norm(away, axis=-1)
     assert cosine.min() > 0.999 and not answer.jumped.any()
+
+
+def test_a_track_without_frames_that_has_a_start_is_a_track_without_frames():
+    chain = SKELETONS["C"]
+    for kind, width in (("orientations", 4), ("directions", 3), ("look_at", 3)):
+        track = ERIK(chain).track(chain.zero, **{kind: np.zeros((2, 0, width))}, start=np.zeros((2, 5)))
+        assert track.angles.shape == (2, 0, 5) and track.ok.shape == (2, 0)

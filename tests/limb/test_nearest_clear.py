@@ -77,6 +77,35 @@ def test_a_closest_posture_keeps_out_of_balls_and_is_near_the_best_that_does(nam
     assert (told.position_error[moved] - best < 0.02).all()
 
 
+@pytest.mark.parametrize("rig", ["makehuman/default.mhskel", "captured"])
+def test_rigs_with_crooked_bones_say_what_their_whole_pose_touches(rig, data_dir):
+    """Joints along a bone, and captured rotations, put volumes elsewhere than the search has them."""
+    if rig == "captured":
+        motion = ps.load(data_dir / "cmu" / "49_06.bvh")
+        body, pose = ps.Humanoid(motion.skeleton), motion.pose[455]
+    else:
+        body = ps.Humanoid(ps.load(data_dir / "characters" / rig).skeleton)
+        pose = body.neutral_pose
+    whole, frames = clearance(body), body.skeleton.forward(pose)
+    assert not whole.touches(frames)
+    unseen = left = 0
+    for seed, (part, name) in enumerate(PARTS.items()):
+        limb = body.limb(name)
+        targets = frames.positions[limb.packed["base"][0]] + all_around(seed + 20, 100, limb.length, 0.2, 1.5)
+        told = body.place(pose, part, ps.Target(targets), self_collision=True)
+        deep = whole.depth(body.skeleton.forward(told.pose))
+        touches = deep > 1e-7
+        assert not touches[told.ok].any()
+        assert told.penetrates[touches].all()
+        np.testing.assert_allclose(told.penetration[touches], deep[touches], rtol=0, atol=1e-6)
+        blind = limb.place(pose, ps.Target(targets), self_collision=True, measure=False)
+        wrong = (whole.depth(body.skeleton.forward(blind.pose)) > 1e-7) & ~blind.penetrates
+        unseen, left = unseen + int(wrong.sum()), left + int((wrong & touches).sum())
+        end = body.skeleton.forward(told.pose).positions[:, body.index(part)]
+        np.testing.assert_allclose(told.position_error, np.linalg.norm(end - targets, axis=-1), rtol=0, atol=1e-9)
+    assert unseen > 3 and left < 0.3 * unseen  # the search alone does not see them, and most get out
+
+
 @pytest.mark.parametrize("rig", ["figure", "CesiumMan.glb", "KayKit_Knight.glb"])
 def test_no_closest_posture_of_a_body_lies_in_the_body(rig, request):
     body = ps.figure()
@@ -120,6 +149,12 @@ def test_a_hand_folded_onto_its_own_arm_is_a_collision(data_dir):
     near = limb.solve(all_around(6, 600, limb.length, 0.2, 0.6), obstacles=only_own)
     assert (near.penetrates & (near.status == ps.Status.COLLISION)).any() and not near.penetrates[near.ok].any()
     assert told.penetrates[told.status == ps.Status.COLLISION].all()
+
+
+def test_no_targets_among_obstacles_are_no_answers():
+    body = ps.figure()
+    told = body.place(body.neutral_pose, "left_hand", ps.Target(np.zeros((0, 3))), self_collision=True)
+    assert told.status.shape == told.penetration.shape == (0,)
 
 
 def test_where_no_posture_is_free_the_solution_says_so():

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import math as pm
+from ..compute import PosableError
 from ..compute.types import Floats, Ints, Records
 from .aim_kernels import BEND, DIRECTION, LINK, MATRIX, ORIENTATION, POINT, PRIMES, TIP, aim_rows
 from .chain import Chain, Link
@@ -76,6 +77,8 @@ class AimProblem:
                     low.append(-math.inf)
                     high.append(math.inf)
                 low[v], high[v] = max(low[v], chain.lower[d]), min(high[v], chain.upper[d])
+                if low[v] > high[v]:
+                    raise PosableError(f"the limits of {chain.names[d]!r} leave it no value that all chains allow")
                 own.append(v)
             self.columns[name] = np.array(own, dtype=np.int64)
             for link in chain.links:
@@ -83,8 +86,12 @@ class AimProblem:
                 if not any(np.allclose(link.axis, one.axis, atol=1e-9) for one, _ in known):
                     known.append((link, own[link.dof]))
         self.lower, self.upper = np.array(low), np.array(high)
-        slides = {value for links in drives.values() for link, value in links if link.slides}
-        self._fixed = np.array([value in slides for value in range(len(low))], dtype=np.int64)
+        # Slides, and motors that move several joints of a chain (fingers), do what the posture says.
+        still = {value for links in drives.values() for link, value in links if link.slides}
+        for name, chain in self.chains.items():
+            dofs = [link.dof for link in chain.links]
+            still |= {int(self.columns[name][dof]) for dof in dofs if dofs.count(dof) > 1}
+        self._fixed = np.array([value in still for value in range(len(low))], dtype=np.int64)
         return drives
 
     def _lay_links(self, drives: Mapping[int, Sequence[tuple[Link, int]]]) -> dict[int, int]:
@@ -152,7 +159,7 @@ class AimProblem:
         Args:
             goals: (n, T, 4) an orientation, or a direction or a point [m] in the first three.
             postures: end point to (n, N) the values of its posture.
-            starts: (n, S, V) where the search begins. Slides keep their values of the first.
+            starts: (n, S, V) where the search begins. Slides and motors of several joints keep those of the first.
             length: frames a track: each row continues from the one before it, but for the first of every `length`.
             before: (n / length, V) what the first rows continue from; none by default.
             max_step: [rad or m] how far a value goes from one row of a track to the next, unless only a jump helps.
@@ -201,6 +208,13 @@ class AimProblem:
 
 
 def value_keys(chain: Chain) -> list[tuple[int, tuple[float, ...]]]:
-    """Return for each value of a chain what identifies it in another chain: the joint and axis of its first link."""
+    """Return for each value of a chain what identifies it in another chain.
+
+    That is the joint and axis of its first link; or the joint that the link mimics, which may lie in another chain.
+    """
     firsts = [next(link for link in chain.links if link.dof == d) for d in range(len(chain))]
-    return [(link.joint, tuple(np.round(link.axis, 9).tolist())) for link in firsts]
+    moving = [
+        (link.motor, chain.skeleton.axes[link.motor, 0]) if link.motor >= 0 else (link.joint, link.axis)
+        for link in firsts
+    ]
+    return [(joint, tuple((np.round(axis, 9) + 0.0).tolist())) for joint, axis in moving]

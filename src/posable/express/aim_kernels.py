@@ -53,7 +53,7 @@ BEND = np.dtype(
 """A bend of a tip's posture: the cosine between its segments is k0 + amp cos(angle - phi)."""
 
 # Rows of a solve's scratch, each as wide as there are values; the normal matrix comes after them.
-VALUES, TRIAL, FOUND, GRADIENT, STEP, LOW, HIGH, FREE, MATRIX = range(9)
+VALUES, TRIAL, FOUND, GRADIENT, STEP, LOW, HIGH, FREE, AGAIN, MATRIX = range(10)
 
 SOFT = 1e-3  # weight of the posture's bends against the squares of the directions, while they count
 ITERATIONS = 40  # of each descent: from a fair start ten are enough
@@ -391,7 +391,8 @@ def start_into(
 ) -> None:
     """Fill VALUES with start s, and LOW and HIGH with where it may go: around the past first, where there is one.
 
-    Then the given starts, then those of a Halton sequence. Fixed values have those of the first start.
+    Then the given starts, then those of a Halton sequence; every other one of these only for values that move a tip
+    which the best so far does not aim (AGAIN). Fixed values have those of the first start.
     """
     for a in range(work.shape[1]):
         work[LOW, a], work[HIGH, a] = lower[a], upper[a]
@@ -406,9 +407,23 @@ def start_into(
             high = upper[a] if math.isfinite(upper[a]) else math.pi
             at = radical_inverse(s - near - starts.shape[0] + 1, int(primes[a % primes.shape[0]]))
             work[VALUES, a] = low + (high - low) * at
+            if (s - near - starts.shape[0]) % 2 == 0 and work[AGAIN, a] == 0.0:
+                work[VALUES, a] = work[FOUND, a]
         if fixed[a]:
             work[VALUES, a] = work[LOW, a] = work[HIGH, a] = starts[0, a]
         work[VALUES, a] = min(work[HIGH, a], max(work[LOW, a], work[VALUES, a]))
+
+
+@kernel
+def mark_again(links: Records, tips: Records, report: Records, work: Floats) -> None:
+    """Fill AGAIN with 1 for values that move a tip outside its tolerance, 0 for the others."""
+    for a in range(work.shape[1]):
+        work[AGAIN, a] = 0.0
+    for t in range(tips.shape[0]):
+        k = tips[t]["link"] if report[t]["orientation"] > tips[t]["tolerance"] else -1
+        while k >= 0:
+            work[AGAIN, links[k]["value"]] = 1.0
+            k = links[k]["parent"]
 
 
 @kernel
@@ -442,7 +457,7 @@ def aim_row(
             report[i, t]["error"] = report[i, t]["orientation"] = report[i, t]["posture"] = math.inf
             report[i, t]["status"] = INVALID
         return
-    best, best_off, last, tried = math.inf, math.inf, near + starts.shape[1] - 1, 0
+    best, best_off, last, tried, aims = math.inf, math.inf, near + starts.shape[1] - 1, 0, False
     for s in range(last + 1 + RANDOM_STARTS):
         start_into(s, near, starts[i], past, max_step, lower, upper, fixed, primes, work)
         following, tried = False, s + 1
@@ -451,16 +466,18 @@ def aim_row(
             if soft > 0.0:
                 continue
             error, off = evaluate_aim(links, tips, bends, goals[i], postures[i], frames, work, report[i])
+            close = True
+            for t in range(tips.shape[0]):
+                close = close and report[i, t]["orientation"] <= tips[t]["tolerance"]
             if s < near:
-                close = True
-                for t in range(tips.shape[0]):
-                    close = close and report[i, t]["orientation"] <= tips[t]["tolerance"]
                 following = following or close
                 error -= gain  # another branch must be clearly better
-            if error < best:
-                best, best_off = error, off
+            # No posture is worth a target that can be met; but a track leaves its branch only for a smaller error.
+            if (close and not aims and near == 0) or (error < best and (close or not aims or near == 1)):
+                best, best_off, aims = error, off, close
                 for a in range(count):
                     work[FOUND, a] = work[VALUES, a]
+                mark_again(links, tips, report[i], work)
         if following or (s >= last and best_off <= AIMED):
             break
     for a in range(count):

@@ -35,6 +35,8 @@ class Link:
     dof: int
     multiplier: float = 1.0
     offset: float = 0.0
+    motor: int = -1
+    """The joint of the skeleton that it mimics, which other chains may move; -1 where it has a motor of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +216,8 @@ class Chain:
 
         A rotation that is not about a joint's axes is read as the nearest that is, for joints with one or two.
         """
+        if pose.joint_count != len(self.skeleton):
+            raise ShapeError(f"the pose has {pose.joint_count} joints; expected those of {self.skeleton}")
         values = np.zeros((*pose.shape, len(self)))
         for joint in dict.fromkeys(link.joint for link in self.links):
             links = [link for link in self.links if link.joint == joint]
@@ -223,10 +227,24 @@ class Chain:
                 found = [np.zeros(pose.shape) if offsets is None else (offsets[..., joint, :] - rest) @ along]
             else:
                 rotated = pm.multiply(pm.conjugate(self.skeleton.rest_rotations[joint]), pose.rotations[..., joint, :])
-                found = angles_about(np.asarray(rotated), [link.axis for link in links])
+                found = self._nearer(links, angles_about(np.asarray(rotated), [link.axis for link in links]))
             for link, value in zip(links, found, strict=True):
                 values[..., link.dof] = (value - link.offset) / link.multiplier
         return values
+
+    def _nearer(self, links: Sequence[Link], triples: Sequence[Sequence[Floats]]) -> list[Floats]:
+        """Return of the ways to write a joint's rotations as angles the one that leaves the limits least."""
+        if len(triples) == 1:
+            return list(triples[0])
+        past = []
+        for angles in triples:
+            total = np.zeros(np.shape(angles[0]))
+            for link, angle in zip(links, angles, strict=True):
+                value = (angle - link.offset) / link.multiplier
+                total = total + np.maximum(np.maximum(self.lower[link.dof] - value, value - self.upper[link.dof]), 0.0)
+            past.append(total)
+        # Of two that are inside, the first: its middle angle is at most 90 degrees.
+        return [np.where(past[1] < past[0], other, one) for one, other in zip(*triples, strict=True)]
 
     def on(self, skeleton: Skeleton) -> Chain:
         """Return this chain on another skeleton with the same joints."""
@@ -369,23 +387,41 @@ class Chain:
         """Return values (..., N) as an array; raise a `ShapeError` that names them where their last axis is not N."""
         return floats(values, name, len(self), hint=", one a joint")
 
+    def finite(self, name: str, values: ArrayLike) -> Floats:
+        """Return `checked` values; raise where one is not finite, as what a motion continues from cannot be."""
+        given = self.checked(name, values)
+        if not np.isfinite(given).all():
+            raise PosableError(f"{name} has values that are not finite; expected angles [rad]")
+        return given
+
 
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
-def angles_about(rotations: Floats, axes: Sequence[Floats]) -> list[Floats]:
-    """Return angles [rad] about one to three orthogonal axes whose rotations, after each other, give `rotations`."""
+def angles_about(rotations: Floats, axes: Sequence[Floats]) -> list[list[Floats]]:
+    """Return the ways to write rotations as angles [rad] about one to three orthogonal axes after each other.
+
+    About three axes there are two; about two axes the nearest of them is returned.
+    """
     if len(axes) == 1:
         sine = rotations[..., 1:] @ axes[0]
-        return [2.0 * np.arctan2(np.where(rotations[..., 0] < 0, -sine, sine), np.abs(rotations[..., 0]))]
+        return [[2.0 * np.arctan2(np.where(rotations[..., 0] < 0, -sine, sine), np.abs(rotations[..., 0]))]]
     third = np.cross(axes[0], axes[1])
     basis = np.stack([axes[0], axes[1], third], axis=-1)
     m = np.asarray(basis.T @ pm.to_matrix(rotations) @ basis)  # X(a) Y(b) Z(c)
     b = np.arctan2(m[..., 0, 2], np.hypot(m[..., 0, 0], m[..., 0, 1]))
     a, c = np.arctan2(-m[..., 1, 2], m[..., 2, 2]), np.arctan2(-m[..., 0, 1], m[..., 0, 0])
-    if len(axes) == 2:
-        return [a, b]
-    return [a, b, c if axes[2] @ third > 0.0 else -c]
+    triples = [(a, b, c), (_half_further(a), np.where(b < 0.0, -np.pi, np.pi) - b, _half_further(c))]
+    if len(axes) == 2:  # the way with the smaller rotation about the third axis, which is dropped
+        smaller = np.abs(triples[0][2]) <= np.abs(triples[1][2])
+        return [[np.where(smaller, one, other) for one, other in zip(triples[0][:2], triples[1][:2], strict=True)]]
+    side = 1.0 if axes[2] @ third > 0.0 else -1.0
+    return [[one, two, side * three] for one, two, three in triples]
+
+
+def _half_further(angle: Floats) -> Floats:
+    """Return angles [rad] half a rotation further, from -pi to pi."""
+    return np.where(angle > 0.0, angle - np.pi, angle + np.pi)
 
 
 def axes_of(axes: str | ArrayLike) -> Floats:

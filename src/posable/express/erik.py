@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import math as pm
-from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import status_like
@@ -16,7 +16,7 @@ from .aim import KINDS, AimProblem, TipSettings
 from .chain import Chain
 from .model import METHODS, REPORT, SCRATCH, SETTINGS, WIDTH, Packed
 from .rows import solve_rows
-from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields
+from .solutions import ErikMotionSolution, ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
 BLOCK = 16384  # rows a call of the kernel
 NO_BOX = np.empty((0, 2, 0))
@@ -109,7 +109,7 @@ class ERIK:
         }.items():
             self._settings[0][name] = value
         self._models: dict[bool, Packed] = {}
-        self._problem: AimProblem | None = None
+        self._problems: dict[str, AimProblem] = {}
         links = [chain.links[k] for k in chain.rotating]
         self._dofs = np.array([link.dof for link in links], dtype=np.int64)
         self._scale = np.array([link.multiplier for link in links])
@@ -139,9 +139,9 @@ class ERIK:
             shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
             angles, fields = self._look(requested, goals, shape)
             return ErikSolution(self.chain, angles, **fields)
-        if kind == "direction":
-            return self._solve(requested, self._roll_free(goals), True)
-        return self._solve(requested, goals, False)
+        free = kind == "direction"
+        solution = self._solve(requested, self._roll_free(goals) if free else goals, free)
+        return self._aimed(solution, requested, goals, kind) if self.method == "best" else solution
 
     def track(
         self,
@@ -172,7 +172,7 @@ class ERIK:
             raise ShapeError(
                 "a track needs a frame axis: postures (F, N) or targets (F, 4), directions or points (F, 3)"
             )
-        before = None if start is None else rows_of(self.chain.checked("start", start), shape[:-1])
+        before = None if start is None else rows_of(self.chain.finite("start", start), shape[:-1])
         options: dict[str, Any] = {"length": shape[-1], "before": before, "max_step": self.speed / fps}
         if kind == "look_at":
             angles, fields = self._look(requested, goals, shape, **options)
@@ -181,6 +181,8 @@ class ERIK:
             rows = rows_of(requested, shape), rows_of(self._roll_free(goals) if free else goals, shape)
             angles, report = self._run(*rows, free, **options)
             angles, fields = angles.reshape(*shape, len(self.chain)), solution_fields(report, shape)
+            if before is None and self.method == "best" and shape[-1] > 0:
+                self._open(requested, goals, kind, fps, angles, fields)
         return ErikMotionSolution(self.chain, angles, **fields, fps=fps, jumped=self._jumped(angles, fps))
 
     def stream(self, fps: float = 60.0) -> ErikStream:
@@ -191,6 +193,54 @@ class ERIK:
         shape = np.broadcast_shapes(requested.shape[:-1], goals.shape[:-1])
         angles, report = self._run(rows_of(requested, shape), rows_of(goals, shape), free)
         return ErikSolution(self.chain, angles.reshape(*shape, len(self.chain)), **solution_fields(report, shape))
+
+    def _aimed(self, solution: ErikSolution, requested: Floats, goals: Floats, kind: str) -> ErikSolution:
+        """Return the solution with rows that miss their target solved once more, where the tip then aims.
+
+        Closed forms trade the target for the posture where three joints do not suffice; here all joints are moved.
+        """
+        shape, status = np.shape(solution.status), np.atleast_1d(solution.status).reshape(-1)
+        missed = np.flatnonzero((status == Status.UNREACHABLE) | (status == Status.LIMITS))
+        if not len(missed):
+            return solution
+        rows = rows_of(requested, shape)[missed]
+        aims = np.zeros((len(missed), 1, 4))
+        aims[:, 0, : goals.shape[-1]] = unit_rows(rows_of(goals, shape)[missed])
+        angles = np.array(solution.angles).reshape(-1, len(self.chain))
+        found, report = self._aim_problem(kind).solve(aims, {"tip": rows}, angles[missed, None])
+        better = report["status"][:, 0] == Status.REACHED
+        angles[missed[better]] = found[better]
+        fields: dict[str, Any] = {}
+        for name, values in solution_fields(report[:, 0], (len(missed),)).items():
+            old = np.array(getattr(solution, name)).reshape(-1)
+            old[missed[better]] = np.asarray(values)[better]
+            fields[name] = old.reshape(shape) if shape else old[0].item()
+        fields["status"] = status_like(np.asarray(fields["status"]).reshape(-1), shape)
+        return ErikSolution(self.chain, angles.reshape(*shape, len(self.chain)), **fields)
+
+    def _open(
+        self, requested: Floats, goals: Floats, kind: str, fps: float, angles: Floats, fields: dict[str, Any]
+    ) -> None:
+        """Let tracks (..., F, N) begin where `solve` reaches their first target, where they missed it."""
+        shape = angles.shape[:-1]
+        missed = (fields["status"][..., 0] == Status.UNREACHABLE) | (fields["status"][..., 0] == Status.LIMITS)
+        if not missed.any():
+            return
+        postures = np.broadcast_to(requested, (*shape, len(self.chain)))[missed]
+        targets = np.broadcast_to(goals, (*shape, goals.shape[-1]))[missed]
+        first = self.solve(postures[:, 0], **{kind: targets[:, 0]})
+        plural: dict[str, Any] = {{"orientation": "orientations", "direction": "directions"}[kind]: targets[:, 1:]}
+        rest = self.track(postures[:, 1:], fps=fps, start=first.angles, **plural)
+        reached = np.flatnonzero(first.ok)
+        for name, values in {"angles": angles, **fields}.items():
+            rows = values[missed]
+            rows[reached, 0], rows[reached, 1:] = getattr(first, name)[reached], getattr(rest, name)[reached]
+            values[missed] = rows
+
+    def _aim_problem(self, kind: str) -> AimProblem:
+        if kind not in self._problems:
+            self._problems[kind] = AimProblem({"tip": self.chain}, {"tip": KINDS[kind]}, {"tip": self.tip_settings()})
+        return self._problems[kind]
 
     def _run(
         self,
@@ -208,7 +258,7 @@ class ERIK:
         tracks = total // max(length, 1)
         postures, limits = self._into(requested, joints, free)
         past = np.full((tracks, joints), np.nan)
-        if before is not None:
+        if before is not None and tracks > 0:  # tracks without frames have a start too
             past[:, : len(self._dofs)] = self._joint_angles(before)
             past[:, len(self._dofs) :] = 0.0
         angles, report = np.empty((total, joints)), np.zeros(total, REPORT)
@@ -305,12 +355,11 @@ class ERIK:
         chain, rows, goals = self.chain, rows_of(requested, shape), rows_of(points, shape)
         clipped = np.clip(np.nan_to_num(rows), chain.lower, chain.upper)
         aims = np.concatenate([goals, np.zeros((len(goals), 1))], axis=-1)[:, None]
-        if self._problem is None:
-            self._problem = AimProblem({"tip": chain}, {"tip": KINDS["look_at"]}, {"tip": self.tip_settings()})
+        problem = self._aim_problem("look_at")
         options: dict[str, Any] = {"length": length, "before": before, "max_step": max_step, "gain": self.gain}
         angles, report = clipped, np.zeros((0, 1), REPORT)
         if before is not None:  # mostly what came before leads to the point: then no other start is needed
-            angles, report = self._problem.solve(aims, {"tip": rows}, clipped[:, None], **options)
+            angles, report = problem.solve(aims, {"tip": rows}, clipped[:, None], **options)
         if before is None or (report["iterations"] != 1).any():
             stations, starts = chain.forward(clipped).positions, [clipped]
             for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
@@ -318,7 +367,7 @@ class ERIK:
                 for _ in range(rounds):
                     starts.append(self._solve(rows, self._roll_free(towards), True).angles)
                     towards = goals - chain.forward(starts[-1]).positions[:, -1]
-            angles, report = self._problem.solve(aims, {"tip": rows}, np.stack(starts, axis=1), **options)
+            angles, report = problem.solve(aims, {"tip": rows}, np.stack(starts, axis=1), **options)
         return angles.reshape(*shape, len(chain)), solution_fields(report[:, 0], shape)
 
     def tip_settings(self, weight: float = 1.0) -> TipSettings:
@@ -345,7 +394,7 @@ class ErikStream:
 
     def reset(self, angles: ArrayLike | None = None) -> None:
         """Forget the past, or continue from these angles (N,)."""
-        self.angles = None if angles is None else self.erik.chain.checked("angles", angles).copy()
+        self.angles = None if angles is None else self.erik.chain.finite("angles", angles).copy()
 
     def step(
         self,

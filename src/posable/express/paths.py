@@ -104,8 +104,8 @@ def chain_of_path(
     offset = _tip_offset(skeleton, last) if tip_offset is None else np.array(tip_offset, dtype=np.float64)
     links: list[Link] = []
     names: list[str] = []
-    for at, joint in enumerate(path):
-        bone = skeleton.offsets[path[at + 1]] if at + 1 < len(path) else offset
+    for joint in path:
+        bone = _bone(skeleton, joint, offset)
         for axis, slides, name in _one_axis_joints(skeleton, joint, bone):
             links.append(Link(joint, axis, slides, len(links)))
             names.append(f"{skeleton.names[joint]}.{name}")
@@ -119,6 +119,19 @@ def chain_of_path(
     points = pointing if pointing is not None else offset if np.linalg.norm(offset) > SHORT else links[-1].axis
     rows = _limits(limits, len(links))
     return cls(skeleton, links, rows, tip=last, tip_offset=offset, pointing=points, names=names)
+
+
+def _bone(skeleton: Skeleton, joint: int, tip_offset: Floats) -> Floats:
+    """Return the bone [m] whose bends and twist a ball joint's values are; `tip_offset` where nothing hangs on it.
+
+    Where it branches, that is the mean of its bones: chains that share the joint on their ways to different tips have
+    the same values for it.
+    """
+    children = list(skeleton.children(joint))
+    if not children:
+        return tip_offset
+    mean: Floats = skeleton.offsets[children].mean(axis=0)
+    return mean if np.linalg.norm(mean) > SHORT else skeleton.offsets[children[0]]
 
 
 def _tip_offset(skeleton: Skeleton, joint: int) -> Floats:
@@ -252,8 +265,13 @@ def _links(model: UrdfModel, path: tuple[int, ...]) -> tuple[list[Link], list[in
             motor, multiplier, offset = dof_of[joint], 1.0, 0.0
         if motor not in motors:
             motors.append(motor)
-        axis = skeleton.axes[joint, 0]
-        links.append(Link(joint, axis, skeleton.kinds[joint] == "slide", motors.index(motor), multiplier, offset))
+        axis, slides, leader = (
+            skeleton.axes[joint, 0],
+            skeleton.kinds[joint] == "slide",
+            int(skeleton.dofs.joint[motor]),
+        )
+        mimicked = leader if leader != joint else -1
+        links.append(Link(joint, axis, slides, motors.index(motor), multiplier, offset, mimicked))
     return links, motors
 
 

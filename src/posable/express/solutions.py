@@ -85,8 +85,14 @@ def solution_fields(report: Records, shape: tuple[int, ...]) -> dict[str, Any]:
 
 def unit_rows(vectors: Floats) -> Floats:
     """Return vectors or quaternions (..., K) of length 1; zero stays zero."""
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0.0, length, 1.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        largest = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    # Squares of huge and tiny numbers are infinite and zero: those are divided by their largest first.
+    extreme = np.isfinite(largest) & (largest > 0.0) & ~((length > 1e-150) & (length < 1e150))
+    scaled = vectors / np.where(extreme, largest, 1.0)
+    length = np.where(extreme, np.linalg.norm(np.where(extreme, scaled, 0.0), axis=-1, keepdims=True), length)
+    return np.asarray(scaled / np.where(length > 0.0, length, 1.0))
 
 
 def rows_of(values: Floats, shape: tuple[int, ...]) -> Floats:

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, expect
 from ..compute.types import ArrayLike, Bools, Floats
 from ..skeleton import Motion, Pose, Skeleton, Solution
 from ..skeleton.solution import StatusLike, status_like
 from .aim import KINDS, AimProblem
-from .chain import Chain
+from .chain import Chain, Link
 from .erik import ERIK
 from .solutions import ErikSolution, one_target, rows_of, solution_fields, unit_rows
 
@@ -81,6 +81,7 @@ class Tree:
     """
 
     def __init__(self, chains: Mapping[str, Chain], weights: Mapping[str, float] | None = None, **options: Any) -> None:
+        expect(Mapping, chains, "chains", ": Tree({name: chain})")
         if not chains:
             raise PosableError("a tree needs at least one chain")
         self.skeleton = next(iter(chains.values())).skeleton
@@ -89,6 +90,7 @@ class Tree:
             if not chain.skeleton.same_as(self.skeleton):
                 raise PosableError(f"the chain {name!r} is one of another skeleton")
             self.chains[name] = chain.on(self.skeleton)
+        self._expect_same_axes()
         self.weights = dict.fromkeys(self.chains, 1.0)
         for name, weight in (weights or {}).items():
             if name not in self.chains:
@@ -98,6 +100,22 @@ class Tree:
             self.weights[name] = float(weight)
         self._solvers = {name: ERIK(chain, **options) for name, chain in self.chains.items()}
         self._problems: dict[tuple[tuple[str, str], ...], AimProblem] = {}
+
+    def _expect_same_axes(self) -> None:
+        """Raise where two chains move a joint about different axes: their values could not be of one pose."""
+        known: dict[int, tuple[str, list[Link]]] = {}
+        for name, chain in self.chains.items():
+            for joint in dict.fromkeys(link.joint for link in chain.links):
+                links = [link for link in chain.links if link.joint == joint]
+                other, theirs = known.setdefault(joint, (name, links))
+                if len(links) != len(theirs) or not all(
+                    a.slides == b.slides and np.allclose(a.axis, b.axis, atol=1e-9)
+                    for a, b in zip(links, theirs, strict=True)
+                ):
+                    raise PosableError(
+                        f"the chains {other!r} and {name!r} move {self.skeleton.names[joint]!r} about different axes; "
+                        "make both of them in the same way (from_body or from_skeleton)"
+                    )
 
     def solve(
         self,
@@ -164,7 +182,8 @@ class Tree:
     ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, str]]:
         """Return (postures, targets, kinds) by end point, of those that have a target, in the tree's order."""
         given = {"orientation": orientations or {}, "direction": directions or {}, "look_at": look_at or {}}
-        for names in (postures, *given.values()):
+        for what, names in {"postures": postures, **given}.items():
+            expect(Mapping, names, what, ": {end point: values}")
             for name in names:
                 if name not in self.chains:
                     raise UnknownNameError("end point", name, self.chains)
@@ -259,7 +278,7 @@ class Tree:
         for name in problem.chains:
             if name not in start:
                 raise PosableError(f"start has no angles of {name!r}; expected those of every end point with a target")
-            values[:, problem.columns[name]] = rows_of(self.chains[name].checked("start", start[name]), shape)
+            values[:, problem.columns[name]] = rows_of(self.chains[name].finite("start", start[name]), shape)
         return values
 
 

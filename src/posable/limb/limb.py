@@ -302,6 +302,9 @@ class Limb:
         self, scene: Scene, obstacles: LimbObstacles | None, collides: Collides | None, fixed_end: bool
     ) -> tuple[LimbObstacles, Collides | None]:
         """Return the obstacles and tests that a scene adds to; `fixed_end`: the end is the same at every swivel."""
+        from ..collision import Scene as Obstacles
+
+        expect(Obstacles, scene, "scene", ": Scene.load(path) reads one")
         around = scene.packed[None]
         if obstacles is None:
             obstacles = LimbObstacles(*self.volumes, around)

@@ -394,6 +394,7 @@ class Reacher:
                 # An arm that is solved later is in nobody's path: it will move, and stay out of this one.
                 leave_out=(ARMS[1],) if side == 0 and targets[1] is not None else (),
                 searches=given(work["search"][:, side]) if self._options["guided"][0] else None,
+                measure=False,
                 **({} if arm is None else arm._asdict()),
             )
             rows.rotations[1] = placed.pose.rotations

@@ -149,7 +149,9 @@ def _resolve(
         raise PosableError(
             "a pose alone has no body; expected portrait(body, pose): a Humanoid, Skeleton or Motion first"
         )
-    skeleton = subject if isinstance(subject, Skeleton) else subject.skeleton
+    skeleton = subject if isinstance(subject, Skeleton) else getattr(subject, "skeleton", None)
+    if not isinstance(skeleton, Skeleton):
+        raise PosableError(f"the figure is a {type(subject).__name__}; expected a Humanoid, Skeleton or Motion")
     body = None if isinstance(subject, Motion | Skeleton) else subject
     pose = skeleton.rest if poses is None else poses.pose if isinstance(poses, Motion) else poses
     if len(pose.shape) > 1:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ...compute import PosableError, ShapeError, Status, expect
+from ...compute import PosableError, ShapeError, Status, expect, number
 from ...compute.types import ArrayLike, Floats, Ints, Records, floats
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
@@ -26,12 +26,15 @@ from ...skeleton.solution import PoseSolution
 from ..collision.clearance import limb_links, limb_obstacles
 from ..packed import attach
 from .kernels import CORRECTIONS, EXACT, PLACED, READING, SHORTEST, aim_rows, pose_rows, put_rows, read_rows
+from .measured import MORE, ROUNDS, UNSEEN, Touching, touching
 
 if TYPE_CHECKING:
     from ...collision import Scene
     from ...limb import LimbRange
     from ..humanoid import Humanoid
     from .meshes import LimbAgainstMeshes
+
+Put: TypeAlias = tuple[Floats, Records, Records, Records]  # rotations, errors, reports, what is kept
 
 REQUESTED = (("position", 3), ("orientation", 4), ("pole", 3))
 NOTHING_REQUESTED = {columns: np.empty((0, columns)) for _, columns in REQUESTED}
@@ -171,6 +174,7 @@ class BodyLimb(Limb):
             allowed_contacts: obstacles of the scene that the hand or foot may touch.
         """
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        _check_around(scene, margin)
         return self._around(self.body.skeleton.forward(pose), scene, self_collision, margin, names)
 
     def place(
@@ -193,6 +197,7 @@ class BodyLimb(Limb):
         dt: float | None = None,
         fraction: float = 1.0,
         probe: bool = False,
+        measure: bool = True,
     ) -> PlaceSolution:
         """Return the pose with this limb's end at a target in the world.
 
@@ -201,7 +206,8 @@ class BodyLimb(Limb):
         elsewhere. `searches` (..., 5) [rad] has preferred, low, high, step and growth of each target's swivel search.
         With a `stream` of this limb (`stream(fps)`) the swivel continues from where it was, one pose after the other:
         `dt` [s] and `fraction` are as of its `step`. `probe`, with `swivel`: where that is not valid, do not search for
-        the closest posture, which takes time.
+        the closest posture, which takes time. Without `measure` contacts are those that the search sees, for callers
+        that judge whole bodies themselves.
         """
         target = as_target(target)
         if target.world_orientation is not None:
@@ -210,6 +216,7 @@ class BodyLimb(Limb):
         if stream is not None and aim.pose.shape:
             raise ShapeError(f"a stream takes one pose at a time; got a batch of shape {aim.pose.shape}")
         names = (allowed_contacts,) if isinstance(allowed_contacts, str) else allowed_contacts
+        _check_around(scene, margin)
         if aim.pose.shape and scene is not None and scene.has_meshes:
             one = partial(
                 self.place,
@@ -222,6 +229,7 @@ class BodyLimb(Limb):
                 softness=softness,
                 leave_out=leave_out,
                 probe=probe,
+                measure=measure,
             )
             return _one_by_one(one, aim.pose, target, swivel, preferred, searches)
         options: dict[str, Any] = {"collides": collides, "limb_range": limb_range, "softness": softness}
@@ -231,8 +239,19 @@ class BodyLimb(Limb):
         if searches is not None:
             aim = aim.searching(searches)
             options.setdefault("preferred", searches[..., 0])
+        seen: Touching | None = None
         if scene is not None or self_collision:
             options["obstacles"] = self._around(aim.frames, scene, self_collision, margin, names, leave_out)
+            if measure:
+                seen = touching(
+                    self.body,
+                    self.name,
+                    scene,
+                    self_collision=self_collision,
+                    margin=margin,
+                    allowed_contacts=names,
+                    leave_out=leave_out,
+                )
         if aim.starts is not None:
             options["preferred"] = aim.starts
         if scene is not None and scene.has_meshes:
@@ -245,27 +264,79 @@ class BodyLimb(Limb):
         options["before"] = aim.reading["values"]
         options["wrist"], options["model"] = aim.reading["values"][:, 4:].reshape(*aim.pose.shape, 3), aim.model
         if stream is None:
-            return self._corrected(aim, self._solve(aim.position, aim.orientation, **options), options)
+            solution = self._solve(aim.position, aim.orientation, **options)
+            return self._corrected(aim, solution, options, seen, swivel is None and not probe)
         step = stream.step(aim.position, aim.orientation, dt, fraction=fraction, **options)
         options.pop("preferred", None)
-        return replace(self._corrected(aim, step, options), jumped=bool(step.jumped))
+        return replace(self._corrected(aim, step, options, seen, False), jumped=bool(step.jumped))
 
-    def _corrected(self, aim: Aim, solution: LimbSolution, options: dict[str, Any]) -> PlaceSolution:
-        """Return the body as the solution has it, on its target even where the rig's bones are not straight lines.
+    def _corrected(
+        self, aim: Aim, solution: LimbSolution, options: dict[str, Any], seen: Touching | None, search: bool
+    ) -> PlaceSolution:
+        """Return the body as the solution has it, with the status that its pose deserves; `search` may change it."""
+        rotations, placed, report, inside = self._put(aim, solution, dict(options))
+        if seen is not None:
+            rotations, placed, report, inside = self._measured(
+                aim, (rotations, placed, report, inside), options, seen, search
+            )
+        status: Any = placed["status"] if aim.pose.shape else Status(int(placed["status"]))
+        pose = Pose(aim.pose.translation, rotations, aim.pose.offsets)
+        return PlaceSolution(pose, status, placed["position_error"], placed["orientation_error"], report, inside)
+
+    def _put(self, aim: Aim, solution: LimbSolution, options: dict[str, Any]) -> Put:
+        """Return the limb as the solution has it, on its target even where the rig's bones are not straight lines.
 
         Some rigs (MakeHuman's) have joints along a bone that lie off its axis: as they hand out its twist, the hand
         moves by millimetres. That error is added to the aim, at the swivel found, until nothing is left of it.
         """
         report, inside, (rotations, placed) = solution.report, solution.inside, aim.put(solution)
         if not placed["position_error"].max(initial=0.0) <= EXACT:
-            rotations, placed, report, inside = self._on_target(aim, rotations, placed, report, inside, options)
-        status: Any = placed["status"] if aim.pose.shape else Status(int(placed["status"]))
-        pose = Pose(aim.pose.translation, rotations, aim.pose.offsets)
-        return PlaceSolution(pose, status, placed["position_error"], placed["orientation_error"], report, inside)
+            return self._on_target(aim, rotations, placed, report, inside, options)
+        return rotations, placed, report, inside
+
+    def _measured(self, aim: Aim, put: Put, options: dict[str, Any], seen: Touching, search: bool) -> Put:
+        """Return what was put with contacts as the whole pose has them.
+
+        Where it touches although the search saw nothing, the search keeps that much more distance; what then touches
+        nothing is taken, if it reaches no less.
+        """
+        shape, n = aim.pose.shape, len(aim.goals)
+        rotations = put[0].reshape(n, len(self.body.skeleton), 4).copy()
+        placed, report, inside = (one.reshape(n).copy() for one in put[1:])
+        deep = seen.depth(Pose(aim.pose.translation, put[0], aim.pose.offsets)).reshape(n)
+        valid, near, more = placed["status"] != Status.INVALID, options["obstacles"], 0.0
+        for _ in range(ROUNDS if search else 0):
+            unseen = np.flatnonzero(valid & (deep > UNSEEN) & (inside["penetrates"] == 0))
+            if not len(unseen):
+                break
+            more += float(deep[unseen].max()) + MORE
+            some, again = aim.rows(unseen), _option_rows(options, unseen, n)
+            obstacles = again["obstacles"]
+            again["obstacles"] = replace(obstacles, margin=near.margin + more, softness=near.softness - more)
+            tried = self._put(some, self._solve(some.position, some.orientation, **again), again)
+            left = seen.depth(Pose(some.pose.translation, tried[0], some.pose.offsets))
+            reached = (tried[1]["status"] == Status.REACHED) | (tried[1]["status"] == Status.SINGULAR)
+            was = placed["status"][unseen]
+            closest = ((was == Status.UNREACHABLE) | (was == Status.LIMITS)) & (tried[1]["status"] != Status.COLLISION)
+            better = (left <= UNSEEN) & (reached | closest)
+            rotations[unseen[better]], deep[unseen[better]] = tried[0][better], left[better]
+            for rows, new in zip((placed, report, inside), tried[1:], strict=True):
+                rows[unseen[better]] = new[better]
+        touches, depths = valid & (deep > UNSEEN), inside["penetration"]
+        if options.get("collides") is None:  # a test of the user's own, or of meshes, is not measured here
+            clear = valid & ~touches & (placed["status"] != Status.COLLISION)
+            depths = np.where(clear, 0.0, np.where(touches & (np.abs(depths - deep) > UNSEEN), deep, depths))
+            inside["penetrates"] &= ~clear
+        inside["penetration"] = np.where(touches, np.maximum(depths, UNSEEN), depths)
+        inside["penetrates"] |= touches
+        for row in (placed, report):
+            wrong = touches & ((row["status"] == Status.REACHED) | (row["status"] == Status.SINGULAR))
+            row["status"] = np.where(wrong, Status.COLLISION, row["status"])
+        return rotations.reshape(put[0].shape), placed.reshape(shape), report.reshape(shape), inside.reshape(shape)
 
     def _on_target(
         self, aim: Aim, rotations: Floats, placed: Records, report: Records, inside: Records, options: dict[str, Any]
-    ) -> tuple[Floats, Records, Records, Records]:
+    ) -> Put:
         """(rotations, errors, reports, what is kept) after aiming again where the solver was right and the rig off."""
         position = aim.position
         for _ in range(CORRECTIONS):
@@ -347,6 +418,28 @@ class BodyLimb(Limb):
         return multiply(carrier, axes), frames.positions[..., model["base"], :]
 
 
+def _check_around(scene: Scene | None, margin: float) -> None:
+    """Raise where a scene or a margin is something else."""
+    if scene is not None:
+        from ...collision import Scene
+
+        expect(Scene, scene, "scene", ": Scene.load(path) reads one")
+    if not 0.0 <= number(margin) < math.inf:
+        raise PosableError(f"margin is {margin}; expected metres, 0 or more")
+
+
+def _option_rows(options: dict[str, Any], which: Ints, n: int) -> dict[str, Any]:
+    """Return options of a solve with n targets for some of them."""
+    some = dict(options)
+    for name, columns in (("before", (7,)), ("wrist", (3,)), ("model", ()), ("preferred", ())):
+        rows = some.get(name)
+        if isinstance(rows, np.ndarray) and rows.size == n * math.prod(columns):
+            some[name] = rows.reshape(n, *columns)[which]
+    if len(some["obstacles"].rows) == n:
+        some["obstacles"] = replace(some["obstacles"], rows=some["obstacles"].rows[which])
+    return some
+
+
 def _one_by_one(
     solve: Callable[..., PlaceSolution],
     poses: Pose,
@@ -426,6 +519,29 @@ class Aim:
             *(solution.values.reshape(n, 7), rotations, solution.report.reshape(n), placed),
         )
         return rotations.reshape(self.pose.rotations.shape), placed.reshape(shape)
+
+    def rows(self, which: Ints) -> Aim:
+        """The same for some of the targets, as a batch of one axis."""
+        n = len(self.goals)
+
+        def some(array: Any) -> Any:
+            return array[which] if len(array) == n else array
+
+        def flat(array: Any, *columns: int) -> Any:
+            return None if array is None else array.reshape(n, *columns)[which]
+
+        pose, joints = self.pose, self.pose.rotations.shape[-2]
+        return replace(
+            self,
+            pose=Pose(flat(pose.translation, 3), flat(pose.rotations, joints, 4), flat(pose.offsets, joints, 3)),
+            **{
+                name: some(getattr(self, name)) for name in ("offsets", "positions", "orientations", "model", "reading")
+            },
+            **{name: some(getattr(self, name)) for name in ("remainders", "world", "goals", "goal_orientations")},
+            position=flat(self.position, 3),
+            orientation=flat(self.orientation, 4),
+            starts=flat(self.starts),
+        )
 
     def searching(self, searches: Floats) -> Aim:
         """The same with a swivel search (..., 5) [rad] of its own for each target."""
