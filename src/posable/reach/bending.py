@@ -112,7 +112,7 @@ def gather(i: int, options: Any, body: Body, styles: Styles, rows: Rows, u: tupl
         set_quat(rows.driven, i, d, mean)
     total = a + b if a + b > 0.0 else 1.0
     p, q = _weighted_shift(i, 0, styles, rows, a / total), _weighted_shift(i, 1, styles, rows, b / total)
-    shift = rotate(heading(i, options, rows), (p[0] + q[0], p[1] + q[1], p[2] + q[2]))
+    shift = rotate(_heading(i, options, rows), (p[0] + q[0], p[1] + q[1], p[2] + q[2]))
     work = rows.work[i]
     for k in range(3):
         work["shift"][k] = shift[k]
@@ -142,7 +142,7 @@ def _weighted_shift(i: int, side: int, styles: Styles, rows: Rows, weight: float
 
 
 @kernel
-def heading(i: int, options: Any, rows: Rows) -> Quat:
+def _heading(i: int, options: Any, rows: Rows) -> Quat:
     """Return the heading of the body at the start: the twist about the vertical of the hips' canonical orientation."""
     hips = mul(quat_at(rows.orientations[0], i, options["hips"]), conj(quat_from(options["hips_neutral"])))
     return unit_quat((hips[0], 0.0, hips[2], 0.0))
@@ -151,7 +151,7 @@ def heading(i: int, options: Any, rows: Rows) -> Quat:
 @kernel
 def _hips_rotation(i: int, options: Any, body: Body, rows: Rows, canonical: Quat) -> Quat:
     """Return the local rotation of the hips' joint for a canonical one relative to the body's heading."""
-    world = mul(mul(heading(i, options, rows), canonical), quat_from(options["hips_neutral"]))
+    world = mul(mul(_heading(i, options, rows), canonical), quat_from(options["hips_neutral"]))
     parent = body.joints[options["hips"]]["parent"]
     if parent < 0:
         return world

@@ -21,10 +21,10 @@ from ..compute import batch, kernel, prange
 from ..compute.types import Records
 from ..compute.verdict import verdict
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
-from ..math.quaternion import angle_between, conj, mul, rotate, unit_quat
+from ..math.quaternion import angle_between, conj, mul, unit_quat
 from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
-from .bending import adjusted, bend, forward_solution, gather, heading, locate_target, look, target_of
+from .bending import adjusted, bend, forward_solution, gather, locate_target, look, target_of
 from .contacts import first_contact, legs_of, note_contacts
 from .limbs import fix_foot, place_hand, read_leg
 from .need import EXTENDING, comfortable, need
@@ -82,9 +82,7 @@ def requested_weight(i: int, side: int, options: Any, body: Body, styles: Styles
     right, left = (1.0, 0.0) if side == 0 else (0.0, 1.0)
     gather(i, options, body, styles, rows, (right, left))
     shoulder = vec_at(rows.positions[0], i, body.limbs[ARM - side]["base"])
-    low = comfortable(
-        header["k"], sub(target_of(i, side, rows), shoulder), rotate(heading(i, options, rows), (0.0, 0.0, 1.0))
-    )
+    low = comfortable(header["k"], target_of(i, side, rows), shoulder)
     return fading * need(i, (right, left), (low, low), body, rows, -1.0, 0.0), fading
 
 

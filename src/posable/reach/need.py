@@ -26,14 +26,13 @@ from typing import TypeAlias
 
 from ..compute import kernel
 from ..compute.types import Vec3
-from ..math.vector import dot, norm, sub
+from ..math.vector import norm, sub
 from ..skeleton.forward import vec_at
 from .bending import arm_length, bend_towards, target_of
 from .packed import ARM, NEED_SAMPLES, Body, Rows
 
 FULL = 0.98  # [arm lengths] an arm is stretched; what is left to 1 covers the distance's interpolation
 HANGING = 0.97  # [arm lengths] that are comfortable for an arm that hangs: it is straight by itself
-BEHIND = 0.6  # of its comfortable distance, that an arm loses straight behind the body: the trunk rotates instead
 EXTENDING = 0.85  # [arm lengths] above which `extend` takes more of a behaviour than its weight requests
 GAIN = 0.012  # [arm lengths] by which bending on must bring the target nearer to be worth it
 WORTH = 0.1  # [arm lengths] by which all of the behaviour must do so to count in full
@@ -44,21 +43,14 @@ Pair: TypeAlias = tuple[float, float]
 
 
 @kernel
-def comfortable(k: float, away: Vec3, ahead: Vec3) -> float:
-    """Return the distance [arm lengths] to which an arm is comfortable: k, more where it hangs, less behind the body.
-
-    Args:
-        k: of the behaviour.
-        away: from the shoulder to the target [m], in the world.
-        ahead: where the body faces, a unit vector.
-    """
+def comfortable(k: float, target: Vec3, shoulder: Vec3) -> float:
+    """Return the distance [arm lengths] to which an arm is comfortable: k, and more for one that hangs."""
+    away = sub(target, shoulder)
     distance = norm(away)
     if distance == 0.0:
         return k
     x = min(1.0, max(0.0, (-away[1] / distance - LEVEL) / (STEEP - LEVEL)))
-    y = min(1.0, max(0.0, -dot(away, ahead) / distance))
-    behind = k * (1.0 - BEHIND * y * y * (3.0 - 2.0 * y))
-    return behind + (max(k, HANGING) - behind) * x * x * (3.0 - 2.0 * x)
+    return k + (max(k, HANGING) - k) * x * x * (3.0 - 2.0 * x)
 
 
 @kernel
