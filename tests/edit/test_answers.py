@@ -204,6 +204,24 @@ def test_a_step_is_moved_as_a_whole_also_where_the_change_ends_soon_after_it(wal
     assert peak_acceleration(after, fps) <= 1.5 * peak_acceleration(before, fps)
 
 
+def test_the_knee_of_a_leg_that_swings_can_be_dragged(unseen):
+    editor, body = unseen, unseen.body
+    standing = np.zeros(len(editor.original), bool)
+    for contact in editor.contacts:
+        if contact.part in ("right_foot", "right_toes"):
+            standing[contact.first : contact.last + 1] = True
+    swinging = [f for f in np.flatnonzero(~standing) if 20 < f < len(standing) - 20]
+    made = 0
+    for frame in swinging[:: max(1, len(swinging) // 4)]:
+        edit = editor.edit(frame=frame, part="right_lower_leg", displacement=(0.0, 0.05, 0.0))
+        before, after = (positions(editor, motion) for motion in (editor.original, editor.motion))
+        made += bool(edit.ok)
+        lifted = (after - before)[frame, body.roles["right_lower_leg"]]
+        assert not edit.ok or np.linalg.norm(lifted - (0.0, 0.05, 0.0)) <= 1e-3
+        edit.remove()
+    assert made >= 3, "its foot is in the air and comes along"
+
+
 def test_a_change_within_a_frame_is_made_and_not_called_reached_and_later_edits_are_not_to_blame(walking):
     editor, up = walking, {"part": "right_hand", "displacement": (0.0, 0.18, 0.0)}
     quick = editor.edit(frame=44, **up, spread=0.0)

@@ -145,10 +145,18 @@ class Edit(Solution, ABC):
         pins: Sequence[str | int],
         settings: Settings,
     ) -> DragSolution:
-        """Drag a part of one pose, with feet on the ground pinned where contacts are kept."""
-        grounded = NEAR_CONTACT if self.settings["contacts"] else None
+        """Drag a part of one pose, with feet on the ground pinned where contacts are kept.
+
+        A foot that has just left the ground or soon will be there is pinned too, unless the target is only reached
+        without: then its leg gives way.
+        """
         dragger, at = self._owner().dragger, np.array([frame])
-        return dragger.drag(pose, at, part, displacement, rotation, pins, grounded, settings).reshaped(())
+        grounded = NEAR_CONTACT if self.settings["contacts"] else None
+        answer = dragger.drag(pose, at, part, displacement, rotation, pins, grounded, settings).reshaped(())
+        if grounded is None or answer.status in (Status.REACHED, Status.INVALID):
+            return answer
+        freer = dragger.drag(pose, at, part, displacement, rotation, pins, 0.0, settings).reshaped(())
+        return freer if freer.ok else answer
 
     def _fractions(self, count: int) -> Floats:
         """Return the fraction of the change at its frame that each of `count` frames gets."""

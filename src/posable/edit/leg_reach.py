@@ -127,10 +127,10 @@ def _add_leg(
     short = here & (distance > reach)
     n = vectors[short] / distance[short, None]
     # |u + d' - d| - reach = 0 along n: n d' = n d - (|u| - reach)
-    wanted = np.einsum("kc,kc->k", n, found[at[short]]) - (distance - reach)[short]
+    target = np.einsum("kc,kc->k", n, found[at[short]]) - (distance - reach)[short]
     for c in range(3):
         column = 3 * at[short] + c
-        right[column] += weight * n[:, c] * wanted
+        right[column] += weight * n[:, c] * target
         for other in range(c + 1):
             bands[6 - (c - other), column] += weight * n[:, c] * n[:, other]
 
