@@ -204,6 +204,20 @@ def test_a_step_is_moved_as_a_whole_also_where_the_change_ends_soon_after_it(wal
     assert peak_acceleration(after, fps) <= 1.5 * peak_acceleration(before, fps)
 
 
+def test_a_head_bowed_deeply_in_a_walk_is_bowed_smoothly_over_feet_that_stand(cmu):
+    motion = ps.load(cmu / "02_01.bvh", repair="cmu", first_frame=1)[::2]
+    editor, way = ps.MotionEditor(motion), np.array((0.028, -0.34, 0.209))
+    edit = editor.edit(frame=136, part="head", displacement=way)
+    before, after, body = positions(editor, motion), positions(editor, editor.motion), editor.body
+    assert edit.status is Status.REACHED
+    np.testing.assert_allclose((after - before)[136, body.roles["head"]], way, atol=1e-3)
+    assert peak_acceleration(after, motion.fps) <= 1.5 * peak_acceleration(before, motion.fps)
+    for contact in editor.contacts:
+        if contact.on == "ground":
+            held = slice(contact.first, contact.last + 1), body.roles[contact.part]
+            assert np.linalg.norm(after[held] - before[held], axis=-1).max() <= 1e-3
+
+
 def test_the_knee_of_a_leg_that_swings_can_be_dragged(unseen):
     editor, body = unseen, unseen.body
     standing = np.zeros(len(editor.original), bool)

@@ -33,6 +33,7 @@ from .clip import frame_of, joint_of
 from .contacts import GROUND, Contact, same_foot
 from .leg_reach import Foothold, root_displacement
 from .model import EXACT, GOAL
+from .scopes import LOCKED
 from .stances import runs
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ CLOSE = 5e-5
 """[m]: iterations end when pins, contacts and the dragged part are this near to their goals."""
 WIDTHS = (0.1, 0.05, 0.025)
 """[s]: standard deviations with which corrections are smoothed, one after the other."""
+KEY_WIDTH = 2.0
+"""Times the standard deviation: how far from a frame of the drag its own correction counts."""
 FRACTIONS = (0.75, 0.5, 0.25)
 """Of a drag that cannot be made as a whole without a pop, or a pin that moves."""
 CALMNESS = 1.5
@@ -369,22 +372,37 @@ def _corrected(
     1999): each turn's are smoothed before they count, and what is left for the last turn is small.
     """
     fps, planted = dragger.clip.fps, any(one.standing is not None for one in led)
-    skeleton = dragger.clip.body.skeleton
-    first: tuple[Pose, Pose] | None = None
+    skeleton, keys = (
+        dragger.clip.body.skeleton,
+        np.unique([k for one in led for k in np.flatnonzero(one.key)]).astype(int),
+    )
+    first: tuple[Pose, Pose, Sequence[Led]] | None = None
     for along in (planted, not planted) if any(one.path is not None for one in led) else (False,):
         given = led if along else [replace(one, path=None, standing=None) for one in led]
         start = _within_reach(dragger, source, changed, rows, count, holds, given)
         base, new = start, skeleton.forward(start)
         for width in WIDTHS:
             pose, _ = _pulled(dragger, source, base, new, holds, given, scope)
-            base = _joined(base, pose, width * fps, rows)
+            base = _joined(base, pose, width * fps, rows, keys)
         pose, limited = _pulled(dragger, source, base, new, holds, given, scope)
-        first = first or (start, pose)
+        first = first or (start, pose, given)
         yield pose, limited
     assert first is not None
+    calmer = []
     for width in WIDTHS[::-1]:
-        smooth = _joined(*first, width * fps, rows)
-        yield _pulled(dragger, source, smooth, skeleton.forward(smooth), (), (), scope)
+        smooth = _joined(*first[:2], width * fps, rows, keys)
+        calmer.append(_pulled(dragger, source, smooth, skeleton.forward(smooth), (), (), scope))
+        new = skeleton.forward(calmer[-1][0])
+        yield _pulled(dragger, source, calmer[-1][0], new, holds, first[2], _limbs_alone(dragger, scope))
+    yield from calmer
+
+
+def _limbs_alone(dragger: Dragger, scope: Floats | None) -> Floats:
+    """Return a scope (n,) in which root and spine stay: those of smoothed frames are smooth, and limbs reach far."""
+    body, parts = dragger.clip.body, dragger.clip.parts
+    trunk = [*body.skeleton.path(body.roles["hips"]), *body.spine]
+    locked = np.isin(body.skeleton.dofs.joint[parts.dofs], trunk)
+    return np.where(locked, LOCKED, 0.0 if scope is None else scope)
 
 
 def _within_reach(
@@ -461,19 +479,24 @@ def _pulled(
     return pose, limited
 
 
-def _joined(base: Pose, pose: Pose, width: float, rows: Ints) -> Pose:
+def _joined(base: Pose, pose: Pose, width: float, rows: Ints, keys: Ints) -> Pose:
     """Return `base` (K,) with the corrections that led from it to `pose`, smoothed over `width` frames.
 
-    Outside the rows there is no correction.
+    Outside the rows there is no correction. At `keys`, rows of the drag, they are those of `pose`: the drag has found a
+    pose there, and what is smoothed away of it is hard to find again.
     """
     from scipy.ndimage import gaussian_filter1d
 
     rotated = log(multiply(conjugate(base.rotations), pose.rotations))
     moved = pose.translation - base.translation
-    first, count = int(rows[0]), int(rows[-1] - rows[0]) + 1
+    at, count = rows - int(rows[0]), int(rows[-1] - rows[0]) + 1
     whole = np.zeros((count, rotated.shape[1] + 1, 3))
-    whole[rows - first, :-1], whole[rows - first, -1] = rotated, moved
-    smooth = gaussian_filter1d(whole, width, axis=0, mode="constant")[rows - first]
+    whole[at, :-1], whole[at, -1] = rotated, moved
+    smooth = gaussian_filter1d(whole, width, axis=0, mode="constant")[at]
+    if len(keys):
+        near = np.exp(-0.5 * ((rows[:, None] - rows[keys]) / (KEY_WIDTH * width)) ** 2)
+        left = (whole[at] - smooth)[keys].reshape(len(keys), -1)
+        smooth += (near @ np.linalg.lstsq(near[keys], left, rcond=1e-6)[0]).reshape(smooth.shape)
     return Pose(base.translation + smooth[:, -1], multiply(base.rotations, exp(smooth[:, :-1])), base.offsets)
 
 
