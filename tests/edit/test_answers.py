@@ -351,3 +351,16 @@ def test_edits_to_nowhere_are_invalid_change_nothing_and_say_so(walking, bad):
     with pytest.raises(ps.PosableError, match=r"expected 0\.1 to 10"):
         editor.stretch({"left_hand": "long"}, frame=44)
     assert not editor.edits
+
+
+def test_a_foot_that_swings_is_not_pushed_through_the_ground(walking):
+    """One step of the left foot is not marked as a contact: hips that go down there must not push the foot down."""
+    body, motion = walking.body, walking.original
+    others = [c for c in walking.contacts if not (c.part.startswith("left") and c.first <= 84 <= c.last)]
+    assert len(others) == len(walking.contacts) - 2
+    editor = ps.MotionEditor(motion, body, weights="identity", contacts=others)
+    edit = editor.edit(frame=84, part="hips", displacement=(0.0, -0.1, 0.0))
+    before, after = positions(editor, motion), positions(editor, editor.motion)
+    assert edit.ok and (after - before)[84, body.roles["hips"], 1] == pytest.approx(-0.1, abs=1e-3)
+    for role in ("left_foot", "left_toes", "right_foot", "right_toes"):
+        assert after[:, body.roles[role], 1].min() > before[:, body.roles[role], 1].min() - 6e-3

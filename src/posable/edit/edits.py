@@ -179,7 +179,8 @@ class Edit(Solution, ABC):
         dragger, joints = editor.dragger, [one.joint for one in led]
         pinned = [pin_hold(pin.joint, pin.inside(len(before)), editor.clip.fps, rows) for pin in pins]
         contacts = editor.contacts if self.settings["contacts"] else ()
-        holds = contact_holds(dragger, contacts, rows, [*joints, *(pin.joint for pin in pins)])
+        left_out = [*joints, *(pin.joint for pin in pins)]
+        holds = contact_holds(dragger, contacts, before, changed, rows, left_out)
         found = repair(dragger, before, changed, rows, [*pinned, *holds], led, scope)
         self.slid, self.rows = found.slid, rows
         self.limited = rows[found.limited]

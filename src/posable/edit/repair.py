@@ -59,6 +59,10 @@ GENTLE = 10.0
 """[m/s2]: a quicker fade, about the acceleration of a hand that is let fall, is a pop in a clip that is calmer."""
 LIFTED = 0.02
 """[m]: a foot that is moved up so far no longer stands, and may move."""
+SWINGING = 0.999
+"""The largest weight of a foot that does not stand."""
+SUNK = 5e-3
+"""[m]: a foot that swings and is moved further than this under its ground sinks."""
 WITHIN = 1e-3
 """[m]: less than this is no movement of a pin or contact."""
 ROUNDED = 1e-12
@@ -168,9 +172,15 @@ def ramp(inside: Bools, before: float, after: float | None = None) -> Floats:
     return np.asarray(1.0 - free)
 
 
-def contact_holds(dragger: Dragger, contacts: Sequence[Contact], rows: Ints, led: Sequence[int]) -> list[Hold]:
-    """Return the holds of all contacts but those of joints that are led."""
+def contact_holds(
+    dragger: Dragger, contacts: Sequence[Contact], before: Pose, changed: Pose, rows: Ints, led: Sequence[int]
+) -> list[Hold]:
+    """Return the holds of all contacts but those of joints that are led.
+
+    Where the change of the frames `rows` would push a foot that swings through its ground, its own path is kept too.
+    """
     clip, roles = dragger.clip, dragger.clip.body.roles
+    old, new = (clip.body.skeleton.forward(pose).positions[..., 1] for pose in (before, changed))
     holds = []
     for part, on in sorted({(contact.part, contact.on) for contact in contacts}):
         joint = roles[part]
@@ -180,10 +190,23 @@ def contact_holds(dragger: Dragger, contacts: Sequence[Contact], rows: Ints, led
         for contact in contacts:
             if (contact.part, contact.on) == (part, on):
                 inside[contact.first : contact.last + 1] = True
+        sinking = np.zeros(len(clip), np.bool_)
+        if on == GROUND:
+            sinking[rows] = new[:, joint] < _ground_heights(old[:, joint], inside, rows)
         oriented = 10.0 * EXACT if "toes" not in part else -1.0
-        weight = ramp(inside, RAMP * clip.fps)[rows]
+        weight = ramp(inside | sinking, RAMP * clip.fps)[rows]
+        weight[~inside[rows]] = np.minimum(weight[~inside[rows]], SWINGING)  # no contact, whose movement would count
         holds.append(Hold(joint, -1 if on == GROUND else roles[on], weight, (EXACT, oriented)))
     return holds
+
+
+def _ground_heights(heights: Floats, standing: Bools, rows: Ints) -> Floats:
+    """Return the heights (K,) [m] that a foot at `heights` (F,) may not sink below in some rows.
+
+    The ground between two steps is as high as they are, in between where they differ.
+    """
+    ground = np.interp(rows, np.flatnonzero(standing), heights[standing])
+    return np.asarray(np.minimum(ground, heights[rows]) - SUNK)
 
 
 def own_stances(dragger: Dragger, contacts: Sequence[Contact], joint: int) -> Bools:
