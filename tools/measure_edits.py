@@ -24,7 +24,7 @@ PAPER = {"mode": "frozen", "scope": "whole"}
 PARTS = ("left_hand", "right_hand", "head", "left_foot", "right_foot", "hips")
 DISTANCES = (0.1, 0.2, 0.4)
 OTHERS = ("02_01", "03_01", "13_39", "16_18", "10_02", "80_07", "115_06", "02_04")
-"""Clips that nothing here was chosen with: walks, a jump, a turn, a kick, work with the hands, lifting, balance."""
+"""More clips, with edits that had failed: walks, a jump, a turn, a kick, work with the hands, lifting, balance."""
 
 
 def degrees_apart(a: ps.Pose, b: ps.Pose) -> np.ndarray:

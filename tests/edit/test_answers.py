@@ -1,6 +1,6 @@
 """How the body answers an edit: the limb first, pins and contacts kept over all frames, nothing pops.
 
-All of it is recomputed from the edited motion alone, on clips and frames that nothing was chosen with.
+All of it is recomputed from the edited motion alone. Some frames are those of edits that had failed.
 """
 
 import numpy as np
