@@ -1,6 +1,6 @@
 """How the body answers an edit: the limb first, pins and contacts kept over all frames, nothing pops.
 
-All of it is recomputed from the edited motion alone, on clips and frames that nothing was chosen with.
+All of it is recomputed from the edited motion alone. Some frames are those of edits that had failed.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import posable as ps
 import posable.math as pm
 from posable import Status
 from posable.edit.contacts import Contact
+from posable.edit.leg_reach import SECONDS, WEIGHTS, Foothold, root_displacement
 from posable.edit.repair import planted_path, ramp, slide
 from posable.edit.scopes import chain_of
 from posable.edit.transforms import ACROSS, ALONG, relative_motion
@@ -166,6 +167,99 @@ def test_a_step_that_is_moved_is_moved_as_a_whole():
     np.testing.assert_allclose(moved, np.broadcast_to((0.04, 0.0, 0.0), moved.shape), atol=2e-3)
 
 
+@pytest.fixture(scope="module")
+def walking():
+    body = ps.figure()
+    return ps.MotionEditor(ps.samples.walk(body), body)
+
+
+@pytest.mark.parametrize(
+    ("frame", "displacement"), [(145, (-0.06, -0.01, -0.08)), (44, (0.08, 0.0, -0.06)), (77, (-0.04, -0.17, -0.1))]
+)
+def test_hips_pulled_aside_in_a_walk_bend_the_knees_and_no_foot_leaves_its_place(walking, frame, displacement):
+    editor, body = walking, walking.body
+    edit = editor.edit(frame=frame, part="hips", displacement=displacement)
+    before, after = (positions(editor, motion) for motion in (editor.original, editor.motion))
+    edit.remove()
+    assert edit.status is Status.REACHED
+    np.testing.assert_allclose((after - before)[frame, body.roles["hips"]], displacement, atol=1e-3)
+    for contact in editor.contacts:
+        held = slice(contact.first, contact.last + 1), body.roles[contact.part]
+        assert np.linalg.norm(after[held] - before[held], axis=-1).max() <= 1e-3
+    for role in ("left_toes", "right_toes"):
+        assert after[:, body.roles[role], 1].min() > before[:, body.roles[role], 1].min() - 1e-3, "under the floor"
+    fps = editor.original.fps
+    assert peak_acceleration(after, fps) <= 1.5 * peak_acceleration(before, fps)
+
+
+def test_a_step_is_moved_as_a_whole_also_where_the_change_ends_soon_after_it(walking):
+    editor, body = walking, walking.body
+    edit = editor.edit(frame=113, part="right_foot", displacement=(0.08, 0.0, 0.06))
+    before, after = (positions(editor, motion) for motion in (editor.original, editor.motion))
+    edit.remove()
+    assert edit.status is Status.REACHED and edit.rows[0] < 95 < 118 < edit.rows[-1] < 145
+    standing = slice(95, 119), body.roles["right_foot"]  # the heel; a few frames later the ball leaves the ground too
+    np.testing.assert_allclose((after - before)[standing][:, [0, 2]], np.tile((0.08, 0.06), (24, 1)), atol=1e-3)
+    fps = editor.original.fps
+    assert peak_acceleration(after, fps) <= 1.5 * peak_acceleration(before, fps)
+
+
+def test_a_head_bowed_deeply_in_a_walk_is_bowed_smoothly_over_feet_that_stand(cmu):
+    motion = ps.load(cmu / "02_01.bvh", repair="cmu", first_frame=1)[::2]
+    editor, way = ps.MotionEditor(motion), np.array((0.028, -0.34, 0.209))
+    edit = editor.edit(frame=136, part="head", displacement=way)
+    before, after, body = positions(editor, motion), positions(editor, editor.motion), editor.body
+    assert edit.status is Status.REACHED
+    np.testing.assert_allclose((after - before)[136, body.roles["head"]], way, atol=1e-3)
+    assert peak_acceleration(after, motion.fps) <= 1.5 * peak_acceleration(before, motion.fps)
+    for contact in editor.contacts:
+        if contact.on == "ground":
+            held = slice(contact.first, contact.last + 1), body.roles[contact.part]
+            assert np.linalg.norm(after[held] - before[held], axis=-1).max() <= 1e-3
+
+
+def test_the_knee_of_a_leg_that_swings_can_be_dragged(unseen):
+    editor, body = unseen, unseen.body
+    standing = np.zeros(len(editor.original), bool)
+    for contact in editor.contacts:
+        if contact.part in ("right_foot", "right_toes"):
+            standing[contact.first : contact.last + 1] = True
+    swinging = [f for f in np.flatnonzero(~standing) if 20 < f < len(standing) - 20]
+    made = 0
+    for frame in swinging[:: max(1, len(swinging) // 4)]:
+        edit = editor.edit(frame=frame, part="right_lower_leg", displacement=(0.0, 0.05, 0.0))
+        before, after = (positions(editor, motion) for motion in (editor.original, editor.motion))
+        made += bool(edit.ok)
+        lifted = (after - before)[frame, body.roles["right_lower_leg"]]
+        assert not edit.ok or np.linalg.norm(lifted - (0.0, 0.05, 0.0)) <= 1e-3
+        edit.remove()
+    assert made >= 3, "its foot is in the air and comes along"
+
+
+def test_a_change_within_a_frame_is_made_and_not_called_reached_and_later_edits_are_not_to_blame(walking):
+    editor, up = walking, {"part": "right_hand", "displacement": (0.0, 0.18, 0.0)}
+    quick = editor.edit(frame=44, **up, spread=0.0)
+    before, after = (positions(editor, motion) for motion in (editor.original, editor.motion))
+    ratio = peak_acceleration(after, 60.0) / peak_acceleration(before, 60.0)
+    assert quick.position_error <= 1e-3 and ratio > 1.5 and quick.jolt == pytest.approx(ratio / 1.5, rel=1e-6)
+    assert quick.status is Status.LIMITS
+    later = editor.edit(frame=48, part="left_hand", displacement=(0.0, 0.1, 0.1))
+    editor.clear()
+    assert later.status is Status.REACHED and later.jolt <= 1.0
+
+
+def test_where_a_whole_drag_would_pop_most_of_it_is_made(cmu):
+    motion = ps.load(cmu / "02_01.bvh", repair="cmu", first_frame=1)[::2]
+    editor, way = ps.MotionEditor(motion), np.array((-0.51, -0.25, -0.19))
+    body = editor.body
+    edit = editor.edit(frame=149, part="left_lower_arm", displacement=way)
+    before, after = positions(editor, motion), positions(editor, editor.motion)
+    made = (after - before)[149, body.roles["left_lower_arm"]] @ way / (way @ way)
+    assert edit.answer.ok and not edit.ok, "one frame can do it, the motion cannot"
+    assert made > 0.7 and edit.jolt <= 1.0 and edit.slid <= 1e-3
+    assert peak_acceleration(after, motion.fps) <= 1.5 * peak_acceleration(before, motion.fps)
+
+
 def test_planted_paths_do_not_slide_and_ramps_are_smooth():
     rows, fps = np.arange(10, 70), 60.0
     fade = np.sin(np.linspace(0.0, np.pi, len(rows)))[:, None] ** 2
@@ -206,3 +300,67 @@ def test_a_softness_is_the_same_for_a_drag_and_for_an_edit(unseen):
     np.testing.assert_array_equal(edit.answer.pose.rotations, soft.pose.rotations)
     assert not np.array_equal(soft.pose.rotations, editor.drag(**way, contacts=False).pose.rotations)
     edit.remove()
+
+
+def test_a_root_gives_way_as_little_and_as_smoothly_as_an_optimiser_finds():
+    """The hips of a standing figure are lifted and put down again, one foot stands all the time."""
+    from scipy.optimize import minimize
+
+    body, count, fps = ps.figure(), 12, 20.0
+    pose = body.neutral_pose.reshape(1)[np.zeros(count, np.int64)]
+    lift = 0.12 * np.sin(np.linspace(0.0, np.pi, count))[:, None] * (0.5, 1.0, 0.3)
+    old = body.skeleton.forward(pose)
+    new = body.skeleton.forward(ps.Pose(pose.translation + lift, pose.rotations))
+    hip, knee, ankle = (body.roles[f"left_{part}"] for part in ("upper_leg", "lower_leg", "foot"))
+    hold = Foothold("left_foot", old.positions[:, ankle], np.ones(count, bool))
+    nearness, rows = np.zeros(count), np.arange(5, 5 + count)
+    nearness[0] = 1.0
+    found = root_displacement(body, [hold], old, new, nearness, rows, 40, fps)
+    length = np.linalg.norm(np.diff(old.positions[0, [hip, knee, ankle]], axis=0), axis=-1).sum()
+    straight = np.linalg.norm(old.positions[0, hip] - old.positions[0, ankle])
+    reach = max(0.99 * length, straight)
+
+    def cost(values):
+        moved = values.reshape(count, 3)
+        around = np.concatenate([np.zeros((2, 3)), moved, np.zeros((2, 3))])
+        far = np.linalg.norm(new.positions[:, hip] + moved - old.positions[:, ankle], axis=-1) - reach
+        bends = (SECONDS * fps) ** 4 * (np.diff(around, 2, axis=0) ** 2).sum()
+        return (
+            (moved**2).sum() + bends + WEIGHTS[1] * (np.maximum(far[1:], 0.0) ** 2).sum() + 1e6 * (moved[0] ** 2).sum()
+        )
+
+    best = minimize(cost, np.zeros(3 * count), method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15})
+    assert cost(found.ravel()) <= best.fun * 1.01 + 1e-9
+    np.testing.assert_allclose(found, best.x.reshape(count, 3), atol=2e-3)
+    after = np.linalg.norm(new.positions[:, hip] + found - old.positions[:, ankle], axis=-1)
+    assert (after <= reach + 1e-3).all() and np.abs(found[0]).max() < 1e-6
+    assert not root_displacement(body, [hold], old, old, nearness, rows, 40, fps).any(), "nothing is too short"
+
+
+@pytest.mark.parametrize("bad", [(np.nan, 0.0, 0.0), (0.0, np.inf, 0.0)])
+def test_edits_to_nowhere_are_invalid_change_nothing_and_say_so(walking, bad):
+    editor = walking
+    for given in ({"displacement": bad}, {"target": bad}):
+        edit = editor.edit(frame=44, part="right_hand", **given)
+        assert edit.status is Status.INVALID and edit.position_error == np.inf
+        np.testing.assert_array_equal(editor.motion.pose.rotations, editor.original.pose.rotations)
+        np.testing.assert_array_equal(editor.motion.pose.translation, editor.original.pose.translation)
+        edit.remove()
+    with pytest.raises(ps.PosableError, match="expected numbers"):
+        editor.edit(frame=44, part="right_hand", displacement=("up", 0.0, 0.0))
+    with pytest.raises(ps.PosableError, match=r"expected 0\.1 to 10"):
+        editor.stretch({"left_hand": "long"}, frame=44)
+    assert not editor.edits
+
+
+def test_a_foot_that_swings_is_not_pushed_through_the_ground(walking):
+    """One step of the left foot is not marked as a contact: hips that go down there must not push the foot down."""
+    body, motion = walking.body, walking.original
+    others = [c for c in walking.contacts if not (c.part.startswith("left") and c.first <= 84 <= c.last)]
+    assert len(others) == len(walking.contacts) - 2
+    editor = ps.MotionEditor(motion, body, weights="identity", contacts=others)
+    edit = editor.edit(frame=84, part="hips", displacement=(0.0, -0.1, 0.0))
+    before, after = positions(editor, motion), positions(editor, editor.motion)
+    assert edit.ok and (after - before)[84, body.roles["hips"], 1] == pytest.approx(-0.1, abs=1e-3)
+    for role in ("left_foot", "left_toes", "right_foot", "right_toes"):
+        assert after[:, body.roles[role], 1].min() > before[:, body.roles[role], 1].min() - 6e-3

@@ -118,7 +118,7 @@ def test_whatever_some_weight_reaches_is_reached_but_at_the_rim(body, style):
 
 
 def test_an_arm_that_is_long_enough_reaches_alone(body, style):
-    """Ahead and within 0.65 arm lengths nothing but the arm moves: the head never drops for what it reaches by itself."""
+    """Ahead and within 0.65 arm lengths nothing but the arm moves, and the head does not drop."""
     arm = body.limb("right_arm")
     reacher = ps.Reacher(body, right=ps.Behaviour.example(style))
     goals = targets_at(

@@ -18,13 +18,13 @@ import numpy as np
 from .. import math as pm
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.errors import number
-from ..compute.types import Bools, Floats, Ints
+from ..compute.types import Bools, Floats, Ints, floats
 from ..math import conjugate, exp, log, multiply
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import Solution
 from .clip import frame_of, joint_of
 from .dragging import REACHED_WITHIN, DragSolution, Settings, judged, world_rotation
-from .repair import Led, Pin, contact_holds, own_stances, pin_hold, planted_path, read_pins, repair, slide
+from .repair import Led, Pin, contact_holds, own_stances, pin_hold, planted_path, read_pins, repair
 
 if TYPE_CHECKING:
     from .editor import MotionEditor
@@ -54,7 +54,8 @@ class Edit(Solution, ABC):
     """[m]: the largest movement of a contact or a pin in all its frames."""
     jolt: float = 0.0
     """The largest acceleration of a joint in the frames that it changed, over one and a half times the largest of the
-    clip (or that of a plain fade where the clip hardly moves); above 1 the motion pops, and the edit is not REACHED."""
+    clip (or that of a plain fade, up to 10 m/s2, where the clip hardly moves; or the largest that these frames had
+    before); above 1 the motion pops, and the edit is not REACHED."""
     rows: Ints = np.zeros(0, np.int64)
     """(K,): the frames that it changed."""
     limited: Ints = np.zeros(0, np.int64)
@@ -144,10 +145,18 @@ class Edit(Solution, ABC):
         pins: Sequence[str | int],
         settings: Settings,
     ) -> DragSolution:
-        """Drag a part of one pose, with feet on the ground pinned where contacts are kept."""
-        grounded = NEAR_CONTACT if self.settings["contacts"] else None
+        """Drag a part of one pose, with feet on the ground pinned where contacts are kept.
+
+        A foot that has just left the ground or soon will be there is pinned too, unless the target is only reached
+        without: then its leg gives way.
+        """
         dragger, at = self._owner().dragger, np.array([frame])
-        return dragger.drag(pose, at, part, displacement, rotation, pins, grounded, settings).reshaped(())
+        grounded = NEAR_CONTACT if self.settings["contacts"] else None
+        answer = dragger.drag(pose, at, part, displacement, rotation, pins, grounded, settings).reshaped(())
+        if grounded is None or answer.status in (Status.REACHED, Status.INVALID):
+            return answer
+        freer = dragger.drag(pose, at, part, displacement, rotation, pins, 0.0, settings).reshaped(())
+        return freer if freer.ok else answer
 
     def _fractions(self, count: int) -> Floats:
         """Return the fraction of the change at its frame that each of `count` frames gets."""
@@ -170,11 +179,10 @@ class Edit(Solution, ABC):
         dragger, joints = editor.dragger, [one.joint for one in led]
         pinned = [pin_hold(pin.joint, pin.inside(len(before)), editor.clip.fps, rows) for pin in pins]
         contacts = editor.contacts if self.settings["contacts"] else ()
-        holds = contact_holds(dragger, contacts, rows, [*joints, *(pin.joint for pin in pins)])
+        left_out = [*joints, *(pin.joint for pin in pins)]
+        holds = contact_holds(dragger, contacts, before, changed, rows, left_out)
         found = repair(dragger, before, changed, rows, [*pinned, *holds], led, scope)
-        old, new = (editor.body.skeleton.forward(poses).positions for poses in (before[rows], found.pose))
-        own = [slide(old[:, one.joint], new[:, one.joint], one.standing) for one in led if one.standing is not None]
-        self.slid, self.rows = max([float(found.slid.max(initial=0.0)), *own]), rows
+        self.slid, self.rows = found.slid, rows
         self.limited = rows[found.limited]
         self.jolt = found.jolt
         return put(before, rows, found.pose)
@@ -216,7 +224,7 @@ class DragEdit(Edit):
         if (settings["target"] is None) == (settings["displacement"] is None):
             raise PosableError("an edit needs a target or a displacement, and not both")
         for name, value in (("target", settings["target"]), ("displacement", settings["displacement"])):
-            if value is not None and np.shape(value) != (3,):
+            if value is not None and floats(value, name, 3).shape != (3,):
                 raise PosableError(f"{name} has shape {np.shape(value)}; expected (3,)")
 
     def _moved(self, before: Motion, step: int) -> dict[str, Any]:
@@ -368,7 +376,7 @@ class StretchEdit(Edit):
     def _check(self, settings: dict[str, Any]) -> None:
         super()._check(settings)
         for part, factor in settings["bones"].items():
-            if not (np.isfinite(factor) and 1.0 / MAX_FACTOR <= factor <= MAX_FACTOR):
+            if not 1.0 / MAX_FACTOR <= number(factor) <= MAX_FACTOR:
                 raise PosableError(f"the factor of the bone to {part!r} is {factor}; expected 0.1 to 10")
 
     def apply(self, pose: Pose) -> Pose:

@@ -12,6 +12,8 @@ Decided here:
   back within `RAMP` seconds, and a foot between two steps stays near its own path: when goals came and went
   within a tenth of a second, joints leapt by up to 30 cm between two frames.
 - The dragged part is exact at its frame. Away from it it gives way to contacts.
+- Hips give way before legs are stretched (`leg_reach`), or knees snap and feet are torn off their ground.
+- Where all of a drag would pop, the same is done with three quarters of it, a half, a quarter.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from ..math import conjugate, exp, log, multiply, rotate, slerp
 from ..skeleton import Frames, Pose
 from .clip import frame_of, joint_of
 from .contacts import GROUND, Contact, same_foot
+from .leg_reach import Foothold, root_displacement
 from .model import EXACT, GOAL
+from .scopes import LOCKED
 from .stances import runs
 
 if TYPE_CHECKING:
@@ -45,12 +49,20 @@ CLOSE = 5e-5
 """[m]: iterations end when pins, contacts and the dragged part are this near to their goals."""
 WIDTHS = (0.1, 0.05, 0.025)
 """[s]: standard deviations with which corrections are smoothed, one after the other."""
+KEY_WIDTH = 2.0
+"""Times the standard deviation: how far from a frame of the drag its own correction counts."""
 FRACTIONS = (0.75, 0.5, 0.25)
 """Of a drag that cannot be made as a whole without a pop, or a pin that moves."""
 CALMNESS = 1.5
 """How much larger than in the clip the largest acceleration may be; or than in a plain fade, where nothing moves."""
+GENTLE = 10.0
+"""[m/s2]: a quicker fade, about the acceleration of a hand that is let fall, is a pop in a clip that is calmer."""
 LIFTED = 0.02
 """[m]: a foot that is moved up so far no longer stands, and may move."""
+SWINGING = 0.999
+"""The largest weight of a foot that does not stand."""
+SUNK = 5e-3
+"""[m]: a foot that swings and is moved further than this under its ground sinks."""
 WITHIN = 1e-3
 """[m]: less than this is no movement of a pin or contact."""
 ROUNDED = 1e-12
@@ -119,6 +131,13 @@ class Led:
     rotated: bool = False
     """Whether its orientation is that of the change there too."""
 
+    def shortened(self, old: Frames, fraction: float) -> Led:
+        """Return the same with a fraction of its way from where it was."""
+        if self.path is None:
+            return self
+        was = old.positions[:, self.joint]
+        return replace(self, path=was + fraction * (self.path - was))
+
     @property
     def key(self) -> Bools:
         """(K,): the frames at which it must be where the change has put it."""
@@ -131,30 +150,37 @@ class Repaired:
 
     pose: Pose
     """(K,)"""
-    slid: Floats
-    """(K,) [m]: the largest movement of a contact or a pin in each."""
+    slid: float
+    """[m]: the largest movement of a contact or a pin, those of a dragged foot included."""
     limited: Bools
     """(K,): where limits stopped a joint."""
     jolt: float
     """The largest acceleration of a joint, over what is calm; above 1 it pops."""
 
 
-def ramp(inside: Bools, frames: float) -> Floats:
-    """Return weights (F,): 1 inside, falling to 0 within so many frames before and after.
+def ramp(inside: Bools, before: float, after: float | None = None) -> Floats:
+    """Return weights (F,): 1 inside, falling to 0 within so many frames before and after (by default as many).
 
     Between two stretches that both reach it a frame has more of the weight than either gives.
     """
     at, free = np.arange(len(inside)), np.ones(len(inside))
+    after = before if after is None else after
     for first, last in runs(inside):
-        outside = np.maximum(np.maximum(first - at, at - last), 0)
-        fraction = np.clip(1.0 - outside / (frames + 1.0), 0.0, 1.0)
+        outside = np.maximum(np.maximum((first - at) / (before + 1.0), (at - last) / (after + 1.0)), 0.0)
+        fraction = np.clip(1.0 - outside, 0.0, 1.0)
         free *= 0.5 + 0.5 * np.cos(np.pi * fraction)
     return np.asarray(1.0 - free)
 
 
-def contact_holds(dragger: Dragger, contacts: Sequence[Contact], rows: Ints, led: Sequence[int]) -> list[Hold]:
-    """Return the holds of all contacts but those of joints that are led."""
+def contact_holds(
+    dragger: Dragger, contacts: Sequence[Contact], before: Pose, changed: Pose, rows: Ints, led: Sequence[int]
+) -> list[Hold]:
+    """Return the holds of all contacts but those of joints that are led.
+
+    Where the change of the frames `rows` would push a foot that swings through its ground, its own path is kept too.
+    """
     clip, roles = dragger.clip, dragger.clip.body.roles
+    old, new = (clip.body.skeleton.forward(pose).positions[..., 1] for pose in (before, changed))
     holds = []
     for part, on in sorted({(contact.part, contact.on) for contact in contacts}):
         joint = roles[part]
@@ -164,10 +190,23 @@ def contact_holds(dragger: Dragger, contacts: Sequence[Contact], rows: Ints, led
         for contact in contacts:
             if (contact.part, contact.on) == (part, on):
                 inside[contact.first : contact.last + 1] = True
+        sinking = np.zeros(len(clip), np.bool_)
+        if on == GROUND:
+            sinking[rows] = new[:, joint] < _ground_heights(old[:, joint], inside, rows)
         oriented = 10.0 * EXACT if "toes" not in part else -1.0
-        weight = ramp(inside, RAMP * clip.fps)[rows]
+        weight = ramp(inside | sinking, RAMP * clip.fps)[rows]
+        weight[~inside[rows]] = np.minimum(weight[~inside[rows]], SWINGING)  # no contact, whose movement would count
         holds.append(Hold(joint, -1 if on == GROUND else roles[on], weight, (EXACT, oriented)))
     return holds
+
+
+def _ground_heights(heights: Floats, standing: Bools, rows: Ints) -> Floats:
+    """Return the heights (K,) [m] that a foot at `heights` (F,) may not sink below in some rows.
+
+    The ground between two steps is as high as they are, in between where they differ.
+    """
+    ground = np.interp(rows, np.flatnonzero(standing), heights[standing])
+    return np.asarray(np.minimum(ground, heights[rows]) - SUNK)
 
 
 def own_stances(dragger: Dragger, contacts: Sequence[Contact], joint: int) -> Bools:
@@ -198,7 +237,9 @@ def planted_path(offsets: Floats, rows: Ints, standing: Bools, keys: Sequence[in
             continue  # it goes on where nothing changes
         inside = np.zeros(len(standing), np.bool_)
         inside[first : last + 1] = True
-        weight = ramp(inside, RAMP * fps)[rows]
+        # Where less time is left in the frames that change the foot must be back sooner.
+        before, after = min(RAMP * fps, first - rows[0]), min(RAMP * fps, rows[-1] - last)
+        weight = ramp(inside, float(before), float(after))[rows]
         own = [key for key in keys if first <= key <= last]
         value = offsets[np.searchsorted(rows, own[0])] if own else np.zeros(3)
         near = weight**2 / np.maximum((1.0 - weight) ** 2, 1e-12)  # endless where it stands
@@ -252,23 +293,33 @@ def repair(
     holds = [hold for hold in holds if hold.weight.any()]
     none = np.zeros(len(rows))
     if not len(rows):
-        return Repaired(changed, none, none > 0.0, 0.0)
-    calm = CALMNESS * max(dragger.clip.peak_acceleration, _eased_acceleration(old, new, rows, dragger.clip.fps))
+        return Repaired(changed, 0.0, none > 0.0, 0.0)
+    fade = _eased_acceleration(old, new, rows, dragger.clip.fps)
     frames = skeleton.forward(before)
+    was = _peak_acceleration(frames, old, rows, dragger.clip.fps)  # an edit before this one may have made it pop
+    # What is requested within few frames is made, however quick; but then it pops, and that is said.
+    requested, calm = (max(was, CALMNESS * max(dragger.clip.peak_acceleration, by)) for by in (fade, min(fade, GENTLE)))
     best: Repaired | None = None
     fewest: tuple[float, ...] = (np.inf,)
-    for pose, limited in _candidates(dragger, source, changed, rows, new, holds, led, scope):
+    for pose, limited, fraction in _candidates(dragger, source, changed, rows, len(before), holds, led, scope):
+        if fraction < 1.0 and not any(fewest[:3]):
+            break  # all of the drag is made already, and only contacts give way
         ended = skeleton.forward(pose)
-        jolt = _peak_acceleration(frames, ended, rows, dragger.clip.fps) / calm
-        moved = [(hold.pin, np.where(hold.weight >= 1.0, _moved(hold, old, ended), 0.0)) for hold in holds]
-        pins, slid = (
-            np.max([none, *(by for pin, by in moved if pin or any_hold)], axis=0) for any_hold in (False, True)
-        )
+        peak = _peak_acceleration(frames, ended, rows, dragger.clip.fps)
+        moved = [(hold.pin, float(_moved(hold, old, ended)[hold.weight >= 1.0].max(initial=0.0))) for hold in holds]
+        own = [
+            slide(old.positions[:, one.joint], ended.positions[:, one.joint], one.standing)
+            for one in led
+            if one.standing is not None
+        ]
+        pins = max((by for pin, by in moved if pin), default=0.0)
+        slid = max((*own, *(by for _, by in moved)), default=0.0)
         missed = max((_missed(one, new, ended) for one in led), default=0.0)
         # Pins come first, then a motion that does not pop, then the target, then contacts.
-        faults = (pins.max() > WITHIN, jolt > 1.0, missed > WITHIN, slid.max() > WITHIN)
-        if best is None or (*faults, jolt) < fewest:
-            best, fewest = Repaired(pose, slid, limited, jolt), (*faults, jolt)
+        faults = (pins > WITHIN, peak > requested, missed > WITHIN, slid > WITHIN)
+        amounts = (max(pins, WITHIN), max(peak, requested), max(missed, WITHIN), max(slid, WITHIN), peak)
+        if best is None or (*faults, *amounts) < fewest:
+            best, fewest = Repaired(pose, slid, limited, peak / calm), (*faults, *amounts)
         if not any(faults):
             break
     assert best is not None
@@ -299,47 +350,107 @@ def _candidates(
     source: Pose,
     changed: Pose,
     rows: Ints,
-    new: Frames,
+    count: int,
+    holds: Sequence[Hold],
+    led: Sequence[Led],
+    scope: Floats | None,
+) -> Iterator[tuple[Pose, Bools, float]]:
+    """Yield poses (K,), where limits stopped a joint, and the fraction of the drag that they make: the exact ones
+    first, then calmer ones that keep less, and then those of a part of the drag.
+    """
+    skeleton = dragger.clip.body.skeleton
+    planted = any(one.standing is not None for one in led)
+    _, limited = _pulled(dragger, source, changed, skeleton.forward(changed), (), (), scope)
+    old, new = skeleton.forward(source), skeleton.forward(changed)
+    if not (limited.any() or planted or any(_moves(hold, old, new) for hold in holds)):
+        yield changed, limited, 1.0
+        if not any(one.path is not None for one in led):
+            return
+    for pose, limited in _corrected(dragger, source, changed, rows, count, holds, led, scope):
+        yield pose, limited, 1.0
+    if not led:
+        return
+    for fraction in FRACTIONS:
+        part = _between(source, changed, fraction)
+        shorter = [one.shortened(old, fraction) for one in led]
+        for pose, limited in _corrected(dragger, source, part, rows, count, holds, shorter, scope):
+            yield pose, limited, fraction
+    yield source, np.zeros(len(rows), np.bool_), 0.0
+
+
+def _corrected(
+    dragger: Dragger,
+    source: Pose,
+    changed: Pose,
+    rows: Ints,
+    count: int,
     holds: Sequence[Hold],
     led: Sequence[Led],
     scope: Floats | None,
 ) -> Iterator[tuple[Pose, Bools]]:
-    """Yield poses (K,) and where limits stopped a joint, the exact ones first, then calmer ones that keep less.
+    """Yield poses (K,) that keep the holds of a change, and where limits stopped a joint; calmer ones last.
 
-    Corrections of each frame by itself are not smooth, where limits or stretched limbs stop a joint. So they are made
-    in turns, coarse ones first (Lee and Shin 1999): each turn's are smoothed before they count, and what is left for
-    the last turn is small.
+    The root gives way first, as far as legs are too short (`leg_reach`). Corrections of each frame by itself are not
+    smooth, where limits or stretched limbs stop a joint. So they are made in turns, coarse ones first (Lee and Shin
+    1999): each turn's are smoothed before they count, and what is left for the last turn is small.
     """
     fps, planted = dragger.clip.fps, any(one.standing is not None for one in led)
-    _, limited = _pulled(dragger, source, changed, new, (), (), scope)
-    skeleton = dragger.clip.body.skeleton
-    old = skeleton.forward(source)
-    if not (limited.any() or planted or any(_moves(hold, old, new) for hold in holds)):
-        yield changed, limited
-        if not any(one.path is not None for one in led):
-            return
-    first = changed
+    skeleton, keys = (
+        dragger.clip.body.skeleton,
+        np.unique([k for one in led for k in np.flatnonzero(one.key)]).astype(int),
+    )
+    first: tuple[Pose, Pose, Sequence[Led]] | None = None
     for along in (planted, not planted) if any(one.path is not None for one in led) else (False,):
         given = led if along else [replace(one, path=None, standing=None) for one in led]
-        base = changed
+        start = _within_reach(dragger, source, changed, rows, count, holds, given)
+        base, new = start, skeleton.forward(start)
         for width in WIDTHS:
             pose, _ = _pulled(dragger, source, base, new, holds, given, scope)
-            base = _joined(base, pose, width * fps, rows)
+            base = _joined(base, pose, width * fps, rows, keys)
         pose, limited = _pulled(dragger, source, base, new, holds, given, scope)
-        first = pose if first is changed else first
+        first = first or (start, pose, given)
         yield pose, limited
+    assert first is not None
+    calmer = []
     for width in WIDTHS[::-1]:
-        yield _pulled(dragger, source, _joined(changed, first, width * fps, rows), new, (), (), scope)
-    if not led:
-        return
-    # Where that does not help either, only a part of the drag is made, and contacts and the target give way.
-    soft = [hold if hold.pin else replace(hold, softness=(LED, LED)) for hold in holds]
-    far = [Led(one.joint, np.zeros(len(rows))) for one in led]
-    calm = _joined(changed, first, WIDTHS[0] * fps, rows)
-    for fraction in FRACTIONS:
-        base = _between(source, calm, fraction)
-        yield _pulled(dragger, source, base, skeleton.forward(base), soft, far, scope)
-    yield source, np.zeros(len(rows), np.bool_)
+        smooth = _joined(*first[:2], width * fps, rows, keys)
+        calmer.append(_pulled(dragger, source, smooth, skeleton.forward(smooth), (), (), scope))
+        new = skeleton.forward(calmer[-1][0])
+        yield _pulled(dragger, source, calmer[-1][0], new, holds, first[2], _limbs_alone(dragger, scope))
+    yield from calmer
+
+
+def _limbs_alone(dragger: Dragger, scope: Floats | None) -> Floats:
+    """Return a scope (n,) in which root and spine stay: those of smoothed frames are smooth, and limbs reach far."""
+    body, parts = dragger.clip.body, dragger.clip.parts
+    trunk = [*body.skeleton.path(body.roles["hips"]), *body.spine]
+    locked = np.isin(body.skeleton.dofs.joint[parts.dofs], trunk)
+    return np.where(locked, LOCKED, 0.0 if scope is None else scope)
+
+
+def _within_reach(
+    dragger: Dragger, source: Pose, changed: Pose, rows: Ints, count: int, holds: Sequence[Hold], led: Sequence[Led]
+) -> Pose:
+    """Return changed poses (K,) with the root moved so that legs reach where their feet stand."""
+    body, skeleton = dragger.clip.body, dragger.clip.body.skeleton
+    old, new = skeleton.forward(source), skeleton.forward(changed)
+    nearness = np.max([np.zeros(len(rows)), *(one.nearness for one in led)], axis=0)
+    footholds = []
+    for foot in ("left_foot", "right_foot"):
+        if not all(foot.replace("foot", part) in body.roles for part in ("foot", "lower_leg", "upper_leg")):
+            continue
+        joint = body.roles[foot]
+        was, now = old.positions[:, joint], new.positions[:, joint]
+        for hold in holds:
+            if hold.on < 0 and same_foot(body, hold.part, joint):
+                ankle = now + hold.weight[:, None] * (was - now)
+                footholds.append(Foothold(foot, ankle, hold.weight > 0.0))
+        for one in led:
+            if one.standing is not None and one.path is not None and same_foot(body, one.joint, joint):
+                ankle = was + one.path - old.positions[:, one.joint]
+                footholds.append(Foothold(foot, ankle, np.ones(len(rows), np.bool_)))
+    moved = root_displacement(body, footholds, old, new, nearness, rows, count, dragger.clip.fps)
+    return Pose(changed.translation + moved, changed.rotations, changed.offsets) if moved.any() else changed
 
 
 def _between(source: Pose, pose: Pose, fraction: float) -> Pose:
@@ -391,19 +502,24 @@ def _pulled(
     return pose, limited
 
 
-def _joined(base: Pose, pose: Pose, width: float, rows: Ints) -> Pose:
+def _joined(base: Pose, pose: Pose, width: float, rows: Ints, keys: Ints) -> Pose:
     """Return `base` (K,) with the corrections that led from it to `pose`, smoothed over `width` frames.
 
-    Outside the rows there is no correction.
+    Outside the rows there is no correction. At `keys`, rows of the drag, they are those of `pose`: the drag has found a
+    pose there, and what is smoothed away of it is hard to find again.
     """
     from scipy.ndimage import gaussian_filter1d
 
     rotated = log(multiply(conjugate(base.rotations), pose.rotations))
     moved = pose.translation - base.translation
-    first, count = int(rows[0]), int(rows[-1] - rows[0]) + 1
+    at, count = rows - int(rows[0]), int(rows[-1] - rows[0]) + 1
     whole = np.zeros((count, rotated.shape[1] + 1, 3))
-    whole[rows - first, :-1], whole[rows - first, -1] = rotated, moved
-    smooth = gaussian_filter1d(whole, width, axis=0, mode="constant")[rows - first]
+    whole[at, :-1], whole[at, -1] = rotated, moved
+    smooth = gaussian_filter1d(whole, width, axis=0, mode="constant")[at]
+    if len(keys):
+        near = np.exp(-0.5 * ((rows[:, None] - rows[keys]) / (KEY_WIDTH * width)) ** 2)
+        left = (whole[at] - smooth)[keys].reshape(len(keys), -1)
+        smooth += (near @ np.linalg.lstsq(near[keys], left, rcond=1e-6)[0]).reshape(smooth.shape)
     return Pose(base.translation + smooth[:, -1], multiply(base.rotations, exp(smooth[:, :-1])), base.offsets)
 
 
