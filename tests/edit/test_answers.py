@@ -364,3 +364,33 @@ def test_a_foot_that_swings_is_not_pushed_through_the_ground(walking):
     assert edit.ok and (after - before)[84, body.roles["hips"], 1] == pytest.approx(-0.1, abs=1e-3)
     for role in ("left_foot", "left_toes", "right_foot", "right_toes"):
         assert after[:, body.roles[role], 1].min() > before[:, body.roles[role], 1].min() - 6e-3
+
+
+@pytest.mark.parametrize(
+    ("part", "displacement"), [("hips", (0.0, -0.12, 0.0)), ("hips", (0.0, -0.1, 0.1)), ("head", (0.0, -0.3, 0.2))]
+)
+def test_somebody_who_stands_on_straight_legs_bends_them_evenly(part, displacement):
+    """A leg that is straight must bend as the square root of the way down: the fade of the hips allows for it."""
+    body = ps.figure()
+    still = ps.Motion(body.skeleton, ps.Pose.stack([body.neutral_pose] * 120), 60.0)
+    editor = ps.MotionEditor(still, body)
+    edit = editor.edit(frame=60, part=part, displacement=displacement)
+    before, after = positions(editor, still), positions(editor, editor.motion)
+    assert edit.ok
+    np.testing.assert_allclose((after - before)[60, body.roles[part]], displacement, atol=1e-3)
+    feet = [body.roles[foot] for foot in ("left_foot", "right_foot", "left_toes", "right_toes")]
+    assert np.abs((after - before)[:, feet]).max() < 1e-3
+    plain = np.linalg.norm(displacement) * (np.pi / 0.5) ** 2 / 2.0  # [m/s2] of a cosine over half a second
+    assert peak_acceleration(after, still.fps) < 3.0 * plain
+
+
+def test_hips_pushed_aside_on_straight_legs_move_and_feet_hardly():
+    body = ps.figure()
+    still = ps.Motion(body.skeleton, ps.Pose.stack([body.neutral_pose] * 120), 60.0)
+    editor = ps.MotionEditor(still, body)
+    edit = editor.edit(frame=60, part="hips", displacement=(0.08, -0.03, 0.0))
+    before, after = positions(editor, still), positions(editor, editor.motion)
+    assert edit.status in (Status.REACHED, Status.LIMITS) and edit.position_error < 1e-3
+    feet = [body.roles[foot] for foot in ("left_foot", "right_foot")]
+    assert np.linalg.norm((after - before)[:, feet], axis=-1).max() < 0.01
+    assert peak_acceleration(after, still.fps) < 6.0

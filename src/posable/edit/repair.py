@@ -368,6 +368,13 @@ def _candidates(
             return
     for pose, limited in _corrected(dragger, source, changed, rows, count, holds, led, scope):
         yield pose, limited, 1.0
+    standing = _standing(dragger, old, new, holds)
+    if standing.any():
+        rooted = Pose(changed.translation + standing, changed.rotations, changed.offsets)
+        given, alone = [replace(one, path=None, standing=None) for one in led], _limbs_alone(dragger, scope)
+        kept = _within_reach(dragger, source, rooted, rows, count, holds, given)
+        yield (*_pulled(dragger, source, kept, skeleton.forward(kept), holds, given, alone), 1.0)
+        yield (*_pulled(dragger, source, rooted, skeleton.forward(rooted), (), (), scope), 1.0)
     if not led:
         return
     for fraction in FRACTIONS:
@@ -418,6 +425,24 @@ def _corrected(
         new = skeleton.forward(calmer[-1][0])
         yield _pulled(dragger, source, calmer[-1][0], new, holds, first[2], _limbs_alone(dragger, scope))
     yield from calmer
+
+
+def _standing(dragger: Dragger, old: Frames, new: Frames, holds: Sequence[Hold]) -> Floats:
+    """Return the displacements (K, 3) [m] of the root that put changed frames back onto their standing feet.
+
+    Rotations that fade bend a straight leg in proportion, and so shorten it by the square: a root that fades in
+    proportion too is ahead of its knees at first, and feet that are put back make them jerk.
+    """
+    body = dragger.clip.body
+    total, weight = np.zeros((len(old.positions), 3)), np.zeros((len(old.positions), 1))
+    for foot in ("left_foot", "right_foot"):
+        if foot in body.roles:
+            joint = body.roles[foot]
+            held = [hold.weight for hold in holds if hold.on < 0 and not hold.pin and same_foot(body, hold.part, joint)]
+            fraction = np.max([np.zeros(len(total)), *held], axis=0)[:, None]
+            total += fraction * (old.positions[:, joint] - new.positions[:, joint])
+            weight += fraction
+    return np.asarray(total / np.maximum(weight, 1.0))
 
 
 def _limbs_alone(dragger: Dragger, scope: Floats | None) -> Floats:
