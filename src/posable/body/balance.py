@@ -88,14 +88,15 @@ def foot_points(body: Humanoid, frames: Frames) -> tuple[Floats, Floats]:
     corners = []
     for side in ("left", "right"):
         foot = body.index(f"{side}_foot")
-        ankle, turn = frames.positions[..., foot, :], body.canonical_orientation(frames, foot)
+        ankle, orientation = frames.positions[..., foot, :], body.canonical_orientation(frames, foot)
         ball = foot_ball(body, side)
         length = float(np.hypot(ball[0], ball[2]))
         ahead = np.array([ball[0], 0.0, ball[2]]) / length
         aside = HALF_WIDTH * length * np.array([ahead[2], 0.0, -ahead[0]])
         # The sole of a standing foot is level: heel and toes are as low as the ball.
         heel, tip = np.array([0.0, ball[1], 0.0]) - HEEL * length * ahead, ball + TIP * length * ahead
-        corners += [ankle + rotate(turn, point) for point in (heel - aside, heel + aside, tip - aside, tip + aside)]
+        sole = (heel - aside, heel + aside, tip - aside, tip + aside)
+        corners += [ankle + rotate(orientation, point) for point in sole]
     points = np.stack(corners, axis=-2)
     heights = points[..., 1] - points[..., 1].min(axis=-1, keepdims=True)
     return points, heights <= LIFTED * body.leg_length

@@ -372,8 +372,8 @@ def _candidates(
     if standing.any():
         rooted = Pose(changed.translation + standing, changed.rotations, changed.offsets)
         given, alone = [replace(one, path=None, standing=None) for one in led], _limbs_alone(dragger, scope)
-        kept = _within_reach(dragger, source, rooted, rows, count, holds, given)
-        yield (*_pulled(dragger, source, kept, skeleton.forward(kept), holds, given, alone), 1.0)
+        reachable = _within_reach(dragger, source, rooted, rows, count, holds, given)
+        yield (*_pulled(dragger, source, reachable, skeleton.forward(reachable), holds, given, alone), 1.0)
         yield (*_pulled(dragger, source, rooted, skeleton.forward(rooted), (), (), scope), 1.0)
     if not led:
         return
@@ -438,8 +438,10 @@ def _standing(dragger: Dragger, old: Frames, new: Frames, holds: Sequence[Hold])
     for foot in ("left_foot", "right_foot"):
         if foot in body.roles:
             joint = body.roles[foot]
-            held = [hold.weight for hold in holds if hold.on < 0 and not hold.pin and same_foot(body, hold.part, joint)]
-            fraction = np.max([np.zeros(len(total)), *held], axis=0)[:, None]
+            weights = [
+                hold.weight for hold in holds if hold.on < 0 and not hold.pin and same_foot(body, hold.part, joint)
+            ]
+            fraction = np.max([np.zeros(len(total)), *weights], axis=0)[:, None]
             total += fraction * (old.positions[:, joint] - new.positions[:, joint])
             weight += fraction
     return np.asarray(total / np.maximum(weight, 1.0))

@@ -187,9 +187,9 @@ def _place_foot(
     whether (N,) the leg reaches. The knee keeps its swivel where it can.
     """
     foot = body.index(f"{side}_foot")
-    turn = multiply(body.canonical_orientation(frames, foot), axis_angle([1.0, 0.0, 0.0], heel))
+    orientation = multiply(body.canonical_orientation(frames, foot), axis_angle([1.0, 0.0, 0.0], heel))
     leg = body.limb(f"{side}_leg")
-    placed = leg.place(pose, Target(ankle, turn), preferred=np.asarray(leg.read(pose).swivel))
+    placed = leg.place(pose, Target(ankle, orientation), preferred=np.asarray(leg.read(pose).swivel))
     if f"{side}_toes" in body.roles:
         toes = body.index(f"{side}_toes")
         rotations = placed.pose.rotations.copy()
