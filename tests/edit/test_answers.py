@@ -380,6 +380,10 @@ def test_somebody_who_stands_on_straight_legs_bends_them_evenly(part, displaceme
     np.testing.assert_allclose((after - before)[60, body.roles[part]], displacement, atol=1e-3)
     feet = [body.roles[foot] for foot in ("left_foot", "right_foot", "left_toes", "right_toes")]
     assert np.abs((after - before)[:, feet]).max() < 1e-3
+    posture = body.canonical(editor.motion.pose)
+    for role in body.limits.names:
+        if role in body.roles:
+            assert body.limits.contains(role, posture.rotation(role), 1e-6).all(), role  # knees bend forward
     plain = np.linalg.norm(displacement) * (np.pi / 0.5) ** 2 / 2.0  # [m/s2] of a cosine over half a second
     assert peak_acceleration(after, still.fps) < 3.0 * plain
 
@@ -394,3 +398,19 @@ def test_hips_pushed_aside_on_straight_legs_move_and_feet_hardly():
     feet = [body.roles[foot] for foot in ("left_foot", "right_foot")]
     assert np.linalg.norm((after - before)[:, feet], axis=-1).max() < 0.01
     assert peak_acceleration(after, still.fps) < 6.0
+
+
+def test_knees_and_elbows_of_hinges_stay_inside_their_limits():
+    """The figure's knees and elbows are hinges, a captured rig's are balls: both keep the body's limits."""
+    body = ps.figure()
+    walk = ps.samples.walk(body, duration=2.0)
+    editor, rng = ps.MotionEditor(walk, body), np.random.default_rng(3)
+    before = body.canonical(walk.pose)
+    for part in ("left_hand", "right_hand", "hips", "left_foot", "right_foot", "head"):
+        frames = rng.integers(0, len(walk), 25)
+        displacements = rng.normal(size=(25, 3)) * rng.uniform(0.05, 0.4, (25, 1))
+        posture = body.canonical(editor.drag(frame=frames, part=part, displacement=displacements).pose)
+        for role in body.limits.names:
+            if role in body.roles:
+                inside = body.limits.contains(role, before.rotation(role)[frames], 0.0)
+                assert body.limits.contains(role, posture.rotation(role), 1e-6)[inside].all(), (part, role)

@@ -28,6 +28,7 @@ from .clip import Clip
 from .model import BOX, SHAPE
 
 MARGIN = 0.2  # [rad]
+ROTATING = ("ball", "hinge", "hinge_twist")
 INSIDE = 1e-6  # [rad], and of a limb's length: how far inside its range a limb is projected
 
 Bound: TypeAlias = "str | Limits | LimbRange | None"
@@ -102,16 +103,17 @@ def clip_boxes(clip: Clip, margin: float = MARGIN) -> Records:
 
 
 def limit_shapes(clip: Clip, packed: PackedBody) -> tuple[Records, tuple[str, ...]]:
-    """Return (S,) of `SHAPE`: the limits of the ball joints that an editor moves, and the roles of these joints."""
+    """Return (S,) of `SHAPE`: the limits of the joints that an editor rotates, and the roles of these joints."""
     body, drive = clip.body, packed.drive
     edited = body.skeleton.dofs.joint[clip.parts.dofs]
     roles = {
         role: joint
         for role, joint in body.roles.items()
-        if drive["limit"][joint] >= 0 and joint in edited and body.skeleton.kinds[joint] == "ball"
+        if drive["limit"][joint] >= 0 and joint in edited and body.skeleton.kinds[joint] in ROTATING
     }
     shapes, joints = np.zeros(len(roles), SHAPE), list(roles.values())
     shapes["joint"], shapes["first"], shapes["row"] = joints, np.searchsorted(edited, joints), drive["limit"][joints]
+    shapes["dofs"] = [np.count_nonzero(edited == joint) for joint in joints]
     for name in ("above", "above_neutral", "neutral"):
         shapes[name] = drive[name][joints]
     return shapes, tuple(roles)

@@ -12,6 +12,7 @@ import numpy as np
 from ..body import Humanoid
 from ..compute import PosableError, Status, UnknownNameError
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
+from ..limb import Target
 from ..math import angle, conjugate, exp, log, multiply, normalize
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import PoseSolution, status_like
@@ -31,6 +32,7 @@ REST = {"frozen": EPSILON, "phase": 0.2 * EPSILON}
 MAX_TIME = 0.1  # [s] that one step may go ahead in mode "phase"
 STEP = 0.01  # [m]
 BLOCK = 256  # frames at once: bounds the scratch
+BENT = 0.004  # of a leg's length, that a straight one is shortened by to show which way its knee bends
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -357,6 +359,7 @@ class Dragger:
                 self._scratch(rows),
             )
             dragged.translation[go], dragged.rotations[go], reports[go] = rows.translation, rows.rotations, report
+            self._drag_bent(pose, drags, goals, parts, scope, dragged, reports, go)
         self._keep_bits(dragged, pose, scope)
         reports["done"][still] = 1.0
         reports["frame"][still] = drags["frame"][still]
@@ -376,6 +379,42 @@ class Dragger:
             reports["frame"], reports["steps"], reports["iterations"], stopped,
         )  # fmt: skip
 
+    def _drag_bent(
+        self,
+        pose: Pose,
+        drags: Records,
+        goals: Records,
+        parts: Sequence[int],
+        scope: Floats,
+        dragged: Pose,
+        reports: Records,
+        rows: Ints,
+    ) -> None:
+        """Drag those of some rows again that failed with straight legs, from knees that are bent a little, in place.
+
+        At a straight leg no small step tells the solver which way a knee bends, and beyond it is the wrong one.
+        """
+        from .drag_kernels import drag_rows
+
+        failed = rows[(reports["done"][rows] < 1.0) | (reports["limited"][rows] > 0)]
+        bent, changed = bend_knees(self.clip.body, pose[failed], goals[failed]) if len(failed) else (pose, failed)
+        if not len(changed):
+            return
+        failed, begun = failed[changed], bent[changed]
+        joint, skeleton = int(goals["joint"][0, drags["dragged"][0]]), self.clip.body.skeleton
+        was, now = (skeleton.forward(one).positions[:, joint] for one in (pose[failed], begun))
+        again, report = drags[failed], np.zeros(len(failed), DRAGGED)
+        again["displacement"] += was - now
+        moving = self._rows(_copy(begun), goals[failed], pose[failed])
+        drag_rows(
+            *(len(failed), self._rig, moving, self.logs, scope, self.velocities(parts), again, report),
+            self._scratch(moving),
+        )
+        better = (report["done"] >= 1.0) & (report["limited"] == 0)
+        at = failed[better]
+        dragged.translation[at], dragged.rotations[at] = moving.translation[better], moving.rotations[better]
+        reports[at] = report[better]
+
     def _measure(
         self, reports: Records, rows: Bools, before: Pose, after: Pose, drags: Records, goals: Records
     ) -> None:
@@ -392,6 +431,29 @@ class Dragger:
         slips = np.linalg.norm(ended.positions[at[:, None], goals["joint"]] - goals["position"], axis=-1)
         pins = (goals["fixed"] > 0) & (np.arange(goals.shape[1]) != drags["dragged"][:, None])
         reports["slid"][rows] = np.where(pins, slips, 0.0).max(axis=1, initial=0.0)
+
+
+def bend_knees(body: Humanoid, pose: Pose, goals: Records) -> tuple[Pose, Ints]:
+    """Return poses (N,) with straight legs bent a little, their root lower and pinned feet where they are; and which
+    rows changed.
+    """
+    frames, ok = body.skeleton.forward(pose), np.zeros(len(pose), np.bool_)
+    bent = pose.replace(translation=pose.translation - [0.0, BENT * body.leg_length, 0.0])
+    for side in ("left", "right"):
+        if f"{side}_foot" not in body.roles:
+            continue
+        joints = list(body.limb_joints(f"{side}_leg"))
+        hip, knee, ankle = np.moveaxis(frames.positions[:, joints], 1, 0)
+        bones = np.linalg.norm(knee - hip, axis=-1) + np.linalg.norm(ankle - knee, axis=-1)
+        pinned = ((goals["joint"] == joints[2]) & (goals["fixed"] > 0)).any(axis=1)
+        straight = pinned & (np.linalg.norm(ankle - hip, axis=-1) > (1.0 - BENT) * bones)
+        placed = body.limb(f"{side}_leg").place(
+            bent, Target(ankle, world_orientation=frames.orientations[:, joints[2]])
+        )
+        use = pinned & (np.asarray(placed.status) == Status.REACHED)
+        ok |= straight & use
+        bent = bent.replace(rotations=np.where(use[:, None, None], placed.pose.rotations, bent.rotations))
+    return bent, np.flatnonzero(ok)
 
 
 def judged(causes: ArrayLike, position_error: ArrayLike, orientation_error: ArrayLike, excess: ArrayLike) -> Any:

@@ -25,12 +25,13 @@ BOX = np.dtype(
 the row of its first DoF among the edited ones. `near_edge`: 1 where the last step found it near an edge."""
 
 SHAPE = np.dtype(
-    [(name, "i8") for name in ("joint", "above", "first", "row")]
+    [(name, "i8") for name in ("joint", "above", "first", "dofs", "row")]
     + [("above_neutral", "f8", 4), ("neutral", "f8", 4), ("slack", "f8", 3)],
     align=True,
 )
 """A joint's canonical rotation, N_above W_above^-1 W N^-1 with N the neutral orientations, stays in a row of the packed
-limits, widened by `slack` [rad] (swing, twist below, twist above) as far as the pose started outside of it."""
+limits, widened by `slack` [rad] (swing, twist below, twist above) as far as the pose started outside of it. `first`:
+the row of its first DoF among the edited ones, `dofs`: how many it has."""
 
 DRAG = np.dtype(
     [(name, "i8") for name in ("dragged", "phase", "oriented")]

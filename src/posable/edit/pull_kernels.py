@@ -22,8 +22,9 @@ from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Quat, Vec3
 from ..limits.kernels import clamp_widened
 from ..math.linear import cholesky_floored, cholesky_solve, weighted_gram
-from ..math.quaternion import axis_angle, conj, exp, log, mul, unit_quat
+from ..math.quaternion import axis_angle, conj, exp, log, mul, twist_angle, unit_quat
 from ..math.vector import cross, dot, norm, sub
+from ..skeleton.dofs import HINGE
 from ..skeleton.forward import (
     axis_of,
     forward_row,
@@ -379,7 +380,10 @@ def _keep_in_shapes(i: int, rig: Rig, rows: Rows, work: Scratch) -> bool:
         any_left = True
         own = mul(above, mul(mul(conj(above_neutral), clamped), neutral))
         local = mul(conj(quat_at(work.orientations, i, rig.joints[j]["parent"])), own)
+        if rig.joints[j]["kind"] == HINGE:  # the nearest rotation inside may be about another axis
+            axis = axis_of(rig.joints, j)
+            local = axis_angle(axis, twist_angle(local, axis))
         set_quat(rows.rotations, i, j, unit_quat(local))
-        for k in range(3):
+        for k in range(shape["dofs"]):
             work.inverse_weights[i, shape["first"] + k] *= HEAVY_SHAPE
     return any_left
