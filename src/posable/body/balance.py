@@ -110,18 +110,20 @@ def foot_points(body: Humanoid, frames: Frames) -> tuple[Floats, Bools]:
     corners = []
     for side in ("left", "right"):
         foot = body.index(f"{side}_foot")
-        ankle, turn = frames.positions[..., foot, :], body.canonical_orientation(frames, foot)
+        ankle, orientation = frames.positions[..., foot, :], body.canonical_orientation(frames, foot)
         ball = foot_ball(body, side)
         length = float(np.hypot(ball[0], ball[2]))
         ahead = np.array([ball[0], 0.0, ball[2]]) / length
         aside = HALF_WIDTH * length * np.array([ahead[2], 0.0, -ahead[0]])
         # The sole of a standing foot is level: its heel is as low as the ball.
         heel = np.array([0.0, ball[1], 0.0]) - HEEL * length * ahead
-        corners += [ankle + rotate(turn, point) for point in (heel - aside, heel + aside, ball - aside, ball + aside)]
+        corners += [
+            ankle + rotate(orientation, point) for point in (heel - aside, heel + aside, ball - aside, ball + aside)
+        ]
         # Toes bend: those of a foot on tiptoe stay flat, and carry.
         bends = has_toes(body, side)
-        toes = body.canonical_orientation(frames, body.index(f"{side}_toes")) if bends else turn
-        middle = ankle + rotate(turn, ball)
+        toes = body.canonical_orientation(frames, body.index(f"{side}_toes")) if bends else orientation
+        middle = ankle + rotate(orientation, ball)
         corners += [middle + rotate(toes, TIP * length * ahead + point) for point in (-aside, aside)]
     points = np.stack(corners, axis=-2)
     heights = points[..., 1] - points[..., 1].min(axis=-1, keepdims=True)

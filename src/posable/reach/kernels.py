@@ -177,8 +177,8 @@ def bend_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> No
             x = need(i, (right, left), (EXTENDING, EXTENDING), body, rows, 0.0, 1.0)
             if styles.header[0]["weight"] == NEEDED and styles.header[1]["weight"] == NEEDED:
                 # Hands that request nothing have no posture in common: what is taken of it must fade as they do.
-                share = min(1.0, max(u, v) / SHARED)
-                x *= share * share * (3.0 - 2.0 * share)
+                fraction = min(1.0, max(u, v) / SHARED)
+                x *= fraction * fraction * (3.0 - 2.0 * fraction)
     x = adjust(i, options, body, rows, x)
     look(i, options, body, rows, target_of(i, 0 if hands[0] else 1, rows))
     result["status"], result["adjustment"] = REACHED, x
