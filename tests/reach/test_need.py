@@ -93,6 +93,18 @@ def test_two_hands_that_share_a_body_have_more_of_it(body):
     assert answer.ok.all() and (answer.weight > 0.1).all()
 
 
+def test_the_weight_of_two_hands_does_not_jump_where_both_request_nothing(body):
+    """There the posture that they have in common is undefined, so nothing may be taken of it."""
+    reacher = ps.Reacher(body, right=ps.Behaviour.example("normal"), left=ps.Behaviour.example("normal", "left_arm"))
+    for centre, direction, other in (
+        ((-0.2728, 0.8812, -0.0909), (0.682, -0.078, -0.727), (0.2128, 0.9083, 0.0116)),
+        ((-0.303, 0.9512, -0.2268), (-0.228, -0.25, 0.941), (-0.2281, 1.6885, -0.3831)),
+    ):
+        line = np.array(centre) + np.linspace(-0.15, 0.15, 301)[:, None] * np.array(direction)
+        answer = reacher.solve(right=ps.Target(line), left=ps.Target(np.broadcast_to(other, line.shape)))
+        assert np.ptp(answer.weight) > 0.1 and np.abs(np.diff(answer.weight)).max() < 0.04  # of steps of 1 mm
+
+
 def test_a_hanging_hand_hardly_moves_the_body(body):
     hangs = body.neutral_frames.positions[body.index("right_hand")]
     for name in ("normal", "tired", "energetic"):

@@ -436,3 +436,33 @@ def test_wrong_calls_say_what_is_wrong(body, reacher):
         ps.Reacher(body, right=leaning(), gaze=3.0)
     with pytest.raises(ps.ShapeError):
         reacher.solve(right=ps.Target([0, 1]))
+
+
+@pytest.mark.parametrize("outside", [0.01, 0.3])
+def test_a_wrist_that_starts_outside_its_limits_fails_no_target(outside):
+    """Captured wrists are outside more often than not; a target without an orientation brings them back."""
+    body = ps.figure()
+    hand, elbow = body.index("right_hand"), body.index("right_lower_arm")
+    posture = body.canonical(body.neutral_pose)
+    assert body.limits.contains("right_hand", posture.rotation("right_hand"))
+    along = np.array([1.0, 0.0, 0.0])
+    bent = next(
+        angle
+        for angle in np.arange(0.0, 3.0, 0.005)
+        if not body.limits.contains("right_hand", pm.axis_angle(along, angle))
+    )
+    rotations = body.neutral_pose.rotations.copy()
+    world = pm.multiply(pm.axis_angle(along, bent + outside), body.neutral_frames.orientations[hand])
+    rotations[hand] = pm.multiply(pm.conjugate(body.neutral_frames.orientations[elbow]), world)
+    start = body.neutral_pose.replace(rotations=rotations)
+    assert not body.limits.contains("right_hand", body.canonical(start).rotation("right_hand"), 1e-6)
+    goals = np.random.default_rng(0).uniform([-0.6, 0.8, 0.1], [0.2, 1.7, 0.6], (60, 3))
+    reacher = ps.Reacher(body, right=ps.Behaviour.example("normal"), self_collision=False)
+    ordinary = reacher.solve(right=ps.Target(goals))
+    for answer in (reacher.solve(right=ps.Target(goals), start=start), body.place(start, "right_hand", goals)):
+        assert answer.ok.sum() > 20
+        frames = body.skeleton.forward(answer.pose)
+        assert np.linalg.norm(frames.positions[:, hand] - goals, axis=-1)[answer.ok].max() < 1e-9
+        wrist = body.canonical(answer.pose).rotation("right_hand")
+        assert body.limits.contains("right_hand", wrist, 1e-6)[answer.ok].all()
+    assert reacher.solve(right=ps.Target(goals), start=start).ok.sum() > 0.9 * ordinary.ok.sum()

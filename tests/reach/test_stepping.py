@@ -1,9 +1,15 @@
 """Feet that step and heels that lift where a target is out of reach, and the balance of what results."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 import posable as ps
+from posable.body.balance import HALF_WIDTH, TIP, hull_margin
+from posable.body.collision.clearance import clearance
+from posable.collision import Scene
 from posable.compute import PosableError
 from tests.body.bodies import file_body
 
@@ -133,6 +139,92 @@ def test_the_centre_of_mass_is_where_a_plain_sum_has_it_and_a_lean_is_out_of_bal
     assert batch.margin.shape == batch.center_of_mass.shape[:1]
 
 
+def around(body, distances=(1.1, 1.5)):
+    """Targets on all sides of the right shoulder, at these distances [arm lengths]."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    away = np.array([[np.sin(a), height, np.cos(a)] for a in angles for height in (-0.6, 0.0, 0.4)])
+    away *= body.limb("right_arm").length / np.linalg.norm(away, axis=-1, keepdims=True)
+    shoulder = body.neutral_frames.positions[body.index("right_upper_arm")]
+    return np.concatenate([shoulder + distance * away for distance in distances])
+
+
+def new_contacts(body, start, pose, scene=None):
+    """(...) whether a pose touches itself or the scene where the start did not."""
+    seen = clearance(body)
+    before, after = (seen.contacts(body.skeleton.forward(one), scene) for one in (start, pose))
+    return (after & ~before).any(axis=-1)
+
+
+def test_a_step_touches_nothing_that_the_start_did_not_touch(body):
+    """The foot stands on no crate, and the thigh is not in the hand that hangs beside it."""
+    scene = Scene().box("crate", (0.3, 0.3, 0.3), (-0.15, 0.15, 0.45)).box("stool", (0.3, 0.4, 0.3), (-0.75, 0.2, 0.0))
+    goals = around(body)
+    for obstacles in (None, scene):
+        reacher = ps.Reacher(body, right=ps.Behaviour.example("normal"), scene=obstacles, feet="step")
+        answer = reacher.solve(right=ps.Target(goals))
+        assert (np.linalg.norm(answer.step, axis=-1) > 0.0)[answer.ok].sum() > 20
+        assert not new_contacts(body, body.neutral_pose, answer.pose, obstacles)[answer.ok].any()
+        hand = positions(body, answer.pose, "right_hand")[:, 0]
+        assert np.linalg.norm(hand - goals, axis=-1)[answer.ok].max() < 1e-9
+
+
+def test_a_foot_that_swings_through_something_says_so(body):
+    bar = Scene().box("bar", (0.3, 0.1, 0.1), (-0.15, 0.05, 0.25))
+    reacher = ps.Reacher(body, right=ps.Behaviour.example("normal"), scene=bar, feet="step")
+    answer = reacher.animate(right=FAR[0], fps=30)
+    touches = new_contacts(body, body.neutral_pose, answer.motion.pose, bar)
+    assert touches.any() and not touches[answer.ok].any()
+    assert {contact[1] for contact in answer.contact if contact is not None} == {"bar"}
+
+
+def test_a_body_that_has_stepped_comes_back_without_a_jump(body):
+    steps = [ps.ReachStep(FAR[0]), ps.ReachStep([-0.2, 1.2, 0.4])]
+    answer = stepping(body).animate(steps=steps, fps=60)
+    everything = body.skeleton.forward(answer.motion.pose).positions
+    assert answer.ok.all() and np.linalg.norm(np.diff(everything, 2, axis=0), axis=-1).max() < 0.012
+
+
+def test_toes_that_stay_flat_carry_a_body_on_tiptoe(body):
+    """The margin is that of the convex hull of the toes, from the pose by plain geometry."""
+    answer = stepping(body).solve(right=ps.Target(FAR[4:]))
+    assert (answer.heels > 0.2).all()
+    corners = []
+    for side in ("left", "right"):
+        ankle, ball = body.neutral_frames.positions[[body.index(f"{side}_foot"), body.index(f"{side}_toes")]]
+        foot = (ball - ankle)[[0, 2]]
+        width = HALF_WIDTH * np.array([foot[1], -foot[0]])
+        now = positions(body, answer.pose, f"{side}_toes")[0, 0, [0, 2]]
+        corners += [now + forward + aside for forward in (0.0, TIP * foot) for aside in (-width, width)]
+    hull = ConvexHull(corners)
+    inside = -(hull.equations @ [*answer.balance.center_of_mass[0, [0, 2]], 1.0]).max()
+    assert inside > 0.0 and answer.balance.margin[0] == pytest.approx(inside, abs=1e-9)
+
+
+def test_the_margin_of_a_hull_is_exact_inside_and_outside():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        points, counts = rng.normal(size=(9, 2)) + rng.normal(size=2), rng.uniform(size=9) < 0.7
+        if counts.sum() < 3:
+            continue
+        hull = ConvexHull(points[counts])
+        corners = points[counts][hull.vertices]
+        expected = -hull.equations[:, 2].max()
+        if expected < 0.0:  # the nearest point of the nearest edge
+            along = np.roll(corners, -1, axis=0) - corners
+            where = np.clip(-(corners * along).sum(axis=-1) / (along**2).sum(axis=-1), 0.0, 1.0)
+            expected = -np.linalg.norm(corners + where[:, None] * along, axis=-1).min()
+        assert hull_margin(points[None], counts[None])[0] == pytest.approx(expected, abs=1e-12)
+
+
 def test_feet_that_do_not_exist_are_named(body):
-    with pytest.raises(PosableError, match="'step'"):
-        ps.Reacher(body, right=ps.Behaviour.example("normal"), feet="hop")
+    for feet in ("hop", None, np.array([1, 0])):
+        with pytest.raises(PosableError, match="'step'"):
+            ps.Reacher(body, right=ps.Behaviour.example("normal"), feet=feet)
+
+
+def test_targets_at_the_end_of_the_world_are_out_of_reach_without_a_warning(body):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for far in ([0.0, 1e300, 0.0], [-1e155, 0.0, 1e155]):
+            assert stepping(body).solve(right=far).status == ps.Status.UNREACHABLE
+        assert stepping(body).solve(right=ps.Target(np.zeros((0, 3)))).balance.margin.shape == (0,)

@@ -4,9 +4,9 @@ Segment masses are those of grown people (de Leva 1996, Table 4, men; women's di
 fraction of the body each, at a fraction of the way between two joints. A character's skin weighs nothing, so a rig of
 any proportions is treated as if its segments weighed what a person's do.
 
-Feet carry where they touch the ground: each of them is a rectangle from heel to toes, as wide as a foot, and what of it
-is higher than `LIFTED` over the lowest point of both feet carries nothing. The support polygon is the convex hull of
-what is left.
+Feet carry where they touch the ground: each of them is a rectangle from heel to ball, as wide as a foot, and another
+from there to the tip of the toes, which bends with them. What of it is higher than `LIFTED` over the lowest point of
+both feet carries nothing. The support polygon is the convex hull of what is left.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compute.types import Floats
+from ..compute.types import Bools, Floats
 from ..math import rotate
 from ..skeleton import Frames
 
@@ -36,7 +36,7 @@ HEAD, HEAD_CENTRE = 0.0694, 0.045  # mass; of the stature, its centre over the h
 HEEL, TIP, HALF_WIDTH = 0.4, 0.45, 0.3  # of the distance from ankle to ball: behind the one, beyond the other, aside
 WITHOUT_TOES = 0.16  # of a leg's length: from the ankle to the ball of a foot that has no joint there
 LIFTED = 0.02  # of a leg's length: higher over the lowest point of the feet than this, nothing carries
-DIRECTIONS = np.linspace(0.0, 2.0 * np.pi, 90, endpoint=False)
+BLOCK = 4096  # poses whose hulls are taken at once: each takes some kilobytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,32 @@ def balance(body: Humanoid, frames: Frames) -> Balance:
     """Return the balance of poses of a body from their forward kinematics; see `Humanoid.balance`."""
     center = center_of_mass(body, frames)
     points, carries = foot_points(body, frames)
-    heading = np.stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)])  # of x and z
-    along = np.where(carries[..., None], points[..., [0, 2]] @ heading, -np.inf)
-    # The distance to a convex hull is the least over all directions of how much further than the centre it extends.
-    return Balance(center, (along.max(axis=-2) - center[..., [0, 2]] @ heading).min(axis=-1))
+    level = (points - center[..., None, :])[..., [0, 2]].reshape(-1, points.shape[-2], 2)
+    carrying = carries.reshape(level.shape[:-1])
+    margin = np.empty(len(level))
+    for first in range(0, len(level), BLOCK):
+        block = slice(first, first + BLOCK)
+        margin[block] = hull_margin(level[block], carrying[block])
+    return Balance(center, margin.reshape(center.shape[:-1]))
+
+
+def hull_margin(points: Floats, counts: Bools) -> Floats:
+    """Return how far (N,) [m] the origin is inside the convex hull of those points (N, P, 2) [m] that count (N, P),
+    below 0 where it is outside.
+
+    That is the least, over all directions, of how far the hull extends beyond the origin. It is attained along the
+    normal of an edge, or along the line to a corner: every pair of points is tried as an edge, every point as a corner.
+    """
+    one, other = np.triu_indices(points.shape[1], 1)
+    edges = points[:, other] - points[:, one]
+    headings = np.concatenate([np.stack([-edges[..., 1], edges[..., 0]], axis=-1), points], axis=1)
+    length = np.linalg.norm(headings, axis=-1)
+    usable = np.concatenate([counts[:, one] & counts[:, other], counts], axis=1) & (length > 1e-12)
+    headings = headings / np.where(usable, length, 1.0)[..., None]
+    along = headings @ np.swapaxes(points, 1, 2)
+    counted = counts[:, None, :]
+    ahead, behind = np.where(counted, along, -np.inf).max(axis=-1), np.where(counted, -along, -np.inf).max(axis=-1)
+    return np.asarray(np.where(usable, np.minimum(ahead, behind), np.inf).min(axis=-1))
 
 
 def center_of_mass(body: Humanoid, frames: Frames) -> Floats:
@@ -81,9 +103,9 @@ def center_of_mass(body: Humanoid, frames: Frames) -> Floats:
     return np.asarray(total / (mass + HEAD))
 
 
-def foot_points(body: Humanoid, frames: Frames) -> tuple[Floats, Floats]:
-    """Return the corners (..., 8, 3) of both feet in the world [m], two at each heel and toe, and whether (..., 8) each
-    carries.
+def foot_points(body: Humanoid, frames: Frames) -> tuple[Floats, Bools]:
+    """Return the corners (..., 12, 3) of both feet in the world [m], two at each heel, ball and tip of the toes, and
+    whether (..., 12) each carries.
     """
     corners = []
     for side in ("left", "right"):
@@ -93,13 +115,19 @@ def foot_points(body: Humanoid, frames: Frames) -> tuple[Floats, Floats]:
         length = float(np.hypot(ball[0], ball[2]))
         ahead = np.array([ball[0], 0.0, ball[2]]) / length
         aside = HALF_WIDTH * length * np.array([ahead[2], 0.0, -ahead[0]])
-        # The sole of a standing foot is level: heel and toes are as low as the ball.
-        heel, tip = np.array([0.0, ball[1], 0.0]) - HEEL * length * ahead, ball + TIP * length * ahead
-        sole = (heel - aside, heel + aside, tip - aside, tip + aside)
-        corners += [ankle + rotate(orientation, point) for point in sole]
+        # The sole of a standing foot is level: its heel is as low as the ball.
+        heel = np.array([0.0, ball[1], 0.0]) - HEEL * length * ahead
+        corners += [
+            ankle + rotate(orientation, point) for point in (heel - aside, heel + aside, ball - aside, ball + aside)
+        ]
+        # Toes bend: those of a foot on tiptoe stay flat, and carry.
+        bends = has_toes(body, side)
+        toes = body.canonical_orientation(frames, body.index(f"{side}_toes")) if bends else orientation
+        middle = ankle + rotate(orientation, ball)
+        corners += [middle + rotate(toes, TIP * length * ahead + point) for point in (-aside, aside)]
     points = np.stack(corners, axis=-2)
     heights = points[..., 1] - points[..., 1].min(axis=-1, keepdims=True)
-    return points, heights <= LIFTED * body.leg_length
+    return points, np.asarray(heights <= LIFTED * body.leg_length)
 
 
 def foot_ball(body: Humanoid, side: str) -> Floats:
@@ -107,9 +135,15 @@ def foot_ball(body: Humanoid, side: str) -> Floats:
     far ahead of the ankle and below it as people's is.
     """
     neutral = body.neutral_frames.positions
-    ankle = neutral[body.index(f"{side}_foot")]
-    if f"{side}_toes" in body.roles:
-        ball = neutral[body.index(f"{side}_toes")] - ankle
-        if float(np.hypot(ball[0], ball[2])) > 0.05 * body.leg_length:
-            return np.asarray(ball)
+    if has_toes(body, side):
+        return np.asarray(neutral[body.index(f"{side}_toes")] - neutral[body.index(f"{side}_foot")])
     return WITHOUT_TOES * body.leg_length * np.array([0.0, -0.5, 1.0])
+
+
+def has_toes(body: Humanoid, side: str) -> bool:
+    """Return whether a foot has a joint at the ball, ahead of its ankle, about which its toes bend."""
+    if f"{side}_toes" not in body.roles:
+        return False
+    neutral = body.neutral_frames.positions
+    ball = neutral[body.index(f"{side}_toes")] - neutral[body.index(f"{side}_foot")]
+    return float(np.hypot(ball[0], ball[2])) > 0.05 * body.leg_length

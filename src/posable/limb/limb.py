@@ -165,7 +165,8 @@ class Limb:
             swivel: (...) [rad] exactly this swivel, without a search; default: search for one.
             preferred: where the search begins: an angle [rad], (...) one for each target, a function of the positions,
                 a `SwivelTable` or `Sensorimotor()`; default: that of the limb's `search`.
-            wrist: (..., 3) [rad] the last three values for targets without an orientation; default 0.
+            wrist: (..., 3) [rad] the last three values for targets without an orientation, moved inside the limits;
+                default 0.
             scene: obstacles that the limb must keep out of, in the limb's own frame (`body.place` takes scenes of the
                 world); default none. The limb of a body has its volumes; any other has two capsules.
             obstacles: the same as packed rows, with those of its own body (`BodyLimb.obstacles`); default none.

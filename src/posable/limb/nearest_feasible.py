@@ -216,6 +216,13 @@ def clamped_wrist(
     if target[2]:
         rest = mul(conj(mul(middle, twist)), target[1])
         swing = mul(rest, conj(_about_bone(rest)))  # the end has no twist of its own
+    return twist, clamped_swing(limb, limits, curves, swing)
+
+
+@kernel
+def clamped_swing(limb: Any, limits: Records, curves: Floats, swing: Quat) -> Quat:
+    """Return a swing of the end inside its limits, without a twist."""
+    b = (limb["bw"], limb["bx"], limb["by"], limb["bz"])
     swing = mul(mul(b, clamp(limits[END], curves, canonical_inner(limb, swing))), conj(b))
     swing = mul(swing, conj(_about_bone(swing)))
     if not allowed(limits[END], curves, canonical_inner(limb, swing)):
@@ -228,7 +235,7 @@ def clamped_wrist(
             else:
                 outside = fraction
         swing = slerp((1.0, 0.0, 0.0, 0.0), swing, inside)
-    return twist, swing
+    return swing
 
 
 @kernel

@@ -26,7 +26,7 @@ class Target:
     position: ArrayLike
     """(..., 3) [m] in the world."""
     orientation: ArrayLike | None = None
-    """(..., 4) `wxyz`, canonical; None: the wrist or ankle stays as it is."""
+    """(..., 4) `wxyz`, canonical; None: the wrist or ankle stays as it is, inside its limits."""
     pole: ArrayLike | None = None
     """(..., 3) [m] in the world: the elbow or the knee points towards it, as far as the limits allow."""
     world_orientation: ArrayLike | None = None

@@ -43,7 +43,7 @@ from .kernels import (
     values_of,
     wrist_of,
 )
-from .nearest_feasible import BASE, END, MID, Goal, Posture, closest
+from .nearest_feasible import BASE, END, MID, Goal, Posture, clamped_swing, closest
 
 REACHED, UNREACHABLE, LIMITS, COLLISION, SINGULAR, INVALID = range(6)  # compute.Status, which kernels cannot read
 
@@ -164,6 +164,9 @@ def solve_one(
     """
     reach = reach_of(limb, target[0])
     bent = flexed(limb, reach[6])
+    if limb["limited"] and not target[2] and not allowed(limits[END], curves, canonical_inner(limb, wrist[1])):
+        # A captured wrist is often outside its limits. Nobody asked for it: kept, it would fail every target.
+        wrist = (wrist[0], clamped_swing(limb, limits, curves, wrist[1]))
     state = begin(limb, swivel)
     if mode in (FIXED, PROBE):
         state = (PREFERRED, swivel, 0.0, swivel, swivel, False, False, swivel, swivel, 0, 1)

@@ -28,11 +28,12 @@ from .bending import adjusted, bend, forward_solution, gather, locate_target, lo
 from .contacts import first_contact, legs_of, note_contacts
 from .limbs import fix_foot, place_hand, read_leg
 from .need import EXTENDING, comfortable, need
-from .packed import ALL, ARM, BEND, JUDGE, LEG, Arrays, Body, Rows, Styles
+from .packed import ALL, ARM, BEND, COMPARE, JUDGE, LEG, Arrays, Body, Rows, Styles
 from .posture import NEEDED
 
 ORIENTATION_TOLERANCE = 1e-6  # [rad]
 POSITION_TOLERANCE = 1e-9  # [m], and of the distance from the origin: a hand or foot further from its target missed it
+SHARED = 0.1  # the weight that one of two hands must request for `extend` to take more in full
 STEPS, BISECTIONS = 8, 20
 
 FIRST, LOWER, EDGE, SETTLED = range(4)
@@ -174,6 +175,10 @@ def bend_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> No
         satisfied = hands[0] != hands[1] and styles.header[0 if hands[0] else 1]["weight"] == NEEDED
         if options["extend"] and not satisfied:
             x = need(i, (right, left), (EXTENDING, EXTENDING), body, rows, 0.0, 1.0)
+            if styles.header[0]["weight"] == NEEDED and styles.header[1]["weight"] == NEEDED:
+                # Hands that request nothing have no posture in common: what is taken of it must fade as they do.
+                fraction = min(1.0, max(u, v) / SHARED)
+                x *= fraction * fraction * (3.0 - 2.0 * fraction)
     x = adjust(i, options, body, rows, x)
     look(i, options, body, rows, target_of(i, 0 if hands[0] else 1, rows))
     result["status"], result["adjustment"] = REACHED, x
@@ -246,6 +251,19 @@ def judge_row(i: int, options: Any, body: Body, rows: Rows) -> None:
 
 
 @kernel
+def compare_row(i: int, options: Any, body: Body, rows: Rows) -> None:
+    """Set the contact of row i to the first one of its solution that its starting pose does not have, or has less deep;
+    -1 for none.
+    """
+    forward_row(
+        i, body.joints, rows.translation[0], rows.rotations[0], rows.offsets, rows.positions[1], rows.orientations[1]
+    )
+    note_contacts(i, options, body, rows)
+    forward_solution(i, body, rows)
+    rows.result[i]["contact"] = first_contact(i, options, body, rows, 0, False)
+
+
+@kernel
 def _hand_errors(i: int, side: int, options: Any, body: Body, rows: Rows) -> tuple[float, float]:
     """Return the distance [m] and the angle [rad] of a hand from its target, by forward kinematics."""
     model = body.limbs[ARM - side]
@@ -266,6 +284,9 @@ def _tolerance(position: tuple[float, float, float]) -> float:
 @kernel
 def reach_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> None:
     """Do the stages of row i that the options name: bend the body, place the hands, judge the pose."""
+    if options["stage"] == COMPARE:
+        compare_row(i, options, body, rows)
+        return
     if options["stage"] != JUDGE:
         bend_row(i, options, body, styles, rows)
     if options["stage"] == ALL and rows.result[i]["status"] != INVALID:

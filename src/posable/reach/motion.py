@@ -224,10 +224,15 @@ def animate(
     fixed: Targets = (None, None)
     arrivals = []
 
-    def advance(targets: Targets, weights: Fractions, elbows: Fractions) -> None:
+    def advance(targets: Targets, weights: Fractions, elbows: Fractions, stood: Pose | None = None) -> None:
         now = stream.advance(targets, 1.0 / fps, weights, elbows)
         errors = float(now.position_error), float(now.orientation_error)
-        frames.append((now.pose, int(now.status), *errors, float(now.weight), now.jumped, now.contact))
+        status, contact = now.status, now.contact
+        if stood is not None and status == Status.REACHED:
+            # Each frame of a step is the start of its own reach: what the foot runs into on its way would be allowed.
+            touching = stream.reacher._new_contacts(stood.reshape(1), now.pose.reshape(1), targets)[0]
+            status, contact = (status, contact) if touching is None else (Status.COLLISION, touching)
+        frames.append((now.pose, int(status), *errors, float(now.weight), now.jumped, contact))
 
     for order, step in enumerate(steps):
         stream.depart()
@@ -244,7 +249,7 @@ def animate(
             weights = Fractions(*(fraction if before is None else 1.0 for before in fixed))
             if stance is not None:
                 stream.start = stepping_pose(body, standing, stance, 1.0 if k + 1 == count else fraction)
-            advance(targets, weights, Fractions(fraction, fraction))
+            advance(targets, weights, Fractions(fraction, fraction), None if stance is None else standing)
             if progress is not None:
                 progress((order + (k + 1) / count) / len(steps))
         fixed = path.ends

@@ -21,25 +21,28 @@ MESH = "a mesh of the scene"
 
 def contacts_of(reacher: Reacher, body: Body, rows: Rows) -> list[tuple[str, str] | None]:
     """Return, a row, the names of the two that touch, or that lowered the weight; None where nothing did."""
-    result, scene = rows.result, reacher.scene
+    result = rows.result
     found: list[tuple[str, str] | None] = [None] * len(result)
     lowered = result["reason"] == Status.COLLISION
-    names, own = reacher.body.volumes.names, len(body.pairs)
     for i in np.flatnonzero(lowered).tolist():
-        k = int(result["contact"][i])
-        if k < 0:
-            found[i] = ("the body", MESH)
-        elif k < own:
-            found[i] = (names[body.pairs[k, 0]], names[body.pairs[k, 1]])
-        elif scene is not None:
-            volume, obstacle = divmod(k - own, len(body.around))
-            found[i] = (names[body.outside[volume]], scene.names[int(body.around["source"][obstacle])])
+        found[i] = body_contact(reacher, body, int(result["contact"][i]))
     for side in range(2):
         hit = (result["hand_status"][:, side] == Status.COLLISION) & (result["status"] == Status.COLLISION)
         if hit.any():
             for i, pair in zip(np.flatnonzero(hit).tolist(), _arm_contacts(reacher, body, rows, side, hit)):
                 found[i] = pair
     return found
+
+
+def body_contact(reacher: Reacher, body: Body, k: int) -> tuple[str, str]:
+    """Return the names of contact k of a bent body; -1 is one with a mesh."""
+    names, own, scene = reacher.body.volumes.names, len(body.pairs), reacher.scene
+    if 0 <= k < own:
+        return names[body.pairs[k, 0]], names[body.pairs[k, 1]]
+    if k < 0 or scene is None:
+        return "the body", MESH
+    volume, obstacle = divmod(k - own, len(body.around))
+    return names[body.outside[volume]], scene.names[int(body.around["source"][obstacle])]
 
 
 def as_array(found: list[Any], shape: tuple[int, ...]) -> Any:

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 Arrays: TypeAlias = tuple[Any, ...]
 
 ARM, LEG = 1, 3  # rows of the right arm and leg in `Body.limbs`; those of the left side come before
-BEND, JUDGE, ALL = range(3)
-"""Stages of a solution: the body without its arms, the status of a whole pose, or everything."""
+BEND, JUDGE, ALL, COMPARE = range(4)
+"""Stages of a solution: the body without its arms, the status of a whole pose, or everything; or, instead of them, the
+first contact of one pose that another one does not have."""
 NEED_SAMPLES = 8  # steps of the weight at which the distances of shoulders from their targets are measured
 
 OPTIONS = np.dtype(

@@ -19,10 +19,11 @@ from ..skeleton import Frames, Pose
 from .behaviour import ARMS, Behaviour
 from .kernels import SETTLED, first_adjustment, next_adjustment, reach_rows
 from .motion import TARGET_FIELDS, ArmStep, Duration, Fractions, ReachStep, ReachStream, Targets, animate
-from .naming import as_array, contacts_of
+from .naming import as_array, body_contact, contacts_of
 from .packed import (
     ALL,
     BEND,
+    COMPARE,
     JUDGE,
     OPTIONS,
     Body,
@@ -85,7 +86,7 @@ class Reacher:
         allowed_contacts: str | Collection[str] = (),
     ) -> None:
         self._check(right, left, gaze, handedness, margin)
-        if feet not in FEET.values():
+        if not isinstance(feet, bool | int | str) or feet not in FEET.values():
             raise PosableError(f"feet is {feet!r}; expected True (they stay), False (they move along) or {STEP!r}")
         self.steps = feet == STEP
         self.body, self.scene, self.right, self.left = body, scene, right, left
@@ -252,6 +253,10 @@ class Reacher:
             few = _rows_of(call, rows[which])
             standing = stand(self.body, few[0], stances.rows(which).with_effort(effort))
             solved = self._find(call._replace(shape=(len(which),), start=standing.pose, targets=few[1]))
+            # A stance is the start of its own reach: what it has run into would be allowed.
+            pose = Pose(solved.translation, solved.rotations, few[0].offsets)
+            clear = [pair is None for pair in self._new_contacts(few[0], pose, call.targets)]
+            standing = standing._replace(ok=standing.ok & np.array(clear, np.bool_))
             return standing.ok & (solved.result["status"] == Status.REACHED), standing, solved
 
         def take(which: Ints, effort: Floats | float, chosen: Bools, standing: Standing, solved: _Found) -> None:
@@ -279,6 +284,31 @@ class Reacher:
             take(which, middle, reached, standing, solved)
             high[which], low[which] = np.where(reached, middle, high[which]), np.where(reached, low[which], middle)
         return stood, stances.with_effort(efforts)
+
+    def _new_contacts(self, before: Pose, after: Pose, targets: Targets) -> list[tuple[str, str] | None]:
+        """Return, a row of bodies (N, ...), the names of two that did not touch before, or less deep; None where there
+        are none. The arms that reach are left out: their own search keeps them clear.
+        """
+        scene, found = self.scene, []
+        body = self._body if scene is None else self._among(scene)
+        options = self._options_for(targets).copy()
+        options["stage"] = COMPARE
+        for first in range(0, before.shape[0], BLOCK):
+            one, other = before[first : first + BLOCK], after[first : first + BLOCK]
+            offsets = np.empty((0, one.joint_count, 3)) if one.offsets is None else np.ascontiguousarray(one.offsets)
+            rows = empty_rows(one.shape[0], body, self._styles, self._limb_joints, offsets)
+            rows.translation[0], rows.rotations[0] = one.translation, one.rotations
+            rows.translation[1], rows.rotations[1] = other.translation, other.rotations
+            reach_rows(one.shape[0], options, tuple(body), tuple(self._styles), tuple(rows))
+            found += [None if k < 0 else body_contact(self, body, k) for k in rows.result["contact"].tolist()]
+        if scene is not None and scene.has_meshes:
+            forward, clear = self.body.skeleton.forward, np.array([pair is None for pair in found], np.bool_)
+            hit = self._clearance.touches_meshes(forward(after), scene, self.margin, clear)
+            hit &= ~self._clearance.touches_meshes(forward(before), scene, self.margin, hit)
+            found = [
+                body_contact(self, body, -1) if touches else pair for touches, pair in zip(hit, found, strict=True)
+            ]
+        return found
 
     def _stance(self, start: Pose, targets: Targets, weight: float | None) -> Stances | None:
         """Return the stance (1 row) from which one body reaches its targets; None where its feet can stay."""

@@ -37,6 +37,7 @@ HIGH = math.sin(math.radians(50.0))  # of the direction to a target: steeper one
 AHEAD = math.sin(math.radians(15.0))  # of the direction of a step: less aside is ahead
 SWING_HEIGHT = 0.1  # [leg lengths] of a foot that steps
 STRAIGHT = 0.999  # of its length, a leg is straight
+SLACK = 0.05  # of the sinking in a step, more than straight legs need: they could follow no hips that move
 STEPS, BISECTIONS = 8, 5
 SIDES = ("left", "right")
 STEP = "step"
@@ -86,6 +87,7 @@ def stances_for(body: Humanoid, start: Pose, targets: Targets) -> Stances:
             aims.append(np.broadcast_to(np.asarray(target.position, np.float64), shoulder.shape))
             shoulders.append(shoulder)
     away = np.mean(aims, axis=0) - np.mean(shoulders, axis=0)
+    away = away / np.maximum(np.abs(away).max(axis=-1, keepdims=True), 1.0)  # the square of a huge one is infinite
     distance = np.maximum(np.linalg.norm(away, axis=-1), 1e-9)
     level = away * [1.0, 0.0, 1.0]
     direction = level / np.maximum(np.linalg.norm(level, axis=-1, keepdims=True), 1e-9)
@@ -110,7 +112,7 @@ def stand(body: Humanoid, start: Pose, stances: Stances, lifted: float = 0.0) ->
     length = np.where(stances.foot < 0, 0.0, LONGEST_STEP * leg * stances.effort)
     step = length[:, None] * stances.direction
     tiptoe = np.where(stances.foot < 0, TIPTOE * stances.effort, 0.0)
-    sinking = leg - np.sqrt(np.maximum(leg**2 - (0.5 * length) ** 2, 0.0))
+    sinking = (1.0 + SLACK) * (leg - np.sqrt(np.maximum(leg**2 - (0.5 * length) ** 2, 0.0)))
     shift = HIPS * step - sinking[:, None] * [0.0, 1.0, 0.0]
     shift += np.mean(
         [_risen(body, frames, side, tiptoe) + _ahead(body, frames, side, tiptoe) for side in SIDES], axis=0
