@@ -275,7 +275,7 @@ def test_they_work_on_other_bodies(data_dir, name, style):
     arm = body.place(body.neutral_pose, "right_hand", ps.Target(goals), self_collision=True)
     assert answer.ok.mean() > 4 / 3 * arm.ok.mean()
     assert answer.lowered.mean() < 0.2  # thicker thighs stop a dangling arm sooner
-    # No leg is asked for more than it has. (On crooked bones a leg's correction may not settle at one weight in thousands.)
+    # No leg is asked for more than it has. (On crooked bones a correction may not settle at one weight in thousands.)
     short = answer.reason == ps.Status.UNREACHABLE
     assert short.mean() < 2e-3 and (answer.right.requested_weight - answer.weight)[short].max(initial=0.0) < 1e-3
 
