@@ -193,9 +193,9 @@ class Studio:
                 due = time.monotonic()
             self._newcomers.clear()
             try:
-                now = session.time
-                if session.stale(now):
+                if session.stale(session.time):
                     with session.lock:  # a change by a user comes before the whole moment or after it, not inside
+                        now = session.time  # whoever held the lock may have moved it
                         for tab in self._tabs:
                             tab.update(now)
                         self._timeline.update(now)
