@@ -1,6 +1,6 @@
 # make studio   installs into .venv and opens the studio in a browser
 # make test     installs and runs everything that must pass
-# The others: soak, bench, bench-peers, docs, coverage, node, format, clean.
+# The others: kernels, wheel, soak, bench, bench-peers, docs, coverage, node, format, clean.
 # Set PYTHON to choose an interpreter (3.11 or later).
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -25,18 +25,35 @@ KERNEL_TESTS = $(filter-out $(UNCHECKED), \
 # A few tests of compiled code, for the plain way of compiling: a minute or two.
 PLAIN_TESTS := tests/compute tests/math tests/skeleton tests/limits/test_limits.py
 
-.PHONY: studio test check-style check-types check-tests check-bounds check-plain check-examples check-docs soak bench bench-peers \
+.PHONY: studio test kernels wheel check-style check-types check-tests check-bounds check-plain check-examples check-docs soak bench bench-peers \
 	docs coverage node format clean
 .DEFAULT_GOAL := test
 
+# The studio opens at once. Kernels that it needs before the library is there are compiled by Numba; where there is no C
+# compiler, all of them are.
 studio: $(VENV)/.studio
-	$(BIN)/posable studio
+	@nice $(BIN)/python -m posable.compute.build --quiet & $(BIN)/posable studio
+
+# Every kernel, ahead of time, beside the sources: a minute or two on two cores, and nothing where nothing changed.
+kernels: $(VENV)/.dev
+	$(BIN)/python -m posable.compute.build
+
+# A wheel for each system, with the library and without Numba, and one for all others, with Numba (docs/install.md).
+TARGETS := linux-x86_64 linux-aarch64 macos-arm64 windows-x86_64
+wheel: $(VENV)/.dev
+	rm -rf dist build/kernels
+	@set -e; for target in $(TARGETS); do \
+		$(BIN)/python -m posable.compute.build --portable --target $$target --out build/kernels/$$target; \
+		POSABLE_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .; done
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls -l dist
 
 # One after the other, also under make -j: the machine has few cores and the output should read from top to bottom. Only
 # what uses one core alone, the last three, runs two at a time, each with its output in one piece.
 test: $(VENV)/.dev node
 	$(MAKE) --no-print-directory check-style
 	$(MAKE) --no-print-directory check-types
+	$(MAKE) --no-print-directory kernels
 	$(MAKE) --no-print-directory check-tests
 	$(MAKE) --no-print-directory check-bounds
 	$(MAKE) --no-print-directory -j2 --output-sync=target check-plain check-examples check-docs
@@ -49,18 +66,18 @@ check-style: $(VENV)/.dev
 check-types: $(VENV)/.dev
 	$(BIN)/mypy
 
-check-tests: $(VENV)/.dev
-	$(BIN)/python -m pytest $(IN_ROOMS)
+check-tests: kernels
+	POSABLE_KERNELS=library $(BIN)/python -m pytest $(IN_ROOMS)
 
 # One thread, so that an error is raised where it happens; a cache of its own, since Numba's does not tell checked
 # code from unchecked.
 check-bounds: $(VENV)/.dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_NUM_THREADS=1 HYPOTHESIS_PROFILE=few POSABLE_CACHE=$(CURDIR)/.cache/bounds \
+	POSABLE_KERNELS=jit NUMBA_BOUNDSCHECK=1 POSABLE_THREADS=1 HYPOTHESIS_PROFILE=few POSABLE_CACHE=$(CURDIR)/.cache/bounds \
 		$(BIN)/python -m pytest $(IN_ROOMS) $(KERNEL_TESTS)
 
 # Kernels as a Numba that was never tried compiles them: without anything beyond its public interface.
 check-plain: $(VENV)/.dev
-	POSABLE_PLAIN_NUMBA=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(PLAIN_TESTS)
+	POSABLE_KERNELS=jit POSABLE_PLAIN_NUMBA=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(PLAIN_TESTS)
 
 check-examples: $(VENV)/.dev
 	@set -e; for example in $(sort $(wildcard examples/*.py)); do \
@@ -90,7 +107,7 @@ $(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
 
 # Compiled code is invisible to a coverage tool, so here the kernels run as plain Python.
 coverage: $(VENV)/.dev node
-	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(IN_ROOMS) \
+	POSABLE_KERNELS=jit NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(IN_ROOMS) \
 		--cov=posable --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 format: $(VENV)/.dev
@@ -116,4 +133,4 @@ $(BIN)/python:
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis \
-		.coverage* tests/node/node_modules benchmarks/results/*.tmp
+		.coverage* tests/node/node_modules benchmarks/results/*.tmp src/posable/compute/_loops_*

@@ -6,11 +6,11 @@ joint. Before anything is timed, the contenders' answers are compared.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pinocchio as pin
 
 import posable as ps
+from posable.compute import thread_count, threads
 from posable.formats.urdf import UrdfModel, read_urdf
 
 from .harness import Contender, Table, compare, data_dir
@@ -87,12 +87,12 @@ def _body_batch(skeleton: ps.Skeleton) -> Table:
     poses = _poses(skeleton, BATCH)
     model, data, q = _pinocchio_body(skeleton, poses)
     some = range(0, BATCH, 20)
-    cores = numba.config.NUMBA_NUM_THREADS
+    cores = thread_count()
 
-    def ours(threads: int):
+    def ours(count: int):
         def forward() -> object:
-            numba.set_num_threads(threads)
-            return skeleton.forward(poses)
+            with threads(count):
+                return skeleton.forward(poses)
 
         return forward
 

@@ -26,13 +26,13 @@ print("no error")
 
 @pytest.mark.parametrize(
     "switch",
-    [{"NUMBA_BOUNDSCHECK": "1", "NUMBA_NUM_THREADS": "1"}, {"NUMBA_DISABLE_JIT": "1"}],
+    [{"NUMBA_BOUNDSCHECK": "1", "POSABLE_THREADS": "1"}, {"NUMBA_DISABLE_JIT": "1"}],
     ids=["bounds checked", "not compiled"],
 )
 def test_an_index_past_the_end_is_an_error_when_checked(switch, tmp_path):
     script = tmp_path / "wrong.py"
     script.write_text(WRONG)
-    environment = {**os.environ, **switch, "POSABLE_CACHE": str(tmp_path / "cache")}
+    environment = {**os.environ, **switch, "POSABLE_KERNELS": "jit", "POSABLE_CACHE": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     assert done.returncode != 0
     assert "IndexError" in done.stderr

@@ -214,7 +214,7 @@ def noticed(one: dict[str, Any], folder: Path, until: float) -> str:
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "POSABLE_CACHE": str(copy / "cache"),
             "HYPOTHESIS_PROFILE": "few",
-            "NUMBA_NUM_THREADS": "2",
+            "POSABLE_THREADS": "2",
         }
         tests = [f"tests/{one['room']}", "tests/test_truth.py"]
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-rfE", *tests]

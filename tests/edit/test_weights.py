@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import posable as ps
+from posable.compute import threads
 from posable.edit.clip import read_clip
 from posable.edit.fit_kernels import add_curvature, explained, fit_scratch
 from posable.edit.weights import _run, exact_weights, explain, explained_rates, fit_weights, load_weights
@@ -144,14 +145,8 @@ def test_unknown_kinds_of_weights_are_named(pitch):
 
 
 def test_weights_are_the_same_on_any_number_of_cores(pitch):
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with threads(1):
         alone = fit_weights(read_clip(pitch.motion[:60], pitch.body))
-    finally:
-        numba.set_num_threads(before)
     np.testing.assert_array_equal(alone, fit_weights(read_clip(pitch.motion[:60], pitch.body)))
 
 

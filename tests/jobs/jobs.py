@@ -63,10 +63,10 @@ def slow(number):
 
 
 def threads(_number):
-    """How many threads compiled loops would use, and whether this process was forked after OpenMP started."""
-    import numba
+    """How many threads compiled loops would use, and in which process."""
+    from posable.compute import thread_count
 
-    return [numba.get_num_threads(), os.getpid()]
+    return [thread_count(), os.getpid()]
 
 
 def read_text(path):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import posable as ps
+from posable.compute import thread_count
 from posable.jobs import Progress, blocks, run
 from posable.jobs.executors import Executor
 
@@ -187,12 +188,10 @@ def test_a_process_that_was_killed_once_costs_nothing(tmp_path: Path):
 
 
 def test_each_worker_runs_compiled_code_on_one_thread():
-    import numba
-
-    before = numba.get_num_threads()
+    before = thread_count()
     assert [result[0] for result in run(jobs.threads, range(4), workers=2).results] == [1] * 4
     assert run(jobs.threads, [0], workers=1).results[0][0] == 1
-    assert numba.get_num_threads() == before
+    assert thread_count() == before
 
 
 def test_a_block_of_the_users_own_says_who_works():

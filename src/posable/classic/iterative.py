@@ -234,7 +234,7 @@ class IterativeIK:
         for first in range(0, tracks if n else 0, BLOCK):
             many = min(BLOCK, tracks - first)
             block = slice(first * n // tracks, (first + many) * n // tracks)
-            columns: Any = (array[block] if len(array) == n else array for array in frames)
+            columns: Any = (np.ascontiguousarray(array[block] if len(array) == n else array) for array in frames)
             solve_rows(many, self._problem, self._scratch(many), Frames(*columns))
         return frames
 

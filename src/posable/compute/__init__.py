@@ -1,6 +1,6 @@
 """The ground everything stands on: compiling, errors, statuses, files.
 
-`kernel`, `batch` and `prange` import Numba, so they are loaded when first used; the rest is light.
+`kernel`, `batch` and what goes with them load the compiled library, or Numba, when first used; the rest is light.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .files import atomic_write, cache_dir
 from .lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .kernels import Batch, batch, kernel, prange
+    from .kernels import Batch, batch, kernel, prange, thread_count, threads
 
 __all__ = [
     "Batch",
@@ -44,6 +44,10 @@ __all__ = [
     "number",
     "prange",
     "require",
+    "thread_count",
+    "threads",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, {"kernels": ["Batch", "batch", "kernel", "prange"]})
+__getattr__, __dir__ = lazy_names(
+    __name__, {"kernels": ["Batch", "batch", "kernel", "prange", "thread_count", "threads"]}
+)

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 
 from .errors import PosableError, require
@@ -58,6 +57,8 @@ def ptx(batch: Batch, n: int, *arrays: Any, capability: tuple[int, int] = (9, 0)
     `capability` is the GPU's compute capability: (9, 0) is an H100 or H200. Without optimising it takes a third of
     the time.
     """
+    import numba
+
     cuda = _cuda()
     signature = tuple(numba.typeof(argument) for argument in (n, *arrays))  # type: ignore[no-untyped-call]
     with _named_gpu(capability):
@@ -80,7 +81,9 @@ def _strided(batch: Batch) -> types.FunctionType:
     def own_rows(n: int) -> range:
         return range(cuda.grid(1), n, cuda.gridsize(1))
 
-    source = batch.function
+    from .jit import with_compiled_kernels
+
+    source: Any = with_compiled_kernels(batch.function)
     names = {**source.__globals__, "prange": own_rows}
     return types.FunctionType(source.__code__, names, f"{source.__name__}_cuda")
 

@@ -1,50 +1,41 @@
-"""The one compile decorator, its cache, and the loop over a batch.
+"""The one compile decorator, and the loop over a batch.
 
-Kernels are scalar Python on tuples and flat arrays, compiled by Numba. Three layers, one source:
+Kernels are scalar Python on tuples and flat arrays. Three layers, one source:
 
 - a *tuple kernel* takes and returns tuples of floats: `rotate(q, v)`;
 - a *row kernel* takes a row number and arrays, and fills row i of the outputs: `forward_row(i, joints, ...)`.
   It is also what one CUDA thread runs (`posable.compute.cuda`);
-- a *batch* loops over rows: `for i in prange(n): forward_row(i, ...)`. `@batch` compiles that loop twice from the
-  same source, once plain and once parallel, and picks by the number of rows.
+- a *batch* loops over rows: `for i in prange(n): forward_row(i, ...)`. `@batch` compiles that loop and shares its
+  rows out over the cores where there are many.
 
-Numba's own cache does not notice when a helper in another file changes (its callers keep the old code), so
-ours lies in a folder named by a hash of every kernel source, the Numba version and the Python version.
-
-Kernels use more of Numba than its public interface, to compile and start sooner (`numba_inline`). With a Numba that was
-not tried they do without: they are compiled in Numba's plain way, in every process anew, and give the same answers. The
-environment variable `POSABLE_PLAIN_NUMBA=1` asks for that way with any Numba.
+There are two ways to the same answers, to the last bit. The *library* (`posable.compute.library`) was compiled ahead of
+time and comes with the wheel; nothing is compiled, and Numba need not be there. The *JIT* (`posable.compute.jit`)
+compiles with Numba when a batch is first called. At import the library is taken if it was made of these very sources;
+`POSABLE_KERNELS=jit` or `POSABLE_KERNELS=library` asks for one. Nothing else in the package knows which it is.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import sys
 import threading
-import time
-import types
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from importlib.util import find_spec
+from typing import Any, ParamSpec, TypeVar, overload
 
-import numba
-from numba import prange
-
-from .files import cache_dir
+from . import library
+from .errors import PosableError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
-TRIED = ((0, 61), (0, 68))  # oldest and newest Numba for `numba_inline`: both ends and 0.64 were tried
-CACHE_DAYS = 30  # compiled code of versions nobody used for this long is removed
+PIECES = 4  # of the rows for each thread: one that is done early takes another
+prange = range  # the name by which a batch's loop over its rows is found
 
-__all__ = ["Batch", "batch", "kernel", "prange"]
+__all__ = ["Batch", "batch", "kernel", "prange", "thread_count", "threads"]
 
 
 @overload
@@ -52,63 +43,52 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def kernel(*, fused: bool) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(function: Callable[..., Any] | None = None, *, fused: bool = False) -> Any:
-    """Compile a function with Numba on its first call, cached on disk; its signature stays visible to type checkers.
+    """Mark a function as one that is compiled; its signature stays visible to type checkers.
 
-    `error_model="numpy"` makes a division by zero give infinity instead of raising, as on a GPU. Kernels allocate
-    nothing, so they count no references to their arrays; one that does allocate fails to compile.
+    With the JIT it is compiled on its first call. Beside the library, where only batches are called, it stays the
+    Python function that it is. Kernels allocate nothing, so they count no references to their arrays; one that does
+    allocate fails to compile. A division by zero gives infinity in compiled code, as on a GPU.
 
     `fused` lets a product and the sum it goes into be rounded once (a fused multiply-add), as GPUs do everywhere; the
     order of sums stays as written. For long sums of products only: elsewhere what is symmetric on paper would no
     longer be so to the last bit.
     """
     if function is None:
-        return lambda f: _kernel(f, fused)
-    return _kernel(function, fused)
+        return lambda f: kernel_of(f, fused)
+    return kernel_of(function, fused)
 
 
-def _kernel(function: Callable[P, R], fused: bool) -> Callable[P, R]:
-    more: Any = {"fastmath": {"contract"}} if fused else {}
-    compiled = _compiled(function, **more)
-    private = _private_numba()
-    if private is not None and compiled is not function:  # the JIT is on
-        private.call_twin(compiled, lambda: _compiled(_renamed(function, "inner"), **private.TWIN_OPTIONS, **more))
-    return cast("Callable[P, R]", compiled)
+def kernel_of(function: Callable[..., Any], fused: bool) -> Any:
+    """Return a kernel as the chosen mode has it."""
+    if mode() == "jit":
+        from . import jit
 
-
-def _compiled(function: Callable[..., Any], *, parallel: bool = False, **more: Any) -> Any:
-    """Return the function as Numba's dispatcher, which compiles it when it is first called."""
-    options: Any = {"error_model": "numpy", "nogil": True, "parallel": parallel, **more}
-    private = _private_numba()
-    # Without a folder of our own nothing is cached: Numba's own cache does not notice when a helper changes.
-    return numba.njit(**options)(function) if private is None else private.cached(function, options, _cache_folder())
+        return jit.compile_kernel(function, fused)
+    function.__fused__ = fused  # type: ignore[attr-defined]
+    return function
 
 
 @lru_cache(maxsize=1)
-def _private_numba() -> ModuleType | None:
-    """Return the module that uses Numba's private parts; None with a Numba it was not tried with."""
-    version: Any = numba.version_info
-    if not TRIED[0] <= (version.major, version.minor) <= TRIED[1]:
-        warnings.warn(
-            f"Numba {numba.__version__} was not tried with this version of Posable: kernels are compiled in its plain "
-            "way, which takes longer, and at every start anew",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    if os.environ.get("POSABLE_PLAIN_NUMBA", "0") != "0":
-        return None
-    from . import numba_inline
-
-    return numba_inline
+def mode() -> str:
+    """Return how kernels run in this process: "library" or "jit"."""
+    requested = _requested()
+    if requested != "jit" and library.table() is not None:
+        return "library"
+    if requested == "library":
+        raise PosableError(f"POSABLE_KERNELS is 'library', and {library.why_not()}")
+    if find_spec("numba") is None:
+        raise PosableError(f"{library.why_not()}; without it kernels need Numba: pip install 'posable[jit]'")
+    return "jit"
 
 
-def _renamed(function: Callable[..., Any], suffix: str) -> types.FunctionType:
-    """Return a copy under another name: Numba's cache tells functions apart by name and line, not by options."""
-    source = cast("types.FunctionType", function)
-    name = f"{source.__name__}_{suffix}"
-    copy = types.FunctionType(source.__code__, source.__globals__, name, source.__defaults__, source.__closure__)
-    copy.__qualname__ = copy.__name__
-    return copy
+def _requested() -> str:
+    """Return the mode that was asked for, "library" or "jit"; "" for either."""
+    requested = os.environ.get("POSABLE_KERNELS", "")
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or os.environ.get("NUMBA_BOUNDSCHECK", "0") != "0":
+        requested = requested or "jit"  # whoever asks Numba for that wants no code that was compiled before
+    if requested not in ("", "jit", "library"):
+        raise PosableError(f"POSABLE_KERNELS is {requested!r}; expected 'jit' or 'library'")
+    return requested
 
 
 class Batch:
@@ -117,30 +97,42 @@ class Batch:
     Call it with the number of rows first: `forward_rows(n, joints, ...)`. Threads share nothing but the arrays.
     """
 
-    _one_at_a_time = threading.Lock()  # Numba's portable thread pool aborts when two threads enter it
-
     def __init__(self, function: Callable[..., None], rows: int = PARALLEL_ROWS) -> None:
         self.function = function
         self.rows = rows
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
-        self.serial = _compiled(function)
-        self._parallel: Any = None
+        self._part: Callable[..., Any] | None = None
 
     def __call__(self, n: int, *arrays: Any) -> None:
         """Run rows 0 to n - 1."""
-        if n < self.rows or numba.get_num_threads() == 1:
-            self.serial(n, *arrays)
-            return
-        with self._one_at_a_time:
-            self.parallel(n, *arrays)
+        part = self._part
+        if part is None:
+            part = self._part = self._found()
+        if n < self.rows:
+            part(0, n, n, *arrays)
+        else:
+            _on_all_cores(part, n, arrays)
+
+    def serial(self, n: int, *arrays: Any) -> None:
+        """Run rows 0 to n - 1 on one core."""
+        with threads(1):
+            self(n, *arrays)
+
+    def _found(self) -> Callable[..., Any]:
+        """Return the loop over some of the rows: the library's where it has this batch, else the JIT's."""
+        # Also where the JIT was chosen for want of a library: it may have been built meanwhile.
+        made: Callable[..., Any] | None = library.loop(self) if _requested() != "jit" else None
+        return made or self.jit
 
     @property
-    def parallel(self) -> Any:
-        """The loop compiled for all cores, made when first needed: it costs a second to compile."""
-        if self._parallel is None:
-            self._parallel = _compiled(_renamed(self.function, "parallel"), parallel=True)
-        return self._parallel
+    def jit(self) -> Any:
+        """The loop `(first, last, n, *arrays)` as Numba's dispatcher."""
+        if "_jit" not in vars(self):
+            from . import jit
+
+            self._jit = jit.compile_loop(self.function)
+        return self._jit
 
 
 @overload
@@ -157,23 +149,74 @@ def batch(function: Callable[..., None] | None = None, *, rows: int = PARALLEL_R
     return Batch(function, rows)
 
 
-@lru_cache(maxsize=1)
-def _cache_folder() -> Path:
-    """The folder of compiled code for exactly these sources; folders nobody used for a month are removed."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    package = Path(__file__).parents[1]
-    for path in sorted(package.rglob("*.py")):
-        source = path.read_bytes()
-        if b"@kernel" in source or b"@batch" in source or path.name == "numba_inline.py":
-            digest.update(str(path.relative_to(package)).encode() + b"\0" + source)
-    root = cache_dir() / "kernels"
-    ours = root / digest.hexdigest()[:16]
+# Threads
+
+
+class _Threads(threading.local):
+    """How many threads a batch called by this thread may use; one for each core where nothing was said."""
+
+    count: int | None = None
+
+
+def thread_count() -> int:
+    """Return how many threads a batch called by this thread uses: POSABLE_THREADS, or the cores of this process."""
+    return _threads.count or _cores()
+
+
+def _cores() -> int:
+    requested = os.environ.get("POSABLE_THREADS", "")
+    if requested and not (requested.isdigit() and int(requested) > 0):
+        raise PosableError(f"POSABLE_THREADS is {requested!r}; expected a number of threads")
+    if requested:
+        return int(requested)
     try:
-        ours.mkdir(parents=True, exist_ok=True)
-        ours.touch()
-        for other in root.iterdir():
-            if time.time() - other.stat().st_mtime > CACHE_DAYS * 86400:
-                shutil.rmtree(other, ignore_errors=True)
-    except OSError:
-        pass  # a read-only home: Numba then falls back to compiling in memory
-    return ours
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+_threads = _Threads()
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let batches that this thread calls use so many threads in the `with` block."""
+    before, _threads.count = _threads.count, count
+    try:
+        yield
+    finally:
+        _threads.count = before
+
+
+def _on_all_cores(part: Callable[..., Any], n: int, arrays: tuple[Any, ...]) -> None:
+    """Run rows 0 to n - 1 on several threads, this one among them; compiled loops let go of the interpreter's lock."""
+    count = thread_count()
+    if count == 1:
+        part(0, n, n, *arrays)
+        return
+    step = -(-n // (PIECES * count))
+    begins = iter(range(0, n, step))  # several threads may take from it: each step is one of the interpreter's
+
+    def work() -> None:
+        for first in begins:
+            part(first, min(first + step, n), n, *arrays)
+
+    part(0, 0, n, *arrays)  # with no rows: what is wrong with the arguments is said here, and the JIT compiles once
+    others = [_pool().submit(work) for _ in range(count - 1)]
+    try:
+        work()
+    finally:
+        for other in others:
+            other.cancel()
+    for other in others:
+        if not other.cancelled():
+            other.result()
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, _cores() - 1), thread_name_prefix="posable")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork takes none of the threads along

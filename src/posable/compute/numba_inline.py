@@ -6,8 +6,9 @@ the loop. So a kernel has a twin that only other kernels call. The twin takes no
 of the time to compile a solver) and is only translated to LLVM's language; it is optimised once, in the loop that is
 run: a new machine waits less, for the same answers, as fast (`python -m tools.measure_compiling` measures it).
 
-Also here: the folder of compiled code, counting no references in kernels, and the notice that kernels are compiled.
-`kernels` imports this module only with the versions of Numba that were tried (`kernels.TRIED`).
+Also here: a batch's whole code as a module, for the library; the folder of compiled code; counting no references in
+kernels; the notice that kernels are compiled. `jit` imports this module only with the versions of Numba that were tried
+(`jit.TRIED`).
 """
 
 from __future__ import annotations
@@ -28,19 +29,18 @@ from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-__all__ = ["TWIN_OPTIONS", "cached", "call_twin"]
+__all__ = ["TWIN_OPTIONS", "cached", "call_twin", "module_of"]
 
 
 def cached(function: Callable[..., Any], options: dict[str, Any], folder: Path) -> Any:
     """Return Numba's dispatcher of a function, whose compiled code is kept in a folder.
 
-    Only a parallel loop counts references to its arrays (`_nrt`): it needs them, while counting took 40 atomic
-    operations a limb in the kernels.
+    Nothing counts references to arrays (`_nrt`): that took 40 atomic operations a limb in the kernels.
     """
     config: Any = numba.config  # Numba fills this module at run time
     previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read while it decorates, and only then
     try:
-        return numba.njit(**{**options, "cache": True, "_nrt": options["parallel"]})(function)
+        return numba.njit(**{**options, "cache": True, "_nrt": False})(function)
     finally:
         config.CACHE_DIR = previous
 
@@ -107,6 +107,34 @@ TWIN_OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "pipeline_class": _TwinCompiler,
 }
+
+
+class _ModuleCompiler(Compiler):
+    """Numba's compiler, which ends with an optimised module and makes no machine code of it."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a Python function."""
+        self.state.library = _ModuleLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+class _ModuleLibrary(_TwinLibrary):
+    """Code that is optimised as a whole, for others to make machine code of."""
+
+    def _optimize_final_module(self) -> None:
+        JITCodeLibrary._optimize_final_module(self)
+
+
+def module_of(function: Callable[..., Any], signature: tuple[Any, ...]) -> tuple[Any, str]:
+    """Return the optimised module of a function for these types, with all that it calls, and its entry's name."""
+    options: dict[str, Any] = {
+        **{"error_model": "numpy", "nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True},
+        "pipeline_class": _ModuleCompiler,
+    }
+    dispatcher: Any = numba.njit(**options)(function)
+    dispatcher.compile(signature)
+    (made,) = dispatcher.overloads.values()
+    return made.library._shared_module, made.fndesc.llvm_func_name
 
 
 class _CompileNotice(event.Listener):

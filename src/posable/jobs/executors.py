@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..compute import PosableError, number, require
+from ..compute import PosableError, number, require, threads
 from .store import result_bytes
 
 ENGINES = ("local", "dask://HOST:PORT", "ray://HOST:PORT")
@@ -52,24 +52,11 @@ class Outcome:
 def work(function: Callable[..., Any], settings: dict[str, Any], task: Task) -> Outcome:
     """Do one task, whatever happens in it."""
     try:
-        with one_thread():
+        with threads(1):  # the other cores have work of their own
             result = function(task.item, **settings)
             return Outcome(task.index, result if task.identity is None else result_bytes(task.identity, result))
     except (Exception, SystemExit) as error:  # a library that wants to end the process ends its item
         return Outcome(task.index, None, f"{type(error).__name__}: {error}", traceback.format_exc()[-TRACEBACK:])
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run compiled loops of this thread on one core: the others have work of their own."""
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 class Executor:

@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from .reacher import Reacher
 
 MESH = "a mesh of the scene"
+COLLISION = int(Status.COLLISION)  # a name looked up in an enumeration takes a microsecond
 
 
 def contacts_of(reacher: Reacher, body: Body, rows: Rows) -> list[tuple[str, str] | None]:
     """Return, a row, the names of the two that touch, or that lowered the weight; None where nothing did."""
     result = rows.result
     found: list[tuple[str, str] | None] = [None] * len(result)
-    lowered = result["reason"] == Status.COLLISION
+    lowered, touching = result["reason"] == COLLISION, result["status"] == COLLISION
+    if not (lowered | touching).any():
+        return found
     for i in np.flatnonzero(lowered).tolist():
         found[i] = body_contact(reacher, body, int(result["contact"][i]))
     for side in range(2):
-        hit = (result["hand_status"][:, side] == Status.COLLISION) & (result["status"] == Status.COLLISION)
+        hit = (result["hand_status"][:, side] == COLLISION) & touching
         if hit.any():
             for i, pair in zip(np.flatnonzero(hit).tolist(), _arm_contacts(reacher, body, rows, side, hit)):
                 found[i] = pair

@@ -98,7 +98,7 @@ class SelfCollision:
     @property
     def pairs(self) -> Ints:
         """(P, 2) the volumes of each tested pair."""
-        return np.argwhere(np.triu(self.tested)).astype(np.int64)
+        return np.ascontiguousarray(np.argwhere(np.triu(self.tested)), dtype=np.int64)
 
     def touches(self, frames: Frames) -> Bools:
         """(...) whether the body touches itself."""

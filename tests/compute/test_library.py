@@ -1,0 +1,364 @@
+"""The library compiled ahead of time: the JIT's answers to the last bit, and no wrong argument that breaks it."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from posable.compute import Batch, PosableError, batch, calls, kernels, library, prange, threads
+from tests.uses import USES
+
+SOURCE = Path(__file__).parents[2] / "src"
+needs_library = pytest.mark.skipif(
+    kernels.mode() != "library" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="kernels run by the JIT here"
+)
+
+
+def copied(argument):
+    """Arguments with arrays of their own."""
+    if isinstance(argument, tuple):
+        parts = tuple(map(copied, argument))
+        return type(argument)(*parts) if hasattr(argument, "_fields") else parts
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def same(one, other) -> bool:
+    """Whether two arrays are the same to the last bit; the gaps between the fields of records are nobody's."""
+    if one.dtype.names:
+        return all(
+            same(np.ascontiguousarray(one[field]), np.ascontiguousarray(other[field])) for field in one.dtype.names
+        )
+    return one.tobytes() == other.tobytes()
+
+
+def leaves(argument):
+    """All arrays and numbers of arguments, tuples taken apart."""
+    return [leaf for part in argument for leaf in leaves(part)] if isinstance(argument, tuple) else [argument]
+
+
+@pytest.fixture(scope="module")
+def used() -> dict[str, tuple[Batch, list[tuple]]]:
+    """What each batch is called with: up to three calls, copied before they ran."""
+    found: dict[str, tuple[Batch, list[tuple]]] = {}
+    run = Batch.__call__
+
+    def recording(one: Batch, *arguments) -> None:
+        name = f"{one.function.__module__}.{one.function.__name__}"
+        _, rows = found.setdefault(name, (one, []))
+        if len(rows) < 3:
+            rows.append(copied(arguments))
+        run(one, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Batch, "__call__", recording)
+        for use in USES:
+            use()
+    return found
+
+
+def test_the_table_says_what_batches_are_called_with(used):
+    for name, (_, rows) in used.items():
+        if name.startswith("posable."):
+            for arguments in rows:
+                assert calls.described(arguments[1:]) == calls.calls()[name], "run python -m tools.record_calls"
+    assert calls.calls().keys() == {name for name in used if name.startswith("posable.")}
+
+
+def test_every_batch_of_the_package_is_in_the_table():
+    package = SOURCE / "posable"
+    written = set()
+    for path in package.rglob("*.py"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for k, line in enumerate(lines):
+            if line.startswith("@batch"):
+                module = ".".join(("posable", *path.relative_to(package).with_suffix("").parts)).removesuffix(
+                    ".__init__"
+                )
+                written.add(f"{module}.{lines[k + 1].split('(')[0].removeprefix('def ')}")
+    assert written == calls.calls().keys()
+
+
+def test_the_words_of_the_table_are_read_as_they_were_written():
+    for text in calls.calls().values():
+        kinds = calls.parsed(text)
+        made = tuple(map(example, kinds))
+        assert calls.described(made) == text
+
+
+def example(kind):
+    """An argument of a kind."""
+    if kind.dtype is not None:
+        return np.zeros((2,) * kind.axes, kind.dtype)
+    if kind.scalar is not None:
+        return kind.scalar(1)
+    parts = map(example, kind.parts)
+    return kind.named(*parts) if kind.named else tuple(parts)
+
+
+@needs_library
+@pytest.mark.parametrize("name", sorted(calls.calls()))
+def test_the_library_gives_the_answers_of_the_jit_to_the_last_bit(name, used):
+    one, rows = used[name]
+    compiled = library.loop(one)
+    for arguments in rows:
+        mine, other = copied(arguments), copied(arguments)
+        n = arguments[0]
+        compiled(0, n, n, *mine[1:])
+        one.jit(0, n, n, *other[1:])
+        parameters = list(inspect.signature(one.function).parameters)
+        for parameter, *both in zip(parameters, mine, other, strict=True):
+            for got, wanted in zip(*map(leaves, both), strict=True):
+                if isinstance(wanted, np.ndarray):
+                    assert same(got, wanted), parameter
+
+
+@needs_library
+def test_a_loop_over_parts_of_the_rows_gives_the_whole(used):
+    one, rows = used["posable.skeleton.forward.forward_rows"]
+    n, *arguments = rows[0]
+    whole, parts = copied(tuple(arguments)), copied(tuple(arguments))
+    compiled = library.loop(one)
+    compiled(0, n, n, *whole)
+    for first in range(n):
+        compiled(first, first + 1, n, *parts)
+    assert all(same(a, b) for a, b in zip(whole, parts, strict=True))
+
+
+def wrong(arguments: tuple, rng: np.random.Generator) -> tuple[object, ...]:
+    """Arguments with one thing wrong, whatever it is."""
+    kinds = ("none", "text", "dtype", "axes", "order", "fewer", "more", "nested", "list")
+    made = list(arguments)
+    k = int(rng.integers(len(made)))
+    how = kinds[int(rng.integers(len(kinds)))]
+    one = made[k]
+    if how == "fewer":
+        return tuple(made[:-1])
+    if how == "more":
+        return (*made, np.zeros(3))
+    if how == "nested":
+        made[k] = (one,)
+    elif how == "list" or how == "none" or how == "text":
+        made[k] = {"list": [1.0, 2.0], "none": None, "text": "text"}[how]
+    elif isinstance(one, tuple):
+        inner = tuple(wrong(tuple(one), rng))
+        made[k] = inner
+    elif not isinstance(one, np.ndarray):
+        made[k] = object()
+    elif one.size == 0 or how == "axes":  # of nothing, every order is the same
+        made[k] = one[None]
+    elif how == "dtype":
+        made[k] = np.zeros(one.shape, "f4" if one.dtype != np.float32 else "f8")
+    else:
+        shape = (*one.shape[:-1], 2 * one.shape[-1] + 2)
+        made[k] = np.zeros(shape, one.dtype)[..., ::2]
+    return tuple(made)
+
+
+@needs_library
+def test_a_wrong_argument_is_an_error_and_writes_nothing(used, monkeypatch):
+    monkeypatch.setattr(library, "_numba_is_there", lambda: False)
+    rng = np.random.default_rng(0)
+    tried = 0
+    for name in sorted(calls.calls()):
+        one, rows = used[name]
+        compiled = library.loop(one)
+        for _ in range(60):
+            given = copied(rows[0])
+            before = copied(given)
+            with pytest.raises(PosableError):
+                compiled(0, given[0], given[0], *wrong(given[1:], rng))
+            assert all(
+                same(a, b) for a, b in zip(leaves(given), leaves(before), strict=True) if isinstance(a, np.ndarray)
+            )
+            tried += 1
+    assert tried > 4000
+
+
+@needs_library
+@pytest.mark.parametrize(
+    "rows", [(-1, 2, 3), (2, 1, 3), (0, 4, 3), (0, 1, -5), (0, 2**70, 3), (0.5, 1, 2), (None, 1, 1)]
+)
+def test_wrong_numbers_of_rows_are_refused(used, rows):
+    one, recorded = used["posable.math._rotate"]
+    with pytest.raises((ValueError, OverflowError, PosableError, TypeError)):
+        library.loop(one)(*rows, *recorded[0][1:])
+
+
+@needs_library
+def test_too_few_rows_are_refused(used, monkeypatch):
+    monkeypatch.setattr(library, "_numba_is_there", lambda: False)
+    one, _ = used["posable.math._rotate"]
+    q, v, out = np.zeros((5, 4)), np.zeros((5, 3)), np.zeros((5, 3))
+    for arrays in ((q[:4], v, out), (q, v[:1], out), (q, v, out[:0])):
+        with pytest.raises(PosableError, match="rows; expected 5"):
+            library.loop(one)(0, 5, 5, *arrays)
+
+
+@needs_library
+def test_a_read_only_array_is_read_and_never_written(used, monkeypatch):
+    monkeypatch.setattr(library, "_numba_is_there", lambda: False)
+    one, rows = used["posable.limb.solve.solve_rows"]
+    given, wanted = copied(rows[0]), copied(rows[0])
+    library.loop(one)(0, given[0], given[0], *wanted[1:])
+    (limb, *_), *_ = given[1:]
+    limb.flags.writeable = False  # a model that only is read
+    library.loop(one)(0, given[0], given[0], *given[1:])
+    assert same(given[-1], wanted[-1])
+    values = given[-2]
+    values[:] = 0.0
+    values.flags.writeable = False  # an answer
+    with pytest.raises(PosableError, match="read-only"):
+        library.loop(one)(0, given[0], given[0], *given[1:])
+    assert not values.any()
+
+
+@needs_library
+def test_records_of_an_equal_dtype_that_is_another_object_are_taken(used):
+    one, rows = used["posable.limb.solve.forward_rows"]
+    given, wanted = copied(rows[0]), copied(rows[0])
+    library.loop(one)(0, given[0], given[0], *wanted[1:])
+    limb = given[1]
+    described = np.dtype(
+        {
+            **{k: [limb.dtype.fields[n][j] for n in limb.dtype.names] for j, k in ((0, "formats"), (1, "offsets"))},
+            "names": list(limb.dtype.names),
+            "itemsize": limb.dtype.itemsize,
+        },
+        align=True,
+    )
+    assert described == limb.dtype and described is not limb.dtype
+    other = np.zeros(limb.shape, described)
+    other[:] = limb
+    library.loop(one)(0, given[0], given[0], other, *given[2:])
+    assert all(same(a, b) for a, b in zip(given[2:], wanted[2:], strict=True))
+
+
+@batch(rows=10)
+def _doubled(n, values, out):
+    for i in prange(n):
+        out[i] = 2.0 * values[i]
+
+
+def test_a_batch_of_ones_own_runs_beside_the_library():
+    values, out = np.arange(30.0), np.zeros(30)
+    _doubled(30, values, out)
+    np.testing.assert_array_equal(out, 2.0 * values)
+
+
+@needs_library
+def test_other_types_go_to_numba(used, monkeypatch):
+    monkeypatch.delenv("POSABLE_KERNELS", raising=False)
+    one, _ = used["posable.math._rotate"]
+    q = np.array([[1.0, 0.0, 0.0, 0.0]] * 2, dtype=np.float32)
+    v, out = np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32)
+    library.loop(one)(0, 2, 2, q, v, out)
+    np.testing.assert_array_equal(out, v)
+
+
+def test_threads_that_call_at_once_do_not_disturb_each_other():
+    import posable.math as pm
+
+    rng = np.random.default_rng(3)
+    q, v = pm.normalize(rng.normal(size=(20_000, 4))), rng.normal(size=(20_000, 3))
+    with threads(1):
+        wanted = pm.rotate(q, v)
+    answers: list[np.ndarray] = []
+
+    def work() -> None:
+        for _ in range(5):
+            answers.append(pm.rotate(q, v))
+
+    workers = [threading.Thread(target=work) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60.0)
+    assert len(answers) == 30 and all(np.array_equal(answer, wanted) for answer in answers)
+
+
+def run(code: str, **variables: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "POSABLE_KERNELS": "", **variables}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_after_a_parallel_batch_computes():
+    code = """
+import os, warnings, numpy as np, posable.math as pm
+warnings.simplefilter("ignore")
+v = np.random.default_rng(0).normal(size=(50_000, 3))
+wanted = pm.exp(v)
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(pm.exp(v), wanted) else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    assert run(code, POSABLE_THREADS="3") == "0"
+
+
+NO_NUMBA = "import sys; sys.modules['numba'] = None; sys.modules['llvmlite'] = None\n"
+
+
+@needs_library
+def test_nothing_of_numba_is_needed_for_an_answer():
+    code = NO_NUMBA + (
+        "import posable as ps\nbody = ps.figure()\n"
+        "print(body.place(body.neutral_pose, 'right_hand', ps.Target([-0.3, 1.3, 0.4])).status, 'numba' in sys.modules)"
+    )
+    assert run(code).split() == ["REACHED", "True"]  # the None above
+
+
+@needs_library
+@pytest.mark.parametrize(
+    ("way", "says"), [("jit", "jit"), ("library", "library"), ("", "library")], ids=["jit", "library", "either"]
+)
+def test_one_switch_chooses(way, says):
+    assert run("from posable.compute import kernels; print(kernels.mode())", POSABLE_KERNELS=way) == says
+
+
+def test_an_unknown_way_is_named():
+    code = "from posable.compute import kernels\ntry: kernels.mode()\nexcept Exception as e: print(e)"
+    assert "'fast'; expected 'jit' or 'library'" in run(code, POSABLE_KERNELS="fast")
+
+
+@needs_library
+def test_a_library_of_other_sources_is_not_taken(tmp_path):
+    import shutil
+
+    copy = tmp_path / "posable"
+    shutil.copytree(SOURCE / "posable", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from posable.compute import kernels, library; print(kernels.mode(), library.why_not())"
+    assert run(code, PYTHONPATH=str(tmp_path)) == "library"
+    changed, before = copy / "math" / "vector.py", (copy / "math" / "vector.py").read_text()
+    changed.write_text(before + "\n# another\n")
+    way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
+    assert way == "jit" and "no compiled library of these sources" in why
+    named = run("from posable.compute import library; print(library.file_name())", PYTHONPATH=str(tmp_path))
+    (copy / "compute" / library.file_name()).rename(copy / "compute" / named)
+    way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
+    assert way == "jit" and "was made of other sources" in why
+    changed.write_text(before)
+    (copy / "compute" / library.file_name()).write_bytes(b"no library")
+    way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
+    assert way == "jit" and "does not load" in why
+
+
+@needs_library
+def test_the_library_knows_what_it_was_made_of():
+    extension, _, _ = library._found()
+    facts = json.loads(extension.table())
+    assert facts["loops"].keys() == calls.calls().keys()
+    assert extension.best_variant() < len(facts["cpus"])
+    with pytest.raises(ValueError, match="no variant"):
+        extension.take_variant(7)
+    for plan in (b"A", b"A\1", b"Z", b"T", b"A\1\7\0", b"dA\1\0"):
+        with pytest.raises(ValueError, match="no plan"):
+            extension.loop(0, plan, (np.dtype(float),), (8,), np.ndarray, np.bool_)
