@@ -90,10 +90,12 @@ def test_no_line_is_begun_when_the_time_is_up(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_broken_line_of_plain_python_finds_the_compiled_kernels_of_the_one_before(monkeypatch, tmp_path):
+def test_a_broken_line_of_plain_python_finds_the_compiled_kernels_of_the_one_before(monkeypatch, capsys):
     runs = []
 
     def run(command, folder, environment, seconds):
+        if environment.get("NUMBA_BOUNDSCHECK") == "1":
+            return "FAILED tests/a.py", 1
         ages = {path.relative_to(folder): path.stat().st_mtime for path in (folder / "src").rglob("*.py")}
         runs.append((folder, environment["POSABLE_CACHE"], ages))
         return "", 0
@@ -101,6 +103,7 @@ def test_a_broken_line_of_plain_python_finds_the_compiled_kernels_of_the_one_bef
     monkeypatch.setattr(break_lines, "_run", run)
     plain, kernel = break_lines.draw("limits", 2, 1, "plain"), break_lines.draw("limits", 2, 1, "kernel")
     assert break_lines.run_all([*plain, *kernel], 1, 1.0, None) == 1
+    assert "2 of 4 broken lines were noticed" in capsys.readouterr().out  # those of kernels, with indices checked
     folders, caches, ages = zip(*runs)
     assert len(set(folders)) == 1 and caches[0] == caches[1]
     assert not Path(caches[0]).is_relative_to(folders[0])  # it outlives the copy

@@ -7,8 +7,9 @@
     python -m tools.break_lines --workers 15 --minutes 50 --out broken.json   # what was done in that time, as JSON
 
 A line is broken in a copy of the package: a comparison the other way round, a minimum for a maximum, a minus for a
-plus. The tests of its room run there until one fails. A line that no test notices is either one that does
-not matter (a speed-up, a guard that another one repeats) or one that wants a test.
+plus. The tests of its room run there until one fails; those of a kernel, where all pass, once more with every array
+index checked (as `make check-bounds` does). A line that no test notices is either one that does not matter (a speed-up,
+a guard that another one repeats) or one that wants a test.
 
 Lines are drawn from those that decide an answer, each from another function as long as there are any: not from guards
 against a division by zero, messages of errors, texts for people, or what is only printed. A line is of a *kernel* when
@@ -218,28 +219,36 @@ def noticed(one: dict[str, Any], copy: Path, cache: Path, until: float) -> str:
     The project is copied to the folder `copy`, which is removed again. `cache` holds the compiled kernels of lines of
     plain Python. `until` is a time of `monotonic`.
     """
-    left = min(LONGEST, until - time.monotonic())
-    if left <= 1.0:
+    if until - time.monotonic() <= 1.0:
         return NO_TIME
     try:
         if not _copy_broken(one, copy):
             return GONE
-        paths = [str(copy / "src"), str(copy), os.environ.get("PYTHONPATH", "")]
+        paths, compiled = [str(copy / "src"), str(copy), os.environ.get("PYTHONPATH", "")], str(copy / "cache")
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "POSABLE_CACHE": str(copy / "cache" if kind_of(ROOT / str(one["file"])) == "kernel" else cache),
+            "POSABLE_CACHE": compiled,
             "HYPOTHESIS_PROFILE": "few",
             "NUMBA_NUM_THREADS": "2",
         }
-        tests = [f"tests/{one['room']}", "tests/test_truth.py"]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-rfE", *tests]
-        output, code = _run(command, copy, environment, left)
-        if code is None:
-            return ENDLESS if left >= LONGEST else NO_TIME
-        failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0] if failed else "" if code == 0 else f"exit code {code}"
+        if kind_of(ROOT / str(one["file"])) == "plain":
+            return _first_failure(one, copy, environment | {"POSABLE_CACHE": str(cache)}, until)
+        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_NUM_THREADS": "1", "POSABLE_CACHE": f"{compiled}-checked"}
+        return _first_failure(one, copy, environment, until) or _first_failure(one, copy, environment | checked, until)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+def _first_failure(one: dict[str, Any], copy: Path, environment: dict[str, str], until: float) -> str:
+    """Return the first test of a line's room that fails in a copy; "" where all pass."""
+    left = min(LONGEST, until - time.monotonic())
+    tests = [f"tests/{one['room']}", "tests/test_truth.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-rfE", *tests]
+    output, code = _run(command, copy, environment, max(left, 0.0))
+    if code is None:
+        return ENDLESS if left >= LONGEST else NO_TIME
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0] if failed else "" if code == 0 else f"exit code {code}"
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str], seconds: float) -> tuple[str, int | None]:

@@ -68,6 +68,26 @@ def test_a_point_that_another_solver_finds_is_looked_at(chain: Chain):
     assert len(missed) <= 1, missed
 
 
+def test_a_point_is_looked_at_with_as_little_change_of_posture_as_from_any_start_that_is_documented(chain: Chain):
+    """Those of the directions to the point from the tip, the base and the middle of the chain, and so on from there."""
+    postures, points = drawn(chain, 60, 21)
+    solver, stations = ERIK(chain), chain.forward(postures).positions
+    problem = AimProblem({"tip": chain}, {"tip": KINDS["look_at"]}, {"tip": solver.tip_settings()})
+    goals = np.concatenate([points, np.zeros((len(points), 1))], axis=1)[:, None]
+    best = np.full(len(points), np.inf)
+    for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
+        eye = stations[:, k]
+        for _ in range(rounds):
+            angles = solver.solve(postures, direction=points - eye).angles
+            eye = chain.forward(angles).positions[:, -1]
+            values, report = problem.solve(goals, {"tip": postures}, angles[:, None])
+            aims = off_point(chain, values, points) <= DEGREE
+            best = np.where(aims, np.minimum(best, report["error"][:, 0]), best)
+    solution = solver.solve(postures, look_at=points)
+    assert solution.ok[np.isfinite(best)].all()
+    assert (solution.error > best + 1e-6).mean() < 0.1
+
+
 def test_a_point_behind_is_looked_at_and_not_away_from():
     chain = SKELETONS["C"]
     solution = ERIK(chain).solve([0.0, 0.6, -0.9, 0.3, 0.0], look_at=(0.3, 0.6, 0.5))
