@@ -288,3 +288,24 @@ def test_a_motor_stays_where_it_and_what_follows_it_are_inside_their_limits(base
     follower = -0.7 * values + 0.4
     allowed = values[(values >= -1.4) & (values <= 1.0) & (follower >= -0.1) & (follower <= 1.2)]
     np.testing.assert_allclose(chain.limits[chain.names.index("lead")], [allowed[0], allowed[-1]], rtol=0, atol=1.01e-4)
+
+
+@pytest.mark.parametrize("kind", ["look_at", "direction"])
+def test_the_posture_error_of_a_robot_with_a_follower_is_that_of_the_angles_between_its_segments(kind, tmp_path):
+    """Specification express, section 2: yaw twists; the follower counts 1 and the pitch 1.5 times."""
+    chain = followed(tmp_path, "base", "tip", pointing=(0.2, 0.1, 1.0))
+    rng = np.random.default_rng(8)
+    postures, targets = rng.uniform(chain.lower, chain.upper, (20, len(chain))), rng.normal(size=(20, 3))
+
+    def cosines(values):
+        angles = {**dict.fromkeys(STEPS, 0.0), **dict(zip(chain.names, values))}
+        angles["follower"] = -0.7 * angles["lead"] + 0.4
+        yaw, follower, pitch = (placed(joint, angles)[0] for joint in ("yaw", "follower", "pitch"))
+        ahead = placed("end", angles)[1].apply(chain.pointing)
+        before, along = follower - yaw, pitch - follower
+        cosine = before @ along / np.linalg.norm(before) / np.linalg.norm(along)
+        return np.array([cosine, along @ ahead / np.linalg.norm(along)])
+
+    solution = ERIK(chain).solve(postures, **{kind: targets})
+    off = np.array([abs(cosines(one) - cosines(other)) / 2 for one, other in zip(solution.angles, postures)])
+    np.testing.assert_allclose(solution.posture_error, off @ [0.4, 0.6], rtol=0, atol=1e-12)
