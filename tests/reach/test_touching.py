@@ -72,7 +72,7 @@ def test_an_arm_that_touches_nothing_with_a_name_touches_the_body_or_a_mesh(body
     scene = None if around == "nothing" else ps.Scene().sphere("ball", 0.05, (1.0, 1.0, 1.0))
     if scene is not None and around == "a mesh":
         pytest.importorskip("coal")
-        scene.mesh("rock", np.eye(3) + [1.0, 1.0, 1.0], [[0, 1, 2]])
+        scene.mesh("rock", np.eye(3) + 1.0, [[0, 1, 2]])
     monkeypatch.setattr(naming, "body_depth_rows", lambda *given: given[-1].fill(-1))
     reacher = ps.Reacher(body, right=ps.Behaviour.default(body, "right_arm"), scene=scene)
     told = reacher.solve(right=[0.0, 1.25, 0.02])
