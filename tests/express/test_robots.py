@@ -309,3 +309,29 @@ def test_the_posture_error_of_a_robot_with_a_follower_is_that_of_the_angles_betw
     solution = ERIK(chain).solve(postures, **{kind: targets})
     off = np.array([abs(cosines(one) - cosines(other)) / 2 for one, other in zip(solution.angles, postures)])
     np.testing.assert_allclose(solution.posture_error, off @ [0.4, 0.6], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("base", [None, "base", "one"])
+def test_the_tip_that_is_not_named_is_the_end_after_most_motors_or_what_is_called_a_tool(base, tmp_path):
+    file = tmp_path / "robot.urdf"
+    file.write_text(FOLLOWED)
+    chain = Chain.from_urdf(file, base, up="z")
+    assert chain.names == (("yaw", "lead", "pitch") if base != "one" else ("lead", "pitch"))
+    assert chain.skeleton.names[chain.tip] == "end"
+    # A finger that follows, and a drawer, end no arm; a camera on a shorter branch does not either.
+    finger = '<mimic joint="pitch"/></joint>'
+    more = f"""
+    <link name="finger"/><link name="drawer"/><link name="camera"/>
+    <joint name="curl" type="revolute"><parent link="three"/><child link="finger"/><origin xyz="0 0 0.4"/>
+      <axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{finger}
+    <joint name="pull" type="prismatic"><parent link="three"/><child link="drawer"/><origin xyz="0 0 0.5"/>
+      <axis xyz="0 0 1"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
+    <joint name="mount" type="fixed"><parent link="one"/><child link="camera"/><origin xyz="0 0 0.6"/></joint>
+    </robot>"""
+    file.write_text(FOLLOWED.replace("</robot>", more))
+    chain = Chain.from_urdf(file, base, up="z")
+    assert chain.skeleton.names[chain.tip] == "end", chain.skeleton.names[chain.tip]
+    if base != "one":
+        file.write_text(FOLLOWED.replace('"side"', '"left_tool0"'))
+        chain = Chain.from_urdf(file, base, up="z")
+        assert chain.names == ("lead",) and chain.skeleton.names[chain.tip] == "lead"
