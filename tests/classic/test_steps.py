@@ -249,3 +249,24 @@ def test_damping_that_is_wrong_is_refused():
     for options in ({"damping": -1.0}, {"longest": 0.0}, {"max_step": math.inf}):
         with pytest.raises(ps.PosableError):
             DLS(skeleton, [Effector("j2")], **options)
+
+
+@pytest.mark.parametrize("kind", [CCD, FABRIK, DLS, PIK])
+def test_the_errors_of_a_solution_are_those_of_its_worst_effector_in_the_returned_pose(kind):
+    skeleton = tree(5, kinds=("ball", "hinge", "fixed"))
+    rng, ends = np.random.default_rng(10), leaves(tree(5, kinds=("ball", "hinge", "fixed")))
+    effectors = [Effector(j, tuple(rng.normal(size=3) * 0.2), k % 2 == 0) for k, j in enumerate(ends)]
+    assert len(effectors) > 2
+    targets = rng.normal(size=(30, len(ends), 3)) * 0.5
+    facing = rng.normal(size=(30, len(ends), 4))
+    facing /= np.linalg.norm(facing, axis=-1, keepdims=True)
+    answer = kind(skeleton, effectors, stop=Stop(1e-3, 0.0, 20)).solve(targets, facing)
+    frames = skeleton.forward(answer.pose)
+    away = np.stack([frames.point(one.joint, one.point) for one in effectors], axis=1) - targets
+    away = np.linalg.norm(away, axis=-1)
+    off = np.stack([pm.angle(frames.orientations[:, one.joint], facing[:, k]) for k, one in enumerate(effectors)], 1)
+    off[:, [not one.oriented for one in effectors]] = 0.0
+    np.testing.assert_allclose(answer.effector_errors, away, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(answer.position_error, away.max(axis=1), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(answer.orientation_error, off.max(axis=1), rtol=0, atol=1e-6)
+    assert (away.max(axis=1) > away.min(axis=1) + 0.01).mean() > 0.5  # it matters which one counts
