@@ -1,17 +1,24 @@
 """Break lines of the solvers on purpose, and see whether a test notices.
 
-    python -m tools.break_lines --draw 10 > tools/broken_lines.json   # ten lines of each solver, drawn from a seed
-    python -m tools.break_lines                                       # run the tests of each broken line's room
+    python -m tools.break_lines --draw 10 --kind kernel   # print ten lines of each solver's kernels, drawn from a seed
+    python -m tools.break_lines --draw 5 --kind plain     # and five of its plain Python
+    python -m tools.break_lines                           # run the tests of each broken line's room
     python -m tools.break_lines --room reach --workers 8
     python -m tools.break_lines --workers 15 --minutes 50 --out broken.json   # what was done in that time, as JSON
 
 A line is broken in a copy of the package: a comparison the other way round, a minimum for a maximum, a minus for a
-plus. The tests of its room run there until one fails. A line that no test notices is either one that does
-not matter (a speed-up, a guard that another one repeats) or one that wants a test.
+plus. The tests of its room run there until one fails; those of a kernel, where all pass, once more with every array
+index checked (as `make check-bounds` does). A line that no test notices is either one that does not matter (a speed-up,
+a guard that another one repeats) or one that wants a test.
 
 Lines are drawn from those that decide an answer, each from another function as long as there are any: not from guards
-against a division by zero, messages of errors, texts for people, or what is only printed. Nothing but the folders
-`src` and `tests` is needed, so that the list can be run on another machine, from an archive.
+against a division by zero, messages of errors, texts for people, or what is only printed. A line is of a *kernel* when
+its file has kernels, and *plain* Python otherwise. Nothing but the folders `src` and `tests` is needed, so that the
+list can be run on another machine, from an archive.
+
+Compiled code is found again only for the same files in the same folder with the same times. So each worker has one
+folder for all its lines and copies are as old as what they are copied from: a broken line of plain Python then runs
+with the kernels that the worker's first such line compiled. A broken kernel is compiled in a cache of its own.
 """
 
 from __future__ import annotations
@@ -31,10 +38,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import zip_longest
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path(__file__).with_name("broken_lines.json")
+KINDS = ("kernel", "plain")
 ROOMS = ("limits", "collision", "limb", "body", "reach", "reconstruct", "classic", "express", "edit")
 OTHER = {
     ast.Lt: ">=",
@@ -181,17 +190,21 @@ def _broken(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, str, str]]:
         yield node.end_lineno, line, line[: end - len(node.attr)] + NAMES[node.attr] + line[end:]
 
 
-def draw(room: str, count: int, seed: int) -> list[dict[str, Any]]:
-    """Return lines of a room, each from another function as long as there are any."""
+def kind_of(file: Path) -> str:
+    """Return whether a file is compiled ("kernel") or not ("plain"); one that is gone is plain."""
+    return "kernel" if file.exists() and "@kernel" in file.read_text(encoding="utf-8") else "plain"
+
+
+def draw(room: str, count: int, seed: int, kind: str) -> list[dict[str, Any]]:
+    """Return lines of a room and a kind, each from another function as long as there are any."""
     functions: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted((ROOT / "src" / "posable" / room).rglob("*.py")):
-        source = path.read_text(encoding="utf-8")
-        if "@kernel" in source:
+        if kind_of(path) == kind:
             name = path.relative_to(ROOT).as_posix()
-            for function, number, old, new in breaks(source):
+            for function, number, old, new in breaks(path.read_text(encoding="utf-8")):
                 row = {"room": room, "file": name, "function": function, "line": number, "old": old, "new": new}
                 functions.setdefault((name, function), []).append(row)
-    chance = random.Random(f"{room} {seed}")
+    chance = random.Random(f"{room} {seed}" if kind == "kernel" else f"{room} {kind} {seed}")
     groups = list(functions.values())
     chance.shuffle(groups)
     for group in groups:
@@ -200,31 +213,42 @@ def draw(room: str, count: int, seed: int) -> list[dict[str, Any]]:
     return [row for row, _ in zip(rounds, range(count), strict=False)]
 
 
-def noticed(one: dict[str, Any], folder: Path, until: float) -> str:
-    """Return the first test that fails with this line broken; "" where all pass. `until` is a time of `monotonic`."""
-    left = min(LONGEST, until - time.monotonic())
-    if left <= 1.0:
+def noticed(one: dict[str, Any], copy: Path, cache: Path, until: float) -> str:
+    """Return the first test that fails with this line broken; "" where all pass.
+
+    The project is copied to the folder `copy`, which is removed again. `cache` holds the compiled kernels of lines of
+    plain Python. `until` is a time of `monotonic`.
+    """
+    if until - time.monotonic() <= 1.0:
         return NO_TIME
-    copy = Path(tempfile.mkdtemp(dir=folder))
     try:
         if not _copy_broken(one, copy):
             return GONE
-        paths = [str(copy / "src"), str(copy), os.environ.get("PYTHONPATH", "")]
+        paths, compiled = [str(copy / "src"), str(copy), os.environ.get("PYTHONPATH", "")], str(copy / "cache")
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "POSABLE_CACHE": str(copy / "cache"),
+            "POSABLE_CACHE": compiled,
             "HYPOTHESIS_PROFILE": "few",
             "POSABLE_THREADS": "2",
         }
-        tests = [f"tests/{one['room']}", "tests/test_truth.py"]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-rfE", *tests]
-        output, code = _run(command, copy, environment, left)
-        if code is None:
-            return ENDLESS if left >= LONGEST else NO_TIME
-        failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0] if failed else "" if code == 0 else f"exit code {code}"
+        if kind_of(ROOT / str(one["file"])) == "plain":
+            return _first_failure(one, copy, environment | {"POSABLE_CACHE": str(cache)}, until)
+        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_NUM_THREADS": "1", "POSABLE_CACHE": f"{compiled}-checked"}
+        return _first_failure(one, copy, environment, until) or _first_failure(one, copy, environment | checked, until)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+def _first_failure(one: dict[str, Any], copy: Path, environment: dict[str, str], until: float) -> str:
+    """Return the first test of a line's room that fails in a copy; "" where all pass."""
+    left = min(LONGEST, until - time.monotonic())
+    tests = [f"tests/{one['room']}", "tests/test_truth.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-rfE", *tests]
+    output, code = _run(command, copy, environment, max(left, 0.0))
+    if code is None:
+        return ENDLESS if left >= LONGEST else NO_TIME
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0] if failed else "" if code == 0 else f"exit code {code}"
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str], seconds: float) -> tuple[str, int | None]:
@@ -253,7 +277,7 @@ def _copy_broken(one: dict[str, Any], copy: Path) -> bool:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, copy / name, ignore=passed_over)
         elif (ROOT / name).exists():
-            shutil.copy(ROOT / name, copy / name)
+            shutil.copy2(ROOT / name, copy / name)
     path = copy / str(one["file"])
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     at = int(one["line"]) - 1
@@ -272,7 +296,10 @@ def run_all(broken: list[dict[str, Any]], workers: int, minutes: float | None, o
     until = time.monotonic() + (60.0 * minutes if minutes else 1e9)
     done: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
-        jobs = {pool.submit(_timed, one, Path(folder), until): one for one in broken}
+        free: SimpleQueue[Path] = SimpleQueue()  # folders that no worker uses
+        for k in range(workers):
+            free.put(Path(folder) / f"worker-{k}")
+        jobs = {pool.submit(_timed, one, free, until): one for one in broken}
         for job in as_completed(jobs):
             one, (answer, seconds) = jobs[job], job.result()
             judged = answer not in (GONE, NO_TIME)
@@ -287,9 +314,14 @@ def run_all(broken: list[dict[str, Any]], workers: int, minutes: float | None, o
     return 0 if judged_lines and seen >= 0.9 * len(judged_lines) else 1
 
 
-def _timed(one: dict[str, Any], folder: Path, until: float) -> tuple[str, float]:
+def _timed(one: dict[str, Any], free: SimpleQueue[Path], until: float) -> tuple[str, float]:
     began = time.monotonic()
-    return noticed(one, folder, until), round(time.monotonic() - began, 1)
+    folder = free.get()
+    try:
+        verdict = noticed(one, folder / "copy", folder / "cache", until)
+    finally:
+        free.put(folder)
+    return verdict, round(time.monotonic() - began, 1)
 
 
 def _write(out: Path, broken: list[dict[str, Any]], done: list[dict[str, Any]]) -> None:
@@ -307,6 +339,7 @@ def main() -> int:
     parser.add_argument("--draw", type=int, metavar="COUNT", help="print a new list with so many lines of each room")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--room", action="append", choices=ROOMS, help="only this room; may be given more than once")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind; may be given more than once")
     parser.add_argument("--workers", type=int, default=1, help="broken lines at a time")
     parser.add_argument(
         "--minutes", type=float, help="stop after so long; lines of all rooms are tried alike until then"
@@ -314,11 +347,13 @@ def main() -> int:
     parser.add_argument("--list", type=Path, default=LIST, help="the lines; tools/broken_lines.json when not given")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the verdicts as JSON, after each line anew")
     given = parser.parse_args()
-    rooms = given.room or ROOMS
+    rooms, kinds = given.room or ROOMS, given.kind or KINDS
     if given.draw:
-        print(json.dumps([one for room in rooms for one in draw(room, given.draw, given.seed)], indent=1))
+        drawn = [one for kind in kinds for room in rooms for one in draw(room, given.draw, given.seed, kind)]
+        print(json.dumps(drawn, indent=1))
         return 0
     listed = json.loads(given.list.read_text(encoding="utf-8"))
+    listed = [one for one in listed if kind_of(ROOT / one["file"]) in kinds]
     by_room = [[one for one in listed if one["room"] == room] for room in rooms]
     broken = [one for taken in zip_longest(*by_room) for one in taken if one is not None]
     return run_all(broken, given.workers, given.minutes, given.out)

@@ -166,6 +166,54 @@ def test_ccd_turns_the_last_joint_most():
     assert turns[5] > turns[0] and turns[5] == max(turns)
 
 
+@pytest.mark.parametrize("kind", ["hinge", "hinge_twist"])
+@pytest.mark.parametrize("oriented", [False, True])
+def test_ccd_rotates_a_joint_about_each_of_its_axes_to_where_the_tip_is_nearest(kind, oriented):
+    """The flexion first, with the twist that the joint has; then the twist. Judged by trying every angle."""
+    every, moved = np.linspace(-np.pi, np.pi, 2001), 0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 8])
+        axes = np.stack([np.linalg.qr(rng.normal(size=(3, 3)))[0][:2] for _ in range(3)])
+        rests = rng.normal(size=(3, 4))
+        skeleton = ps.Skeleton(
+            ["base", "joint", "tip"],
+            [-1, 0, 1],
+            rng.normal(size=(3, 3)) * 0.4,
+            rest_rotations=rests / np.linalg.norm(rests, axis=1, keepdims=True),
+            kinds=["fixed", kind, "fixed"],
+            axes=axes,
+        )
+        effector = Effector("tip", tuple(rng.normal(size=3) * 0.3), oriented)
+        start, goal = rng.uniform(-2.5, 2.5, (2, len(skeleton.dofs)))
+        frames = skeleton.forward(skeleton.from_values(goal))
+        target = frames.point("tip", effector.point) + rng.normal(size=3) * 0.05
+        facing = rng.normal(size=4)
+        facing /= np.linalg.norm(facing)
+        solver = CCD(skeleton, [effector], stop=ONE)
+        size = float(solver._problem.settings["rotation_length"][0])
+
+        def off(values, effector=effector, skeleton=skeleton, target=target, facing=facing, size=size):
+            """Square of the distance [m], and of those between the axes, as long as a rotation counts."""
+            frames = skeleton.forward(skeleton.from_values(values))
+            found = ((frames.point("tip", effector.point) - target) ** 2).sum(-1)
+            if effector.oriented:
+                apart = pm.to_matrix(frames.orientations[..., 2, :]) - pm.to_matrix(facing)
+                found = found + size**2 * (apart**2).sum(axis=(-1, -2))
+            return found
+
+        pose = solver.solve(target[None], facing[None], start=skeleton.from_values(start)).pose
+        values, now = skeleton.values(pose), np.array(start)
+        if np.allclose(values, start):  # nearer by position and orientation together, and further by one of them
+            continue
+        moved += 1
+        for d in range(len(values)):
+            now[d] = values[d]
+            tried = np.tile(now, (len(every), 1))
+            tried[:, d] = every
+            assert off(now) <= off(tried).min() + 1e-9, (seed, d)
+    assert moved >= 10
+
+
 def test_fabrik_keeps_bones_and_puts_the_tip_of_a_free_chain_on_its_target_in_a_few_rounds():
     skeleton = chain(6)
     rng = np.random.default_rng(5)
@@ -201,3 +249,24 @@ def test_damping_that_is_wrong_is_refused():
     for options in ({"damping": -1.0}, {"longest": 0.0}, {"max_step": math.inf}):
         with pytest.raises(ps.PosableError):
             DLS(skeleton, [Effector("j2")], **options)
+
+
+@pytest.mark.parametrize("kind", [CCD, FABRIK, DLS, PIK])
+def test_the_errors_of_a_solution_are_those_of_its_worst_effector_in_the_returned_pose(kind):
+    skeleton = tree(5, kinds=("ball", "hinge", "fixed"))
+    rng, ends = np.random.default_rng(10), leaves(tree(5, kinds=("ball", "hinge", "fixed")))
+    effectors = [Effector(j, tuple(rng.normal(size=3) * 0.2), k % 2 == 0) for k, j in enumerate(ends)]
+    assert len(effectors) > 2
+    targets = rng.normal(size=(30, len(ends), 3)) * 0.5
+    facing = rng.normal(size=(30, len(ends), 4))
+    facing /= np.linalg.norm(facing, axis=-1, keepdims=True)
+    answer = kind(skeleton, effectors, stop=Stop(1e-3, 0.0, 20)).solve(targets, facing)
+    frames = skeleton.forward(answer.pose)
+    away = np.stack([frames.point(one.joint, one.point) for one in effectors], axis=1) - targets
+    away = np.linalg.norm(away, axis=-1)
+    off = np.stack([pm.angle(frames.orientations[:, one.joint], facing[:, k]) for k, one in enumerate(effectors)], 1)
+    off[:, [not one.oriented for one in effectors]] = 0.0
+    np.testing.assert_allclose(answer.effector_errors, away, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(answer.position_error, away.max(axis=1), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(answer.orientation_error, off.max(axis=1), rtol=0, atol=1e-6)
+    assert (away.max(axis=1) > away.min(axis=1) + 0.01).mean() > 0.5  # it matters which one counts

@@ -185,6 +185,23 @@ class TestMeshes:
                     assert meshed.touches(one, *where, margin=exact + 0.01)
         assert min(told.values()) > 50
 
+    def test_triangles_far_from_their_own_origin_are_touched_where_they_are(self):
+        rng = np.random.default_rng(4)
+        size, radius, touched = np.array([0.6, 0.2, 1.0]), 0.1, 0
+        for _ in range(400):
+            shift, position, q = rng.normal(scale=2.0, size=3), rng.normal(size=3), turns(rng, 1)[0]
+            vertices, faces = cube()
+            scene = Scene().mesh("box", vertices * size + shift, faces, position, q)
+            inside = rng.uniform(-0.5, 0.5, 3) * size + rng.normal(scale=0.1, size=3)  # from the box's own middle
+            where = at(*(position + matrix(q) @ (shift + inside)))
+            beyond = np.abs(inside) - size / 2
+            to_surface = np.linalg.norm(np.maximum(beyond, 0.0)) if (beyond > 0.0).any() else -beyond.max()
+            if abs(to_surface - radius) > 1e-4:
+                assert scene.touches(ball(radius), *where) == (to_surface < radius)
+                assert (scene.contacts(ball(radius), *where) == [("box", "ball")]) == (to_surface < radius)
+                touched += to_surface < radius
+        assert 100 < touched < 390
+
     def test_a_moved_mesh_is_where_it_was_moved_to(self):
         scene = Scene().mesh("cube", *cube())
         tree = scene["cube"].mesh.tree

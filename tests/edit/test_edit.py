@@ -41,6 +41,28 @@ def test_an_edit_reaches_its_target_keeps_contacts_and_does_not_jerk(case, displ
     assert peak_acceleration(editor.motion) <= 1.5 * peak_acceleration(case.motion)
 
 
+@pytest.mark.parametrize("part", ["left_hand", "right_hand", "head", "hips"])
+def test_edits_at_any_frame_reach_their_targets_keep_contacts_and_do_not_jerk(case, part):
+    """The first and the last frame among them, which have a change on one side only."""
+    last = len(case.motion) - 1
+    calm, before = 1.5 * peak_acceleration(case.motion), case.positions_of(part)
+    displacement = np.array([0.08, -0.05, 0.0]) * (0.5 if part == "hips" else 1.0)
+    for frame in (0, last // 4, 3 * last // 4, last):
+        editor = fresh(case)
+        edit = editor.edit(frame=frame, part=part, displacement=displacement, spread=0.5)
+        moved = case.positions_of(part, editor.motion) - before
+        assert edit.ok and np.linalg.norm(moved[frame] - displacement) <= 1e-3, frame
+        assert edit.position_error == pytest.approx(np.linalg.norm(moved[frame] - displacement), abs=1e-9)
+        outside = np.abs(np.arange(last + 1) - frame) >= 0.5 * case.motion.fps
+        assert not moved[outside].any() and moved[~outside].any(axis=1).mean() > 0.9
+        assert peak_acceleration(editor.motion) <= calm, frame
+        for contact in editor.contacts:
+            if contact.on == "ground":
+                down = slice(contact.first, contact.last + 1)
+                slid = case.positions_of(contact.part, editor.motion)[down] - case.positions_of(contact.part)[down]
+                assert np.linalg.norm(slid, axis=-1).max() <= 1e-3, (frame, contact)
+
+
 @pytest.mark.parametrize("limits", ["clip", "body", ("clip", "body")])
 def test_frames_around_an_edit_stay_inside_the_limits_too(case, limits):
     editor = fresh(case, limits=limits)

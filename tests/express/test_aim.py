@@ -9,6 +9,16 @@ import posable.math as pm
 from posable.compute import PosableError, Status
 from posable.express import ERIK, SKELETONS, Chain, Tree
 from posable.express.aim import KINDS, AimProblem
+from posable.express.aim_kernels import (
+    GRADIENT,
+    MATRIX,
+    VALUES,
+    bend_of,
+    cost,
+    normal_equations,
+    place_links,
+    residual,
+)
 
 ROBOTS = {"panda": (None, None), "ur5": (None, None), "so101": (None, None), "nao_v50": ("torso", "r_wrist")}
 DEGREE = np.radians(1.0)
@@ -66,6 +76,26 @@ def test_a_point_that_another_solver_finds_is_looked_at(chain: Chain):
         if min(off_point(chain, one, points[row]) for one in found) < 0.5 * DEGREE:
             missed.append(int(row))
     assert len(missed) <= 1, missed
+
+
+def test_a_point_is_looked_at_with_as_little_change_of_posture_as_from_any_start_that_is_documented(chain: Chain):
+    """Those of the directions to the point from the tip, the base and the middle of the chain, and so on from there."""
+    postures, points = drawn(chain, 60, 21)
+    solver, stations = ERIK(chain), chain.forward(postures).positions
+    problem = AimProblem({"tip": chain}, {"tip": KINDS["look_at"]}, {"tip": solver.tip_settings()})
+    goals = np.concatenate([points, np.zeros((len(points), 1))], axis=1)[:, None]
+    best = np.full(len(points), np.inf)
+    for k, rounds in ((len(chain), 4), (0, 2), (len(chain) // 2, 2)):
+        eye = stations[:, k]
+        for _ in range(rounds):
+            angles = solver.solve(postures, direction=points - eye).angles
+            eye = chain.forward(angles).positions[:, -1]
+            values, report = problem.solve(goals, {"tip": postures}, angles[:, None])
+            aims = off_point(chain, values, points) <= DEGREE
+            best = np.where(aims, np.minimum(best, report["error"][:, 0]), best)
+    solution = solver.solve(postures, look_at=points)
+    assert solution.ok[np.isfinite(best)].all()
+    assert (solution.error > best + 1e-6).mean() < 0.1
 
 
 def test_a_point_behind_is_looked_at_and_not_away_from():
@@ -263,6 +293,43 @@ def test_values_at_their_limits_leave_them_where_that_leads_to_the_target(end: s
     problem = AimProblem({"tip": chain}, {"tip": KINDS["look_at"]}, {"tip": ERIK(chain).tip_settings()})
     values, report = problem.solve(goal, {"tip": inside[None]}, at[None, None])
     assert report["iterations"][0, 0] == 1 and off_point(chain, values[0], goal[0, 0, :3]) < 1e-6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("robot", "tip"), [("panda", "panda_leftfinger"), ("nao_v50", "r_ankle"), ("pepper", "Head")])
+def test_descents_know_their_derivatives_by_finite_differences(kind, signed, robot, tip, data_dir):
+    """Of all residuals and bends: slides, followers and rotations; half the gradient of the cost, and the matrix."""
+    chain = Chain.from_urdf(data_dir / "robots" / f"{robot}.urdf", None, tip)
+    settings = ERIK(chain, signed=signed, symmetric=False).tip_settings()
+    problem = AimProblem({"tip": chain}, {"tip": KINDS[kind]}, {"tip": settings})
+    links, tips, bends = problem._links, problem._tips, problem._bend_rows
+    low, high = np.maximum(problem.lower, -2.0), np.minimum(problem.upper, 2.0)
+    rng, count, soft, h = np.random.default_rng(17), len(low), 0.3, 1e-6
+    frames, jacobian = np.empty((len(links), 7)), np.empty((3, count))
+    work = np.empty((MATRIX + 2 * count, count))
+    for _ in range(5):
+        values, goals = rng.uniform(low, high), rng.normal(size=(1, 4))
+        goals /= np.linalg.norm(goals)
+        posture = rng.uniform(-1.0, 1.0, len(bends))
+
+        def terms(at, goals=goals, posture=posture):
+            """Everything whose square the cost sums up."""
+            place_links(links, at, frames)
+            off = np.sqrt(tips["weight"][0]) * np.array(residual(tips, 0, frames, goals[0]))
+            bent = [np.sqrt(soft * bends["weight"][b]) * bend_of(bends, b, at, posture)[0] for b in range(len(bends))]
+            return np.concatenate([off, bent])
+
+        there = terms(values)
+        total = cost(links, tips, bends, values, goals, posture, soft, frames)
+        assert total == pytest.approx(there @ there, rel=1e-12)
+        work[VALUES] = values
+        place_links(links, values, frames)
+        normal_equations(links, tips, bends, goals, posture, soft, frames, jacobian, work)
+        slopes = np.array([(terms(values + h * one) - terms(values - h * one)) / (2.0 * h) for one in np.eye(count)])
+        np.testing.assert_allclose(work[GRADIENT], slopes @ there, rtol=0, atol=1e-7)
+        upper = np.triu_indices(count)
+        np.testing.assert_allclose(work[MATRIX : MATRIX + count][upper], (slopes @ slopes.T)[upper], rtol=0, atol=1e-7)
 
 
 def test_a_point_that_jumps_is_followed_at_the_joints_speed_unless_a_jump_gains_enough(chain: Chain):

@@ -84,6 +84,26 @@ def test_a_path_of_a_skeleton_has_its_hinges_slides_and_balls():
     np.testing.assert_allclose(chain.pose(part).offsets[:, 3], full.offsets[:, 3], atol=1e-12)
 
 
+@pytest.mark.parametrize("along", [(0.3, 0.0, 0.0), (0.0, 0.0, -0.2), (0.1, 0.2, 0.3)])
+def test_a_twist_of_a_joint_leaves_the_middle_of_what_hangs_on_it_where_it_is(along):
+    """The bones of a joint that branches; where they cancel each other out, it is the first bone that is twisted."""
+    along = np.array(along)
+    across = np.cross(along, [0.3, -0.5, 0.9])
+    for bones in ([along, -along], [along + across, along - across], [along]):
+        offsets = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], *bones]
+        skeleton = Skeleton(["root", "hub", *"ab"[: len(bones)]], [-1, 0, *[1] * len(bones)], offsets)
+        chain = Chain.from_skeleton(skeleton, "hub", "a")
+        assert chain.names[:3] == ("hub.bend", "hub.side", "hub.twist")
+        rest = skeleton.forward(chain.pose(np.zeros(len(chain)))).positions
+        for d, moves in enumerate((True, True, False)):
+            values = np.zeros(len(chain))
+            values[d] = 0.7
+            positions = skeleton.forward(chain.pose(values)).positions
+            middle = slice(2, 3) if np.allclose(sum(bones), 0.0) else slice(2, None)
+            moved = np.linalg.norm((positions - rest)[middle].mean(axis=0))
+            assert (moved > 0.1) == moves and (moves or moved < 1e-12), (bones, d)
+
+
 def test_wrong_chains_are_refused_by_name():
     with pytest.raises(UnknownNameError, match="axis 'W'"):
         Chain.from_axes("XWY")

@@ -9,6 +9,7 @@ import posable as ps
 import posable.math as pm
 from posable.compute import PosableError, ShapeError, Status, UnknownNameError
 from posable.express import ERIK, SKELETONS, Chain
+from posable.express.kernels import clamped, safe_twist
 
 from .cases import composed, orientation_error, posture_error, sample
 
@@ -189,12 +190,13 @@ def test_a_point_is_looked_at_from_where_the_tip_is():
     chain = Chain.from_axes("YXXZY", [0.1, 0.3, 0.3, 0.2, 0.2], (-2.5, 2.5))
     rng = np.random.default_rng(6)
     points = rng.uniform(-3, 3, (100, 3))
-    points = points[np.linalg.norm(points, axis=1) > 1.5]
+    points[50:] *= 0.3  # near ones, some of them inside the reach
     answer = ERIK(chain).solve(rng.uniform(-1, 1, (len(points), 5)), look_at=points)
     frames = chain.forward(answer.angles)
     away = points - frames.positions[:, -1]
-    cosine = (away * frames.pointing).sum(-1) / np.linalg.norm(away, axis=-1)
-    assert np.median(np.arccos(np.clip(cosine, -1, 1))) < 1e-4
+    off = np.arctan2(np.linalg.norm(np.cross(frames.pointing, away), axis=-1), (away * frames.pointing).sum(-1))
+    assert answer.ok[np.linalg.norm(points, axis=1) > 1.0].all() and answer.ok.sum() >= 97
+    assert off[answer.ok].max() < 1e-6
 
 
 @pytest.mark.parametrize("method", ["best", "erik"])
@@ -247,3 +249,22 @@ def test_poles_and_half_turns_are_targets_like_any_other():
             answer = ERIK(chain, method).solve(posture, targets)
             assert np.isfinite(answer.error).all()
             assert answer.orientation_score.max() < (1e-3 if method == "best" else 0.5)
+
+
+@pytest.mark.parametrize("limits", [(-np.inf, 0.3), (-0.3, np.inf), (-np.inf, -9.0), (9.0, np.inf), (-np.inf, np.inf)])
+def test_a_joint_without_an_end_takes_any_angle_by_turns(limits):
+    """On a half-line each angle lies, a whole number of turns away: nothing is clamped, and any target is met."""
+    low, high = limits
+    for angle in np.linspace(-12.0, 12.0, 97).tolist():
+        for found in (clamped(low, high, angle), safe_twist(low, high, angle, True)):
+            assert low <= found <= high
+            assert np.cos(found - angle) == pytest.approx(1.0, abs=1e-12)
+    chain = Chain.from_axes("YXXZY", limits=[limits, *[(-2.0, 2.0)] * 3, limits])
+    rng = np.random.default_rng(9)
+    postures, meeting = (np.clip(rng.uniform(-3.0, 3.0, (60, 5)), chain.lower, chain.upper) for _ in range(2))
+    turned = rng.uniform(-np.pi, np.pi, 60)
+    targets = pm.multiply(pm.axis_angle((0.0, 1.0, 0.0), turned), chain.forward(meeting).orientations[:, -1])
+    answer = ERIK(chain, symmetric=False).solve(postures, targets)
+    assert (answer.angles >= chain.lower).all() and (answer.angles <= chain.upper).all()
+    ends = chain.forward(answer.angles).orientations[:, -1]
+    assert answer.ok.all() and pm.angle(ends, targets).max() <= np.radians(1.0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import posable.math as pm
 from posable.compute import PosableError, UnknownNameError
@@ -181,3 +182,156 @@ def test_every_link_of_a_robot_may_be_a_tip(name, data_dir):
         )
         assert (answer.angles >= chain.lower).all() and (answer.angles <= chain.upper).all()
         assert answer.error.max() < 0.04  # each holds still
+
+
+FOLLOWED = """
+<robot name="followed">
+  <link name="base"/><link name="side"/><link name="one"/><link name="two"/><link name="three"/><link name="tip"/>
+  <joint name="lead" type="revolute">
+    <parent link="base"/><child link="side"/><origin xyz="0 -0.2 0.1"/><axis xyz="0 1 0"/>
+    <limit lower="-1.4" upper="1.0" effort="1" velocity="1"/>
+  </joint>
+  <joint name="yaw" type="revolute">
+    <parent link="base"/><child link="one"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/>
+    <limit lower="-2.5" upper="2.5" effort="1" velocity="1"/>
+  </joint>
+  <joint name="follower" type="revolute">
+    <parent link="one"/><child link="two"/><origin xyz="0.05 0 0.2"/><axis xyz="0 1 0"/>
+    <limit lower="-0.1" upper="1.2" effort="1" velocity="1"/><mimic joint="lead" multiplier="-0.7" offset="0.4"/>
+  </joint>
+  <joint name="pitch" type="revolute">
+    <parent link="two"/><child link="three"/><origin xyz="0 0 0.3"/><axis xyz="1 0 0"/>
+    <limit lower="-1.5" upper="1.5" effort="1" velocity="1"/>
+  </joint>
+  <joint name="end" type="fixed"><parent link="three"/><child link="tip"/><origin xyz="0 0 0.25"/></joint>
+</robot>
+"""
+"""A robot whose lead moves a joint of another branch too: by -0.7 times its value, 0.4 rad further."""
+STEPS = {  # joint to (parent, where it is [m], its axis)
+    "lead": ("", (0.0, -0.2, 0.1), (0.0, 1.0, 0.0)),
+    "yaw": ("", (0.0, 0.0, 0.3), (0.0, 0.0, 1.0)),
+    "follower": ("yaw", (0.05, 0.0, 0.2), (0.0, 1.0, 0.0)),
+    "pitch": ("follower", (0.0, 0.0, 0.3), (1.0, 0.0, 0.0)),
+    "end": ("pitch", (0.0, 0.0, 0.25), (0.0, 0.0, 0.0)),
+}
+
+
+def followed(tmp_path, base, tip, **options):
+    (tmp_path / "followed.urdf").write_text(FOLLOWED)
+    return Chain.from_urdf(tmp_path / "followed.urdf", base, tip, up="z", **options)
+
+
+def placed(joint, angles):
+    """(position [m], rotation) of the link that a joint of `FOLLOWED` moves, step by step."""
+    if not joint:
+        return np.zeros(3), Rotation.identity()
+    parent, at, axis = STEPS[joint]
+    position, rotation = placed(parent, angles)
+    return position + rotation.apply(at), rotation * Rotation.from_rotvec(angles[joint] * np.array(axis))
+
+
+def seen(base, tip, motors):
+    """The tip as `placed` has it, with the robot moved as a whole so that its base is where it is at rest."""
+    still, angles = dict.fromkeys(STEPS, 0.0), {**dict.fromkeys(STEPS, 0.0), **motors}
+    angles["follower"] = -0.7 * angles["lead"] + 0.4
+    (rest, rested), (p, q), (to, at) = placed(base, still), placed(base, angles), placed(tip, angles)
+    back = rested * q.inv()
+    return rest + back.apply(to - p), back * at
+
+
+LINKS = {"base": "", "side": "lead", "tip": "end"}
+PATHS = [("base", "tip"), ("side", "tip"), ("tip", "side"), ("tip", "base")]
+
+
+@pytest.mark.parametrize(("base", "tip"), PATHS)
+def test_a_joint_that_follows_with_an_offset_is_where_its_leader_puts_it_from_any_base(base, tip, tmp_path):
+    chain = followed(tmp_path, base, tip)
+    for values in np.random.default_rng(6).uniform(chain.lower, chain.upper, (20, len(chain))):
+        position, rotation = seen(LINKS[base], LINKS[tip], dict(zip(chain.names, values)))
+        frames = chain.forward(values)
+        np.testing.assert_allclose(frames.positions[-1], position, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(pm.to_matrix(frames.orientations[-1]), rotation.as_matrix(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("base", "tip"), PATHS)
+@pytest.mark.parametrize("kind", ["look_at", "direction", "orientation"])
+def test_a_tip_after_a_joint_that_follows_with_an_offset_aims_as_it_reports(base, tip, kind, tmp_path):
+    chain = followed(tmp_path, base, tip, pointing=(0.2, 0.1, 1.0))
+    rng = np.random.default_rng(7)
+    postures, meeting = rng.uniform(chain.lower, chain.upper, (2, 30, len(chain)))
+    if "side" in (base, tip):  # a motor of two joints of the path keeps the posture's value
+        meeting[:, chain.names.index("lead")] = postures[:, chain.names.index("lead")]
+    poses = [seen(LINKS[base], LINKS[tip], dict(zip(chain.names, values))) for values in meeting]
+    ahead = np.array([rotation.apply(chain.pointing) for _, rotation in poses])
+    targets = {
+        "look_at": np.array([position for position, _ in poses]) + 0.6 * ahead,
+        "direction": ahead,
+        "orientation": np.array([rotation.as_quat(scalar_first=True) for _, rotation in poses]),
+    }[kind]
+    solution = ERIK(chain, symmetric=False).solve(postures, **{kind: targets})
+    off = []
+    for values, target in zip(solution.angles, targets):
+        position, rotation = seen(LINKS[base], LINKS[tip], dict(zip(chain.names, values)))
+        if kind == "orientation":
+            off.append((Rotation.from_quat(target, scalar_first=True) * rotation.inv()).magnitude())
+        else:
+            to, now = (target - position if kind == "look_at" else target), rotation.apply(chain.pointing)
+            off.append(np.arctan2(np.linalg.norm(np.cross(now, to)), now @ to))
+    np.testing.assert_allclose(solution.orientation_error, off, rtol=0, atol=1e-6)
+    assert solution.ok.all() and max(off) <= np.radians(1.0)  # each is met by some pose
+
+
+@pytest.mark.parametrize(("base", "tip"), PATHS)
+def test_a_motor_stays_where_it_and_what_follows_it_are_inside_their_limits(base, tip, tmp_path):
+    chain = followed(tmp_path, base, tip)
+    values = np.linspace(-4.0, 4.0, 80_001)
+    follower = -0.7 * values + 0.4
+    allowed = values[(values >= -1.4) & (values <= 1.0) & (follower >= -0.1) & (follower <= 1.2)]
+    np.testing.assert_allclose(chain.limits[chain.names.index("lead")], [allowed[0], allowed[-1]], rtol=0, atol=1.01e-4)
+
+
+@pytest.mark.parametrize("kind", ["look_at", "direction"])
+def test_the_posture_error_of_a_robot_with_a_follower_is_that_of_the_angles_between_its_segments(kind, tmp_path):
+    """Specification express, section 2: yaw twists; the follower counts 1 and the pitch 1.5 times."""
+    chain = followed(tmp_path, "base", "tip", pointing=(0.2, 0.1, 1.0))
+    rng = np.random.default_rng(8)
+    postures, targets = rng.uniform(chain.lower, chain.upper, (20, len(chain))), rng.normal(size=(20, 3))
+
+    def cosines(values):
+        angles = {**dict.fromkeys(STEPS, 0.0), **dict(zip(chain.names, values))}
+        angles["follower"] = -0.7 * angles["lead"] + 0.4
+        yaw, follower, pitch = (placed(joint, angles)[0] for joint in ("yaw", "follower", "pitch"))
+        ahead = placed("end", angles)[1].apply(chain.pointing)
+        before, along = follower - yaw, pitch - follower
+        cosine = before @ along / np.linalg.norm(before) / np.linalg.norm(along)
+        return np.array([cosine, along @ ahead / np.linalg.norm(along)])
+
+    solution = ERIK(chain).solve(postures, **{kind: targets})
+    off = np.array([abs(cosines(one) - cosines(other)) / 2 for one, other in zip(solution.angles, postures)])
+    np.testing.assert_allclose(solution.posture_error, off @ [0.4, 0.6], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("base", [None, "base", "one"])
+def test_the_tip_that_is_not_named_is_the_end_after_most_motors_or_what_is_called_a_tool(base, tmp_path):
+    file = tmp_path / "robot.urdf"
+    file.write_text(FOLLOWED)
+    chain = Chain.from_urdf(file, base, up="z")
+    assert chain.names == (("yaw", "lead", "pitch") if base != "one" else ("lead", "pitch"))
+    assert chain.skeleton.names[chain.tip] == "end"
+    # A finger that follows, and a drawer, end no arm; a camera on a shorter branch does not either.
+    finger = '<mimic joint="pitch"/></joint>'
+    more = f"""
+    <link name="finger"/><link name="drawer"/><link name="camera"/>
+    <joint name="curl" type="revolute"><parent link="three"/><child link="finger"/><origin xyz="0 0 0.4"/>
+      <axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{finger}
+    <joint name="pull" type="prismatic"><parent link="three"/><child link="drawer"/><origin xyz="0 0 0.5"/>
+      <axis xyz="0 0 1"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
+    <joint name="mount" type="fixed"><parent link="one"/><child link="camera"/><origin xyz="0 0 0.6"/></joint>
+    </robot>"""
+    file.write_text(FOLLOWED.replace("</robot>", more))
+    chain = Chain.from_urdf(file, base, up="z")
+    assert chain.skeleton.names[chain.tip] == "end", chain.skeleton.names[chain.tip]
+    if base != "one":
+        file.write_text(FOLLOWED.replace('"side"', '"left_tool0"'))
+        chain = Chain.from_urdf(file, base, up="z")
+        assert chain.names == ("lead",) and chain.skeleton.names[chain.tip] == "lead"

@@ -9,6 +9,7 @@ import pytest
 import posable as ps
 from posable.limb.kernels import reference
 from posable.limb.range.fit import shortest_arc
+from posable.limb.range.locate import cell_of
 from posable.limb.range.model import to_right
 from posable.limb.range.sphere import fibonacci, sphere_mesh
 
@@ -80,6 +81,34 @@ def test_compiled_answers_are_those_of_brute_force(builtin, name):
         edge, ok = judge(found, position[i], swivel[i])
         assert margins.direction[i] == pytest.approx(edge, abs=1e-9)
         assert inside[i] == ok
+
+
+def test_every_direction_lies_in_a_cell_of_the_map_also_on_its_rim(builtin):
+    """The axes, and directions that fold onto the rim of the octahedral map; judged by brute force too."""
+    axes = np.concatenate([np.eye(3), -np.eye(3)])
+    between = np.array(
+        [[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if abs(x) + abs(y) + abs(z)]
+    )
+    n = np.concatenate([axes, between / np.linalg.norm(between, axis=1, keepdims=True)])
+    for size in (1, 7, 32):
+        cells = [(cell_of(size, tuple(one)), one) for one in n.tolist()]
+        for cell, (x, y, z) in cells:
+            total = abs(x) + abs(y) + abs(z)
+            u, v = x / total, y / total
+            if z < 0.0:
+                u, v = math.copysign(1.0 - abs(v), u), math.copysign(1.0 - abs(u), v)
+            row, column = divmod(cell, size)
+            assert 0 <= cell < size * size
+            for at, k in ((u, column), (v, row)):
+                assert 2.0 * k / size - 1.0 - 1e-9 <= at <= 2.0 * (k + 1) / size - 1.0 + 1e-9
+    for found in builtin.values():
+        for far in (0.5, 0.8):
+            position = n * far * (found.upper + found.lower)
+            for swivel in (-1.5, 0.0, 1.5):
+                inside = found.contains(position, swivel)
+                margins = [judge(found, one, swivel) for one in position]
+                clear = np.array([abs(margin) > 1e-5 for margin, _ in margins])
+                np.testing.assert_array_equal(inside[clear], np.array([answer for _, answer in margins])[clear])
 
 
 def test_margins_say_what_contains_says(builtin):

@@ -47,6 +47,21 @@ def test_a_batch_takes_a_scene_and_obstacles_together():
     np.testing.assert_array_equal(both.status, [int(one.status) for one in alone])
 
 
+@pytest.mark.parametrize("factor", [0.1, 8.0])
+def test_a_larger_limb_keeps_out_of_a_larger_scene_in_the_same_way(factor):
+    targets = np.random.default_rng(2).uniform([0.1, -0.3, 0.0], [0.4, 0.3, 0.4], (120, 3))
+    made = []
+    for size in (1.0, factor):
+        scene = ps.Scene().box("shelf", np.array([0.5, 0.1, 0.5]) * size, np.array([0.2, -0.22, 0.25]) * size)
+        scene.sphere("ball", 0.08 * size, np.array([0.15, 0.15, 0.15]) * size)
+        arm = ps.Limb("right_arm", 0.31 * size, 0.26 * size)
+        made.append((arm.solve(size * targets, scene=scene), arm.solve(size * targets)))
+    (one, free), (other, _) = made
+    np.testing.assert_array_equal(one.status, other.status)
+    np.testing.assert_allclose(one.values[one.ok], other.values[one.ok], rtol=0, atol=1e-9)
+    assert one.ok.sum() > 60 and (np.abs(one.swivel - free.swivel)[one.ok] > 1e-3).sum() > 15
+
+
 def test_meshes_need_the_volumes_of_a_body():
     pytest.importorskip("coal")
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float) - [0.0, 0.5, 0.0]

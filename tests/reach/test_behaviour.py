@@ -256,3 +256,21 @@ def test_a_posture_read_from_a_pose_does_not_depend_on_where_the_body_stands():
     there = posed(pm.axis_angle([0, 1, 0], 2.0), np.array([3.0, 0.5, -2.0]))
     assert differ(here, posture) < 1e-9
     assert differ(there, posture) < 1e-9
+
+
+def test_a_behaviour_that_is_restyled_keeps_its_keys_and_what_is_not_given():
+    made = ps.Behaviour.default(ps.figure(), "right_arm")
+    at, keys = np.random.default_rng(5).uniform(-0.5, 0.5, (20, 2)), made.keys
+    weight, before = made.weight, made.posture_at(at)
+    other = "smooth" if made.interpolation == "linear" else "linear"
+    made.restyle(interpolation=other)
+    assert made.interpolation == other and made.weight == weight and made.keys == keys
+    assert np.abs(made.posture_at(at).rotations - before.rotations).max() > 1e-3
+    made.restyle(weight=Weight("constant", 0.5), name="calm")
+    assert made.weight == Weight("constant", 0.5) and made.interpolation == other and made.name == "calm"
+    made.restyle()
+    assert made.weight == Weight("constant", 0.5) and made.interpolation == other and made.name == "calm"
+    with pytest.raises(ps.PosableError, match="their keys differ"):
+        made.restyle(interpolation="around")
+    with pytest.raises(ps.UnknownNameError, match="interpolation 'linaer'"):
+        made.restyle(interpolation="linaer")

@@ -185,6 +185,17 @@ def test_outer_keys_enclose_every_place_that_is_asked_for():
     assert (Delaunay(1.0000001 * corners).find_simplex(ball) >= 0).all()
 
 
+def test_an_outer_key_has_most_of_the_key_nearest_to_it():
+    """By the inverse fourth power of the distance, so that far out a behaviour does what its nearest keys do."""
+    keys = places(np.random.default_rng(12), "around", 9)
+    positions, weights = outer_keys(keys)
+    for position, shares in zip(positions, weights):
+        apart = [math.dist(position, key) for key in keys]
+        expected = [sum((one / other) ** 4 for other in apart) ** -1 for one in apart]
+        np.testing.assert_allclose(shares, expected, rtol=1e-12)
+        assert np.argmax(shares) == np.argmin(apart)
+
+
 @pytest.mark.parametrize("flat", [True, False])
 def test_the_spline_is_the_smoothest_one_by_an_independent_solver(flat):
     from scipy.interpolate import RBFInterpolator

@@ -6,7 +6,7 @@ import pytest
 import posable as ps
 import posable.math as pm
 from posable.body.collision.clearance import clearance
-from posable.reach import Posture, Weight
+from posable.reach import Posture, Weight, naming
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,20 @@ def test_a_collision_names_the_two_that_touch(body):
     assert one.startswith("right_") and not other.startswith("right_") and one in repr(told)
     scene = ps.Scene().sphere("ball", 0.2, (-0.25, 1.1, 0.35))
     assert ps.Reacher(body, right=reacher.right, scene=scene).solve(right=[-0.25, 1.1, 0.35]).contact[1] == "ball"
+
+
+@pytest.mark.parametrize("around", ["nothing", "a ball", "a mesh"])
+def test_an_arm_that_touches_nothing_with_a_name_touches_the_body_or_a_mesh(body, around, monkeypatch):
+    """Volumes that rest on each other where none is deep: a mesh is blamed only where the scene has one."""
+    scene = None if around == "nothing" else ps.Scene().sphere("ball", 0.05, (1.0, 1.0, 1.0))
+    if scene is not None and around == "a mesh":
+        pytest.importorskip("coal")
+        scene.mesh("rock", np.eye(3) + 1.0, [[0, 1, 2]])
+    monkeypatch.setattr(naming, "body_depth_rows", lambda *given: given[-1].fill(-1))
+    reacher = ps.Reacher(body, right=ps.Behaviour.default(body, "right_arm"), scene=scene)
+    told = reacher.solve(right=[0.0, 1.25, 0.02])
+    assert told.status == ps.Status.COLLISION
+    assert told.contact == ("right_arm", naming.MESH if around == "a mesh" else "the body")
 
 
 def test_the_leading_hand_alone_moves_what_both_drive(body):

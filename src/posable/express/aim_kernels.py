@@ -403,8 +403,11 @@ def start_into(
         elif s < near + starts.shape[0]:
             work[VALUES, a] = starts[s - near, a]
         else:
-            low = lower[a] if math.isfinite(lower[a]) else -math.pi
-            high = upper[a] if math.isfinite(upper[a]) else math.pi
+            low, high = lower[a], upper[a]
+            if math.isinf(low):  # a value without an end: one turn of it, about zero where it has neither end
+                low = -math.pi if math.isinf(high) else high - 2.0 * math.pi
+            if math.isinf(high):
+                high = low + 2.0 * math.pi
             at = radical_inverse(s - near - starts.shape[0] + 1, int(primes[a % primes.shape[0]]))
             work[VALUES, a] = low + (high - low) * at
             if (s - near - starts.shape[0]) % 2 == 0 and work[AGAIN, a] == 0.0:
