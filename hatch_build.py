@@ -1,8 +1,8 @@
 """What the wheel is made of: with the compiled library for one system, or with Numba for any.
 
-`make wheel` makes the libraries (`build/kernels/TARGET`) and then a wheel for each, with `POSABLE_TARGET` naming it. Without
-that variable, as when pip installs a clone, the wheel is a pure one and asks for Numba, which compiles kernels when they
-are first used.
+`make wheel` makes the libraries (`build/kernels/TARGET`) and then a wheel for each, with `POSABLE_TARGET` naming it.
+Without that variable, as when pip installs a clone, the wheel is a pure one and asks for Numba, which compiles kernels
+when they are first used.
 """
 
 from __future__ import annotations

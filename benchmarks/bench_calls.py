@@ -1,7 +1,7 @@
 """What one call costs, through the public functions: the compiled library and the JIT, process by process in turn.
 
-Each contender is a process of its own, since one has kernels of one kind. A round of each follows the other, so that what
-slows one slows both.
+Each contender is a process of its own, since one has kernels of one kind. A round of each follows the other, so that
+what slows one slows both.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def noticed(one: dict[str, Any], copy: Path, cache: Path, until: float) -> str:
         }
         if kind_of(ROOT / str(one["file"])) == "plain":
             return _first_failure(one, copy, environment | {"POSABLE_CACHE": str(cache)}, until)
-        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_NUM_THREADS": "1", "POSABLE_CACHE": f"{compiled}-checked"}
+        checked = {"NUMBA_BOUNDSCHECK": "1", "POSABLE_THREADS": "1", "POSABLE_CACHE": f"{compiled}-checked"}
         return _first_failure(one, copy, environment, until) or _first_failure(one, copy, environment | checked, until)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
