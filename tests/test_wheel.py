@@ -80,7 +80,8 @@ def test_the_five_minutes_of_the_readme_run_without_numba(python, tmp_path):
     code += """
 import importlib.util, sys
 assert importlib.util.find_spec("numba") is None and importlib.util.find_spec("llvmlite") is None
-print(placed.ok.all(), reach.ok.all(), reconstructed.ok.all(), aimed.ok.all(), ps.__file__)
+import numpy as np
+print(*(bool(np.all(one)) for one in (placed.ok, reach.ok[-1], reconstructed.ok, aimed.ok)), ps.__file__)
 """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "POSABLE"))}
     environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}

@@ -12,8 +12,10 @@ and for NVRTC (90 MB) to learn which ones are known; we name the capability ours
 
 from __future__ import annotations
 
+import hashlib
+import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -24,6 +26,9 @@ from .errors import PosableError, require
 from .kernels import Batch
 
 THREADS = 128  # a block: enough to hide memory's delay, few enough for kernels with many registers
+LARGE = 200  # lines of a function in LLVM's language beyond which it is not inlined
+LONGEST_NAME = 80  # characters
+NAME = re.compile(r'@"[^"]*"|@[-a-zA-Z$._0-9]+')
 MAX_BLOCKS = 65536  # more rows than this many blocks have threads are walked in strides of the whole grid
 
 __all__ = ["available", "launch", "ptx"]
@@ -93,7 +98,47 @@ def _cuda() -> Any:
     require("numba_cuda", "cuda")
     if not hasattr(np, "row_stack"):
         setattr(np, "row_stack", np.vstack)  # noqa: B010  gone in NumPy 2.5, still asked for by numba-cuda 0.30
-    return require("numba.cuda", "cuda")
+    cuda = require("numba.cuda", "cuda")
+    from numba.cuda.cudadrv import nvvm
+
+    compile_ir: Any = nvvm.compile_ir
+    nvvm.compile_ir = lambda code, **options: compile_ir(quick_to_compile(code), **options)
+    return cuda
+
+
+def quick_to_compile(code: str | Sequence[str]) -> list[str]:
+    """Return modules in LLVM's language that NVIDIA's compiler takes sooner, for the same answers.
+
+    Numba names a function by the types of its arguments, records field by field: tens of kilobytes a name, and hundreds
+    of megabytes of PTX for a whole solver. Here long names become short. And the compiler would inline everything into
+    one kernel, in minutes; large functions are left apart.
+    """
+    short: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        name = found[0]
+        if len(name) <= LONGEST_NAME or name in entries:
+            return name
+        return short.setdefault(name, f"@f{len(short)}_{hashlib.sha256(name.encode()).hexdigest()[:8]}")
+
+    modules = [code] if isinstance(code, str) else code
+    # A launch looks for a kernel's entry by its name.
+    marked = [line for module in modules for line in module.split("\n") if line.startswith("!") and '"kernel"' in line]
+    entries = {name for line in marked for name in NAME.findall(line)}
+    return [_large_apart(NAME.sub(renamed, module), entries) for module in modules]
+
+
+def _large_apart(module: str, entries: set[str]) -> str:
+    """Return a module whose large functions, but for entries, may not be inlined."""
+    lines = module.split("\n")
+    for k, line in enumerate(lines):
+        if not line.startswith("define ") or "noinline" in line or entries & {*NAME.findall(line)}:
+            continue
+        if lines.index("}", k) - k > LARGE:
+            open_here = line.rstrip().endswith("{")
+            head = line.rstrip().removesuffix("{").rstrip().replace(" alwaysinline", "")
+            lines[k] = f"{head} noinline{' {' if open_here else ''}"
+    return "\n".join(lines)
 
 
 @contextmanager
