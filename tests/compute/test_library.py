@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from posable.compute import Batch, PosableError, batch, calls, kernels, library, prange, threads
+from posable.compute import Batch, PosableError, batch, build, calls, kernels, library, prange, threads
 from tests.uses import USES
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -331,8 +332,6 @@ def test_an_unknown_way_is_named():
 
 @needs_library
 def test_a_library_of_other_sources_is_not_taken(tmp_path):
-    import shutil
-
     copy = tmp_path / "posable"
     shutil.copytree(SOURCE / "posable", copy, ignore=shutil.ignore_patterns("__pycache__"))
     code = "from posable.compute import kernels, library; print(kernels.mode(), library.why_not())"
@@ -349,6 +348,32 @@ def test_a_library_of_other_sources_is_not_taken(tmp_path):
     (copy / "compute" / library.file_name()).write_bytes(b"no library")
     way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
     assert way == "jit" and "does not load" in why
+
+
+@needs_library
+def test_a_library_that_is_built_meanwhile_is_taken_for_what_was_not_called_yet(tmp_path):
+    copy = tmp_path / "posable"
+    shutil.copytree(SOURCE / "posable", copy, ignore=shutil.ignore_patterns("__pycache__", "_loops_*"))
+    code = f"""
+import shutil
+import posable.math as pm
+from posable.compute import kernels
+print(kernels.mode())
+shutil.copy({str(library.FOLDER / library.file_name())!r}, {str(copy / "compute")!r})
+pm.exp([0.1, 0.2, 0.3])
+print(pm._exp._part.__module__)
+"""
+    assert run(code, PYTHONPATH=str(tmp_path)).split() == ["jit", "posable.compute.library"]
+
+
+def test_without_a_compiler_the_build_says_what_happens_instead(tmp_path, monkeypatch, capsys):
+    def refused(*_, **__):
+        raise PosableError("no compiler")
+
+    monkeypatch.setattr(build, "build", refused)
+    monkeypatch.setattr(sys, "argv", ["build", "--out", str(tmp_path), "--quiet"])
+    assert build.main() == 1
+    assert "no library was made: no compiler" in capsys.readouterr().err
 
 
 @needs_library

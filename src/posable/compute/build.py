@@ -403,13 +403,17 @@ def main() -> int:
     if given.quiet:
         print("kernels are compiled ahead of time meanwhile, a minute or two, once", file=sys.stderr, flush=True)
     end = "\r" if sys.stderr.isatty() else "\n"
-    build(
-        target,
-        given.out,
-        portable=given.portable,
-        workers=given.workers,
-        show=lambda line: None if given.quiet else print(line, end=end, file=sys.stderr, flush=True),
-    )
+    try:
+        build(
+            target,
+            given.out,
+            portable=given.portable,
+            workers=given.workers,
+            show=lambda line: None if given.quiet else print(line, end=end, file=sys.stderr, flush=True),
+        )
+    except PosableError as error:
+        print(f"no library was made: {error}; kernels are compiled by Numba when they are first used", file=sys.stderr)
+        return 1
     return 0
 
 
