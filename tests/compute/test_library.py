@@ -63,6 +63,7 @@ def used() -> dict[str, tuple[Batch, list[tuple]]]:
     return found
 
 
+@needs_library
 def test_the_table_says_what_batches_are_called_with(used):
     for name, (_, rows) in used.items():
         if name.startswith("posable."):

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from posable.compute import Batch, build, calls
+from posable.compute import Batch, build, calls, kernels
 from tests.compute.test_library import copied, leaves
 from tests.uses import use_limits, use_math, use_skeleton
 
@@ -23,6 +23,7 @@ LIBM |= {"sincos", "sqrt", "tan", "tanh", "trunc"}
 MEMORY = {"memcpy", "memset", "memmove", "memchr"}
 SYSTEMS = {"__sincos_stret", "___chkstk_ms", "__chkstk", "_fltused", "__powidf2"}
 
+pytestmark = pytest.mark.skipif(kernels.mode() != "library", reason="kernels run by the JIT here")
 needs_zig = pytest.mark.skipif(find_spec("ziglang") is None, reason="ziglang is not installed")
 
 
