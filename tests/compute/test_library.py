@@ -352,6 +352,16 @@ def test_a_library_of_other_sources_is_not_taken(tmp_path):
 
 
 @needs_library
+def test_a_library_for_other_records_is_not_taken(tmp_path):
+    """The dtype of a record stands in a file without kernels: code for another layout would read the wrong bytes."""
+    copy = tmp_path / "posable"
+    shutil.copytree(SOURCE / "posable", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    changed = copy / "skeleton" / "dofs.py"
+    changed.write_text(changed.read_text() + "\n# another\n")
+    assert run("from posable.compute import kernels; print(kernels.mode())", PYTHONPATH=str(tmp_path)) == "jit"
+
+
+@needs_library
 def test_a_library_that_is_built_meanwhile_is_taken_for_what_was_not_called_yet(tmp_path):
     copy = tmp_path / "posable"
     shutil.copytree(SOURCE / "posable", copy, ignore=shutil.ignore_patterns("__pycache__", "_loops_*"))

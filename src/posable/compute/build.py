@@ -46,7 +46,7 @@ from .calls import Kind, calls, parsed
 from .errors import PosableError
 from .files import cache_dir
 from .library import file_name
-from .sources import kernel_sources
+from .sources import library_sources
 
 NATIVE = Path(__file__).with_name("native")
 FORMAT = 1  # raised when what is kept in the cache changes its meaning
@@ -320,7 +320,7 @@ def _link(target: str, done: dict[str, dict[str, Any]], table: dict[str, str], o
         name: {"number": k, "arguments": table[name], "arrays": _array_uses(name, table[name], facts["writes"])}
         for k, (name, facts) in enumerate(done.items())
     }
-    facts = json.dumps({"sources": kernel_sources(), "target": target, "cpus": known.cpus, "loops": loops}).encode()
+    facts = json.dumps({"sources": library_sources(), "target": target, "cpus": known.cpus, "loops": loops}).encode()
     symbols = [[f"{one['symbol']}_{suffix}" for suffix in suffixes] for one in done.values()]
     declared = "\n".join(f"extern int {name}(const int64_t *);" for row in symbols for name in row)
     rows = ",\n".join(f"{{{row[0]}, {row[-1]}}}" for row in symbols)

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import calls
 from .errors import PosableError
-from .sources import kernel_sources
+from .sources import library_sources
 
 if TYPE_CHECKING:
     from .kernels import Batch
@@ -31,7 +31,7 @@ __all__ = ["file_name", "loop", "table", "why_not"]
 
 def file_name(system: str = sys.platform) -> str:
     """Return the name of the library's file: it has a hash of the sources in it, so that another's is not found."""
-    return f"_loops_{kernel_sources()[:16]}{'.pyd' if system == 'win32' else '.abi3.so'}"
+    return f"_loops_{library_sources()[:16]}{'.pyd' if system == 'win32' else '.abi3.so'}"
 
 
 def _found() -> tuple[Any, dict[str, Any], str]:
@@ -53,7 +53,7 @@ def _loaded(path: Path) -> tuple[Any, dict[str, Any], str]:
         facts = json.loads(extension.table())
     except (ImportError, ValueError) as error:
         return None, {}, f"the compiled library does not load ({error})"
-    if facts["sources"] != kernel_sources():
+    if facts["sources"] != library_sources():
         return None, {}, "the compiled library was made of other sources (make kernels makes it anew)"
     if not _reads_arrays(extension):
         return None, {}, f"the compiled library does not know the arrays of NumPy {np.__version__}"
