@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .calls import Kind
+from .errors import PosableError
 
 NEVER, SOMETIMES, ALWAYS = range(3)
 ROW = object()  # stands for the number of the row
@@ -178,7 +179,10 @@ class _Walk:
             elif isinstance(one, ast.Expr):
                 self.value(one.value)
             elif not isinstance(one, ast.Pass | ast.Continue | ast.Break):
-                raise NotImplementedError(f"{self.function.__qualname__}: {ast.unparse(one)}")
+                statement = ast.unparse(one).splitlines()[0]
+                raise PosableError(
+                    f"{self.function.__qualname__} has {statement!r}; expected assignments, loops, branches and calls"
+                )
 
     def loop(self, one: ast.For) -> None:
         """Walk through a loop: over the rows, or over something that is taken to have an item."""
