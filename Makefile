@@ -8,17 +8,20 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .cache/peers
-WORKERS ?= 2
+# Of two cores: tests of the studio wait for a browser, those of jobs for other processes.
+WORKERS ?= 3
 # A room's tests share a worker, in the order of tests/conftest.py: two workers would compile the same kernels.
 IN_ROOMS = -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations=15
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
 KERNEL_ROOMS := compute math skeleton limits formats collision limb body samples reach reconstruct classic express edit
-# Not among them: readers and writers that run no kernel of their own, and what measures how good answers are.
+# Not among them: readers and writers that run no kernel of their own, how kernels are compiled, and what measures how
+# good answers are with kernels that other tests run too.
 UNCHECKED := $(addprefix tests/,formats/test_gltf_%.py formats/test_makehuman.py formats/test_urdf.py formats/test_npz.py \
 	formats/test_registry.py formats/test_datasets.py samples/test_samples.py reach/test_examples.py reach/test_learn.py \
-	reconstruct/test_prior.py reconstruct/test_calibration.py limb/test_range_data.py)
+	reconstruct/test_prior.py reconstruct/test_calibration.py limb/test_range_data.py limb/test_swivels.py \
+	edit/test_retarget.py $(addprefix compute/test_,archive.py cuda.py errors.py files.py kernels.py numba_inline.py targets.py))
 KERNEL_TESTS = $(filter-out $(UNCHECKED), \
 	$(sort $(wildcard $(foreach room,$(KERNEL_ROOMS),tests/test_$(room)*.py tests/$(room)/test_*.py))))
 
@@ -38,10 +41,12 @@ studio: $(VENV)/.studio
 kernels: $(VENV)/.dev
 	$(BIN)/python -m posable.compute.build
 
-# A wheel for each system, with the library and without Numba, and one for all others, with Numba (docs/install.md).
+# A wheel for each system, with the library and without Numba, and one for all others, with Numba (docs/install.md). Code
+# for GPUs is the same in all of them: two minutes on two cores, once.
 TARGETS := linux-x86_64 linux-aarch64 macos-arm64 windows-x86_64
 wheel: $(VENV)/.dev
 	rm -rf dist build/kernels
+	$(BIN)/python -m posable.compute.build --ptx --out build/kernels/gpu
 	@set -e; for target in $(TARGETS); do \
 		$(BIN)/python -m posable.compute.build --portable --target $$target --out build/kernels/$$target; \
 		POSABLE_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .; done
@@ -49,11 +54,10 @@ wheel: $(VENV)/.dev
 	@ls -l dist
 
 # One after the other, also under make -j: the machine has few cores and the output should read from top to bottom. Only
-# what uses one core alone, the last three, runs two at a time, each with its output in one piece.
+# what leaves a core without work runs two at a time, each with its output in one piece.
 test: $(VENV)/.dev node
 	$(MAKE) --no-print-directory check-style
-	$(MAKE) --no-print-directory check-types
-	$(MAKE) --no-print-directory kernels
+	$(MAKE) --no-print-directory -j2 --output-sync=target check-types kernels
 	$(MAKE) --no-print-directory check-tests
 	$(MAKE) --no-print-directory check-bounds
 	$(MAKE) --no-print-directory -j2 --output-sync=target check-plain check-examples check-docs
@@ -69,20 +73,23 @@ check-types: $(VENV)/.dev
 check-tests: kernels
 	POSABLE_KERNELS=library $(BIN)/python -m pytest $(IN_ROOMS)
 
-# One thread, so that an error is raised where it happens; a cache of its own, since Numba's does not tell checked
-# code from unchecked.
+# The library once more, with loops that check every index: one that is past the end is otherwise read in silence.
 check-bounds: $(VENV)/.dev
-	POSABLE_KERNELS=jit NUMBA_BOUNDSCHECK=1 POSABLE_THREADS=1 HYPOTHESIS_PROFILE=few POSABLE_CACHE=$(CURDIR)/.cache/bounds \
-		$(BIN)/python -m pytest $(IN_ROOMS) $(KERNEL_TESTS)
+	$(BIN)/python -m posable.compute.build --checked
+	POSABLE_KERNELS=checked HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(IN_ROOMS) $(KERNEL_TESTS)
 
 # Kernels as a Numba that was never tried compiles them: without anything beyond its public interface.
 check-plain: $(VENV)/.dev
 	POSABLE_KERNELS=jit POSABLE_PLAIN_NUMBA=1 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest $(PLAIN_TESTS)
 
+# Each writes a picture, a GLB and a page, which the gallery of the documentation shows (docs/gallery.py).
 check-examples: $(VENV)/.dev
 	@set -e; for example in $(sort $(wildcard examples/*.py)); do \
-		echo "$$example"; MPLBACKEND=Agg $(BIN)/python $$example; done
+		out=build/examples/$$(basename $$example .py); mkdir -p $$out; echo "$$example"; \
+		MPLBACKEND=Agg $(BIN)/python $$example $$out > $$out/printed.new; cat $$out/printed.new; \
+		mv $$out/printed.new $$out/printed.txt; done
 
+check-docs: check-examples
 docs check-docs: $(VENV)/.dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs: docs/_build/html/index.html"
@@ -133,4 +140,4 @@ $(BIN)/python:
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis \
-		.coverage* tests/node/node_modules benchmarks/results/*.tmp src/posable/compute/_loops_*
+		.coverage* tests/node/node_modules benchmarks/results/*.tmp $(addprefix src/posable/compute/_,loops_* checked_* ptx_*)

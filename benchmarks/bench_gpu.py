@@ -1,4 +1,8 @@
-"""A million 31-joint bodies posed, and arms solved with their search, on a GPU beside the CPU."""
+"""A GPU beside the CPU: a million 31-joint bodies posed, and arms solved with their search; and its first answers.
+
+A launch takes code that was compiled ahead of time where that is there (`python -m posable.compute.build --ptx`), else
+numba-cuda's. The arrays are numba-cuda's either way.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,64 @@ from posable.compute import Batch, cuda
 from posable.limb.solve import solve_rows
 from posable.skeleton.forward import forward_rows
 
-from .harness import Contender, Table, compare
+from .harness import Contender, Table, compare, fresh_python, table
 
 JOINTS = 31
 CPU_ROWS = 50_000
 GPU_ROWS = 1_000_000
+FEW = 5
 
 
 def run() -> list[Table]:
     if not cuda.available():
         print("no GPU here")
         return []
-    return [_forward(), _arm()]
+    return [_forward(), _arm(), *map(_first_answer, FIRST)]
+
+
+def first_arm() -> None:
+    """Solve an arm on the GPU."""
+    arm = ps.figure().limb("right_arm")
+    cuda.launch(solve_rows, *_arguments_of(solve_rows, lambda: arm.solve([[0.3, -0.2, 0.2]] * FEW)))
+
+
+def first_reach() -> None:
+    """Reach with a whole body on the GPU."""
+    from posable.reach.kernels import reach_rows
+
+    body = ps.figure()
+    reacher = ps.Reacher(body, right=ps.Behaviour.default(body, "right_arm"))
+    target = ps.Target([[-0.3, 1.2, 0.4]] * FEW)
+    cuda.launch(reach_rows, *_arguments_of(reach_rows, lambda: reacher.solve(right=target)))
+
+
+def first_body() -> None:
+    """Reconstruct a body from six points on the GPU."""
+    from posable.reconstruct.kernels import reconstruct_rows
+
+    body = ps.figure()
+    points, solver = body.markers(ps.samples.walk(body)[:FEW].pose), ps.SequentialIK(body)
+    cuda.launch(reconstruct_rows, *_arguments_of(reconstruct_rows, lambda: solver.solve(points)))
+
+
+FIRST = {"an arm and its search": first_arm, "a whole-body reach": first_reach, "a body from six points": first_body}
+
+
+def _first_answer(title: str, rounds: int = 3) -> Table:
+    """Measure new processes, from their start to an answer that is back on the CPU."""
+    code = f"from benchmarks.bench_gpu import {FIRST[title].__name__} as run; run()"
+    ways = {
+        "compiled ahead of time": ("library", "1", "the driver assembles it"),
+        "the same, a second time": ("library", "0", "from the driver's own cache"),
+        "numba-cuda": ("jit", "1", "compiles it"),
+    }
+    samples: dict[str, tuple[list[float], str]] = {}
+    for name, (way, uncached, note) in ways.items():
+        variables = {"POSABLE_KERNELS": way, "CUDA_CACHE_DISABLE": uncached}
+        if uncached == "0":
+            fresh_python(code, **variables)  # so that the cache has it
+        samples[name] = ([fresh_python(code, **variables)[0] for _ in range(rounds)], note)
+    return table(f"Start to the first answer of a GPU: {title}", "s", samples)
 
 
 def _forward() -> Table:

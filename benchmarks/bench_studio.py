@@ -2,14 +2,18 @@
 
 On the server: the pose, the joints, and the messages for one moment. In the page (where a chromium and Playwright are
 at hand): the work of the browser's main thread for it, with the scene hidden, so that drawing in software, which no
-user does, is not measured. A moment every 1/60 s leaves 16.7 ms for each of the two.
+user does, is not measured. A moment every 1/60 s leaves 16.7 ms for each of the two. And the memory of the server
+while a full stage plays for three minutes, watched by a window that takes all messages.
 """
 
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +21,17 @@ import numpy as np
 from posable import samples
 from posable.body import figure
 from posable.formats import load
-from posable.skeleton import Motion
+from posable.skeleton import Motion, SkinnedMesh
 from posable.studio import Session, Studio
+from posable.studio.tabs.pose.options import ANSWERS, MOTION
 
 from .harness import Contender, Table, compare, data_dir, table
 
 MOMENTS = 240
 RATE = 60.0
+FULL = "two figures and a character of 30 000 triangles"
+TRIANGLES = 30_000
+PLAYED, EVERY = 180.0, 10.0  # [s]
 
 
 def run() -> list[Table]:
@@ -31,9 +39,10 @@ def run() -> list[Table]:
         session = studio.session
         session.clock.pause()
         stages = _stages(session)
-        tables = [_server(session, stages)]
+        tables = [_drags(studio), _server(session, stages)]
         page = _page(studio, stages)
-        return [*tables, page] if page is not None else tables
+        memory = _memory(studio, stages[FULL][0]) if FULL in stages and Path("/proc/self/statm").exists() else None
+        return [*tables, *(each for each in (page, memory) if each is not None)]
 
 
 def _stages(session: Session) -> dict[str, tuple[Callable[[], None], str]]:
@@ -60,7 +69,75 @@ def _stages(session: Session) -> dict[str, tuple[Callable[[], None], str]]:
         motion = load(folder / "characters" / name)
         vertices = sum(len(mesh.vertices) for mesh in motion.skeleton.character.meshes)
         stages[f"character {name}"] = (put(motion), f"{vertices} vertices, {len(motion.skeleton)} joints")
+    if folder is not None:
+        large = _with_triangles(load(folder / "characters" / "KayKit_Knight.glb"), TRIANGLES)
+        stages[FULL] = (put(walk, walk, large), "the knight, its triangles cut into smaller ones")
     return stages
+
+
+def _with_triangles(motion: Motion, count: int) -> Motion:
+    """Return a motion of a character with at least `count` triangles: its own, cut into four as often as it takes."""
+    character = motion.skeleton.character
+    meshes = list(character.meshes)
+    while (missing := count - sum(len(mesh.faces) for mesh in meshes)) > 0:
+        k = int(np.argmax([len(mesh.faces) for mesh in meshes]))
+        meshes[k] = _cut(meshes[k], min(len(meshes[k].faces), -(-missing // 3)))
+    return motion.replace(skeleton=motion.skeleton.replace(character=replace(character, meshes=tuple(meshes))))
+
+
+def _cut(mesh: SkinnedMesh, count: int) -> SkinnedMesh:
+    """Return a mesh with its first triangles cut into four; a new vertex has the joints of one of its neighbours."""
+    a, b, c = mesh.faces[:count].T
+    first = len(mesh.vertices) + np.arange(3 * count).reshape(3, count)
+    ends = np.concatenate([a, b, c]), np.concatenate([b, c, a])
+    ab, bc, ca = first
+    corners = ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+    faces = np.concatenate([mesh.faces[count:], *(np.stack(each, axis=1) for each in corners)])
+    middles = (mesh.vertices[ends[0]] + mesh.vertices[ends[1]]) / 2
+    return replace(
+        mesh,
+        vertices=np.concatenate([mesh.vertices, middles]),
+        faces=faces.astype(np.int32),
+        joints=np.concatenate([mesh.joints, mesh.joints[ends[0]]]),
+        weights=np.concatenate([mesh.weights, mesh.weights[ends[0]]]),
+        colours=np.concatenate([mesh.colours, mesh.colours[ends[0]]]) if len(mesh.colours) else mesh.colours,
+    )
+
+
+def _memory(studio: Studio, put: Callable[[], None]) -> Table:
+    """The memory of the server while it plays for three minutes, in thirds."""
+    import viser
+    from websockets.sync.client import connect
+
+    session, stop, taken = studio.session, threading.Event(), [0]
+
+    def watch() -> None:
+        protocol = f"viser-v{viser.__version__}"
+        with connect(studio.url.replace("http", "ws"), subprotocols=[protocol], max_size=None) as window:
+            while not stop.is_set():
+                taken[0] += len(window.recv(timeout=20))
+
+    put()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    session.clock.play()
+    samples, began = [], time.monotonic()
+    while time.monotonic() - began < PLAYED:
+        time.sleep(EVERY)
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        samples.append(pages * 4096 / 1e6)
+    session.clock.pause()
+    stop.set()
+    session.draw(0.0)
+    watcher.join(20)
+    third = len(samples) // 3
+    rows = {f"minute {k + 1}": (samples[k * third : (k + 1) * third], "") for k in range(3)}
+    return table(
+        "Memory of the server while a full stage plays",
+        "MB",
+        rows,
+        note=f"{taken[0] / 1e6:.0f} MB were sent meanwhile.",
+    )
 
 
 def _server(session: Session, stages: dict[str, tuple[Callable[[], None], str]]) -> Table:
@@ -78,6 +155,42 @@ def _server(session: Session, stages: dict[str, tuple[Callable[[], None], str]])
         ]
         samples_of[name] = ([row.low, row.value, row.high], note)
     return table("A moment on the server", "µs", samples_of, note="16 667 µs are there for it at 60 Hz.")
+
+
+def _drags(studio: Studio) -> Table:
+    """A message of a dragged handle in the tab Pose: solved, shown and sent, on the built-in figure."""
+    session = studio.session
+    pose = next(tab for tab in studio.tabs if tab.title == "Pose")
+    session.show_tab("Pose")
+    session.clock.seek(0.5)
+    rows: dict[str, tuple[list[float], str]] = {}
+    for how in ANSWERS:
+        for part in ("left_hand", "head"):
+            pose.answer_by(how)
+            pose.choose(part)
+            pose.update(session.time)
+            while session.edits.editor is None or (how == MOTION and not session.edits.fitted):
+                time.sleep(0.05)
+                pose.update(session.time)
+            pose.update(session.time)
+            row = compare(how, [Contender(how, _dragging(session, pose))]).rows[0]
+            rows[f"{how}, {part.replace('_', ' ')}"] = ([row.low, row.value, row.high], "")
+            pose.leave()
+    pose.choose("(none)")
+    return table("A drag on the server", "µs", rows, note="16 667 µs are there for it at 60 Hz.")
+
+
+def _dragging(session: Session, pose: Any) -> Callable[[], None]:
+    """A function that drags the handle on a little each time it is called."""
+    start = np.array(session.gizmos["pose"].position)
+    steps = iter(np.tile(np.linspace(0.01, 0.12, 97), 100_000))
+
+    def drag() -> None:
+        pose.drag(start + next(steps) * np.array([0.2, 0.5, 1.0]))
+        pose.update(session.time)
+        session.draw(session.time)
+
+    return drag
 
 
 def _page(studio: Studio, stages: dict[str, tuple[Callable[[], None], str]]) -> Table | None:

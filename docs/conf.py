@@ -1,6 +1,7 @@
 """Sphinx settings. `make docs` builds with warnings as errors."""
 
 import ast
+import importlib
 import json
 import os
 import re
@@ -17,7 +18,8 @@ project = "Posable"
 copyright = "the Posable authors, Apache-2.0"
 release = version = posable.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+extensions = ["gallery", "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -25,7 +27,8 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = "Posable"
-html_static_path = ["_static"]
+html_static_path = ["_static", "../src/posable/assets/player.min.js"]
+html_css_files = ["docs.css"]
 
 default_role = "code"  # docstrings write `name` for code
 autodoc_typehints = "description"
@@ -119,10 +122,19 @@ _DOCUMENTED = {name for page in _API.glob("*.md") for name in re.findall(r"autom
 
 
 def _only_once(app, what, name, obj, skip, options) -> bool | None:
-    """Leave out of a room what its own module shows on a page: with two targets, references would be ambiguous."""
-    room = app.env.current_document.autodoc_module
-    home = getattr(obj, "__module__", room)
-    return True if what == "module" and home != room and home in _DOCUMENTED else None
+    """Show everything on one page only: with two targets, references would be ambiguous.
+
+    A room leaves out what a module of its own shows on a page of the reference, and pages of internals leave out what
+    the reference shows.
+    """
+    if what != "module":
+        return None
+    shown = app.env.current_document.autodoc_module
+    home = getattr(obj, "__module__", shown)
+    if shown in _DOCUMENTED:
+        return True if home != shown and home in _DOCUMENTED else None
+    room = importlib.import_module(".".join(shown.split(".")[:2]))
+    return True if name in getattr(room, "__all__", ()) else None
 
 
 def setup(app) -> None:

@@ -6,6 +6,7 @@ nothing is skipped there for want of them.
 """
 
 import os
+import platform
 import shutil
 from pathlib import Path
 
@@ -15,12 +16,17 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 NODE_DIR = ROOT / "tests" / "node"
 
-# The order in which rooms are tested: what others are built of first, then by length, and last what finds all kernels
-# compiled by then. With `--dist loadscope` a room's tests share one worker, so that each kernel is compiled once.
+# The order in which rooms are tested: those that take longest first, so that no worker is left with one at the end.
+# With `--dist loadscope` a room's tests share one worker, and so what they prepare once (a studio, a browser's page).
 ROOMS = (
-    *("math", "skeleton", "limits", "formats", "collision", "limb", "express", "body"),
-    *("reconstruct", "classic", "reach", "edit", "evaluate", "cli", "test_ptx"),
+    *("compute/test_library", "studio/test_stage_page", "test_ptx", "studio/pose", "studio/test_browser"),
+    *("compute/test_targets", "limb", "edit", "cli", "reach", "studio/behaviours", "studio/trackers", "formats"),
 )
+
+# The JIT compiles for the processor that the library is made for: it takes what `make kernels` kept of its work.
+if platform.machine() == "x86_64" and Path("/proc/cpuinfo").exists() and "avx2" in Path("/proc/cpuinfo").read_text():
+    os.environ.setdefault("NUMBA_CPU_NAME", "x86-64-v3")
+    os.environ.setdefault("NUMBA_CPU_FEATURES", "")
 
 # Time is never asserted, so no deadline; the same cases every time in make test, fresh ones in make soak.
 settings.register_profile("test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -104,7 +110,7 @@ def node() -> Path:
 
 
 def room_of(nodeid: str) -> str:
-    """The room whose tests this one belongs to: its folder (a tab's, in the studio), or its file.
+    """The room whose tests this one belongs to: its folder (a tab's, in the studio; a file, of compute), or its file.
 
     A recorded call (`tests/test_recorded.py`) belongs to the room that it calls.
     """
@@ -112,7 +118,7 @@ def room_of(nodeid: str) -> str:
     if Path(file).name == "test_recorded.py" and "[" in test:
         return test.partition("[")[2].partition(".")[0]
     parts = Path(nodeid.partition("::")[0]).with_suffix("").parts[1:]
-    return "/".join(parts[:2] if parts[0] == "studio" else parts[:1])
+    return "/".join(parts[:2] if parts[0] in ("studio", "compute") else parts[:1])
 
 
 @pytest.hookimpl(tryfirst=True)

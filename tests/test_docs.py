@@ -55,6 +55,18 @@ def test_tests_that_the_papers_page_names_exist(name):
     assert any(f"def {name}(" in source.read_text(encoding="utf-8") for source in sources)
 
 
+def test_papers_are_named_by_their_authors():
+    """Readers have no list of numbered papers: not in the documentation, not in the help of commands."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    wrong = [
+        f"{page.relative_to(ROOT)}: {found}"
+        for page in pages
+        if "_build" not in page.parts
+        for found in re.findall(r"papers? 00[0-9]\b", page.read_text(encoding="utf-8"))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_links_between_files_lead_somewhere():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for page in pages:

@@ -32,6 +32,7 @@ MAIN: dict[str, Callable] = {
     "MotionEditor.drag": ps.MotionEditor.drag,
     "MotionEditor.edit": ps.MotionEditor.edit,
     "retarget": ps.retarget,
+    "joint_angles": ps.joint_angles,
 }
 
 # A quantity has a unit in brackets, or is a number of something, or a part of a whole.

@@ -1,13 +1,15 @@
 """Every kernel compiles for a GPU, on a machine without one; where there is one, it gives the CPU's answers.
 
-Batches are found by looking through the package. What they are called with is recorded while the public functions in
-`USES` run, so a new batch needs one line there: a call that reaches it. Tuple kernels are compiled from their
-annotations; row kernels are compiled as part of the batches that call them.
+Batches are found by looking through the package, and compiled for what `calls.json` says that they are called with, by
+the function that makes the file of a wheel: what it compiled before, of the same sources, is not compiled again.
+Kernels are compiled as parts of the batches that call them; tuple kernels that no batch calls, from their annotations.
 """
 
 import importlib
 import inspect
+import lzma
 import os
+import re
 import subprocess
 import sys
 import typing
@@ -19,7 +21,7 @@ import pytest
 import posable
 from posable.compute import Batch
 from posable.compute.types import Quat, Vec3
-from tests.uses import USES, limit_tests
+from tests.uses import copied, leaves, limit_tests, recorded
 
 if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
     pytest.skip("with the JIT off there is nothing to compile", allow_module_level=True)
@@ -30,10 +32,9 @@ if sys.platform == "darwin":
 
 from numba.core.dispatcher import Dispatcher  # noqa: E402
 
-from posable.compute import cuda  # noqa: E402
+from posable.compute import build, calls, cuda, ptx  # noqa: E402
 from posable.compute.jit import with_compiled_kernels  # noqa: E402
 
-CAPABILITY = (9, 0)
 LARGE = {
     "posable.body.limb.elbows.elbow_rows",
     "posable.classic.kernels.solve_rows",
@@ -78,37 +79,8 @@ def source_of(value):
     return getattr(value, "function", None) or getattr(value, "py_func", value)
 
 
-def copied(argument):
-    """Arguments with arrays of their own, tuples of arrays among them."""
-    if isinstance(argument, tuple):
-        return argument._make(map(copied, argument)) if hasattr(argument, "_make") else tuple(map(copied, argument))
-    return argument.copy() if isinstance(argument, np.ndarray) else argument
-
-
-def leaves(argument):
-    """All arrays and numbers of arguments, tuples taken apart."""
-    return [leaf for part in argument for leaf in leaves(part)] if isinstance(argument, tuple) else [argument]
-
-
-@pytest.fixture(scope="module")
-def recorded() -> dict[Batch, tuple[tuple, tuple]]:
-    """For every batch that the uses reach: arguments before the call and after it, on the CPU."""
-    calls = {}
-    run = Batch.__call__
-
-    def recording(batch: Batch, *arguments) -> None:
-        before = copied(arguments)
-        run(batch, *arguments)
-        calls.setdefault(batch, (before, copied(arguments)))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Batch, "__call__", recording)
-        for use in USES:
-            use()
-    return calls
-
-
-BATCHES = {**owned(lambda value: isinstance(value, Batch)), "limit_tests": limit_tests}
+BATCHES = {**owned(lambda value: isinstance(value, Batch)), "tests.uses.limit_tests": limit_tests}
+MOST_BYTES = 4096  # of a kernel's parameters, for drivers before CUDA 12.1
 
 
 def tuple_kernels() -> dict[str, tuple[Dispatcher, tuple]]:
@@ -131,9 +103,6 @@ def tuple_kernels() -> dict[str, tuple[Dispatcher, tuple]]:
     return found
 
 
-TUPLE_KERNELS = tuple_kernels()
-
-
 def called_by(function) -> set[Dispatcher]:
     """The kernels that a function names, and those that they name, and so on."""
     reached, waiting = set(), [function]
@@ -148,6 +117,10 @@ def called_by(function) -> set[Dispatcher]:
     return reached
 
 
+TUPLE_KERNELS = tuple_kernels()
+REACHED = set().union(*(called_by(loop.function) for loop in BATCHES.values()))
+
+
 @pytest.fixture(scope="module")
 def ptxas() -> Path | None:
     """NVIDIA's assembler, which comes in the same wheel as the compiler."""
@@ -160,74 +133,120 @@ def ptxas() -> Path | None:
 def assembles(ptxas: Path, code: str, folder: Path) -> None:
     source = folder / "kernel.ptx"
     source.write_text(code)
-    command = [ptxas, "-arch", "sm_90", source, "-o", folder / "kernel.cubin"]
+    command = [ptxas, "-v", "-arch", "sm_90", source, "-o", folder / "kernel.cubin"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    # The driver knows then how much memory a thread needs, and nobody has to set a limit.
+    assert "cannot be statically determined" not in done.stderr
 
 
-def test_every_batch_is_reached_by_a_use(recorded):
-    missing = sorted(name for name, loop in BATCHES.items() if loop not in recorded)
+def words_of(name: str) -> str:
+    """What a batch is called with, in the words of the table."""
+    return calls.calls().get(name) or calls.described(recorded()[BATCHES[name]][0][1:])
+
+
+def taken_by_kernel(code: str) -> list[str]:
+    """The types of the parameters of the one kernel in PTX."""
+    assert code.count(".entry ") == 1
+    head = code[code.index(".visible .entry batch(") :]
+    return re.findall(r"\.param \.(\w+) batch_param_\d+", head[: head.index(")")])
+
+
+def handed_over(name: str) -> list[str]:
+    """The types of the words that the library's reader makes of a batch's arguments, and a launch hands over."""
+    found = ["u64"]
+
+    def add(kind) -> None:
+        if kind.scalar is not None:
+            found.append({int: "u64", float: "f64", bool: "u8"}[kind.scalar])
+        for part in kind.parts:
+            add(part)
+        if kind.dtype is not None:  # two pointers, items, their size, data; shape; strides
+            found.extend(["u64"] * (5 + kind.axes + kind.axes))
+
+    for kind in calls.parsed(words_of(name)):
+        add(kind)
+    return found
+
+
+def test_every_batch_is_reached_by_a_use():
+    missing = sorted(name for name, loop in BATCHES.items() if loop not in recorded())
     assert not missing, f"add a call to USES that reaches {', '.join(missing)}"
 
 
-def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers(recorded):
-    for name, loop in BATCHES.items():
-        for argument in leaves(recorded[loop][0]) if loop in recorded else ():
-            dtype = getattr(argument, "dtype", None)
-            if dtype is not None and dtype.names:
-                assert dtype.isalignedstruct, f"{name}: give {dtype} align=True, or each number is read byte by byte"
+def test_records_are_aligned_so_that_a_gpu_reads_whole_numbers():
+    for name in BATCHES:
+        for kind in calls.leaves(calls.parsed(words_of(name))):
+            if kind.dtype is not None and kind.dtype.names:
+                aligned = kind.dtype.isalignedstruct
+                assert aligned, f"{name}: give {kind.dtype} align=True, or each number is read byte by byte"
 
 
 @pytest.mark.parametrize("name", sorted(BATCHES.keys() - LARGE))
-def test_a_batch_compiles_to_ptx_that_assembles(name, recorded, ptxas, tmp_path):
-    check_assembles(name, recorded, ptxas, tmp_path)
+def test_a_batch_compiles_to_ptx_that_assembles(name, ptxas, tmp_path):
+    check_assembles(name, ptxas, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(LARGE))
-def test_a_large_batch_compiles_to_ptx(name, recorded):
-    arguments, _ = recorded[BATCHES[name]]
-    assert ".visible .entry" in cuda.ptx(BATCHES[name], *arguments, capability=CAPABILITY, optimised=False)
+def test_a_large_batch_compiles_to_ptx(name):
+    check_kernel(name, compiled(name, optimised=False))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(LARGE))
-def test_a_large_batch_compiles_to_ptx_that_assembles(name, recorded, ptxas, tmp_path):
-    check_assembles(name, recorded, ptxas, tmp_path)
+def test_a_large_batch_compiles_to_ptx_that_assembles(name, ptxas, tmp_path):
+    check_assembles(name, ptxas, tmp_path)
 
 
-def check_assembles(name: str, recorded, ptxas: Path | None, folder: Path) -> None:
-    assert BATCHES[name] in recorded, "no call in USES reaches it"
-    arguments, _ = recorded[BATCHES[name]]
-    code = cuda.ptx(BATCHES[name], *arguments, capability=CAPABILITY)
-    assert ".visible .entry" in code
-    assert ".target sm_90" in code
+def compiled(name: str, optimised: bool = True) -> str:
+    made = ptx.compile_batch(name, words_of(name), str(build.object_cache()), optimised)
+    return lzma.decompress(Path(made["path"]).read_bytes()).decode()
+
+
+def check_assembles(name: str, ptxas: Path | None, folder: Path) -> None:
+    code = compiled(name)
+    check_kernel(name, code)
     if ptxas is not None:
         assembles(ptxas, code, folder)
 
 
-@pytest.mark.parametrize("name", TUPLE_KERNELS)
-def test_a_tuple_kernel_compiles_for_a_gpu(name):
+def check_kernel(name: str, code: str) -> None:
+    """A kernel that takes exactly what a launch hands over, for the GPUs and drivers that are promised."""
+    taken = taken_by_kernel(code)
+    assert taken == handed_over(name)
+    assert taken == [kind for kind, _ in cuda.parameters(calls.parsed(words_of(name)))]
+    assert 8 * len(taken) <= MOST_BYTES
+    assert ".target sm_70\n" in code and ".version 7.0\n" in code
+    assert ".extern" not in code, "nothing is linked to it"
+
+
+@pytest.mark.parametrize("name", [name for name, (kernel, _) in TUPLE_KERNELS.items() if kernel not in REACHED])
+def test_a_tuple_kernel_that_no_batch_calls_compiles_for_a_gpu(name):
     kernel, signature = TUPLE_KERNELS[name]
-    with cuda._named_gpu(CAPABILITY):
+    with ptx.named_gpu(cuda.CAPABILITY):
         function = with_compiled_kernels(source_of(kernel))
-        code, _ = cuda._cuda().compile_ptx(function, signature, cc=CAPABILITY, device=True)
+        code, _ = ptx.numba_cuda().compile_ptx(function, signature, cc=cuda.CAPABILITY, device=True)
     assert ".visible .func" in code
 
 
 def test_every_kernel_on_arrays_is_part_of_a_batch():
-    reached = set().union(*(called_by(loop.function) for loop in BATCHES.values()))
     missing = sorted(
-        name for name, kernel in owned(is_kernel).items() if name not in TUPLE_KERNELS and kernel not in reached
+        name for name, kernel in owned(is_kernel).items() if name not in TUPLE_KERNELS and kernel not in REACHED
     )
     assert not missing, f"no GPU test sees {', '.join(missing)}: call them from a batch"
 
 
+@pytest.mark.parametrize("way", ["library", "jit"])
 @pytest.mark.parametrize("name", sorted(BATCHES))
-def test_a_gpu_gives_the_answers_of_the_cpu(name, recorded):
+def test_a_gpu_gives_the_answers_of_the_cpu(name, way, monkeypatch):
+    """With code that was compiled ahead of time (`python -m posable.compute.build --ptx`), and with numba-cuda's."""
     if not cuda.available():
         pytest.skip("no GPU")
-    arguments, expected = recorded[BATCHES[name]]
+    if way == "library" and (name not in calls.calls() or not (cuda.FOLDER / cuda.file_name()).exists()):
+        pytest.skip("not compiled ahead of time")
+    arguments, expected = recorded()[BATCHES[name]]
     arguments = copied(arguments)
+    monkeypatch.setenv("POSABLE_KERNELS", way)
     cuda.launch(BATCHES[name], *arguments)
     names = inspect.signature(BATCHES[name].function).parameters
     for parameter, *both in zip(names, arguments, expected, strict=True):

@@ -28,7 +28,7 @@ def test_an_answer_is_the_recorded_one(key, request):
         if not path.exists():
             require_or_skip("data", f"no {path}")
     within = None if answers.fingerprint() == WHERE[made.room] else made.within
-    wrong = compare.differences(RECORDED[key], flatten(made.function(*paths)), within)
+    wrong = compare.differences(RECORDED[key], flatten(made.function(*paths)), within, made.fitted)
     assert not wrong, "\n".join(wrong)
 
 
@@ -51,3 +51,12 @@ def test_a_changed_bit_a_type_and_a_shape_are_seen():
     assert compare.differences(flatten({"a": value[:9]}), flatten({"a": value[:9] + 1e-6}), 1e-7)
     assert not compare.differences(flatten({"a": value[:9]}), flatten({"a": bit[:9]}), 1e-7)
     assert not compare.differences(flatten({"a": np.nan, "b": -0.0}), flatten({"a": np.nan, "b": 0.0}), None)
+
+
+def test_what_a_fit_and_a_digest_may_do_on_another_machine():
+    recorded = flatten({"fit": 1.0, "other": 1.0, "facts": ["out.npz", "0" * 64]})
+    found = flatten({"fit": 1.00005, "other": 1.0, "facts": ["out.npz", "1" * 64]})
+    assert not compare.differences(recorded, found, 1e-7, {"fit": 1e-4})
+    assert len(compare.differences(recorded, found, 1e-7)) == 1
+    assert len(compare.differences(recorded, found, None, {"fit": 1e-4})) == 2
+    assert compare.differences(recorded, flatten({**found, "facts": ["in.npz", "1" * 64]}), 1e-7, {"fit": 1e-4})

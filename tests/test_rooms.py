@@ -77,6 +77,16 @@ def test_a_room_uses_only_rooms_above_it(room):
     assert not wrong, "\n".join(wrong)
 
 
+def test_only_what_users_call_on_a_motion_or_a_path_asks_for_a_later_room():
+    asking = {
+        f"{path.relative_to(PACKAGE).as_posix()}: {room}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for room in re.findall(r"later_room\(\"(\w+)\"\)", path.read_text(encoding="utf-8"))
+        if path.name != "lazy.py"
+    }
+    assert asking == {"skeleton/motion.py: render", "formats/html.py: render"}
+
+
 def test_the_import_reader_sees_every_way_of_importing(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
     (tmp_path / "math").mkdir()

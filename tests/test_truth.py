@@ -83,19 +83,25 @@ def draw_rotations(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def hostile(targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The targets with a NaN, an infinite, a zero and two far ones among them; which are no targets: `bad`."""
+    """The targets with a NaN, an infinite, a zero, a denormal and near, far and huge ones among them; which are no
+    targets: `bad`.
+    """
     out = targets.copy()
-    rows = rng.permutation(len(out))[:5]
+    rows = rng.permutation(len(out))[:9]
     out[rows[0], ..., 0], out[rows[1], ..., 1] = np.nan, np.inf
     out[rows[2]] = 0.0
     out[rows[3]] *= 1e3
     out[rows[4]] *= 1e8
+    out[rows[5], ..., 2], out[rows[6], ..., 0] = 5e-324, -9e5
+    spot = (rows[7], *(0,) * (out.ndim - 2))
+    out[(*spot, int(rng.integers(3)))] = rng.choice([1e308, -1e308, 1e150, 1.1e6])  # one point alone
+    out[rows[8]] = 1e308
     return out
 
 
 def bad(*arrays: np.ndarray) -> np.ndarray:
-    """(N,) rows with something that is not finite."""
-    return ~np.logical_and.reduce([np.isfinite(a).reshape(len(a), -1).all(axis=1) for a in arrays])
+    """(N,) rows with something that is not finite, or beyond a thousand kilometres (docs/conventions.md)."""
+    return ~np.logical_and.reduce([(np.abs(a) <= 1e6).reshape(len(a), -1).all(axis=1) for a in arrays])
 
 
 def rows(**columns: np.ndarray | float) -> Iterator[Claim]:
@@ -358,8 +364,15 @@ SOLVERS: dict[str, Callable[[np.random.Generator], Iterator[Claim]]] = {
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_status_is_never_better_than_the_pose(name: str, seed: int):
+    assert judge(name, seed) > 0
+
+
+def judge(name: str, seed: int) -> int:
+    """Judge all claims that a solver makes of the tasks of a seed; return how many there were."""
+    count = 0
     reached = invalid = 0
     for claim in SOLVERS[name](np.random.default_rng([seed, len(name)])):
+        count += 1
         assert claim.finite, claim
         assert (claim.status == ps.Status.INVALID) == bool(claim.invalid), claim
         invalid += bool(claim.invalid)
@@ -373,6 +386,17 @@ def test_a_status_is_never_better_than_the_pose(name: str, seed: int):
             assert claim.position <= claim.position_tolerance + ROUNDING, claim
             assert claim.orientation <= claim.orientation_tolerance + ROUNDING, claim
     assert reached > 0  # otherwise nothing was judged
+    return count
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_status_is_never_better_than_the_pose_in_a_hundred_thousand_tasks(name: str):
+    """Those of the eight solvers together: about a million."""
+    judged, seed = 0, 2
+    while judged < 125_000:
+        judged += judge(name, seed)
+        seed += 1
 
 
 def test_the_judge_sees_a_wrong_status():

@@ -1,5 +1,6 @@
 """The wheel with the compiled library, in an environment that has no Numba: the README's five minutes, at once."""
 
+import lzma
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from posable.compute import build, kernels, library
+from posable.compute import build, calls, cuda, kernels, library
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ("numpy", "scipy", "msgspec")
@@ -20,13 +21,16 @@ pytestmark = pytest.mark.skipif(kernels.mode() != "library", reason="kernels run
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """A wheel for this machine, made of the library that is beside the sources."""
+    """A wheel for this machine, made of the library that is beside the sources, with names for a GPU's code."""
     target = build.this_machine()
-    made = ROOT / "build" / "kernels" / target
-    made.mkdir(parents=True, exist_ok=True)
-    for other in made.glob("_loops_*"):
-        other.unlink()
-    shutil.copy(library.FOLDER / library.file_name(), made)
+    made, gpu = (ROOT / "build" / "kernels" / name for name in (target, "gpu"))
+    for folder in (made, gpu):
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in (*folder.glob("_loops_*"), *folder.glob("_ptx_*")):
+            other.unlink()
+    shutil.copy(library.file_in(library.FOLDER), made)
+    codes = {name: lzma.compress(f"// {name}".encode()) for name in calls.calls()}
+    cuda.write_file(gpu / cuda.file_name(), codes)  # to compile it takes minutes; a driver that is none takes this
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, env={**os.environ, "POSABLE_TARGET": target})
@@ -54,7 +58,8 @@ def test_the_wheel_is_for_any_python_of_one_system_and_asks_for_no_numba(wheel):
     assert re.search(r"-cp311-abi3-\w+[.\w]*\.whl$", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        assert f"posable/compute/{library.file_name()}" in names
+        assert f"posable/compute/{library.file_in(library.FOLDER).name}" in names
+        assert f"posable/compute/{cuda.file_name()}" in names or sys.platform == "darwin"
         metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
     required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert {re.search(r": (\w+)", line)[1] for line in required} == set(NEEDED)
@@ -69,7 +74,7 @@ def test_a_wheel_without_the_library_asks_for_numba(tmp_path):
     assert path.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-        assert not [name for name in names if "_loops_" in name]
+        assert not [name for name in names if "_loops_" in name or "_ptx_" in name]
         metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
     assert re.search(r"^Requires-Dist: numba[^;]*$", metadata, re.MULTILINE)
 
@@ -81,15 +86,37 @@ def test_the_five_minutes_of_the_readme_run_without_numba(python, tmp_path):
 import importlib.util, sys
 assert importlib.util.find_spec("numba") is None and importlib.util.find_spec("llvmlite") is None
 import numpy as np
-print(*(bool(np.all(one)) for one in (placed.ok, reach.ok[-1], reconstructed.ok, aimed.ok)), ps.__file__)
+print("at the end:", *(bool(np.all(one)) for one in (placed.ok, reach.ok[-1], reconstructed.ok, aimed.ok)), ps.__file__)
 """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "POSABLE"))}
     environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run([python, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[-1].startswith(str(python.parents[1]))
-    assert done.stdout.split()[:4] == ["True"] * 4
+    *met, package = done.stdout.partition("at the end: ")[2].split()
+    assert package.startswith(str(python.parents[1]))
+    assert met == ["True"] * 4
     assert "compil" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="NVIDIA has no driver for this system")
+def test_a_gpu_is_given_its_work_without_numba(python, tmp_path):
+    shutil.copy(ROOT / "tests" / "compute" / "fake_cuda.py", tmp_path)
+    code = """
+import sys
+import numpy as np, posable.math as pm
+from fake_cuda import FakeCuda
+from posable.compute import cuda, cuda_driver
+driver = cuda_driver.Driver(FakeCuda())
+cuda_driver.driver = lambda: driver
+v, out = np.random.default_rng(0).normal(size=(2, 5, 3))
+q = pm.exp(out)
+cuda.launch(pm._rotate, 5, q, v, out)
+print(np.array_equal(out, pm.rotate(q, v)), "numba" in sys.modules)
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "POSABLE"))}
+    done = subprocess.run([python, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "False"]
 
 
 def test_without_library_and_without_numba_the_error_says_what_to_install(python, tmp_path):

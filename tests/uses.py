@@ -4,9 +4,12 @@
 which the library is built. A new batch needs one line here: a call that reaches it.
 """
 
+from functools import lru_cache
+from unittest import mock
+
 import numpy as np
 
-from posable.compute import batch, prange
+from posable.compute import Batch, batch, prange
 from posable.compute.types import Bools, Floats, Records
 from posable.limits import kernels as limits_kernels
 
@@ -200,3 +203,32 @@ USES = [
     use_express,
     use_edit,
 ]
+
+
+def copied(argument):
+    """Arguments with arrays of their own, tuples of arrays among them."""
+    if isinstance(argument, tuple):
+        return argument._make(map(copied, argument)) if hasattr(argument, "_make") else tuple(map(copied, argument))
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def leaves(argument):
+    """All arrays and numbers of arguments, tuples taken apart."""
+    return [leaf for part in argument for leaf in leaves(part)] if isinstance(argument, tuple) else [argument]
+
+
+@lru_cache(maxsize=1)
+def recorded() -> dict[Batch, tuple[tuple, tuple]]:
+    """For every batch that the uses reach: arguments before its first call and after it, on the CPU."""
+    calls: dict[Batch, tuple[tuple, tuple]] = {}
+    run = Batch.__call__
+
+    def recording(batch: Batch, *arguments) -> None:
+        before = copied(arguments)
+        run(batch, *arguments)
+        calls.setdefault(batch, (before, copied(arguments)))
+
+    with mock.patch.object(Batch, "__call__", recording):
+        for use in USES:
+            use()
+    return calls

@@ -3,6 +3,7 @@
 python -m tools.draw_reaches docs/_static/reach-styles.png                 # the same ten targets, a row a mood
 python -m tools.draw_reaches docs/_static/reach-everyday.png everyday      # everyday targets, a row a character
 python -m tools.draw_reaches docs/_static/reach-steps.png steps            # targets that take a step, and a motion
+python -m tools.draw_reaches docs/_static/reach-passage.png passage        # from behind the body to its front
 
 The characters are read from $POSABLE_DATA.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import posable as ps
+from posable.body.collision.clearance import clearance
 from posable.reach.examples import EXAMPLES
 from posable.render import save_picture, strip
 from posable.skeleton import Pose
@@ -43,6 +45,7 @@ EVERYDAY = {  # for somebody of 1.75 m: of the right wrist, and of the left one 
     "a box on the floor": ((-0.18, 0.40, 0.45), (0.18, 0.40, 0.45)),
 }
 OUT_OF_REACH = [(-0.2, 1.3, 1.1), (-0.2, 2.06, 0.2), (-1.2, 1.2, 0.2), (0.6, 1.1, 0.6), (-0.4, 1.2, -0.9)]
+BACK, FRONT = (-0.25, 1.00, -0.30), (-0.10, 1.10, 0.42)  # beside the hip: the straight path grazes the waist
 CHARACTERS = {
     "MakeHuman": "characters/makehuman/default.mhskel",
     "CesiumMan": "characters/CesiumMan.glb",
@@ -97,6 +100,20 @@ def steps(height: int = 300) -> np.ndarray:
     return stacked(rows)
 
 
+def passage(height: int = 300) -> np.ndarray:
+    """A hand passes from behind the body to its front, close by the trunk; nothing touches (Kallmann, Figure 11)."""
+    body = ps.figure()
+    reacher = ps.Reacher(body, right=ps.Behaviour.default(body, "right_arm"), self_collision=True)
+    answer = reacher.animate(steps=[ps.ReachStep(right=ps.Target(at), duration=2.0) for at in (BACK, FRONT)], fps=60)
+    frames = body.skeleton.forward(answer.motion)
+    touching = clearance(body).touches(frames).sum()
+    print(f"{touching} of {len(answer.motion)} frames touch, {answer.jumped.sum()} elbow jumps")
+    hand = frames.positions[answer.arrivals[0] :, body.index("right_hand")]
+    path = np.linalg.norm(hand - hand[0], axis=-1)  # figures at even steps of the hand
+    moments = answer.arrivals[0] + np.searchsorted(path, np.linspace(0.0, path[-1], 8))
+    return strip(body, answer.motion, moments, view=(-1.9, 0.22), spacing=0.72, height=height)
+
+
 def reached(body: ps.Humanoid, right: tuple, left: tuple | None) -> tuple[Pose, str]:
     """The pose in which a body of any height reaches, and its weight of the behaviour with a mark where it does not."""
     feet = body.skeleton.forward(body.neutral_pose).positions[[body.index("left_foot"), body.index("right_foot")]]
@@ -119,6 +136,7 @@ def stacked(rows: list[np.ndarray]) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    image = {"styles": styles, "everyday": everyday, "steps": steps}[(sys.argv[2:] or ["styles"])[0]]()
+    sheets = {"styles": styles, "everyday": everyday, "steps": steps, "passage": passage}
+    image = sheets[(sys.argv[2:] or ["styles"])[0]]()
     save_picture(image, sys.argv[1])
     print(f"{sys.argv[1]}: {image.shape[1]} x {image.shape[0]}")

@@ -55,8 +55,8 @@ editor.edit(frame=10, part="left_hand", displacement=(0.0, 0.02, 0.0))
 editor.motion
 """,
     "studio's editing": """
-from posable.studio.tabs.edit.editors import rehearse
-from posable.studio.tabs.edit.options import LIMITS, limits_of
+from posable.studio.core.edits import rehearse
+from posable.studio.tabs.pose.options import LIMITS, limits_of
 body = ps.figure()
 motion = ps.samples.walk(body)
 for limits in LIMITS:

@@ -42,6 +42,7 @@ _HOMES = {
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
     "edit": ["MotionEditor", "retarget"],
+    "evaluate": ["JointAngles", "joint_angles"],
 }
 
 __all__ = ["__version__", *(name for names in _HOMES.values() for name in names), "reconstruct", "samples"]
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
     from .edit import MotionEditor, retarget
+    from .evaluate import JointAngles, joint_angles
     from .express import ERIK, Chain, MotionFilter
     from .formats import load, save
     from .limb import Limb, LimbRange, Sensorimotor, SwivelTable, Target
@@ -90,6 +92,6 @@ if TYPE_CHECKING:
     )
 
 
-_ROOMS = (*_HOMES, "math", "samples", "jobs", "render", "evaluate", "studio", "cli")
+_ROOMS = (*_HOMES, "math", "samples", "jobs", "render", "studio", "cli")
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, rooms=_ROOMS)

@@ -6,6 +6,7 @@ import pytest
 import posable as ps
 import posable.math as pm
 from posable.classic import CCD, DLS, DLSSVD, FABRIK, PIK, SDLS, Effector, JacobianTranspose, Pseudoinverse, Stop
+from posable.compute.extent import EXTENT
 from posable.limits import Ellipse, Hinge, Interval, JointLimit, Limits
 
 from .skeletons import chain, leaves, tree, two_links
@@ -38,8 +39,11 @@ def test_limits_hold_and_poses_are_finite_for_any_target(kind):
     skeleton = chain(5)
     limits = tight_limits(skeleton)
     solver = kind(skeleton, [Effector("j5"), Effector("j3", (0.1, 0.0, 0.0))], limits=limits)
-    answer = solver.solve(random_targets(np.random.default_rng(0), 1500, 2))
-    assert np.isfinite(answer.pose.rotations).all() and np.isfinite(answer.effector_errors).all()
+    targets = random_targets(np.random.default_rng(0), 1500, 2)
+    answer = solver.solve(targets)
+    beyond = (np.abs(targets) > EXTENT).any(axis=(1, 2))
+    assert beyond.any() and ((answer.status == ps.Status.INVALID) == beyond).all()
+    assert np.isfinite(answer.pose.rotations).all() and np.isfinite(answer.effector_errors[~beyond]).all()
     assert excess(skeleton, limits, answer.pose).max() < 1e-9
     assert (answer.ok == (answer.effector_errors <= solver.stop.tolerance).all(axis=-1)).all()
     assert (answer.iterations <= 2 * solver.stop.iterations).all()

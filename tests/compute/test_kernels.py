@@ -88,6 +88,20 @@ def test_a_read_only_cache_still_computes(tmp_path: Path):
     assert float(_run(code, SOURCE, blocked)) == 1.0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="sizes of files are not limited there")
+def test_a_full_disk_still_computes(tmp_path: Path):
+    """A limit on the size of files is like a disk with no room left: whatever is written there fails."""
+    code = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "import posable.math as pm\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+        "print(pm.exp([0.0, 0.0, 0.0])[0])"
+    )
+    assert float(_run(code, SOURCE, tmp_path)) == 1.0
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
+
+
 PRIVATE = """
 import sys, posable.math as pm
 print(float(pm.exp([[0.1, 0.2, 0.3]])[0, 1]).hex(), "posable.compute.numba_inline" in sys.modules)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -107,11 +108,10 @@ def example(kind):
 @pytest.mark.parametrize("name", sorted(calls.calls()))
 def test_the_library_gives_the_answers_of_the_jit_to_the_last_bit(name, used):
     one, rows = used[name]
-    compiled = library.loop(one)
     for arguments in rows:
         mine, other = copied(arguments), copied(arguments)
         n = arguments[0]
-        compiled(0, n, n, *mine[1:])
+        one(n, *mine[1:])
         one.jit(0, n, n, *other[1:])
         parameters = list(inspect.signature(one.function).parameters)
         for parameter, *both in zip(parameters, mine, other, strict=True):
@@ -126,9 +126,9 @@ def test_a_loop_over_parts_of_the_rows_gives_the_whole(used):
     n, *arguments = rows[0]
     whole, parts = copied(tuple(arguments)), copied(tuple(arguments))
     compiled = library.loop(one)
-    compiled(0, n, n, *whole)
+    compiled(0, n, n, whole)
     for first in range(n):
-        compiled(first, first + 1, n, *parts)
+        compiled(first, first + 1, n, parts)
     assert all(same(a, b) for a, b in zip(whole, parts, strict=True))
 
 
@@ -169,12 +169,11 @@ def test_a_wrong_argument_is_an_error_and_writes_nothing(used, monkeypatch):
     tried = 0
     for name in sorted(calls.calls()):
         one, rows = used[name]
-        compiled = library.loop(one)
         for _ in range(60):
             given = copied(rows[0])
             before = copied(given)
             with pytest.raises(PosableError):
-                compiled(0, given[0], given[0], *wrong(given[1:], rng))
+                one(given[0], *wrong(given[1:], rng))
             assert all(
                 same(a, b) for a, b in zip(leaves(given), leaves(before), strict=True) if isinstance(a, np.ndarray)
             )
@@ -189,17 +188,17 @@ def test_a_wrong_argument_is_an_error_and_writes_nothing(used, monkeypatch):
 def test_wrong_numbers_of_rows_are_refused(used, rows):
     one, recorded = used["posable.math._rotate"]
     with pytest.raises((ValueError, OverflowError, PosableError, TypeError)):
-        library.loop(one)(*rows, *recorded[0][1:])
+        library.loop(one)(*rows, recorded[0][1:])
 
 
 @needs_library
-def test_too_few_rows_are_refused(used, monkeypatch):
-    monkeypatch.setattr(library, "_numba_is_there", lambda: False)
+def test_too_few_rows_are_refused_also_where_numba_is_installed(used, monkeypatch):
+    monkeypatch.delenv("POSABLE_KERNELS", raising=False)
     one, _ = used["posable.math._rotate"]
     q, v, out = np.zeros((5, 4)), np.zeros((5, 3)), np.zeros((5, 3))
     for arrays in ((q[:4], v, out), (q, v[:1], out), (q, v, out[:0])):
         with pytest.raises(PosableError, match="rows; expected 5"):
-            library.loop(one)(0, 5, 5, *arrays)
+            one(5, *arrays)
 
 
 @needs_library
@@ -207,16 +206,16 @@ def test_a_read_only_array_is_read_and_never_written(used, monkeypatch):
     monkeypatch.setattr(library, "_numba_is_there", lambda: False)
     one, rows = used["posable.limb.solve.solve_rows"]
     given, wanted = copied(rows[0]), copied(rows[0])
-    library.loop(one)(0, given[0], given[0], *wanted[1:])
+    one(*wanted)
     (limb, *_), *_ = given[1:]
     limb.flags.writeable = False  # a model that only is read
-    library.loop(one)(0, given[0], given[0], *given[1:])
+    one(*given)
     assert same(given[-1], wanted[-1])
     values = given[-2]
     values[:] = 0.0
     values.flags.writeable = False  # an answer
     with pytest.raises(PosableError, match="read-only"):
-        library.loop(one)(0, given[0], given[0], *given[1:])
+        one(*given)
     assert not values.any()
 
 
@@ -224,7 +223,7 @@ def test_a_read_only_array_is_read_and_never_written(used, monkeypatch):
 def test_records_of_an_equal_dtype_that_is_another_object_are_taken(used):
     one, rows = used["posable.limb.solve.forward_rows"]
     given, wanted = copied(rows[0]), copied(rows[0])
-    library.loop(one)(0, given[0], given[0], *wanted[1:])
+    one(*wanted)
     limb = given[1]
     described = np.dtype(
         {
@@ -237,7 +236,7 @@ def test_records_of_an_equal_dtype_that_is_another_object_are_taken(used):
     assert described == limb.dtype and described is not limb.dtype
     other = np.zeros(limb.shape, described)
     other[:] = limb
-    library.loop(one)(0, given[0], given[0], other, *given[2:])
+    one(given[0], other, *given[2:])
     assert all(same(a, b) for a, b in zip(given[2:], wanted[2:], strict=True))
 
 
@@ -259,7 +258,7 @@ def test_other_types_go_to_numba(used, monkeypatch):
     one, _ = used["posable.math._rotate"]
     q = np.array([[1.0, 0.0, 0.0, 0.0]] * 2, dtype=np.float32)
     v, out = np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32)
-    library.loop(one)(0, 2, 2, q, v, out)
+    one(2, q, v, out)
     np.testing.assert_array_equal(out, v)
 
 
@@ -328,7 +327,7 @@ def test_one_switch_chooses(way, says):
 
 def test_an_unknown_way_is_named():
     code = "from posable.compute import kernels\ntry: kernels.mode()\nexcept Exception as e: print(e)"
-    assert "'fast'; expected 'jit' or 'library'" in run(code, POSABLE_KERNELS="fast")
+    assert "'fast'; expected 'jit', 'library' or 'checked'" in run(code, POSABLE_KERNELS="fast")
 
 
 @needs_library
@@ -341,14 +340,26 @@ def test_a_library_of_other_sources_is_not_taken(tmp_path):
     changed.write_text(before + "\n# another\n")
     way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
     assert way == "jit" and "no compiled library of these sources" in why
-    named = run("from posable.compute import library; print(library.file_name())", PYTHONPATH=str(tmp_path))
-    (copy / "compute" / library.file_name()).rename(copy / "compute" / named)
+    mine = copy / "compute" / library.file_in(library.FOLDER).name
+    content = mine.read_bytes()
+    named = run(
+        f"from posable.compute import library; from pathlib import Path\n"
+        f"print(library.file_name(Path({str(mine)!r}).read_bytes()))",
+        PYTHONPATH=str(tmp_path),
+    )
+    mine.rename(copy / "compute" / named)
     way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
     assert way == "jit" and "was made of other sources" in why
     changed.write_text(before)
-    (copy / "compute" / library.file_name()).write_bytes(b"no library")
+    (copy / "compute" / library.file_name(b"no library")).write_bytes(b"no library")
     way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
     assert way == "jit" and "does not load" in why
+    (copy / "compute" / library.file_name(b"no library")).unlink()
+    scrambled = content[:1_000_000] + bytes(4096) + content[1_004_096:]
+    for damaged in (content[:1000], content[: len(content) // 2], content[:-1], scrambled, b""):
+        mine.write_bytes(damaged)  # a library that is cut off takes the process down where it is loaded
+        way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
+        assert way == "jit" and "is damaged" in why
 
 
 @needs_library
@@ -370,11 +381,11 @@ import shutil
 import posable.math as pm
 from posable.compute import kernels
 print(kernels.mode())
-shutil.copy({str(library.FOLDER / library.file_name())!r}, {str(copy / "compute")!r})
+shutil.copy({str(library.file_in(library.FOLDER))!r}, {str(copy / "compute")!r})
 pm.exp([0.1, 0.2, 0.3])
-print(pm._exp._part.__module__)
+print(type(pm._exp._part).__name__)
 """
-    assert run(code, PYTHONPATH=str(tmp_path)).split() == ["jit", "posable.compute.library"]
+    assert run(code, PYTHONPATH=str(tmp_path)).split() == ["jit", "builtin_function_or_method"]
 
 
 def test_without_a_compiler_the_build_says_what_happens_instead(tmp_path, monkeypatch, capsys):
@@ -398,3 +409,93 @@ def test_the_library_knows_what_it_was_made_of():
     for plan in (b"A", b"A\1", b"Z", b"T", b"A\1\7\0", b"dA\1\0"):
         with pytest.raises(ValueError, match="no plan"):
             extension.loop(0, plan, (np.dtype(float),), (8,), np.ndarray, np.bool_)
+
+
+@pytest.mark.skipif(kernels.mode() != "checked", reason="indices are checked in make check-bounds")
+def test_an_index_past_the_end_stops_a_loop_of_the_checked_library():
+    import posable as ps
+
+    skeleton = ps.Skeleton(["a", "b", "c"], [-1, 0, 1], [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
+    skeleton.forward(skeleton.rest)
+    joints = skeleton.packed.copy()
+    joints["parent"][2] = 1000
+    vars(skeleton)["packed"] = joints
+    with pytest.raises(RuntimeError, match="an index beyond its array"):
+        skeleton.forward(skeleton.rest)
+
+
+@needs_library
+def test_the_code_for_any_machine_gives_the_answers_of_that_for_newer_ones(used):
+    """Only fused products may differ, and what they go through (the network of reconstruction, weights of edits)."""
+    extension, _, _ = library._found()
+    best = extension.best_variant()
+    if best == 0:
+        pytest.skip("one kind of code here")
+    for name in sorted(calls.calls()):
+        one, rows = used[name]
+        mine, other = copied(rows[0]), copied(rows[0])
+        n = mine[0]
+        try:
+            extension.take_variant(0)
+            library.loop(one)(0, n, n, tuple(mine[1:]))
+        finally:
+            extension.take_variant(best)
+        library.loop(one)(0, n, n, tuple(other[1:]))
+        parameters = list(inspect.signature(one.function).parameters)
+        for parameter, *both in zip(parameters, mine, other, strict=True):
+            for got, wanted in zip(*map(leaves, both), strict=True):
+                if isinstance(wanted, np.ndarray) and parameter != "work":
+                    for field in wanted.dtype.names or (...,):
+                        np.testing.assert_allclose(got[field], wanted[field], rtol=1e-7, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("where", ["cache", "out"])
+def test_a_disk_that_is_full_or_read_only_is_one_sentence_and_leaves_nothing(where, tmp_path, monkeypatch, capsys):
+    """As on a disk with no room left: whatever is written to the folder fails."""
+    out, cache = tmp_path / "out", tmp_path / "cache"
+    full = {"cache": cache / "objects", "out": out}[where]
+    written = Path.write_bytes
+
+    def refuse(path: Path, data: bytes) -> int:
+        if full in path.parents:
+            with Path("/dev/full").open("wb", buffering=0) as disk:
+                return disk.write(data)
+        return written(path, data)
+
+    def compiled(name: str, *_: object) -> dict[str, object]:
+        build.write_whole(cache / "objects" / f"{name}.o", b"code")
+        raise AssertionError("written to a full disk")
+
+    monkeypatch.setenv("POSABLE_CACHE", str(cache))
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(build, "ProcessPoolExecutor", lambda *_: InThisProcess())
+    if where == "cache":
+        monkeypatch.setattr(build, "compile_batch", compiled)
+    else:
+        monkeypatch.setattr(build, "compile_batch", lambda *_: {"taken": True})
+        monkeypatch.setattr(build, "_link", lambda *_: b"library")
+        out.mkdir()
+    monkeypatch.setattr(sys, "argv", ["build", "--out", str(out), "--quiet"])
+    assert build.main() == 1
+    printed = capsys.readouterr().err
+    assert "no library was made: " in printed and "No space left" in printed and "Traceback" not in printed
+    assert not [path for folder in (out, cache) for path in folder.rglob("*") if path.is_file()]
+
+
+class InThisProcess:
+    """An executor that runs jobs at once, here."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def submit(self, function, *arguments):
+        job = Future()
+        try:
+            job.set_result(function(*arguments))
+        except Exception as error:
+            job.set_exception(error)
+        return job

@@ -34,7 +34,7 @@ def compiled(tmp_path_factory) -> dict[tuple[str, str], dict]:
     table = calls.calls()
     with ProcessPoolExecutor(1, get_context("spawn"), build._prepare) as pool:
         jobs = {
-            (target, name): pool.submit(build.compile_batch, name, table[name], target, cache)
+            (target, name): pool.submit(build.compile_batch, name, table[name], build.TARGETS[target], cache)
             for name in BATCHES
             for target in build.TARGETS
         }
@@ -58,12 +58,11 @@ def test_loops_ask_for_nothing_but_mathematics_and_memory(target, compiled):
 
 
 def test_the_second_time_an_object_comes_from_the_cache(compiled, tmp_path):
-    table = calls.calls()
+    table, here = calls.calls(), build.TARGETS[build.this_machine()]
     name = BATCHES[0]
     with ProcessPoolExecutor(1, get_context("spawn"), build._prepare) as pool:
         first, second = (
-            pool.submit(build.compile_batch, name, table[name], build.this_machine(), str(tmp_path)).result()
-            for _ in range(2)
+            pool.submit(build.compile_batch, name, table[name], here, str(tmp_path)).result() for _ in range(2)
         )
     assert (first["taken"], second["taken"]) == (False, True)
     assert first["objects"] == second["objects"] and first["writes"] == second["writes"]

@@ -125,5 +125,8 @@ def test_a_list_with_the_mark_that_some_editors_of_text_write_is_read(tmp_path):
     file = listed(tmp_path / "edits.json", {"frame": 3, "part": "head", "displacement": [0, 0, 0]})
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
     assert load_edits(file)[0]["frame"] == 3
-    with pytest.raises(ps.PosableError, match="is empty"):
+    with pytest.raises(ps.PosableError, match="not a regular file"):
         load_edits("/dev/zero")
+    file.write_bytes(b"")
+    with pytest.raises(ps.PosableError, match="is empty"):
+        load_edits(file)

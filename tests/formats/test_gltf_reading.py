@@ -75,6 +75,19 @@ def test_an_animation_is_chosen_by_name_or_number(data_dir):
         load(path, animation=3)
 
 
+def test_a_character_has_the_other_animations_of_its_file_at_hand(data_dir, tmp_path):
+    path = data_dir / "characters" / "Fox.glb"
+    character = load(path).skeleton.character
+    assert gltf.character_animations(character) == ["Survey", "Walk", "Run"] and gltf.character_animations(None) == []
+    for name in ("Walk", "Run"):
+        found, expected = gltf.character_motion(character, name), load(path, animation=name)
+        assert found.name == name and np.array_equal(found.pose.rotations, expected.pose.rotations)
+    with pytest.raises(PosableError, match="Survey"):
+        gltf.character_motion(character, "Fly")
+    with pytest.raises(PosableError, match="no glTF"):
+        gltf.character_motion(character.scaled(2.0), "Walk")
+
+
 def test_a_file_can_be_sampled_at_any_rate(data_dir):
     path = data_dir / "characters" / "Fox.glb"
     coarse, fine = load(path), load(path, fps=96.0)

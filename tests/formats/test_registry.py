@@ -8,7 +8,7 @@ import pytest
 
 import posable as ps
 from posable import formats
-from posable.compute import FormatError, PosableError
+from posable.compute import FormatError, PosableError, files
 
 from .example_motions import LITTLE_BVH, random_motion
 
@@ -52,10 +52,10 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
 
 
 def test_a_disk_that_fails_while_reading_gives_our_error(clip, monkeypatch):
-    def failing(self):
+    def failing(name, flags):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(pathlib.Path, "read_bytes", failing)
+    monkeypatch.setattr(files, "_open_at_once", failing)
     with pytest.raises(FormatError, match="cannot be read: Input/output error"):
         ps.load(clip)
 

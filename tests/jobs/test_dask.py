@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import posable as ps
-from posable.jobs import blocks, run
+from posable.jobs import blocks, executors, run
 from posable.jobs.store import read_result
 
 from . import jobs
@@ -51,6 +52,15 @@ def test_a_cluster_gives_the_same_bits_as_one_process(engine: str, tmp_path: Pat
     assert [bits(one) for one in here.results] == [bits(one) for one in there.results]
     again = run(jobs.drawn, blocks(30, 2), store=tmp_path, workers=1)
     assert again.computed == 0, "a store does not care who worked"
+
+
+def test_a_joblib_that_was_not_tried_gives_the_same_bits_in_its_plain_way(engine: str, monkeypatch: pytest.MonkeyPatch):
+    """Nothing that is private in joblib is even imported then."""
+    monkeypatch.setitem(sys.modules, "posable.jobs.dask_backend", None)
+    monkeypatch.setattr(executors, "TRIED", ((99, 0), (99, 1)))
+    there = run(jobs.drawn, blocks(10, 2), engine=engine)
+    here = run(jobs.drawn, blocks(10, 2), workers=1)
+    assert there.ok and [bits(one) for one in here.results] == [bits(one) for one in there.results]
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(engine: str, tmp_path: Path):

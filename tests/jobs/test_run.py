@@ -99,6 +99,36 @@ def test_a_driver_killed_in_the_middle_goes_on_and_ends_with_the_same_bits(tmp_p
         assert (folder / file).read_bytes() == (other / file).read_bytes()
 
 
+def workers_of(parent: int) -> list[int]:
+    """Processes that a process has started and that still run."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, above = stat.read_text().rpartition(")")[2].split()[:2]
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(above) == parent and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are counted in /proc")
+def test_workers_end_with_the_process_that_they_work_for_however_it_is_killed(tmp_path: Path):
+    driver = start_driver(tmp_path / "store")
+    while len(list(tmp_path.rglob("*.npz"))) < 8 and driver.poll() is None:
+        time.sleep(0.01)
+    workers = workers_of(driver.pid)
+    assert len(workers) >= 2 and driver.poll() is None
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    patience = time.monotonic() + 20.0  # they took five minutes
+    while (left := [pid for pid in workers if Path(f"/proc/{pid}").exists()]) and time.monotonic() < patience:
+        time.sleep(0.05)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
 def test_a_rerun_computes_nothing_and_gives_the_same(tmp_path: Path):
     first = run(jobs.drawn, blocks(9, 2), store=tmp_path, workers=1)
     second = run(jobs.drawn, blocks(9, 2), store=tmp_path, workers=2)
@@ -274,6 +304,7 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path):
         with pytest.raises(ps.PosableError) as report:
             run(chosen.pop("function"), chosen.pop("items"), **chosen)
         assert says in str(report.value), (options, report.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"], "a refused option left a folder behind"
 
 
 def test_a_result_that_cannot_be_kept_is_a_failure_of_its_item(tmp_path: Path):

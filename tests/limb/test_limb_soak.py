@@ -43,7 +43,7 @@ def test_a_million_targets_are_reached_or_truly_refused(name: str, limited: bool
         place, turn = targets(LIMBS.index(name), block)
         answer = limb.solve(place, turn)
         assert np.isfinite(answer.values).all()
-        invalid = ~np.isfinite(place).all(axis=-1) | ~turn.any(axis=-1)
+        invalid = ~(np.abs(place) <= 1e6).all(axis=-1) | ~turn.any(axis=-1)
         np.testing.assert_array_equal(answer.status == Status.INVALID, invalid)
         _, end, turned = slow_forward(answer.values)
         ok = answer.ok

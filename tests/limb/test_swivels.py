@@ -54,7 +54,7 @@ def worst(limb, solution):
     """The largest angle [rad] between reported and measured swivels."""
     off = solution.swivel - measured(limb, solution.values)
     off = off[np.isfinite(off)]
-    assert len(off) > 0.9 * COUNT
+    assert len(off) > 0.9 * solution.swivel.size
     return np.abs((off + np.pi) % (2.0 * np.pi) - np.pi).max()
 
 
@@ -77,7 +77,8 @@ def test_the_swivel_is_that_of_the_returned_posture(name):
         {"limb_range": ps.LimbRange.builtin(name)},
         {"collides": lambda values, swivel: swivel < 0.6},
     ):
-        solution = limb.solve(positions, **case)
+        some = positions[:40] if "collides" in case else positions  # that search is driven from Python
+        solution = limb.solve(some, **case)
         assert worst(limb, solution) < 1e-6, case.keys()
         seen |= set(solution.status.tolist())
     assert {Status.REACHED, Status.UNREACHABLE, Status.LIMITS, Status.COLLISION} <= seen

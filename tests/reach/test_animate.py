@@ -42,6 +42,22 @@ def random_goals(count, seed):
     return np.random.default_rng(seed).uniform([-0.75, 0.6, -0.1], [0.2, 1.8, 0.7], (count, 3))
 
 
+@pytest.mark.parametrize("goal", [(-0.3, 0.5, 0.6), (-0.2, 0.2, 0.5), (-0.6, 0.7, 0.2), (-0.3, 0.9, 0.4)])
+@pytest.mark.parametrize("hands", ["right", "both"])
+def test_the_body_helps_in_time_for_a_hand_that_goes_down(body, reacher, goal, hands):
+    """The hanging arm is as long as it gets: on the way to something low the body must bend from the first frame on."""
+    if hands == "both" and goal[0] == -0.6:
+        pytest.skip("so far apart they do not reach")
+    other = None if hands == "right" else ps.Target((-goal[0], *goal[1:]))
+    told = reacher.animate(right=ps.Target(goal), left=other)
+    hand = place(body, told.motion.pose)
+    assert told.ok.all() and off_the_line(hand, hand[0], np.array(goal)).max() < 1e-9
+    joints = body.skeleton.forward(told.motion.pose).positions
+    step = np.linalg.norm(np.diff(joints, axis=0), axis=-1).max(axis=-1)
+    fastest = np.linalg.norm(np.diff(hand, axis=0), axis=-1).max()
+    assert step[0] < 0.2 * fastest, "and yet nothing jumps when it begins"
+
+
 def test_the_speed_of_the_hand_is_a_bell_and_its_way_a_line(body, reacher):
     told = reacher.animate(right=ps.Target(GOAL), fps=240, duration=1.0)
     assert told.ok.all() and len(told.motion) == 241 and told.motion.fps == 240

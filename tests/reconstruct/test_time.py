@@ -119,6 +119,22 @@ def test_a_stream_gives_what_a_track_gives(markers, body, walk):
         assert again or steps[0].pose is not steps[1].pose
 
 
+@pytest.mark.parametrize("prior", [None, "default"])
+def test_a_long_track_in_blocks_is_the_track_in_one(prior, body, walk, monkeypatch):
+    """So that it can be stopped between two of them; lost points and memory go on over their ends."""
+    solver = SequentialIK(body) if prior else SequentialIK(body, prior=None)
+    points = with_gaps(points_of(body, walk.pose, ps.MARKERS), 3)
+    turns = orientations_of(body, walk.pose, ("head", "left_hand"))
+    whole = solver.track(points, fps=walk.fps, orientations=turns)
+    for frames in (1, 37, len(points) - 1):
+        monkeypatch.setattr("posable.reconstruct.sik.TRACK_BLOCK", frames)
+        parts = solver.track(points, fps=walk.fps, orientations=turns)
+        np.testing.assert_array_equal(parts.motion.pose.rotations, whole.motion.pose.rotations)
+        np.testing.assert_array_equal(parts.motion.pose.translation, whole.motion.pose.translation)
+        np.testing.assert_array_equal(parts.marker_errors, whole.marker_errors)
+        np.testing.assert_array_equal(parts.status, whole.status)
+
+
 def test_the_pelvis_does_not_flip_where_wrists_and_ankles_cancel(body, solver):
     standing = body.markers(body.neutral_pose)
     points = np.repeat(standing[None], 240, axis=0)

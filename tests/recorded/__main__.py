@@ -112,7 +112,7 @@ def _check(chosen: list[Call], recorded: answers.Answers, where: dict[str, Any])
         within = made.within if made.room in elsewhere else None
         try:
             found = flatten(made.function(*paths))
-            lines = compare.differences(recorded.get(made.key, {}), found, within)
+            lines = compare.differences(recorded.get(made.key, {}), found, within, made.fitted)
         except Exception:
             lines = traceback.format_exc().splitlines()
         wrong += bool(lines)

@@ -12,7 +12,8 @@ from .flat import Flat
 
 FOLDER = Path(__file__).with_name("answers")
 SETTINGS = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT")
-"""Environment variables that change what is compiled."""
+SETTINGS += ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+"""Environment variables that change what is compiled, and in which order OpenBLAS sums."""
 
 Answers = dict[str, Flat]
 """Key of a call to its flat result."""

@@ -22,6 +22,8 @@ class Call:
     """A package that it needs and that is not installed with Posable itself."""
     within: float
     """How far its numbers may be from the recorded ones on another machine; see `compare`."""
+    fitted: dict[str, float]
+    """The same for single results, by name: fits whose iterations end before they converge."""
 
     @property
     def key(self) -> str:
@@ -32,14 +34,17 @@ class Call:
 _CALLS: dict[str, Call] = {}
 
 
-def call(*files: str, extra: str = "", within: float = 1e-7) -> Callable[..., Any]:
+def call(
+    *files: str, extra: str = "", within: float = 1e-7, fitted: dict[str, float] | None = None
+) -> Callable[..., Any]:
     """Record what a function returns: a dictionary of names to anything that `flat.flatten` takes.
 
     The room is the module's name, the name that of the function.
     """
 
     def add(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-        made = Call(function.__module__.rpartition(".")[2], function.__name__, function, files, extra, within)
+        room = function.__module__.rpartition(".")[2]
+        made = Call(room, function.__name__, function, files, extra, within, fitted or {})
         if made.key in _CALLS:
             raise ValueError(f"there are two calls of the name {made.key!r}")
         _CALLS[made.key] = made

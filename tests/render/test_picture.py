@@ -13,7 +13,8 @@ from posable import samples
 from posable.body import figure
 from posable.compute import PosableError, ShapeError
 from posable.render import portrait, save_picture, strip
-from posable.render.picture import VIEWS, bone_look, person_look
+from posable.render.bones import bone_volumes
+from posable.render.picture import VIEWS, volume_look
 from posable.render.raster import Camera, nearest_triangles
 from posable.skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh
 from posable.skeleton.character import vertex_normals
@@ -103,7 +104,7 @@ def test_normals_of_a_ball_point_away_from_its_middle(body):
 
 
 def test_a_symmetric_body_seen_from_the_front_has_a_symmetric_outline(body):
-    look = person_look(body)
+    look = volume_look(body.volumes)
     frames = body.skeleton.forward(body.skeleton.rest)
     mesh = look.mesh(frames.positions, frames.orientations)
     camera = Camera(np.array([0.0, 0.9, 0.0]), 0.0, 0.1, 2.0)
@@ -152,9 +153,22 @@ def test_a_skeleton_that_is_no_person_is_drawn_as_bones():
     skeleton = arm(end_parents=[2], end_offsets=[[0, 0.2, 0]])
     image = strip(skeleton, height=60, samples=1)
     assert (image < 200).any()
-    look = bone_look(skeleton)
-    assert len(look.faces) == 3 * 8  # a bone to each child and end site
-    assert len(bone_look(Skeleton(["only"], [-1], [[0, 0, 0]])).faces) == 8
+    volumes = bone_volumes(skeleton)
+    bones = volumes.tones == 0
+    assert volumes.joints[bones].tolist() == [0, 1, 2]  # a bone to each child and end site, carried by where it starts
+    np.testing.assert_allclose(volumes.end[bones], [[0, 0.4, 0], [0.3, 0.1, 0], [0, 0.2, 0]])
+    assert volumes.joints[~bones].tolist() == [0, 1, 2]  # and a ball at each joint
+    assert len(bone_volumes(Skeleton(["only"], [-1], [[0, 0, 0]]))) == 1
+
+
+def test_frames_that_only_mark_a_point_of_a_link_are_not_drawn():
+    kinds = ["fixed", "hinge", "fixed", "hinge"]
+    axes = np.tile([1.0, 0.0, 0.0], (4, 1))
+    offsets = [[0, 0, 0], [0, 0.3, 0], [0.2, 0, 0], [0, 0.3, 0]]
+    robot = Skeleton(["base", "shoulder", "sensor", "elbow"], [-1, 0, 1, 1], offsets, kinds=kinds, axes=axes)
+    volumes = bone_volumes(robot)
+    assert np.abs(volumes.end[:, 0]).max() == 0.0
+    assert volumes.joints[volumes.tones == 1].tolist() == [1, 3]
 
 
 def test_a_skinned_character_is_drawn_with_its_mesh_and_colours():

@@ -28,7 +28,7 @@ def session(studio: Studio) -> Session:
 def opened(browser, studio: Studio, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A page on the tab that the folder of the test is named after."""
     window = Window(browser, studio)
-    window.page.get_by_role("tab", name=request.path.parent.name.capitalize()).click()
+    window.page.get_by_role("tab", name=request.path.parent.name.capitalize(), exact=True).click()
     yield window
     window.context.close()
 

@@ -31,7 +31,8 @@ SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 class Window:
     """A browser window on a studio, and everything that went wrong in it."""
 
-    def __init__(self, browser, studio: Studio, size: dict[str, int] = SIZE) -> None:
+    def __init__(self, browser, studio: Studio, size: dict[str, int] = SIZE, resolution: float = 1.0) -> None:
+        """Open it; `resolution` is how many pixels of the stage are drawn for one of the screen."""
         self.session = studio.session
         SESSIONS.add(self.session)
         before = set(self.session.server.get_clients())
@@ -44,11 +45,12 @@ class Window:
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
         self.page.on("request", lambda request: self.requests.append(request.url))
         # A page that draws slowly lowers its resolution when it likes, also between two pictures to be compared.
-        self.page.goto(f"{studio.url}/?fixedDpr=1")
+        self.page.goto(f"{studio.url}{'&' if '?' in studio.url else '/?'}fixedDpr={resolution:g}")
         self.page.get_by_text("Timeline").wait_for()
         wait(lambda: set(self.session.server.get_clients()) - before, "the window to connect")
         self.client = self.session.server.get_clients()[max(self.session.server.get_clients())]
         wait(lambda: "/floor" in self.nodes(), "the scene")
+        self.page.keyboard.press("Shift")  # whoever is new has read the sentences on the stage
         self.dismiss()
 
     def nodes(self) -> list[str]:
@@ -63,6 +65,12 @@ class Window:
     def dismiss(self) -> None:
         """Close all notifications, such as the one that says that the page is drawn in software."""
         self.page.evaluate("document.querySelectorAll('.mantine-Notification-closeButton').forEach(b => b.click())")
+
+    def forget_messages(self) -> None:
+        """Take all messages away: those of tests name folders that are nobody's."""
+        self.session._messages.clear()
+        self.session.page.show("messages", [])
+        self.dismiss()
 
     def field(self, label: str, what: str = "input"):
         """The control beside a label."""

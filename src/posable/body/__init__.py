@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..compute.arguments import explain_mistakes
 from ..compute.lazy import lazy_names
 from .canonical import CanonicalPose, SpineShape
 from .humanoid import Humanoid
@@ -26,3 +27,5 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, {"hanim": ["MEASURES", "figure"]})
+
+explain_mistakes(__name__)

@@ -111,13 +111,13 @@ class Humanoid:
 
     @cached_property
     def measures(self) -> dict[str, float]:
-        """The eleven body measures of paper 004 [m], named as `figure` takes them."""
+        """The eleven body measures of Unzueta et al. [m], named as `figure` takes them."""
         return body_measures(self.neutral_frames, self.roles)
 
     @cached_property
     def joint_height(self) -> float:
-        """Calf + thigh + pelvis + torso + neck [m]: the height of paper 004, without head and feet, which errors and
-        sizes are counted in (`specs/reconstruct.md`, section 2).
+        """Calf + thigh + pelvis + torso + neck [m]: the height of Unzueta et al., without head and feet. Errors and
+        sizes are counted in it.
         """
         return sum(self.measures[name] for name in ("calf", "thigh", "pelvis", "torso", "neck"))
 

@@ -1,4 +1,4 @@
-"""Lengths of a body, read from its neutral pose: paper 004's eleven measures, its stature and its soles.
+"""Lengths of a body, read from its neutral pose: the eleven measures of Unzueta et al., its stature and its soles.
 
 The measures are named and meant as `figure` takes them. Lengths that a rig does not have are estimated from those that
 it has: a hand without fingers from the forearm, a foot without a tip or a heel from its other joints (Winter 2009, Fig.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..compute.arguments import explain_mistakes
 from .iterative import (
     CCD,
     DLS,
@@ -75,3 +76,5 @@ METHODS: dict[str, type[SixPointIK] | type[TGBSIK]] = {
     "pik_from_sik": PIKFromSIK,
 }
 """Six-point methods by name: `METHODS["ccd"](body)` has the `solve` and `track` of `SequentialIK`."""
+
+explain_mistakes(__name__)

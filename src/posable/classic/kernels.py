@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..compute import batch, kernel, prange
+from ..compute.extent import in_extent, vec_in_extent
 from ..compute.types import Floats, Vec3
 from ..compute.verdict import INVALID, LIMITS, REACHED, verdict
 from ..math.quaternion import between, mul, unit_quat
@@ -28,9 +29,8 @@ from .motion_kernels import at_limits, better, clamp_limits, copy_pose, forward,
 def valid_row(i: int, problem: Problem, frames: Frames) -> bool:
     """Return whether all input of a frame is finite, and orientations are rotations."""
     for e in range(frames.targets.shape[1]):
-        for k in range(3):
-            if not math.isfinite(frames.targets[i, e, k]):
-                return False
+        if not vec_in_extent(vec_at(frames.targets, i, e)):
+            return False
         if problem.effectors[e]["oriented"]:
             square = 0.0
             for k in range(4):
@@ -39,7 +39,7 @@ def valid_row(i: int, problem: Problem, frames: Frames) -> bool:
                 return False
     if frames.roots.shape[0] > 0:
         for k in range(7):
-            if not math.isfinite(frames.roots[i, k]):
+            if not in_extent(frames.roots[i, k]):
                 return False
     return True
 
@@ -226,11 +226,10 @@ def solve_rows(n: int, problem: Problem, state: State, frames: Frames) -> None:
 def pelvis_row(i: int, weights: Floats, before: Vec3, points: Floats, out: Floats) -> Vec3:
     """The pelvis as Sequential IK estimates it from six points alone, into row i; its X, which the next frame needs."""
     for m in range(6):
-        for k in range(3):
-            if not math.isfinite(points[i, m, k]):
-                for q in range(4):
-                    out[i, q] = math.nan
-                return before
+        if not vec_in_extent(vec_at(points, i, m)):
+            for q in range(4):
+                out[i, q] = math.nan
+            return before
     y = unit(sub(vec_at(points, i, HEAD), vec_at(points, i, HIPS)))
     if norm(y) < 0.5:
         y = (0.0, 1.0, 0.0)

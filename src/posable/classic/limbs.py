@@ -19,7 +19,8 @@ import numpy as np
 from ..body import MARKERS
 from ..body.packed import LIMBS
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
-from ..compute.types import ArrayLike, Floats, floats
+from ..compute.extent import rows_in_extent
+from ..compute.types import ArrayLike, Bools, Floats, Ints, floats
 from ..limb import Target
 from ..math import between, conjugate, from_matrix, multiply, rotate, swing_twist
 from ..reconstruct import SequentialIK
@@ -27,7 +28,6 @@ from ..reconstruct.solutions import (
     ReconstructMotionSolution,
     ReconstructSolution,
     motion_solution,
-    reconstruct_solution,
 )
 from ..skeleton import Motion, Pose, Skeleton
 from .iterative import CCD, PIK, Effector, IterativeIK, Stop
@@ -165,14 +165,40 @@ class TGBSIK(SixPointMethod):
         return np.asarray(angle**2 + self.twist_weight * np.asarray(twist) ** 2)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PrioritisedSolution(ReconstructSolution):
     """Bodies from six points and constraints of the user's own: REACHED where all of them are within tolerance."""
 
-    constraint_errors: Floats = field(default_factory=lambda: np.zeros(0))
-    """(..., C) [m] between each constraint's point and its target in the returned pose."""
-    constraint_orientation_errors: Floats = field(default_factory=lambda: np.zeros(0))
-    """(..., C) [rad]; 0 for constraints whose orientation is free."""
+    def __init__(
+        self,
+        pose: Pose,
+        statuses: Ints,
+        marker_errors: Floats,
+        points: Floats,
+        lost: Bools,
+        constraint_errors: Floats,
+        constraint_orientation_errors: Floats,
+    ) -> None:
+        super().__init__(pose, statuses, marker_errors, points, lost=lost)
+        fields = self.__dict__
+        fields["constraint_errors"] = constraint_errors
+        fields["constraint_orientation_errors"] = constraint_orientation_errors
+
+    if TYPE_CHECKING:
+        constraint_errors: Floats
+        """(..., C) [m] between each constraint's point and its target in the returned pose."""
+        constraint_orientation_errors: Floats
+        """(..., C) [rad]; 0 for constraints whose orientation is free."""
+
+    @property
+    def position_error(self) -> Floats:
+        """(...) [m]: the largest error of all markers and constraints."""
+        return np.asarray(np.maximum(super().position_error, self.constraint_errors.max(axis=-1, initial=0.0)))
+
+    @property
+    def orientation_error(self) -> Floats:
+        """(...) [rad]: see `Solution`."""
+        largest = self.constraint_orientation_errors.max(axis=-1, initial=0.0)
+        return np.asarray(np.maximum(super().orientation_error, largest))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -306,7 +332,7 @@ class PIKFromSIK(SixPointPIK):
     ) -> PrioritisedSolution:
         """Return the solution of rows that are poses alone, or one track; measured on the returned poses."""
         n, count = len(points), len(self.constraints)
-        sound = np.isfinite(points).all(axis=(1, 2)) & np.isfinite(own[0]).all(axis=(1, 2))
+        sound = rows_in_extent(points, 2) & rows_in_extent(own[0], 2)
         start = trunk_pose(self._sequential, points, tracks)
         roots = np.concatenate([start.translation, start.rotations[:, 0]], axis=1)
         roots[~sound] = np.nan
@@ -320,14 +346,9 @@ class PIKFromSIK(SixPointPIK):
         errors = np.where(bad[:, None], np.inf, np.linalg.norm(self.body.markers(pose) - points, axis=-1))
         lost = lost_points(given)
         shaped = Pose(pose.translation.reshape(*shape, 3), pose.rotations.reshape(*shape, *pose.rotations.shape[1:]))
-        made = reconstruct_solution(shaped, frames.status, errors, shape, {}, given, lost)
         away = np.where(bad[:, None], np.inf, frames.position_error[:, 6:]).reshape(*shape, count)
         angle = np.where(bad[:, None], np.inf, frames.orientation_error[:, 6:]).reshape(*shape, count)
-        worst = np.maximum(made.position_error, away.max(axis=-1, initial=0.0))
-        worst_angle = np.maximum(made.orientation_error, angle.max(axis=-1, initial=0.0))
-        changed = replace(made, position_error=worst, orientation_error=worst_angle)
-        given_fields = {one.name: getattr(changed, one.name) for one in fields(changed)}
-        return PrioritisedSolution(**given_fields, constraint_errors=away, constraint_orientation_errors=angle)
+        return PrioritisedSolution(shaped, frames.status, errors, given, lost, away, angle)
 
 
 def plain_sequential(body: Humanoid, weights: Sequence[float], limits: Limits | str | None) -> SequentialIK:
@@ -358,7 +379,7 @@ def with_limbs(
         poles: (N, 3) [m] for each limb, in the order of `LIMBS`: where its elbow or knee swivels to.
         tolerance: [m] within which a point is met.
     """
-    sound = np.asarray(np.isfinite(points).all(axis=(1, 2)))
+    sound = rows_in_extent(points, 2)
     found = np.full(len(points), int(Status.REACHED))
     here = pose
     for k, name in enumerate(LIMBS):

@@ -19,6 +19,7 @@ import numpy as np
 from ..body import MARKERS
 from ..body.packed import PackedBody
 from ..compute import PosableError, ShapeError, Status
+from ..compute.extent import rows_in_extent
 from ..compute.types import ArrayLike, Bools, Floats, Records, floats
 from ..limits.nearest import HINGE
 from ..math import axis_angle, conjugate, multiply, rotate
@@ -26,7 +27,6 @@ from ..reconstruct.solutions import (
     ReconstructMotionSolution,
     ReconstructSolution,
     motion_solution,
-    reconstruct_solution,
 )
 from ..skeleton import Motion, Pose, Skeleton
 from .iterative import (
@@ -72,7 +72,7 @@ class SixPointMethod(ABC):
         translation, rotations, errors, status = (np.concatenate(column) for column in zip(*parts, strict=True))
         shape, count = given.shape[:-2], len(self.body.skeleton)
         pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
-        return reconstruct_solution(pose, status, errors, shape, {}, given, lost_points(given))
+        return ReconstructSolution(pose, status, errors, given, lost=lost_points(given))
 
     def track(self, points: ArrayLike, *, fps: float = 60.0) -> ReconstructMotionSolution:
         """Reconstruct a motion from points (F, 6, 3), each frame after the one before it; fps in frames/s."""
@@ -81,8 +81,8 @@ class SixPointMethod(ABC):
             raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
         translation, rotations, errors, status = self._reconstructed(given, 1)
         motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
-        shape, lost = given.shape[:1], lost_points(given)
-        return motion_solution(motion, reconstruct_solution(motion.pose, status, errors, shape, {}, given, lost))
+        frames = ReconstructSolution(motion.pose, status, errors, given, lost=lost_points(given))
+        return motion_solution(motion, frames)
 
     @abstractmethod
     def _reconstructed(self, points: Floats, tracks: int) -> tuple[Floats, Floats, Floats, Any]:
@@ -221,8 +221,8 @@ class SixPointPIK(SixPointIK):
 
 
 def lost_points(points: Floats) -> Bools:
-    """Return (..., 6) which points are not finite."""
-    return np.asarray(~np.isfinite(points).all(axis=-1))
+    """Return (..., 6) which points are not finite, or beyond the extent."""
+    return ~rows_in_extent(points)
 
 
 def checked_weights(weights: Sequence[float]) -> Floats:

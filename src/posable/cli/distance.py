@@ -13,7 +13,6 @@ import numpy as np
 from ..compute import PosableError
 from ..compute.types import ArrayLike, Floats
 from ..formats.doubts import UNITS
-from .output import note
 
 FAR = 2.0  # heights of the figure from which on a target is doubted aloud
 ABSURD = 10.0  # heights of the figure from which on it is refused
@@ -44,7 +43,7 @@ def check_displacement(named: str, displacement: Sequence[float], height: float)
     """Refuse a displacement [m] that is absurdly long for a body of a height [m], and note one that is long."""
     long = float(np.linalg.norm(displacement))
     likely = [name for name, unit in UNITS.items() if 0.003 * height < unit * long < 0.6 * height]
-    _judge(f"{named} is a way of {long:.3g} m", np.asarray(displacement), long, height, likely)
+    _judge(f"{named} is {long:.3g} m long", np.asarray(displacement), long, height, likely)
 
 
 def _judge(said: str, values: Floats, distance: float, height: float, likely: list[str]) -> None:
@@ -56,6 +55,8 @@ def _judge(said: str, values: Floats, distance: float, height: float, likely: li
     text = "; ".join([f"{said} and the figure {height:.3g} m tall", "positions are in metres", *meant])
     if not distance <= ABSURD * height:
         raise PosableError(text)
+    from .output import note  # not before: a worker of a folder's job has no terminal
+
     note(text)
 
 

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from ..compute import PosableError, Status, UnknownNameError
 from ..compute.files import check_writable
 from . import options
-from .distance import check_displacement, check_target
-from .options import body_of, numbers, read, two_integers
-from .output import busy, check_output, progress, report, save_motion
-
-if TYPE_CHECKING:
-    from ..body import Humanoid
-    from ..edit import Edit, MotionEditor
-    from ..skeleton import Motion
+from .edit_facts import summed_up
+from .ending import Ending, Summary, UsageError, length, usage
+from .folder import check_paths, do_folder, files_of
+from .options import BodyReading, Folder, Reading, choice, numbers, two_integers
+from .output import at_terminal, busy, counted, print_notes, progress
 
 LIMITS = ("body", "clip", "none")
+WEIGHTS = ("window", "frame", "clip", "identity")
+MISSED = {
+    "parts_off": "a hand or foot is off its position",
+    "soles_under_floor": "a foot is under its floor",
+    "feet_slide": "a standing foot slides",
+    "arms_in_body": "an arm is in the body",
+    "hands_displaced": "a hand gives way to the body",
+}
+"""What can be wrong with a retargeted motion, by the names of its facts."""
+TOO_SMALL, TOO_LARGE = 0.4, 2.5  # ratios of leg lengths outside of which the unit of a file is doubted
 
 
 def edit(
-    file: options.File,
-    output: options.Output,
-    frame: Annotated[int | None, typer.Option(help="The frame at which the part is dragged.")] = None,
-    part: Annotated[str, typer.Option(help="Any part: left_hand, head, hips, ..., or a joint's name.")] = "left_hand",
+    file: options.FileOrFolder,
+    output: options.OutputOrFolder,
+    reading: Reading,
+    folder: Folder,
+    ending: Ending,
+    frame: Annotated[int | None, typer.Option(metavar="FRAME", help="The frame at which the part is dragged.")] = None,
+    part: Annotated[
+        str, typer.Option(metavar="PART", help="Any part: left_hand, head, hips, ..., or a joint's name.")
+    ] = "left_hand",
     by: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Displacement, in metres in the world.")] = None,
     to: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Target, in metres in the world.")] = None,
-    spread: Annotated[float, typer.Option(help="Seconds over which the change fades, before and after.")] = 0.5,
+    spread: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long the change fades, before and after.")
+    ] = 0.5,
     frames: Annotated[
         str | None,
         typer.Option(metavar="FIRST,LAST", help="The frames that may change, in place of --spread."),
@@ -76,21 +89,30 @@ def edit(
     save_edits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all edits as a list for --edits.")
     ] = None,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    up: options.Up = None,
-    json: options.Json = None,
 ) -> None:
-    """Drag a part of the body at a frame; the body follows as it moves in the clip, and the change fades around."""
-    from ..edit.edit_list import load_edits, make_edits
-    from ..edit.edit_list import save_edits as write_edits
+    """Drag a part of the body at a frame; the body follows as it moves in the clip, and the change fades around.
 
-    check_output(output, file)
-    for written in filter(None, (save_edits, cache)):
-        check_writable(written)
-    rows = [] if edits is None else load_edits(edits)
+    A folder is done on all cores, every motion with the same edits; a second call after an interruption does what is
+    missing.
+    """
+    from ..edit.dragging import MODES
+    from ..edit.edit_list import load_edits
+    from ..edit.edits import EASES
+    from ..edit.scopes import SCOPES
+    from ..evaluate.tasks import MOTIONS
+    from .tasks import edit_file
+
+    many = check_paths(file, output, edits)
+    for name, path in (("--save-edits", save_edits), ("--cache", cache)):
+        if path is not None and many:
+            raise UsageError(f"{name} is for one file, and {str(file)!r} is a folder")
+        if path is not None:
+            check_writable(path)
+    reading.check_values()
+    rows = []
+    choice("ease", ease, tuple(EASES))
+    choice("mode", mode, tuple(MODES))
+    choice("scope", scope, tuple(SCOPES))
     if frame is not None:
         row = {"frame": frame, "part": part, "spread": spread, "ease": ease, "mode": mode, "scope": scope}
         row["pins"] = [_pin(one) for one in pin or ()]
@@ -100,35 +122,52 @@ def edit(
         if frames is not None:
             row["frames"] = [*two_integers("--frames", frames, "the first and the last frame, such as 50,110")]
         rows.append({**row, "contacts": contacts})
-    if not rows:
-        raise PosableError("nothing to edit: give --frame with --by or --to, or --edits FILE")
-    motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
-    body = body_of(motion, file)
-    for k, row in enumerate(rows):
-        _check_row(body, motion, row, f"edit {k + 1} of the list: " if edits is not None else "")
-    editor = _editor(motion, body, limits, weights, contacts, cache)
-    with busy("editing"):
-        made = make_edits(editor, rows)
-    facts = {
-        **save_motion(editor.motion, output),
-        "weights_leave_unexplained": round(float(np.median(editor.report.residual)), 3),
-        "pseudo_inverse_leaves": round(float(np.median(editor.report.identity)), 3),
-        "contacts": len(editor.contacts),
+    if not rows and edits is None:
+        raise UsageError("nothing to edit: give --frame with --by or --to, or --edits FILE")
+    if not rows and (by is not None or to is not None):
+        raise UsageError(f"{'--by' if to is None else '--to'} needs --frame: at which frame the part is dragged")
+    if edits is not None:
+        load_edits(edits)  # what is wrong with it comes before any work
+    settings: dict[str, Any] = {
+        "rows": rows,
+        "reading": reading.loading,
+        "roles": reading.given_roles,
+        "limits": _limits(limits),
+        "weights": choice("--weights", weights, WEIGHTS),
+        "contacts": contacts,
     }
-    if save_edits is not None:
-        write_edits(made, save_edits)
-    report(json, output.name, facts, edits=[_edit_row(one, editor.clip.fps) for one in made])
+    if many:
+        files = files_of(file, output, folder, MOTIONS, edits=edits)
+        do_folder(
+            *("editing", "edited", edit_file, files, settings, folder, ending),
+            columns=("frames", "fps"),
+            unmet=lambda facts: "" if (found := summed_up(facts["edits"])).met else found.text,
+            output=output,
+        )
+        return
+    folder.check()
+    reading.check(file)
+    with progress("fitting weights to the clip") as fraction:
+        job = {"file": file, "output": output, "edits": edits, "cache": cache, "save_edits": save_edits}
+        facts = edit_file({**job, "progress": fraction}, **settings)
+    print_notes(file, facts["notes"])
+    made = facts.pop("edits")
+    summary = summed_up(made)
+    ending.conclude(Summary(f"{output}: {summary.text}", summary.met), _shown(facts), edits=made)
 
 
 def retarget(
-    file: options.File,
-    output: options.Output,
+    file: options.FileOrFolder,
+    output: options.OutputOrFolder,
+    reading: Reading,
+    folder: Folder,
+    ending: Ending,
     body: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The body that shall perform it; the built-in figure when not given."),
     ] = None,
     height: Annotated[
-        float | None, typer.Option(help="Of the built-in figure, in metres; 1.75 when not given.")
+        float | None, typer.Option(metavar="METRES", help="Of the built-in figure; 1.75 when not given.")
     ] = None,
     limits: Annotated[
         str, typer.Option(help="body: those of the new body; clip: the range of the motion; none.")
@@ -137,48 +176,76 @@ def retarget(
     keep_out: Annotated[
         bool, typer.Option(help="Whether forearms and hands are kept out of the new body, by elbows and by giving way.")
     ] = True,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    up: options.Up = None,
-    json: options.Json = None,
 ) -> None:
-    """Put a motion on another body: other proportions or another rig; feet and hands where they belong."""
-    from ..body import figure
-    from ..edit import retarget as onto
+    """Put a motion, or a folder of them, on another body: other proportions or another rig; feet and hands where they
+    belong.
 
-    check_output(output, file, body)
+    A folder is done on all cores; a second call after an interruption does what is missing.
+    """
+    from ..body import figure
+    from ..evaluate.tasks import MOTIONS
+    from .tasks import retarget_file
+
+    many = check_paths(file, output, body)
+    reading.check_values()
     if body is not None and height is not None:
-        raise PosableError("give --body or --height, not both")
-    bounds = _limits(limits)
-    motion = read(file, scale=scale, fps=fps, first_frame=first_frame, repair=repair, up=up)
-    source = body_of(motion, file)
-    target = figure(**({} if height is None else {"height": height})) if body is None else body_of(read(body), body)
-    with busy("retargeting"):
-        solution = onto(motion, source, target, contacts=contacts, limits=bounds, keep_out=keep_out)
-    facts = {
-        **save_motion(solution.motion, output),
-        "leg_ratio": round(solution.ratio, 4),
-        "frames_not_reached": int((solution.status != Status.REACHED).sum()),
-        "frames_limited": int(solution.limited.sum()),
-        "feet_slide_mm": round(1000.0 * float(solution.slid.max(initial=0.0)), 3),
-        "soles_under_floor_mm": round(1000.0 * max(float(solution.sunk.max(initial=0.0)), 0.0), 3),
-        "hands_displaced_mm": round(1000.0 * float(solution.hand_displacement.max(initial=0.0)), 3),
-        "arms_in_body_mm": round(1000.0 * float(solution.depth.max(initial=0.0)), 3),
-        "frames_with_arms_in_body": int((solution.depth > 0.0).sum()),
-        "parts_dropped": list(solution.dropped),
-        "parts_added": list(solution.added),
+        raise UsageError("give --body or --height, not both")
+    settings: dict[str, Any] = {
+        "reading": reading.loading,
+        "roles": reading.given_roles,
+        "height": height,
+        "limits": _limits(limits),
+        "contacts": contacts,
+        "keep_out": keep_out,
     }
-    parts = [
-        {
-            "part": part,
-            "median_error_mm": round(1000.0 * float(np.median(errors)), 4),
-            "max_error_mm": round(1000.0 * float(errors.max()), 4),
-        }
-        for part, errors in zip(solution.parts, solution.part_errors.T, strict=True)
+    if height is not None:
+        with usage():
+            figure(height=height)
+    if body is not None:  # what is wrong with it, and what is to be said of it, comes once and before any work
+        plain = BodyReading(roles=reading.roles)
+        plain.body(plain.motion(body), body)
+    if many:
+        files = files_of(file, output, folder, MOTIONS, body=body)
+        do_folder(
+            *("retargeting", "put on the body", retarget_file, files, settings, folder, ending),
+            columns=("frames", "fps", "frames_not_reached"),
+            unmet=lambda facts: "" if (found := _retargeted(facts)).met else found.text,
+            output=output,
+        )
+        return
+    folder.check()
+    reading.check(file)
+    with busy("retargeting"):
+        facts = retarget_file({"file": file, "output": output, "body": body}, **settings)
+    print_notes(file, facts["notes"])
+    parts = facts.pop("parts")
+    summary = _retargeted(facts)
+    ending.conclude(Summary(f"{output}: {summary.text}", summary.met), _shown(facts), parts=parts)
+
+
+def _shown(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts with notes as they are written at a terminal."""
+    return {**facts, "notes": [at_terminal(note) for note in facts["notes"]]}
+
+
+def _retargeted(facts: Mapping[str, Any]) -> Summary:
+    """Sum up a retargeting: whether hands and feet are where they belong, and doubts about the file's unit."""
+    frames = counted(facts["frames"], "frame")
+    missed = [
+        f"{what} in {counted(facts[f'frames_{name}'], 'frame')}, by up to {length(facts[f'{name}_mm'] / 1000.0)}"
+        for name, what in MISSED.items()
+        if facts[f"frames_{name}"]
     ]
-    report(json, output.name, facts, parts=parts)
+    text = f"{frames}, hands and feet where they belong" if not missed else f"{frames}, but {'; '.join(missed)}"
+    ratio = facts["leg_ratio"]
+    doubtful = not TOO_SMALL < ratio < TOO_LARGE
+    notes = [at_terminal(note) for note in facts["notes"] if "repair=" in note or "scale=" in note]
+    if doubtful:
+        size = f"{1.0 / ratio:.3g} times as large as" if ratio < 1.0 else f"{ratio:.3g} times smaller than"
+        text += f"; {Path(facts['file']).name} is {size} the body, so its unit is likely another"
+    if notes:
+        text += f": {notes[0]}" if doubtful else f"; {Path(facts['file']).name}: {notes[0]}"
+    return Summary(text, not facts["frames_not_reached"] and not doubtful)
 
 
 def _pin(text: str) -> str | list[Any]:
@@ -190,7 +257,7 @@ def _pin(text: str) -> str | list[Any]:
     try:
         return [part, int(first), int(last)]
     except ValueError:
-        raise PosableError(f"--pin {text}: give a part, or a part with frames, such as head:40-60") from None
+        raise UsageError(f"--pin {text}: give a part, or a part with frames, such as head:40-60") from None
 
 
 def _position(by: str | None, to: str | None) -> dict[str, list[float]]:
@@ -198,87 +265,9 @@ def _position(by: str | None, to: str | None) -> dict[str, list[float]]:
         return {"displacement": numbers("--by", by, 3, "x,y,z in metres", below=1e6)}
     if to is not None and by is None:
         return {"target": numbers("--to", to, 3, "x,y,z in metres", below=1e6)}
-    raise PosableError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
-
-
-def _check_row(body: Humanoid, motion: Motion, row: dict[str, Any], where: str) -> None:
-    """Refuse frames and parts that do not exist, other settings that cannot be, and targets far outside the size of the
-    figure: before the weights are fitted, which takes long.
-    """
-    from ..edit.clip import frame_of, joint_of
-    from ..edit.dragging import MODES
-    from ..edit.edits import bell
-    from ..edit.repair import read_pins
-    from ..edit.scopes import SCOPES
-
-    if not len(motion):
-        raise PosableError("the motion has no frames; there is nothing to edit")
-    row = {name: value for name, value in row.items() if value is not None}
-    try:
-        for name, known in (("mode", MODES), ("scope", SCOPES)):
-            if name in row and row[name] not in known:
-                raise UnknownNameError(name, row[name], known)
-        read_pins(body, row.get("pins", ()), len(motion))
-        for part in row.get("stretch", {}):
-            joint_of(body, part)
-        for one in row.get("warp", [row]):
-            frame = frame_of(one["frame"], len(motion))
-            joint = None if "stretch" in row else joint_of(body, one["part"])
-            if "warp" not in row:
-                fades = (row.get("spread", 0.5), row.get("ease", "cosine"), row.get("frames"))
-                bell(len(motion), motion.fps, frame, *fades)
-            if one.get("displacement") is not None:
-                check_displacement(f"a displacement of {_text(one['displacement'])}", one["displacement"], body.height)
-            if one.get("target") is not None and joint is not None:
-                position = body.skeleton.forward(motion[frame]).positions[joint]
-                check_target(f"the target {_text(one['target'])}", one["target"], one["part"], position, body.height)
-    except PosableError as error:
-        raise PosableError(f"{where}{error}") from None
-
-
-def _text(values: list[float]) -> str:
-    return ",".join(f"{value:g}" for value in values)
+    raise UsageError("give --by X,Y,Z or --to X,Y,Z with --frame, and not both")
 
 
 def _limits(limits: str) -> str | None:
     """Return the argument `limits` of an editor for `--limits`."""
-    if limits not in LIMITS:
-        raise UnknownNameError("--limits", limits, LIMITS)
-    return None if limits == "none" else limits
-
-
-def _editor(
-    motion: Motion, body: Humanoid, limits: str, weights: str, contacts: bool, cache: Path | None
-) -> MotionEditor:
-    from ..edit import MotionEditor
-
-    bounds = _limits(limits)
-    with progress("fitting weights to the clip") as show_progress:
-        editor = MotionEditor(
-            motion,
-            body,
-            weights=weights,
-            limits=bounds,
-            contacts=None if contacts else (),
-            cache=cache,
-            progress=show_progress,
-        )
-        _ = editor.logs
-    return editor
-
-
-def _edit_row(one: Edit, fps: float) -> dict[str, Any]:
-    settings = one.settings
-    statuses = {Status(int(status)).name.lower() for status in np.atleast_1d(one.status)}
-    changed = f"{one.rows.min()} to {one.rows.max()}" if len(one.rows) else "none"
-    return {
-        "edit": type(one).__name__.removesuffix("Edit").lower(),
-        "frame": settings.get("frame", "several"),
-        "part": str(settings.get("part", "several")),
-        "status": ", ".join(sorted(statuses)),
-        "position_error_mm": round(1000.0 * float(np.max(one.position_error)), 4),
-        "contacts_moved_mm": round(1000.0 * one.slid, 4),
-        "frames_limited": len(one.limited),
-        "frames_changed": changed,
-        "seconds_changed": round(len(one.rows) / fps, 3),
-    }
+    return None if choice("--limits", limits, LIMITS) == "none" else limits

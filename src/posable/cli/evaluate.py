@@ -14,17 +14,17 @@ import typer
 
 from ..compute import UnknownNameError
 from . import options
-from .options import check_engine, motion_files, three_weights, two_integers
+from .command import Command, Group, example
+from .ending import Ending, Summary, UsageError, usage
+from .options import Reading, check_engine, expanded, motion_files, three_weights, two_integers
 from .output import (
-    Command,
     check_folder,
+    counted,
     print_line,
     print_shared_notes,
     progress,
     run_counted,
-    show_failures,
     show_table,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -32,16 +32,18 @@ if TYPE_CHECKING:
 
 ROUNDS = 7
 
-app = typer.Typer(help="How good methods are, by the papers' own measures.", no_args_is_help=True)
-
-
-@app.command(
-    "reconstruct",
-    cls=Command,
-    epilog="Example: posable evaluate reconstruct 17_10.bvh 90_05.bvh 01_03.bvh --method all --plots plots/",
+app = typer.Typer(
+    cls=Group,
+    help="How good methods are, by the papers' own measures.",
+    epilog=example("posable evaluate reconstruct boxing.bvh --method all", "posable evaluate express --samples 800"),
+    no_args_is_help=True,
 )
+
+
 def evaluate_reconstruct(
     clips: Annotated[list[Path], typer.Argument(metavar="CLIP", help="Motions of people, or folders of them.")],
+    reading: Reading,
+    ending: Ending,
     method: Annotated[
         list[str] | None,
         typer.Option(help="sik, another by name, all, or package.module:Class of your own; once or more."),
@@ -56,9 +58,8 @@ def evaluate_reconstruct(
     store: options.Store = None,
     engine: options.Engine = None,
     workers: options.Workers = None,
-    json: options.Json = None,
 ) -> None:
-    """Reconstruct clips from six of their own points and measure each method's errors (paper 004, Table 1).
+    """Reconstruct clips from six of their own points and measure each method's errors (Unzueta et al., Table 1).
 
     Position errors are in parts of the height, orientation errors in radians, both averaged over 22 joints, then root
     mean square over the frames. Times are medians, as the paper's are, of one core, without what is compiled; they are
@@ -71,30 +72,32 @@ def evaluate_reconstruct(
     for folder in filter(None, (plots, store)):
         check_folder(folder)
     paths = [path.absolute() for path in motion_files(clips)]
-    settings = {"methods": _methods(method), "weights": weights if weights == "paper" else three_weights(weights)}
+    settings: dict[str, Any] = {"methods": _methods(method)}
+    settings["weights"] = weights if weights == "paper" else three_weights(weights)
+    settings |= {"reading": reading.loading, "roles": reading.given_roles}
+    reading.check(*[path for path in paths if path.is_file() and path.stat().st_size] or paths)
     if plots is not None:
         settings["plots"] = str(plots.absolute())
     machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
     report = run_counted("reconstructing", evaluate_file, paths, settings=settings, **machines)
     found = Evaluation(tuple(facts for facts in report.results if facts is not None))
     failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
-    facts = {"average": found.rows() if found.clips else [], "clips": list(found.clips), "failures": failures}
+    facts = {"average": found.rows() if found.clips else [], "clips": list(found.clips)}
     print_shared_notes({clip["clip"]: clip["notes"] for clip in found.clips})
-    if not write_json(json, facts):
+    if ending.json is None or str(ending.json) != "-":
         _show(found, joints)
-        show_failures(failures)
-        if plots is not None and found.clips:
-            print_line(f"plots of {len(found.clips)} clips in {plots}")
-    if failures:
-        raise typer.Exit(1)
+    text = f"{counted(len(found.clips), 'clip')} measured" + (f", {len(failures)} failed" if failures else "")
+    if found.clips and len(found.methods) > 1:
+        best = min(found.methods, key=lambda name: found.average(name))
+        text += f"; {best} is nearest, {100.0 * found.average(best):.2g} % of the height off"
+    if plots is not None and found.clips:
+        text += f"; plots in {plots}"
+    only = Ending(json=ending.json, strict=ending.strict)  # the tables above are all there is
+    only.conclude(Summary(text, not failures), facts, always={"failures": failures}, failed=bool(failures))
 
 
-@app.command(
-    "express",
-    cls=Command,
-    epilog="Example: posable evaluate express --skeleton C --method best --method erik --samples 8000",
-)
 def evaluate_express(
+    ending: Ending,
     skeleton: Annotated[list[str] | None, typer.Option(help="A to G; once or more, all when not given.")] = None,
     method: Annotated[
         list[str] | None,
@@ -112,9 +115,8 @@ def evaluate_express(
     store: options.Store = None,
     engine: options.Engine = None,
     workers: options.Workers = None,
-    json: options.Json = None,
 ) -> None:
-    """Hold postures while aiming, by several methods, and measure their errors (paper 001, Tables 8 and 9).
+    """Hold postures while aiming, by several methods, and measure their errors (Ribeiro and Paiva, Tables 8 and 9).
 
     Errors are the paper's: orientation, posture times 0.2, and their sum. Times are of one core, and honest when
     nothing else runs: use --workers 1 for them. The same seed gives the same numbers whatever the number of workers.
@@ -125,11 +127,12 @@ def evaluate_express(
     for folder in filter(None, (plots, store)):
         check_folder(folder)
     if order not in ORDERS:
-        raise UnknownNameError("--order", order, ORDERS)
+        raise UsageError(str(UnknownNameError("--order", order, ORDERS)))
     methods = [name for one in method or ["best", "erik"] for name in (METHODS if one == "all" else (one,))]
     expected = "two whole numbers above 0, as 15,19"
     pair = None if sweep is None else two_integers("--sweep", sweep, expected, least=1)
-    items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=pair)
+    with usage():
+        items = express_items(skeleton or list(VALUES), list(dict.fromkeys(methods)), samples, sweep=pair)
     machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
     report = run_counted("solving", evaluate_block, items, settings={"seed": seed, "order": order}, **machines)
     rows = express_rows([one for one in report.results if one is not None])
@@ -140,16 +143,24 @@ def evaluate_express(
         for name in dict.fromkeys(row.skeleton for row in rows):
             plot_histograms([row for row in rows if row.skeleton == name], plots / f"{name}.png")
     failures = [{"block": str(one.item), "error": one.error} for one in report.failures]
-    if not write_json(json, {"rows": [asdict(row) for row in rows], "failures": failures}):
+    text = f"{counted(len(rows), 'pair')} of a skeleton and a method measured"
+    text += f", {len(failures)} blocks failed" if failures else ""
+    text += f"; plots in {plots}" if plots is not None else ""
+    if ending.json is None or str(ending.json) != "-":
         show_table("", [row_facts(row) for row in rows])
-        show_failures(failures)
-    if failures:
-        raise typer.Exit(1)
+        print_line("")
+    only = Ending(json=ending.json, strict=ending.strict)
+    only.conclude(
+        Summary(text, not failures),
+        {"rows": [asdict(row) for row in rows]},
+        always={"failures": failures},
+        failed=bool(failures),
+    )
 
 
 def bench(
-    seconds: Annotated[float, typer.Option(min=0.01, help="About how long each is measured.")] = 1.0,
-    json: options.Json = None,
+    ending: Ending,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="About how long each is measured.")] = 1.0,
 ) -> None:
     """Measure the calls people make most, on the built-in figure: the median of seven rounds, per pose.
 
@@ -161,8 +172,23 @@ def bench(
         for k, (name, call, poses) in enumerate(jobs):
             rows.append({"call": name, "poses": poses, **_measured(call, poses, seconds)})
             fraction((k + 1) / len(jobs))
-    if not write_json(json, {"calls": rows}):
-        show_table("", rows)
+    text = f"{counted(len(rows), 'call')} measured; a hand is placed in {rows[2]['microseconds_a_pose']:.3g} µs"
+    ending.conclude(Summary(text), {}, always={"calls": rows})
+
+
+for command, name, line in (
+    (
+        evaluate_reconstruct,
+        "reconstruct",
+        "posable evaluate reconstruct 17_10.bvh 90_05.bvh 01_03.bvh --method all --plots plots/",
+    ),
+    (
+        evaluate_express,
+        "express",
+        "posable evaluate express --skeleton C --method best --method erik --samples 8000",
+    ),
+):
+    app.command(name, cls=Command, epilog=example(line))(expanded(command))
 
 
 def _methods(requested: Sequence[str] | None) -> list[str]:
@@ -173,8 +199,9 @@ def _methods(requested: Sequence[str] | None) -> list[str]:
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     names = [name for one in requested or ["sik"] for name in (method_names() if one == "all" else (one,))]
-    for name in names:
-        find_method(name)
+    with usage():
+        for name in names:
+            find_method(name)
     return list(dict.fromkeys(names))
 
 

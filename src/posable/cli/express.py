@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
+from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +13,12 @@ import numpy as np
 import typer
 
 from .. import math as pm
-from ..compute import FormatError, PosableError, atomic_write
-from ..compute.files import check_writable
+from ..compute import FormatError, atomic_write
+from ..compute.files import check_writable, read_text
 from ..compute.types import Floats
-from . import options
-from .options import numbers
-from .output import check_apart, check_output, note, save_motion, show_facts, write_json
+from .ending import Ending, Summary, UsageError, usage
+from .options import choice, numbers
+from .output import check_apart, check_output, counted, note, write_json
 
 if TYPE_CHECKING:
     from ..express import Chain, ErikMotionSolution
@@ -28,6 +30,7 @@ COLUMNS = {
 }
 """Kinds of targets by the names of their columns in the first line of a file."""
 MOST_ROWS = 1_000_000
+MOST_BYTES = 1 << 28
 FAR = 40.0  # lengths of the chain
 FASTEST = 1e6  # frames a second
 LIMITS = "-1.5708,1.5708"
@@ -45,26 +48,34 @@ def express(
     output: Annotated[
         Path, typer.Argument(metavar="OUTPUT", help="Angles as .csv or .json, or a motion: .bvh, .glb, .npz.")
     ],
+    ending: Ending,
     posture: Annotated[
         str | None, typer.Option(metavar="A,B,...|FILE", help="Radians, one a joint; or a CSV, a line a frame.")
     ] = None,
     base: Annotated[str | None, typer.Option(help="Link of a robot that stands still.")] = None,
     tip: Annotated[str | None, typer.Option(help="Link of a robot that points.")] = None,
+    pointing: Annotated[
+        str | None,
+        typer.Option(metavar="X,Y,Z", help="The axis of a robot's tip that points, in its link's frame; else a guess."),
+    ] = None,
     limits: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="Radians, for axes; -1.5708,1.5708 when not given.")
     ] = None,
     method: Annotated[str, typer.Option(help="best, erik, simple or ccd.")] = "best",
-    fps: Annotated[float, typer.Option(help="Frames a second.")] = 60.0,
+    fps: Annotated[float, typer.Option(metavar="RATE", help="Frames a second.")] = 60.0,
+    speed_limits: Annotated[
+        bool, typer.Option(help="Keep to the speeds that a robot's file allows its motors; --smooth does in any case.")
+    ] = True,
     smooth: Annotated[
         str | None,
         typer.Option(
             metavar="V,A,J", help="Limits of the result: speed in rad/s, acceleration in rad/s², jerk in rad/s³."
         ),
     ] = None,
-    json: options.Json = None,
 ) -> None:
     """Hold a posture while aiming: joint angles for a path of targets, each frame continuing from the one before."""
     from ..express import ERIK, MotionFilter
+    from ..express.model import METHODS
 
     read_too = [Path(name) for name in (chain, posture or "") if Path(name).suffix]
     check_apart(output, targets, *read_too)
@@ -73,8 +84,10 @@ def express(
     else:
         check_output(output)
     if not 0.0 < fps < FASTEST:
-        raise PosableError(f"--fps {fps:g}: expected frames a second, above 0 and below {FASTEST:g}")
-    made = _chain(chain, base, tip, limits)
+        raise UsageError(f"--fps {fps:g}: expected frames a second, above 0 and below {FASTEST:g}")
+    choice("--method", method, METHODS)
+    made = _chain(chain, base, tip, limits, pointing)
+    rates = None if smooth is None else numbers("--smooth", smooth, 3, "speed, acceleration and jerk, as in 3,20,200")
     kind, goals = _read_targets(targets)
     if kind == "look_at":
         _check_distance(made, goals, targets)
@@ -83,16 +96,23 @@ def express(
     solver = ERIK(made, method)
     found = solver.track(postures, fps=fps, **aims)
     angles, aim = found.angles, np.asarray(found.orientation_error)
-    if smooth is not None:
-        velocity, acceleration, jerk = numbers("--smooth", smooth, 3, "speed, acceleration and jerk, as in 3,20,200")
+    if rates is not None:
+        velocity, acceleration, jerk = rates
         # A joint without ends has no range to keep to.
         ends = made.limits if np.isfinite(made.limits).all() else None
-        angles = MotionFilter(velocity, acceleration, jerk, fps=fps, position_limits=ends).run(angles)
+        with usage():
+            smoothing = MotionFilter(np.minimum(velocity, made.speeds), acceleration, jerk, fps, position_limits=ends)
+        angles = smoothing.run(angles)
+    elif speed_limits:
+        angles = made.within_speeds(angles, fps)
+    slowed = not np.array_equal(angles, found.angles)
+    if slowed:
         aim = _aim_errors(made, solver.symmetric, kind, goals, angles)
     seen = aim[np.isfinite(aim)]
-    _write(output, made, angles, found, aim, fps)
-    before = "" if smooth is None else "before_smoothing_"  # posture and aim together, which only solutions have
+    before = "before_smoothing_" if slowed else ""  # posture and aim together, which only solutions have
+    written_facts = _write(output, made, angles, found, aim, fps)
     facts: dict[str, Any] = {
+        **written_facts,
         "chain": chain,
         "joints": list(made.names),
         "frames": len(angles),
@@ -103,10 +123,28 @@ def express(
         f"{before}worst_error": float(np.max(found.error[np.isfinite(aim)])) if len(seen) else None,
         "jumps": int(found.jumped.sum()),
     }
+    facts["slowed_to_speed_limits"] = slowed and rates is None
     if made.note:
         facts["points"] = made.note
-    if not write_json(json, facts):
-        show_facts(str(output), facts)
+    slowing = "the limits of --smooth" if rates is not None else "the robot's speed limits"
+    summary = _summed_up(aim, solver.tolerance, slowing if slowed else "")
+    ending.conclude(Summary(f"{output}: {summary.text}", summary.met), facts)
+
+
+def _summed_up(aim: Floats, tolerance: float, slowed: str) -> Summary:
+    """Sum up errors of aim (F,) [rad], infinite where a frame has no target; `slowed` says what slows the chain."""
+    seen = aim[np.isfinite(aim)]
+    lost = f"; {counted(len(aim) - len(seen), 'frame')} without a target" if len(seen) < len(aim) else ""
+    if not len(seen):
+        return Summary("no frame has a target", False)
+    close, good = f"within {math.degrees(tolerance):g} degree", int((seen <= tolerance).sum())
+    if good == len(seen):
+        every = f"all {len(seen)} frames" if len(seen) > 1 else "its frame"
+        return Summary(f"aims {close} in {every}{lost}")
+    worst = math.degrees(float(seen.max()))
+    why = f"; {slowed} hold it back" if slowed else ""
+    text = f"aims {close} in {good} of {counted(len(seen), 'frame')}, up to {worst:.2g} degrees off{why}{lost}"
+    return Summary(text, False)
 
 
 def _aim_errors(chain: Chain, symmetric: bool, kind: str, goals: Floats, angles: Floats) -> Floats:
@@ -142,24 +180,28 @@ def _check_distance(chain: Chain, points: Floats, path: Path) -> None:
         )
 
 
-def _chain(name: str, base: str | None, tip: str | None, limits: str | None) -> Chain:
+def _chain(name: str, base: str | None, tip: str | None, limits: str | None, pointing: str | None) -> Chain:
     """Return a chain by letter, by axes, or from a file; an option that it does not take is an error."""
     from ..express import SKELETONS, Chain
 
     robot = name.lower().endswith(".urdf")
-    for option, value in (("--base", base), ("--tip", tip)):
+    for option, value in (("--base", base), ("--tip", tip), ("--pointing", pointing)):
         if value is not None and not robot:
-            raise PosableError(f"{option} {value} is for a robot's .urdf file; the chain is {name!r}")
+            raise UsageError(f"{option} {value} is for a robot's .urdf file; the chain is {name!r}")
     if limits is not None and (robot or name in SKELETONS):
-        raise PosableError(f"--limits {limits} is for axes as YXXZY; the chain {name!r} has limits of its own")
+        raise UsageError(f"--limits {limits} is for axes as YXXZY; the chain {name!r} has limits of its own")
     if name in SKELETONS:
         return SKELETONS[name]
     if robot:
-        return Chain.from_urdf(Path(name), base, tip)
+        along = None if pointing is None else numbers("--pointing", pointing, 3, "the axis x,y,z", below=1e9)
+        if along is not None and not any(along):
+            raise UsageError(f"--pointing {pointing}: expected a direction, which is not 0,0,0")
+        return Chain.from_urdf(Path(name), base, tip, pointing=along)
     if name and set(name.upper()) <= set("XYZ"):
         ends = numbers("--limits", limits or LIMITS, 2, "the lowest and the highest angle")
-        return Chain.from_axes(name, limits=ends)
-    raise PosableError(f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a .urdf file")
+        with usage():
+            return Chain.from_axes(name, limits=ends)
+    raise UsageError(f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a .urdf file")
 
 
 def _read_targets(path: Path) -> tuple[str, Floats]:
@@ -185,34 +227,36 @@ def _posture(text: str, chain: Chain, frames: int) -> Floats:
 
 
 def _read_csv(path: Path) -> tuple[list[str], Floats]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            lines = csv.reader(file)
-            names = [name.strip() for name in next(lines, [])]
-            rows: list[list[float]] = []
-            for number, line in enumerate(lines, start=2):
-                if not line:
-                    continue
-                if len(line) != len(names):
-                    raise FormatError(path, f"{len(line)} values under {len(names)} columns", f"line {number}")
-                if len(rows) >= MOST_ROWS:
-                    raise FormatError(path, f"more than {MOST_ROWS} lines", f"line {number}")
-                rows.append([_number(path, value, number) for value in line])
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise FormatError(path, f"not a CSV file: {error}") from error
+    try:
+        lines = csv.reader(io.StringIO(read_text(path, MOST_BYTES), newline=""))
+        names = [name.strip() for name in next(lines, [])]
+        values, rows = array("d"), 0
+        for number, line in enumerate(lines, start=2):
+            if not line:
+                continue
+            if len(line) != len(names):
+                raise FormatError(path, f"{len(line)} values under {len(names)} columns", f"line {number}")
+            if rows >= MOST_ROWS:
+                raise FormatError(path, f"more than {MOST_ROWS} lines", f"line {number}")
+            values.extend(_number(path, value, number) for value in line)
+            rows += 1
+    except csv.Error as error:
+        raise FormatError(path, f"not a CSV file: {error}") from error
     if not names or not rows:
         raise FormatError(path, "it has no lines of numbers under a line of names")
-    return names, np.array(rows)
+    return names, np.array(values).reshape(rows, len(names))
 
 
 def _number(path: Path, text: str, line: int) -> float:
     try:
         return float(text) if text.strip() else math.nan  # an empty field is a frame without a target
     except ValueError:
-        raise FormatError(path, f"{text!r} is not a number", f"line {line}") from None
+        raise FormatError(path, f"{text[:60]!r} is not a number", f"line {line}") from None
 
 
-def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, aim: Floats, fps: float) -> None:
+def _write(
+    path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, aim: Floats, fps: float
+) -> dict[str, Any]:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -224,5 +268,7 @@ def _write(path: Path, chain: Chain, angles: Floats, found: ErikMotionSolution, 
         write_json(path, {**facts, "aim_degrees": np.degrees(aim).tolist()})
     else:
         from ..skeleton import Motion
+        from .tasks import written
 
-        save_motion(Motion(chain.skeleton, chain.pose(angles), fps), path)
+        return written(Motion(chain.skeleton, chain.pose(angles), fps), path)
+    return {"output": str(path), "bytes": path.stat().st_size}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,15 +10,17 @@ import typer
 
 from ..compute import PosableError
 from . import options
-from .options import read
+from .command import Command, Group, example
+from .ending import Ending, Summary, UsageError, listed
+from .folder import check_paths, do_folder, files_of
+from .options import BodyReading, FileReading, Folder, MotionReading, Reading, choice, expanded
 from .output import (
-    Command,
     at_terminal,
     busy,
-    check_output,
+    check_picture_path,
     counted,
     print_line,
-    save_motion,
+    print_notes,
     show_facts,
     show_table,
     write_json,
@@ -26,150 +29,210 @@ from .output import (
 if TYPE_CHECKING:
     from ..skeleton import Motion
 
-HostOption = Annotated[str, typer.Option(help="Address to listen on; the default is this machine alone.")]
+HostOption = Annotated[str, typer.Option(metavar="ADDRESS", help="To listen on; the default is this machine alone.")]
+AllowedHostOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Another name of the page, as of a proxy before it; may be repeated."),
+]
 PortOption = Annotated[int, typer.Option(help="Port to listen on; the next free one if it is taken.")]
 BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")]
 
-data = typer.Typer(help="Real motion to work with: the CMU clips by name.", no_args_is_help=True)
+studio_has_run = False  # its threads may be in the middle of something long: the program does not wait for them
+FASTEST = 100000  # frames a second, of --resample
+
+data = typer.Typer(
+    cls=Group,
+    help="Real motion to work with: the CMU clips by name.",
+    epilog=example("posable data list", "posable data fetch 17_10 --to ."),
+    no_args_is_help=True,
+)
 
 
 def info(
     file: options.File,
+    reading: Reading,
+    ending: Ending,
     joints: Annotated[bool, typer.Option("--joints", help="Also list every joint.")] = False,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    animation: options.Animation = None,
-    up: options.Up = None,
-    json: options.Json = None,
 ) -> None:
     """Tell what a file holds: joints, frames, rate, size, who is who, meshes."""
-    motion = read(file, scale, fps, first_frame, repair, animation, up, show_notes=False)  # its facts have the notes
-    facts, rows = {"file": str(file), **_facts(motion)}, _joint_rows(motion)
-    if not write_json(json, {**facts, "joints_listed": rows}):
-        show_facts(file.name, facts)
+    motion = reading.motion(file, show_notes=False)  # its facts have the notes
+    reading.check_roles(motion)
+    facts, rows = {"file": str(file), **_facts(motion, reading)}, _joint_rows(motion)
+    who = "a person" if isinstance(facts["body"], dict) else "not recognised as a person"
+    size = f"{counted(len(motion), 'frame')} at {motion.fps:g} a second, {counted(len(motion.skeleton), 'joint')}"
+    text = f"{file.name}: {who}, {size}"
+    if not write_json(ending.json, {"summary": text, "met": True, **facts, "joints_listed": rows}):
+        print_line(text)
+        show_facts("", facts)
         if joints:
             show_table("joints", rows)
 
 
 def convert(
-    file: options.File,
-    output: options.Output,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    animation: options.Animation = None,
-    up: options.Up = None,
-    resample: Annotated[float | None, typer.Option(help="Frames a second to write, by interpolation.")] = None,
-    character: Annotated[Path | None, typer.Option(help="A glTF or VRM character to write the motion on.")] = None,
-    json: options.Json = None,
+    file: options.FileOrFolder,
+    output: options.OutputOrFolder,
+    reading: MotionReading,
+    folder: Folder,
+    ending: Ending,
+    resample: Annotated[
+        float | None, typer.Option(metavar="RATE", help="Frames a second to write, by interpolation.")
+    ] = None,
+    character: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A glTF or VRM character with the same joints to write it on.")
+    ] = None,
 ) -> None:
-    """Write a motion in another format."""
-    check_output(output, file, character)
-    motion = read(file, scale, fps, first_frame, repair, animation, up)
-    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm"}:
-        read(character)
-    if resample is not None:
-        motion = motion.resampled(resample)
-    save_motion(motion, output, character=character)
-    facts = {
-        "file": str(file),
-        "output": str(output),
-        "frames": len(motion),
-        "fps": motion.fps,
-        "joints": len(motion.skeleton),
-        "bytes": output.stat().st_size,
-        "notes": _notes(motion),
-    }
-    if write_json(json, facts):
+    """Write a motion, or a folder of them, in another format.
+
+    A folder is done on all cores; a second call after an interruption does what is missing.
+    """
+    from ..evaluate.tasks import MOTIONS
+    from .tasks import convert_file
+
+    many = check_paths(file, output, character)
+    if resample is not None and not 0.0 < resample <= FASTEST:
+        raise UsageError(f"--resample {resample:g}: expected frames a second, above 0 and at most {FASTEST:g}")
+    reading.check_values()
+    if many:
+        files = files_of(file, output, folder, MOTIONS, character=character)
+        settings = {"reading": reading.loading, "resample": resample}
+        do_folder(
+            *("converting", "converted", convert_file, files, settings, folder, ending),
+            columns=("frames", "fps", "joints"),
+            unmet=lambda facts: "",
+            output=output,
+        )
         return
-    print_line(f"{output}: {counted(len(motion), 'frame')} at {motion.fps:g} a second, {len(motion.skeleton)} joints")
+    folder.check()
+    reading.check(file)
+    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm"}:
+        FileReading().motion(character)
+    with busy(f"converting {file.name}"):
+        facts = convert_file({"file": file, "output": output, "character": character}, reading.loading, resample)
+    print_notes(file, facts["notes"])
+    facts["notes"] = [at_terminal(note) for note in facts["notes"]]
+    text = f"{counted(facts['frames'], 'frame')} at {facts['fps']:g} a second, {counted(facts['joints'], 'joint')}"
+    ending.conclude(Summary(f"{output}: {text}"), facts)
 
 
 def view(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One motion, or several to see together.")],
+    reading: Reading,
     picture: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw a strip of frames to a file instead of opening the studio.")
     ] = None,
     frames: Annotated[int, typer.Option(min=1, help="Figures in the picture.")] = 10,
-    angle: Annotated[str, typer.Option(help="Where the picture is taken from.")] = "three_quarter",
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    animation: options.Animation = None,
-    up: options.Up = None,
+    angle: Annotated[
+        str, typer.Option(metavar="VIEW", help="Where the picture is taken from: front, side, three_quarter, ...")
+    ] = "three_quarter",
+    scene: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Obstacles, in JSON, to draw with the body in a picture.")
+    ] = None,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8080,
+    allowed_host: AllowedHostOption = None,
     browser: BrowserOption = True,
 ) -> None:
     """Show motions in the studio, or as a picture."""
-    if picture is not None:
-        if len(files) > 1:
-            raise typer.BadParameter("a picture shows one file", param_hint="FILE")
-        from ..render.picture import check_picture
-
-        check_picture(picture)
-    motions = [read(file, scale, fps, first_frame, repair, animation, up) for file in files]
     if picture is None:
-        from ..studio import launch
-
-        launch(motions, host=host, port=port, open_browser=browser)
+        if scene is not None:
+            raise UsageError("--scene is for a picture; give --picture FILE.png too")
+        _run_studio(files, reading, host=host, port=port, allowed_hosts=allowed_host or (), open_browser=browser)
         return
-    from ..render.picture import save_picture, strip
+    if len(files) > 1:
+        raise UsageError("--picture shows one file; give one FILE")
+    from ..collision import Scene
+    from ..render.picture import VIEWS, save_picture, strip
 
+    choice("--angle", angle, tuple(VIEWS))
+    check_picture_path(picture)
+    around = None if scene is None else Scene.load(scene)
+    motion = reading.motion(files[0])
+    reading.check_roles(motion)
+    subject = reading.body(motion, files[0]) if reading.roles is not None else motion
     with busy("drawing"):
-        save_picture(strip(motions[0], frames=frames, view=angle), picture)
-    print_line(f"{picture}: {counted(min(frames, len(motions[0])), 'frame')} of {files[0].name}")
+        save_picture(strip(subject, motion, frames=frames, view=angle, scene=around), picture)
+    print_line(f"{picture}: {counted(min(frames, len(motion)), 'frame')} of {files[0].name}")
 
 
 def studio(
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Files to open at once.")] = None,
+    *,
+    reading: BodyReading,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8080,
+    allowed_host: AllowedHostOption = None,
     browser: BrowserOption = True,
 ) -> None:
     """Open the studio: a figure, a timeline, and a tab for each job."""
     from ..formats import check_input
-    from ..studio import launch
 
     for file in files or ():
         check_input(file)
-    launch([read(file) for file in files or ()], host=host, port=port, open_browser=browser)
+    if not files:  # roles count for files that are opened later too
+        replace(reading, roles=None).check_unused("FILE")
+    _run_studio(files or [], reading, host=host, port=port, allowed_hosts=allowed_host or (), open_browser=browser)
 
 
-@data.command("list", cls=Command, epilog="Example: posable data list")
-def list_data(json: options.Json = None) -> None:
+def _run_studio(files: list[Path], reading: FileReading, **options: Any) -> None:
+    """Run the studio on files until Ctrl-C, with the roles given for their joints and those of files opened later."""
+    global studio_has_run
+    from ..studio import launch
+
+    _check_port(options["port"])
+    motions = [reading.motion(file, *files) for file in files]
+    if motions:
+        reading.check_roles(*motions)
+    for file, motion in zip(files, motions, strict=True):
+        if reading.given_roles:
+            reading.body(motion, file)
+    studio_has_run = True
+    launch(motions, roles=reading.given_roles, **options)
+
+
+def _check_port(port: int) -> None:
+    if not 0 <= port < 65536:
+        raise UsageError(f"--port {port}: expected 1 to 65535, or 0 for a free one")
+
+
+def list_data(ending: Ending) -> None:
     """List the clips that can be fetched."""
     from ..formats.datasets import list_clips
 
     rows = list_clips()
-    if not write_json(json, rows):
-        show_table("CMU clips", rows)
+    text = f"{counted(len(rows), 'clip')} of the CMU database; `posable data fetch NAME --to .` gets one"
+    ending.conclude(Summary(text), {}, always={"clips": rows})
 
 
-@data.command("fetch", cls=Command, epilog="Example: posable data fetch 17_10 90_05 --to clips")
 def fetch_data(
     names: Annotated[list[str], typer.Argument(metavar="CLIP", help="Names as `posable data list` shows them.")],
+    ending: Ending,
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where to put them; the cache when not given.")
     ] = None,
-    json: options.Json = None,
 ) -> None:
     """Fetch clips, from the mirror in $POSABLE_DATA or from their public repository, and check their hashes."""
-    from ..formats.datasets import fetch
+    from ..formats.datasets import fetch, list_clips
 
+    known = [row["clip"] for row in list_clips()]
+    for name in names:
+        choice("clip", name, tuple(known))
     with busy("fetching"):
         paths = fetch(names, to)
-    if not write_json(json, {"paths": [str(path) for path in paths]}):
-        for path in paths:
-            print_line(str(path))
+    text = f"{counted(len(paths), 'clip')} fetched: {listed([str(path) for path in paths], len(paths))}"
+    ending.conclude(Summary(text), {"paths": [str(path) for path in paths]})
 
 
-def _facts(motion: Motion) -> dict[str, Any]:
+for command, name, line in (
+    (list_data, "list", "posable data list"),
+    (fetch_data, "fetch", "posable data fetch 17_10 90_05 --to clips"),
+):
+    data.command(name, cls=Command, epilog=example(line))(expanded(command))
+
+
+def _facts(motion: Motion, reading: Reading) -> dict[str, Any]:
     """Return the first facts about a motion, lengths in metres."""
+    from ..formats.gltf import character_animations
+
     skeleton = motion.skeleton
     facts: dict[str, Any] = {
         "frames": len(motion),
@@ -185,22 +248,24 @@ def _facts(motion: Motion) -> dict[str, Any]:
         low, high = frames.positions.min(axis=(0, 1)), frames.positions.max(axis=(0, 1))
         facts["space_m"] = " x ".join(f"{size:.2f}" for size in high - low) + " (x, y, z)"
         facts["lowest_joint_m"] = float(low[1])
-    facts |= _body_facts(motion)
+    facts |= _body_facts(motion, reading)
     if skeleton.character is not None:
         meshes = skeleton.character.meshes
+        facts["animations"] = character_animations(skeleton.character)
         facts["meshes"] = [f"{mesh.name}: {len(mesh.vertices)} vertices, {len(mesh.faces)} faces" for mesh in meshes]
     facts["notes"] = _notes(motion)
     return facts
 
 
-def _body_facts(motion: Motion) -> dict[str, Any]:
+def _body_facts(motion: Motion, reading: Reading) -> dict[str, Any]:
     """Return the joint of each role, where the skeleton is a person's."""
     from ..body import Humanoid
+    from .output import without_python
 
     try:
-        body = Humanoid(motion.skeleton)
+        body = Humanoid(motion.skeleton, reading.given_roles or None)
     except PosableError as error:
-        return {"body": f"not a person as far as names tell: {error}"}
+        return {"body": f"not recognised as a person: {without_python(str(error))}\n--roles PART=JOINT,... names them"}
     names = motion.skeleton.names
     return {"ankle_to_head_m": float(body.joint_height), "body": {role: names[j] for role, j in body.roles.items()}}
 

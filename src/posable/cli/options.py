@@ -1,15 +1,25 @@
-"""Arguments and options that several commands share, and how their values are read."""
+"""Arguments and options that several commands share, and how their values are read.
+
+A command takes groups of options as one argument, a dataclass whose fields are the options; `expanded` makes a function
+with the single options of it, for typer.
+"""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import functools
+import inspect
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from ..compute import FormatError, PosableError
-from ..compute.files import check_writable
+from ..compute import FormatError, PosableError, UnknownNameError
+from .ending import UsageError, usage
 from .output import busy, print_notes
 
 if TYPE_CHECKING:
@@ -17,77 +27,247 @@ if TYPE_CHECKING:
     from ..skeleton import Motion
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A motion or a character: BVH, AMC, glTF, VRM, ...")]
+FileOrFolder = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A motion: BVH, AMC, glTF, VRM, ...; or a folder of them.")
+]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Motions, or folders of them.")]
 Output = Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format.")]
-Scale = Annotated[float | None, typer.Option(help="Metres per file unit, for formats that have no unit.")]
-Fps = Annotated[float | None, typer.Option(help="Frames a second, where the file's own rate is wrong.")]
-FirstFrame = Annotated[int, typer.Option(help="Drop the frames before this one.")]
+OutputOrFolder = Annotated[
+    Path, typer.Argument(metavar="OUTPUT", help="The file to write; its suffix says the format. Or a folder.")
+]
+Scale = Annotated[
+    float | None, typer.Option(metavar="METRES", help="Metres per file unit, for formats that have no unit.")
+]
+Fps = Annotated[float | None, typer.Option(metavar="RATE", help="Frames a second, where the file's own rate is wrong.")]
+FirstFrame = Annotated[int, typer.Option(metavar="FRAME", help="Drop the frames before this one.")]
 Repair = Annotated[str | None, typer.Option(help='"cmu": put back what the CMU conversion lost.')]
 Animation = Annotated[str | None, typer.Option(help="Which animation of a glTF file, by name or number.")]
-Up = Annotated[str | None, typer.Option(help="The axis that is up in a BVH file: y or z; y when not given.")]
+Roles = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PART=JOINT,...",
+        help="Which joint is which part, where names do not tell; or a JSON file of these.",
+    ),
+]
+Up = Annotated[str | None, typer.Option(metavar="AXIS", help="The axis that is up in a BVH file: y (default) or z.")]
 Store = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
 ]
-Engine = Annotated[str | None, typer.Option(help="Who works: local (all cores), dask://HOST:PORT or ray://HOST:PORT.")]
-Workers = Annotated[int | None, typer.Option(help="How many processes; all cores when not given.")]
-
-
-def _writable(path: Path | None) -> Path | None:
-    """Refuse a file that could not be written, before any work is done."""
-    if path is not None and str(path) != "-":
-        check_writable(path)
-    return path
-
-
-Json = Annotated[
-    Path | None,
-    typer.Option(
-        "--json", metavar="FILE", help="Write the same facts as JSON; - for the terminal.", callback=_writable
-    ),
+Engine = Annotated[
+    str | None,
+    typer.Option(metavar="ENGINE", help="Who works: local (all cores), or a cluster, dask://... or ray://..."),
 ]
+Workers = Annotated[int | None, typer.Option(metavar="NUMBER", help="How many processes; all cores when not given.")]
 
 
-def read(
-    path: Path,
-    scale: float | None = None,
-    fps: float | None = None,
-    first_frame: int = 0,
-    repair: str | None = None,
-    animation: str | None = None,
-    up: str | None = None,
-    show_notes: bool = True,
-) -> Motion:
-    """Load a file with the options of the command line; its notes go to standard error unless `show_notes` is False."""
-    from ..formats import load
-
-    which = animation_of(animation)
-    with busy(f"reading {path.name}"):
-        motion = load(path, scale=scale, fps=fps, first_frame=first_frame, repair=repair, animation=which, up=up)
-    if show_notes:
-        print_notes(path, motion.notes)
-    return motion
+WORDS: dict[Any, str] = {float: "NUMBER", int: "NUMBER", str: "NAME", Path: "FILE"}
+"""What is typed for an option, by its type; options with a better word have one of their own."""
 
 
-def body_of(motion: Motion, path: Path) -> Humanoid:
-    """Return the body of a motion; where it is nobody, the error names the file and what can be done at a terminal."""
-    from ..body import Humanoid
+def expanded(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with the fields of its dataclass arguments in their place, as typer reads them."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, type] = {}
+    parameters: list[inspect.Parameter] = []
+    shared: list[inspect.Parameter] = []  # after the options of the command itself
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind = hints[name]
+        if not dataclasses.is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=_typed(kind), kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        assert isinstance(kind, type)
+        groups[name] = kind
+        fields = get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):
+            option = inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
+            shared.append(option.replace(annotation=_typed(fields[field.name])))
+    parameters += shared
 
-    try:
-        return Humanoid(motion.skeleton)
-    except PosableError as error:
-        raise FormatError(path, f"`posable info {path.name} --joints` lists its joints; {error}") from None
+    @functools.wraps(function)
+    def call(**given: Any) -> None:
+        made = {}
+        for name, kind in groups.items():
+            made[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+        function(**given, **made)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    return call
 
 
-def animation_of(text: str | None) -> str | int | None:
-    """Return the name or number of an animation as `load` takes it."""
-    return int(text) if text is not None and text.isdigit() else text
+def _typed(hint: Any) -> Any:
+    """Return the annotation of an option with the word that people type for its value, where it has none."""
+    if get_origin(hint) is not Annotated:
+        return hint
+    kind, info = get_args(hint)
+    inner = [one for one in (get_args(kind) or (kind,)) if one is not type(None)]
+    if not isinstance(info, typer.models.OptionInfo) or info.metavar is not None or inner[0] not in WORDS:
+        return hint
+    info = copy.copy(info)
+    info.metavar = WORDS[inner[0]]
+    return Annotated[kind, info]
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How a command reads files whose frames it does not choose, and whose parts it need not know."""
+
+    scale: Scale = None
+    repair: Repair = None
+    animation: Animation = None
+    up: Up = None
+
+    def motion(self, path: Path, *others: Path | None, show_notes: bool = True) -> Motion:
+        """Load a file; its notes go to standard error unless `show_notes` is False.
+
+        An option counts for the files whose format takes it. `others` are the further files of the command: an option
+        that none of them takes is a mistake.
+        """
+        from .tasks import read_motion
+
+        self.check(path, *others)
+        with busy(f"reading {path.name}"):
+            motion = read_motion(path, self.loading)
+        if show_notes:
+            print_notes(path, motion.notes)
+        return motion
+
+    def body(self, motion: Motion, path: Path) -> Humanoid:
+        """Return the body of a motion, with the roles that were given; an error names the file."""
+        from .tasks import body_of
+
+        return body_of(motion, path, self.given_roles)
+
+    @property
+    def loading(self) -> dict[str, Any]:
+        """The options of `posable.load` that were given, without those at their default."""
+        given = dataclasses.asdict(self)
+        given.pop("roles", None)
+        if given["animation"] is not None and given["animation"].isdigit():
+            given["animation"] = int(given["animation"])
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def given_roles(self) -> dict[str, str]:
+        """Part to joint, of `--roles`."""
+        return parse_roles(getattr(self, "roles", None))
+
+    def check_values(self) -> None:
+        """Refuse a value that an option cannot have, whatever the files hold."""
+        from ..formats import MAX
+
+        for name, most in (("scale", MAX["scale"]), ("fps", MAX["fps"])):
+            value = self.loading.get(name)
+            if value is not None and not 0.0 < value < most:
+                raise UsageError(f"--{name} {value:g}: expected a number above 0 and below {most:g}")
+        if self.up is not None:
+            choice("up axis", self.up, ("y", "z"))
+        if self.repair is not None:
+            choice("repair", self.repair, ("cmu",))
+        _ = self.given_roles
+
+    def check_unused(self, *instead: str) -> None:
+        """Refuse options where no file is read; `instead` are the options that would name one."""
+        given = {**self.loading, **({"roles": ""} if self.given_roles else {})}
+        for name in given:
+            if given[name] != getattr(type(self)(), name):
+                raise UsageError(
+                    f"--{name.replace('_', '-')} is about a file that is read; give {' or '.join(instead)} too"
+                )
+
+    def check(self, *paths: Path | None) -> None:
+        """Refuse a value that an option cannot have, and an option that none of the files takes."""
+        from ..formats import check_input
+
+        self.check_values()
+        kinds = [check_input(path) for path in paths if path is not None]
+        for name, value in self.loading.items():
+            if name in {"fps", "first_frame"} or any(name in kind.load_options for kind in kinds):
+                continue
+            accepted = sorted(set().union(*(kind.load_options for kind in kinds)))
+            known = f"they take {', '.join(f'--{one}' for one in accepted)}" if accepted else "they take none"
+            names = " and ".join(dict.fromkeys(kind.name for kind in kinds))
+            raise UsageError(f"--{name} {value} is not for {names} files; {known}")
+
+    def check_roles(self, *motions: Motion | None) -> None:
+        """Refuse joints of `--roles` that none of the skeletons has."""
+        names = [name for motion in motions if motion is not None for name in motion.skeleton.names]
+        for role, joint in self.given_roles.items():
+            if joint not in names:
+                raise UsageError(f"--roles {role}={joint}: {UnknownNameError('joint', joint, names)}")
+
+
+@dataclass(frozen=True)
+class BodyReading(FileReading):
+    """How a command reads a body, or a pose to begin in."""
+
+    roles: Roles = None
+
+
+@dataclass(frozen=True)
+class MotionReading(FileReading):
+    """How a command reads a motion of anything."""
+
+    fps: Fps = None
+    first_frame: FirstFrame = 0
+
+
+@dataclass(frozen=True)
+class Reading(MotionReading, BodyReading):
+    """How a command reads a motion of a person."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """How a folder is done: the format, and who works."""
+
+    format: Annotated[
+        str | None, typer.Option(metavar="SUFFIX", help="The format that a folder is written in; bvh when not given.")
+    ] = None
+    engine: Engine = None
+    workers: Workers = None
+
+    def check(self) -> None:
+        """Refuse an engine or a number of workers that cannot be, for a single file too."""
+        check_engine(self.engine, self.workers)
+
+
+def parse_roles(text: str | None) -> dict[str, str]:
+    """Return part to joint of `--roles`: pairs, or a JSON file with an object of them."""
+    from ..body import ROLES
+    from ..body.roles.matching import parse_roles as read_pairs
+
+    if text is None:
+        return {}
+    if Path(text).suffix.lower() == ".json":
+        found = _roles_file(Path(text))
+    else:
+        try:
+            return read_pairs(text)
+        except PosableError as error:
+            raise UsageError(f"--roles {text}: {error}, or a .json file") from None
+    for role in found:
+        if role not in ROLES:
+            raise UsageError(f"--roles {text}: {UnknownNameError('part', role, ROLES)}")
+    return found
+
+
+MAX_ROLES = 1_000_000  # bytes of a file of roles
+
+
+def _roles_file(path: Path) -> dict[str, str]:
+    from ..compute.documents import read_json
+
+    expected = 'an object of parts and joints, such as {"left_hand": "Hand.L"}'
+    return read_json(path, dict[str, str], MAX_ROLES, expected)
 
 
 def check_engine(engine: str | None, workers: int | None) -> None:
     """Refuse an engine or a number of workers that cannot be, before anything is read or made."""
     from ..jobs import check_engine as check
 
-    check(engine, workers)
+    with usage():
+        check(engine, workers)
 
 
 def motion_files(paths: list[Path]) -> list[Path]:
@@ -98,8 +278,10 @@ def motion_files(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(file for file in path.iterdir() if file.suffix.lower() in MOTIONS)
+            found += sorted(file for file in path.iterdir() if file.suffix.lower() in MOTIONS and file.is_file())
         else:
+            if not path.suffix and not path.exists():
+                raise FormatError(path, "no such file or folder")
             check_input(path)
             found.append(path)
     if not found:
@@ -107,6 +289,13 @@ def motion_files(paths: list[Path]) -> list[Path]:
             f"no motions in {', '.join(map(str, paths))}; expected files that end in {', '.join(MOTIONS)}"
         )
     return found
+
+
+def choice(option: str, value: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """Return the value of an option; refuse one that is not known."""
+    if value not in known:
+        raise UsageError(str(UnknownNameError(option, value, known)))
+    return value
 
 
 def numbers(option: str, text: str, count: int, expected: str, below: float = math.inf) -> list[float]:
@@ -124,7 +313,7 @@ def numbers(option: str, text: str, count: int, expected: str, below: float = ma
     except ValueError:
         found = []
     if len(found) != count or not all(abs(number) < below for number in found):
-        raise PosableError(f"{option} {text}: expected {expected}")
+        raise UsageError(f"{option} {text}: expected {expected}")
     return found
 
 
@@ -132,7 +321,7 @@ def two_integers(option: str, text: str, expected: str, least: int = 0) -> tuple
     """Return two integers, at least `least`, that are written with a comma between; see `numbers`."""
     words = text.split(",")
     if len(words) != 2 or not all(word.strip().isdecimal() and int(word) >= least for word in words):
-        raise PosableError(f"{option} {text}: expected {expected}")
+        raise UsageError(f"{option} {text}: expected {expected}")
     return int(words[0]), int(words[1])
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +18,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperCommand
 
 from ..compute import PosableError, atomic_write
+from ..compute.files import check_writable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.status import Status
 
     from ..jobs import Progress, Report
-    from ..skeleton import Motion
 
 WIDE = 20_000  # columns, where no person looks: what reads a pipe wants one line a row, however long its paths are
+
+
+class UsageError(PosableError):
+    """The command line is wrong, whatever the files hold: exit code 2 (`ending`)."""
 
 
 class _Output(Console):
@@ -97,8 +101,14 @@ def at_terminal(text: str) -> str:
 def check_output(output: Path, *inputs: Path | None) -> None:
     """Refuse what could not be written, or would overwrite what is read, before any work is done for it."""
     from ..formats import check_output as check
+    from ..formats import suffixes
 
     check_apart(output, *inputs)
+    if output.suffix.lower() not in suffixes(written=True):
+        try:
+            check(output)
+        except PosableError as error:
+            raise UsageError(str(error)) from None
     check(output)
 
 
@@ -106,30 +116,28 @@ def check_apart(output: Path, *inputs: Path | None) -> None:
     """Refuse an output that is one of the files that are read."""
     for source in inputs:
         if source is not None and source.exists() and output.exists() and source.samefile(output):
-            raise PosableError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten; give another name")
+            raise UsageError(f"OUTPUT is INPUT, {str(source)!r}: it would be overwritten; give another name")
 
 
-class Command(TyperCommand):
-    """A command that refuses two files of one name where one of them is written, before it does anything."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Check the paths among the arguments, and run the command."""
-        names: dict[str, list[Path]] = {}
-        for param in self.get_params(ctx):
-            value = ctx.params.get(param.name)
-            paths = value if isinstance(value, list | tuple) else [value]
-            shown = param.opts[0] if param.param_type_name == "option" else param.metavar or str(param.name).upper()
-            names[shown] = [path for path in paths if isinstance(path, Path) and str(path) != "-"]
-        for one in [name for name in WRITTEN if name in names]:
-            for other in (name for name in names if name != one):
-                for path in names[one]:
-                    if any(path.absolute() == read.absolute() for read in names[other]):
-                        raise PosableError(f"{one} and {other} are the same file, {str(path)!r}; give another name")
-        return super().invoke(ctx)
+def check_picture_path(path: Path) -> None:
+    """Refuse a picture that could not be written, before any work is done for it."""
+    if path.suffix.lower() != ".png":
+        raise UsageError(f"cannot write {str(path)!r}: pictures are written as .png")
+    check_writable(path)
 
 
-WRITTEN = ("--json", "--save-edits", "--cache", "--picture")
-"""Options that name files to write; that OUTPUT is no INPUT is checked by `check_output`."""
+def without_python(message: str) -> str:
+    """Return an error without the advice that only Python can follow."""
+    return message.split("\nSay it: Humanoid")[0].split("; give Humanoid a pose")[0]
+
+
+def on_one_line(message: str) -> str:
+    """Return an error of several lines as one: the lines of a list are set off by semicolons."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    text = lines[0] if lines else ""
+    for before, line in pairwise(lines):
+        text += f" {line}" if before.endswith((":", ";", ",", ".")) else f"; {line}"
+    return text
 
 
 def check_folder(folder: Path) -> None:
@@ -139,29 +147,6 @@ def check_folder(folder: Path) -> None:
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise PosableError(f"cannot make the folder {str(folder)!r}: {str(above)!r} may not be written to")
-
-
-def save_motion(motion: Motion, output: Path, **options: Any) -> dict[str, Any]:
-    """Write a motion with options of `posable.save`; return facts about the file."""
-    from ..formats import save
-
-    with busy(f"writing {output.name}"):
-        save(motion, output, **options)
-    return {
-        "output": str(output),
-        "bytes": output.stat().st_size,
-        "frames": len(motion),
-        "fps": motion.fps,
-        "seconds": round(motion.duration, 3),
-    }
-
-
-def report(path: Path | None, title: str, facts: Mapping[str, Any], **tables: Sequence[Mapping[str, Any]]) -> None:
-    """Print facts and, by their names, tables; or write them as JSON: see `write_json`."""
-    if not write_json(path, {**facts, **tables}):
-        show_facts(title, facts)
-        for name, rows in tables.items():
-            show_table(name, rows)
 
 
 def show_failures(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -187,7 +172,8 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def show_facts(title: str, facts: Mapping[str, Any]) -> None:
     """Print a title and a column of facts, leaving out what is empty."""
-    table = Table(show_header=False, box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table = Table(show_header=False, box=None, pad_edge=False, title=title or None, title_justify="left")
+    table.title_style = "bold"
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for name, value in facts.items():
@@ -246,11 +232,26 @@ def counting(what: str) -> Iterator[Callable[[Progress], None]]:
 
 
 def run_counted(what: str, task: Callable[..., Any], items: Iterable[Any], **options: Any) -> Report:
-    """Run a job as `posable.jobs.run` does, and show how far it is: see `counting`."""
+    """Run a job as `posable.jobs.run` does, and show how far it is: see `counting`. Ctrl-C says what is kept."""
     from ..jobs import run
 
-    with counting(what) as shown:
-        return run(task, items, progress=shown, **options)
+    latest: list[Progress] = []
+
+    def follow(now: Progress) -> None:
+        latest[:] = [now]
+        shown(now)
+
+    try:
+        with counting(what) as shown:
+            return run(task, items, progress=follow, **options)
+    except KeyboardInterrupt:
+        done = latest[0].done - latest[0].failed if latest else 0
+        total = f" of {latest[0].total}" if latest and latest[0].total is not None else ""
+        said = f"{done}{total} done and kept; the same command goes on from there"
+        if options.get("store") is None:
+            said = f"{done}{total} done and lost; --store FOLDER would have kept them"
+        print(f"posable: stopped; {said if done else 'nothing was done yet'}", file=sys.stderr)
+        raise
 
 
 @contextmanager

@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from ..compute import PosableError, UnknownNameError
+from ..compute import UnknownNameError
 from ..compute.files import check_writable
 from . import options
-from .options import body_of, motion_files, read
-from .output import Command, busy, check_output, progress, report, save_motion, show_table, write_json
+from .command import Command, Group, example
+from .ending import Ending, Summary, UsageError
+from .options import Reading, choice, expanded, motion_files
+from .output import busy, check_output, check_picture_path, counted, progress
 
 if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..body.limb.body_limb import LimbReading
     from ..limb import LimbRange
     from ..skeleton import Motion, Pose
 
-app = typer.Typer(help="The range of an arm or a leg, learned from motions.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group,
+    help="The range of an arm or a leg, learned from motions.",
+    epilog=example("posable range show right_arm --picture arm.png", "posable range check right_arm boxing.bvh"),
+    no_args_is_help=True,
+)
 
 WIDEST = 90.0  # [degrees]: a margin as wide leaves nothing of any range
 RangeArgument = Annotated[
@@ -28,12 +37,11 @@ RangeArgument = Annotated[
 LimbOption = Annotated[str, typer.Option(help="right_arm, left_arm, right_leg or left_leg.")]
 
 
-@app.command(
-    "fit", cls=Command, epilog="Example: posable range fit clips/ arm.npz --limb right_arm --repair cmu --first-frame 1"
-)
 def fit_range(
     files: options.Files,
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write, .npz.")],
+    reading: Reading,
+    ending: Ending,
     limb: LimbOption = "right_arm",
     samples: Annotated[int, typer.Option(help="Directions of the table.")] = 1000,
     radius: Annotated[float, typer.Option(help="How far an example counts, in degrees.")] = 10.0,
@@ -43,30 +51,36 @@ def fit_range(
     harmonics: Annotated[int | None, typer.Option(metavar="DEGREE", help="The compact form, of this degree.")] = None,
     max_poses: Annotated[int | None, typer.Option(help="Draw at most this many poses of each file at random.")] = None,
     seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    up: options.Up = None,
-    json: options.Json = None,
 ) -> None:
     """Learn a range from motions; it is for a limb of the first body."""
-    from ..limb import LimbRange
+    from ..limb import LIMBS, LimbRange
+    from ..limb.range.fit import MAX_DEGREE
+    from ..limb.range.sphere import MAX_SAMPLES, MIN_SAMPLES
 
     if output.suffix.lower() != ".npz":
-        raise PosableError(f"cannot write {str(output)!r}: a range is written as .npz")
+        raise UsageError(f"cannot write {str(output)!r}: a range is written as .npz")
     check_writable(output)
-    if harmonics == 0:
-        raise PosableError("--harmonics 0: harmonics have a degree of 1 to 12")
-    if seed < 0:
-        raise PosableError(f"--seed {seed}: expected 0 or more")
+    choice("--limb", limb, LIMBS)
+    for option, value, low, high in (
+        ("--samples", samples, MIN_SAMPLES, MAX_SAMPLES),
+        ("--radius", radius, 0.1, WIDEST),
+        ("--min-count", min_count, 1, math.inf),
+        ("--trim", trim, 0.0, 0.499),
+        ("--harmonics", harmonics, 1, MAX_DEGREE),
+        ("--max-poses", max_poses, 1, math.inf),
+        ("--seed", seed, 0, math.inf),
+    ):
+        if value is not None and not low <= value <= high:
+            expected = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+            raise UsageError(f"{option} {value:g}: expected {expected}")
     paths = motion_files(files)
     if output.absolute() in [path.absolute() for path in paths]:
-        raise PosableError(f"OUTPUT is INPUT, {str(output)!r}: it would be overwritten; give another name")
-    motions = [read(path, scale, fps, first_frame, repair, up=up) for path in paths]
+        raise UsageError(f"OUTPUT is INPUT, {str(output)!r}: it would be overwritten; give another name")
+    motions = [reading.motion(path, *paths) for path in paths]
+    reading.check_roles(*motions)
     with progress(f"learning the {limb.replace('_', ' ')}") as fraction:
         found = LimbRange.fit(
-            body_of(motions[0], paths[0]),
+            reading.body(motions[0], paths[0]),
             limb,
             motions,
             samples=samples,
@@ -81,67 +95,57 @@ def fit_range(
             progress=fraction,
         )
     found.save(output)
-    report(json, output.name, {"output": str(output), "bytes": output.stat().st_size, **_facts(found)})
+    facts = {"output": str(output), "bytes": output.stat().st_size, **_facts(found)}
+    ending.conclude(Summary(f"{output}: {_learned(found)}"), facts)
 
 
-@app.command("show", cls=Command, epilog="Example: posable range show right_arm --picture arm.png")
 def show_range(
     range_: RangeArgument,
+    ending: Ending,
     picture: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw it around a figure, and as a map.")] = None,
-    json: options.Json = None,
 ) -> None:
     """Show what a range was learned from, and draw it."""
     found = _range(range_)
     facts = {"range": range_, **_facts(found)}
     if picture is not None:
-        from ..render.picture import check_picture
         from ..render.range_picture import save_range_picture
 
-        check_picture(picture)
+        check_picture_path(picture)
         with busy("drawing"):
             save_range_picture(found, picture)
         facts["picture"] = str(picture)
-    report(json, range_, facts)
+    ending.conclude(Summary(f"{range_}: {_learned(found)}"), facts)
 
 
-@app.command(
-    "check", cls=Command, epilog="Example: posable range check right_arm boxing.bvh --repair cmu --first-frame 1"
-)
 def check_motions(
     range_: RangeArgument,
     files: options.Files,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    up: options.Up = None,
-    json: options.Json = None,
+    reading: Reading,
+    ending: Ending,
 ) -> None:
     """Count the frames of motions that lie outside a range, and why."""
     found = _range(range_)
-    rows = [_checked(found, read(path, scale, fps, first_frame, repair, up=up), path) for path in motion_files(files)]
-    if not write_json(json, {"range": range_, "files": rows}):
-        show_table(f"frames outside the {found.name.replace('_', ' ')}'s range", rows)
+    paths = motion_files(files)
+    rows = [_checked(found, reading, reading.motion(path, *paths), path) for path in paths]
+    outside, frames = (sum(row[name] for row in rows) for name in ("outside", "frames"))
+    limb = found.name.replace("_", " ")
+    text = (
+        f"in {outside} of {counted(frames, 'frame')} the {limb} is outside its range"
+        if outside
+        else (f"the {limb} is inside its range in all {counted(frames, 'frame')}")
+    )
+    ending.conclude(Summary(text, not outside), {"range": range_}, always={"files": rows})
 
 
-@app.command(
-    "correct",
-    cls=Command,
-    epilog="Example: posable range correct right_arm boxing.bvh inside.bvh --smooth --repair cmu",
-)
 def correct_motion(
     range_: RangeArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A motion.")],
     output: options.Output,
+    reading: Reading,
+    ending: Ending,
     margin: Annotated[float, typer.Option(help="How far inside to stay, in degrees.")] = 0.0,
     smooth: Annotated[bool, typer.Option("--smooth", help="Never jump, also where the far side changes.")] = False,
     limits: Annotated[bool, typer.Option("--limits", help="Keep the limb's joints inside their limits too.")] = False,
-    scale: options.Scale = None,
-    fps: options.Fps = None,
-    first_frame: options.FirstFrame = 0,
-    repair: options.Repair = None,
-    up: options.Up = None,
-    json: options.Json = None,
 ) -> None:
     """Bring a limb of a motion into a range and write the motion; hand or foot keep their orientation.
 
@@ -149,21 +153,35 @@ def correct_motion(
     of the limb leaves its limits. Where the limits lead out of the range, the closest posture inside both is taken,
     off the hand's position; where there is none, limits come first, and left_outside says how often.
     """
+    from .tasks import written
+
     check_output(output, file)
     if not 0.0 <= margin < WIDEST:
-        raise PosableError(f"--margin {margin:g}: expected degrees, from 0 to below {WIDEST:g}")
+        raise UsageError(f"--margin {margin:g}: expected degrees, from 0 to below {WIDEST:g}")
     found = _range(range_)
-    motion = read(file, scale, fps, first_frame, repair, up=up)
-    pose, counts = _corrected(found, motion, file, math.radians(margin), smooth, limits)
-    save_motion(motion.replace(pose=pose), output)
-    report(json, output.name, {"file": str(file), "output": str(output), "frames": len(motion), **counts})
+    motion = reading.motion(file)
+    reading.check_roles(motion)
+    pose, counts = _corrected(found, reading.body(motion, file), motion, math.radians(margin), smooth, limits)
+    with busy(f"writing {output.name}"):
+        facts = {"file": str(file), **written(motion.replace(pose=pose), output), **counts}
+    left, outside, changed = counts["left_outside"], counts["were_outside"], counts["frames_changed"]
+    frames = counted(len(motion), "frame")
+    text = (
+        f"{outside - left} of {frames} brought inside the range"
+        if outside > left
+        else f"all {frames} were inside the range"
+    )
+    if changed > outside:
+        why = " and ".join(["a margin"] * (margin > 0.0) + ["joint limits"] * limits) or "smoothness"
+        text += f"; {changed} changed, also for {why}"
+    ending.conclude(Summary(f"{output}: {text}" + (f"; {left} still lie outside" if left else ""), not left), facts)
 
 
 def _corrected(
-    found: LimbRange, motion: Motion, path: Path, margin: float, smooth: bool, limits: bool
+    found: LimbRange, body: Humanoid, motion: Motion, margin: float, smooth: bool, limits: bool
 ) -> tuple[Pose, dict[str, int]]:
     """Return (the poses with the limb inside the range, how many frames changed and why)."""
-    limb = body_of(motion, path).limb(found.name, limits="body" if limits else None)
+    limb = body.limb(found.name, limits="body" if limits else None)
     own, reading = found.for_limb(limb), limb.read(motion.pose)
     answer = own.correct(reading.position, reading.swivel, margin=margin, smooth=smooth)
     if limits:  # the elbow may leave the swivel that the range gives it, so that the hand can stay
@@ -176,16 +194,18 @@ def _corrected(
     rotations = motion.pose.rotations.copy()
     rotations[rows] = limb.pose(motion.pose[rows], solved.values[rows]).rotations
     pose = motion.pose.replace(rotations=rotations)
-    counts = {"frames_changed": len(rows)}
+    counts = {"were_outside": _outside(own, reading), "frames_changed": len(rows)}
     counts |= {f"{name}_changed": int(changed.sum()) for name, changed in answer.causes.items()}
     if limits:
         counts["limits_changed"] = int(limited.sum())
-    after = limb.read(pose)
-    # A pose that was moved onto the edge is inside, to rounding.
-    margins = own.margins(after.position, after.swivel)
-    outside = (margins.direction < -1e-6) | (margins.distance < -1e-6) | (margins.swivel < -1e-6)
-    counts["left_outside"] = int(outside.sum())
+    counts["left_outside"] = _outside(own, limb.read(pose))
     return pose, counts
+
+
+def _outside(own: LimbRange, reading: LimbReading) -> int:
+    """Return how many poses are outside a range; one that was moved onto the edge is inside, to rounding."""
+    margins = own.margins(reading.position, reading.swivel)
+    return int(((margins.direction < -1e-6) | (margins.distance < -1e-6) | (margins.swivel < -1e-6)).sum())
 
 
 def _range(name: str) -> LimbRange:
@@ -194,8 +214,25 @@ def _range(name: str) -> LimbRange:
     if name in LIMBS:
         return LimbRange.builtin(name)
     if not Path(name).suffix and not Path(name).exists():
-        raise UnknownNameError("range", name, LIMBS)
+        raise UsageError(str(UnknownNameError("range", name, LIMBS)))
     return LimbRange.load(name)
+
+
+def _learned(found: LimbRange) -> str:
+    report = found.report
+    return (
+        f"the range of a {found.name.replace('_', ' ')}, learned from {report.examples} poses of "
+        f"{counted(len(report.sources), 'source')}"
+    )
+
+
+for command, name, line in (
+    (fit_range, "fit", "posable range fit clips/ arm.npz --limb right_arm --repair cmu --first-frame 1"),
+    (show_range, "show", "posable range show right_arm --picture arm.png"),
+    (check_motions, "check", "posable range check right_arm boxing.bvh --repair cmu --first-frame 1"),
+    (correct_motion, "correct", "posable range correct right_arm boxing.bvh inside.bvh --smooth --repair cmu"),
+):
+    app.command(name, cls=Command, epilog=example(line))(expanded(command))
 
 
 def _facts(found: LimbRange) -> dict[str, Any]:
@@ -216,11 +253,11 @@ def _facts(found: LimbRange) -> dict[str, Any]:
     }
 
 
-def _checked(found: LimbRange, motion: Motion, path: Path) -> dict[str, Any]:
-    limb = body_of(motion, path).limb(found.name, limits=None)
-    own, reading = found.for_limb(limb), limb.read(motion.pose)
-    outside = ~own.contains(reading.position, reading.swivel)
-    margins = own.margins(reading.position, reading.swivel)
+def _checked(found: LimbRange, reading: Reading, motion: Motion, path: Path) -> dict[str, Any]:
+    limb = reading.body(motion, path).limb(found.name, limits=None)
+    own, read = found.for_limb(limb), limb.read(motion.pose)
+    outside = ~own.contains(read.position, read.swivel)
+    margins = own.margins(read.position, read.swivel)
     frames = max(len(motion), 1)
     return {
         "file": path.name,

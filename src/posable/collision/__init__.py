@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..compute.arguments import explain_mistakes
 from ..compute.lazy import lazy_names
 from .volumes import VolumeMesh, Volumes
 
@@ -18,3 +19,5 @@ if TYPE_CHECKING:
 __all__ = ["Scene", "VolumeMesh", "Volumes"]
 
 __getattr__, __dir__ = lazy_names(__name__, {"scene": ["Scene"]})  # it compiles kernels
+
+explain_mistakes(__name__)

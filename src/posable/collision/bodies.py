@@ -24,7 +24,7 @@ from ..compute import batch, kernel, prange
 from ..compute.types import Bools, Floats, Ints, Records
 from ..math.quaternion import rotate
 from ..skeleton.forward import quat_at, vec_at
-from .kernels import overlaps, placed, placed_ball_far, shape_of, shapes_gap, volume_obstacles
+from .kernels import apart, overlaps, placed, placed_ball_far, shape_of, shapes_gap, volume_obstacles
 from .surfaces import Shape
 
 ALWAYS = 0.8
@@ -274,11 +274,14 @@ def pairs_that_meet(
     for fork in np.unique(forks):  # one at a time: all of them together would be a hundred megabytes
         here = np.flatnonzero(forks == fork)
         placed = volume_obstacles(volumes, positions, orientations, positions[:, fork], orientations[:, fork])
+        sums = [placed[f"p{axis}"] + placed[f"e{axis}"] for axis in "xyz"]
+        centres = np.ascontiguousarray(np.stack(sums, axis=-1).swapaxes(0, 1))
         both = np.stack([one[here], other[here]], axis=-1)
         # A volume of the fork itself is always at the same position there: one of the poses is enough.
         several = np.where(joints[both] == fork, 1, poses)
         found = np.zeros(len(here), np.bool_)
-        meeting_rows(len(here), np.concatenate([both, several], axis=-1).astype(np.int64), placed, margin, found)
+        tasks = np.concatenate([both, several], axis=-1).astype(np.int64)
+        meeting_rows(len(here), tasks, centres, placed, margin, found)
         met[here] = found
     out = np.zeros((len(volumes), len(volumes)), np.bool_)
     out[one, other] = out[other, one] = met
@@ -325,29 +328,32 @@ def pairs_to_test(
 
 
 @batch(rows=64)
-def meeting_rows(n: int, pairs: Ints, placed: Records, margin: float, out: Bools) -> None:
+def meeting_rows(n: int, pairs: Ints, centres: Floats, placed: Records, margin: float, out: Bools) -> None:
     """Fill `out` (P,): whether the volumes of pair i come nearer than `margin` [m] in any two of their poses.
 
-    `pairs` (P, 4): both volumes, and the number of poses of each that are tried; `placed` (N, V) rows of `OBSTACLE`.
+    `pairs` (P, 4): both volumes, and the number of poses of each that are tried; `placed` (N, V) rows of `OBSTACLE`;
+    `centres` (V, N, 3): twice their middles, those of a volume side by side, since most are only compared by these.
     """
     for i in prange(n):
-        out[i] = meet(pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3], placed, margin)
+        out[i] = meet(pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3], centres, placed, margin)
 
 
 @kernel
-def meet(one: int, other: int, poses_one: int, poses_other: int, placed: Records, margin: float) -> bool:
+def meet(
+    one: int, other: int, poses_one: int, poses_other: int, centres: Floats, placed: Records, margin: float
+) -> bool:
     """Return whether two volumes come nearer than `margin` [m], in any two of `placed` (N, V)."""
+    near = 2.0 * (placed[0, one]["bound"] + placed[0, other]["bound"] + margin)
     for a in range(poses_one):
-        p = placed[a, one]
-        x, y, z = p["px"] + p["ex"], p["py"] + p["ey"], p["pz"] + p["ez"]
+        x, y, z = vec_at(centres, one, a)
         for b in range(poses_other):
-            q = placed[b, other]
-            dx, dy, dz = x - q["px"] - q["ex"], y - q["py"] - q["ey"], z - q["pz"] - q["ez"]
-            near = 2.0 * (p["bound"] + q["bound"] + margin)  # twice: sums of two centres are twice their middle
+            dx, dy, dz = x - centres[other, b, 0], y - centres[other, b, 1], z - centres[other, b, 2]
             if dx * dx + dy * dy + dz * dz <= near * near:
-                away, _ = shapes_gap(shape_of(p), shape_of(q), margin)
-                if away < margin:
-                    return True
+                first, second = shape_of(placed[a, one]), shape_of(placed[b, other])
+                if not apart(first, second, margin):
+                    away, _ = shapes_gap(first, second, margin)
+                    if away < margin:
+                        return True
     return False
 
 

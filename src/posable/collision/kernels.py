@@ -154,6 +154,20 @@ def shapes_gap(one: Shape, other: Shape, stop: float) -> tuple[float, Vec3]:
 
 
 @kernel
+def apart(one: Shape, other: Shape, margin: float) -> bool:
+    """Return whether two shapes are further than `margin` [m] apart along the line between their middles.
+
+    Where they are, they are so in all directions: it settles most of what balls around them leave open.
+    """
+    a, b, c, d = one[1], one[2], other[1], other[2]
+    n = (a[0] + b[0] - c[0] - d[0], a[1] + b[1] - c[1] - d[1], a[2] + b[2] - c[2] - d[2])
+    size = math.sqrt(dot(n, n))
+    if other[0] == PLANE or size == 0.0:
+        return False
+    return -_overlap_along(one, other, (n[0] / size, n[1] / size, n[2] / size)) > margin
+
+
+@kernel
 def _far(volume: Any, p: Vec3, q: Quat, obstacle: Any, margin: float) -> bool:
     """Return whether a ball around the volume keeps away from an obstacle: the cheap test that settles most."""
     start, end = volume["start"], volume["end"]

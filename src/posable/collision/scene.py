@@ -10,13 +10,16 @@ answered from one state of the scene, never from half a change. Writers wait for
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, number
+from ..compute.extent import EXTENT, finite_in_extent
 from ..compute.types import ArrayLike, Floats, Records, floats
 from .kernels import BOX, CAPSULE, KINDS, OBSTACLE, PLANE, SPHERE, all_gap_rows, all_overlap_rows, in_frame
 
@@ -42,6 +45,7 @@ class Scene:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._now = Snapshot.of({})
+        self._waiting: dict[str, Obstacle] | None = None
 
     def __len__(self) -> int:
         return len(self._now.obstacles)
@@ -101,7 +105,7 @@ class Scene:
         `end_radius`: of its +y end, if it tapers.
         """
         radii = sizes_of(name, "radius", [radius, radius if end_radius is None else end_radius], 2)
-        if not (np.isfinite(length) and length >= 0.0):
+        if not 0.0 <= number(length) <= EXTENT:
             raise PosableError(f"capsule {name!r} has length {length}: expected 0 or more metres")
         return self._put(name, "capsule", radii, float(length), position, orientation)
 
@@ -134,7 +138,10 @@ class Scene:
         """
         from .meshes import Mesh
 
-        return self._put(name, MESH, np.zeros(0), 0.0, position, orientation, Mesh(name, vertices, faces))
+        return self._put_mesh(name, Mesh(name, vertices, faces), position, orientation)
+
+    def _put_mesh(self, name: str, mesh: Mesh, position: ArrayLike = ORIGIN, orientation: ArrayLike = UPRIGHT) -> Scene:
+        return self._put(name, MESH, np.zeros(0), 0.0, position, orientation, mesh)
 
     def move(self, name: str, position: ArrayLike | None = None, orientation: ArrayLike | None = None) -> Scene:
         """Move an obstacle; a position or orientation that is not given stays. A plane's own +y is its normal."""
@@ -258,10 +265,25 @@ class Scene:
         full = np.zeros(3)
         full[: len(sizes)] = sizes
         with self._lock:
-            if name in self._now.obstacles:
+            known = self._now.obstacles if self._waiting is None else self._waiting
+            if name in known:
                 raise PosableError(f"the scene has a {name!r} already; move it, or remove it first")
-            self._now = Snapshot.of({**self._now.obstacles, name: Obstacle(name, kind, full, length, p, q, mesh)})
+            added = Obstacle(name, kind, full, length, p, q, mesh)
+            if self._waiting is None:
+                self._now = Snapshot.of({**known, name: added})
+            else:
+                self._waiting[name] = added
         return self
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Take in at its end all obstacles that are added within: one by one, each packs those before it again."""
+        self._waiting = dict(self._now.obstacles)
+        try:
+            yield
+            self._now = Snapshot.of(self._waiting)
+        finally:
+            self._waiting = None
 
 
 def _nearest_mesh(now: Snapshot, volumes: Records, positions: Floats, orientations: Floats) -> tuple[float, int, str]:
@@ -348,12 +370,11 @@ class Snapshot:
 
 
 def vector(name: str, what: str, values: ArrayLike, count: int) -> Floats:
-    """Return `count` finite numbers of an obstacle, read-only."""
+    """Return `count` numbers of an obstacle, finite and within the extent, read-only."""
     array = floats(values, f"{what} of {name!r}").copy()
     if array.shape != (count,):
         raise ShapeError(f"{what} of {name!r} has shape {array.shape}; expected ({count},)")
-    if not np.isfinite(array).all():
-        raise PosableError(f"{what} of {name!r} is {array.tolist()}: not finite")
+    finite_in_extent(array, f"{what} of {name!r}")
     array.flags.writeable = False
     return array
 

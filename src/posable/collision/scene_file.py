@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
+import numpy as np
 
 from ..compute import FormatError, MissingExtraError, PosableError
 from ..compute.documents import read_document, write_document
@@ -31,10 +32,14 @@ from ..formats.obj import read_mesh, write_mesh
 from ..math import rotate
 from .scene import ORIGIN, UPRIGHT, Obstacle, Scene
 
+if TYPE_CHECKING:
+    from .meshes import Mesh
+
 FORMAT = "posable-scene/1"
 MAX_BYTES = 4_000_000  # [bytes]
 MAX_OBSTACLES = 2000
 MAX_MESHES = 64
+MAX_LENGTH = 1e9  # [m] of a mesh's vertices
 
 Metres = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 Size = Annotated[float, msgspec.Meta(gt=0.0, le=1e6)]
@@ -115,21 +120,34 @@ def load(path: str | PathLike[str]) -> Scene:
         Ellipsoid: scene.ellipsoid,
         Plane: scene.plane,
     }
-    for row, entry in enumerate(content.obstacles):
-        given = msgspec.structs.asdict(entry)
-        location = f"obstacles[{row}]"
-        try:
-            if isinstance(entry, MeshEntry):
-                file, scale = given.pop("file"), given.pop("scale")
-                vertices, faces = read_mesh(_mesh_path(where, file, f"{location}.file"))
-                scene.mesh(vertices=vertices * scale, faces=faces, **given)
-            else:
-                put[type(entry)](**given)
-        except (FormatError, MissingExtraError):
-            raise
-        except PosableError as error:
-            raise FormatError(where, str(error), location) from None
+    made: dict[tuple[Path, float], Mesh] = {}  # several entries may show one file
+    with scene._together():
+        for row, entry in enumerate(content.obstacles):
+            given = msgspec.structs.asdict(entry)
+            location = f"obstacles[{row}]"
+            try:
+                if isinstance(entry, MeshEntry):
+                    file, scale = _mesh_path(where, given.pop("file"), f"{location}.file"), given.pop("scale")
+                    if (file, scale) not in made:
+                        made[file, scale] = _mesh(entry.name, file, scale)
+                    scene._put_mesh(mesh=made[file, scale], **given)
+                else:
+                    put[type(entry)](**given)
+            except (FormatError, MissingExtraError):
+                raise
+            except PosableError as error:
+                raise FormatError(where, str(error), location) from None
     return scene
+
+
+@np.errstate(over="ignore")  # what is infinite is refused
+def _mesh(name: str, file: Path, scale: float) -> Mesh:
+    from .meshes import Mesh
+
+    vertices, faces = read_mesh(file)
+    if not np.abs(vertices * scale).max() < MAX_LENGTH:
+        raise FormatError(file, f"has vertices {MAX_LENGTH:g} m away and further")
+    return Mesh(name, vertices * scale, faces)
 
 
 def save(scene: Scene, path: str | PathLike[str]) -> None:

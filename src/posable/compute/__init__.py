@@ -22,6 +22,7 @@ from .errors import (
 )
 from .files import atomic_write, cache_dir
 from .lazy import lazy_names
+from .stopping import StoppedError, check_stop, stoppable
 
 if TYPE_CHECKING:
     from .kernels import Batch, batch, kernel, prange, thread_count, threads
@@ -33,17 +34,20 @@ __all__ = [
     "PosableError",
     "ShapeError",
     "Status",
+    "StoppedError",
     "UnknownNameError",
     "UnknownOptionError",
     "atomic_write",
     "batch",
     "cache_dir",
+    "check_stop",
     "checked_keywords",
     "expect",
     "kernel",
     "number",
     "prange",
     "require",
+    "stoppable",
     "thread_count",
     "threads",
 ]

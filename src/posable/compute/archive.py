@@ -12,6 +12,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from .errors import FormatError
 from .files import atomic_write
 
 MAX_DESCRIPTION = 10_000  # bytes of a member's own description
+MAX_EMPTY = 1_000_000  # of the axes of an array that has no numbers, those of length zero left out
+MAGIC = b"\x93NUMPY\x01\x00"
 PLAIN = "biufcU"  # kinds of numbers, and text, that need no Python to be read
 ZIP64_BYTES = 1 << 30  # from which on a member needs the larger kind of entry
 
@@ -73,6 +76,7 @@ def _read(
         if size > max_bytes:
             raise FormatError(path, f"has {size} bytes; files up to {max_bytes} are read")
         arrays: dict[str, NDArray[Any]] = {}
+        left = size
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
@@ -80,12 +84,15 @@ def _read(
                 if name in arrays or info.flag_bits & 1:
                     raise FormatError(path, "is there twice, or encrypted", location)
                 stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
-                if not stored or info.file_size > size:
+                left -= info.file_size  # members that lie over one another would unpack to more than the file has
+                if not stored or left < 0:
                     raise FormatError(
                         path, "is compressed or larger than the file; members are stored as they are", location
                     )
                 arrays[name] = array_of(path, name, location, archive.read(info))
         return arrays
+    except FormatError:
+        raise
     except _BROKEN as error:
         raise FormatError(path, f"is no archive of NumPy arrays as we write them: {error}") from error
 
@@ -113,15 +120,21 @@ def _write(file: Path | io.BytesIO, arrays: Mapping[str, Any]) -> None:
                 np.lib.format.write_array(member, np.ascontiguousarray(array).reshape(array.shape), (1, 0), False)
 
 
+@lru_cache(maxsize=256)
+def _described(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return (shape, whether columns come first, dtype) of a member's description; many members have the same one."""
+    return np.lib.format.read_array_header_1_0(io.BytesIO(header), max_header_size=MAX_DESCRIPTION)
+
+
 def _array(
     path: str | os.PathLike[str], location: str, data: bytes, kind: str | None, axes: int | None
 ) -> NDArray[Any]:
     """Return the array in a member's bytes, which must be exactly as many as its description says."""
-    file = io.BytesIO(data)
     try:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError("unknown version of an array")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=MAX_DESCRIPTION)
+        if data[:8] != MAGIC:
+            raise ValueError("it is no array of version 1.0")
+        start = 10 + int.from_bytes(data[8:10], "little")
+        shape, fortran, dtype = _described(data[8:start])
     except Exception as error:  # NumPy evaluates the description as Python literals: many things can go wrong there
         raise FormatError(path, f"its description cannot be read: {error}", location) from error
     if kind is None:
@@ -130,10 +143,15 @@ def _array(
         fits = dtype.kind == "U" if kind == "U" else dtype == np.dtype(kind)
     if not fits or len(shape) != axes or fortran:
         expected = "plain numbers or text" if kind is None else f"{axes} axes of {kind!r}"
-        raise FormatError(path, f"has numbers of kind {dtype} and shape {shape}; expected {expected}", location)
-    body = memoryview(data)[file.seek(0, io.SEEK_CUR) :]
+        raise FormatError(
+            path, f"has numbers of kind {str(dtype)[:40]}, shape {str(shape)[:80]}; expected {expected}", location
+        )
+    body = memoryview(data)[start:]
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(body):
         raise FormatError(path, f"has {len(body)} bytes for an array of shape {shape} and kind {dtype}", location)
+    # Of an array without numbers, the other axes may be of any length, and cost memory further on.
+    if not len(body) and math.prod(length for length in shape if length) > MAX_EMPTY:
+        raise FormatError(path, f"has no numbers and shape {str(shape)[:80]}", location)
     if dtype.itemsize == 0:  # NumPy never writes text of no width, and nothing would bound its number
         raise FormatError(path, "has text of no width", location)
     array: NDArray[Any] = np.frombuffer(body, dtype).reshape(shape).copy()

@@ -2,6 +2,8 @@
 
     python -m posable.compute.build                    # for this machine, beside the package (make kernels)
     python -m posable.compute.build --target linux-aarch64 --out FOLDER
+    python -m posable.compute.build --checked          # loops that check every index (make check-bounds)
+    python -m posable.compute.build --ptx              # for NVIDIA's GPUs (posable.compute.ptx)
 
 Numba translates and optimises each batch for the arguments that `calls.json` names; of the result, code in LLVM's
 language, LLVM makes machine code for the wanted system, which may be another than this one. A trampoline for each
@@ -32,8 +34,9 @@ import time
 import types
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -41,15 +44,17 @@ from typing import Any
 
 import numpy as np
 
+from . import cuda
 from .array_use import array_use
-from .calls import Kind, calls, parsed
+from .calls import Kind, calls, leaves, parsed
+from .compiling import build_ended, report_build
 from .errors import PosableError
-from .files import cache_dir
-from .library import file_name
+from .files import atomic_write, cache_dir
+from .library import file_in, file_name, is_whole
 from .sources import library_sources
 
 NATIVE = Path(__file__).with_name("native")
-FORMAT = 1  # raised when what is kept in the cache changes its meaning
+FORMAT = 2  # raised when what is kept in the cache changes its meaning
 
 
 @dataclass(frozen=True)
@@ -93,40 +98,45 @@ def this_machine() -> str:
 # One batch
 
 
-def compile_batch(name: str, arguments: str, target: str, cache: str) -> dict[str, Any]:
+def compile_batch(name: str, arguments: str, target: Target, cache: str) -> dict[str, Any]:
     """Compile one batch, or take it from the cache; return where its objects lie and which arrays it writes to."""
     kinds = parsed(arguments)
-    function = _function(name)
-    key = _key(function, kinds)
+    function = function_of(name)
+    key = source_key(function, kinds, _tools())
     symbol = f"loop_{key}"
     code, facts = Path(cache) / f"{key}.bc", Path(cache) / f"{key}.json"
-    known = TARGETS[target]
-    objects = {cpu: Path(cache) / f"{key}-{known.triple}-{cpu}.o" for cpu in known.cpus}
+    objects = {cpu: Path(cache) / f"{key}-{target.triple}-{cpu}.o" for cpu in target.cpus}
     taken = code.exists() and facts.exists()
     if not taken:
         module, entry = _optimised(function, kinds)
         writes = _trampoline(module, entry, symbol, kinds)
-        _write(code, module.as_bitcode())
-        _write(facts, json.dumps({"symbol": symbol, "writes": writes}).encode())
+        write_whole(code, module.as_bitcode())
+        write_whole(facts, json.dumps({"symbol": symbol, "writes": writes}).encode())
     for cpu, path in objects.items():
         if not path.exists():
-            _write(path, _machine_code(code.read_bytes(), symbol, known.triple, cpu))
+            write_whole(path, _machine_code(code.read_bytes(), symbol, target.triple, cpu))
     return {**json.loads(facts.read_text()), "objects": [str(path) for path in objects.values()], "taken": taken}
 
 
-def _function(name: str) -> Callable[..., None]:
+def function_of(name: str) -> Callable[..., None]:
+    """Return the Python function of a batch, by its full name."""
     module, _, local = name.rpartition(".")
     function: Callable[..., None] = getattr(importlib.import_module(module), local).function
     return function
 
 
-def _key(function: Callable[..., Any], kinds: Sequence[Kind]) -> str:
-    """Return a hash of all that a batch's code depends on."""
+def _tools() -> str:
+    """Return the versions of what makes code for a CPU, and the CPU that it is optimised for."""
     import llvmlite
     import numba
 
     config: Any = numba.config
-    digest = hashlib.sha256(f"{FORMAT} {numba.__version__} {llvmlite.__version__} {config.CPU_NAME}".encode())
+    return f"{numba.__version__} {llvmlite.__version__} {config.CPU_NAME} {config.BOUNDSCHECK}"
+
+
+def source_key(function: Callable[..., Any], kinds: Sequence[Kind], tools: str) -> str:
+    """Return a hash of all that a batch's code depends on; `tools` says what makes it."""
+    digest = hashlib.sha256(f"{FORMAT} {tools}".encode())
     digest.update(repr(kinds).encode())
     for one in _reached(function):
         digest.update(inspect.getsource(one).encode())
@@ -163,12 +173,12 @@ def _optimised(function: Callable[..., None], kinds: Sequence[Kind]) -> tuple[An
     private = jit.private_numba()
     if private is None:
         raise PosableError("the library is made with a Numba that was tried (posable.compute.jit.TRIED)")
-    signature = (numba_types.int64,) * 3 + tuple(map(_numba_type, kinds))
+    signature = (numba_types.int64,) * 3 + tuple(map(numba_type, kinds))
     module, entry = private.module_of(jit.of_rows(jit.with_compiled_kernels(function)), signature)
     return module, entry
 
 
-def _numba_type(kind: Kind) -> Any:
+def numba_type(kind: Kind) -> Any:
     """Return Numba's type of an argument."""
     import numba
     from numba import types
@@ -178,7 +188,7 @@ def _numba_type(kind: Kind) -> Any:
         return {float: known.float64, int: known.int64, bool: known.boolean}[kind.scalar]
     if kind.dtype is not None:
         return known.Array(numba.from_dtype(kind.dtype), kind.axes, "C")
-    parts = tuple(map(_numba_type, kind.parts))
+    parts = tuple(map(numba_type, kind.parts))
     if kind.named is None:
         return known.Tuple(parts)
     return (
@@ -208,7 +218,7 @@ def _trampoline(module: Any, entry: str, symbol: str, kinds: Sequence[Kind]) -> 
         + f'  %status = call i32 @"{entry}"({", ".join(passed)})\n  ret i32 %status\n}}\n'
     )
     writes, at = [], 3  # the three numbers of rows
-    for kind in _leaves(kinds):
+    for kind in leaves(kinds):
         if kind.dtype is None:
             at += 1
             continue
@@ -221,14 +231,6 @@ def _trampoline(module: Any, entry: str, symbol: str, kinds: Sequence[Kind]) -> 
     addition.triple, addition.data_layout = module.triple, module.data_layout
     module.link_in(addition)
     return writes
-
-
-def _leaves(kinds: Sequence[Kind]) -> Iterator[Kind]:
-    for kind in kinds:
-        if kind.dtype is not None or kind.scalar is not None:
-            yield kind
-        else:
-            yield from _leaves(kind.parts)
 
 
 def _machine_code(code: bytes, symbol: str, triple: str, cpu: str) -> bytes:
@@ -257,70 +259,130 @@ def _machine_code(code: bytes, symbol: str, triple: str, cpu: str) -> bytes:
     return bytes(machine.emit_object(made))
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file of the cache whole, or not at all: several processes may want the same."""
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    Path(name).replace(path)
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole, or not at all: several processes may want the same, and a disk may be full."""
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(data)
 
 
 # All of them
 
 
 def build(
-    target: str, out: Path, *, portable: bool = False, workers: int | None = None, show: Callable[[str], None] = print
+    target: str,
+    out: Path,
+    *,
+    portable: bool = False,
+    checked: bool = False,
+    workers: int | None = None,
+    show: Callable[[str], None] = print,
 ) -> Path:
-    """Compile every batch for a target and link the library into a folder; return its path."""
+    """Compile every batch for a target and link the library into a folder; return its path.
+
+    `portable`: for older systems too. `checked`: with loops that check every index, for any machine of that system.
+    """
+    began = time.monotonic()
+    known = TARGETS[target]
+    if checked:  # one variant is enough to see an index that is wrong
+        known = replace(known, cpus=known.cpus[:1])
+    done = _all_compiled(compile_batch, (known,), workers, show, checked=checked)
+    content = _link(target, known.cpus, done, portable)
+    path = out / file_name(content, known.system, checked=checked)
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content)
+    kind = path.name.split("_")[1]
+    for other in {*out.glob(f"_{kind}_*.abi3.so"), *out.glob(f"_{kind}_*.pyd")} - {path}:
+        with suppress(OSError):  # Windows does not remove one that is in use
+            other.unlink()
+    show(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {len(done)} batches, {time.monotonic() - began:.0f} s")
+    return path
+
+
+def build_ptx(out: Path, *, workers: int | None = None, show: Callable[[str], None] = print) -> Path:
+    """Compile every batch for GPUs and write the code into one file in a folder; return its path."""
+    from . import ptx
+
+    began = time.monotonic()
+    done = _all_compiled(ptx.compile_batch, (), workers, show)
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / cuda.file_name()
+    with atomic_write(path) as temporary:
+        cuda.write_file(temporary, {name: Path(facts["path"]).read_bytes() for name, facts in done.items()})
+    for other in {*out.glob("_ptx_*.zip")} - {path}:
+        other.unlink()
+    show(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {len(done)} batches, {time.monotonic() - began:.0f} s")
+    return path
+
+
+def object_cache() -> Path:
+    """Return the folder of what was compiled before."""
+    folder = cache_dir() / "objects"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _all_compiled(
+    compile_one: Callable[..., dict[str, Any]],
+    more: tuple[Any, ...],
+    workers: int | None,
+    show: Callable[[str], None],
+    *,
+    checked: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Call `compile_one(name, arguments, *more, cache)` for every batch, on all cores; return what it returned."""
     table = calls()
-    cache = cache_dir() / "objects"
-    cache.mkdir(parents=True, exist_ok=True)
+    cache = str(object_cache())
+    report_build(0.0)
     weights = {name: _weight(name) for name in table}
     done: dict[str, dict[str, Any]] = {}
     began = time.monotonic()
     # Large ones first: a solver that comes last would leave the other cores without work.
     order = sorted(table, key=lambda name: -weights[name])
-    with ProcessPoolExecutor(workers or os.cpu_count(), get_context("spawn"), _prepare) as pool:
-        jobs = {pool.submit(compile_batch, name, table[name], target, str(cache)): name for name in order}
+    with ProcessPoolExecutor(workers or os.cpu_count(), get_context("spawn"), _prepare, (checked,)) as pool:
+        jobs = {pool.submit(compile_one, name, table[name], *more, cache): name for name in order}
         for job in as_completed(jobs):
             done[jobs[job]] = job.result()
             show(_progress(done, weights, time.monotonic() - began))
-    path = _link(target, {name: done[name] for name in table}, table, out, portable)
-    show(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {len(done)} batches, {time.monotonic() - began:.0f} s")
-    return path
+            report_build(_fraction(done, weights))
+    return {name: done[name] for name in table}
 
 
-def _prepare() -> None:
+def _prepare(checked: bool = False) -> None:
     """Set up a process that compiles: with Numba, for the machines that the library is for."""
     os.environ["POSABLE_KERNELS"] = "jit"
+    os.environ["NUMBA_BOUNDSCHECK"] = str(int(checked))
     os.environ["NUMBA_CPU_NAME"] = "x86-64-v3" if "x86_64" in this_machine() else "generic"
     os.environ["NUMBA_CPU_FEATURES"] = ""
 
 
 def _weight(name: str) -> int:
     """Return about how long a batch takes to compile, next to others: the lines of all kernels in it."""
-    return sum(one.__code__.co_code.__len__() for one in _reached(_function(name)))
+    return sum(one.__code__.co_code.__len__() for one in _reached(function_of(name)))
+
+
+def _fraction(done: dict[str, dict[str, Any]], weights: dict[str, int]) -> float:
+    """Return how much is done, 0 to 1."""
+    return sum(weights[name] for name in done) / sum(weights.values())
 
 
 def _progress(done: dict[str, dict[str, Any]], weights: dict[str, int], seconds: float) -> str:
     """Return a bar, and how long it will still take."""
     compiled = sum(weights[name] for name, facts in done.items() if not facts["taken"])
     left = sum(weight for name, weight in weights.items() if name not in done)
-    fraction = 1.0 - left / sum(weights.values())
-    bar = "#" * round(30 * fraction)
+    bar = "#" * round(30 * _fraction(done, weights))
     until = f"about {math.ceil(seconds * left / compiled)} s left" if compiled and left else ""
     return f"kernels [{bar:30}] {len(done)} of {len(weights)} {until}"
 
 
-def _link(target: str, done: dict[str, dict[str, Any]], table: dict[str, str], out: Path, portable: bool) -> Path:
-    """Link the objects, the table of loops and `native/calls.c` into one library."""
-    known = TARGETS[target]
-    suffixes = [cpu.replace("-", "_") for cpu in known.cpus]
+def _link(target: str, cpus: Sequence[str], done: dict[str, dict[str, Any]], portable: bool) -> bytes:
+    """Link the objects, the table of loops and `native/calls.c` into one library; return its content."""
+    table = calls()
+    suffixes = [cpu.replace("-", "_") for cpu in cpus]
     loops = {
         name: {"number": k, "arguments": table[name], "arrays": _array_uses(name, table[name], facts["writes"])}
         for k, (name, facts) in enumerate(done.items())
     }
-    facts = json.dumps({"sources": library_sources(), "target": target, "cpus": known.cpus, "loops": loops}).encode()
+    facts = json.dumps({"sources": library_sources(), "target": target, "cpus": cpus, "loops": loops}).encode()
     symbols = [[f"{one['symbol']}_{suffix}" for suffix in suffixes] for one in done.values()]
     declared = "\n".join(f"extern int {name}(const int64_t *);" for row in symbols for name in row)
     rows = ",\n".join(f"{{{row[0]}, {row[-1]}}}" for row in symbols)
@@ -331,11 +393,9 @@ def _link(target: str, done: dict[str, dict[str, Any]], table: dict[str, str], o
         f"const char posable_table[] = {{{','.join(map(str, facts))}, 0}};\n"
         f"const long long posable_table_size = {len(facts)};\n"
     )
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / file_name(known.system)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "table.c").write_text(text)
-        made = Path(folder) / path.name
+        made = Path(folder) / "library"
         objects = [one for facts in done.values() for one in facts["objects"]]
         (Path(folder) / "objects").write_text("\n".join(f'"{one}"' for one in objects))
         command = [
@@ -346,17 +406,12 @@ def _link(target: str, done: dict[str, dict[str, Any]], table: dict[str, str], o
         ran = subprocess.run(command, capture_output=True, text=True)
         if ran.returncode != 0:
             raise PosableError(f"the library could not be linked: {' '.join(command[:3])} ...\n{ran.stderr[-2000:]}")
-        shutil.move(made, path.with_name(f".{path.name}"))
-    path.with_name(f".{path.name}").replace(path)
-    for other in {*out.glob("_loops_*.abi3.so"), *out.glob("_loops_*.pyd")} - {path}:
-        with suppress(OSError):  # Windows does not remove one that is in use
-            other.unlink()
-    return path
+        return made.read_bytes()
 
 
 def _array_uses(name: str, arguments: str, writes: list[bool]) -> list[int]:
     """Return, for each array of a batch, the bits of `native/calls.c`: whether it is written to, and its rows."""
-    used = array_use(_function(name), parsed(arguments))
+    used = array_use(function_of(name), parsed(arguments))
     # Either knows only some of those that are not written to: LLVM of loops that it could inline, the source of others.
     return [int(written and use.written) | (0, 4, 2)[use.rows] for written, use in zip(writes, used, strict=True)]
 
@@ -392,28 +447,35 @@ def main() -> int:
     parser.add_argument("--target", choices=TARGETS, help="the system; this machine's when not given")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="the folder; beside the package")
     parser.add_argument("--portable", action="store_true", help="for older systems too, as in a wheel: link with zig")
+    parser.add_argument("--checked", action="store_true", help="loops that check every index")
+    parser.add_argument("--ptx", action="store_true", help="code for NVIDIA's GPUs instead: minutes, once")
     parser.add_argument("--quiet", action="store_true", help="one line at the beginning, and one at the end")
     parser.add_argument("--workers", type=int, help="processes; one for each core when not given")
     given = parser.parse_args()
     target = given.target or this_machine()
-    path = given.out / file_name(TARGETS[target].system)
-    if path.exists() and not given.portable:
+    path = given.out / cuda.file_name() if given.ptx else file_in(given.out, checked=given.checked)
+    if path is not None and path.exists() and (given.ptx or is_whole(path)) and not given.portable:
         print(f"{path} is there, of these sources", file=sys.stderr)
         return 0
     if given.quiet:
         print("kernels are compiled ahead of time meanwhile, a minute or two, once", file=sys.stderr, flush=True)
     end = "\r" if sys.stderr.isatty() else "\n"
+
+    def show(line: str) -> None:
+        if not given.quiet:
+            print(line, end=end, file=sys.stderr, flush=True)
+
     try:
-        build(
-            target,
-            given.out,
-            portable=given.portable,
-            workers=given.workers,
-            show=lambda line: None if given.quiet else print(line, end=end, file=sys.stderr, flush=True),
-        )
-    except PosableError as error:
+        if given.ptx:
+            build_ptx(given.out, workers=given.workers, show=show)
+        else:
+            how: dict[str, Any] = {"portable": given.portable, "checked": given.checked}
+            build(target, given.out, **how, workers=given.workers, show=show)
+    except (PosableError, OSError, BrokenProcessPool) as error:  # no compiler, a full or read-only disk, no memory
         print(f"no library was made: {error}; kernels are compiled by Numba when they are first used", file=sys.stderr)
         return 1
+    finally:
+        build_ended()
     return 0
 
 

@@ -52,12 +52,14 @@ class Kind:
     parts: tuple[Kind, ...] = ()
     named: type | None = None
 
-    def arrays(self) -> Iterator[Kind]:
-        """Yield the arrays in it, from left to right."""
-        if self.dtype is not None:
-            yield self
-        for part in self.parts:
-            yield from part.arrays()
+
+def leaves(kinds: Sequence[Kind]) -> Iterator[Kind]:
+    """Yield the arrays and scalars of arguments from left to right, tuples taken apart."""
+    for kind in kinds:
+        if kind.dtype is not None or kind.scalar is not None:
+            yield kind
+        else:
+            yield from leaves(kind.parts)
 
 
 @lru_cache(maxsize=1)

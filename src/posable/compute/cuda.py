@@ -4,163 +4,255 @@ A batch is a function `(n, *arrays)` whose body is `for i in prange(n): ...`. On
 `prange`: each thread takes the rows that are its own (its number, then every further one a whole grid away). Nothing
 is written twice, and what the CPU's tests say of a kernel holds for the GPU's.
 
-`launch` runs a batch; `ptx` compiles one without a GPU at hand, which is how CI sees that every kernel still can.
-
-Decided here: PTX needs only NVVM from NVIDIA's wheels. numba-cuda also looks for a GPU to learn its compute capability
-and for NVRTC (90 MB) to learn which ones are known; we name the capability ourselves and answer both questions.
+`launch` runs a batch. Its code was compiled ahead of time, to PTX in one file beside the package (`python -m
+posable.compute.build --ptx`; wheels bring it), which the GPU's driver assembles once and keeps in a cache of its own.
+Nothing else is needed: the library's own reader checks the arguments and puts them into a row of machine words, and
+these are the kernel's parameters. Where the file is not that of these sources, or was not compiled for the
+arguments, numba-cuda compiles the batch (extra `cuda`; `posable.compute.ptx`). `POSABLE_KERNELS=library` or
+`POSABLE_KERNELS=jit` asks for one of the two, as on a CPU.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-import types
+import json
+import lzma
+import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .errors import PosableError, require
-from .kernels import Batch
+from . import cuda_driver, library
+from .calls import Kind, leaves
+from .cuda_driver import Driver, DriverError
+from .errors import PosableError
+from .kernels import Batch, requested_mode
+from .sources import library_sources
 
 THREADS = 128  # a block: enough to hide memory's delay, few enough for kernels with many registers
-LARGE = 200  # lines of a function in LLVM's language beyond which it is not inlined
-LONGEST_NAME = 80  # characters
-NAME = re.compile(r'@"[^"]*"|@[-a-zA-Z$._0-9]+')
 MAX_BLOCKS = 65536  # more rows than this many blocks have threads are walked in strides of the whole grid
+CAPABILITY = (7, 0)  # the oldest compute capability that the PTX is for: Volta, 2017; every later GPU takes it too
+PTX_VERSION = "7.0"  # of the PTX: drivers know it since CUDA 11.0
+ENTRY = "batch"  # the kernel's name in the PTX
+DEFAULT_STREAM = 1  # in the words of the CUDA array interface
+FOLDER = library.FOLDER
+# What the standard library raises for a file that is damaged, or where it was made without xz.
+BROKEN = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile)
 
-__all__ = ["available", "launch", "ptx"]
+__all__ = ["available", "launch"]
 
 
 def available() -> bool:
-    """Whether a GPU that numba-cuda can use is at hand."""
+    """Whether a GPU is at hand."""
     try:
-        return bool(_cuda().is_available())
+        cuda_driver.driver()
     except PosableError:
         return False
+    return True
 
 
 def launch(batch: Batch, n: int, *arrays: Any) -> None:
-    """Run rows 0 to n - 1 of a batch on the current GPU.
+    """Run rows 0 to n - 1 of a batch on the current GPU, in its default stream.
 
-    Arrays on the GPU (`numba.cuda.to_device`, or anything with `__cuda_array_interface__`) stay there, and the call
-    returns before the work is done, as launches do. NumPy arrays are copied there and back, which waits.
+    Arrays on that GPU (of PyTorch, CuPy, numba-cuda: anything with `__cuda_array_interface__`) stay there, and the call
+    returns before the work is done, as launches do. NumPy arrays are copied there, and back if they are written to,
+    which waits; one that is given twice is copied once.
     """
-    if not available():
-        raise PosableError("no GPU is at hand; run the batch itself on the CPU")
+    driver = cuda_driver.driver()
     if n <= 0:
         return
-    blocks = min(-(-n // THREADS), MAX_BLOCKS)
-    _kernel(batch)[blocks, THREADS](n, *arrays)
+    why = "POSABLE_KERNELS is 'jit'"
+    if requested_mode() != "jit":
+        why = _launch_compiled(driver, batch, n, arrays)
+        if not why:
+            return
+    if requested_mode() == "library" or not _numba_cuda_is_there():
+        raise PosableError(f"{batch.__name__}: {why}; without that a GPU needs numba-cuda: pip install 'posable[cuda]'")
+    from . import ptx
+
+    ptx.kernel(batch)[_blocks(n), THREADS](n, *arrays)
 
 
-def ptx(batch: Batch, n: int, *arrays: Any, capability: tuple[int, int] = (9, 0), optimised: bool = True) -> str:
-    """The PTX of a batch for these arguments, compiled with no GPU (and nothing is run).
+def file_name() -> str:
+    """Return the name of the file with the PTX: it has a hash of the sources in it, so that another's is not found."""
+    return f"_ptx_{library_sources()[:16]}.zip"
 
-    `capability` is the GPU's compute capability: (9, 0) is an H100 or H200. Without optimising it takes a third of
-    the time.
+
+def write_file(path: Path, codes: dict[str, bytes]) -> None:
+    """Write compressed PTX (xz) of batches, by their full names, into one file."""
+    table = {"sources": library_sources(), "capability": CAPABILITY, "version": PTX_VERSION, "entry": ENTRY}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("table.json"), json.dumps(table))  # with a date that does not change
+        for name, code in codes.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.ptx.xz"), code)
+
+
+def parameters(kinds: Sequence[Kind]) -> Iterator[tuple[str, bool]]:
+    """Yield the parameters of a kernel: of each its type in PTX, and whether it is the address of an array.
+
+    The first is the number of rows. An array becomes two null pointers, the number of items, their size, the data, the
+    shape and the strides, as the library's reader writes them.
     """
-    import numba
-
-    cuda = _cuda()
-    signature = tuple(numba.typeof(argument) for argument in (n, *arrays))  # type: ignore[no-untyped-call]
-    with _named_gpu(capability):
-        code, _ = cuda.compile_ptx(_strided(batch), signature, cc=capability, opt=optimised)
-    return str(code)
-
-
-@cache
-def _kernel(batch: Batch) -> Any:
-    """The batch as a CUDA kernel; compiled by numba-cuda at its first launch with these types."""
-    return _cuda().jit(_strided(batch))
+    yield "u64", False
+    for kind in leaves(kinds):
+        if kind.dtype is None:
+            yield {float: "f64", int: "u64", bool: "u8"}[kind.scalar or int], False
+        else:
+            yield from (("u64", k == 4) for k in range(5 + 2 * kind.axes))
 
 
-@cache
-def _strided(batch: Batch) -> types.FunctionType:
-    """The batch's own code with `prange` giving each thread its rows."""
-    cuda = _cuda()
-
-    @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-    def own_rows(n: int) -> range:
-        return range(cuda.grid(1), n, cuda.gridsize(1))
-
-    from .jit import with_compiled_kernels
-
-    source: Any = with_compiled_kernels(batch.function)
-    names = {**source.__globals__, "prange": own_rows}
-    return types.FunctionType(source.__code__, names, f"{source.__name__}_cuda")
+# Code that was compiled ahead of time
 
 
-@cache
-def _cuda() -> Any:
-    require("numba_cuda", "cuda")
-    if not hasattr(np, "row_stack"):
-        setattr(np, "row_stack", np.vstack)  # noqa: B010  gone in NumPy 2.5, still asked for by numba-cuda 0.30
-    cuda = require("numba.cuda", "cuda")
-    from numba.cuda.cudadrv import nvvm
-
-    compile_ir: Any = nvvm.compile_ir
-    nvvm.compile_ir = lambda code, **options: compile_ir(quick_to_compile(code), **options)
-    return cuda
+class _NoCodeError(PosableError):
+    """There is no code for a batch that the driver takes; the message says why."""
 
 
-def quick_to_compile(code: str | Sequence[str]) -> list[str]:
-    """Return modules in LLVM's language that NVIDIA's compiler takes sooner, for the same answers.
-
-    Numba names a function by the types of its arguments, records field by field: tens of kilobytes a name, and hundreds
-    of megabytes of PTX for a whole solver. Here long names become short. And the compiler would inline everything into
-    one kernel, in minutes; large functions are left apart.
-    """
-    short: dict[str, str] = {}
-
-    def renamed(found: re.Match[str]) -> str:
-        name = found[0]
-        if len(name) <= LONGEST_NAME or name in entries:
-            return name
-        return short.setdefault(name, f"@f{len(short)}_{hashlib.sha256(name.encode()).hexdigest()[:8]}")
-
-    modules = [code] if isinstance(code, str) else code
-    # A launch looks for a kernel's entry by its name.
-    marked = [line for module in modules for line in module.split("\n") if line.startswith("!") and '"kernel"' in line]
-    entries = {name for line in marked for name in NAME.findall(line)}
-    return [_large_apart(NAME.sub(renamed, module), entries) for module in modules]
-
-
-def _large_apart(module: str, entries: set[str]) -> str:
-    """Return a module whose large functions, but for entries, may not be inlined."""
-    lines = module.split("\n")
-    for k, line in enumerate(lines):
-        if not line.startswith("define ") or "noinline" in line or entries & {*NAME.findall(line)}:
-            continue
-        if lines.index("}", k) - k > LARGE:
-            open_here = line.rstrip().endswith("{")
-            head = line.rstrip().removesuffix("{").rstrip().replace(" alwaysinline", "")
-            lines[k] = f"{head} noinline{' {' if open_here else ''}"
-    return "\n".join(lines)
-
-
-@contextmanager
-def _named_gpu(capability: tuple[int, int]) -> Iterator[None]:
-    """Let numba-cuda compile for this compute capability, with no GPU and no NVRTC to ask."""
-    from numba.cuda import cuda_paths, dispatcher
-    from numba.cuda.cudadrv import nvrtc
-
-    gpu = types.SimpleNamespace(compute_capability=capability)
-    replacements = {
-        (dispatcher, "get_current_device"): lambda: gpu,
-        (nvrtc, "get_supported_ccs"): lambda: [capability],
-        (cuda_paths, "_get_nvrtc_path"): lambda: None,
-    }
-    before = {attribute: getattr(*attribute) for attribute in replacements}
-    found = getattr(cuda_paths.get_cuda_paths, "_cached_result", None)
+def _launch_compiled(driver: Driver, batch: Batch, n: int, arguments: tuple[Any, ...]) -> str:
+    """Run a batch with the code of the file; return "", or why that cannot be."""
+    reader = library.reader(batch)
+    if reader is None:
+        return library.why_not() or "it was not compiled ahead of time"
     try:
-        for (module, name), answer in replacements.items():
-            setattr(module, name, answer)
-        yield
+        kernel = _loaded(driver, driver.context(), FOLDER / file_name(), library.full_name(batch))
+    except _NoCodeError as error:
+        return str(error)
+
+    def run(*given: Any) -> None:
+        row = np.frombuffer(reader.read(0, n, n, tuple(map(_header, given))), np.int64).copy()
+        arrays = [one for one, kind in zip(_flat(given), leaves(reader.kinds), strict=True) if kind.dtype is not None]
+        addresses = [k for k, (_, is_address) in enumerate(parameters(reader.kinds)) if is_address]
+        written = [bool(use & library.WRITTEN) for use in reader.uses]
+        _run(driver, kernel, n, row, list(zip(addresses, arrays, written, strict=True)))
+
+    try:
+        run(*arguments)
+    except TypeError as error:
+        refused = library.refused_with_copies(batch, run, error, arguments)
+        return str(refused) if refused is not None else ""
+    except PosableError:
+        raise
+    except ValueError as error:  # too few rows
+        raise PosableError(f"{batch.__name__}: {error}") from None
+    return ""
+
+
+def _run(driver: Driver, kernel: int, n: int, row: NDArray[np.int64], arrays: Sequence[tuple[int, Any, bool]]) -> None:
+    """Launch a kernel; `arrays` has, of each array, the place of its address in the row, and whether it is written to.
+
+    Arrays that are not on the GPU are copied there, and back.
+    """
+    copies: dict[tuple[int, int], int] = {}  # on the GPU, by address and size of the array
+    back: dict[tuple[int, int], NDArray[Any]] = {}
+    try:
+        for at, array, written in arrays:
+            if _is_on_gpu(array):
+                stream = array.__cuda_array_interface__.get("stream")
+                if stream not in (None, DEFAULT_STREAM):
+                    driver.wait(stream)
+                continue
+            key = (array.ctypes.data, array.nbytes)
+            if key not in copies:
+                copies[key] = driver.allocate(array.nbytes)
+                driver.to_gpu(copies[key], array)
+            row[at] = copies[key]
+            if written:
+                back[key] = array
+        driver.launch(kernel, _blocks(n), THREADS, row)
+        if copies:
+            driver.wait(0)
+        for key, array in back.items():
+            driver.from_gpu(array, copies[key])
     finally:
-        for (module, name), original in before.items():
-            setattr(module, name, original)
-        if found is None and hasattr(cuda_paths.get_cuda_paths, "_cached_result"):
-            del cuda_paths.get_cuda_paths._cached_result  # it lacks NVRTC, which a launch wants
+        for pointer in copies.values():
+            with suppress(DriverError):  # after an error, the driver gives it again for every call
+                driver.free(pointer)
+
+
+def _blocks(n: int) -> int:
+    return min(-(-n // THREADS), MAX_BLOCKS)
+
+
+@cache
+def _loaded(driver: Driver, context: int, path: Path, name: str) -> int:
+    """Return a batch's kernel, loaded into a context."""
+    code = _code(path, name)
+    try:
+        return driver.load(code, ENTRY)
+    except DriverError as error:
+        oldest = ".".join(map(str, CAPABILITY))
+        raise _NoCodeError(
+            f"the GPU's driver does not take the compiled code ({error}); that is for GPUs of compute capability "
+            f"{oldest} or later with the driver of CUDA 11.0 or later, and this is the one of CUDA {driver.version()}"
+        ) from None
+
+
+def _code(path: Path, name: str) -> bytes:
+    """Return a batch's PTX from the file."""
+    if not path.exists():
+        raise _NoCodeError(
+            "there is no code for GPUs of these sources beside the package (python -m posable.compute.build --ptx "
+            "makes it)"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sources = json.loads(archive.read("table.json"))["sources"]
+            code = lzma.decompress(archive.read(f"{name}.ptx.xz"))
+    except BROKEN as error:
+        raise _NoCodeError(f"{path} cannot be read ({error})") from None
+    if sources != library_sources():
+        raise _NoCodeError(f"{path} was made of other sources")
+    return code
+
+
+# Arguments
+
+
+def _flat(arguments: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield all arrays and numbers of arguments, tuples taken apart."""
+    for one in arguments:
+        if isinstance(one, tuple):
+            yield from _flat(one)
+        else:
+            yield one
+
+
+def _is_on_gpu(argument: Any) -> bool:
+    return hasattr(argument, "__cuda_array_interface__")
+
+
+def _header(argument: Any) -> Any:
+    """Return an argument as the reader takes it: an array on the GPU as one of NumPy, which nobody may look into."""
+    if isinstance(argument, tuple):
+        return tuple(map(_header, argument))
+    if not _is_on_gpu(argument):
+        return argument
+    given = argument.__cuda_array_interface__
+    dtype = getattr(argument, "dtype", None)  # records have no name in the interface, and PyTorch's dtypes are others
+    dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(given["typestr"])
+    return np.asarray(_AsNumPy(given, dtype.itemsize)).view(dtype)
+
+
+class _AsNumPy:
+    """An array on the GPU as NumPy is told of it: items of so many bytes."""
+
+    def __init__(self, given: dict[str, Any], size: int) -> None:
+        self.__array_interface__ = {
+            "shape": given["shape"],
+            "strides": given.get("strides"),
+            "data": given["data"],
+            "typestr": f"|V{size}",
+            "version": 3,
+        }
+
+
+def _numba_cuda_is_there() -> bool:
+    try:
+        return find_spec("numba_cuda") is not None
+    except ValueError:  # where its import was forbidden
+        return False

@@ -21,6 +21,8 @@ from .nearest import nearest_names
 P = ParamSpec("P")
 R = TypeVar("R")
 LONGEST = 4000  # characters of a message: a value of a million numbers is named by its beginning
+LONGEST_OF_FILES = 800  # characters of a message about a file, whose values are a stranger's
+LONGEST_NAME = 80  # characters of an unknown name that are shown
 
 
 class PosableError(ValueError):
@@ -42,7 +44,8 @@ class UnknownNameError(PosableError):
         self.known = tuple(known)
         close = nearest_names(str(name), self.known)
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {_listed(self.known)}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        shown = name[:LONGEST_NAME] + "..." if isinstance(name, str) and len(name) > LONGEST_NAME else name
+        super().__init__(f"unknown {kind} {shown!r}; {hint}")
 
 
 class UnknownOptionError(UnknownNameError, TypeError):
@@ -61,8 +64,14 @@ class FormatError(PosableError):
     def __init__(self, path: str | PathLike[str], message: str, location: str | None = None) -> None:
         self.path = str(path)
         self.location = location
-        where = f"{self.path}, {location}" if location else self.path
+        if len(message) > LONGEST_OF_FILES:
+            message = f"{message[: LONGEST_OF_FILES - 150]} ... {message[-100:]}"
+        where = f"{self.path}, {location[:LONGEST_NAME]}" if location else self.path
         super().__init__(f"{where}: {message}")
+
+
+class ExtentError(PosableError):
+    """A length [m] is not finite, or beyond the world's extent (`compute.extent`)."""
 
 
 class MissingExtraError(PosableError):
@@ -115,7 +124,7 @@ def number(value: object) -> float:
         return math.nan
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 

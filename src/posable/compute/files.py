@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -51,16 +52,44 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise PosableError(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} may not be written to")
 
 
-def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    """Return the content of a file; one that is larger, missing or unreadable is a FormatError."""
+def read_bytes(path: str | os.PathLike[str], max_bytes: int, *, first: int | None = None) -> bytes:
+    """Return the content of a regular file; one that is larger, missing or unreadable is a FormatError.
+
+    Pipes, devices and folders are refused without waiting for them.
+
+    Args:
+        path: the file.
+        max_bytes: files with more bytes are refused unread.
+        first: how many bytes to read from the beginning, however large the file is; all by default.
+    """
     file = Path(path)
     try:
-        size = file.stat().st_size
-        if size > max_bytes:
-            raise FormatError(file, f"has {size} bytes; files up to {max_bytes} are read")
-        return file.read_bytes() if size else b""  # a device has size 0 and never ends
-    except OSError as error:
-        raise FormatError(file, f"cannot be read: {error.strerror or error}") from error
+        with open(file, "rb", opener=_open_at_once) as opened:
+            about = os.fstat(opened.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise FormatError(file, "is not a regular file")
+            length = about.st_size if first is None else min(first, about.st_size)
+            if length > max_bytes:
+                raise FormatError(file, f"has {about.st_size} bytes; files up to {max_bytes} are read")
+            return opened.read(length)
+    except (OSError, ValueError) as error:  # a ValueError: a name with a character of code zero
+        if isinstance(error, FormatError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FormatError(file, f"cannot be read: {reason}") from error
+
+
+def _open_at_once(name: str, flags: int) -> int:
+    """Open a file; without O_NONBLOCK, opening a pipe waits for somebody who writes into it."""
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def read_text(path: str | os.PathLike[str], max_bytes: int) -> str:
+    """Return the text of a regular file in UTF-8, without a byte-order mark; what is no text is a FormatError."""
+    try:
+        return read_bytes(path, max_bytes).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError(path, "is not text") from None
 
 
 def sha256_of(path: Path) -> str:

@@ -161,7 +161,8 @@ def _renamed(function: Callable[..., Any], suffix: str) -> types.FunctionType:
 @lru_cache(maxsize=1)
 def _cache_folder() -> Path:
     """The folder of compiled code for exactly these sources; folders nobody used for a month are removed."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {kernel_sources()}".encode())
+    config: Any = numba.config  # Numba's own cache does not tell code that checks indices from code that does not
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {config.BOUNDSCHECK} {kernel_sources()}".encode())
     digest.update(Path(__file__).with_name("numba_inline.py").read_bytes())
     root = cache_dir() / "kernels"
     ours = root / digest.hexdigest()[:16]

@@ -11,7 +11,8 @@ Kernels are scalar Python on tuples and flat arrays. Three layers, one source:
 There are two ways to the same answers, to the last bit. The *library* (`posable.compute.library`) was compiled ahead of
 time and comes with the wheel; nothing is compiled, and Numba need not be there. The *JIT* (`posable.compute.jit`)
 compiles with Numba when a batch is first called. At import the library is taken if it was made of these very sources;
-`POSABLE_KERNELS=jit` or `POSABLE_KERNELS=library` asks for one. Nothing else in the package knows which it is.
+`POSABLE_KERNELS=jit` or `POSABLE_KERNELS=library` asks for one, `POSABLE_KERNELS=checked` for a library in which every
+index is checked (`make check-bounds`). Nothing else in the package knows which it is.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
-from . import library
+from . import library, stopping
 from .errors import PosableError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Part: TypeAlias = Callable[[int, int, int, tuple[Any, ...]], object]
+"""A loop over some of a batch's rows: (first, last, n, arrays)."""
 
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
-PIECES = 4  # of the rows for each thread: one that is done early takes another
+PIECES = 4  # of the rows for each thread, at least: one that is done early takes another
+MOST_ROWS = 4096  # of a piece: between two of them Ctrl-C and requests to stop are seen, whatever the number of rows
 prange = range  # the name by which a batch's loop over its rows is found
 
 __all__ = ["Batch", "batch", "kernel", "prange", "thread_count", "threads"]
@@ -70,24 +74,24 @@ def kernel_of(function: Callable[..., Any], fused: bool) -> Any:
 
 @lru_cache(maxsize=1)
 def mode() -> str:
-    """Return how kernels run in this process: "library" or "jit"."""
-    requested = _requested()
+    """Return how kernels run in this process: "library", "checked" (a library that checks every index) or "jit"."""
+    requested = requested_mode()
     if requested != "jit" and library.table() is not None:
-        return "library"
-    if requested == "library":
-        raise PosableError(f"POSABLE_KERNELS is 'library', and {library.why_not()}")
+        return requested or "library"
+    if requested in ("library", "checked"):
+        raise PosableError(f"POSABLE_KERNELS is {requested!r}, and {library.why_not()}")
     if find_spec("numba") is None:
         raise PosableError(f"{library.why_not()}; without it kernels need Numba: pip install 'posable[jit]'")
     return "jit"
 
 
-def _requested() -> str:
-    """Return the mode that was asked for, "library" or "jit"; "" for either."""
+def requested_mode() -> str:
+    """Return the mode that was asked for; "" for the library or the JIT."""
     requested = os.environ.get("POSABLE_KERNELS", "")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or os.environ.get("NUMBA_BOUNDSCHECK", "0") != "0":
         requested = requested or "jit"  # whoever asks Numba for that wants no code that was compiled before
-    if requested not in ("", "jit", "library"):
-        raise PosableError(f"POSABLE_KERNELS is {requested!r}; expected 'jit' or 'library'")
+    if requested not in ("", "jit", "library", "checked"):
+        raise PosableError(f"POSABLE_KERNELS is {requested!r}; expected 'jit', 'library' or 'checked'")
     return requested
 
 
@@ -102,28 +106,51 @@ class Batch:
         self.rows = rows
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
-        self._part: Callable[..., Any] | None = None
+        self._part: Part | None = None
+        self._is_compiled_ahead = False
 
     def __call__(self, n: int, *arrays: Any) -> None:
         """Run rows 0 to n - 1."""
-        part = self._part
-        if part is None:
-            part = self._part = self._found()
-        if n < self.rows:
-            part(0, n, n, *arrays)
-        else:
-            _on_all_cores(part, n, arrays)
+        part = self._part or self._found()
+        if stopping.watched:
+            stopping.check_stop()
+        if not self._is_compiled_ahead and library.needs_copies(arrays):  # Numba would compile once more for those
+            library.run_with_copies(self, lambda *given: self(n, *given), arrays)
+            return
+        try:
+            if n < self.rows:
+                part(0, n, n, arrays)
+            else:
+                _on_all_cores(part, n, arrays)
+        except TypeError as error:
+            if not self._is_compiled_ahead:
+                raise
+            library.run_otherwise(self, n, arrays, error)
+        except ValueError as error:  # too few rows: Numba would read past their end
+            raise PosableError(f"{self.__name__}: {error}") from None
 
     def serial(self, n: int, *arrays: Any) -> None:
         """Run rows 0 to n - 1 on one core."""
         with threads(1):
             self(n, *arrays)
 
-    def _found(self) -> Callable[..., Any]:
+    def run_jit(self, n: int, arrays: tuple[Any, ...]) -> None:
+        """Run rows 0 to n - 1 by the JIT."""
+        if n < self.rows:
+            self.jit(0, n, n, *arrays)
+        else:
+            _on_all_cores(self._jit_part, n, arrays)
+
+    def _found(self) -> Part:
         """Return the loop over some of the rows: the library's where it has this batch, else the JIT's."""
         # Also where the JIT was chosen for want of a library: it may have been built meanwhile.
-        made: Callable[..., Any] | None = library.loop(self) if _requested() != "jit" else None
-        return made or self.jit
+        made: Part | None = library.loop(self) if requested_mode() != "jit" else None
+        self._is_compiled_ahead = made is not None
+        self._part = made or self._jit_part
+        return self._part
+
+    def _jit_part(self, first: int, last: int, n: int, arrays: tuple[Any, ...]) -> None:
+        self.jit(first, last, n, *arrays)
 
     @property
     def jit(self) -> Any:
@@ -188,29 +215,44 @@ def threads(count: int) -> Iterator[None]:
         _threads.count = before
 
 
-def _on_all_cores(part: Callable[..., Any], n: int, arrays: tuple[Any, ...]) -> None:
-    """Run rows 0 to n - 1 on several threads, this one among them; compiled loops let go of the interpreter's lock."""
+def _on_all_cores(part: Part, n: int, arrays: tuple[Any, ...]) -> None:
+    """Run rows 0 to n - 1 on several threads, this one among them; compiled loops let go of the interpreter's lock.
+
+    Where this thread is interrupted (Ctrl-C), the others end with the piece they are at before the error goes on.
+    """
     count = thread_count()
-    if count == 1:
-        part(0, n, n, *arrays)
-        return
-    step = -(-n // (PIECES * count))
+    stop = stopping.stop_event() if stopping.watched else None
+    step = min(-(-n // (PIECES * count)), MOST_ROWS)
     begins = iter(range(0, n, step))  # several threads may take from it: each step is one of the interpreter's
+    stopped = threading.Event()
 
     def work() -> None:
         for first in begins:
-            part(first, min(first + step, n), n, *arrays)
+            if stopped.is_set() or (stop is not None and stop.is_set()):
+                return
+            part(first, min(first + step, n), n, arrays)
 
-    part(0, 0, n, *arrays)  # with no rows: what is wrong with the arguments is said here, and the JIT compiles once
+    if count == 1:
+        work()
+        if stop is not None:
+            stopping.check_stop()
+        return
+    part(0, 0, n, arrays)  # with no rows: what is wrong with the arguments is said here, and the JIT compiles once
     others = [_pool().submit(work) for _ in range(count - 1)]
     try:
         work()
+    except BaseException:
+        stopped.set()
+        raise
     finally:
         for other in others:
             other.cancel()
+        wait(others)
     for other in others:
         if not other.cancelled():
             other.result()
+    if stop is not None:
+        stopping.check_stop()
 
 
 @lru_cache(maxsize=1)

@@ -4,6 +4,9 @@ Numba alone takes longer to import than everything the package does at start, so
 its names lists where those live:
 
     __getattr__, __dir__ = lazy_names(__name__, {"scene": ["Scene"]})
+
+A room uses the rooms above it only (docs/rooms.md). Where users expect a call that a later room answers, as
+`motion.show()`, the call asks for that room by name: `later_room("render")`. `tests/test_rooms.py` lists who may.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ def lazy_names(
 
     def get(name: str) -> Any:
         if name in home:
-            value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+            from .arguments import explained  # not before the first name is used: it brings NumPy
+
+            value = explained(getattr(importlib.import_module(f"{package}.{home[name]}"), name))
             setattr(sys.modules[package], name, value)  # the next access does not come here
             return value
         if name in submodules:
@@ -40,3 +45,8 @@ def lazy_names(
         return sorted({*sys.modules[package].__dict__.get("__all__", ()), *submodules})
 
     return get, listed
+
+
+def later_room(name: str) -> Any:
+    """Return a room of the package by its name, imported at the moment of this call."""
+    return importlib.import_module(f"posable.{name}")

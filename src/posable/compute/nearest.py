@@ -11,11 +11,13 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 CLOSE = 0.65  # of the letters: the least likeness of two words that counts as a slip of the pen
 TIE = 0.08  # names whose likeness differs by less are named together
 MOST = 3  # names in an answer
+LONGEST = 100  # characters of a name that are compared: two long texts take minutes
+MOST_KNOWN = 5000  # names that one is compared with
 
 _MEANINGS = {
     "hips": "hips hip pelvis root waist humanoidroot",
@@ -62,8 +64,9 @@ class _Name:
 
 def nearest_names(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names that may be meant, the likeliest first; none where nothing is near."""
-    meant = _read(name)
-    scored = [(score, other) for other in known if (score := _likeness(meant, _read(other))) > 0.0]
+    meant = _read(name[:LONGEST])
+    compared = [other for other in islice(known, MOST_KNOWN) if len(other) <= LONGEST]
+    scored = [(score, other) for other in compared if (score := _likeness(meant, _read(other))) > 0.0]
     scored.sort(key=lambda one: -one[0])  # stable: what is known first stays first
     return [other for score, other in scored if score > scored[0][0] - TIE][:MOST]
 

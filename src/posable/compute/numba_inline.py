@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ import numba
 from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from .compiling import jit_began
 
 __all__ = ["TWIN_OPTIONS", "cached", "call_twin", "module_of"]
 
@@ -40,9 +43,20 @@ def cached(function: Callable[..., Any], options: dict[str, Any], folder: Path) 
     config: Any = numba.config  # Numba fills this module at run time
     previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read while it decorates, and only then
     try:
-        return numba.njit(**{**options, "cache": True, "_nrt": False})(function)
+        dispatcher: Any = numba.njit(**{**options, "cache": True, "_nrt": False})(function)
     finally:
         config.CACHE_DIR = previous
+    stored: Any = getattr(dispatcher, "_cache", None)  # a plain function where the JIT is off
+    if stored is not None:
+        save = stored.save_overload
+        stored.save_overload = lambda signature, compiled: _saved_if_possible(save, signature, compiled)
+    return dispatcher
+
+
+def _saved_if_possible(save: Callable[[Any, Any], None], signature: Any, compiled: Any) -> None:
+    """Keep compiled code for the next start; on a disk that is full, what was compiled is used all the same."""
+    with suppress(OSError):
+        save(signature, compiled)
 
 
 def call_twin(compiled: Any, make_twin: Callable[[], Any]) -> None:
@@ -157,6 +171,7 @@ class _CompileNotice(event.Listener):
             return
         if self.depth == 0:
             self.began = time.monotonic()
+            jit_began(self.began)
             self.collecting = gc.isenabled()
             gc.disable()
             if not self.shown:
@@ -172,6 +187,7 @@ class _CompileNotice(event.Listener):
         self.done += 1
         if self.depth == 0:
             self.seconds += time.monotonic() - self.began
+            jit_began(None)
             if self.collecting:
                 gc.enable()
             if self.timer is not None:

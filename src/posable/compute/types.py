@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ Records: TypeAlias = NDArray[Any]  # a structured array: one row a joint, a limi
 Vec3: TypeAlias = tuple[float, float, float]  # (x, y, z)
 Quat: TypeAlias = tuple[float, float, float, float]  # (w, x, y, z), unit
 
-__all__ = ["ArrayLike", "Bools", "Floats", "Ints", "Quat", "Records", "Vec3", "floats"]
+__all__ = ["ArrayLike", "Bools", "Floats", "Ints", "Quat", "Records", "Vec3", "floats", "zero_records"]
 
 
 def floats(value: ArrayLike, name: str, *last: int, hint: str = "") -> Floats:
@@ -32,13 +33,18 @@ def floats(value: ArrayLike, name: str, *last: int, hint: str = "") -> Floats:
     """
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         are = "are" if name.endswith("s") else "is"
         raise PosableError(f"{name} {are} {reprlib.repr(value)}; expected numbers{_of(last)}{hint}") from None
     if last and array.shape[-len(last) :] != last:
         have = "have" if name.endswith("s") else "has"
         raise ShapeError(f"{name} {have} shape {array.shape}; expected{_of(last)}{hint}")
     return array
+
+
+def zero_records(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Records:
+    """Return `np.zeros(shape, dtype)` of records, which takes NumPy half a microsecond for each ten fields."""
+    return np.ndarray(shape, dtype, bytearray(math.prod(shape) * dtype.itemsize))
 
 
 def _of(last: tuple[int, ...]) -> str:

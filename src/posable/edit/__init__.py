@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..compute.arguments import explain_mistakes
 from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from .dragging import DragSolution
     from .edit_list import load_edits, make_edits, save_edits
     from .editor import MotionEditor
-    from .edits import DragEdit, Edit, Snapshot, StretchEdit, WarpEdit
+    from .edits import DragEdit, Edit, KeyEdit, Snapshot, StretchEdit, WarpEdit
     from .retargeting import RetargetSolution, retarget
     from .transforms import relative_motion
     from .weights import FitReport
@@ -23,7 +24,7 @@ _HOMES = {
     "dragging": ["DragSolution"],
     "edit_list": ["load_edits", "make_edits", "save_edits"],
     "editor": ["MotionEditor"],
-    "edits": ["DragEdit", "Edit", "Snapshot", "StretchEdit", "WarpEdit"],
+    "edits": ["DragEdit", "Edit", "KeyEdit", "Snapshot", "StretchEdit", "WarpEdit"],
     "retargeting": ["RetargetSolution", "retarget"],
     "transforms": ["relative_motion"],
     "weights": ["FitReport"],
@@ -36,6 +37,7 @@ __all__ = [
     "DragSolution",
     "Edit",
     "FitReport",
+    "KeyEdit",
     "MotionEditor",
     "RetargetSolution",
     "Snapshot",
@@ -50,3 +52,5 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+explain_mistakes(__name__)

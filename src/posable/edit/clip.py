@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..body import Humanoid
-from ..compute import PosableError, ShapeError, UnknownNameError
+from ..compute import PosableError, ShapeError, UnknownNameError, check_stop
 from ..compute.types import Bools, Floats, Ints
 from ..math import conjugate, log, multiply, normalize, rotate
 from ..skeleton import Motion, Pose
@@ -222,6 +222,7 @@ def smoothed(motion: Motion, cutoff: float = CUTOFF) -> Pose:
     pad = min(3 * (2 * len(sections) + 1), frames - 1)
 
     def filtered(values: Floats) -> Floats:
+        check_stop()
         return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=pad))
 
     rotations = normalize(filtered(_unrolled(pose.rotations)))

@@ -11,10 +11,12 @@ import numpy as np
 
 from ..body import Humanoid
 from ..compute import PosableError, Status, UnknownNameError
+from ..compute.extent import rows_in_extent
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
 from ..limb import Target
 from ..math import angle, conjugate, exp, log, multiply, normalize
 from ..skeleton import Motion, Pose
+from ..skeleton.pose import are_poses
 from ..skeleton.solution import PoseSolution, status_like
 from .bounds import Bounds, project_to_ranges
 from .clip import Clip, frame_of, joint_of
@@ -162,7 +164,7 @@ class Dragger:
 
     def bounded(self, bounds: Bounds) -> Dragger:
         """Return the same with other bounds."""
-        other = Dragger(self.clip, self.logs, bounds)
+        other = type(self)(self.clip, self.logs, bounds)
         other._velocities = self._velocities
         other.contacts = self.contacts
         return other
@@ -348,7 +350,8 @@ class Dragger:
 
         body = self.clip.body
         change = np.concatenate([drags["displacement"], drags["rotation"]], axis=1)
-        invalid = ~(np.isfinite(change).all(axis=1) & np.isfinite(pose.rotations).all(axis=(1, 2)))
+        sound = np.isfinite(change).all(axis=1) & rows_in_extent(drags["displacement"]) & are_poses(pose)
+        invalid = ~sound
         still = ~(change != 0.0).any(axis=1) & ~invalid
         dragged, reports = _copy(pose), np.zeros(len(drags), DRAGGED)
         go = np.flatnonzero(~invalid & ~still)
@@ -431,6 +434,14 @@ class Dragger:
         slips = np.linalg.norm(ended.positions[at[:, None], goals["joint"]] - goals["position"], axis=-1)
         pins = (goals["fixed"] > 0) & (np.arange(goals.shape[1]) != drags["dragged"][:, None])
         reports["slid"][rows] = np.where(pins, slips, 0.0).max(axis=1, initial=0.0)
+
+
+class PlainDragger(Dragger):
+    """Drags as if nothing moved in the clip: the other parts stay where they are as far as they can."""
+
+    def velocities(self, joints: Sequence[int]) -> Floats:
+        """Return the velocities of these joints (F, E, 6): none."""
+        return np.zeros((len(self.clip), len(joints), 6))
 
 
 def bend_knees(body: Humanoid, pose: Pose, goals: Records) -> tuple[Pose, Ints]:

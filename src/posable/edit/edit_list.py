@@ -5,11 +5,13 @@
     {"frame": 60, "part": "left_hand", "displacement": [0, 0.2, 0.1], "spread": 0.5},
     {"frame": 90, "part": "head", "target": [0.1, 1.6, 0.3], "pins": ["right_hand", ["hips", 80, 100]]},
     {"warp": [{"frame": 40, "part": "right_hand", "target": [0, 1.1, 0.4]}], "spread": 0.3},
-    {"stretch": {"left_lower_arm": 1.2}, "frame": 60}
+    {"stretch": {"left_lower_arm": 1.2}, "frame": 60},
+    {"key": {"neck": [0, 0.3, 0]}, "translation": [0, -0.05, 0], "frame": 75, "muted": true}
 ]}
 ```
 
-Names and meanings are those of `MotionEditor.edit`, `warp` and `stretch`.
+Names and meanings are those of `MotionEditor.edit`, `warp`, `stretch` and `key`; an edit with `"muted": true` is in the
+list and not in the motion.
 """
 
 from __future__ import annotations
@@ -50,6 +52,9 @@ EDIT = (
 )
 WARP = ("warp", "spread", "contacts", "scope")
 STRETCH = ("stretch", "frame", "spread", "ease", "frames", "contacts")
+KINDS = ("warp", "stretch", "key", "muted")
+"""Names that say what an edit is; the others are arguments."""
+KEY = ("key", "translation", "part", "scope", "frame", "spread", "ease", "frames", "contacts")
 
 
 def save_edits(edits: Sequence[Edit], path: str | os.PathLike[str]) -> None:
@@ -100,7 +105,14 @@ def make_edits(editor: MotionEditor, rows: Sequence[dict[str, Any]]) -> list[Edi
 
 
 def _made(editor: MotionEditor, row: dict[str, Any]) -> Edit:
-    options = {name: value for name, value in row.items() if name not in ("warp", "stretch") and value is not None}
+    edit = _applied(editor, row)
+    if row.get("muted"):
+        edit.mute()
+    return edit
+
+
+def _applied(editor: MotionEditor, row: dict[str, Any]) -> Edit:
+    options = {name: value for name, value in row.items() if name not in KINDS and value is not None}
     for name in ("frames", "softness"):
         if isinstance(options.get(name), list):
             options[name] = tuple(options[name])
@@ -108,6 +120,8 @@ def _made(editor: MotionEditor, row: dict[str, Any]) -> Edit:
         return editor.warp([(one["frame"], one["part"], one["target"]) for one in row["warp"]], **options)
     if "stretch" in row:
         return editor.stretch(row["stretch"], **options)
+    if "key" in row:
+        return editor.key(rotations=row["key"], **options)
     return editor.edit(**options)
 
 
@@ -115,10 +129,10 @@ def _check(row: Any) -> None:
     """Check the names of a row and the types of its values."""
     if not isinstance(row, dict):
         raise PosableError(f"is {row!r}; expected an object")
-    names = WARP if "warp" in row else STRETCH if "stretch" in row else EDIT
+    names = WARP if "warp" in row else STRETCH if "stretch" in row else KEY if "key" in row else EDIT
     for name in row:
-        if name not in names:
-            raise UnknownNameError("name in an edit", name, names)
+        if name not in (*names, "muted"):
+            raise UnknownNameError("name in an edit", name, (*names, "muted"))
     if "warp" in row:
         if not isinstance(row["warp"], list) or not all(isinstance(one, dict) for one in row["warp"]):
             raise PosableError("its warp is not a list of objects with frame, part and target")
@@ -130,7 +144,14 @@ def _check(row: Any) -> None:
         bones = row["stretch"]
         if not isinstance(bones, dict) or not all(_is_number(factor) for factor in bones.values()):
             raise PosableError("its stretch is not an object of parts and factors")
-    needed = ("frame", "part") if names is EDIT else ("frame",) if names is STRETCH else ()
+    elif "key" in row:
+        if not isinstance(row["key"], dict) or len(row["key"]) > MAX_EDITS:
+            raise PosableError("its key is not an object of joints and rotation vectors")
+        for name, vector in row["key"].items():
+            if vector is None:
+                raise PosableError(f"the rotation of {name} is null; expected 3 numbers")
+            _check_values({"displacement": vector})
+    needed = ("frame", "part") if names is EDIT else ("frame",) if names in (STRETCH, KEY) else ()
     missing = [name for name in needed if row.get(name) is None]
     if missing:
         raise PosableError(f"lacks {', '.join(missing)}")
@@ -139,14 +160,15 @@ def _check(row: Any) -> None:
 
 def _check_values(row: dict[str, Any]) -> None:
     """Check the types of a row's values."""
-    for name, length in (*(("target", 3), ("displacement", 3), ("orientation", 4), ("frames", 2), ("softness", 2)),):
+    lengths = {"target": 3, "displacement": 3, "orientation": 4, "frames": 2, "softness": 2, "translation": 3}
+    for name, length in lengths.items():
         value = row.get(name)
         numbers = isinstance(value, list) and len(value) == length and all(map(_is_number, value))
         if value is not None and not (numbers and all(abs(number) <= MAX_VALUE for number in value)):
             raise PosableError(f"{name} is {value!r}; expected {length} numbers, none beyond a million")
     kinds: dict[str, tuple[type, ...]] = {
         "frame": (int,), "part": (str,), "spread": (int, float), "ease": (str,), "mode": (str,), "scope": (str,),
-        "contacts": (bool,), "pins": (list,),
+        "contacts": (bool,), "pins": (list,), "muted": (bool,),
     }  # fmt: skip
     for name, types in kinds.items():
         value = row.get(name)
@@ -182,6 +204,10 @@ def _row(edit: Edit) -> dict[str, Any]:
     if "constraints" in row:
         constraints = [(frame, _part(edit, part), target) for frame, part, target in row.pop("constraints")]
         row["warp"] = [dict(zip(("frame", "part", "target"), constraint, strict=True)) for constraint in constraints]
+    if edit.muted:
+        row["muted"] = True
+    if "rotations" in row:
+        row["key"] = row.pop("rotations")
     if "bones" in row:
         row["stretch"] = {_part(edit, part): factor for part, factor in row.pop("bones").items()}
     return row

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,9 +31,9 @@ from ..limits import Limits
 from ..skeleton import Motion, Pose
 from .bounds import Bound, make_bounds
 from .clip import EFFECTORS, Clip, frame_of, read_clip
-from .contacts import Contact
-from .dragging import Dragged, Dragger, DragRequest, DragSolution, Settings, judged, read_drag
-from .edits import DragEdit, Edit, Snapshot, StretchEdit, WarpEdit
+from .contacts import Contact, find_contacts
+from .dragging import Dragged, Dragger, DragRequest, DragSolution, PlainDragger, Settings, judged, read_drag
+from .edits import Change, DragEdit, Edit, KeyEdit, Snapshot, StretchEdit, WarpEdit
 from .model import PIN_TOLERANCE
 from .weights import FitReport, Progress, cached_weights, exact_weights, fit_report
 
@@ -134,9 +134,16 @@ class MotionEditor:
     @cached_property
     def dragger(self) -> Dragger:
         """Weights, bounds and contacts together, as drags use them."""
-        made = Dragger(self.clip, self.logs, make_bounds(self.clip, self._limits))
-        if self._contacts is not None:
-            made.contacts = tuple(self._contacts)
+        return self._made(Dragger, self.logs)
+
+    @cached_property
+    def plain_dragger(self) -> Dragger:
+        """The dragger that knows nothing of how this person moves, as keys use it: nothing has to be fitted."""
+        return self._made(PlainDragger, cached_weights(None, self.clip, "identity", [], None))
+
+    def _made(self, kind: type[Dragger], logs: Floats) -> Dragger:
+        made = kind(self.clip, logs, make_bounds(self.clip, self._limits))
+        made.contacts = self.contacts
         return made
 
     @property
@@ -148,15 +155,16 @@ class MotionEditor:
     def limits(self, limits: Bound | Iterable[Bound]) -> None:
         known = limits if limits is None or isinstance(limits, str | Limits | LimbRange) else tuple(limits)
         bounds = make_bounds(self.clip, known)
-        if "dragger" in vars(self):
-            self.dragger = self.dragger.bounded(bounds)
+        for name in ("dragger", "plain_dragger"):
+            if name in vars(self):
+                vars(self)[name] = vars(self)[name].bounded(bounds)
         self._limits = known
         self._dragged.clear()  # a drag under other limits does not go on
 
-    @property
+    @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """Contacts of the motion: feet on the ground, hands on the body or on each other."""
-        return self.dragger.contacts
+        return find_contacts(self.clip) if self._contacts is None else tuple(self._contacts)
 
     # Dragging
 
@@ -176,6 +184,7 @@ class MotionEditor:
         step: float = 0.01,
         softness: tuple[float, float] | None = None,
         max_ratio: float | None = None,
+        fitted: bool = True,
     ) -> DragSolution:
         """Drag a part of one frame's pose; the motion is unchanged. Frames and displacements broadcast.
 
@@ -199,6 +208,8 @@ class MotionEditor:
             softness: of the other parts' positions and orientations; smaller follows the clip more closely. By default
                 (0.03, 0.1), in mode "frozen" (0.3, 0.5).
             max_ratio: how many times as far as the dragged part another may go; by default 4, in mode "frozen" 1.5.
+            fitted: whether the body answers as it moves in this motion, the default; False: all joints alike, the other
+                parts stay where they are as far as they can, and no weights are fitted.
         """
         settings = Settings(mode, float(step), softness, max_ratio, scope)
         request = read_drag(self.body, self.motion, frame, part, displacement, target, orientation, pose)
@@ -206,7 +217,7 @@ class MotionEditor:
         known = None if pose is None else self._dragged.get(pose)
         if known is not None:
             joined, phases = known.continued(request, mode, self.body)
-        solution = self.dragger.drag(
+        solution = (self.dragger if fitted else self.plain_dragger).drag(
             *(joined.start, phases, part, joined.displacements, joined.rotations, tuple(pins)),
             *(0.0 if contacts else None, settings),
         )
@@ -277,6 +288,49 @@ class MotionEditor:
             self, frame=frame_of(frame, len(self.clip)), part=part, target=target, spread=spread,
             displacement=displacement, orientation=orientation, ease=ease, frames=frames, pins=tuple(pins),
             contacts=contacts, mode=mode, scope=scope, softness=softness,
+        ))  # fmt: skip
+
+    def key(
+        self,
+        *,
+        frame: int,
+        pose: Pose | None = None,
+        rotations: Mapping[str, ArrayLike] | None = None,
+        translation: ArrayLike = (0.0, 0.0, 0.0),
+        part: str | int | None = None,
+        scope: str = "auto",
+        spread: float = 0.5,
+        ease: str = "cosine",
+        frames: tuple[int, int] | None = None,
+        contacts: bool = True,
+    ) -> KeyEdit:
+        """Set a key: a pose at one frame, whose difference from the motion so far fades over the frames around.
+
+        Args:
+            frame: number of the frame, from 0.
+            pose: of the whole body there; default None.
+            rotations: rotation vectors (3,) [rad] by the names of joints or parts, added to their local rotations,
+                instead of a pose; default None.
+            translation: (3,) [m], added to the root's translation; with `rotations` only.
+            part: a part whose path is led exactly, such as the hand that was placed; default None.
+            scope: how much of the body may give way for contacts, as for `drag`; with a part only.
+            spread: half-width of the change [s]; default 0.5.
+            ease: how it fades: "cosine" (default), "smooth" or "linear".
+            frames: first and last frame that may change, instead of a spread; default None.
+            contacts: whether contacts are kept, over all frames that change; default True. Without them and without a
+                part the pose is taken exactly, whatever the limits.
+        """
+        at = frame_of(frame, len(self.clip))
+        if (pose is None) == (rotations is None):
+            raise PosableError("a key needs a pose or rotations, and not both")
+        if pose is not None:
+            change = Change.between(self.motion[at], pose)
+            moved = np.flatnonzero(change.rotations.any(axis=-1))
+            names = self.body.skeleton.names
+            rotations, translation = {names[j]: change.rotations[j] for j in moved}, change.translation
+        return self._added(KeyEdit(
+            self, frame=at, rotations=dict(rotations or {}), translation=floats(translation, "translation", 3),
+            part=part, scope=scope, spread=spread, ease=ease, frames=frames, contacts=contacts,
         ))  # fmt: skip
 
     def warp(
@@ -350,5 +404,6 @@ class MotionEditor:
         """Make these the edits and compute them again from the first that differs; on an error nothing changes."""
         motions = self._motions[: first + 1]
         for edit in edits[first:]:
-            motions.append(motions[-1].replace(pose=edit.apply(motions[-1].pose)))
+            before = motions[-1]
+            motions.append(before if edit.muted else before.replace(pose=edit.apply(before.pose)))
         self._edits, self._motions = edits, motions

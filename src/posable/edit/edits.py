@@ -23,7 +23,7 @@ from ..math import conjugate, exp, log, multiply
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import Solution
 from .clip import frame_of, joint_of
-from .dragging import REACHED_WITHIN, DragSolution, Settings, judged, world_rotation
+from .dragging import REACHED_WITHIN, Dragger, DragSolution, Settings, judged, world_rotation
 from .repair import Led, Pin, contact_holds, own_stances, pin_hold, planted_path, read_pins, repair
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Edit(Solution, ABC):
     """(K,): the frames that it changed."""
     limited: Ints = np.zeros(0, np.int64)
     """The frames among them where joints were stopped by their limits."""
+    muted: bool = False
+    """Whether it is left out of the motion for now; what is said of it is then of the last time it was applied."""
 
     def __init__(self, editor: MotionEditor, **settings: Any) -> None:
         self._editor: MotionEditor | None = editor
@@ -113,6 +115,16 @@ class Edit(Solution, ABC):
         step = int(np.clip(frame - min(frames), -min(frames), len(before) - 1 - max(frames)))
         self.change(**(self._moved(before, step) if step else {}), **settings)
 
+    def mute(self, muted: bool = True) -> None:
+        """Leave it out of the motion, or apply it again, and recompute the edits after it."""
+        editor, before = self._owner(), self.muted
+        self.muted = muted
+        try:
+            editor._recompute(editor._edits, editor._edits.index(self))
+        except Exception:
+            self.muted = before
+            raise
+
     def remove(self) -> None:
         """Remove it and recompute the edits after it."""
         editor = self._owner()
@@ -129,6 +141,11 @@ class Edit(Solution, ABC):
     def _moved(self, before: Motion, step: int) -> dict[str, Any]:
         """Return the settings that differ `step` frames later; `before` is the motion that it is applied to."""
         return {"frame": self.settings["frame"] + step}
+
+    @property
+    def _dragger(self) -> Dragger:
+        """The weights with which contacts are repaired."""
+        return self._owner().dragger
 
     def _owner(self) -> MotionEditor:
         if self._editor is None:
@@ -176,7 +193,7 @@ class Edit(Solution, ABC):
         joints that were led.
         """
         editor = self._owner()
-        dragger, joints = editor.dragger, [one.joint for one in led]
+        dragger, joints = self._dragger, [one.joint for one in led]
         pinned = [pin_hold(pin.joint, pin.inside(len(before)), editor.clip.fps, rows) for pin in pins]
         contacts = editor.contacts if self.settings["contacts"] else ()
         left_out = [*joints, *(pin.joint for pin in pins)]
@@ -190,7 +207,7 @@ class Edit(Solution, ABC):
     def _led(self, before: Pose, rows: Ints, joint: int, nearness: Floats, offsets: Floats, keys: Sequence[int]) -> Led:
         """Return a dragged part with the path that offsets (K, 3) [m] lead it along; feet stay where they stand."""
         editor = self._owner()
-        standing = own_stances(editor.dragger, editor.contacts if self.settings["contacts"] else (), joint)
+        standing = own_stances(self._dragger, editor.contacts if self.settings["contacts"] else (), joint)
         path = editor.body.skeleton.forward(before[rows]).positions[:, joint]
         if not standing.any() or not len(rows):
             return Led(joint, nearness, path + offsets)
@@ -276,6 +293,56 @@ class DragEdit(Edit):
             left = world_rotation(end.orientations[joint], orientation)
             self.orientation_error = float(np.linalg.norm(left)) if np.isfinite(left).all() else np.inf
         self._judge(self.answer.status, self.slid)
+        return moved
+
+
+class KeyEdit(Edit):
+    """A pose at one frame, its difference from the motion before it faded around; made by `MotionEditor.key`."""
+
+    def _check(self, settings: dict[str, Any]) -> None:
+        super()._check(settings)
+        body = self._owner().body
+        for name, vector in settings["rotations"].items():
+            self._joint(name)
+            if floats(vector, f"the rotation of {name}", 3).shape != (3,):
+                raise PosableError(f"the rotation of {name} has shape {np.shape(vector)}; expected (3,)")
+        if settings["part"] is not None:
+            joint_of(body, settings["part"])
+
+    def _joint(self, name: str) -> int:
+        """Return the joint of a name, else of a part: a pose is stored by the names of its joints."""
+        body = self._owner().body
+        return body.skeleton.index(name) if name in body.skeleton.names else joint_of(body, name)
+
+    @property
+    def _dragger(self) -> Dragger:
+        return self._owner().plain_dragger
+
+    def apply(self, pose: Pose) -> Pose:
+        """Return all frames with this edit on top."""
+        given, body = self.settings, self._owner().body
+        frame, skeleton = given["frame"], body.skeleton
+        rotations = np.zeros((len(skeleton), 3))
+        for name, vector in given["rotations"].items():
+            rotations[self._joint(name)] = vector
+        change, fractions = Change(rotations, np.asarray(given["translation"])), self._fractions(len(pose))
+        rows = np.flatnonzero(fractions > 0.0) if rotations.any() or change.translation.any() else np.zeros(0, np.int64)
+        here = skeleton.forward(pose[frame]).positions
+        keyed = skeleton.forward(change.added(pose[np.array([frame])], np.ones(1))).positions[0]
+        led, scope, joints = [], None, np.arange(len(skeleton))
+        if given["part"] is not None:
+            joint = joint_of(body, given["part"])
+            path = fractions[rows, None] * (keyed[joint] - here[joint])
+            led, joints = [self._led(pose, rows, joint, fractions[rows], path, [frame])], np.array([joint])
+            scope = self._dragger.scope(joint, given["scope"])
+        changed = change.added(pose[rows], fractions[rows])
+        if led or given["contacts"]:
+            moved = self._repaired(pose, changed, rows, led, (), scope)
+        else:  # a pose that is taken as it is, beyond the limits too
+            moved, self.rows, self.slid, self.jolt = put(pose, rows, changed), rows, 0.0, 0.0
+        away = np.linalg.norm(skeleton.forward(moved[frame]).positions - keyed, axis=-1)[joints].max()
+        self.position_error = float(away)
+        self._judge(Status.REACHED, self.slid)
         return moved
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from ..body import Humanoid
 from ..body.measures import sole_of, sole_points
+from ..compute import check_stop
 from ..compute.types import Bools, Floats
 from ..math import rotate
 from ..skeleton import Frames
@@ -164,6 +165,7 @@ def _surface_of(
     foot: _Foot, first: int, last: int, others: list[Floats], hips: Floats, fps: float
 ) -> tuple[float, bool] | None:
     """Return the height of a placement and whether it alone shows that there is a surface; None where it cannot."""
+    check_stop()  # a long motion has thousands of placements
     rows = slice(first, last + 1)
     slow = foot.speed[rows] < SLOW
     level, seconds = float(np.median(foot.height[rows][slow])), float(slow.sum()) / fps

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..compute.arguments import explain_mistakes
 from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .angles import JointAngles, joint_angles
     from .express import ExpressRow, evaluate_block, evaluate_express, evaluate_tracks, express_table
     from .reconstruct import Evaluation, evaluate_clip, evaluate_reconstruct, find_method, method_names
 
 __all__ = [
     "Evaluation",
     "ExpressRow",
+    "JointAngles",
     "evaluate_block",
     "evaluate_clip",
     "evaluate_express",
@@ -20,12 +23,16 @@ __all__ = [
     "evaluate_tracks",
     "express_table",
     "find_method",
+    "joint_angles",
     "method_names",
 ]
 
 _HOMES = {
+    "angles": ("JointAngles", "joint_angles"),
     "express": ("ExpressRow", "evaluate_block", "evaluate_express", "evaluate_tracks", "express_table"),
     "reconstruct": ("Evaluation", "evaluate_clip", "evaluate_reconstruct", "find_method", "method_names"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+explain_mistakes(__name__)

@@ -19,6 +19,7 @@ from ..compute import PosableError, UnknownNameError, atomic_write, require
 from ..math import rotate
 from ..render.picture import portrait, strip
 from ..skeleton import Motion, Pose
+from .angles import JointAngles
 from .express import BINS, ExpressRow
 from .reconstruct import PAPER, Weights, find_method, motion_of, weights_of
 
@@ -91,6 +92,7 @@ def picture_frames(
     *,
     weights: Weights = "paper",
     frames: int = FRAMES,
+    body: Humanoid | None = None,
 ) -> None:
     """Draw frames of a clip, and below them the same frames as each method reconstructed them.
 
@@ -100,10 +102,11 @@ def picture_frames(
         path: of the picture; its suffix says the format.
         weights: as there.
         frames: how many, spread evenly over the clip.
+        body: as there.
     """
     figures = require("matplotlib.figure", "plots")
     motion, name = motion_of(clip)
-    body = Humanoid(motion.skeleton)
+    body = Humanoid(motion.skeleton) if body is None else body
     points, chosen = body.markers(motion.pose), weights_of(name, weights)
     rows = {name: motion}
     for method in methods:
@@ -198,6 +201,28 @@ def plot_histograms(rows: Sequence[ExpressRow], path: str | os.PathLike[str], *,
     axes[0, 0].set_ylabel("samples [%]")
     axes[1, 0].set_ylabel("normal curve, of its peak")
     sheet.suptitle(f"Skeleton {rows[0].skeleton}" if one_skeleton else f"Skeletons, {rows[0].method}")
+    _save(sheet, path)
+
+
+def plot_angles(angles: JointAngles, path: str | os.PathLike[str], *, title: str = "") -> None:
+    """Draw joint angles over time, a line each [degrees].
+
+    Args:
+        angles: what `joint_angles` gave.
+        path: of the picture; its suffix says the format.
+        title: above the plot.
+    """
+    figures = require("matplotlib.figure", "plots")
+    sheet = figures.Figure(figsize=(9.0, 4.2), layout="constrained")
+    axis = sheet.subplots()
+    colours = require("matplotlib", "plots").colormaps["tab10" if len(angles.names) <= 10 else "tab20"].colors
+    for name, column, colour in zip(angles.names, angles.degrees.T, colours, strict=False):
+        axis.plot(angles.times, column, linewidth=1.2, color=colour, label=name)
+    axis.set_xlabel("seconds")
+    axis.set_ylabel("degrees")
+    axis.set_title(title)
+    axis.grid(alpha=0.3)
+    sheet.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     _save(sheet, path)
 
 

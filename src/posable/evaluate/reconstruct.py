@@ -48,6 +48,7 @@ def evaluate_clip(
     name: str | None = None,
     weights: Weights = "paper",
     per_frame: bool = False,
+    body: Humanoid | None = None,
 ) -> dict[str, Any]:
     """Reconstruct one clip from its six points by each method and measure how far the result is from the clip.
 
@@ -59,6 +60,7 @@ def evaluate_clip(
         weights: how much wrists, ankles and the frame before say about the pelvis: "paper" is what the paper set for
             its clips, and (1, 1, 0) for others; three numbers are one setting for all clips.
         per_frame: also the errors of every frame, for plots.
+        body: of the clip, where the names of its joints do not tell who is who.
 
     Returns:
         Plain values only: clip, frames, fps, height [m], weights, acceleration [m/s^2] of the original, joints (names),
@@ -68,7 +70,7 @@ def evaluate_clip(
     """
     motion, called = motion_of(clip)
     called = name or called
-    body = Humanoid(motion.skeleton)
+    body = Humanoid(motion.skeleton) if body is None else body
     chosen = weights_of(called, weights)
     points, scored = body.markers(motion.pose), scored_joints(body)
     frames = motion.skeleton.forward(motion.pose)

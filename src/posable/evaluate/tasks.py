@@ -6,8 +6,7 @@ A task takes and returns plain values, so that `posable.jobs.run` can hand it to
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,52 +15,17 @@ import numpy as np
 from ..body import MARKERS, Humanoid
 from ..compute import PosableError, Status
 from ..compute.files import sha256_of
-from ..formats import save
+from ..formats import check_input, load, save
 from ..formats.points_csv import Points
 from ..reconstruct import SequentialIK
-from ..reconstruct.pipeline import CSV, body_for, calibrated, calibration_of, character_of, fitted, source_points
-from .reconstruct import evaluate_clip, find_method
+from ..reconstruct.pipeline import body_for, calibrated, calibration_of, character_of, fitted, roles_on, source_points
+from .reconstruct import evaluate_clip, find_method, motion_of
 
 if TYPE_CHECKING:
     from ..collision import Scene
 
 MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".npz")
-STORE = ".posable"  # the folder inside the output that stores what is done
 PER_FRAME = ("position_frames", "orientation_frames")
-
-
-@dataclass(frozen=True)
-class ReconstructFolder:
-    """The files of a folder and where their motions go, listed while it is walked through."""
-
-    source: Path
-    target: Path
-    suffix: str
-    body: Path | None
-    scene: Path | None
-    calibration: Path | None
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self._files())
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        shared = {"body": self.body, "scene": self.scene, "calibration": self.calibration}
-        for file, name in self._files():
-            yield {"file": file, "output": str(self.target / name), **shared}
-
-    def _files(self) -> Iterator[tuple[Path, str]]:
-        """Yield (file, path of its motion below the target), in the order of names."""
-        for folder, inside, names in os.walk(self.source):
-            here = Path(folder)
-            inside[:] = sorted(name for name in inside if not name.startswith(".") and here / name != self.target)
-            found = sorted(name for name in names if not name.startswith("."))
-            found = [name for name in found if Path(name).suffix.lower() in (CSV, *MOTIONS)]
-            stems = [Path(name).stem for name in found]
-            for name in found:
-                file = here / name
-                # Two files of one name and different suffixes must not become one.
-                stem = file.stem if stems.count(file.stem) == 1 else name.replace(".", "_")
-                yield file, str(file.relative_to(self.source).with_name(stem + self.suffix))
 
 
 def reconstruct_file(
@@ -75,6 +39,7 @@ def reconstruct_file(
     orientations: Sequence[str] = (),
     tracking: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Read points or a motion, reconstruct the body, write the motion; return facts about it.
 
@@ -90,13 +55,15 @@ def reconstruct_file(
         orientations: parts of a motion whose orientations are taken too. A CSV file names its own.
         tracking: options of `SequentialIK.track`: smoothing, lock_feet.
         reading: options of `load_points`.
+        roles: joints that are parts which their names do not tell, on the skeletons that have them.
     """
     output = Path(job["output"])
-    points, own = source_points(job["file"], tuple(markers or MARKERS), orientations, **(reading or {}))
+    options = {**(reading or {}), "roles": roles}
+    points, own = source_points(job["file"], tuple(markers or MARKERS), orientations, **options)
     calibration = calibration_of(job.get("calibration"))
     if calibration is not None:
         points = calibrated(points, calibration)
-    body, scales = body_for(points, own, character_of(job.get("body")), height, fit, calibration)
+    body, scales = body_for(points, own, character_of(job.get("body"), roles), height, fit, calibration)
     scene = scene_of(job.get("scene"), floor)
     points_of_body = fitted(points, *scales)
     if floor is not None and not floor <= np.nanmax(points_of_body.positions[..., 1]):
@@ -105,14 +72,6 @@ def reconstruct_file(
     output.parent.mkdir(parents=True, exist_ok=True)
     save(solution.motion, output)
     return {"file": str(job["file"]), "output": str(output), **_facts(solution, body, scales, points, output)}
-
-
-def is_whole(job: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
-    """Return whether the file that a job wrote is still there, and as it was written."""
-    try:
-        return bool(sha256_of(Path(job["output"])) == facts["sha256"])
-    except OSError:
-        return False
 
 
 def scene_of(path: str | os.PathLike[str] | None, floor: float | None) -> Scene | None:
@@ -168,10 +127,22 @@ def _facts(solution: Any, body: Humanoid, scales: tuple[float, float], points: P
 
 
 def evaluate_file(
-    path: Path, methods: Sequence[str], weights: str | Sequence[float] = "paper", plots: str | None = None
+    path: Path,
+    methods: Sequence[str],
+    weights: str | Sequence[float] = "paper",
+    plots: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Evaluate a clip as `evaluate_clip` does; into a folder for plots, its errors over time and its frames."""
-    facts = evaluate_clip(path, methods, weights=weights, per_frame=plots is not None)
+    """Evaluate a clip as `evaluate_clip` does; into a folder for plots, its errors over time and its frames.
+
+    With options of `posable.load` in `reading` the clip is read with these, and nothing is mended unasked.
+    """
+    accepted = check_input(path).load_options | {"fps", "first_frame"}
+    given = {name: value for name, value in (reading or {}).items() if value and name in accepted}
+    clip = load(path, **given) if given else motion_of(path)[0]
+    body = Humanoid(clip.skeleton, roles_on(clip.skeleton, roles))
+    facts = evaluate_clip(clip, methods, name=path.stem, weights=weights, per_frame=plots is not None, body=body)
     if not facts["frames"]:
         raise PosableError(f"the clip {facts['clip']!r} has no frames; there is nothing to measure")
     if plots is not None:
@@ -179,7 +150,7 @@ def evaluate_file(
 
         Path(plots).mkdir(parents=True, exist_ok=True)
         plot_errors(facts, Path(plots) / f"{facts['clip']}_errors.png")
-        picture_frames(path, methods, Path(plots) / f"{facts['clip']}_frames.png", weights=weights)
+        picture_frames(clip, methods, Path(plots) / f"{facts['clip']}_frames.png", weights=weights, body=body)
         for measured in facts["methods"].values():
             for name in PER_FRAME:
                 del measured[name]

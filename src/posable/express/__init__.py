@@ -1,5 +1,6 @@
 """Expression while aiming: chains of one-axis joints, ERIK, and motion that motors can follow."""
 
+from ..compute.arguments import explain_mistakes
 from .chain import SKELETONS, Chain, ChainFrames, Link
 from .erik import ERIK, ErikStream
 from .filter import FilterStream, MotionFilter
@@ -20,3 +21,5 @@ __all__ = [
     "Tree",
     "TreeSolution",
 ]
+
+explain_mistakes(__name__)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..compute import Status, batch, kernel, prange
+from ..compute.extent import in_extent
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
 from ..compute.verdict import verdict
 from ..math.linear import cholesky, cholesky_solve
@@ -361,11 +362,11 @@ def radical_inverse(index: int, base: int) -> float:
 
 @kernel
 def is_aim(tips: Records, goals: Floats, posture: Floats) -> bool:
-    """Return whether goals and postures are finite, and directions and orientations not zero."""
+    """Return whether goals and postures are finite, points in the extent, directions and orientations not zero."""
     for t in range(tips.shape[0]):
         largest = 0.0
         for c in range(4 if tips[t]["kind"] == ORIENTATION else 3):
-            if not math.isfinite(goals[t, c]):
+            if not math.isfinite(goals[t, c]) or (tips[t]["kind"] == POINT and not in_extent(goals[t, c])):
                 return False
             largest = max(largest, abs(goals[t, c]))
         if largest == 0.0 and tips[t]["kind"] != POINT:

@@ -67,6 +67,8 @@ class Chain:
         names: (N,) of the values.
         up: (3,) in the world: the posture's first bend is measured from it.
         note: why the tip points where it does, for a person to read.
+        speeds: (N,) the largest speed of each value [rad/s, or m/s for slides]; infinite, the default, where none is
+            known. A robot's file has them.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Chain:
         names: Sequence[str],
         up: ArrayLike = (0.0, 1.0, 0.0),
         note: str = "",
+        speeds: ArrayLike | None = None,
     ) -> None:
         self.skeleton, self.links, self.names = skeleton, tuple(links), tuple(names)
         given = np.array(limits, dtype=np.float64)
@@ -97,6 +100,11 @@ class Chain:
         self.pointing = unit_of("pointing", pointing)
         self.up = unit_of("up", up)
         self.note = note
+        fastest = np.full(count, np.inf) if speeds is None else np.array(speeds, dtype=np.float64)
+        if fastest.shape != (count,) or not (fastest > 0.0).all():
+            raise PosableError(f"speeds are {fastest.tolist()}; expected {count} numbers above 0, infinite for none")
+        self.speeds = fastest
+        """(N,) [rad/s or m/s]: the largest speed of each value."""
 
     @classmethod
     def from_axes(
@@ -258,7 +266,25 @@ class Chain:
             names=self.names,
             up=self.up,
             note=self.note,
+            speeds=self.speeds,
         )
+
+    def within_speeds(self, angles: ArrayLike, fps: float) -> Floats:
+        """Return values (..., F, N) over time that follow these as closely as `speeds` allow.
+
+        No value moves further in a frame than its speed takes it; one that has fallen behind goes as fast as it may.
+        The first frame stays. Accelerations are not limited: `MotionFilter` does that too.
+
+        Args:
+            angles: (..., F, N) [rad or m].
+            fps: frames a second.
+        """
+        values = self.checked("angles", angles).copy()
+        step = self.speeds / fps
+        for frame in range(1, values.shape[-2] if np.isfinite(step).any() else 0):
+            before = values[..., frame - 1, :]
+            values[..., frame, :] = np.clip(values[..., frame, :], before - step, before + step)
+        return values
 
     @property
     def limits(self) -> Floats:

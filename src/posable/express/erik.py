@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import math as pm
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
+from ..compute.extent import time_step
 from ..compute.types import ArrayLike, Bools, Floats, Records
 from ..skeleton import Motion, Pose
 from ..skeleton.solution import status_like
@@ -163,7 +164,7 @@ class ERIK:
             look_at: (..., F, 3) [m] points to look at instead, with a free roll; default None.
             start: (..., N) [rad] before the first frame; by default none, and the first frame is free.
         """
-        if not (math.isfinite(fps) and fps > 0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         requested = self._postures(postures.pose if isinstance(postures, Motion) else postures)
         kind, goals = one_target(orientations, directions, look_at)
@@ -386,7 +387,7 @@ class ErikStream:
     """`ERIK` with a state; made by `ERIK.stream`. One stream serves one chain, from one thread."""
 
     def __init__(self, erik: ERIK, fps: float) -> None:
-        if not (math.isfinite(fps) and fps > 0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         self.erik, self.fps = erik, float(fps)
         self.angles: Floats | None = None
@@ -406,9 +407,7 @@ class ErikStream:
         look_at: ArrayLike | None = None,
     ) -> ErikSolution:
         """Return the angles for the next target, `dt` seconds after the last (a frame when not given)."""
-        seconds = 1.0 / self.fps if dt is None else float(dt)
-        if not (math.isfinite(seconds) and seconds > 0):
-            raise PosableError(f"dt is {dt}; expected seconds above 0")
+        seconds = time_step(dt, self.fps)
         kind, goal = one_target(orientation, direction, look_at)
         if np.ndim(goal) != 1:
             raise ShapeError(f"the {kind} has shape {np.shape(goal)}; a stream takes one target a step")

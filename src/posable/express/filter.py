@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError, batch, kernel, prange
+from ..compute import PosableError, ShapeError, UnknownNameError, batch, kernel, number, prange
+from ..compute.extent import EXTENT, finite_in_extent, in_extent, time_step
 from ..compute.types import ArrayLike, Floats, Records, Vec3, floats
 
 KINDS = {"limits": 0, "nutty": 1}
@@ -61,18 +62,18 @@ class MotionFilter:
     ) -> None:
         if kind not in KINDS:
             raise UnknownNameError("kind of filter", kind, KINDS)
-        if not (math.isfinite(fps) and fps > 0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected samples a second above 0")
-        if not (0 <= response < 1 and 0 <= smoothness <= 1 and 0 < hardness < math.inf):
+        if not (0 <= number(response) < 1 and 0 <= number(smoothness) <= 1 and 0 < number(hardness) < math.inf):
             given = f"response {response}, smoothness {smoothness}, hardness {hardness}"
             raise PosableError(f"{given}; expected 0 to below 1, 0 to 1, above 0")
         self.fps, self.kind = float(fps), kind
         columns = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        rows = {name: np.atleast_1d(np.array(value, dtype=np.float64)) for name, value in columns.items()}
+        rows = {name: np.atleast_1d(floats(value, name)) for name, value in columns.items()}
         for name, value in rows.items():
             if value.ndim != 1 or not (np.isfinite(value) & (value > 0)).all():
                 raise PosableError(f"{name} is {value.tolist()}; expected a number above 0, or one for each channel")
-        ends = np.array([-np.inf, np.inf] if position_limits is None else position_limits, dtype=np.float64)
+        ends = floats([-np.inf, np.inf] if position_limits is None else position_limits, "position_limits")
         if ends.ndim not in (1, 2) or ends.shape[-1] != 2 or not (ends[..., 0] < ends[..., 1]).all():
             raise PosableError(
                 f"position_limits are {ends.tolist()}; expected (low, high) with low < high, or (N, 2) of them"
@@ -90,7 +91,7 @@ class MotionFilter:
     def run(self, signal: ArrayLike) -> Floats:
         """Return the signal (F, N) or (F,) as motors can follow it, at rest on its first sample; in the same shape.
 
-        Samples that are not finite are passed over: the last setpoint stays.
+        Samples that are not finite, or beyond 1e6, are passed over: the last setpoint stays.
         """
         given = floats(signal, "the signal")
         if given.ndim not in (1, 2):
@@ -98,7 +99,7 @@ class MotionFilter:
         if given.size == 0:
             return given.copy()
         flat = given.reshape(len(given), -1)
-        stream = self.stream(np.nan_to_num(flat[0], posinf=0.0, neginf=0.0))
+        stream = self.stream(np.where(np.abs(flat[0]) <= EXTENT, flat[0], 0.0))
         out = np.empty((*flat.shape, 3))
         out[0] = 0.0
         out[0, :, 0] = stream.values
@@ -119,9 +120,9 @@ class FilterStream:
     """A `MotionFilter` over time; made by `MotionFilter.stream`. One stream serves one robot, from one thread."""
 
     def __init__(self, motion_filter: MotionFilter, start: ArrayLike) -> None:
-        values = np.atleast_1d(np.array(start, dtype=np.float64))
-        if values.ndim != 1 or not np.isfinite(values).all():
-            raise PosableError(f"a stream starts at {values.tolist()}; expected finite numbers, one a channel")
+        values = np.atleast_1d(finite_in_extent(floats(start, "start"), "start")).copy()
+        if values.ndim != 1:
+            raise ShapeError(f"start has shape {values.shape}; expected (N,), one number a channel")
         self.filter = motion_filter
         self._limits = motion_filter._rows(len(values))
         self._states = np.zeros((len(values), 4))
@@ -146,12 +147,11 @@ class FilterStream:
     def step(self, setpoint: ArrayLike | None = None, dt: float | None = None) -> Floats:
         """(N,): where it is `dt` seconds later (a sample when not given), towards the newest setpoint (N,).
 
-        With no setpoint, or in channels where it is not finite, the last one stays: they may come late or not at all.
+        With no setpoint, or in channels where it is not finite or beyond 1e6, the last one stays: setpoints may come
+        late or not at all.
         """
         count = len(self._states)
-        seconds = 1.0 / self.filter.fps if dt is None else float(dt)
-        if not (math.isfinite(seconds) and seconds > 0):
-            raise PosableError(f"dt is {dt}; expected seconds above 0")
+        seconds = time_step(dt, self.filter.fps)
         goal: Any = np.full(count, np.nan) if setpoint is None else floats(setpoint, "the setpoint")
         if goal.shape not in ((), (count,)):
             raise ShapeError(f"the setpoint has shape {goal.shape}; expected ({count},)")
@@ -351,7 +351,7 @@ def filter_row(i: int, kind: int, limits: Records, goals: Floats, steps: Floats,
         limits[i]["acceleration"] / limits[i]["jerk"], limits[i]["velocity"] / limits[i]["acceleration"]
     )
     for f in range(goals.shape[0]):
-        if math.isfinite(goals[f, i]):
+        if in_extent(goals[f, i]):
             states[i, 3] = min(limits[i]["high"], max(limits[i]["low"], goals[f, i]))
         if kind == 1:
             state = nutty(state, states[i, 3], steps[f], limits, i)

@@ -186,13 +186,15 @@ def chain_of_robot(
     if not any(not link.slides for link in links):
         raise PosableError(f"no joint between {model.links[first]!r} and {model.links[last]!r} rotates")
     limits = np.array([_motor_limits(model, links, motor, d) for d, motor in enumerate(motors)])
+    speeds = [_motor_speed(model, links, motor, d) for d, motor in enumerate(motors)]
     names = [model.skeleton.names[model.skeleton.dofs.joint[motor]] for motor in motors]
     points, note = _pointing(model, links, last) if pointing is None else (pointing, "as given")
     above = (0.0, 1.0, 0.0) if up == "y" else (0.0, 0.0, 1.0)
     skeleton, tip_joint = model.skeleton, last
     if raised:
         skeleton, links, tip_joint = _from_base(model, links, raised, down)
-    return cls(skeleton, links, limits, tip=tip_joint, pointing=points, names=names, up=above, note=note)
+    about = {"names": names, "up": above, "note": note, "speeds": speeds}
+    return cls(skeleton, links, limits, tip=tip_joint, pointing=points, **about)  # type: ignore[arg-type]
 
 
 def _from_base(
@@ -297,6 +299,17 @@ def _motor_limits(model: UrdfModel, links: list[Link], motor: int, d: int) -> tu
         name = model.skeleton.names[model.skeleton.dofs.joint[motor]]
         raise PosableError(f"the joints that follow {name!r} leave it no angle that all of their limits allow")
     return low, high
+
+
+def _motor_speed(model: UrdfModel, links: list[Link], motor: int, d: int) -> float:
+    """Return a motor's largest speed [rad/s or m/s], and those of the joints that follow it as they bound the motor.
+
+    A speed of 0, which files have where nobody knew it, is none.
+    """
+    own = {joint: k for k, joint in enumerate(model.skeleton.dofs.joint.tolist())}
+    followers = [(own[link.joint], abs(link.multiplier)) for link in links if link.dof == d]
+    known = [float(model.velocity[k]) / factor for k, factor in [(motor, 1.0), *followers] if model.velocity[k] > 0.0]
+    return min(known, default=float("inf"))
 
 
 def _guess(model: UrdfModel, first: int) -> int:

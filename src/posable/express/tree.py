@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, UnknownNameError, expect
+from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
+from ..compute.arguments import explained
+from ..compute.extent import time_step
 from ..compute.types import ArrayLike, Bools, Floats
 from ..skeleton import Motion, Pose, Skeleton, Solution
 from ..skeleton.solution import StatusLike, status_like
@@ -157,7 +159,7 @@ class Tree:
             look_at: (..., F, 3) [m] points to look at by end point, with a free roll; default none.
             start: (..., N) [rad] by end point before the first frame; by default none, and the first frame is free.
         """
-        if not (math.isfinite(fps) and fps > 0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         requested, goals, kinds = self._targets(postures, orientations, directions, look_at)
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in (*goals.values(), *requested.values())))
@@ -282,11 +284,12 @@ class Tree:
         return values
 
 
+@explained
 class TreeStream:
     """`Tree` with a state; made by `Tree.stream`. One stream serves one tree, from one thread."""
 
     def __init__(self, tree: Tree, fps: float) -> None:
-        if not (math.isfinite(fps) and fps > 0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected frames a second above 0")
         self.tree, self.fps = tree, float(fps)
         self.angles: dict[str, Floats] = {}
@@ -306,9 +309,7 @@ class TreeStream:
         look_at: Targets = None,
     ) -> TreeSolution:
         """Return the angles for the next targets, `dt` seconds after the last (a frame when not given)."""
-        seconds = 1.0 / self.fps if dt is None else float(dt)
-        if not (math.isfinite(seconds) and seconds > 0):
-            raise PosableError(f"dt is {dt}; expected seconds above 0")
+        seconds = time_step(dt, self.fps)
         tree = self.tree
         requested, goals, kinds = tree._targets(postures, orientations, directions, look_at)
         for name, goal in goals.items():

@@ -1,9 +1,9 @@
 """Files in and out: one module a format, chosen by suffix and imported when its suffix is first used.
 
 `load(path)` gives a `Motion` in metres, `save(motion, path)` writes one; what `save` writes, `load` reads back in
-metres without a scale. A format's module has `read(path, ...) -> Motion` and, where it can be
-written, `write(motion, path, ...)`; both take as keywords the options that the caller gave and the format declares in
-`FORMATS`. `fps` and `first_frame` mean the same for every format and are applied here.
+metres without a scale, but for a page that plays the motion (.html), which is for people. A format's module has
+`read(path, ...) -> Motion`, `write(motion, path, ...)` or both; they take as keywords the options that the caller gave
+and the format declares in `FORMATS`. `fps` and `first_frame` mean the same for every format and are applied here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..compute import FormatError, PosableError, checked_keywords, expect
+from ..compute.arguments import explain_mistakes
+from ..compute.errors import ExtentError
 from ..compute.files import check_writable
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Format:
     suffixes: tuple[str, ...]
     load_options: frozenset[str] = frozenset()
     save_options: frozenset[str] = frozenset()
+    reads: bool = True
     writes: bool = True
 
 
@@ -52,6 +55,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
     Format("URDF", "urdf", (".urdf",), frozenset({"up"}), writes=False),
+    Format("HTML", "html", (".html",), reads=False),
 )
 
 
@@ -104,6 +108,8 @@ def load(
         motion: Motion = _module(kind).read(source, **chosen)
     except OSError as error:
         raise FormatError(source, f"cannot be read: {error.strerror or error}") from error
+    except ExtentError as error:
+        raise FormatError(source, str(error)) from error
     motion = _from_frame(motion, first_frame)
     return motion if rate is None or rate == motion.fps else motion.replace(fps=rate)
 
@@ -120,6 +126,7 @@ def save(
 ) -> None:
     """Write a motion; the format is chosen by the suffix. The file appears whole or not at all.
 
+    A page (.html) plays the motion in any browser, without a network; `posable.render.Player` has more to choose there.
     An option that the format does not take is an error.
 
     Args:
@@ -150,6 +157,8 @@ def check_input(path: str | os.PathLike[str]) -> Format:
     if source.is_dir():
         raise FormatError(source, "is a folder; give a file in it")
     kind = _format_of(source)
+    if not kind.reads:
+        raise FormatError(source, f"{kind.name} is written only; known: {', '.join(suffixes())}")
     if not source.exists():
         near = sorted(p.name for p in source.parent.glob(f"*{source.suffix}"))[:5] if source.parent.is_dir() else []
         hint = f"; the folder has {', '.join(near)}" if near else ""
@@ -168,8 +177,9 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def suffixes(*, written: bool = False) -> tuple[str, ...]:
-    """The known suffixes, with their dot; `written=True` leaves out formats that are only read."""
-    return tuple(suffix for kind in FORMATS if kind.writes or not written for suffix in kind.suffixes)
+    """The suffixes that `load` reads, with their dot; `written=True`: those that `save` writes."""
+    known = [kind for kind in FORMATS if (kind.writes if written else kind.reads)]
+    return tuple(suffix for kind in known for suffix in kind.suffixes)
 
 
 def _format_of(path: Path, *, written: bool = False) -> Format:
@@ -227,3 +237,6 @@ def _positive(name: str, value: Any) -> float:
     if not 0.0 < number < MAX[name]:
         raise PosableError(f"{name}={value!r}: give a number above 0 and below {MAX[name]:g}")
     return number
+
+
+explain_mistakes(__name__)

@@ -14,8 +14,10 @@ rate: 120 is assumed and noted, `fps=` overrides it, and `repair="cmu"` knows th
 
 from __future__ import annotations
 
+import io
 import math
 import os
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ..compute import FormatError, PosableError, UnknownNameError
-from ..compute.files import read_bytes
+from ..compute.files import inside_folder, read_bytes
 from ..compute.types import Floats, Ints
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Motion, Pose, Skeleton, topological_order
@@ -35,6 +37,7 @@ INCH = 0.0254
 FPS = 120.0
 MAX_AMC_BYTES, MAX_ASF_BYTES = 1 << 30, 1 << 24
 MAX_BONES = 10_000
+FREE_ROWS, BYTES_A_ROW = 1 << 20, 4  # of frames times bones that any file may have, and of text for more of them
 _ROTATIONS = ("rx", "ry", "rz")
 _TRANSLATIONS = ("tx", "ty", "tz")
 
@@ -78,12 +81,19 @@ def _skeleton_file(path: Path, given: str | os.PathLike[str] | None) -> Path:
     for name in names:
         for suffix in (".asf", ".ASF"):
             if (candidate := path.with_name(name + suffix)).is_file():
-                return candidate
-    all_of_them = sorted(p for p in path.parent.iterdir() if p.suffix.lower() == ".asf")
+                return _checked_neighbour(path, candidate)
+    all_of_them = sorted(p for p in path.parent.iterdir() if p.suffix.lower() == ".asf" and p.is_file())
     if len(all_of_them) == 1:
-        return all_of_them[0]
+        return _checked_neighbour(path, all_of_them[0])
     tried = " and ".join(f"{name}.asf" for name in dict.fromkeys(names))
     raise FormatError(path, f"its skeleton is not next to it (looked for {tried}); give asf=")
+
+
+def _checked_neighbour(path: Path, skeleton: Path) -> Path:
+    """The skeleton's file that was found next to a motion; a link that leads out of the folder is refused."""
+    if inside_folder(path.parent, skeleton.name) is None:
+        raise FormatError(skeleton, "leads out of the motion's folder; asf= reads it all the same")
+    return skeleton
 
 
 def _skeleton(path: Path, asf: AsfSkeleton, scale: float) -> Skeleton:
@@ -94,7 +104,7 @@ def _skeleton(path: Path, asf: AsfSkeleton, scale: float) -> Skeleton:
     offsets[0] = np.array(bones[0].position) * scale
     if not (np.isfinite(offsets).all() and np.isfinite(tips).all()):
         raise FormatError(path, f"bone lengths are not finite once multiplied by the scale {scale:g}")
-    leaves = [j for j in range(1, len(bones)) if j not in set(parents.tolist())]
+    leaves = np.setdiff1d(np.arange(1, len(bones)), parents)
     axes = np.zeros((len(bones), 3))
     axes[:, 0] = 1.0
     for j, bone in enumerate(bones):
@@ -143,17 +153,31 @@ def _channels(path: Path, asf: AsfSkeleton) -> list[Floats]:
     Frames must be numbered one after the other; every bone with channels must be in every frame.
     """
     channels = {bone.name: len(bone.dofs) for bone in asf.bones}
-    values: dict[str, list[float]] = {name: [] for name in channels}
+    values = {name: array("d") for name in channels}
     radians = math.pi / 180
+    needed = {name for name, count in channels.items() if count}
+    # Bones without channels take memory in every frame and no text.
+    most = (FREE_ROWS + path.stat().st_size // BYTES_A_ROW) // len(channels)
     frames = first = number = 0
     here: set[str] = set()
     for number, text in text_lines(path, MAX_AMC_BYTES):
         name, *rest = text.split()
-        if name.startswith(":"):
+        if rest and frames and name not in here and channels.get(name) == len(rest):
+            try:
+                values[name].extend(map(float, rest))
+            except ValueError:
+                shown = " ".join(rest)[:60]
+                raise FormatError(path, f"expected numbers after {name!r}, found {shown!r}", f"line {number}") from None
+            here.add(name)
+        elif name.startswith(":"):
             radians = 1.0 if name.upper() == ":RADIANS" else radians
         elif not rest and name.isascii() and name.isdigit() and len(name) < 12:
             if frames:
-                _check_frame(path, channels, here, number)
+                _check_frame(path, needed, here, number)
+            if frames == most:
+                raise FormatError(
+                    path, f"more than {most} frames of {len(channels)} bones in so short a file", f"line {number}"
+                )
             first = first if frames else int(name)
             if int(name) != first + frames:
                 raise FormatError(path, f"expected frame {first + frames}, found {name}", f"line {number}")
@@ -163,12 +187,8 @@ def _channels(path: Path, asf: AsfSkeleton) -> list[Floats]:
             if problem := _bone_problem(name, rest, channels, here, frames):
                 raise FormatError(path, problem, f"line {number}")
             here.add(name)
-            try:
-                values[name].extend(map(float, rest))
-            except ValueError:
-                raise FormatError(path, f"expected numbers after {name!r}, found {rest}", f"line {number}") from None
     if frames:
-        _check_frame(path, channels, here, number)
+        _check_frame(path, needed, here, number)
     return [_table(path, bone.name, bone.dofs, values[bone.name], frames, radians) for bone in asf.bones]
 
 
@@ -184,15 +204,14 @@ def _bone_problem(name: str, rest: list[str], channels: dict[str, int], here: se
     return None
 
 
-def _check_frame(path: Path, channels: dict[str, int], here: set[str], number: int) -> None:
-    if len(here) < len(channels):
-        for name, count in channels.items():
-            if count and name not in here:
-                raise FormatError(path, f"bone {name!r} is missing from the frame that ends here", f"line {number}")
+def _check_frame(path: Path, needed: set[str], here: set[str], number: int) -> None:
+    if not needed <= here:
+        name = min(needed - here)
+        raise FormatError(path, f"bone {name!r} is missing from the frame that ends here", f"line {number}")
 
 
-def _table(path: Path, name: str, dofs: tuple[str, ...], values: list[float], frames: int, radians: float) -> Floats:
-    table = np.array(values, dtype=np.float64).reshape(frames, len(dofs))
+def _table(path: Path, name: str, dofs: tuple[str, ...], values: array[float], frames: int, radians: float) -> Floats:
+    table = np.array(values).reshape(frames, len(dofs))
     if len(bad := np.argwhere(~np.isfinite(table))):
         raise FormatError(path, f"bone {name!r} has a number that is not finite", f"frame {int(bad[0, 0]) + 1}")
     table[:, [k for k, dof in enumerate(dofs) if dof[0] == "r"]] *= radians
@@ -231,7 +250,7 @@ def text_lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
     data = read_bytes(path, max_bytes)
     if b"\0" in data:
         raise FormatError(path, "is not text", f"byte {data.index(bytes(1))}")
-    for number, line in enumerate(data.decode("latin-1").splitlines(), 1):
+    for number, line in enumerate(io.StringIO(data.decode("latin-1"), newline=None), 1):
         bare = line.split("#", 1)[0].strip() if "#" in line else line.strip()
         if bare:
             yield number, bare

@@ -19,6 +19,7 @@ Frame 0, a T-pose that was never captured, stays and is noted; `first_frame=1` d
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import re
@@ -29,9 +30,11 @@ from pathlib import Path
 import numpy as np
 
 from ..compute import FormatError
+from ..compute.files import inside_folder, read_text
 from ..compute.types import Floats
 from ..skeleton import Motion, Skeleton
 
+MAX_TABLE = 1_000_000  # bytes of a table next to a clip; those of the database have ten thousand
 UNIT = 0.0254 / 0.45
 """Metres in one unit of length of the CMU database."""
 
@@ -159,14 +162,13 @@ def _with_bones(skeleton: Skeleton, thorax: Floats) -> Skeleton:
 
 def _rows(table: str, path: Path) -> Iterator[Mapping[str, str]]:
     """Yield the rows of a table of the data set, next to the clip or in `$POSABLE_DATA`; none where it is missing."""
-    folders = [path.parent]
+    files = [path.with_name(table)] if inside_folder(path.parent, table) else []
     if data := os.environ.get("POSABLE_DATA"):
-        folders += [Path(data) / "cmu", Path(data)]
-    for folder in folders:
+        files += [Path(data) / "cmu" / table, Path(data) / table]
+    for file in files:
         try:
-            with (folder / table).open(encoding="utf-8", newline="") as file:
-                yield from csv.DictReader(file)
-        except (OSError, UnicodeDecodeError, csv.Error):
+            yield from csv.DictReader(io.StringIO(read_text(file, MAX_TABLE), newline=""))
+        except (FormatError, csv.Error):
             continue  # not at hand or not such a table: the next source, or the estimate, serves
         return
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compute import FormatError, PosableError
-from ..compute.files import read_bytes
+from ..compute.files import inside_folder, read_bytes
 from ..compute.types import Floats, Ints
 from ..skeleton import Character, Motion, Pose, Skeleton, SkinnedMesh, topological_order
 from .gltf.checked_json import JsonObject, parse_json
@@ -29,7 +29,7 @@ DECIMETRE = 0.1
 SKIN = (222, 178, 152, 255)  # sRGB
 MAX_BYTES = 256 * 2**20
 MAX_WEIGHTS = 4  # joints a vertex; what renderers take
-MAX_TABLE = 50_000_000  # vertices times bones
+MAX_BONES = 10_000
 FPS = 30.0
 
 
@@ -38,9 +38,10 @@ def read(path: Path, *, fps: float = FPS) -> Motion:
     rig = _json(path)
     bones = _bones(rig)
     names, parents = _sorted(path, bones)
-    vertices, faces, ground = read_base_mesh(path.with_name("base.obj"))
-    heads = np.array([_mean(rig, bones[name]["head"], vertices) for name in names])
-    tails = np.array([_mean(rig, bones[name]["tail"], vertices) for name in names])
+    vertices, faces, ground = read_base_mesh(_next_to(path, "base.obj"))
+    means = _means(rig, {bone[end] for bone in bones.values() for end in ("head", "tail")}, vertices)
+    heads = np.array([means[bones[name]["head"]] for name in names])
+    tails = np.array([means[bones[name]["tail"]] for name in names])
     floor = np.array([0.0, ground, 0.0])
     heads, tails, vertices = (DECIMETRE * (points - floor) for points in (heads, tails, vertices))
     offsets = heads - np.where(np.arange(len(names))[:, None] > 0, heads[np.maximum(parents, 0)], 0.0)
@@ -71,9 +72,10 @@ def read(path: Path, *, fps: float = FPS) -> Motion:
 
 def read_base_mesh(path: Path) -> tuple[Floats, Ints, float]:
     """Return (vertices (V, 3) of the whole mesh [dm], triangles (T, 3) of `body`, height of `joint-ground` [dm])."""
-    vertices, faces, groups = read_groups(path, MAX_BYTES)
-    group = np.array(groups)
-    body, ground = faces[group == "body"], faces[group == "joint-ground"]
+    vertices, faces, group, names = read_groups(path, MAX_BYTES)
+    body, ground = (
+        faces[group == names.index(name)] if name in names else faces[:0] for name in ("body", "joint-ground")
+    )
     if not len(body):
         raise FormatError(path, "has no group `body` with faces")
     low = vertices[np.unique(ground), 1].mean() if len(ground) else vertices[np.unique(body), 1].min()
@@ -85,8 +87,8 @@ def _bones(rig: JsonObject) -> dict[str, dict[str, Any]]:
     for name, entry in rig.object("bones").members():
         parent = entry.text("parent") if entry.has("parent") else ""
         bones[name] = {"parent": parent, "head": entry.text("head"), "tail": entry.text("tail"), "json": entry}
-    if not bones:
-        rig.fail("is empty", "bones")
+    if not 0 < len(bones) <= MAX_BONES:
+        rig.fail(f"has {len(bones)} bones; expected 1 to {MAX_BONES}", "bones")
     for bone in bones.values():
         if bone["parent"] and bone["parent"] not in bones:
             bone["json"].fail(f"is {bone['parent']!r}, which is no bone of this rig", "parent")
@@ -106,26 +108,30 @@ def _sorted(path: Path, bones: dict[str, dict[str, Any]]) -> tuple[list[str], li
     return [names[k] for k in order], [rank[parents[k]] if parents[k] >= 0 else -1 for k in order]
 
 
-def _mean(rig: JsonObject, joint: str, vertices: Floats) -> Floats:
+def _means(rig: JsonObject, used: set[str], vertices: Floats) -> dict[str, Floats]:
+    """The position (3,) of each joint that bones use, and which many bones may share: the mean of its vertices."""
     joints = rig.object("joints")
-    if not joints.has(joint):
-        joints.fail(f"has no joint {joint!r}, which a bone names")
-    around = joints.indices(joint, len(vertices), "vertices")
-    if not around:
-        joints.fail("names no vertices", joint)
-    return np.asarray(vertices[around].mean(axis=0))
+    means = {}
+    for joint in sorted(used):
+        if not joints.has(joint):
+            joints.fail(f"has no joint {joint!r}, which a bone names")
+        around = joints.indices(joint, len(vertices), "vertices")
+        if not around:
+            joints.fail("names no vertices", joint)
+        means[joint] = np.asarray(vertices[around].mean(axis=0))
+    return means
 
 
 def _weights(
     path: Path, rig: JsonObject, bones: dict[str, dict[str, Any]], names: list[str], count: int
 ) -> tuple[NDArray[np.int32], Floats, list[str]]:
     """(joints (V, 4), weights (V, 4), notes): the four largest weights of each vertex, summing to one."""
-    file = _next_to(path, rig.text("weights_file") or "default_weights.mhw", rig)
-    table = _json(file).object("weights")
+    named = rig.text("weights_file")
+    if Path(named).name != named or "\\" in named or ":" in named:
+        rig.fail(f"is {named[:80]!r}; expected the name of a file next to the rig", "weights_file")
+    table = _json(_next_to(path, named or "default_weights.mhw")).object("weights")
     owners = _owners(path, bones, names)
-    if count * len(names) > MAX_TABLE:
-        rig.fail(f"{len(names)} bones for a mesh of {count} vertices are too many", "bones")
-    dense = np.zeros((count, len(names)))
+    pairs: list[tuple[Ints, Ints, Floats]] = []  # vertices, joints, weights
     lost = []
     for bone in table.value:
         joint = owners.get(bone)
@@ -140,14 +146,31 @@ def _weights(
             fits = False
         if not fits:
             table.fail(f"expected pairs of a vertex below {count} and a weight", bone)
-        dense[:, joint] += np.bincount(rows[:, 0].astype(np.int64), rows[:, 1], minlength=count)
-    top = np.argsort(-dense, axis=1, kind="stable")[:, :MAX_WEIGHTS].astype(np.int32)
-    largest = np.take_along_axis(dense, top, axis=1)
+        pairs.append((rows[:, 0].astype(np.int64), np.full(len(rows), joint), rows[:, 1]))
+    top, largest = _largest(pairs, count, len(names))
     total = largest.sum(axis=1, keepdims=True)
     first = np.eye(1, largest.shape[1])
     largest = np.where(total > 0, largest / np.where(total > 0, total, 1.0), first)  # no weights: the root carries it
     notes = [f"weights of {len(lost)} bones belong to nobody in this rig ({', '.join(lost[:3])})"] if lost else []
     return np.where(total > 0, top, np.zeros_like(top)), largest, notes
+
+
+def _largest(pairs: list[tuple[Ints, Ints, Floats]], count: int, bones: int) -> tuple[NDArray[np.int32], Floats]:
+    """(joints (V, 4), weights (V, 4)) of each vertex, the largest first; a table of all bones could fill the memory."""
+    width = min(MAX_WEIGHTS, bones)
+    top, largest = np.zeros((count, width), np.int32), np.zeros((count, width))
+    if not pairs:
+        return top, largest
+    vertex, joint, weight = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    cells, inverse = np.unique(vertex * bones + joint, return_inverse=True)  # a bone may be there several times
+    summed = np.bincount(inverse, weight)
+    vertex, joint = np.divmod(cells, bones)
+    order = np.lexsort((joint, -summed, vertex))
+    vertex, joint, summed = vertex[order], joint[order], summed[order]
+    rank = np.arange(len(vertex)) - np.searchsorted(vertex, vertex)
+    leading = rank < width
+    top[vertex[leading], rank[leading]], largest[vertex[leading], rank[leading]] = joint[leading], summed[leading]
+    return top, largest
 
 
 def _owners(path: Path, bones: dict[str, dict[str, Any]], names: list[str]) -> dict[str, int]:
@@ -163,21 +186,25 @@ def _owners(path: Path, bones: dict[str, dict[str, Any]], names: list[str]) -> d
             owners.setdefault(bone, j)
     default = path.with_name("default.mhskel")
     if default.is_file() and default != path:
-        above = {name: bone["parent"] for name, bone in _bones(_json(default)).items()}
+        above = {name: bone["parent"] for name, bone in _bones(_json(_next_to(path, default.name))).items()}
+        nobodys: set[str] = set()
         for bone in above:
+            passed = []
             chain = bone
-            for _ in range(len(above)):  # a rig that runs in a circle ends here too
-                if not chain or chain in owners:
-                    break
+            while chain and chain not in owners and chain not in nobodys:
+                passed.append(chain)
+                nobodys.add(chain)  # until an owner is found; a rig that runs in a circle ends here too
                 chain = above[chain]
             if chain in owners:
-                owners.setdefault(bone, owners[chain])
+                nobodys.difference_update(passed)
+                owners |= dict.fromkeys(passed, owners[chain])
     return owners
 
 
-def _next_to(path: Path, name: str, rig: JsonObject) -> Path:
-    if Path(name).name != name or "\\" in name or ":" in name:
-        rig.fail(f"is {name!r}; expected the name of a file next to the rig", "weights_file")
+def _next_to(path: Path, name: str) -> Path:
+    """The file of this name in the rig's folder; a link that leads out of it is refused."""
+    if inside_folder(path.parent, name) is None:
+        raise FormatError(path.with_name(name), "leads out of the rig's folder")
     return path.with_name(name)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import io
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -12,42 +13,72 @@ from ..compute.files import read_bytes
 from ..compute.types import Floats, Ints
 
 MAX_BYTES = 64 * 2**20
+MAX_NAME = 1000  # characters of a group's name
 
 
 def read_mesh(path: Path) -> tuple[Floats, Ints]:
     """Return (vertices (V, 3) in the file's unit, triangles (T, 3)) of a file."""
-    vertices, faces, _ = read_groups(path)
+    vertices, faces, _, _ = read_groups(path)
     return vertices, faces
 
 
-def read_groups(path: Path, max_bytes: int = MAX_BYTES) -> tuple[Floats, Ints, list[str]]:
-    """Return (vertices (V, 3), triangles (T, 3), the group of each triangle); faces with more corners become fans."""
-    vertices: list[tuple[float, float, float]] = []
-    faces: list[tuple[int, int, int]] = []
-    groups: list[str] = []
-    group = ""
-    for number, line in enumerate(read_bytes(path, max_bytes).decode("utf-8", "replace").splitlines(), start=1):
+def read_groups(path: Path, max_bytes: int = MAX_BYTES) -> tuple[Floats, Ints, Ints, list[str]]:
+    """Return (vertices (V, 3), triangles (T, 3), the group (T,) of each triangle, the names of groups).
+
+    Faces with more corners become fans.
+    """
+    vertices, faces = array("d"), array("i")  # lists of tuples would take ten times as much
+    names, ends = [""], array("q")  # of groups, in order, and how many triangles there are at the end of each
+    for number, line in enumerate(io.StringIO(read_bytes(path, max_bytes).decode("utf-8", "replace")), start=1):
         words = line.split()
+        kind = words[0] if words else ""
         try:
-            if words[:1] == ["v"]:
+            if kind == "v":
                 x, y, z = map(float, words[1:4])  # a weight or colours may follow
-                vertices.append((x, y, z))
-            elif words[:1] == ["g"]:
-                group = words[1] if len(words) > 1 else ""
-            elif words[:1] == ["f"]:
-                corners = [_corner(word, len(vertices)) for word in words[1:]]
-                if len(corners) < 3:
-                    raise ValueError
-                faces += [(corners[0], a, b) for a, b in pairwise(corners[1:])]
-                groups += [group] * (len(corners) - 2)
-        except ValueError:
+                vertices.extend((x, y, z))
+            elif kind == "g":
+                ends.append(len(faces) // 3)
+                names.append(words[1][:MAX_NAME] if len(words) > 1 else "")
+            elif kind == "f":
+                _add_fan(faces, words, len(vertices) // 3)
+        except (ValueError, OverflowError):
             raise FormatError(path, f"cannot read {line[:60]!r}", f"line {number}") from None
     if not faces:
         raise FormatError(path, "has no faces")
-    points = np.array(vertices, dtype=np.float64)
+    ends.append(len(faces) // 3)
+    points = np.array(vertices).reshape(-1, 3)
     if not np.isfinite(points).all():
         raise FormatError(path, "has vertices that are not finite")
-    return points, np.array(faces, dtype=np.int64), groups
+    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    codes = np.array([known[name] for name in names])
+    return (
+        points,
+        np.array(faces, dtype=np.int64).reshape(-1, 3),
+        np.repeat(codes, np.diff(ends, prepend=0)),
+        list(known),
+    )
+
+
+def _add_fan(faces: array[int], words: list[str], count: int) -> None:
+    """Add the triangles of a face with corners `words[1:]` among `count` vertices."""
+    try:
+        corners = [int(word) - 1 for word in words[1:]]
+    except ValueError:
+        corners = [int(word.partition("/")[0]) - 1 for word in words[1:]]  # "7/1/3": texture and normal follow
+    if len(corners) < 3:
+        raise ValueError
+    if min(corners) < 0:  # "-1" is the last vertex so far, and "0" none
+        corners = [corner if corner >= 0 else count + corner + 1 for corner in corners if corner != -1]
+        if len(corners) < len(words) - 1 or min(corners) < 0:
+            raise ValueError
+    if max(corners) >= count:
+        raise ValueError
+    if len(corners) == 3:
+        faces.extend(corners)
+        return
+    fan = np.empty((len(corners) - 2, 3), np.int32)
+    fan[:, 0], fan[:, 1], fan[:, 2] = corners[0], corners[1:-1], corners[2:]
+    faces.frombytes(fan.tobytes())
 
 
 def write_mesh(path: Path, vertices: Floats, faces: Ints) -> None:
@@ -56,12 +87,3 @@ def write_mesh(path: Path, vertices: Floats, faces: Ints) -> None:
     lines += [f"f {a} {b} {c}" for a, b, c in (faces + 1).tolist()]
     with atomic_write(path) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="ascii")
-
-
-def _corner(word: str, count: int) -> int:
-    """Return a face's corner as an index: "7", "7/1/3", or "-1" for the last vertex so far."""
-    number = int(word.split("/")[0])
-    corner = number - 1 if number > 0 else count + number
-    if number == 0 or not 0 <= corner < count:
-        raise ValueError
-    return corner

@@ -10,6 +10,7 @@ Separators are commas, semicolons or tabs.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from array import array
 from collections.abc import Sequence
@@ -19,8 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from ..compute import FormatError, PosableError, UnknownNameError
+from ..compute.files import read_text
 from ..compute.types import Floats
 from ..math import multiply
+from .bvh.numbers import NotANumberError, read_decimals
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 TO_Y_UP = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])}
@@ -40,7 +43,11 @@ LOST = {"", "nan", "na", "null", "none"}
 STEADY = 0.1  # of a frame: times this close to an even rate count as even
 GAP = 2.5  # frames between two lines beyond which points are lost between them, not interpolated
 LARGEST = 1e9  # of a coordinate, in any unit
+EMPTY = "1e99"  # stands for an empty cell where many are read at once
 MAX_FRAMES = 100  # of an even rate for each line of the file
+FREE_NUMBERS, MORE_NUMBERS = 2_000_000, 2  # at an even rate that any file may have, and for each of the file's own
+MAX_BYTES = 1 << 30
+MAX_HEAD = 1 << 17  # characters of the line of names
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +115,7 @@ def read_points(
     _lose_halves(values, 3 * len(points))
     if fps is None:
         if ("time", "") not in names:
-            raise FormatError(path, "has no column 'time'; give fps")
+            raise FormatError(path, "has no column 'time'; give fps=RATE")
         values, fps, notes = _even(path, rows[:, names.index(("time", ""))], lines, values)
     if not 0 <= first_frame < len(values):
         raise FormatError(path, f"has {len(values)} frames; first_frame={first_frame} is not one of them")
@@ -130,28 +137,35 @@ def _lose_halves(values: Floats, coordinates: int) -> None:
 
 def _numbers(
     path: Path, parts: Sequence[str], oriented: Sequence[str]
-) -> tuple[list[tuple[str, str]], Floats, list[int]]:
+) -> tuple[list[tuple[str, str]], Floats, Sequence[int]]:
     """Return (column names, the numbers below them, the line of each row); read a line at a time."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            head = file.readline()
-            separator = max(",;\t", key=head.count)
-            cells = next(csv.reader([head], delimiter=separator, skipinitialspace=True), [])
-            names = _columns(path, cells, parts, oriented)
-            numbers, lines = array("d"), []
-            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
-            for cells in reader:
-                if not cells or not any(map(str.strip, cells)):
+        text = read_text(path, MAX_BYTES)
+        file = io.StringIO(text, newline="")
+        head = file.readline(MAX_HEAD)
+        separator = max(",;\t", key=head.count)
+        cells = next(csv.reader([head], delimiter=separator, skipinitialspace=True), [])
+        names = _columns(path, cells, parts, oriented)
+        if (plain := _plain_numbers(text[len(head) :], separator, names)) is not None:
+            return names, *plain
+        numbers, lines = array("d"), array("q")
+        reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
+        for cells in reader:
+            try:
+                values = list(map(float, cells))  # most lines are plain; what is not is looked at cell by cell
+                if len(values) == len(names) and sum(map(abs, values)) < LARGEST:  # false with NaN
+                    numbers.extend(values)
+                    lines.append(reader.line_num + 1)
                     continue
-                line = reader.line_num + 1
-                if len(cells) != len(names):
-                    raise FormatError(path, f"has {len(cells)} values; expected {len(names)}", f"line {line}")
-                numbers.extend(_number(path, line, name, cell) for name, cell in zip(names, cells, strict=True))
-                lines.append(line)
-    except OSError as error:
-        raise FormatError(path, error.strerror or "cannot be read") from None
-    except UnicodeDecodeError:
-        raise FormatError(path, "is not text") from None
+            except ValueError:
+                pass
+            if not any(map(str.strip, cells)):
+                continue
+            line = reader.line_num + 1
+            if len(cells) != len(names):
+                raise FormatError(path, f"has {len(cells)} values; expected {len(names)}", f"line {line}")
+            numbers.extend(_number(path, line, name, cell) for name, cell in zip(names, cells, strict=True))
+            lines.append(line)
     except csv.Error as error:
         raise FormatError(path, str(error)) from None
     if not lines:
@@ -159,8 +173,45 @@ def _numbers(
     return names, np.array(numbers).reshape(len(lines), len(names)), lines
 
 
+def _plain_numbers(content: str, separator: str, names: list[tuple[str, str]]) -> tuple[Floats, Sequence[int]] | None:
+    """Return (numbers, the line of each row) of a file that holds nothing but numbers and empty cells, read at once.
+
+    None where it has quotes, words or anything else, or a number that is wrong, and must be read cell by cell.
+    """
+    mark, blank = separator.encode(), EMPTY.encode()
+    text = content.encode().replace(b"\r\n", b"\n").replace(mark + b" ", mark).rstrip(b"\n") + b"\n"
+    if text.translate(None, b"0123456789+-.eE\n" + mark) or b"\n\n" in text or blank in text or text == b"\n":
+        return None
+    letters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    within = np.diff(np.searchsorted(np.flatnonzero(letters == ord(separator)), ends), prepend=0)
+    if (within != len(names) - 1).any():
+        return None
+    for before, after in ((mark, mark), (mark, mark), (mark, b"\n"), (b"\n", mark)):  # twice: ",,," has two
+        text = text.replace(before + after, before + blank + after)
+    text = blank + text if text.startswith(mark) else text
+    try:
+        values, count = read_decimals(text.replace(mark, b" "), len(ends) * len(names))
+    except NotANumberError:
+        return None
+    if count != len(ends) * len(names):
+        return None
+    rows = values.reshape(len(ends), len(names))
+    rows[rows == float(EMPTY)] = np.nan
+    filled = ~np.isnan(rows).all(axis=1)
+    rows, lines = rows[filled], np.flatnonzero(filled) + 2
+    for k, (name, part) in enumerate(names):
+        wrong = np.abs(rows[:, k]) >= LARGEST if part else np.isnan(rows[:, k])
+        if wrong.any() and name != "frame":
+            return None
+    return (rows, lines.tolist()) if len(rows) else None
+
+
 def _columns(path: Path, cells: Sequence[str], parts: Sequence[str], oriented: Sequence[str]) -> list[tuple[str, str]]:
     """Return (point, axis) of each column; ("time", "") and ("frame", "") for those."""
+    most = 2 + len(AXES) * len(parts) + len(QUATERNION) * len(oriented)
+    if len(cells) > most:
+        raise FormatError(path, f"has {len(cells)} columns; there are {most} that a file may have", "line 1")
     names = [_column(path, cell.strip(), parts, oriented) for cell in cells]
     for name in names:
         if names.count(name) > 1:
@@ -192,7 +243,7 @@ def _column(path: Path, cell: str, parts: Sequence[str], oriented: Sequence[str]
 
 
 def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
-    if cell.strip().lower() in LOST and name[1]:
+    if name[1] and (not cell or cell.strip().lower() in LOST):
         return math.nan
     try:
         number = float(cell)
@@ -205,11 +256,11 @@ def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
     return number
 
 
-def _even(path: Path, times: Floats, lines: list[int], values: Floats) -> tuple[Floats, float, tuple[str, ...]]:
+def _even(path: Path, times: Floats, lines: Sequence[int], values: Floats) -> tuple[Floats, float, tuple[str, ...]]:
     """Return (values (F, N) at an even rate, that rate, notes); interpolated linearly where times are uneven."""
     steps = np.diff(times)
     if len(times) < 2:
-        raise FormatError(path, "has one frame, which makes no rate; give fps")
+        raise FormatError(path, "has one frame, which makes no rate; give fps=RATE")
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0)) + 1
         raise FormatError(path, f"time is {times[k]:g} after {times[k - 1]:g}; it must grow", f"line {lines[k]}")
@@ -218,7 +269,7 @@ def _even(path: Path, times: Floats, lines: list[int], values: Floats) -> tuple[
         return values, mean, ()
     rate = 1.0 / float(np.median(steps))
     count = (times[-1] - times[0]) * rate + 1.0
-    if count > MAX_FRAMES * len(times):
+    if count > MAX_FRAMES * len(times) or count * values.shape[1] > FREE_NUMBERS + MORE_NUMBERS * values.size:
         k = int(np.argmax(steps)) + 1
         raise FormatError(path, f"time jumps from {times[k - 1]:g} to {times[k]:g} s", f"line {lines[k]}")
     requested = times[0] + np.arange(math.floor(count + STEADY)) / rate

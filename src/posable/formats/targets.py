@@ -2,7 +2,8 @@
 
 A CSV file has a line of column names, a JSON file a list of objects with the same names: x, y, z [m] in the world;
 qw, qx, qy, qz, the orientation of the hand (canonical: the identity is a hand that hangs, palm in), where it matters;
-and, where they differ from the caller's defaults, hand (right or left) and hold [s].
+and, where they differ from the caller's defaults, hand (right or left) and hold [s]; together (yes or no): whether it
+is reached at the same time as the target before it, by the other hand.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,13 +19,16 @@ from typing import Any
 
 from ..compute import FormatError, PosableError, UnknownNameError
 from ..compute.documents import decode_json
+from ..compute.files import read_text
 
 HANDS = ("right", "left")
 POSITION, ORIENTATION = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
 NUMBERS = (*POSITION, *ORIENTATION, "hold")
-COLUMNS = (*NUMBERS, "hand")
+COLUMNS = (*NUMBERS, "hand", "together")
+YES, NO = ("yes", "true", "1", "1.0"), ("no", "false", "0", "0.0")
 EXPECTED = 'a JSON list of targets, such as [{"x": 0.3, "y": 1.2, "z": 0.5}]'
-MAX_BYTES = 64_000_000  # more than a day of targets
+MAX_BYTES = 64_000_000
+MAX_TARGETS = 50_000  # more than a day of them
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class HandTarget:
     """(4,) canonical `wxyz`; None: free."""
     hold: float = 0.0
     """[s] to stay there."""
+    together: bool = False
+    """Whether it is reached at the same time as the target before it, which is the other hand's."""
 
 
 def parse_target(text: str, hand: str = "right", hold: float = 0.0) -> HandTarget:
@@ -57,18 +64,14 @@ def read_targets(path: str | PathLike[str], hand: str = "right", hold: float = 0
     readers = {".csv": _csv_rows, ".json": _json_rows}
     if path.suffix.lower() not in readers:
         raise FormatError(path, f"targets are read from {' and '.join(readers)}")
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise FormatError(path, f"has {path.stat().st_size} bytes; targets have at most {MAX_BYTES}")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FormatError(path, error.strerror or "cannot be read") from None
-    except UnicodeDecodeError:
-        raise FormatError(path, "is not text") from None
-    targets = []
+    text = read_text(path, MAX_BYTES)
+    targets: list[HandTarget] = []
     for where, row in readers[path.suffix.lower()](path, text):
         try:
+            if len(targets) == MAX_TARGETS:
+                raise PosableError(f"has more than {MAX_TARGETS} targets; reach them in several files")
             targets.append(_target(row, hand, hold))
+            _check_together(targets)
         except PosableError as error:
             raise FormatError(path, str(error), where) from None
     if not targets:
@@ -76,23 +79,24 @@ def read_targets(path: str | PathLike[str], hand: str = "right", hold: float = 0
     return targets
 
 
-def _csv_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     lines = csv.DictReader(io.StringIO(text), skipinitialspace=True, strict=True)
-    rows = []
     try:
+        if len(lines.fieldnames or ()) > len(COLUMNS):
+            raise FormatError(path, f"has {len(lines.fieldnames or ())} columns; known: {', '.join(COLUMNS)}", "line 1")
         for row in lines:
             if None in row or None in row.values():
                 raise FormatError(path, f"expected {len(lines.fieldnames or ())} values", f"line {lines.line_num}")
             given = {name.strip().lower(): value.strip() for name, value in row.items()}
-            rows.append((f"line {lines.line_num}", {name: value for name, value in given.items() if value}))
+            yield f"line {lines.line_num}", {name: value for name, value in given.items() if value}
     except csv.Error as error:
         raise FormatError(path, str(error), f"line {lines.line_num}") from None
-    return rows
 
 
-def _json_rows(path: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
-    rows = decode_json(path, text.encode(), list[dict[str, float | str | None]], EXPECTED)
-    return [(f"[{k}]", {name: v for name, v in row.items() if v is not None}) for k, row in enumerate(rows)]
+def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = decode_json(path, text.encode(), list[dict[str, float | bool | str | None]], EXPECTED)
+    for k, row in enumerate(rows):
+        yield f"[{k}]", {name: v for name, v in row.items() if v is not None}
 
 
 def _target(row: dict[str, Any], hand: str, hold: float) -> HandTarget:
@@ -109,7 +113,22 @@ def _target(row: dict[str, Any], hand: str, hold: float) -> HandTarget:
         tuple(numbers[name] for name in POSITION),
         _orientation(tuple(numbers[name] for name in ORIENTATION) if oriented else ()),
         numbers.get("hold", hold),
+        _together(str(row.get("together", "no")).lower()),
     )
+
+
+def _together(word: str) -> bool:
+    if word not in (*YES, *NO):
+        raise PosableError(f"together is {word!r}; expected yes or no")
+    return word in YES
+
+
+def _check_together(targets: list[HandTarget]) -> None:
+    """Refuse a last target that goes with another one, where that is none, of the same hand, or one of two already."""
+    if not targets[-1].together:
+        return
+    if len(targets) < 2 or targets[-2].together or targets[-2].hand == targets[-1].hand:
+        raise PosableError("together is yes, and the target before it is not one of the other hand alone")
 
 
 def _orientation(numbers: tuple[float, ...]) -> tuple[float, ...] | None:

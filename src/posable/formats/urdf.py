@@ -33,6 +33,8 @@ SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius
 FPS = 30.0
 MAX_BYTES = 64 * 2**20
 MAX_ELEMENTS = 200_000
+MAX_JOINTS = 10_000
+MAX_SHAPES = 10_000  # that are seen; more are left out
 MAX_DEPTH = 64
 
 
@@ -126,27 +128,28 @@ def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> Ur
         robot.fail(f"the outermost element is <{robot.tag}>; a URDF file has <robot>")
     links = _links(robot)
     joints = [joint for joint in robot.all("joint") if "type" in joint.attributes]
+    if len(joints) > MAX_JOINTS:
+        robot.fail(f"the robot has {len(joints)} joints; at most {MAX_JOINTS} are read")
     root, order = _sorted(robot, links, joints)
     notes: list[str] = []
-    kinds = ["free" if free_root else "fixed", *(_kind(joint, notes) for joint in order)]
+    kinds = ["free" if free_root else "fixed", *map(_kind, order)]
+    if other := [joint for joint in order if joint.text("type") not in KINDS]:
+        what = ", ".join(f"{joint.text('name')[:60]!r} ({joint.text('type')})" for joint in other[:3])
+        more = f" and {len(other) - 3} more" if len(other) > 3 else ""
+        notes.append(f"joints of kinds that none of ours can be are fixed: {what}{more}")
     index = {link: j for j, link in enumerate([root, *(_end(joint, "child") for joint in order)])}
     origins = [joint.first("origin") for joint in order]
     offsets = [np.zeros(3), *(_vector(origin, "xyz") for origin in origins)]
-    rests = [np.array(UP[up]), *(_rotation(origin) for origin in origins)]
+    rests = np.concatenate([[UP[up]], _rotations([_vector(origin, "rpy") for origin in origins])])
     axes = np.array([np.array([1.0, 0.0, 0.0]), *(_axis(joint) for joint in order)])
-    skeleton = Skeleton(
-        _names(root, order),
-        [-1, *(index[_end(joint, "parent")] for joint in order)],
-        np.array(offsets),
-        rest_rotations=np.array(rests),
-        kinds=kinds,
-        axes=axes,
-    )
+    parents = [-1, *(index[_end(joint, "parent")] for joint in order)]
+    skeleton = Skeleton(_names(root, order), parents, np.array(offsets), rest_rotations=rests, kinds=kinds, axes=axes)
     lower, upper, velocity = _limits(skeleton, order)
     mimics = _mimics(skeleton, order)
     if mimics:
         names = ", ".join(skeleton.names[skeleton.dofs.joint[mimic.dof]] for mimic in mimics[:3])
-        notes.append(f"{len(mimics)} joints follow others ({names}{', ...' if len(mimics) > 3 else ''})")
+        follow = "1 joint follows another" if len(mimics) == 1 else f"{len(mimics)} joints follow others"
+        notes.append(f"{follow} ({names}{', ...' if len(mimics) > 3 else ''})")
     name = robot.attributes.get("name", "")
     shapes = _shapes(robot, index)
     return UrdfModel(name, skeleton, tuple(index), lower, upper, velocity, mimics, tuple(notes), shapes)
@@ -203,10 +206,9 @@ def _names(root: str, joints: list[Element]) -> list[str]:
     return [root, *names]
 
 
-def _kind(joint: Element, notes: list[str]) -> str:
+def _kind(joint: Element) -> str:
     kind = joint.text("type")
     if kind in ("floating", "planar"):
-        notes.append(f"joint {joint.text('name')!r} is {kind}, which no joint of ours can be: it is fixed")
         return "fixed"
     if kind not in KINDS:
         joint.fail(f"its type is {kind!r}; expected {', '.join(KINDS)}, floating or planar")
@@ -224,15 +226,15 @@ def _vector(element: Element | None, key: str, default: tuple[float, ...] = (0.0
     return np.array(default) if element is None else element.numbers(key, default)
 
 
-def _rotation(origin: Element | None) -> Floats:
-    """The rotation of an origin's roll, pitch and yaw [rad] about fixed x, y and z."""
-    return np.asarray(pm.from_euler("ZYX", _vector(origin, "rpy")[::-1]))
+def _rotations(angles: list[Floats]) -> Floats:
+    """(N, 4) the rotations of origins by roll, pitch and yaw [rad] about fixed x, y and z."""
+    return np.asarray(pm.from_euler("ZYX", np.array(angles).reshape(-1, 3)[:, ::-1])).reshape(-1, 4)
 
 
 def _axis(joint: Element) -> Floats:
     axis = _vector(joint.first("axis"), "xyz", (1.0, 0.0, 0.0))
-    length = float(np.linalg.norm(axis))
-    if length < 1e-9:
+    length = math.hypot(*axis.tolist())
+    if not 1e-9 <= length < math.inf:
         if KINDS.get(joint.text("type")) in ("hinge", "slide"):
             joint.fail("its axis has no direction")
         return np.array([1.0, 0.0, 0.0])
@@ -269,13 +271,18 @@ def _mimics(skeleton: Skeleton, joints: list[Element]) -> tuple[Mimic, ...]:
         dof = dof_of[joint.text("name")]
         factors = follow.number("multiplier", 1.0), follow.number("offset", 0.0)
         waiting[dof] = Mimic(dof, dof_of[leader], *factors), follow
-    ordered: list[Mimic] = []
-    while waiting:
-        ready = [dof for dof, (mimic, _) in waiting.items() if mimic.leader not in waiting]
-        if not ready:
-            next(iter(waiting.values()))[1].fail("joints follow each other in a circle")
-        ordered += [waiting.pop(dof)[0] for dof in ready]
-    return tuple(ordered)
+    followers: dict[int, list[int]] = {}
+    for dof, (mimic, _) in waiting.items():
+        followers.setdefault(mimic.leader, []).append(dof)
+    ready = [dof for dof, (mimic, _) in waiting.items() if mimic.leader not in waiting]
+    for dof in ready:  # which grows: who follows a joint comes after it
+        ready += followers.get(dof, [])
+    if len(ready) < len(waiting):
+        known = set(ready)
+        next(follow for dof, (_, follow) in waiting.items() if dof not in known).fail(
+            "joints follow each other in a circle"
+        )
+    return tuple(waiting[dof][0] for dof in ready)
 
 
 def _shapes(robot: Element, index: Mapping[str, int]) -> tuple[Shape, ...]:
@@ -290,6 +297,8 @@ def _shapes(robot: Element, index: Mapping[str, int]) -> tuple[Shape, ...]:
                 continue
             if shape is not None:
                 shapes.append(shape)
+            if len(shapes) == MAX_SHAPES:
+                return tuple(shapes)
     return tuple(shapes)
 
 
@@ -305,7 +314,7 @@ def _shape(visual: Element, joint: int, colours: Mapping[str, tuple[int, int, in
     if not (size > 0.0).all():
         return None
     colour = None if material is None else _colour(material) or colours.get(material.attributes.get("name", ""))
-    return Shape(joint, kind, size, _vector(origin, "xyz"), _rotation(origin), colour)
+    return Shape(joint, kind, size, _vector(origin, "xyz"), _rotations([_vector(origin, "rpy")])[0], colour)
 
 
 def _colour(material: Element) -> tuple[int, int, int] | None:

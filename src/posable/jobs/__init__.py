@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from ..compute import FormatError, PosableError, checked_keywords, require
+from ..compute.arguments import explain_mistakes
 from .executors import Executor, Outcome, Task, check_engine, open_executor
 from .store import Results, Store, identity_of, key_of
 
@@ -125,8 +126,12 @@ def run(
         job = _Job(results, check, progress, len(items) if isinstance(items, Sized) else None)
         size = max(1, executor.workers) * (ROUND if executor.streams else SHORT_ROUND)
         pending = job.pending(items)
-        while tasks := list(islice(pending, size)):
+        tasks = list(islice(pending, size))
+        if results is not None:
+            results.open()
+        while tasks:
             job.take(executor, function, chosen, tasks)
+            tasks = list(islice(pending, size))
         return job.report(executor.workers)
 
 
@@ -228,3 +233,6 @@ def _check_sendable(function: Callable[..., Any]) -> None:
         pickle.dumps(function)
     except Exception as error:
         raise PosableError(f"{function!r} cannot be sent to a worker: {error}") from error
+
+
+explain_mistakes(__name__)

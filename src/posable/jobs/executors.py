@@ -11,6 +11,7 @@ rule 10). joblib's own processes and dask's are started afresh. Each runs compil
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 import traceback
@@ -25,7 +26,9 @@ from .store import result_bytes
 
 ENGINES = ("local", "dask://HOST:PORT", "ray://HOST:PORT")
 WAIT = 20.0  # seconds for a cluster to answer
+WATCH = 0.2  # seconds between two looks of a worker whether its parent is still there
 TRACEBACK = 4000  # characters of it that are stored
+TRIED = ((1, 5), (1, 6))  # oldest and newest joblib for `dask_backend`
 PAUSES = (0.0, 0.5, 2.0)
 """[s] before each try of a task by itself."""
 
@@ -195,7 +198,24 @@ def _opened(engine: str | None, workers: int | None) -> Iterator[Executor]:
 
 
 def _local(workers: int | None) -> dict[str, Any]:
-    return {"backend": "loky", "n_jobs": workers or -1, "inner_max_num_threads": 1}
+    watch = {"initializer": end_with_parent, "initargs": (os.getpid(),)}
+    return {"backend": "loky", "n_jobs": workers or -1, "inner_max_num_threads": 1, **watch}
+
+
+def end_with_parent(parent: int) -> None:
+    """End this worker soon after the process that it works for has ended, however that was killed.
+
+    joblib's processes wait for more work, and notice only after five minutes that none can come. (On Windows they do.)
+    """
+    if not hasattr(os, "fork"):
+        return  # Windows: a parent that has ended stays the parent
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _from_joblib_block(workers: int | None) -> dict[str, Any]:
@@ -211,11 +231,24 @@ def _from_joblib_block(workers: int | None) -> dict[str, Any]:
             "joblib's multiprocessing backend forks, and compiled code may hang in a forked process; "
             "expected loky, threading, dask or ray"
         )
-    if name == "DaskDistributedBackend":
-        from .dask_backend import ReportingDaskBackend
+    chosen = _dask_config(backend.client) if name == "DaskDistributedBackend" else {"backend": backend}
+    return {**chosen, "n_jobs": workers or (jobs if jobs != 1 else -1)}
 
-        backend = ReportingDaskBackend(client=backend.client)
-    return {"backend": backend, "n_jobs": workers or (jobs if jobs != 1 else -1)}
+
+def _dask_config(client: Any) -> dict[str, Any]:
+    """Return joblib's settings for a dask cluster: with our backend, or with its own where that was not tried.
+
+    `dask_backend` uses what is private in joblib. With another joblib, or `POSABLE_PLAIN_JOBLIB=1`, a lost cluster is
+    noticed as late as joblib notices it; answers are the same.
+    """
+    import joblib
+
+    version = tuple(int(part) for part in joblib.__version__.split(".")[:2] if part.isdigit())
+    if not TRIED[0] <= version <= TRIED[1] or os.environ.get("POSABLE_PLAIN_JOBLIB", "0") != "0":
+        return {"backend": "dask", "client": client}
+    from .dask_backend import ReportingDaskBackend
+
+    return {"backend": ReportingDaskBackend(client=client)}
 
 
 @contextmanager
@@ -225,13 +258,9 @@ def _dask(address: str) -> Iterator[Executor]:
         client = distributed.Client(f"tcp://{address}", timeout=WAIT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise PosableError(f"no dask scheduler answers at {address!r}: {error}") from error
-    from .dask_backend import ReportingDaskBackend
-
     with client:
         try:
-            yield Executor(
-                {"backend": ReportingDaskBackend(client=client), "n_jobs": -1}, lambda: client.status == "running"
-            )
+            yield Executor({**_dask_config(client), "n_jobs": -1}, lambda: client.status == "running")
         except TimeoutError as error:
             raise PosableError(f"the dask scheduler at {address!r} has no workers") from error
 

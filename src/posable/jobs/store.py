@@ -41,12 +41,16 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], function: Callable[..., Any], settings: Mapping[str, Any]):
         about = {"posable": __version__, **_named(function), "settings": json_tree(settings, "settings")}
         self.root = Path(folder) / _digest(about)[:16]
+        self._about = json.dumps(about, indent=1).encode()
+
+    def open(self) -> None:
+        """Make the folder; not before it is known that there is work for it, so that a mistake leaves none behind."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise PosableError(f"cannot store results in {str(folder)!r}: {error.strerror}") from error
+            raise PosableError(f"cannot store results in {str(self.root.parent)!r}: {error.strerror}") from error
         _remove_abandoned(self.root)
-        _write(self.root / "manifest.json", json.dumps(about, indent=1).encode())
+        _write(self.root / "manifest.json", self._about)
 
     def path(self, key: str) -> Path:
         """Return the file of the result with this key; 256 folders, so that none gets too large."""
@@ -54,9 +58,7 @@ class Store:
 
     def put(self, key: str, data: bytes) -> None:
         """Store the file of a result."""
-        path = self.path(key)
-        path.parent.mkdir(exist_ok=True)
-        _write(path, data)
+        _write(self.path(key), data)
 
     def get(self, key: str, identity: str | None = None) -> Any:
         """Return the result with this key; FormatError where it is missing, damaged or that of another item."""
@@ -196,25 +198,27 @@ def _key(name: Any, where: str) -> str:
 
 
 def _value(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the value that a tree was made from."""
-    if isinstance(tree, list):
-        return [_value(part, arrays) for part in tree]
-    if isinstance(tree, dict):
-        if ARRAY in tree:
-            return arrays[f"array_{tree[ARRAY]}"]
-        return {name: _value(part, arrays) for name, part in tree.items()}
+    """Return the value that a tree was made from: the tree itself, with its arrays put in, since two could be large."""
+    if isinstance(tree, dict) and ARRAY in tree:
+        return arrays[f"array_{tree[ARRAY]}"]
+    if isinstance(tree, list | dict):
+        for name, part in enumerate(tree) if isinstance(tree, list) else tree.items():
+            if isinstance(part, list | dict):
+                tree[name] = _value(part, arrays)
     return tree
 
 
 def _named(function: Callable[..., Any]) -> dict[str, Any]:
     """A function as the manifest knows it: its name, and its source where that can be read."""
-    if not inspect.isfunction(function) or function.__closure__:
+    # Public functions of a room are wrapped to explain wrong arguments; another's decorator may be part of its work.
+    plain = inspect.unwrap(function) if hasattr(function, "__explains__") else function
+    if not inspect.isfunction(plain) or plain.__closure__:
         raise PosableError(
             f"{function!r} cannot be recognised in a later run; with a store, expected a plain function, "
             "and what it needs besides the item in settings="
         )
     try:
-        source = inspect.getsource(function)
+        source = inspect.getsource(plain)
     except (OSError, TypeError):
         source = ""
     return {
@@ -228,8 +232,14 @@ def _digest(about: Any) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(data)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(data)
+    except OSError as error:  # a disk that is full, or that went away
+        raise PosableError(
+            f"cannot store results in {str(path.parent)!r}: {error.strerror}; what was done is stored: run it again"
+        ) from error
 
 
 def _remove_abandoned(root: Path) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..collision.kernels import CAPSULE, GROUP, OBSTACLE
 from ..collision.volumes import PACKED
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect, number
-from ..compute.types import ArrayLike, Floats, Ints, Records, floats
+from ..compute.extent import rows_in_extent
+from ..compute.types import ArrayLike, Floats, Ints, Records, floats, zero_records
 from ..limits import Limits
 from .kernels import FOUND, advance, begin
 from .model import LIMBS, SEARCHES, Search, allowed_bones, checked_search, flexion_range, limit_rows, pack_limb
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from .swivel import Preference
 
 NO_ORIENTATION = np.empty((0, 4))
-STRAIGHT_WRIST = np.zeros((1, 3))
+STRAIGHT_WRIST = np.zeros(3)
 
 plain_begin, plain_advance = getattr(begin, "py_func", begin), getattr(advance, "py_func", advance)
 """The search's machine as plain Python: a compiled call would cost more than its few comparisons."""
@@ -63,8 +64,7 @@ class LimbObstacles:
         return replace(self, rows=self.rows[i % len(self.rows)][None])
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
+class _Job(NamedTuple):
     """Targets as the kernel reads them; all but the positions may have one row for all of them."""
 
     positions: Floats
@@ -83,7 +83,7 @@ class _Job:
 
     def at(self, swivel: float) -> _Job:
         """Return the same targets at another swivel."""
-        return replace(self, swivels=np.array([swivel]))
+        return self._replace(swivels=np.array([swivel]))
 
 
 class Limb:
@@ -130,6 +130,7 @@ class Limb:
             self.bones = allowed_bones(name, limits)
             low, high = flexion_range(name, limits, float(self.packed["flex"][0]))
             self.packed["flex_low"], self.packed["flex_high"] = low, high
+        self._preferred = np.array(self.search.preferred, dtype=np.float64)
 
     def __repr__(self) -> str:
         return f"Limb({self.name!r}, upper={self.upper:.3f}, lower={self.lower:.3f})"
@@ -223,10 +224,10 @@ class Limb:
             learned = limb_range.for_limb(self)
             corrected = learned.correct(positions, start)
             positions, start = corrected.position, np.asarray(corrected.swivel)
-        leads = [positions.shape[:-1], start.shape, () if wrist is None else wrists.shape[:-1]]
-        shape = leads[0]
-        if any(leads[1:]) or (orientations is not None and orientations.shape[:-1] != shape):
-            shape = common_shape(*leads, () if orientations is None else orientations.shape[:-1])
+        shape = positions.shape[:-1]
+        leads = (start.shape, wrists.shape[:-1], shape if orientations is None else orientations.shape[:-1])
+        if leads != ((), (), shape):
+            shape = common_shape(shape, *leads)
         job = _Job(
             _rows(positions, shape, 3),
             NO_ORIENTATION if orientations is None else _rows(orientations, shape, 4),
@@ -249,7 +250,7 @@ class Limb:
             cause = Status.LIMITS if limb_range is not None else Status.UNREACHABLE
             _measure_from_request(values, report, self, _rows(goal, shape, 3), job.positions, cause)
         return LimbSolution(
-            values.reshape(*shape, 7), report.reshape(shape), None if inside is None else inside.reshape(shape)
+            values.reshape((*shape, 7)), report.reshape(shape), None if inside is None else inside.reshape(shape)
         )
 
     def _keep(
@@ -332,7 +333,7 @@ class Limb:
     def _run(self, job: _Job, mode: int, obstacles: LimbObstacles | None) -> tuple[Floats, Records]:
         """Return values (n, 7) and reports (n,) of one call of the kernel."""
         n = len(job.positions)
-        values, report = np.empty((n, 7)), np.zeros(n, REPORT)
+        values, report = np.empty((n, 7)), zero_records((n,), REPORT)
         around = NO_OBSTACLES if obstacles is None else obstacles
         model = (job.model, self.limit_rows, self.curves, self.bones)
         obstacle_rows = (around.links, around.groups, around.rows, around.margin)
@@ -399,7 +400,7 @@ class Limb:
             reached = goal * min(1.0, 0.999 * self.length / max(float(np.linalg.norm(goal)), 1e-9))
 
             def free(position: Floats, one: _Job = one, near: LimbObstacles | None = near) -> tuple[Floats, Any] | None:
-                there, counts = replace(one, positions=position[None]), np.zeros(1, REPORT)
+                there, counts = one._replace(positions=position[None]), np.zeros(1, REPORT)
                 found = self._search_with(there, near, collides, counts)
                 if found is None or learned is None:
                     return found
@@ -471,7 +472,9 @@ class Limb:
             if preferred is not None:
                 raise PosableError("give swivel (exactly this one) or preferred (where to search from), not both")
             return floats(swivel, "swivel")
-        given: Any = self.search.preferred if preferred is None else preferred
+        if preferred is None:
+            return self._preferred
+        given: Any = preferred
         if hasattr(given, "swivels"):
             given = given.swivels(self, positions)
         elif callable(given):
@@ -492,7 +495,7 @@ AROUND: Floats = np.concatenate(
 def _searching_inside(job: _Job, learned: LimbRange) -> _Job:
     """Return the targets with searches that keep to the swivels of a range, around the swivel they begin from."""
     n = len(job.positions)
-    good = np.isfinite(job.positions).all(axis=-1) & (np.abs(job.positions).max(axis=-1, initial=0.0) > 0.0)
+    good = rows_in_extent(job.positions) & (np.abs(job.positions).max(axis=-1, initial=0.0) > 0.0)
     positions = np.where(good[:, None], job.positions, [0.0, 0.0, 1.0])
     spans = learned.spans(positions)
     start = np.broadcast_to(job.swivels, n)
@@ -504,7 +507,7 @@ def _searching_inside(job: _Job, learned: LimbRange) -> _Job:
     low = np.where(usual, np.maximum(low, model["low"]), low)
     high = np.where(usual, np.minimum(high, model["high"]), high)
     model["low"], model["high"] = np.where(narrow, low, model["low"]), np.where(narrow, high, model["high"])
-    return replace(job, model=model)
+    return job._replace(model=model)
 
 
 def _softened(positions: Floats, length: float, softness: float) -> Floats:
@@ -538,8 +541,7 @@ def _rows(array: Floats, shape: tuple[int, ...], columns: int) -> Floats:
             array = np.broadcast_to(array, full)
         except ValueError:
             raise ShapeError(f"shape {array.shape} does not fit a batch of shape {shape}") from None
-    flat = np.ascontiguousarray(array)
-    return flat.reshape(-1, columns) if columns else flat.reshape(-1)
+    return np.ascontiguousarray(array).reshape((-1, columns) if columns else -1)
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -34,6 +34,14 @@ ROLES = {
     "left_leg": ("left_upper_leg", "left_lower_leg", "left_foot"),
 }
 
+LIMB_VALUES = (
+    *("base_swing_x", "base_swing_y", "base_twist"),
+    *("flexion", "mid_twist", "end_swing_x", "end_swing_y"),
+)
+"""Names of the seven values of a limb, v0 to v6: base is the shoulder or hip, mid the elbow or knee, end the wrist or
+ankle. The sign of v3, about local y, is that of the side's frame; as "flexion" it is positive wherever the limb bends.
+"""
+
 LIMB = np.dtype(
     [("paper", "i8"), ("limited", "i8"), ("refine", "i8")]  # swivel reference, limits on, bisections of the search
     + [(name, "f8") for name in ("upper", "lower", "flex", "sign", "offset")]
@@ -50,6 +58,12 @@ LIMB = np.dtype(
 
 From `base` on: where the limb of a body sits in it, and which rows of `body.packed.PackedBody` are its own; zero for a
 limb by itself."""
+
+
+def named_values(values: Floats) -> dict[str, Floats]:
+    """Return the values (..., 7) [rad] of a limb by their `LIMB_VALUES`, (...) each; the flexion is 0 when straight."""
+    columns = np.moveaxis(np.asarray(values), -1, 0)
+    return {name: np.abs(one) if name == "flexion" else one for name, one in zip(LIMB_VALUES, columns, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from ..compute import PosableError, Status
 from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, floats
 from ..skeleton.solution import Solution, StatusLike
 from .kernels import FAR, NEAR
+from .model import named_values
 from .nearest_clear import INSIDE
 
 
@@ -155,7 +156,7 @@ class LimbSolution(Constrained):
 
     def __init__(self, values: Floats, report: Records, inside: Records | None = None) -> None:
         self.values = values
-        """(..., 7) [rad]: swing (2), twist, flexion, twist, swing (2)."""
+        """(..., 7) [rad], named by `LIMB_VALUES`: swing (2), twist, flexion, twist, swing (2)."""
         self._report = report
         self._inside = inside
 
@@ -174,6 +175,15 @@ class LimbSolution(Constrained):
         """A `Status`, or an int8 array of them (...)."""
         status = self._report["status"]
         return status if status.shape else Status(int(status))
+
+    @property
+    def flexion(self) -> Floats:
+        """(...) [rad]: how far the elbow or knee is bent; 0 when straight, never negative."""
+        return np.abs(self.values[..., 3])
+
+    def named(self) -> dict[str, Floats]:
+        """Return the values by their `LIMB_VALUES`, (...) [rad] each; the flexion is 0 when straight."""
+        return named_values(self.values)
 
     @property
     def swivel(self) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..collision.kernels import limb_touching
 from ..compute import batch, kernel, prange
+from ..compute.extent import vec_in_extent
 from ..compute.types import Floats, Quat, Records
 from ..compute.verdict import verdict
 from ..limits.kernels import allowed
@@ -262,8 +263,7 @@ def solve_row(
         q = (orientations[i, 0], orientations[i, 1], orientations[i, 2], orientations[i, 3])
     size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     start = swivels[_row(i, swivels.shape[0])]
-    finite = math.isfinite(e[0]) and math.isfinite(e[1]) and math.isfinite(e[2]) and math.isfinite(start)
-    if not (finite and math.isfinite(size) and size > 1e-150):
+    if not (vec_in_extent(e) and math.isfinite(start) and math.isfinite(size) and size > 1e-150):
         for k in range(7):
             values[i, k] = 0.0
         straight = _no_posture()

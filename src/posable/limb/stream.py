@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compute import PosableError, ShapeError, Status, number
+from ..compute.arguments import explained
+from ..compute.extent import time_step
 from ..compute.types import ArrayLike, Floats, floats
 from .nearest_clear import INSIDE
 from .solution import LimbSolution, LimbTrackSolution
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 SUB_STEP = math.radians(2.0)  # a walk tests swivels this far apart
 
 
+@explained
 class LimbStream:
     """A limb with memory; made by `Limb.stream`. One stream serves one limb of one body, from one thread."""
 
@@ -39,7 +42,8 @@ class LimbStream:
         for name, value in (("fps", fps), ("speed", speed)):
             if not 0.0 < number(value) < math.inf:
                 raise PosableError(f"{name} is {value}; expected a number above 0")
-        self.limb, self.fps, self.speed = limb, fps, speed
+        self.limb, self.fps, self.speed = limb, float(fps), float(speed)
+        time_step(None, self.fps)
         self._swivel: float | None = None
         self._departed = 0.0
         self._last: _Moment | None = None
@@ -50,7 +54,7 @@ class LimbStream:
 
     def begin(self, values: ArrayLike, swivel: float) -> None:
         """Continue from a posture: its seven values and swivel [rad], as `BodyLimb.read` gives them."""
-        given = np.array(values, dtype=np.float64)
+        given = floats(values, "values", 7).copy()
         frames = self.limb.forward(given)
         self._swivel = float(swivel)
         self._last = _Moment(frames.end, given, frames.mid, True, self._swivel)
@@ -80,7 +84,7 @@ class LimbStream:
             **options: of `Limb.solve`; `preferred` is where the swivel would like to be.
         """
         goal = floats(position, "position", 3)
-        step = self.speed * (1.0 / self.fps if dt is None else dt)
+        step = self.speed * time_step(dt, self.fps)
         best = self.limb._solve(goal, orientation, **options)
         if best.status is Status.INVALID and self._last is not None:
             best.report["swivel"] = self._last.swivel
@@ -109,7 +113,7 @@ class LimbStream:
         path = floats(positions, "positions")
         if path.ndim != 2 or path.shape[1] != 3:
             raise ShapeError(f"positions have shape {path.shape}; expected (F, 3)")
-        given = [None] * len(path) if orientations is None else np.broadcast_to(orientations, (len(path), 4))
+        given = [None] * len(path) if orientations is None else _each(orientations, len(path))
         steps = [self.step(position, given[k], **options) for k, position in enumerate(path)]
         return LimbTrackSolution(
             np.array([one.values for one in steps]).reshape(-1, 7),
@@ -129,6 +133,14 @@ class LimbStream:
             self._swivel = float(solution.swivel)
         self._last = _Moment(goal, solution.values, elbow, found, float(solution.swivel))
         return LimbTrackSolution(solution.values, solution.report, jumped, solution.inside)
+
+
+def _each(orientations: ArrayLike, frames: int) -> Floats:
+    rows = floats(orientations, "orientations", 4)
+    try:
+        return np.broadcast_to(rows, (frames, 4))
+    except ValueError:
+        raise ShapeError(f"orientations have shape {rows.shape}; expected (4,) or ({frames}, 4)") from None
 
 
 @dataclass(frozen=True, eq=False)

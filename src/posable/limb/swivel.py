@@ -27,6 +27,7 @@ import numpy as np
 
 from ..compute import FormatError, PosableError, ShapeError, UnknownNameError, batch, kernel, prange
 from ..compute.archive import read_archive, write_archive
+from ..compute.extent import vec_in_extent
 from ..compute.types import ArrayLike, Floats, Ints, Records, Vec3
 from ..math.vector import dot, norm
 from ..skeleton import Motion
@@ -322,7 +323,7 @@ def sensorimotor_swivel(limb: Any, target: Vec3) -> float:
     It says little where the upper arm points along the line to the target, and it was measured in front of the body
     only: beside and behind, where an azimuth winds around the vertical, it fades out. So the swivel is continuous.
     """
-    if not (math.isfinite(norm(target)) and norm(target) > 0.0):
+    if not (vec_in_extent(target) and norm(target) > 0.0):
         return float(limb["preferred"])
     _, n, u, v, _, _, _ = reach_of(limb, target)
     elbow = upper_arm(limb, target)
@@ -342,7 +343,7 @@ def table_swivel(
     `cells` (V, K, 2) has the swivels at V directions and K distances as cosine and sine, `layers` (K,) the distances.
     """
     distance = norm(position)
-    if not math.isfinite(distance):
+    if not vec_in_extent(position):
         return 0.0
     face, w = locate(head, points, faces, index, direction_of(head, position, distance))
     reach = distance / (head[0]["upper"] + head[0]["lower"])

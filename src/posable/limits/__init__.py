@@ -4,7 +4,10 @@
 in).
 """
 
+from ..compute.arguments import explain_mistakes
 from .limits import JointLimit, Limits
 from .shapes import Cone, Ellipse, Hinge, Interval
 
 __all__ = ["Cone", "Ellipse", "Hinge", "Interval", "JointLimit", "Limits"]
+
+explain_mistakes(__name__)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compute import Batch, ShapeError, UnknownNameError, batch, prange
+from ..compute.arguments import explain_mistakes
 from ..compute.types import ArrayLike, Floats, floats
 from . import quaternion
 
@@ -240,3 +241,6 @@ def _from_euler(n: int, a: int, b: int, c: int, angles: Floats, out: Floats) -> 
     for i in prange(n):
         w, x, y, z = quaternion.quat_from_euler(a, b, c, angles[i, 0], angles[i, 1], angles[i, 2])
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = w, x, y, z
+
+
+explain_mistakes(__name__)

@@ -1,5 +1,6 @@
 """Reaching with the whole body: behaviours an artist designs on the swing plane, and the solver that follows them."""
 
+from ..compute.arguments import explain_mistakes
 from .behaviour import Behaviour
 from .learn import LearnReport, MotionReport
 from .motion import Fitts, Pace, ReachStep, ReachStream, load_targets
@@ -25,3 +26,5 @@ __all__ = [
     "drivable_parts",
     "load_targets",
 ]
+
+explain_mistakes(__name__)

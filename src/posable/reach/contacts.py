@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from ..collision.bodies import balls_near, place_balls, placed_at
-from ..collision.kernels import placed_ball_far, shape_of, shapes_gap
+from ..collision.kernels import apart, placed_ball_far, shape_of, shapes_gap
 from ..compute import kernel
 from ..skeleton.forward import vec_at
 from .packed import Body, Rows
@@ -29,51 +29,61 @@ def legs_of(contact: int, body: Body) -> int:
 
 
 @kernel
-def note_contacts(i: int, options: Any, body: Body, rows: Rows) -> None:
-    """Fill row i of `Rows.gaps`: how near [m] each contact of the starting pose may come; infinite where none is."""
+def forget_contacts(i: int, rows: Rows) -> None:
+    """Forget what is known of the contacts of the starting pose of row i."""
     for k in range(rows.gaps.shape[1]):
-        rows.gaps[i, k] = math.inf
-    first_contact(i, options, body, rows, 0, True)
+        rows.gaps[i, k] = math.nan
 
 
 @kernel
-def first_contact(i: int, options: Any, body: Body, rows: Rows, legs: int, noting: bool) -> int:
+def first_contact(i: int, options: Any, body: Body, rows: Rows, legs: int) -> int:
     """Return the first contact of the solution that is nearer than it may be, or -1.
 
     Args:
         i: which row.
         options: margin and softness.
         body: volumes, pairs and obstacles.
-        rows: the joints of the solution, and what contacts of the start allow.
+        rows: the joints of the starting pose and of the solution, and what is known of contacts of the start.
         legs: bits of `Body.legs`: only contacts of these; 0 for all.
-        noting: write down the contacts instead, and return -1.
     """
-    positions, orientations, balls = rows.positions[1], rows.orientations[1], rows.balls
-    place_balls(i, body.volumes, positions, orientations, balls)
+    place_balls(i, body.volumes, rows.positions[1], rows.orientations[1], rows.balls)
     own, count = body.pairs.shape[0], body.around.shape[0]
     for k in range(own + body.outside.shape[0] * count):
         if legs != 0 and legs_of(k, body) & legs == 0:
             continue
-        one, near = 0, options["margin"] - options["softness"]
+        near = options["margin"] - options["softness"]
         if k < own:
-            one = body.pairs[k, 0]
-            near = min(near, rows.gaps[i, k])
-            far = not balls_near(balls, i, one, body.pairs[k, 1], near)
+            far = not balls_near(rows.balls, i, body.pairs[k, 0], body.pairs[k, 1], near)
         else:
-            obstacle = body.around[(k - own) % count]
-            one, near = body.outside[(k - own) // count], options["margin"] - obstacle["softness"]
-            near = min(near, rows.gaps[i, k])
-            far = placed_ball_far(vec_at(balls, i, one), balls[i, one, 3] + near, obstacle)
-        if far:
-            continue
-        other = (
-            shape_of(body.around[(k - own) % count])
-            if k >= own
-            else placed_at(i, body.volumes[body.pairs[k, 1]], positions, orientations)
-        )
-        gap, _ = shapes_gap(placed_at(i, body.volumes[one], positions, orientations), other, math.nan)
-        if gap < near:
-            if not noting:
+            obstacle, one = body.around[(k - own) % count], body.outside[(k - own) // count]
+            near = options["margin"] - obstacle["softness"]
+            far = placed_ball_far(vec_at(rows.balls, i, one), rows.balls[i, one, 3] + near, obstacle)
+        if not far and contact_gap(i, k, body, rows, 1, near) < near:
+            if math.isnan(rows.gaps[i, k]):
+                gap = contact_gap(i, k, body, rows, 0, math.nan)
+                rows.gaps[i, k] = gap - SINK if gap < near else math.inf
+            # What did not touch at the start may not touch now.
+            if rows.gaps[i, k] == math.inf or contact_gap(i, k, body, rows, 1, rows.gaps[i, k]) < rows.gaps[i, k]:
                 return k
-            rows.gaps[i, k] = gap - SINK
     return -1
+
+
+@kernel
+def contact_gap(i: int, k: int, body: Body, rows: Rows, pose: int, stop: float) -> float:
+    """Return how near [m] the two of contact k are, in the starting pose (0) or in the solution (1).
+
+    With `stop` a number, it is as exact as is needed to know on which side of `stop` it lies; NaN: exact.
+    """
+    positions, orientations = rows.positions[pose], rows.orientations[pose]
+    own, count = body.pairs.shape[0], body.around.shape[0]
+    one = body.pairs[k, 0] if k < own else body.outside[(k - own) // count]
+    other = (
+        placed_at(i, body.volumes[body.pairs[k, 1]], positions, orientations)
+        if k < own
+        else shape_of(body.around[(k - own) % count])
+    )
+    shape = placed_at(i, body.volumes[one], positions, orientations)
+    if apart(shape, other, stop):
+        return math.inf
+    gap, _ = shapes_gap(shape, other, stop)
+    return gap

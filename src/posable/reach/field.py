@@ -34,7 +34,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import Delaunay
 
 from ..compute import PosableError, batch, kernel, prange
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
@@ -190,6 +189,8 @@ def outer_keys(keys: Floats) -> tuple[Floats, Floats]:
 
 def triangulate(points: Floats) -> Ints:
     """Return the Delaunay triangles (T, 3) of points (K, 2) [rad], counter-clockwise, sorted, smallest corner first."""
+    from scipy.spatial import Delaunay
+
     triangles = [_oriented(points, corners) for corners in Delaunay(points).simplices.tolist()]
     triangles = [corners for corners in triangles if _area(points, *corners) > 0.0]
     while _settle_one_tie(points, triangles):

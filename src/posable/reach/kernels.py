@@ -18,14 +18,15 @@ import math
 from typing import Any, TypeAlias
 
 from ..compute import batch, kernel, prange
+from ..compute.extent import vec_in_extent
 from ..compute.types import Records
 from ..compute.verdict import verdict
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, conj, mul, unit_quat
 from ..math.vector import norm, sub
-from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
+from ..skeleton.forward import forward_row, is_pose, quat_at, quat_from, set_quat, vec_at
 from .bending import adjusted, bend, forward_solution, gather, locate_target, look, target_of
-from .contacts import first_contact, legs_of, note_contacts
+from .contacts import first_contact, forget_contacts, legs_of
 from .limbs import fix_foot, place_hand, read_leg
 from .need import EXTENDING, comfortable, need
 from .packed import ALL, ARM, BEND, COMPARE, JUDGE, LEG, Arrays, Body, Rows, Styles
@@ -64,7 +65,7 @@ def stand(i: int, options: Any, body: Body, rows: Rows, x: float) -> tuple[int, 
             forward_solution(i, body, rows)
             if not fixed:
                 return UNREACHABLE if contact < 0 else COLLISION, contact
-        contact = first_contact(i, options, body, rows, 0, False)
+        contact = first_contact(i, options, body, rows, 0)
         if contact < 0:
             return REACHED, -1
         legs = legs_of(contact, body) & ~swivelling
@@ -92,8 +93,7 @@ def adjust(i: int, options: Any, body: Body, rows: Rows, x: float) -> float:
     """Return the largest adjustment up to x at which the body stands; pose it so."""
     result = rows.result[i]
     result["reason"], result["tried"], result["contact"] = REACHED, 0, -1
-    bend(i, body, rows, -1.0)  # the starting pose, whose contacts stay allowed as deep as they are
-    note_contacts(i, options, body, rows)
+    forget_contacts(i, rows)
     state = first_adjustment(x)
     while True:
         x = state[1]
@@ -160,13 +160,13 @@ def bend_row(i: int, options: Any, body: Body, styles: Styles, rows: Rows) -> No
     if options["feet"]:
         read_leg(i, LEG, body, rows)
         read_leg(i, LEG - 1, body, rows)
-    hands, fractions = options["hands"], options["fractions"]
+    hands, fractions, extensions = options["hands"], options["fractions"], options["extensions"]
     u, v, right, left = 0.0, 0.0, 0.0, 0.0
     if hands[0]:
         u, right = requested_weight(i, 0, options, body, styles, rows)
     if hands[1]:
         v, left = requested_weight(i, 1, options, body, styles, rows)
-    u, v, right, left = fractions[0] * u, fractions[1] * v, fractions[0] * right, fractions[1] * left
+    u, v, right, left = fractions[0] * u, fractions[1] * v, extensions[0] * right, extensions[1] * left
     gather(i, options, body, styles, rows, (u, v))
     x = options["adjustment"]
     if math.isnan(x):
@@ -197,17 +197,11 @@ def restore_start(i: int, body: Body, rows: Rows) -> None:
 
 @kernel
 def valid(i: int, options: Any, rows: Rows) -> bool:
-    """Return whether the starting pose and the target positions of row i are finite, and its quaternions unit ones."""
-    for j in range(rows.rotations.shape[2]):
-        q = quat_at(rows.rotations[0], i, j)
-        if not abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < 1e-3:
-            return False
-    total = rows.translation[0, i, 0] + rows.translation[0, i, 1] + rows.translation[0, i, 2]
+    """Return whether row i starts from a pose, and its targets are positions: `is_pose`, `vec_in_extent`."""
     for side in range(2):
-        if options["hands"][side]:
-            target = target_of(i, side, rows)
-            total += target[0] + target[1] + target[2]
-    return math.isfinite(total)
+        if options["hands"][side] and not vec_in_extent(target_of(i, side, rows)):
+            return False
+    return is_pose(i, rows.translation[0], rows.rotations[0], rows.offsets)
 
 
 @kernel
@@ -256,11 +250,11 @@ def compare_row(i: int, options: Any, body: Body, rows: Rows) -> None:
     -1 for none.
     """
     forward_row(
-        i, body.joints, rows.translation[0], rows.rotations[0], rows.offsets, rows.positions[1], rows.orientations[1]
+        i, body.joints, rows.translation[0], rows.rotations[0], rows.offsets, rows.positions[0], rows.orientations[0]
     )
-    note_contacts(i, options, body, rows)
+    forget_contacts(i, rows)
     forward_solution(i, body, rows)
-    rows.result[i]["contact"] = first_contact(i, options, body, rows, 0, False)
+    rows.result[i]["contact"] = first_contact(i, options, body, rows, 0)
 
 
 @kernel

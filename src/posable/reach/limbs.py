@@ -20,6 +20,7 @@ from ..body.limb.kernels import (
     read_row,
 )
 from ..compute import kernel
+from ..compute.extent import vec_in_extent
 from ..compute.types import Quat, Vec3
 from ..limb.kernels import (
     FAR,
@@ -165,7 +166,7 @@ def rotate_leg(
         if valid and clear != 0:
             pose_limb(i, limb, body, rows, values_of(model, hip, bend, ankle_twist, ankle_swing))
             forward_solution(i, body, rows)
-            valid = first_contact(i, options, body, rows, clear, False) < 0
+            valid = first_contact(i, options, body, rows, clear) < 0
         if valid:
             base, twist, swing, found, swivel = hip, ankle_twist, ankle_swing, True, state[1]
         state = advance(model, state, valid)
@@ -193,7 +194,7 @@ def place_hand(i: int, side: int, options: Any, body: Body, rows: Rows) -> None:
         q, b = work["orientation"], (model["bw"], model["bx"], model["by"], model["bz"])
         hand = mul(mul(conj(frame), (q[side, 0], q[side, 1], q[side, 2], q[side, 3])), conj(b))
         size = math.sqrt(hand[0] * hand[0] + hand[1] * hand[1] + hand[2] * hand[2] + hand[3] * hand[3])
-    if not (math.isfinite(aim[0] + aim[1] + aim[2]) and 1e-150 < size < math.inf and math.isfinite(swivel)):
+    if not (vec_in_extent(aim) and 1e-150 < size < math.inf and math.isfinite(swivel)):
         result["hand_status"][side] = INVALID
         return
     hand = (hand[0] / size, hand[1] / size, hand[2] / size, hand[3] / size)

@@ -9,8 +9,11 @@ Animated reaches (Kallmann 2008, Animating Reaching Motions; specification limb-
 straight, with the minimum-jerk speed of human reaching (Flash and Hogan 1985), and each frame is a step of a stream, so
 obstacles are avoided frame by frame and every frame has a status. Decided where the paper is silent:
 
-- The first frame is the starting pose itself, and on its first path a hand's weight of the behaviour grows with the
-  distance covered. Without that the body would jump in the first frame, to the behaviour's posture for a hanging hand.
+- The first frame is the starting pose itself, and on its first path a hand's weight of the behaviour grows in the time
+  in which a stream settles. Without that the body would jump in the first frame, to the behaviour's posture for a
+  hanging hand; were it to grow with the distance covered, the body would help too late, and an arm on its way to
+  something low would be too short for its path until shortly before the end. What `extend` takes besides does grow with
+  the distance covered: a hanging arm is stretched, and needs no help.
 - Hands that reach together leave and arrive together, in the time of the longer path.
 - Where a foot steps (`stepping`), it does so while the hand is on its path; the body reaches from where it then stands.
 - A hand that has reached a target stays there while the other one moves. It keeps an orientation that it was given
@@ -29,6 +32,7 @@ import numpy as np
 
 from ..body.limb.body_limb import canonical_target
 from ..compute import PosableError, ShapeError, Status, number
+from ..compute.extent import time_step
 from ..compute.types import Floats
 from ..formats.targets import HandTarget, read_targets
 from ..limb import Target
@@ -62,6 +66,15 @@ class Fractions(NamedTuple):
     left: float = 1.0
 
 
+class Due(NamedTuple):
+    """The fractions of what a behaviour does that are due by now."""
+
+    weights: Fractions = Fractions()
+    """Of the weights that the targets request."""
+    extensions: Fractions = Fractions()
+    """Of what `extend` takes besides, and of the gaze."""
+
+
 class ArmStep(NamedTuple):
     """A step of an arm's stream: options of `BodyLimb.place`."""
 
@@ -76,7 +89,7 @@ class ReachStream:
     def __init__(
         self, reacher: Reacher, fps: float, start: Pose | None, settle: float, speed: float, weight: float | None = None
     ) -> None:
-        if not (math.isfinite(settle) and settle >= 0.0):
+        if not 0.0 <= number(settle) < math.inf:
             raise PosableError(f"settle is {settle} s; expected 0 or more")
         self.reacher, self.fps, self.settle, self.weight = reacher, fps, settle, weight
         self.start = reacher.body.neutral_pose if start is None else start
@@ -107,17 +120,17 @@ class ReachStream:
             left: of the left hand.
             dt: time since the last targets [s]; a frame when not given.
         """
-        step = 1.0 / self.fps if dt is None else dt
+        step = time_step(dt, self.fps)
         fractions = []
         for since in self._since:
-            time = step if since is None else since + step
-            fractions.append(1.0 if time >= self.settle else float(minimum_jerk(time / self.settle)))
-        return self.advance((right, left), step, Fractions(*fractions), Fractions(*fractions))
+            fractions.append(_settled(step if since is None else since + step, self.settle))
+        now = Fractions(*fractions)
+        return self.advance((right, left), step, Due(now, now), now)
 
     def advance(
-        self, targets: tuple[TargetLike | None, TargetLike | None], dt: float, weights: Fractions, elbows: Fractions
+        self, targets: tuple[TargetLike | None, TargetLike | None], dt: float, due: Due, elbows: Fractions
     ) -> ReachSolution:
-        """Do a `step` with given fractions of the behaviours' weights and of the elbows' paths since `depart`."""
+        """Do a `step` with given fractions of the behaviours and of the elbows' paths since `depart`."""
         targets = self.reacher._checked(self.start, *targets)
         arms: list[ArmStep | None] = [None, None]
         for side, (target, arm) in enumerate(zip(targets, self._arms, strict=True)):
@@ -128,9 +141,9 @@ class ReachStream:
                 if since is None:  # the arm continues from where it is
                     reading = self.reacher._arms[side].read(self.pose)
                     arm.begin(reading.values, float(reading.swivel))
-        solution = self.reacher._solve(self.start, targets, self.weight, weights, arms)
+        solution = self.reacher._solve(self.start, targets, self.weight, due, arms)
         if solution.status is Status.INVALID:
-            solution = replace(solution, pose=self.pose)
+            solution = solution.with_pose(self.pose)
         self.pose = solution.pose
         return solution
 
@@ -202,11 +215,18 @@ def load_targets(path: str | PathLike[str], *, hand: str = "right", hold: float 
 
     Args:
         path: columns or keys are x, y, z [m] in the world and, where needed, qw, qx, qy, qz (canonical orientation),
-            hand and hold [s]; see `posable.formats.targets`.
+            hand, hold [s] and together; see `posable.formats.targets`.
         hand: "right" (default) or "left", for targets that name none.
         hold: [s] to stay at targets that name none; default 0.
     """
-    return [ReachStep.of(target) for target in read_targets(path, hand, hold)]
+    steps: list[ReachStep] = []
+    for target in read_targets(path, hand, hold):
+        step = ReachStep.of(target)
+        if target.together:
+            before = steps.pop()
+            step = ReachStep(before.right or step.right, before.left or step.left, max(before.hold, step.hold))
+        steps.append(step)
+    return steps
 
 
 def animate(
@@ -224,8 +244,8 @@ def animate(
     fixed: Targets = (None, None)
     arrivals = []
 
-    def advance(targets: Targets, weights: Fractions, elbows: Fractions, stood: Pose | None = None) -> None:
-        now = stream.advance(targets, 1.0 / fps, weights, elbows)
+    def advance(targets: Targets, due: Due, elbows: Fractions, stood: Pose | None = None) -> None:
+        now = stream.advance(targets, 1.0 / fps, due, elbows)
         errors = float(now.position_error), float(now.orientation_error)
         status, contact = now.status, now.contact
         if stood is not None and status == Status.REACHED:
@@ -246,16 +266,17 @@ def animate(
         standing, stance = stream.start, stream.reacher._stance(stream.start, path.ends, stream.weight)
         for k, fraction in enumerate(minimum_jerk(np.arange(1, count + 1) / count).tolist()):
             targets = path.ends if k + 1 == count else path.at(fraction)  # the last one to the last bit
-            weights = Fractions(*(fraction if before is None else 1.0 for before in fixed))
+            settled = _settled((k + 1) / fps, min(stream.settle, count / fps))
+            due = Due(*(Fractions(*(f if before is None else 1.0 for before in fixed)) for f in (settled, fraction)))
             if stance is not None:
                 stream.start = stepping_pose(body, standing, stance, 1.0 if k + 1 == count else fraction)
-            advance(targets, weights, Fractions(fraction, fraction), None if stance is None else standing)
+            advance(targets, due, Fractions(fraction, fraction), None if stance is None else standing)
             if progress is not None:
                 progress((order + (k + 1) / count) / len(steps))
         fixed = path.ends
         arrivals.append(len(frames) - 1)
         for _ in range(round(fps * step.hold)):
-            advance(fixed, Fractions(), Fractions())
+            advance(fixed, Due(), Fractions())
     poses, statuses, position_errors, orientation_errors, weights_used, jumped, contact = zip(*frames, strict=True)
     return ReachMotionSolution(
         Motion(body.skeleton, Pose.stack(poses), fps, name="reach"),
@@ -267,6 +288,11 @@ def animate(
         np.array(arrivals, np.int64),
         contact,
     )
+
+
+def _settled(time: float, settle: float) -> float:
+    """Return the fraction of a behaviour's weight that is due `time` after a hand got its first target [s]."""
+    return 1.0 if time >= settle * (1.0 - 1e-12) else float(minimum_jerk(time / settle))
 
 
 def _seconds(duration: Duration, distance: float) -> float:

@@ -24,9 +24,9 @@ def contacts_of(reacher: Reacher, body: Body, rows: Rows) -> list[tuple[str, str
     """Return, a row, the names of the two that touch, or that lowered the weight; None where nothing did."""
     result = rows.result
     found: list[tuple[str, str] | None] = [None] * len(result)
-    lowered, touching = result["reason"] == COLLISION, result["status"] == COLLISION
-    if not (lowered | touching).any():
+    if COLLISION not in result["reason"].tolist() and COLLISION not in result["status"].tolist():
         return found
+    lowered, touching = result["reason"] == COLLISION, result["status"] == COLLISION
     for i in np.flatnonzero(lowered).tolist():
         found[i] = body_contact(reacher, body, int(result["contact"][i]))
     for side in range(2):

@@ -19,7 +19,7 @@ from ..body.limb.kernels import READING
 from ..body.packed import PackedBody
 from ..body.roles import ROLES
 from ..collision.kernels import OBSTACLE
-from ..compute.types import Floats, Ints, Records
+from ..compute.types import Floats, Ints, Records, zero_records
 from ..limb.model import LIMB
 from ..limb.solve import REPORT
 from .behaviour import ARMS, Behaviour
@@ -44,7 +44,7 @@ OPTIONS = np.dtype(
     + [(name, "i8", 2) for name in ("hands", "oriented", "poles")]
     + [(name, "i8", (2, 2)) for name in ("links", "own")]
     + [(name, "f8") for name in ("adjustment", "handedness", "gaze", "margin", "softness")]
-    + [("fractions", "f8", 2), ("hips_neutral", "f8", 4), ("head_neutral", "f8", 4)],
+    + [("fractions", "f8", 2), ("extensions", "f8", 2), ("hips_neutral", "f8", 4), ("head_neutral", "f8", 4)],
     align=True,
 )
 """One row. The stage; whether the feet are fixed, whether the weight may be raised, whether keys have searches of their
@@ -52,7 +52,8 @@ own; the joints of hips, head and neck (-1: none). For each hand: whether it has
 first and last row of its `Body.links` and `Body.own`. The adjustment of the weight to begin with, NaN for the one that
 the arms need; how right-handed; the
 fraction of the rotation towards the target that the head takes; the margin to obstacles and how far flesh yields [m];
-the fraction of each hand's weight that is due, which grows from 0 where a motion begins; neutral orientations."""
+the fraction of each hand's weight that is due, which grows from 0 where a motion begins, and the same of what `extend`
+takes besides; neutral orientations."""
 
 WORK = np.dtype(
     [
@@ -144,7 +145,8 @@ class Rows(NamedTuple):
     driven_weights: Floats
     """(N, U)."""
     gaps: Floats
-    """(N, C) how near [m] the contacts of the starting pose may come; infinite for what did not touch."""
+    """(N, C) how near [m] the contacts of the starting pose may come; infinite for what did not touch, NaN where nobody
+    asked yet: most reaches end without a contact."""
     balls: Floats
     """(N, V, 4) scratch: balls around the volumes."""
     key_weights: Floats
@@ -165,6 +167,10 @@ class Rows(NamedTuple):
     """(N,) of `WORK`."""
     result: Records
     """(N,) of `RESULT`."""
+
+    def with_new_result(self) -> Rows:
+        """Return the same rows for another call: all that is read is written before, but for the result."""
+        return Rows(*self[:-1], zero_records(self.result.shape, RESULT))
 
 
 def pack_body(

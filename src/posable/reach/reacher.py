@@ -18,7 +18,7 @@ from ..limb.solution import TargetLike
 from ..skeleton import Frames, Pose
 from .behaviour import ARMS, Behaviour
 from .kernels import SETTLED, first_adjustment, next_adjustment, reach_rows
-from .motion import TARGET_FIELDS, ArmStep, Duration, Fractions, ReachStep, ReachStream, Targets, animate
+from .motion import TARGET_FIELDS, ArmStep, Due, Duration, ReachStep, ReachStream, Targets, animate
 from .naming import as_array, body_contact, contacts_of
 from .packed import (
     ALL,
@@ -106,6 +106,7 @@ class Reacher:
         guided = any(key.search is not None for behaviour in behaviours for key in behaviour.keys)
         self._options = self._packed_options(bool(feet), extend, guided, gaze, handedness)
         self._prepared: dict[Any, Records] = {}
+        self._spare: list[Rows] = []
 
     def __repr__(self) -> str:
         hands = " and ".join(name for name in ("right", "left") if getattr(self, name) is not None)
@@ -195,28 +196,29 @@ class Reacher:
         start: Pose,
         targets: Targets,
         weight: float | None = None,
-        fractions: Fractions | None = None,
+        due: Due | None = None,
         arms: Sequence[ArmStep | None] = (None, None),
     ) -> ReachSolution:
         """Do `solve` with checked targets; with streams of the arms, one step of them."""
         shapes = [start.shape, *_shapes(targets[0]), *_shapes(targets[1])]
         shape = np.broadcast_shapes(*shapes) if any(shapes) else ()
-        call = _Call(shape, start, targets, weight, fractions, arms)
+        call = _Call(shape, start, targets, weight, due, arms)
         found = self._find(call)
-        step, heels = np.zeros((*shape, 3)), np.zeros((*shape, 2))
+        standing = None
         if self.steps and not any(arms):
-            standing, _ = self._step(call, found)
-            step, heels = standing.step.reshape(*shape, 3), standing.heels.reshape(*shape, 2)
+            stood, _ = self._step(call, found)
+            standing = stood.step.reshape(*shape, 3), stood.heels.reshape(*shape, 2)
         result = found.result.reshape(shape)
         pose = Pose(
             found.translation.reshape(*shape, 3),
             found.rotations.reshape(*shape, start.joint_count, 4),
             None if start.offsets is None else np.broadcast_to(start.offsets, (*shape, start.joint_count, 3)),
         )
-        jumped = found.jumped
-        hands = [None if target is None else HandSolution.of(result, k, jumped[k]) for k, target in enumerate(targets)]
-        contact = as_array(found.contact, shape)
-        return ReachSolution.of(pose, result, hands[0], hands[1], contact, self.body, step, heels)
+        right, left = (
+            None if target is None else HandSolution(result, side, found.jumped[side])
+            for side, target in enumerate(targets)
+        )
+        return ReachSolution(pose, result, (right, left), as_array(found.contact, shape), self.body, standing)
 
     def _find(self, call: _Call) -> _Found:
         """Solve a call with both feet where they stand, in blocks."""
@@ -225,13 +227,20 @@ class Reacher:
             self._block(call, slice(first, min(first + BLOCK, n)), jumped) for first in range(0, max(n, 1), BLOCK)
         ]
         body = self._body if self.scene is None else self._among(self.scene)
-        return _Found(
+        found = _Found(
             _joined([rows.translation[1] for rows in blocks]),
             _joined([rows.rotations[1] for rows in blocks]),
-            _joined([rows.result for rows in blocks]),
+            blocks[0].result if len(blocks) == 1 else np.concatenate([rows.result for rows in blocks]),
             [pair for rows in blocks for pair in contacts_of(self, body, rows)],
             jumped,
         )
+        if self._may_reuse(n, call) and not any(call.arms):
+            self._spare.append(blocks[0])
+        return found
+
+    def _may_reuse(self, n: int, call: _Call) -> bool:
+        """Return whether the rows of a call may be those of an earlier one: making them takes as long as a reach."""
+        return n == 1 and self.scene is None and call.start.offsets is None
 
     def _step(self, call: _Call, found: _Found) -> tuple[Standing, Stances | None]:
         """Solve the rows of a call that are not reached from other stances, in `found`.
@@ -338,14 +347,14 @@ class Reacher:
 
     def _run(self, body: Body, call: _Call, block: slice, stage: int, adjustment: float = math.nan) -> Rows:
         """Run the kernel on some rows; `adjustment`: the largest one of the weight to try, NaN for what is needed."""
-        shape, start, targets, weight, fractions, _ = call
+        shape, start, targets, weight, due, _ = call
         options, styles = self._options_for(targets), self._styles
-        if stage != ALL or weight is not None or fractions is not None:
+        if stage != ALL or weight is not None or due is not None:
             options = options.copy()
             options["stage"], options["adjustment"] = stage, adjustment
-        if fractions is not None:
-            options["fractions"] = fractions
-            options["gaze"] *= max(f for f, target in zip(fractions, targets, strict=True) if target is not None)
+        if due is not None:
+            options["fractions"], options["extensions"] = due.weights, due.extensions
+            options["gaze"] *= max(f for f, target in zip(due.extensions, targets, strict=True) if target is not None)
         if weight is not None:
             options["extend"] = 0
             header = styles.header.copy()
@@ -353,17 +362,24 @@ class Reacher:
             header["furthest_swing"] = 4.0  # beyond every swing: no fading
             styles = styles._replace(header=header)
         joints, n = start.joint_count, block.stop - block.start
-        offsets = np.empty((0, joints, 3))
-        if start.offsets is not None:
-            offsets = np.ascontiguousarray(_spread(start.offsets, shape, joints, 3)[block])
-        rows = empty_rows(n, body, styles, self._limb_joints, offsets)
-        rows.translation[0] = _spread(start.translation, shape, 3)[block]
-        rows.rotations[0] = _spread(start.rotations, shape, joints, 4)[block]
+        try:
+            rows = self._spare.pop() if self._may_reuse(math.prod(shape), call) else None
+        except IndexError:
+            rows = None
+        if rows is None:
+            offsets = np.empty((0, joints, 3))
+            if start.offsets is not None:
+                offsets = np.ascontiguousarray(_spread(start.offsets, shape, joints, 3)[block])
+            rows = empty_rows(n, body, styles, self._limb_joints, offsets)
+        else:
+            rows = rows.with_new_result()
+        rows.translation[0] = _some(start.translation, shape, block, 3)
+        rows.rotations[0] = _some(start.rotations, shape, block, joints, 4)
         for side, target in enumerate(targets):
             for name, columns in TARGET_FIELDS if target is not None else ():
                 value = getattr(target, name)
                 if value is not None:
-                    rows.work[name][:, side] = _spread(value, shape, columns)[block]
+                    rows.work[name][:, side] = _some(value, shape, block, columns)
         reach_rows(n, options, tuple(body), tuple(styles), tuple(rows))
         return rows
 
@@ -457,7 +473,8 @@ class Reacher:
         """Return the row of `OPTIONS` that all calls have in common."""
         row, roles = np.zeros(1, OPTIONS), self.body.roles
         row["stage"], row["feet"], row["extend"], row["guided"] = ALL, feet, extend, guided
-        row["gaze"], row["handedness"], row["fractions"], row["adjustment"] = gaze, handedness, 1.0, math.nan
+        row["gaze"], row["handedness"], row["adjustment"] = gaze, handedness, math.nan
+        row["fractions"] = row["extensions"] = 1.0
         row["margin"] = self.margin
         row["softness"] = SelfCollision.of(self.body).softness if self.self_collision else 0.0
         row["hips"], row["head"], row["neck"] = roles["hips"], roles["head"], roles.get("neck", -1)
@@ -516,7 +533,7 @@ class _Call(NamedTuple):
     start: Pose
     targets: Targets
     weight: float | None
-    fractions: Fractions | None
+    due: Due | None
     arms: Sequence[ArmStep | None]
 
 
@@ -550,13 +567,18 @@ def _rows_of(call: _Call, rows: Ints) -> tuple[Pose, Targets]:
 
 
 def _joined(arrays: list[Floats]) -> Floats:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    """Return the rows of all blocks, copied: what they are in may be used again."""
+    return arrays[0].copy() if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _shapes(target: Target | None) -> list[tuple[int, ...]]:
     """Return the batch shapes of a target's parts."""
-    given = [(name, columns, getattr(target, name, None)) for name, columns in TARGET_FIELDS]
-    return [floats(v, f"the target's {name}", columns).shape[:-1] for name, columns, v in given if v is not None]
+    shapes = []
+    for name, columns in TARGET_FIELDS if target is not None else ():
+        value = getattr(target, name)
+        if value is not None:
+            shapes.append(floats(value, f"the target's {name}", columns).shape[:-1])
+    return shapes
 
 
 def _spread(array: ArrayLike, shape: tuple[int, ...], *columns: int) -> Floats:
@@ -565,3 +587,9 @@ def _spread(array: ArrayLike, shape: tuple[int, ...], *columns: int) -> Floats:
     if given.shape != (*shape, *columns):
         given = np.broadcast_to(given, (*shape, *columns))
     return given.reshape(-1, *columns)
+
+
+def _some(array: ArrayLike, shape: tuple[int, ...], block: slice, *columns: int) -> Floats:
+    """Return some rows of a batch; the one row where all are the same, which NumPy spreads as it is assigned."""
+    given = np.asarray(array, dtype=np.float64)
+    return given if given.ndim == len(columns) else _spread(given, shape, *columns)[block]

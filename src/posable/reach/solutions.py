@@ -17,92 +17,120 @@ if TYPE_CHECKING:
     from ..body.balance import Balance
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class HandSolution(Solution):
-    """How one hand met its target."""
+    """How one hand met its target. Read from the kernel's result when it is needed, which keeps a single call short."""
 
-    status: StatusLike
-    """A `Status`, or an int8 array of them (...): REACHED where the hand of the returned pose is on its target."""
-    position_error: Floats
-    """(...) [m] from its target."""
-    orientation_error: Floats
-    """(...) [rad] from the requested orientation; 0 where none was."""
-    swivel: Floats
-    """(...) [rad] of its elbow."""
-    requested_weight: Floats
-    """(...) the weight of the behaviour by the target's distance, from 0 to 1."""
-    weight: Floats
-    """(...) the weight used."""
-    jumped: bool
-    """Whether the elbow jumped, because no valid posture leads from the last one to this; only of a stream."""
+    __slots__ = ("_result", "_side", "jumped")
 
-    @staticmethod
-    def of(result: Records, side: int, jumped: bool) -> HandSolution:
-        """Return the solution of a hand from the rows (...) of `packed.RESULT` of a call."""
+    def __init__(self, result: Records, side: int, jumped: bool) -> None:
+        self._result, self._side = result, side
+        self.jumped = jumped
+        """Whether the elbow jumped, because no valid posture leads from the last one to this; only of a stream."""
 
-        def measure(name: str) -> Floats:
-            return np.asarray(result[name][..., side])
+    def _measure(self, name: str) -> Floats:
+        return np.asarray(self._result[name][..., self._side])
 
-        return HandSolution(
-            status_like(result["hand_status"][..., side], result.shape),
-            measure("position_error"),
-            measure("orientation_error"),
-            measure("swivel"),
-            measure("requested_weight"),
-            measure("weight"),
-            jumped,
-        )
+    @property
+    def status(self) -> StatusLike:
+        """A `Status`, or an int8 array of them (...): REACHED where the hand of the returned pose is on its target."""
+        return status_like(self._result["hand_status"][..., self._side], self._result.shape)
+
+    @property
+    def position_error(self) -> Floats:
+        """(...) [m] from its target."""
+        return self._measure("position_error")
+
+    @property
+    def orientation_error(self) -> Floats:
+        """(...) [rad] from the requested orientation; 0 where none was."""
+        return self._measure("orientation_error")
+
+    @property
+    def swivel(self) -> Floats:
+        """(...) [rad] of its elbow."""
+        return self._measure("swivel")
+
+    @property
+    def requested_weight(self) -> Floats:
+        """(...) the weight of the behaviour by the target's distance, from 0 to 1."""
+        return self._measure("requested_weight")
+
+    @property
+    def weight(self) -> Floats:
+        """(...) the weight used."""
+        return self._measure("weight")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ReachSolution(PoseSolution):
     """A body that reaches: REACHED where every hand with a target is on it, and the feet are where they stood, or where
-    they stepped to.
+    they stepped to. Errors are those of the hand that is further off.
     """
 
-    right: HandSolution | None
-    left: HandSolution | None
-    reason: StatusLike
-    """Why the weight was lowered: REACHED where it was not, COLLISION, or UNREACHABLE: a leg was too short."""
-    tried: Ints
-    """(...) how many postures of the body were tried."""
-    contact: Any
-    """The two that touch where the status is COLLISION, or would have touched where the weight was lowered for one: the
-    names of two parts, or of a part and an obstacle of the scene. None elsewhere; of a batch an array (...) of them."""
-    body: Humanoid
-    """Who reaches."""
-    step: Floats
-    """(..., 3) displacement of the foot that stepped [m]; zero where none did."""
-    heels: Floats
-    """(..., 2) how far the heels of the left and right foot are lifted [rad]."""
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         pose: Pose,
         result: Records,
-        right: HandSolution | None,
-        left: HandSolution | None,
+        hands: tuple[HandSolution | None, HandSolution | None],
         contact: Any,
         body: Humanoid,
-        step: Floats,
-        heels: Floats,
-    ) -> ReachSolution:
-        """Return the solution of a call from its rows (...) of `packed.RESULT`."""
-        shape, hands = result.shape, [hand for hand in (right, left) if hand is not None]
-        return ReachSolution(
-            pose,
-            status_like(result["status"], shape),
-            _largest([hand.position_error for hand in hands]),
-            _largest([hand.orientation_error for hand in hands]),
-            right,
-            left,
-            status_like(result["reason"], shape),
-            result["tried"],
-            contact,
-            body,
-            step,
-            heels,
-        )
+        standing: tuple[Floats, Floats] | None,
+    ) -> None:
+        """Make it of the rows (...) of `packed.RESULT` of a call; `standing` are step and heels where feet may step."""
+        fields = self.__dict__
+        fields["pose"], fields["_result"], fields["_standing"] = pose, result, standing
+        fields["right"], fields["left"] = hands
+        fields["contact"], fields["body"] = contact, body
+
+    if TYPE_CHECKING:
+        right: HandSolution | None
+        left: HandSolution | None
+        contact: Any
+        """The two that touch where the status is COLLISION, or would have touched where the weight was lowered for one:
+        the names of two parts, or of a part and an obstacle of the scene. None elsewhere; of a batch an array (...) of
+        them."""
+        body: Humanoid
+        """Who reaches."""
+        _result: Records
+        _standing: tuple[Floats, Floats] | None
+
+    def with_pose(self, pose: Pose) -> ReachSolution:
+        """Return the same with another pose."""
+        return ReachSolution(pose, self._result, (self.right, self.left), self.contact, self.body, self._standing)
+
+    @property
+    def status(self) -> StatusLike:
+        """A `Status`, or an int8 array of them (...)."""
+        return status_like(self._result["status"], self._result.shape)
+
+    @property
+    def position_error(self) -> Floats:
+        """(...) [m]: see `Solution`."""
+        return _largest([hand.position_error for hand in (self.right, self.left) if hand is not None])
+
+    @property
+    def orientation_error(self) -> Floats:
+        """(...) [rad]: see `Solution`."""
+        return _largest([hand.orientation_error for hand in (self.right, self.left) if hand is not None])
+
+    @property
+    def reason(self) -> StatusLike:
+        """Why the weight was lowered: REACHED where it was not, COLLISION, or UNREACHABLE: a leg was too short."""
+        return status_like(self._result["reason"], self._result.shape)
+
+    @property
+    def tried(self) -> Ints:
+        """(...) how many postures of the body were tried."""
+        return self._result["tried"]
+
+    @property
+    def step(self) -> Floats:
+        """(..., 3) displacement of the foot that stepped [m]; zero where none did."""
+        return np.zeros((*self._result.shape, 3)) if self._standing is None else self._standing[0]
+
+    @property
+    def heels(self) -> Floats:
+        """(..., 2) how far the heels of the left and right foot are lifted [rad]."""
+        return np.zeros((*self._result.shape, 2)) if self._standing is None else self._standing[1]
 
     def __repr__(self) -> str:
         """Return one line: the statuses and errors, and what touches."""

@@ -6,6 +6,7 @@ The room itself can be called: `ps.reconstruct("points.csv")` is `pipeline.recon
 import sys
 from types import ModuleType
 
+from ..compute.arguments import explain_mistakes
 from .calibration import Calibration
 from .pipeline import Points, load_points, reconstruct
 from .prior import Prior
@@ -23,6 +24,8 @@ __all__ = [
     "load_points",
     "reconstruct",
 ]
+
+explain_mistakes(__name__)
 
 
 class _CallableRoom(ModuleType):

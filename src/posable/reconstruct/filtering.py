@@ -74,6 +74,16 @@ def smoothed_orientations(orientations: Floats, fps: float, seconds: float) -> F
     return np.where(size > 1e-6, out / np.where(size > 1e-6, size, 1.0), orientations)
 
 
+def unit_or_nan(orientations: Floats) -> Floats:
+    """Return orientations (..., 4) that a filter can take: made unit where they are far from it, NaN where one is zero,
+    not finite, or too long or short to tell. One that is huge would weigh on all that come after it.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.linalg.norm(orientations, axis=-1, keepdims=True)
+        usable, fine = (size > 1e-150) & (size < np.inf), (size > 1e-3) & (size < 1e3)
+        return np.where(usable, orientations / np.where(usable & ~fine, size, 1.0), np.nan)
+
+
 class OneEuro:
     """A filter for streams: the slower something moves, the more it is smoothed (Casiez, Roussel and Vogel 2012).
 

@@ -10,13 +10,14 @@ import math
 
 from ..body.packed import drive_row
 from ..compute import batch, kernel, prange
+from ..compute.extent import vec_in_extent
 from ..compute.types import Records, Vec3
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, rotate
-from ..math.vector import norm, sub
+from ..math.vector import norm
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .limbs import lift_goal, limb_residuals, pose_limb
-from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Rows, knows, set_vec, vec_from
+from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Rows, distance_to, knows, set_vec, vec_from
 from .prior_kernels import Network, store_past
 from .prior_trunk import learned, no_guess, predict_trunk
 from .spine import pelvis_frame, pose_trunk, pose_trunk_by_paper
@@ -75,11 +76,10 @@ def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Record
 
 @kernel
 def count_lost(i: int, rows: Rows) -> int:
-    """Return how many points of row i are not finite."""
+    """Return how many points of row i are not finite, or beyond the extent."""
     lost = 0
     for k in range(rows.points.shape[1]):
-        p = vec_at(rows.points, i, k)
-        lost += int(not (math.isfinite(p[0]) and math.isfinite(p[1]) and math.isfinite(p[2])))
+        lost += int(not vec_in_extent(vec_at(rows.points, i, k)))
     return lost
 
 
@@ -97,7 +97,7 @@ def pose_limbs(i: int, t: int, figure: Figure, memory: Records, dt: float, rows:
         limb_residuals(i, limb, figure, rows)
         for k in range(2):
             column = figure.tracked[0, slot + 4 * k]
-            if status == REACHED and column >= 0 and rows.residual[i, column] > MET:
+            if status == REACHED and column >= 0 and not rows.residual[i, column] <= MET:
                 status = COLLISION if lifted else report if report != REACHED else UNREACHABLE
     return status
 
@@ -111,11 +111,9 @@ def trunk_residuals(i: int, figure: Figure, rows: Rows, status: int) -> int:
             continue
         if k <= HEAD or k == CHEST:
             at = vec_at(rows.positions, i, figure.tracked[1, k])
-            rows.residual[i, column] = norm(sub(at, vec_at(rows.points, i, column)))
-            if status == REACHED and rows.residual[i, column] > MET:
+            rows.residual[i, column] = distance_to(at, vec_at(rows.points, i, column))
+            if status == REACHED and not rows.residual[i, column] <= MET:
                 status = UNREACHABLE
-        if not math.isfinite(rows.residual[i, column]):
-            rows.residual[i, column] = math.inf
     if rows.missing.shape[0] > 0:
         for k in range(HEAD + 1):
             if math.isfinite(rows.marker_orientations[i, k, 0]):

@@ -23,7 +23,7 @@ from ..limits.kernels import allowed, clamp
 from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
 from ..skeleton.forward import offset_of, quat_at, quat_from, vec_at
-from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, Figure, Rows, knows, put_vec, set_vec
+from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, Figure, Rows, distance_to, knows, put_vec, set_vec
 from .track_state import STRAIGHT, calm_pole
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
@@ -234,7 +234,7 @@ def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
         if column >= 0:
             joint = model["mid"] if between_ends else model["end"]
             at = position_of(i, figure, rows, model["base"], joint)
-            rows.residual[i, column] = norm(sub(at, vec_at(rows.points, i, column)))
+            rows.residual[i, column] = distance_to(at, vec_at(rows.points, i, column))
     if rows.missing.shape[0] > 0 and math.isfinite(rows.marker_orientations[i, LEFT_HAND + limb, 0]):
         rotated = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
         rows.missing[i, LEFT_HAND + limb] = angle_between(

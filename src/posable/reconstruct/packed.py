@@ -15,10 +15,11 @@ from ..collision.kernels import GROUP, OBSTACLE
 from ..collision.surfaces import PLANE
 from ..collision.volumes import PACKED
 from ..compute import kernel
+from ..compute.extent import vec_in_extent
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
 from ..limb.solve import REPORT
 from ..math import axis_angle, between, conjugate, multiply, rotate, slerp
-from ..math.vector import sub
+from ..math.vector import norm, sub
 from ..skeleton.forward import vec_at
 
 if TYPE_CHECKING:
@@ -380,6 +381,13 @@ def set_vec(out: Floats, i: int, k: int, v: Vec3) -> None:
 def vec_from(v: Floats) -> Vec3:
     """Return a vector that is a field of a record."""
     return (v[0], v[1], v[2])
+
+
+@kernel
+def distance_to(at: Vec3, point: Vec3) -> float:
+    """Return how far a joint is from its point [m]; infinite where the point is lost."""
+    distance = norm(sub(at, point))
+    return distance if vec_in_extent(point) and math.isfinite(distance) else math.inf
 
 
 @kernel

@@ -8,7 +8,7 @@ points are scaled to it, and `SequentialIK` tracks them.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..body import MARKERS, Humanoid, figure
-from ..compute import PosableError
+from ..compute import FormatError, PosableError, UnknownNameError
 from ..compute.types import Floats
 from ..formats import load
 from ..formats.doubts import DWARF, GIANT, likely_unit
 from ..formats.points_csv import UNITS, Points, read_points
-from ..skeleton import Motion
+from ..skeleton import Motion, Skeleton
 from .sik import TRACKABLE, SequentialIK
 
 if TYPE_CHECKING:
@@ -125,9 +125,13 @@ def source_points(
     units: str = "m",
     up: str = "y",
     first_frame: int = 0,
+    roles: Mapping[str, str] | None = None,
     **loading: Any,
 ) -> tuple[Points, Humanoid | None]:
-    """Return (the points of a file, the body that they are of where the file has one); options as of `load_points`."""
+    """Return (the points of a file, the body that they are of where the file has one); options as of `load_points`.
+
+    `roles`: joints of a motion that are parts which their names do not tell.
+    """
     file = Path(path)
     if file.suffix.lower() == CSV:
         points = read_points(file, TRACKABLE, MARKERS, fps=fps, units=units, up=up, first_frame=first_frame)
@@ -137,12 +141,19 @@ def source_points(
     motion = load(file, fps=fps, first_frame=first_frame, **loading)
     if not len(motion):
         raise PosableError(f"{file}: has no frames")
-    return motion_points(motion, tuple(markers), orientations)
+    try:
+        return motion_points(motion, tuple(markers), orientations, roles)
+    except UnknownNameError:
+        raise
+    except PosableError as error:
+        raise FormatError(file, str(error)) from None
 
 
-def motion_points(motion: Motion, markers: Sequence[str], orientations: Sequence[str]) -> tuple[Points, Humanoid]:
+def motion_points(
+    motion: Motion, markers: Sequence[str], orientations: Sequence[str], roles: Mapping[str, str] | None = None
+) -> tuple[Points, Humanoid]:
     """Return (the markers of a motion, its body)."""
-    body = Humanoid(motion.skeleton)
+    body = Humanoid(motion.skeleton, roles_on(motion.skeleton, roles))
     frames = motion.skeleton.forward(motion.pose)
     positions = frames.positions[:, [body.index(role) for role in markers]]
     rotations = {role: body.canonical_orientation(frames, body.index(role)) for role in orientations}
@@ -177,18 +188,25 @@ def body_for(
     return body, (ours[0] / theirs[0], ours[1] / theirs[1])
 
 
-def character_of(path: str | os.PathLike[str] | None) -> Humanoid | None:
+def roles_on(skeleton: Skeleton, roles: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Return those of the roles whose joints a skeleton has; None for none, as `Humanoid` takes them."""
+    return {role: joint for role, joint in (roles or {}).items() if joint in skeleton.names} or None
+
+
+def character_of(path: str | os.PathLike[str] | None, roles: Mapping[str, str] | None = None) -> Humanoid | None:
     """Return the body of a character's file, read once for all the files of a process."""
     if path is None:
         return None
     file = Path(path)
-    return _character(str(file), file.absolute(), file.stat().st_mtime_ns if file.exists() else 0)
+    changed = file.stat().st_mtime_ns if file.exists() else 0
+    return _character(str(file), file.absolute(), changed, tuple(sorted((roles or {}).items())))
 
 
 @lru_cache(maxsize=1)
-def _character(path: str, absolute: Path, changed: int) -> Humanoid:
+def _character(path: str, absolute: Path, changed: int, roles: tuple[tuple[str, str], ...]) -> Humanoid:
     """Read a character; under the same name in another folder, or changed, it is another."""
-    return Humanoid(load(path).skeleton)
+    skeleton = load(path).skeleton
+    return Humanoid(skeleton, roles_on(skeleton, dict(roles)))
 
 
 def calibration_of(given: Calibration | str | os.PathLike[str] | None) -> Calibration | None:

@@ -28,6 +28,7 @@ from .prior_kernels import HIDDEN, INPUT, LEARNED_SPINE, MOST_AWAY, NOW, OUTPUT,
 if TYPE_CHECKING:
     from ..body import Humanoid
 
+SMALLEST = 1e-9  # of a feature's deviation
 MOST_BYTES = 8_000_000  # of a prior's file
 FEATURES, ANSWERS, PROPORTIONS = 127, 48, 9
 SPINE_AT = (0.0, 0.0, 0.5, 1.0, 1.36, 1.68, 2.0)
@@ -68,6 +69,8 @@ class Prior:
             raise PosableError(f"a prior of sizes {shape} has {len(self._weights)} weights, not {weight_count(shape)}")
         if len(self._mean) != FEATURES or len(self._deviation) != FEATURES or (self._deviation <= 0.0).any():
             raise PosableError(f"mean and deviation of a prior must be {FEATURES} numbers, deviations above 0")
+        if not (self._deviation > SMALLEST).all():
+            raise PosableError(f"deviations of a prior must be above {SMALLEST:g}")
         if self._mean[even[0] :].any():
             raise PosableError("means of features that a mirror negates must be zero in a prior")
         scales = fractions(inputs) / self._deviation[:, None]
@@ -98,7 +101,7 @@ class Prior:
             if not isinstance(origin, dict) or not all(isinstance(v, str) for v in origin.values()):
                 raise FormatError(path, "is not a table of texts", "origin")
             return Prior(found["sizes"], found["weights"], found["mean"], found["deviation"], origin)
-        except (ValueError, PosableError) as error:
+        except (ValueError, PosableError, RecursionError) as error:
             raise FormatError(path, str(error)) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:

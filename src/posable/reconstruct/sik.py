@@ -11,13 +11,14 @@ import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError, ShapeError, UnknownNameError, expect, number
+from ..compute.extent import nan_beyond_extent, time_step
 from ..compute.types import ArrayLike, Floats, Records, floats
 from ..skeleton import Motion, Pose
-from .filtering import FootLock, OneEuro, checked_smoothing, smoothed, smoothed_orientations
+from .filtering import FootLock, OneEuro, checked_smoothing, smoothed, smoothed_orientations, unit_or_nan
 from .kernels import reconstruct_rows
 from .packed import BETWEEN, CHESTS, MAX_JOINTS, NO_STATE, Rows, empty_rows, new_state, pack_figure
 from .prior import Prior, no_network, prior_of
-from .solutions import ReconstructMotionSolution, ReconstructSolution, motion_solution, reconstruct_solution
+from .solutions import NO_ERRORS, ReconstructMotionSolution, ReconstructSolution, motion_solution
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..limits import Limits
 
 BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior needs scratch for each
+TRACK_BLOCK = 4096  # frames a call of the kernel of one track
 TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
 """Parts that may be tracked."""
 
@@ -98,17 +100,20 @@ class SequentialIK:
         self.prior: Prior | None = None if paper_spine or not set(MARKERS) <= set(self.markers) else known
         """The learned model; None also where not all six points are tracked."""
         self._net = no_network() if self.prior is None else self.prior.network(body, self._figure)
+        self._spare: list[Rows] = []
 
     def solve(self, points: ArrayLike, orientations: Orientations | None = None) -> ReconstructSolution:
         """Return bodies from points, independent of each other: none has a frame before it.
 
         Args:
-            points: (..., M, 3) [m] in the world, in the order of `markers`. A row with one that is not finite is
-                INVALID and has the neutral pose.
+            points: (..., M, 3) [m] in the world, in the order of `markers`. A row with one that is not finite, or
+                beyond the extent (`posable.compute.extent`), is INVALID and has the neutral pose.
             orientations: role to (..., 4), of any of `MARKERS`: the part's canonical orientation in the world, the
                 identity in the neutral pose (standing, facing +Z, arms hanging, palms in). NaN: not known.
         """
         given = self._checked(points)
+        if given.ndim == 2 and not orientations:
+            return self._solve_one(given)
         shape = given.shape[:-2]
         flat = np.ascontiguousarray(given.reshape(-1, *given.shape[-2:]))
         rotations = self._orientations(orientations, shape)
@@ -120,6 +125,18 @@ class SequentialIK:
             self._reconstruct(len(some), rows)
             parts.append(rows)
         return self._solution(parts, shape, orientations)
+
+    def _solve_one(self, points: Floats) -> ReconstructSolution:
+        """Do `solve` with the points (M, 3) of one body, in rows of an earlier call: making them takes longer."""
+        try:
+            rows = self._spare.pop()
+        except IndexError:
+            rows = self._rows(np.empty((1, *points.shape)), np.empty((0, 6, 4)))
+        rows.points[0] = points
+        self._reconstruct(1, rows)
+        solution = one_solution(rows, points)
+        self._spare.append(rows)
+        return solution
 
     def track(
         self,
@@ -133,7 +150,8 @@ class SequentialIK:
         """Return the motion that follows points (F, M, 3), each frame continuing from the one before it.
 
         Args:
-            points: (F, M, 3) [m], as for `solve`. One that is not finite is bridged, and its frame INVALID.
+            points: (F, M, 3) [m], as for `solve`. One that is not finite, or beyond the extent
+                (`posable.compute.extent`), is bridged, and its frame INVALID.
             fps: frames a second, default 60.
             orientations: as for `solve`, (F, 4) or (4,) each; default none. A lost one stays constant.
             smoothing: time constant [s] below which points and orientations are smoothed, without lag; default none.
@@ -146,13 +164,20 @@ class SequentialIK:
             raise PosableError(f"fps is {fps}; expected a number above 0")
         requested, rotations = np.ascontiguousarray(given), self._orientations(orientations, given.shape[:1])
         seconds = checked_smoothing(smoothing)
+        if seconds is not None or lock_feet:
+            requested = nan_beyond_extent(requested)
         if seconds is not None:
-            requested, rotations = smoothed(requested, fps, seconds), smoothed_orientations(rotations, fps, seconds)
+            requested, rotations = (
+                smoothed(requested, fps, seconds),
+                smoothed_orientations(unit_or_nan(rotations), fps, seconds),
+            )
         if lock_feet:
             lock = FootLock(self.markers, self.body.leg_length)
             requested = np.array([lock.step(frame, 1.0 / fps) for frame in requested]).reshape(given.shape)
         rows = self._rows(requested, rotations)
-        self._reconstruct(1, rows, new_state(1), 1.0 / fps)
+        state = new_state(1)
+        for block in _blocks(rows):  # so that a long track can be stopped
+            self._reconstruct(1, block, state, 1.0 / fps)
         frames = self._solution([rows], given.shape[:1], orientations)
         return motion_solution(Motion(self.body.skeleton, frames.pose, fps), frames)
 
@@ -211,16 +236,17 @@ class SequentialIK:
             angles = joined("missing").reshape(*shape, 6)
             errors = {role: angles[..., MARKERS.index(role)] for role in orientations}
         points = joined("points").reshape(*shape, count, 3)
-        return reconstruct_solution(pose, joined("status"), joined("residual"), shape, errors, points)
+        return ReconstructSolution(pose, joined("status"), joined("residual"), points, errors)
 
 
 class ReconstructStream:
     """A body over time; made by `SequentialIK.stream`. One stream serves one body, from one thread."""
 
     def __init__(self, solver: SequentialIK, fps: float, smoothing: float | None, lock_feet: bool) -> None:
-        if not (math.isfinite(fps) and fps > 0.0):
+        if not 0.0 < number(fps) < math.inf:
             raise PosableError(f"fps is {fps}; expected a number above 0")
-        self.solver, self.fps = solver, fps
+        self.solver, self.fps = solver, float(fps)
+        time_step(None, self.fps)
         points = np.empty((1, len(solver.markers), 3))
         self._plain = solver._rows(points, np.empty((0, 6, 4)))
         self._with_orientations = solver._rows(points, np.empty((1, 6, 4)))
@@ -247,26 +273,33 @@ class ReconstructStream:
             orientations: role to (4,), as for `SequentialIK.solve`; NaN, or left out, for one that is not known now.
             dt: [s] since the last step; a frame when not given.
         """
-        step = 1.0 / self.fps if dt is None else dt
-        if not (math.isfinite(step) and step > 0.0):
-            raise PosableError(f"dt is {dt} s; expected a number above 0")
+        step = time_step(dt, self.fps)
         given = floats(points, "points")
         rows = self._with_orientations if orientations else self._plain
         if given.shape != rows.points.shape[1:]:
             raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
+        if self._smooth is not None or self._lock is not None:
+            given = nan_beyond_extent(given)
         if self._smooth is not None:
-            given = self._smooth.step(np.where(np.isfinite(given), given, np.nan), step)
+            given = self._smooth.step(given, step)
         rows.points[0] = given if self._lock is None else self._lock.step(given, step)
         if orientations:
             rotations = self.solver._orientations(orientations, ())
             if self._smooth_orientations is not None:
-                rotations = self._smooth_orientations.step(rotations, step)
+                rotations = self._smooth_orientations.step(unit_or_nan(rotations), step)
             rows.marker_orientations[:] = rotations
             rows.missing[:] = np.nan
         self.solver._reconstruct(1, rows, self._memory, step)
-        pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
         errors = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}
-        return reconstruct_solution(pose, rows.status, rows.residual[0].copy(), (), errors, rows.points[0].copy())
+        return one_solution(rows, rows.points[0].copy(), errors)
+
+
+def one_solution(
+    rows: Rows, points: Floats, orientation_errors: Mapping[str, Floats] = NO_ERRORS
+) -> ReconstructSolution:
+    """Return the solution of one body, copied out of rows that are used again."""
+    pose = Pose(rows.translation[0].copy(), rows.rotations[0].copy())
+    return ReconstructSolution(pose, rows.status.copy(), rows.residual.copy(), points, orientation_errors)
 
 
 def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:
@@ -280,3 +313,15 @@ def _checked_markers(body: Humanoid, markers: Sequence[str]) -> tuple[str, ...]:
     if not {"hips", "head"} & set(names):
         raise PosableError(f"markers are {names}; expected the hips or the head among them")
     return names
+
+
+def _blocks(rows: Rows) -> list[Rows]:
+    """Return the rows of one track as parts of it, in order; they share their memory."""
+    count = len(rows.points)
+    if count <= TRACK_BLOCK:
+        return [rows]
+    parts: list[list[Any]] = [
+        [each[first : first + TRACK_BLOCK] if len(each) == count else each for each in rows]
+        for first in range(0, count, TRACK_BLOCK)
+    ]
+    return [Rows(*part) for part in parts]

@@ -3,27 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compute.types import Bools, Floats, Ints
 from ..skeleton import Motion, MotionSolution, Pose, PoseSolution
-from ..skeleton.solution import status_like
+from ..skeleton.solution import StatusLike, status_like
+
+NO_ERRORS: Mapping[str, Floats] = MappingProxyType({})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ReconstructSolution(PoseSolution):
-    """Bodies from points: REACHED where all points are met within 1e-6 m."""
+    """Bodies from points: REACHED where all points are met within 1e-6 m. Everything but the pose is worked out when it
+    is needed, which keeps a single call short.
 
-    marker_errors: Floats
-    """(..., M) [m] between each of the solver's `markers` and its point; infinite for a point that is not finite."""
-    marker_orientation_errors: Mapping[str, Floats] = field(default_factory=dict)
-    """Role to (...) [rad] between the requested orientation and the body's; NaN where none was given."""
-    lost: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
-    """(..., M) which points were not finite."""
-    points: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    """(..., M, 3) [m] the target points: as given, or filtered where a stream does that."""
+    Args:
+        pose: (...) the bodies.
+        statuses: (N,) of all rows.
+        marker_errors: (N, M) [m] of the markers.
+        points: (..., M, 3) [m] the target points.
+        orientation_errors: role to (...) [rad]; default none.
+        lost: (..., M) points that were not finite; default None: those whose error is infinite.
+    """
+
+    def __init__(
+        self,
+        pose: Pose,
+        statuses: Ints,
+        marker_errors: Floats,
+        points: Floats,
+        orientation_errors: Mapping[str, Floats] = NO_ERRORS,
+        lost: Bools | None = None,
+    ) -> None:
+        fields = self.__dict__
+        fields["pose"], fields["points"], fields["_status_rows"], fields["_lost"] = pose, points, statuses, lost
+        fields["_marker_errors"], fields["marker_orientation_errors"] = marker_errors, orientation_errors
+
+    if TYPE_CHECKING:
+        points: Floats
+        """(..., M, 3) [m] the target points: as given, or filtered where a stream does that."""
+        marker_orientation_errors: Mapping[str, Floats]
+        """Role to (...) [rad] between the requested orientation and the body's; NaN where none was given."""
+        _status_rows: Ints
+        _marker_errors: Floats
+        _lost: Bools | None
+
+    @property
+    def status(self) -> StatusLike:
+        """A `Status`, or an int8 array of them (...)."""
+        return status_like(self._status_rows, self.pose.shape)
+
+    @property
+    def marker_errors(self) -> Floats:
+        """(..., M) [m] between each of the solver's `markers` and its point; infinite for one that is not finite."""
+        return self._marker_errors.reshape(*self.pose.shape, self._marker_errors.shape[-1])
+
+    @property
+    def position_error(self) -> Floats:
+        """(...) [m]: the largest error of all markers."""
+        errors = self.marker_errors
+        return np.asarray(errors.max(axis=-1) if errors.shape[-1] else np.zeros(self.pose.shape))
+
+    @property
+    def orientation_error(self) -> Floats:
+        """(...) [rad]: see `Solution`."""
+        angles = np.where(self.marker_errors.max(axis=-1, initial=0.0) == np.inf, np.inf, 0.0)
+        for angle in self.marker_orientation_errors.values():
+            angles = np.fmax(angles, angle)
+        return angles
+
+    @property
+    def lost(self) -> Bools:
+        """(..., M) which points were not finite."""
+        return np.isinf(self.marker_errors) if self._lost is None else self._lost
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,30 +93,6 @@ class ReconstructMotionSolution(MotionSolution):
     """(F, M) which points were not finite and were bridged."""
     points: Floats
     """(F, M, 3) [m] the target points: as given, or smoothed and with locked feet."""
-
-
-def reconstruct_solution(
-    pose: Pose,
-    statuses: Ints,
-    marker_errors: Floats,
-    shape: tuple[int, ...],
-    orientation_errors: Mapping[str, Floats],
-    points: Floats,
-    lost: Bools | None = None,
-) -> ReconstructSolution:
-    """Return the solution of rows (N,) in the batch's shape, with the largest error of all markers of each.
-
-    `lost` (..., M) are points that were not finite; None: those whose error is infinite.
-    """
-    errors = marker_errors.reshape(*shape, marker_errors.shape[-1])
-    worst = errors.max(axis=-1) if errors.shape[-1] else np.zeros(shape)
-    angles = np.where(worst == np.inf, np.inf, 0.0)
-    for angle in orientation_errors.values():
-        angles = np.fmax(angles, angle)
-    lost = np.isinf(errors) if lost is None else lost
-    return ReconstructSolution(
-        pose, status_like(statuses, shape), worst, angles, errors, dict(orientation_errors), lost, points
-    )
 
 
 def motion_solution(motion: Motion, frames: ReconstructSolution) -> ReconstructMotionSolution:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from ..compute import kernel
+from ..compute.extent import vec_in_extent
 from ..compute.types import Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, mul, rotate, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub
@@ -30,7 +31,7 @@ def take_inputs(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         column = figure.tracked[0, k]
         for c in range(3):
             rows.goals[i, k, c] = rows.points[i, column, c] if column >= 0 else math.nan
-        if not (math.isfinite(rows.goals[i, k, 0] + rows.goals[i, k, 1] + rows.goals[i, k, 2])):
+        if not vec_in_extent(vec_at(rows.goals, i, k)):
             rows.goals[i, k, 0] = math.nan
     for k in range(orientation_count(rows)):
         q = quat_at(rows.marker_orientations, i, k)
@@ -71,7 +72,9 @@ def bridge(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt: floa
         if not math.isfinite(rows.goals[i, k, 0]):
             velocity = scale(rotate(rotation, vec_of(velocities, k)), math.exp(-dt / FADE))
             put_vec(velocities, k, velocity)
-            set_vec(rows.goals, i, k, add(moved, scale(velocity, dt)))
+            goal = add(moved, scale(velocity, dt))
+            if vec_in_extent(goal):  # else it is unknown, as one that was never seen
+                set_vec(rows.goals, i, k, goal)
             continue
         here = vec_at(rows.goals, i, k)
         if seen[k] < 0.0:
@@ -154,10 +157,8 @@ def store_frame(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         state["heading"][c] = new[c]
     for k in range(SLOTS):
         put_vec(state["goals"], k, vec_at(rows.goals, i, k))
-        if figure.tracked[0, k] >= 0:
-            p = vec_at(rows.points, i, figure.tracked[0, k])
-            if not math.isfinite(p[0] + p[1] + p[2]):
-                state["seen"][k] = -1.0
+        if figure.tracked[0, k] >= 0 and not vec_in_extent(vec_at(rows.points, i, figure.tracked[0, k])):
+            state["seen"][k] = -1.0
     for k in range(orientation_count(rows)):
         put_quat(state["orientations"], k, quat_at(rows.target_orientations, i, k))
 

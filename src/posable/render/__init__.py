@@ -1,7 +1,11 @@
-"""Pictures of bodies without a screen: a software rasteriser, the meshes drawn for a body, strips and portraits."""
+"""Pictures of bodies: strips and portraits drawn without a screen, and motions that play in a page."""
 
 from __future__ import annotations
 
+from ..compute.arguments import explain_mistakes
 from .picture import portrait, save_picture, strip
+from .player import Player
 
-__all__ = ["portrait", "save_picture", "strip"]
+__all__ = ["Player", "portrait", "save_picture", "strip"]
+
+explain_mistakes(__name__)

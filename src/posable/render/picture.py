@@ -1,7 +1,7 @@
 """Pictures of bodies in motion, drawn without a screen: `strip` and `save_picture`.
 
 A body is drawn as what it is: the skinned meshes of its file where it has them, a person's volumes where its joints
-have roles, and octahedral bones otherwise. Figures of a strip stand next to each other on one floor, each at a moment
+have roles, and bones otherwise. Figures of a strip stand next to each other on one floor, each at a moment
 of the motion, its path over the floor taken out (or left in, with `travel=True`).
 """
 
@@ -20,11 +20,14 @@ from ..compute.files import check_writable
 from ..compute.types import Floats, Ints
 from ..math import rotate
 from ..skeleton import Frames, Motion, Pose, Skeleton
-from ..skeleton.character import bone_starts, octahedron, vertex_normals
+from ..skeleton.character import vertex_normals
+from .bones import volumes_of
 from .raster import Camera, Mesh, Pixels, draw
+from .scene_mesh import scene_mesh
 
 if TYPE_CHECKING:
     from ..body import Humanoid
+    from ..collision import Scene, Volumes
 
 
 VIEWS: dict[str, tuple[float, float]] = {
@@ -55,6 +58,7 @@ def strip(
     spacing: float | None = None,
     travel: bool = False,
     samples: int = 2,
+    scene: Scene | None = None,
 ) -> Pixels:
     """Draw a row (or rows) of figures, a moment of the motion each.
 
@@ -69,17 +73,24 @@ def strip(
         spacing: between figures [m]; as close as they fit when None.
         travel: keep the path over the floor instead of taking it out (spacing is then added to it, 0 when None).
         samples: squared, the samples per pixel.
+        scene: obstacles to draw, at every figure where it meets them; with `travel` once. Half spaces are not drawn.
 
     Returns:
         (rows * height, W, 3) uint8, sRGB.
     """
     skeleton, look, moments = _resolve(subject, poses, frames)
-    camera_angles = _view(view)
+    camera_angles = view_angles(view)
     world = skeleton.forward(moments)
     positions = world.positions
     if not travel:
         positions = positions - positions[:, :1] * np.array([1.0, 0.0, 1.0])
     meshes = [look.mesh(positions[k], world.orientations[k]) for k in range(len(positions))]
+    around = None if scene is None else scene_mesh(scene)
+    if around is not None:
+        moved = positions[:, 0] - world.positions[:, 0]  # a path that is taken out is taken out of what is around too
+        shown = range(1 if travel else len(meshes))
+        obstacles = [replace(around, vertices=around.vertices + moved[k]) for k in shown]
+        meshes[: len(obstacles)] = [Mesh.join([one, other]) for one, other in zip(meshes, obstacles, strict=False)]
     per_row = len(meshes) if columns is None else max(1, min(columns, len(meshes)))
     right, up, _ = Camera(np.zeros(3), *camera_angles, 1.0).axes
     gap = spacing if spacing is not None else (0.0 if travel else _closest_fit(meshes, right))
@@ -105,12 +116,18 @@ def portrait(
     view: str | tuple[float, float] = "three_quarter",
     size: tuple[int, int] = (480, 640),
     samples: int = 3,
+    scene: Scene | None = None,
 ) -> Pixels:
-    """Draw one figure in mild perspective: (size[1], size[0], 3) uint8, size is width and height [pixels]."""
+    """Draw one figure in mild perspective, with the obstacles of a scene where one is given.
+
+    Returns (size[1], size[0], 3) uint8; size is width and height [pixels].
+    """
     skeleton, look, moments = _resolve(subject, pose, [0])
     world = skeleton.forward(moments)
     mesh = look.mesh(world.positions[0], world.orientations[0])
-    azimuth, elevation = _view(view)
+    around = None if scene is None else scene_mesh(scene)
+    mesh = mesh if around is None else Mesh.join([mesh, around])
+    azimuth, elevation = view_angles(view)
     right, up, forward = Camera(np.zeros(3), azimuth, elevation, 1.0).axes
     low, high = screen_bounds(mesh, right, up)
     middle = (low + high) / 2.0
@@ -172,7 +189,8 @@ def _resolve(
     return skeleton, look_of(skeleton, body), pose[chosen]
 
 
-def _view(view: str | tuple[float, float]) -> tuple[float, float]:
+def view_angles(view: str | tuple[float, float]) -> tuple[float, float]:
+    """Return azimuth and elevation [rad] of a view, by name or as they are."""
     if isinstance(view, str):
         if view not in VIEWS:
             raise PosableError(f"unknown view {view!r}; use one of {', '.join(VIEWS)}, or (azimuth, elevation) in rad")
@@ -229,14 +247,7 @@ def look_of(skeleton: Skeleton, body: Humanoid | None = None) -> RigidLook | Ski
     """Return the look of a skeleton: its file's meshes, else a person when its joints have roles, else its bones."""
     if skeleton.character is not None and skeleton.character.meshes:
         return SkinnedLook(skeleton)
-    if body is None:
-        from ..body import Humanoid
-
-        try:
-            body = Humanoid(skeleton)
-        except PosableError:  # no person: its bones are shown instead
-            return bone_look(skeleton)
-    return person_look(body)
+    return volume_look(volumes_of(skeleton) if body is None else body.volumes)
 
 
 @dataclass(frozen=True)
@@ -275,39 +286,8 @@ class SkinnedLook:
         return Mesh.join(parts)
 
 
-def person_look(body: Humanoid, detail: int = 24) -> RigidLook:
-    """A person's volumes in the colours of their tones."""
-    volumes = body.volumes
+def volume_look(volumes: Volumes, detail: int = 24) -> RigidLook:
+    """Return volumes, with `detail` corners around each, in the colours of their tones."""
     mesh = volumes.tessellated(detail)
     palette = np.array(PALETTE)[np.minimum(volumes.tones, len(PALETTE) - 1)]
     return RigidLook(mesh.vertices, mesh.normals, mesh.faces, mesh.joints, palette[mesh.volumes])
-
-
-def bone_look(skeleton: Skeleton) -> RigidLook:
-    """An octahedron from each joint to each of its children and end sites, a small one where it has none."""
-    offsets = np.concatenate([skeleton.offsets[1:], skeleton.end_offsets.reshape(-1, 3)])
-    starts = list(zip(bone_starts(skeleton).tolist(), offsets))
-    size = max((float(np.linalg.norm(v)) for _, v in starts), default=0.1) or 0.1
-    carriers = {p for p, v in starts if np.linalg.norm(v) > 0.01 * size}
-    # A knob marks what no bone shows: leaves without an end site, and a skeleton of one joint.
-    knobs = [j for j in range(len(skeleton)) if j not in carriers]
-    parts = [(p, *_octahedron(v)) for p, v in starts if np.linalg.norm(v) > 0.01 * size]
-    parts += [(j, *_octahedron(np.array([0.0, 0.08 * size, 0.0]), base=-1.0, girth=0.5)) for j in knobs]
-    vertices = np.concatenate([corners.reshape(-1, 3) for _, corners, _ in parts])
-    normals = np.concatenate([np.repeat(n, 3, axis=0) for _, _, n in parts])
-    joints = np.concatenate([np.full(3 * len(n), j) for j, _, n in parts])
-    colours = np.where(np.isin(joints, knobs)[:, None], ACCENT, BODY)
-    return RigidLook(vertices, normals, np.arange(len(vertices)).reshape(-1, 3), joints, colours)
-
-
-def _octahedron(along: Floats, base: float = 0.0, girth: float = 0.11) -> tuple[Floats, Floats]:
-    """Return flat triangles (8, 3, 3) and their normals (8, 3) of a bone: thickest at a sixth of its length."""
-    length = float(np.linalg.norm(along))
-    axis = along / length
-    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    across *= girth * length / np.linalg.norm(across)
-    corners, faces = octahedron(0.16 if base == 0.0 else 0.0, base)
-    x, y, z = corners[:, :1], corners[:, 1:2], corners[:, 2:]
-    triangles = (x * across + y * np.cross(axis, across) + z * along)[faces]
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    return triangles, normals / np.linalg.norm(normals, axis=-1, keepdims=True)

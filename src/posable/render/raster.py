@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, map_coordinates
 
 from ..compute.types import Floats, Ints
 
@@ -230,10 +229,12 @@ def _hollows(winner: Ints, depth: Floats, pixels_per_metre: float) -> Floats:
 
     An unsharp mask of the depth buffer (Luft, Colditz and Deussen 2006), which sets limbs off against the body.
     """
+    from scipy.ndimage import gaussian_filter
+
     drawn = winner >= 0
     field = np.zeros(winner.shape)
     field[drawn] = depth
-    spread = 0.030 * pixels_per_metre
+    spread = min(0.030 * pixels_per_metre, 0.25 * max(winner.shape))  # of a body of millimetres: not for minutes
     cover = gaussian_filter(drawn.astype(np.float64), spread, truncate=2.5)
     around = gaussian_filter(field, spread, truncate=2.5)[drawn] / np.maximum(cover[drawn], 1e-6)
     return np.asarray(1.0 - 0.55 * np.clip((depth - around) / 0.10, 0.0, 1.0))
@@ -267,6 +268,8 @@ SHADOW_CELLS = 2048
 
 def _shadow(mesh: Mesh, points: Floats, level: float, key: Floats) -> Floats:
     """Return the darkness 0..1 of floor points (H, W, 2): the mesh thrown along the key light, blurred with height."""
+    from scipy.ndimage import gaussian_filter, map_coordinates
+
     rise = np.maximum(mesh.vertices[:, 1] - level, 0.0)
     thrown = mesh.vertices[:, [0, 2]] - rise[:, None] * (key[[0, 2]] / key[1])
     corner = thrown.min(axis=0) - 0.4

@@ -8,6 +8,7 @@ cycles: the frame after the last is the first again, further along for those tha
 
 from __future__ import annotations
 
+from ..compute.arguments import explain_mistakes
 from .boxing import boxing
 from .dance import dance
 from .gait import run, walk
@@ -18,3 +19,5 @@ NAMES = ("walk", "run", "boxing", "reach", "dance", "throw")
 """Names of the built-in motions; each is a function of this module."""
 
 __all__ = ["NAMES", "boxing", "dance", "reach", "run", "throw", "walk"]
+
+explain_mistakes(__name__)

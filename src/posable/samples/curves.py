@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from ..compute.types import ArrayLike, Floats
 from ..math import axis_angle, multiply
@@ -25,6 +24,8 @@ def yaw_pitch_roll(yaw: ArrayLike, pitch: ArrayLike = 0.0, roll: ArrayLike = 0.0
 
 def curve(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | None = None) -> Floats:
     """A smooth curve through values at knots [s], at times; closed over a period when one is given."""
+    from scipy.interpolate import CubicSpline
+
     at, through = np.asarray(knots, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if period is not None:
         at, through = np.append(at, at[0] + period), np.concatenate([through, through[:1]])
@@ -37,6 +38,8 @@ def eased(times: Floats, knots: ArrayLike, values: ArrayLike, period: float | No
 
     It is still before the first and after the last knot, or closed over a period when one is given.
     """
+    from scipy.interpolate import PchipInterpolator
+
     at, through = np.asarray(knots, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if period is not None:
         times = at[0] + (times - at[0]) % period

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from ..body.humanoid import Humanoid
 from ..compute.types import Floats
@@ -195,6 +194,8 @@ def _footwork(probe: Puppet, gait: Gait, side: str, cycle: float, until: float) 
         cycle: its seconds.
         until: time of the last frame [s].
     """
+    from scipy.interpolate import CubicSpline
+
     sign, shift = (1.0, 0.0) if side == "left" else (-1.0, 0.5)  # shift: the phase of the foot's contact
     scale = probe.leg / LEG
     stride = gait.stride * scale

@@ -1,5 +1,6 @@
 """One skeleton for every method: joints and their DoF, poses, motions, forward kinematics and Jacobians."""
 
+from ..compute.arguments import explain_mistakes
 from .character import Character, SkinnedMesh
 from .dofs import KINDS, Dofs
 from .motion import Motion
@@ -21,3 +22,5 @@ __all__ = [
     "Solution",
     "topological_order",
 ]
+
+explain_mistakes(__name__)

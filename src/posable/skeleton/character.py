@@ -114,22 +114,29 @@ class Skinning:
 
     @classmethod
     def rigid(cls, vertices: Floats, joints: Ints, skeleton: Skeleton) -> Skinning:
-        """Bind vertices (V, 3), each rigid with its joint (V,), but those along a bone stretch as it does.
+        """Bind vertices (V, 3), each rigid with its joint (V,), but those along a bone stretch as it does."""
+        return cls.along_bones(vertices[:, None], joints[:, None], np.ones((len(joints), 1)), skeleton)
 
-        A vertex v at a fraction s of the bone d to the joint's only child, which is at c, is at
-        R v + t + s (c - t - R d): the same as R v + t, until the child is not where the skeleton has it.
+    @classmethod
+    def along_bones(cls, vertices: Floats, joints: Ints, weights: Floats, skeleton: Skeleton) -> Skinning:
+        """Bind vertices to joints (V, K) by weights (V, K); those along a bone stretch as it does.
+
+        A vertex v (V, K, 3), in its joint's frame, at a fraction s of the bone d to the joint's only child, which is at
+        c, is carried to R v + t + s (c - t - R d): the same as R v + t, until the child is not where the skeleton has
+        it.
         """
         only = np.array([kids[0] if len(kids := skeleton.children(j)) == 1 else -1 for j in range(len(skeleton))])
         child = only[joints]
-        bone = np.where(child[:, None] >= 0, skeleton.offsets[child], 0.0)
-        squared = np.einsum("vi,vi->v", bone, bone)
-        along = np.einsum("vi,vi->v", vertices, bone) / np.where(squared > 1e-9, squared, 1.0)
-        fraction = np.clip(along, 0.0, 1.0)[:, None]
-        skinning = cls(vertices, joints[:, None], np.ones((len(joints), 1)), len(skeleton))
-        rows = np.zeros((len(joints), 2, 4))
-        rows[:, 0] = np.concatenate([vertices - fraction * bone, 1.0 - fraction], axis=1)
-        rows[:, 1, 3:] = fraction
-        skinning._blend = _blend(rows, np.stack([joints, np.maximum(child, 0)], axis=1), len(skeleton))
+        bone = np.where(child[..., None] >= 0, skeleton.offsets[child], 0.0)
+        squared = np.einsum("vki,vki->vk", bone, bone)
+        along = np.einsum("vki,vki->vk", vertices, bone) / np.where(squared > 1e-9, squared, 1.0)
+        fraction = np.clip(along, 0.0, 1.0)[..., None]
+        skinning = cls(vertices[:, 0], joints, weights, len(skeleton))
+        rows = np.zeros((*joints.shape, 2, 4))
+        rows[:, :, 0] = weights[..., None] * np.concatenate([vertices - fraction * bone, 1.0 - fraction], axis=-1)
+        rows[:, :, 1, 3:] = weights[..., None] * fraction
+        carriers = np.stack([joints, np.maximum(child, 0)], axis=-1)
+        skinning._blend = _blend(rows.reshape(len(joints), -1, 4), carriers.reshape(len(joints), -1), len(skeleton))
         return skinning
 
     @classmethod

@@ -62,10 +62,11 @@ class Dofs:
 
 def kind_codes(kinds: tuple[str, ...]) -> Ints:
     """Codes of joint kinds; an unknown kind raises."""
+    codes = {kind: code for code, kind in enumerate(KINDS)}
     for kind in kinds:
-        if kind not in KINDS:
+        if kind not in codes:
             raise UnknownNameError("joint kind", kind, KINDS)
-    return np.array([KINDS.index(kind) for kind in kinds], dtype=np.int64)
+    return np.array([codes[kind] for kind in kinds], dtype=np.int64)
 
 
 def unit_axes(names: tuple[str, ...], codes: Ints, axes: ArrayLike | None) -> Floats:
@@ -76,15 +77,19 @@ def unit_axes(names: tuple[str, ...], codes: Ints, axes: ArrayLike | None) -> Fl
         given = np.stack([given, default[:, 1]], axis=1)
     if given.shape != (len(codes), 2, 3):
         raise PosableError(f"axes have shape {given.shape}; expected ({len(codes)}, 3) or ({len(codes)}, 2, 3)")
-    for j, code in enumerate(codes):
-        needed = 2 if code == HINGE_TWIST else 1 if code in (HINGE, SLIDE) else 0
-        given[j, needed:] = 0.0
-        lengths = np.linalg.norm(given[j, :needed], axis=-1, keepdims=True)
-        if needed and not (np.isfinite(lengths) & (lengths > 1e-9)).all():
-            raise PosableError(f"joint {names[j]!r} is a {KINDS[code]} and needs an axis; got {given[j].tolist()}")
-        given[j, :needed] /= lengths
-        if code == HINGE_TWIST and abs(given[j, 0] @ given[j, 1]) > 1e-6:
-            raise PosableError(f"joint {names[j]!r}: its flexion and twist axes must be perpendicular")
+    needed = np.stack([np.isin(codes, (HINGE, HINGE_TWIST, SLIDE)), codes == HINGE_TWIST], axis=1)
+    given[~needed] = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        lengths = np.linalg.norm(given, axis=-1, keepdims=True)
+    missing = needed & ~(np.isfinite(lengths) & (lengths > 1e-9))[..., 0]
+    if missing.any():
+        j = int(np.flatnonzero(missing.any(axis=1))[0])
+        raise PosableError(f"joint {names[j]!r} is a {KINDS[codes[j]]} and needs an axis; got {given[j].tolist()}")
+    given /= np.where(needed[..., None], lengths, 1.0)
+    slanted = np.abs((given[:, 0] * given[:, 1]).sum(axis=-1)) > 1e-6
+    if slanted.any():
+        j = int(np.flatnonzero(slanted)[0])
+        raise PosableError(f"joint {names[j]!r}: its flexion and twist axes must be perpendicular")
     return given
 
 

@@ -7,6 +7,7 @@ with no rows mean that the skeleton's own are used.
 from __future__ import annotations
 
 from ..compute import batch, kernel, prange
+from ..compute.extent import in_extent, vec_in_extent
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, twist_angle, unit_quat
 from ..math.vector import cross, dot, scale
@@ -38,6 +39,20 @@ def set_quat(rotations: Floats, i: int, j: int, q: Quat) -> None:
 def vec_at(vectors: Floats, i: int, j: int) -> Vec3:
     """Vector j of row i."""
     return (vectors[i, j, 0], vectors[i, j, 1], vectors[i, j, 2])
+
+
+@kernel
+def is_pose(i: int, translation: Floats, rotations: Floats, offsets: Floats) -> bool:
+    """Return whether row i is a pose at all: positions within the extent, and rotations of length 1 within 1e-3."""
+    if not (in_extent(translation[i, 0]) and in_extent(translation[i, 1]) and in_extent(translation[i, 2])):
+        return False
+    for j in range(rotations.shape[1]):
+        q = quat_at(rotations, i, j)
+        if not abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < 1e-3:
+            return False
+        if offsets.shape[0] > 0 and not vec_in_extent(vec_at(offsets, i, j)):
+            return False
+    return True
 
 
 @kernel

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
 from ..compute import PosableError, ShapeError, expect, number
+from ..compute.lazy import later_room
 from ..compute.types import ArrayLike, Floats, floats
 from ..math import slerp
 from .pose import Pose
 from .skeleton import Skeleton
+
+DISPLAYED = 3600
+"""Frames of a motion that a notebook shows at most: a minute at 60 a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +146,26 @@ class Motion:
         )
         notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
         return replace(first, pose=pose, notes=notes)
+
+    def show(self, *others: Motion, names: Sequence[str] | None = None, spacing: float | None = None) -> None:
+        """Play the motion: in a notebook below the cell, otherwise in the browser. `render.Player` has more to choose.
+
+        Args:
+            others: motions to compare it with: one is drawn over it, with a slider between both; more stand beside it.
+            names: of all of them, for the page; by default their own.
+            spacing: between the bodies [m]; by default 0 for two, and as far apart as they need for more.
+        """
+        later_room("render").Player(self, *others, names=names, spacing=spacing).show()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the motion, playable, also where the notebook is read without Python.
+
+        A motion of more than `DISPLAYED` frames is shown at a lower rate, so that notebooks stay small; `show` and
+        `render.Player` have every frame.
+        """
+        shown = self if len(self) <= DISPLAYED else self.resampled((DISPLAYED - 1) / self.duration)
+        page: str = later_room("render").Player(shown)._repr_html_()
+        return page
 
     def replace(self, **changes: Any) -> Motion:
         """Return the same motion with some of its fields replaced."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..compute import ShapeError
-from ..compute.types import ArrayLike, Floats, floats
+from ..compute.extent import rows_in_extent
+from ..compute.types import ArrayLike, Bools, Floats, floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,10 @@ class Pose:
         array = np.ascontiguousarray(floats(rotations, "rotations"))
         if array.ndim < 2 or array.shape[-1] != 4:
             raise ShapeError(f"rotations have shape {array.shape}; expected (..., J, 4)")
-        batch = array.shape[:-2]
-        object.__setattr__(self, "translation", _fitted("translation", translation, (*batch, 3)))
-        object.__setattr__(self, "rotations", array)
-        moved = None if offsets is None else _fitted("offsets", offsets, (*array.shape[:-1], 3))
-        object.__setattr__(self, "offsets", moved)
+        fields = self.__dict__
+        fields["translation"] = _fitted("translation", translation, (*array.shape[:-2], 3))
+        fields["rotations"] = array
+        fields["offsets"] = None if offsets is None else _fitted("offsets", offsets, (*array.shape[:-1], 3))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,6 +90,14 @@ class Pose:
             raise ShapeError("some poses move their joints (offsets) and some do not; give offsets to all of them")
         offsets = None if moved[0] is None else np.stack([o for o in moved if o is not None])
         return Pose(np.stack([p.translation for p in poses]), np.stack([p.rotations for p in poses]), offsets)
+
+
+def are_poses(pose: Pose) -> Bools:
+    """Return (...) which rows are poses at all: positions within the extent, rotations of length 1 within 1e-3."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (pose.rotations * pose.rotations).sum(axis=-1)
+        sound = rows_in_extent(pose.translation) & (np.abs(squares - 1.0) < 1e-3).all(axis=-1)
+    return np.asarray(sound if pose.offsets is None else sound & rows_in_extent(pose.offsets, 2))
 
 
 def batch_text(shape: tuple[int, ...]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, SupportsIndex, cast
 import numpy as np
 
 from ..compute import PosableError, ShapeError, UnknownNameError, expect
+from ..compute.extent import finite_in_extent
 from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..math import normalize, rotate
 from .character import Character
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 NO_OFFSETS = np.empty((0, 0, 3))  # tells the kernels to use the skeleton's own
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Frames:
     """Where the joints of a skeleton are in the world, for one pose or a batch."""
 
@@ -82,12 +85,7 @@ class Skeleton:
     ) -> None:
         self.names = tuple(names)
         count = len(self.names)
-        try:
-            self.parents: Ints = np.array(parents, dtype=np.int64).reshape(-1)
-        except (TypeError, ValueError, OverflowError):
-            raise PosableError(
-                f"parents are {parents!r}; expected the index of each joint's parent, -1 for the root"
-            ) from None
+        self.parents = _indices("parents", parents, "the index of each joint's parent, -1 for the root")
         self.offsets = _table("offsets", offsets, count, 3)
         rest = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)) if rest_rotations is None else rest_rotations
         self.rest_rotations = normalize(_table("rest_rotations", rest, count, 4))
@@ -95,7 +93,7 @@ class Skeleton:
         codes = kind_codes(self.kinds)
         _check_tree(self.names, self.parents, self.kinds)
         self.axes = unit_axes(self.names, codes, axes)
-        self.end_parents: Ints = np.array([] if end_parents is None else end_parents, dtype=np.int64).reshape(-1)
+        self.end_parents = _indices("end_parents", () if end_parents is None else end_parents, "indices of joints")
         ends = len(self.end_parents)
         self.end_offsets = _table("end_offsets", np.empty((0, 3)) if end_offsets is None else end_offsets, ends, 3)
         if ends and not ((self.end_parents >= 0) & (self.end_parents < count)).all():
@@ -153,9 +151,9 @@ class Skeleton:
         """Return where the joints are in the world: forward kinematics of a pose, a batch (...) or a motion (F,)."""
         pose = _poses(pose)
         translation, rotations, offsets = self._flat(pose)
-        positions = np.empty((*rotations.shape[:-1], 3))
-        orientations = np.empty_like(rotations)
-        forward_rows(len(rotations), self.packed, translation, rotations, offsets, positions, orientations)
+        n, count, _ = rotations.shape
+        positions, orientations = np.empty((n, count, 3)), np.empty((n, count, 4))
+        forward_rows(n, self.packed, translation, rotations, offsets, positions, orientations)
         shape = pose.rotations.shape
         return Frames(self, positions.reshape(*shape[:-1], 3), orientations.reshape(shape))
 
@@ -255,7 +253,7 @@ class Skeleton:
             full = np.broadcast_to(array, (*shape, len(self.dofs)))
         except ValueError:
             raise ShapeError(f"{name} has shape {array.shape}, which does not fit a batch of shape {shape}") from None
-        return np.ascontiguousarray(full).reshape(-1, len(self.dofs))
+        return np.ascontiguousarray(full).reshape(math.prod(shape), len(self.dofs))
 
     def _named_ends(self) -> tuple[str, ...]:
         seen: dict[str, int] = {}
@@ -299,20 +297,30 @@ def topological_order(parents: Sequence[int]) -> list[int]:
 
 def _poses(value: Pose | Motion) -> Pose:
     """Return the poses themselves, or those of a motion."""
-    poses = value if isinstance(value, Pose) else getattr(value, "pose", value)
+    if isinstance(value, Pose):
+        return value
+    poses = getattr(value, "pose", value)
     expect(Pose, poses, "the pose", " or a Motion")
     return cast("Pose", poses)
 
 
+def _indices(name: str, value: ArrayLike, expected: str) -> Ints:
+    try:
+        given = np.asarray(value, dtype=None if np.size(value) else np.int64)
+        with np.errstate(invalid="ignore"):
+            whole = given.astype(np.int64)
+        if given.dtype.kind not in "iufbO" or not (whole == given).all():
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise PosableError(f"{name} are {reprlib.repr(value)}; expected {expected}") from None
+    return whole.reshape(-1)
+
+
 def _table(name: str, value: ArrayLike, rows: int, columns: int) -> Floats:
-    array = np.array(value, dtype=np.float64)
+    array = floats(value, name).copy()
     if array.shape != (rows, columns):
         raise ShapeError(f"{name} has shape {array.shape}; expected ({rows}, {columns})")
-    if not np.isfinite(array).all():
-        raise PosableError(
-            f"{name} has numbers that are not finite, first in row {int(np.argwhere(~np.isfinite(array))[0, 0])}"
-        )
-    return array
+    return finite_in_extent(array, name)
 
 
 def _check_tree(names: tuple[str, ...], parents: Ints, kinds: tuple[str, ...]) -> None:
@@ -322,7 +330,8 @@ def _check_tree(names: tuple[str, ...], parents: Ints, kinds: tuple[str, ...]) -
     if len(parents) != count or len(kinds) != count:
         raise ShapeError(f"{count} names, {len(parents)} parents, {len(kinds)} kinds: they must be as many")
     if len(set(names)) != count:
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        seen: set[str] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise PosableError(f"two joints are called {twice!r}; give each a name of its own")
     if parents[0] != -1 or (parents[1:] < 0).any():
         raise PosableError("the first joint must be the only root (parent -1)")

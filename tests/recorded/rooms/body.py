@@ -224,7 +224,7 @@ def _knight(path: Path) -> ps.Humanoid:
     return ps.Humanoid(ps.load(path).skeleton)
 
 
-@call("characters/KayKit_Knight.glb")
+@call("characters/KayKit_Knight.glb", fitted={"body.volumes": 1e-4, "body.radii": 1e-4})  # [m] of a 1 m figure
 def knight(path):
     person = _knight(path)
     posed = person.pose(body().canonical(few(sample("boxing"), 3)))

@@ -22,7 +22,7 @@ from ..calls import call
 from ..inputs import body, child, orientations, sample
 
 NEAR = 1e-5
-TIMES = {"milliseconds", "microseconds"}
+LEFT_OUT = {"milliseconds", "microseconds", "sha256", "summary", "bytes"}  # times, and what follows from the rest
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def _posable(*words: object) -> dict[str, object]:
 def _values(facts: object) -> Iterator[object]:
     if isinstance(facts, dict):
         for name, value in facts.items():
-            if name not in TIMES:
+            if name not in LEFT_OUT:
                 yield from _values(value)
     elif isinstance(facts, list):
         for value in facts:

@@ -7,7 +7,7 @@ from posable.compute import PosableError
 from posable.formats import save
 from posable.studio import Session
 from posable.studio.core.files import LARGEST_UPLOAD, download, upload_name
-from posable.studio.tabs.plot import QUANTITIES, sampled
+from posable.studio.tabs.motion.plot import QUANTITIES, sampled
 from posable.studio.view.theme import plain
 from posable.studio.widgets.time_plot import POINTS
 
@@ -113,3 +113,10 @@ def test_text_of_strangers_stays_text(text):
     safe = plain(text)
     assert "<" not in safe and ">" not in safe and "[" not in safe and "*" not in safe and "\n" not in safe
     assert len(safe) < 4000
+
+
+def test_the_cursor_of_a_plot_is_seen_on_a_light_panel_and_on_a_dark_one():
+    from posable.studio.widgets.time_plot import CURSOR
+
+    grey = np.array([int(CURSOR[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    assert len(CURSOR) == 7 and all(np.abs(grey - panel).min() > 0.25 for panel in (1.0, 0x24 / 255))

@@ -75,7 +75,7 @@ class TestSession:
                 motion.skeleton.scaled(size), motion.pose.replace(translation=motion.pose.translation * size), 30
             )
             session.add(large, keep=False)
-            cells[size] = session.stage._floor.cell_size
+            cells[size] = session.stage._floor.grid.cell_size
         assert cells[0.05] < cells[1.0] < cells[40.0]
 
     def test_unknown_words_are_refused_with_the_known_ones(self, session: Session):

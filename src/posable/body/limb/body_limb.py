@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ...compute import PosableError, ShapeError, Status, expect, number
+from ...compute.arguments import explained
 from ...compute.types import ArrayLike, Floats, Ints, Records, floats
 from ...limb import Limb, LimbObstacles, LimbSolution, Search, Target, as_target
 from ...limb.limb import Collides, Preferred, common_shape
-from ...limb.model import SIDES
+from ...limb.model import SIDES, named_values
 from ...limb.nearest_clear import INSIDE
 from ...limb.solution import Constrained, TargetLike
 from ...limb.solve import REPORT
@@ -51,9 +52,18 @@ class LimbReading:
     swivel: Floats
     """(...) [rad]."""
     values: Floats
-    """(..., 7) [rad]: the posture, as far as the seven values can express it."""
+    """(..., 7) [rad], named by `LIMB_VALUES`: the posture, as far as the seven values can express it."""
     remainders: Floats
     """(..., K, 4): the rest of the rotation of each joint of the limb; `pose` puts it back."""
+
+    @property
+    def flexion(self) -> Floats:
+        """(...) [rad]: how far the elbow or knee is bent; 0 when straight, never negative."""
+        return np.abs(self.values[..., 3])
+
+    def named(self) -> dict[str, Floats]:
+        """Return the values by their `LIMB_VALUES`, (...) [rad] each; the flexion is 0 when straight."""
+        return named_values(self.values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +103,7 @@ class _Both:
         return self.own(values, swivel) or self.meshes.whole(values, swivel)
 
 
+@explained
 class BodyLimb(Limb):
     """A limb that knows its body: made by `Humanoid.limb`.
 

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...compute import batch, kernel, prange
+from ...compute.extent import vec_in_extent
 from ...compute.types import Floats, Quat, Records, Vec3
 from ...compute.verdict import INVALID, REACHED, verdict
 from ...limb.kernels import (
@@ -34,7 +35,7 @@ from ...limb.kernels import (
 )
 from ...math.quaternion import angle_between, conj, mul, rotate, rotate_inverse, unit_quat
 from ...math.vector import cross, dot, norm, reject, sub, unit
-from ...skeleton.forward import forward_row, offset_of, quat_at, quat_from, set_quat, vec_at
+from ...skeleton.forward import forward_row, is_pose, offset_of, quat_at, quat_from, set_quat, vec_at
 
 READING = np.dtype(
     [("swivel", "f8"), ("upper", "f8"), ("lower", "f8")]
@@ -251,6 +252,9 @@ def aim_row(i: int, rig: Rig, pose: PoseArrays, target: TargetArrays, found: Aim
     read_row(i, limb, driven, positions, orientations, reading, remainders)
     frame = frame_of(model, orientations, i)
     aim = rotate_inverse(frame, sub((goals[i, 0], goals[i, 1], goals[i, 2]), base))
+    sound = vec_in_extent((goals[i, 0], goals[i, 1], goals[i, 2])) and vec_in_extent(base)
+    if not (sound and is_pose(i, translation, rotations, offsets)):
+        aim = (math.nan, math.nan, math.nan)  # no target: INVALID
     for k in range(3):
         worlds[i, k], aims[i, k] = base[k], aim[k]
     for k in range(4):
@@ -263,7 +267,7 @@ def aim_row(i: int, rig: Rig, pose: PoseArrays, target: TargetArrays, found: Aim
             aimed[i, k] = local[k]
     if poles.shape[0] > 0:
         pole = rotate_inverse(frame, sub((poles[i, 0], poles[i, 1], poles[i, 2]), base))
-        starts[i] = swivel_of(model, aim, pole, (0.0, 1.0, 0.0))
+        starts[i] = swivel_of(model, aim, pole, (0.0, 1.0, 0.0)) if vec_in_extent(pole) else math.nan
 
 
 @kernel

@@ -22,7 +22,7 @@ OPTIONAL = frozenset((*TRUNK, "neck", *(f"{side}_{part}" for side in (LEFT, RIGH
 """Parts a rig may lack."""
 
 MARKERS = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
-"""The six points of paper 004, in this order: the joints themselves."""
+"""The six points of Sequential IK (Unzueta et al.), in this order: the joints themselves."""
 
 LIMBS = {
     f"{side}_{limb}": tuple(f"{side}_{part}" for part in parts)

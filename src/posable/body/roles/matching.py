@@ -40,6 +40,18 @@ def find_roles(skeleton: Skeleton, given: Mapping[str, str | int | None] | None 
     return _Matcher(skeleton, known, absent).roles()
 
 
+def parse_roles(text: str) -> dict[str, str]:
+    """Return role to joint name of a text such as "left_hand=Hand.L, head=Skull"; a part may be written in words."""
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    if not all(role.strip() and joint.strip() for role, _, joint in pairs):
+        raise PosableError(f"roles are {text!r}; expected PART=JOINT with commas between")
+    found = {"_".join(role.split()): joint.strip() for role, _, joint in pairs}
+    for role in found:
+        if role not in ROLES:
+            raise UnknownNameError("part", role, ROLES)
+    return found
+
+
 def _given(skeleton: Skeleton, given: Mapping[str, str | int | None] | None) -> tuple[dict[str, int], frozenset[str]]:
     character = skeleton.character
     if given is None and character is not None and character.roles:

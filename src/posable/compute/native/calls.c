@@ -1,6 +1,6 @@
 /* Calls compiled loops from Python: reads arguments straight into a row of machine words, and lets go of the lock.
 
-   Every loop `(first, last, n, *arguments)` has a plan, bytes that say what each argument must be:
+   Every loop `(first, last, n, arguments)` has a plan, bytes that say what each argument must be:
 
      T k        a tuple of k arguments, which follow
      A d t w    an array of d dimensions, the t-th dtype; written to if w & 1, with the batch's rows if w & 2, with
@@ -8,7 +8,11 @@
      d, i, b    a float, an int, a bool
 
    An array becomes what Numba's calling convention has: two null pointers, the number of items, their size, the
-   data, the shape and the strides. An argument that does not fit is a TypeError; nothing was written then. */
+   data, the shape and the strides. An argument that does not fit is a TypeError, one with too few rows a ValueError;
+   nothing was written then. The arguments come as the tuple that a Python function has them in: taking it apart and
+   putting it together again took longer than reading them.
+
+   A loop without code, number -1, runs nothing: it returns its row from n on, the parameters of a GPU's kernel. */
 
 #include "python_abi.h"
 #include <string.h>
@@ -96,7 +100,7 @@ static int read_array(Reading *to, PyObject *given)
     if (written && !(array->flags & ARRAY_WRITEABLE)) return refuse(to, "is written to, and is read-only");
     int64_t rows = dimensions > 0 ? array->dimensions[0] : 0;
     if (rows < to->n && (has_rows || (may_have_rows && rows > 0))) {
-        PyErr_Format(PyExc_TypeError, "argument %d has %zd rows; expected %lld", to->number, (Py_ssize_t)rows,
+        PyErr_Format(PyExc_ValueError, "argument %d has %zd rows; expected %lld", to->number, (Py_ssize_t)rows,
                      (long long)to->n);
         return -1;
     }
@@ -173,7 +177,8 @@ static PyObject *run_loop(PyObject *self, PyObject *const *given, Py_ssize_t cou
     if (entry == NULL) return NULL;
     int64_t row[MOST_WORDS];
     Reading to = {entry, 0, 3, 0, row, 0};
-    if (count < 3) return PyErr_Format(PyExc_TypeError, "a loop is called with (first, last, n, *arguments)");
+    if (count != 4 || !(PyType_GetFlags(given[3]->ob_type) & Py_TPFLAGS_TUPLE_SUBCLASS))
+        return PyErr_Format(PyExc_TypeError, "a loop is called with (first, last, n, arguments)");
     for (int k = 0; k < 3; k++) {
         row[k] = PyLong_AsLongLong(given[k]);
         if (row[k] == -1 && PyErr_Occurred()) return NULL;
@@ -182,20 +187,21 @@ static PyObject *run_loop(PyObject *self, PyObject *const *given, Py_ssize_t cou
     if (row[0] < 0 || row[0] > row[1] || row[1] > row[2])
         return PyErr_Format(PyExc_ValueError, "rows %lld to %lld of %lld", (long long)row[0], (long long)row[1],
                             (long long)row[2]);
-    for (Py_ssize_t k = 3; k < count; k++) {
-        to.number = (int)k - 2;
-        if (read_argument(&to, given[k]) < 0) return NULL;
+    Py_ssize_t arguments = PyTuple_Size(given[3]);
+    for (Py_ssize_t k = 0; k < arguments; k++) {
+        to.number = (int)k + 1;
+        if (read_argument(&to, PyTuple_GetItem(given[3], k)) < 0) return NULL;
     }
-    if (to.at != entry->plan_size) {
-        return PyErr_Format(PyExc_TypeError, "%zd arguments are too few", count - 3);
-    }
+    if (to.at != entry->plan_size) return PyErr_Format(PyExc_TypeError, "%zd arguments are too few", arguments);
+    if (entry->run == NULL)
+        return PyBytes_FromStringAndSize((const char *)(row + 2), (Py_ssize_t)(to.words - 2) * (Py_ssize_t)sizeof *row);
     int failed = 0;
     if (row[1] > row[0]) {
         void *state = PyEval_SaveThread();
         failed = entry->run(row);
         PyEval_RestoreThread(state);
     }
-    if (failed) return PyErr_Format(PyExc_RuntimeError, "a kernel gave up with code %d", failed);
+    if (failed) return PyErr_Format(PyExc_RuntimeError, "a kernel gave up with code %d: an index beyond its array, where indices are checked", failed);
     Py_IncRef(&_Py_NoneStruct);
     return &_Py_NoneStruct;
 }
@@ -218,7 +224,7 @@ static void free_entry(PyObject *capsule)
     PyMem_Free(entry);
 }
 
-/* loop(number, plan, dtypes, sizes, ndarray, bool_): the callable of one loop. */
+/* loop(number, plan, dtypes, sizes, ndarray, bool_): the callable of one loop, or of none that only reads. */
 static PyObject *make_loop(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -227,7 +233,7 @@ static PyObject *make_loop(PyObject *self, PyObject *const *given, Py_ssize_t co
     if (count != 6) return PyErr_Format(PyExc_TypeError, "expected 6 arguments");
     long long number = PyLong_AsLongLong(given[0]);
     if (number == -1 && PyErr_Occurred()) return NULL;
-    if (number < 0 || number >= posable_loop_count) return PyErr_Format(PyExc_ValueError, "no loop %lld", number);
+    if (number < -1 || number >= posable_loop_count) return PyErr_Format(PyExc_ValueError, "no loop %lld", number);
     if (PyBytes_AsStringAndSize(given[1], &plan, &size) < 0) return NULL;
     Py_ssize_t dtypes = PyTuple_Size(given[2]);
     if (dtypes < 0 || PyTuple_Size(given[3]) != dtypes)
@@ -248,7 +254,7 @@ static PyObject *make_loop(PyObject *self, PyObject *const *given, Py_ssize_t co
     }
     memcpy(copy, plan, (size_t)size);
     memset(known, 0, (size_t)(dtypes + 1) * sizeof *known);
-    *entry = (Entry){posable_loops[number][variant], given[4], given[5], size, dtypes, copy, known};
+    *entry = (Entry){number < 0 ? NULL : posable_loops[number][variant], given[4], given[5], size, dtypes, copy, known};
     for (Py_ssize_t k = 0; k < dtypes; k++) {
         known[k].dtype = PyTuple_GetItem(given[2], k);
         known[k].size = PyLong_AsLongLong(PyTuple_GetItem(given[3], k));

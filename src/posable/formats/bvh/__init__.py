@@ -34,6 +34,7 @@ from .writer import write
 __all__ = ["read", "write"]
 
 MAX_BYTES = 1 << 31
+FREE_ROWS, BYTES_A_ROW = 1 << 20, 4  # of frames times joints that any file may have, and of text for more of them
 UPS = ("y", "z")
 
 
@@ -114,7 +115,7 @@ def _numbers(path: Path, text: bytes, header: Header) -> Floats:
     joints = len(header.hierarchy.joints)
     expected = frames * channels
     # Nothing is allocated for what a header promises before the file's own size makes it possible.
-    if expected > size or frames > size + 1 or frames * joints > 2 * len(text) + (1 << 21):
+    if expected > size or frames > size + 1 or frames * joints > FREE_ROWS + len(text) // BYTES_A_ROW:
         location = line_of(text, header.numbers_at)
         raise FormatError(
             path, f"'Frames: {frames}' of {channels} numbers do not fit in the {size} bytes left", location

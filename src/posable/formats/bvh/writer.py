@@ -23,6 +23,7 @@ from .hierarchy import unique_names, unit_mark
 
 ANGLE_DECIMALS = 9  # of a degree
 POSITION_DECIMALS = 10  # of a metre
+LARGEST = 1e100  # of a length, in the file's unit: decimals of larger ones are none that anybody reads
 _FRAMES_AT_ONCE = 256
 
 
@@ -36,6 +37,10 @@ def write(motion: Motion, path: Path, *, scale: float = 1.0, order: str = "ZYX")
     if not motion.pose.is_finite():
         raise PosableError(f"cannot write {str(path)!r}: the motion has numbers that are not finite")
     offsets, ends, rotations, moved = _world_aligned(motion)
+    with np.errstate(over="ignore"):  # infinite is too large as well
+        lengths = [array / scale for array in (offsets, ends, motion.pose.translation, moved) if array is not None]
+    if not all((np.abs(length) < LARGEST).all() for length in lengths):
+        raise PosableError(f"cannot write {str(path)!r}: it would have lengths of {LARGEST:g} units and more")
     slides = _moving(offsets, moved)
     header, walk = _header(motion, offsets / scale, ends / scale, slides, order, scale)
     angles = np.rad2deg(euler_from_quaternions(order, rotations))

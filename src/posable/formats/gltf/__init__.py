@@ -36,7 +36,7 @@ from .nodes import (
 )
 from .write import GltfSource, edited_document, new_document, on_character
 
-__all__ = ["animations", "read", "write"]
+__all__ = ["animations", "character_animations", "character_motion", "read", "write"]
 
 SUFFIXES = (".glb", ".gltf", ".vrm")
 REST_FPS = 30.0  # of the one frame of a file without animation
@@ -54,7 +54,24 @@ def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation:
 
     Keys are sampled at `fps`. A file without animation gives one frame at rest.
     """
-    document = read_document(path)
+    return _motion(read_document(path), scale, fps, animation)
+
+
+def character_animations(character: Character | None) -> list[str]:
+    """The names of all animations in the file that a character was read from; none where it is from no glTF file."""
+    source = None if character is None else character.source
+    return animation_names(source.document) if isinstance(source, GltfSource) else []
+
+
+def character_motion(character: Character, animation: str | int) -> Motion:
+    """Return another animation of the file that a character was read from, on a skeleton of its own."""
+    if not isinstance(character.source, GltfSource):
+        raise PosableError("the character was read from no glTF or VRM file; load the file of its animation")
+    with np.errstate(all="ignore"):
+        return _motion(character.source.document, character.source.world[1], None, animation)
+
+
+def _motion(document: Document, scale: float, fps: float | None, animation: str | int | None) -> Motion:
     tree = read_nodes(document)
     accessors = Accessors(document)
     roles = humanoid_nodes(document)
@@ -78,7 +95,7 @@ def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation:
             notes=_few([*doubts(motion, scale), *notes, "the file has no animation: one frame at rest"])
         )
     entry = document.root.items("animations")[chosen]
-    times, rate = frame_times(channels, entry, fps, max(len(joints), len(channels)))
+    times, rate = frame_times(channels, entry, fps, max(len(concerned), len(channels)), accessors.budget)
     tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
     moved = fold(tree, joints, world, tracks, len(times))
     _check_finite(entry, moved)

@@ -1,7 +1,8 @@
 """Accessors: typed arrays inside a glTF document's buffers, decoded with every bound checked, and packed.
 
 Decoding never reads past a buffer view and never makes more numbers than the file's size warrants: accessors may
-overlap or have no data at all (zeros), so a small file could otherwise ask for any amount of memory.
+overlap or have no data at all (zeros), so a small file could otherwise ask for any amount of memory. What is made of
+them further on (keys, vertices, frames, pictures) counts against the same budget.
 """
 
 from __future__ import annotations
@@ -26,8 +27,23 @@ COMPONENTS: dict[int, np.dtype[Any]] = {
 }
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
-FREE_NUMBERS = 1_000_000  # decoded numbers any file may have, however small
-PER_BYTE = 8  # and this many for each byte of its buffers
+FREE_BYTES = 100_000_000  # of memory that reading any document may take, however small it is
+PER_BYTE = 32  # and this many for each byte of its files
+
+
+class Budget:
+    """The memory that reading a document may take: it grows with the files that were read, each counted once."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.spent = 0
+
+    def take(self, count: int) -> bool:
+        """Spend `count` bytes before they are allocated; where they are not left, spend none and return False."""
+        if self.spent + count > FREE_BYTES + PER_BYTE * self.document.bytes_read:
+            return False
+        self.spent += count
+        return True
 
 
 class Accessors:
@@ -37,8 +53,9 @@ class Accessors:
         self.document = document
         self.objects = document.root.items("accessors")
         self.views = document.root.items("bufferViews")
-        self.numbers = 0
+        self.budget = Budget(document)
         self.decoded: dict[int, NDArray[Any]] = {}
+        self.converted: dict[int, Floats] = {}
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -57,14 +74,20 @@ class Accessors:
         return self.decoded[index]
 
     def floats(self, index: int, kinds: tuple[str, ...], user: JsonObject, key: str) -> Floats:
-        """The numbers of an accessor as finite float64; normalised integers become -1 to 1 or 0 to 1."""
+        """The numbers of an accessor as finite float64, read only; normalised integers become -1 to 1 or 0 to 1."""
         raw = self.array(index, kinds, user, key)
+        if index not in self.converted:
+            self.converted[index] = self._converted(index, raw)
+        return self.converted[index]
+
+    def _converted(self, index: int, raw: NDArray[Any]) -> Floats:
         values: Floats = raw.astype(np.float64)
         if raw.dtype.kind in "iu" and self.objects[index].flag("normalized"):
             values = np.maximum(values / np.iinfo(raw.dtype).max, -1.0)
         if not np.isfinite(values).all():
             row = int(np.argwhere(~np.isfinite(values))[0][0])
             self.objects[index].fail(f"element {row} is not finite")
+        values.flags.writeable = False  # whoever refers to the accessor shares them
         return values
 
     def _decode(self, accessor: JsonObject, kind: str) -> NDArray[Any]:
@@ -77,8 +100,8 @@ class Accessors:
         rows = None
         if view is not None:
             rows = self._rows(accessor, view, accessor.integer("byteOffset", default=0), count, component, kind)
-        self.numbers += count * width
-        if self.numbers > FREE_NUMBERS + PER_BYTE * sum(map(len, self.document.loaded.values())):
+        copies = 2 if accessor.has("sparse") else 1
+        if not self.budget.take(count * width * (copies * component.itemsize + 8)):  # 8: as float64
             accessor.fail(f"is {count}: the file asks for more numbers than its size warrants", "count")
         flat = np.zeros((count, width), component) if rows is None else rows
         if accessor.has("sparse"):

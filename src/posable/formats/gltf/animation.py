@@ -7,7 +7,7 @@ that starts at 0.04 s has no frames before it. Sampling follows glTF 2.0, append
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ... import math as pm
 from ...compute import PosableError, UnknownNameError
 from ...compute.types import Floats
 from ...skeleton import Motion
-from .accessors import Accessors, Packer
+from .accessors import Accessors, Budget, Packer
 from .checked_json import JsonObject
 from .document import Document
 from .nodes import mark
@@ -25,8 +25,7 @@ PATHS = {"translation": 3, "rotation": 4, "scale": 3}
 USUAL_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 72.0, 75.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0)
 STILL_POSITION = 1e-7  # [m]: a joint that leaves its node's translation by no more needs no keys
 STILL_ROTATION = 1e-9  # of a quaternion's components
-FREE_ROWS = 1_000_000  # frames times tracks that any file may ask for, however few keys it has
-ROWS_PER_KEY = 32
+KEY, ROW = 64, 90  # bytes of memory that a key and a track's frame take, with what is made on the way
 
 
 @dataclass(frozen=True)
@@ -94,17 +93,28 @@ def read_channels(document: Document, accessors: Accessors, animation: int) -> l
     """The channels of one animation that move nodes (those of morph targets and extensions are passed over)."""
     entry = document.root.items("animations")[animation]
     samplers = entry.items("samplers")
-    found = []
+    read: dict[tuple[Any, ...], Channel] = {}  # channels may share a sampler, and samplers their keys
+    found: dict[tuple[int, str], Channel] = {}
+    nodes = document.count("nodes")
     for channel in entry.items("channels"):
         sampler = channel.index("sampler", len(samplers), f"samplers in {entry.where}")
         target = channel.object("target")
-        node = target.index("node", document.count("nodes"), "nodes")
+        node = target.index("node", nodes, "nodes")
         path = target.text("path")
         if sampler is None:
             channel.fail("is missing", "sampler")
-        if node is not None and path in PATHS:
-            found.append(_read_channel(samplers[sampler], accessors, node, path))
-    return found
+        if node is None or path not in PATHS:
+            continue
+        keys = samplers[sampler].value
+        shared = (*(_hashable(keys.get(name)) for name in ("input", "output", "interpolation")), path == "rotation")
+        if shared not in read:
+            read[shared] = _read_channel(samplers[sampler], accessors, node, path)
+        found[node, path] = replace(read[shared], node=node, path=path)  # the last one of a target counts
+    return list(found.values())
+
+
+def _hashable(value: Any) -> Any:
+    return value if isinstance(value, int | str | float | None) else id(value)
 
 
 def _read_channel(sampler: JsonObject, accessors: Accessors, node: int, path: str) -> Channel:
@@ -124,6 +134,8 @@ def _read_channel(sampler: JsonObject, accessors: Accessors, node: int, path: st
     if len(values) != per_key * len(times):
         sampler.fail(f"has {len(values)} values for {len(times)} keys; expected {per_key * len(times)}", "output")
     if path == "rotation":
+        if not accessors.budget.take(KEY * len(values)):
+            sampler.fail(f"has {len(values)} keys: the file asks for more than its size warrants", "output")
         values = values[:, [3, 0, 1, 2]]
         keys = values[1::3] if per_key == 3 else values
         length = np.linalg.norm(keys, axis=1)
@@ -136,16 +148,19 @@ def _read_channel(sampler: JsonObject, accessors: Accessors, node: int, path: st
     return Channel(node, path, times, values, interpolation)
 
 
-def frame_times(channels: list[Channel], animation: JsonObject, fps: float | None, tracks: int) -> tuple[Floats, float]:
-    """The times (F,) [s] to sample `tracks` joints at, and the frame rate; `fps` overrides the file's."""
-    keys = np.unique(np.concatenate([channel.times for channel in channels]))
+def frame_times(
+    channels: list[Channel], animation: JsonObject, fps: float | None, tracks: int, budget: Budget
+) -> tuple[Floats, float]:
+    """The times (F,) [s] to sample `tracks` nodes at, and the frame rate; `fps` overrides the file's."""
+    inputs = {id(channel.times): channel.times for channel in channels}  # most channels share theirs
+    keys = np.unique(np.concatenate(list(inputs.values())))
     start, duration = float(keys[0]), float(keys[-1] - keys[0])
     ours = mark(animation)
     rate = fps or (ours.number("fps") if ours.has("fps") else _rate_of(keys - start))
     if not 0 < rate < 1e6:
         ours.fail(f"is {rate}; expected a positive number of frames a second", "fps")
     frames = round(min(duration * rate, 1e15)) + 1
-    if frames * tracks > FREE_ROWS + ROWS_PER_KEY * sum(len(channel.times) for channel in channels):
+    if not budget.take(ROW * frames * tracks):
         animation.fail(
             f"lasts {duration:g} s and has few keys; {frames} frames at {rate:g} fps are too many: give a lower fps"
         )

@@ -20,6 +20,8 @@ from ...compute.types import Floats
 
 REQUIRED: Any = object()
 MAX_VALUES = 10_000_000  # in one document: each takes some sixty bytes once parsed
+FREE_CONTAINERS = 250_000  # objects and arrays in any document: each takes some two hundred bytes once parsed
+BYTES_A_CONTAINER = 10  # of text, for more of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,11 @@ class JsonObject:
 
     def indices(self, key: str, size: int, of: str) -> list[int]:
         """The indices, into the document's array `of`, that the array under a key holds."""
-        name = self._name(key)
-        return [self._index(value, size, of, f"{name}[{i}]") for i, value in enumerate(self._array(key))]
+        values = self._array(key)
+        for i, value in enumerate(values):
+            if type(value) is not int or not 0 <= value < size:  # a boolean is an int to isinstance
+                self._index(value, size, of, f"{self._name(key)}[{i}]")
+        return list(values)
 
     def number(self, key: str, default: float = REQUIRED) -> float:
         """A finite number."""
@@ -135,6 +140,10 @@ def parse_json(path: Path, text: bytes) -> dict[str, Any]:
     marks = text.count(b",") + text.count(b"[") + text.count(b"{")
     if marks > MAX_VALUES:
         raise FormatError(path, f"its JSON text has {marks} values; at most {MAX_VALUES} are read")
+
+    containers = text.count(b"[") + text.count(b"{")
+    if containers > FREE_CONTAINERS + len(text) // BYTES_A_CONTAINER:
+        raise FormatError(path, f"its JSON text has {containers} objects and arrays in {len(text)} bytes: too many")
 
     def refuse(constant: str) -> NoReturn:
         raise FormatError(path, f"the JSON text holds {constant}, which is no JSON number")

@@ -19,13 +19,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...compute import FormatError, PosableError, atomic_write
-from ...compute.files import inside_folder
+from ...compute.files import inside_folder, read_bytes
 from .checked_json import JsonObject, parse_json
 
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
 BIN_CHUNK = 0x004E4942
 MAX_JSON = 2**30  # bytes, of which most are buffers written out as base64
+MAX_FILE = 2**32  # bytes of a file, or of one next to it
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Document:
     chunk: bytes | None = None  # a GLB's binary chunk: buffer 0 when that has no URI
     loaded: dict[int, memoryview] = field(default_factory=dict)
     files: dict[Path, bytes] = field(default_factory=dict)  # each read once, however many URIs name it
+    size: int = 0  # bytes of the file itself
 
     def __repr__(self) -> str:
         return f"Document({str(self.path)!r})"
@@ -50,6 +52,11 @@ class Document:
         """The document's outermost object, for typed look-ups."""
         return JsonObject(self.path, self.json)
 
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the file and of those next to it that were read so far, each counted once."""
+        return self.size + sum(map(len, self.files.values()))
+
     def count(self, key: str) -> int:
         """How many members one of the document's arrays has."""
         value = self.json.get(key, [])
@@ -61,7 +68,7 @@ class Document:
             entry = self.root.items("buffers")[index]
             length = entry.integer("byteLength", low=1)
             if entry.has("uri"):
-                data = self.resource(entry, entry.text("uri"))
+                data = self.resource(entry, entry.text("uri"), length)
             elif index == 0 and self.chunk is not None:
                 data = self.chunk
             else:
@@ -75,34 +82,34 @@ class Document:
         """Whether what a URI names is there; one that leads out of the folder is an error all the same."""
         return uri[:5].lower() == "data:" or _inside(owner, uri).is_file()
 
-    def resource(self, owner: JsonObject, uri: str) -> bytes:
-        """The bytes of what a URI names; only `data:` and paths inside the file's folder are read."""
+    def resource(self, owner: JsonObject, uri: str, length: int = MAX_FILE) -> bytes:
+        """The bytes of what a URI names, at least the first `length` where it has as many.
+
+        Only `data:` and paths inside the file's folder are read.
+        """
         if uri[:5].lower() == "data:":
             return _data_uri(owner, uri)
         target = _inside(owner, uri)
         if not target.is_file():
             owner.fail(f"names {uri[:80]!r}, and there is no such file next to this one", "uri")
-        if target not in self.files:
+        if len(self.files.get(target, b"")) < min(length, target.stat().st_size):
             try:
-                self.files[target] = target.read_bytes()
-            except OSError as error:
-                owner.fail(f"cannot read {target.name!r}: {error.strerror}", "uri")
-        return self.files[target]
+                self.files[target] = read_bytes(target, MAX_FILE, first=length)
+            except FormatError as error:
+                owner.fail(str(error), "uri")
+        return self.files.get(target, b"")
 
 
 def read_document(path: Path) -> Document:
     """Read a `.gltf`, `.glb` or `.vrm` file; which of them it is, its first bytes decide."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FormatError(path, f"cannot be read: {error.strerror}") from error
+    data = read_bytes(path, MAX_FILE)
     chunk = None
     text = data
     if data[:4] == GLB_MAGIC:
         text, chunk = _chunks(path, data)
     if len(text) > MAX_JSON:
         raise FormatError(path, f"its JSON text has {len(text)} bytes; at most {MAX_JSON} are read")
-    document = Document(path, parse_json(path, text), chunk)
+    document = Document(path, parse_json(path, text), chunk, size=len(data))
     asset = document.root.object("asset")
     version = asset.text("version")
     if not version.startswith("2."):
@@ -126,7 +133,12 @@ def write_document(path: Path, document: dict[str, Any], binary: bytes) -> None:
     if as_text and binary:
         encoded = base64.b64encode(binary).decode("ascii")
         document["buffers"] = [{"byteLength": len(binary), "uri": f"data:application/octet-stream;base64,{encoded}"}]
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"), indent=None).encode()
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"), indent=None).encode()
+    except RecursionError:
+        raise PosableError(f"cannot write {str(path)!r}: the character's file nests its members too deeply") from None
+    except ValueError as error:  # a number that JSON does not know, or text that is no Unicode
+        raise PosableError(f"cannot write {str(path)!r}: {error}") from None
     with atomic_write(path) as temporary:
         temporary.write_bytes(text if as_text else pack_glb(text, binary))
 

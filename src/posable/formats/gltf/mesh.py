@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,20 @@ from ...skeleton import Frames, SkinnedMesh
 from .accessors import Accessors
 from .checked_json import JsonObject
 from .document import Document
-from .nodes import Folded, NodeTree, mark, split_matrix
+from .nodes import Folded, NodeTree, mark, split_matrices
 
 TRIANGLES, FAN = 4, 6  # and 5: a strip
 MAX_MESHES = 1000
-FREE_VERTICES = 2_000_000  # that any file may show; nodes may repeat a mesh, so a small file could ask for any number
-MAX_PIXELS = 2**26  # of one texture; a small file can unpack to a huge picture
+MAX_PRIMITIVES = 4000
+MAX_COPIES = 8000  # of primitives, in all meshes that nodes show
+# Bytes of memory that are counted for what is made of the file's arrays, with what is made on the way.
+VERTEX, CORNER, WEIGHT = 250, 40, 40
+COPIED_VERTEX, COPIED_WEIGHT, COPIED_FACE, BOUND_JOINT, BIND_MATRIX = 64, 12, 24, 56, 600
+# Pictures unpack to many times their bytes.
+FREE_PIXELS = 2**25  # of one picture in any document
+PIXELS_PER_BYTE = 2  # and for each byte of its files
+PICTURES_PIXELS = 4  # of all pictures, times what one may have
+MAX_SIDE = 2048  # pixels of a picture that is kept: colours of vertices need no more
 PICTURES = ("PNG", "JPEG", "WEBP")
 
 
@@ -66,9 +74,10 @@ class MeshReader:
         self.meshes = document.root.items("meshes")
         self.skins = document.root.items("skins")
         self.colours = Colours(document, accessors)
-        self.primitives: dict[int, list[Primitive]] = {}
-        self.binds: dict[int, Bind] = {}
-        self.copied = 0
+        self.primitives: dict[int, list[Primitive] | None] = {}
+        self.primitive_count = 0
+        self.copies = 0
+        self.binds: dict[int, Bind | None] = {}
         self.notes: list[str] = []
 
     def read(self, folded: Folded, rest: Frames) -> tuple[SkinnedMesh, ...]:
@@ -90,10 +99,9 @@ class MeshReader:
             if index not in self.primitives:
                 self.primitives[index] = self._primitives(self.meshes[index])
             primitives = self.primitives[index]
-            self.copied += sum(len(primitive.vertices) for primitive in primitives) + len(self.joints)
-            if self.copied > FREE_VERTICES + self.accessors.numbers or len(found) >= MAX_MESHES:
+            if primitives is None or len(found) >= MAX_MESHES or not self._may_copy(primitives):
                 self.notes.append(
-                    f"the file has too many meshes, or copies of one; those from {name!r} on are not shown"
+                    f"the file has too many meshes, or copies of one; those from {name[:60]!r} on are not shown"
                 )
                 break
             if not primitives:
@@ -106,6 +114,15 @@ class MeshReader:
                 found.append(mesh)
         self.notes += self.colours.notes
         return tuple(found)
+
+    def _may_copy(self, primitives: list[Primitive]) -> bool:
+        """Whether the budget allows one more mesh of these primitives: nodes may repeat a mesh."""
+        wide = max((p.joints.shape[1] for p in primitives if p.joints is not None), default=1)
+        vertices = sum(len(p.vertices) for p in primitives)
+        faces = sum(len(p.faces) for p in primitives)
+        carried = vertices * (COPIED_VERTEX + COPIED_WEIGHT * wide) + COPIED_FACE * faces
+        self.copies += len(primitives)
+        return self.copies <= MAX_COPIES and self.accessors.budget.take(carried + BOUND_JOINT * len(self.joints))
 
     def _carried(self, worlds: Floats) -> tuple[list[int], dict[int, Floats]]:
         """For each node the nearest joint at or above it (-1: none), and the world matrices of those that have one."""
@@ -127,13 +144,12 @@ class MeshReader:
         self, name: str, primitives: list[Primitive], index: int, worlds: Floats, rest: Frames
     ) -> SkinnedMesh | None:
         skin = self.skins[index]
-        nodes = skin.indices("joints", len(self.tree.objects), "nodes")
-        if not nodes or any(node not in self.joint_of for node in nodes):
+        if index not in self.binds:
+            self.binds[index] = self._bind(skin, worlds, rest)
+        bind = self.binds[index]
+        if bind is None:
             self.notes.append(f"the mesh {name!r} is moved by joints that were left out, and is not shown")
             return None
-        if index not in self.binds:
-            self.binds[index] = self._bind(skin, nodes, worlds, rest)
-        bind = self.binds[index]
         if not bind.exact:
             self.notes.append(f"the skin of {name!r} scales its joints unevenly; the mesh is shown without that")
         joints, weights = [], []
@@ -141,29 +157,35 @@ class MeshReader:
             if primitive.joints is None or primitive.weights is None:
                 self.notes.append(f"the mesh {name!r} has a skin and no weights, and is not shown")
                 return None
-            if primitive.joints.max(initial=0) >= len(nodes):
+            if primitive.joints.max(initial=0) >= len(bind.joints):
                 most = primitive.joints.max()
-                skin.fail(f"has {len(nodes)} joints; a vertex of {name!r} names joint {most}", "joints")
+                skin.fail(f"has {len(bind.joints)} joints; a vertex of {name!r} names joint {most}", "joints")
             joints.append(bind.joints[primitive.joints])
             weights.append(primitive.weights)
         return _merged(name, primitives, bind.to_world, joints, weights, bind.positions, bind.orientations)
 
-    def _bind(self, skin: JsonObject, nodes: list[int], worlds: Floats, rest: Frames) -> Bind:
-        """The bind pose of a skin, as rigid frames of all joints (those it does not move: at rest)."""
+    def _bind(self, skin: JsonObject, worlds: Floats, rest: Frames) -> Bind | None:
+        """The bind pose of a skin, as rigid frames of all joints (those it does not move: at rest).
+
+        None where it moves nothing, or joints that are not among ours.
+        """
+        nodes = skin.indices("joints", len(self.tree.objects), "nodes")
+        if not nodes or any(node not in self.joint_of for node in nodes):
+            return None
         where = np.array([self.joint_of[node] for node in nodes], dtype=np.int32)
+        if not self.accessors.budget.take(BIND_MATRIX * len(where) + BOUND_JOINT * len(self.joints)):
+            skin.fail("the file asks for more joints of skins than its size warrants", "joints")
         inverse = self._inverse_binds(skin, len(nodes))
         to_world = worlds[where[0]] @ inverse[0]
         positions, orientations = rest.positions.copy(), rest.orientations.copy()
-        exact = True
-        for j, matrix in zip(where, inverse):
-            if abs(np.linalg.det(matrix)) < 1e-18:
-                exact = False
-                continue
-            bind = to_world @ np.linalg.inv(matrix)
-            scale, rotation, whole = split_matrix(bind[:3, :3])
-            own = np.linalg.norm(worlds[j, :3, :3], axis=0)
-            positions[j], orientations[j] = bind[:3, 3], rotation
-            exact = exact and whole and bool(np.abs(scale - own).max() <= 1e-3 * own.max())
+        regular = np.abs(np.linalg.det(inverse)) >= 1e-18
+        joints = where[regular]
+        binds = to_world @ np.linalg.inv(inverse[regular])
+        scale, rotations, whole = split_matrices(binds[:, :3, :3])
+        own = np.linalg.norm(worlds[joints, :3, :3], axis=1)
+        positions[joints], orientations[joints] = binds[:, :3, 3], rotations
+        even = np.abs(scale - own).max(axis=1, initial=0.0) <= 1e-3 * own.max(axis=1, initial=0.0)
+        exact = bool(regular.all() and whole.all() and even.all())
         return Bind(where, to_world, positions, orientations, exact)
 
     def _rigid(
@@ -183,7 +205,8 @@ class MeshReader:
             skin.fail(f"has {len(flat)} matrices for {count} joints", "inverseBindMatrices")
         return flat[:count].reshape(count, 4, 4).transpose(0, 2, 1)
 
-    def _primitives(self, mesh: JsonObject) -> list[Primitive]:
+    def _primitives(self, mesh: JsonObject) -> list[Primitive] | None:
+        """The triangles of a mesh; None where they are more than the document's size warrants."""
         found = []
         for primitive in mesh.items("primitives"):
             if primitive.integer("mode", high=6, default=TRIANGLES) < TRIANGLES:
@@ -191,10 +214,14 @@ class MeshReader:
             if "KHR_draco_mesh_compression" in primitive.object("extensions").value:
                 self.notes.append(f"{primitive.where} is compressed (Draco) and is not shown; it is kept when saved")
                 continue
-            found.append(self._primitive(primitive))
+            self.primitive_count += 1
+            made = self._primitive(primitive) if self.primitive_count <= MAX_PRIMITIVES else None
+            if made is None:
+                return None
+            found.append(made)
         return found
 
-    def _primitive(self, primitive: JsonObject) -> Primitive:
+    def _primitive(self, primitive: JsonObject) -> Primitive | None:
         attributes = primitive.object("attributes")
 
         def attribute(key: str) -> int | None:
@@ -204,7 +231,11 @@ class MeshReader:
         if index is None:
             attributes.fail("is missing", "POSITION")
         vertices = self.accessors.floats(index, ("VEC3",), attributes, "POSITION")
+        if not self.accessors.budget.take(VERTEX * len(vertices)):
+            return None
         faces = self._faces(primitive, len(vertices))
+        if faces is None:
+            return None
         joints, weights = [], []
         for number in range(4):  # JOINTS_0, JOINTS_1, ...: four joints a vertex each
             at = attribute(f"JOINTS_{number}"), attribute(f"WEIGHTS_{number}")
@@ -214,6 +245,8 @@ class MeshReader:
             weight = self.accessors.floats(at[1], ("VEC4",), attributes, f"WEIGHTS_{number}")
             if numbers.dtype.kind != "u" or len(numbers) != len(vertices) or len(weight) != len(vertices):
                 attributes.fail(f"does not fit {len(vertices)} vertices", f"JOINTS_{number}")
+            if not self.accessors.budget.take(4 * WEIGHT * len(vertices)):
+                return None
             joints.append(numbers.astype(np.int32))
             weights.append(np.clip(weight, 0.0, None))
         colours = self.colours.of(primitive, attributes, len(vertices))
@@ -225,13 +258,16 @@ class MeshReader:
         numbers = np.concatenate(joints, axis=1)
         return Primitive(vertices, faces, np.where(every > 0, numbers, numbers[:, :1]), every, colours)
 
-    def _faces(self, primitive: JsonObject, count: int) -> NDArray[np.int32]:
+    def _faces(self, primitive: JsonObject, count: int) -> NDArray[np.int32] | None:
+        """(T, 3) the triangles; None where they are more than the document's size warrants."""
         index = primitive.index("indices", len(self.accessors), "accessors")
-        corners: NDArray[Any] = np.arange(count)
+        corners: NDArray[Any] = np.arange(count, dtype=np.uint32)
         if index is not None:
             corners = self.accessors.array(index, ("SCALAR",), primitive, "indices")
             if corners.dtype.kind != "u" or corners.max(initial=0) >= count:
                 primitive.fail(f"names a vertex that is not among the {count} there are", "indices")
+        if not self.accessors.budget.take(CORNER * len(corners)):
+            return None
         corners = corners.astype(np.int32)
         mode = primitive.integer("mode", high=6, default=TRIANGLES)
         if mode == TRIANGLES:
@@ -278,12 +314,18 @@ def _merged(
         name=name,
         vertices=world,
         faces=faces,
-        joints=np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1])), mode="edge") for b in joints]),
-        weights=np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in weights]),
+        joints=np.concatenate([_widened(block, width, "edge") for block in joints]),
+        weights=np.concatenate([_widened(block, width, "constant") for block in weights]),
         bind_positions=positions,
         bind_orientations=orientations,
         colours=np.concatenate([p.colours for p in primitives]),
     )
+
+
+def _widened(block: NDArray[Any], width: int, mode: Literal["edge", "constant"]) -> NDArray[Any]:
+    """Return rows made `width` wide: by their last value, or by zeros."""
+    missing = width - block.shape[1]
+    return np.pad(block, ((0, 0), (0, missing)), mode=mode) if missing else block
 
 
 class Colours:
@@ -295,6 +337,8 @@ class Colours:
         self.textures = document.root.items("textures")
         self.images = document.root.items("images")
         self.pictures: dict[int, NDArray[np.uint8] | None] = {}
+        self.unpacked: dict[Any, NDArray[np.uint8] | None] = {}  # the same by the bytes they are made of
+        self.pixels = 0
         self.notes: list[str] = []
 
     def of(self, primitive: JsonObject, attributes: JsonObject, count: int) -> NDArray[np.uint8]:
@@ -350,21 +394,36 @@ class Colours:
             self._note("textures need Pillow (pip install 'posable[studio]'); plain colours are shown")
             return None
         view = image.index("bufferView", len(self.accessors.views), "buffer views")
+        key: Any = image.text("uri")
         if view is not None:
-            data = bytes(self.accessors.view_bytes(view))
-        elif self.document.has_file(image, image.text("uri")):
-            data = self.document.resource(image, image.text("uri"))
+            window = self.accessors.view_bytes(view)
+            key = view_key(self.accessors.views[view])
+        elif self.document.has_file(image, key):
+            window = memoryview(self.document.resource(image, key))
         else:
             self._note(f"{image.where} is not next to the file; plain colours are shown")
             return None
+        if key not in self.unpacked:
+            self.unpacked[key] = self._unpacked(image, Image, bytes(window))
+        return self.unpacked[key]
+
+    def _unpacked(self, image: JsonObject, pillow: Any, data: bytes) -> NDArray[np.uint8] | None:
+        most = FREE_PIXELS + PIXELS_PER_BYTE * self.document.bytes_read
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                picture = Image.open(io.BytesIO(data), formats=PICTURES)
-                if picture.size[0] * picture.size[1] > MAX_PIXELS:
+                warnings.simplefilter("ignore", pillow.DecompressionBombWarning)  # the bound below is a tighter one
+                picture = pillow.open(io.BytesIO(data), formats=PICTURES)
+                picture.draft("RGB", (MAX_SIDE, MAX_SIDE))  # of a JPEG, fewer pixels are unpacked
+                width, height = picture.size
+                self.pixels += width * height
+                stored = min(width, MAX_SIDE), min(height, MAX_SIDE)
+                if width * height > most or self.pixels > PICTURES_PIXELS * most:
                     raise ValueError(f"{picture.size} pixels")
-                data = picture.convert("RGBA").tobytes()
-            return np.frombuffer(data, np.uint8).reshape(picture.size[1], picture.size[0], 4)
+                if not self.accessors.budget.take(4 * stored[0] * stored[1]):
+                    raise ValueError(f"{stored} pixels stored")
+                if stored != picture.size:
+                    picture = picture.resize(stored, pillow.Resampling.NEAREST)
+                return np.asarray(picture.convert("RGBA"))
         except Exception as error:  # Pillow lets many kinds out of its decoders, and a texture is no reason to fail
             self._note(f"{image.where} cannot be read as a picture ({type(error).__name__}); plain colours are shown")
             return None
@@ -372,6 +431,11 @@ class Colours:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def view_key(view: JsonObject) -> tuple[int, int, int]:
+    """Which bytes a buffer view is on: views with the same key show the same."""
+    return view.integer("buffer"), view.integer("byteOffset", default=0), view.integer("byteLength")
 
 
 def to_srgb(linear: Floats) -> NDArray[np.uint8]:

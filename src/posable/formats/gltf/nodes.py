@@ -17,6 +17,7 @@ read, and back as it is written.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,11 +25,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ... import math as pm
-from ...compute.types import Floats
+from ...compute.types import Bools, Floats
 from .checked_json import JsonObject
 from .document import Document
 
 MAX_NODES = 50_000
+MAX_DEPTH = 12_000  # of nodes below one another
 SCALE_NOISE = 1e-3  # exporters write 1.0000012; a scale this close to uniform is meant to be
 THUMBS = {"thumb_proximal": "thumb_metacarpal", "thumb_intermediate": "thumb_proximal"}  # VRM 0 to VRM 1
 
@@ -91,51 +93,68 @@ def read_nodes(document: Document) -> NodeTree:
                 entry.fail(f"names node {child}, which already is a child of node {max(parents[child], 0)}", "children")
             parents[child] = node
     order: list[int] = []
+    depth = [0] * count
     waiting = [node for node in reversed(range(count)) if parents[node] < 0]
     while waiting:
         node = waiting.pop()
         order.append(node)
+        depth[node] = depth[parents[node]] + 1 if parents[node] >= 0 else 0
         waiting.extend(reversed(children[node]))
+    if max(depth) > MAX_DEPTH:
+        objects[depth.index(MAX_DEPTH + 1)].fail(f"lies below more than {MAX_DEPTH} others")
     if len(order) < count:
         objects[min(set(range(count)) - set(order))].fail("is its own ancestor")
     tree = NodeTree(objects, parents, children, order, np.zeros((count, 3)), np.zeros((count, 4)), np.ones((count, 3)))
-    for node in range(count):
-        _read_transform(tree, node)
+    _read_transforms(tree)
     return tree
 
 
-def _read_transform(tree: NodeTree, node: int) -> None:
-    entry = tree.objects[node]
-    if entry.has("matrix"):
-        matrix = entry.numbers("matrix", 16, ()).reshape(4, 4).T  # columns come first
-        scale, rotation, exact = split_matrix(matrix[:3, :3])
-        if not exact:
-            tree.notes.append(f"{entry.where} ({tree.name(node)}) has a sheared matrix; its nearest rotation is used")
-        tree.translation[node], tree.rotation[node], tree.scale[node] = matrix[:3, 3], rotation, scale
+def _read_transforms(tree: NodeTree) -> None:
+    matrices: dict[int, Floats] = {}
+    tree.rotation[:, 0] = 1.0
+    for node, entry in enumerate(tree.objects):
+        if entry.has("matrix"):
+            matrices[node] = entry.numbers("matrix", 16, ()).reshape(4, 4).T  # columns come first
+            continue
+        if entry.has("translation"):
+            tree.translation[node] = entry.numbers("translation", 3, ())
+        if entry.has("scale"):
+            tree.scale[node] = entry.numbers("scale", 3, ())
+        if entry.has("rotation"):
+            xyzw = entry.numbers("rotation", 4, ())
+            length = math.hypot(*xyzw.tolist())
+            if not 1e-6 < length < 1e6:
+                entry.fail(f"is {xyzw.tolist()}; expected a unit quaternion", "rotation")
+            tree.rotation[node] = xyzw[[3, 0, 1, 2]] / length
+    if not matrices:
         return
-    tree.translation[node] = entry.numbers("translation", 3, (0.0, 0.0, 0.0))
-    xyzw = entry.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0))
-    length = float(np.linalg.norm(xyzw))
-    if not 1e-6 < length < 1e6:
-        entry.fail(f"is {xyzw.tolist()}; expected a unit quaternion", "rotation")
-    tree.rotation[node] = xyzw[[3, 0, 1, 2]] / length
-    tree.scale[node] = entry.numbers("scale", 3, (1.0, 1.0, 1.0))
+    nodes, stacked = list(matrices), np.array(list(matrices.values()))
+    scale, rotation, exact = split_matrices(stacked[:, :3, :3])
+    tree.translation[nodes], tree.rotation[nodes], tree.scale[nodes] = stacked[:, :3, 3], rotation, scale
+    for k in np.flatnonzero(~exact).tolist():
+        where, name = tree.objects[nodes[k]].where, tree.name(nodes[k])
+        tree.notes.append(f"{where} ({name[:60]}) has a sheared matrix; its nearest rotation is used")
 
 
-def split_matrix(matrix: Floats) -> tuple[Floats, Floats, bool]:
-    """(scale (3,), rotation wxyz (4,), exact) of a 3x3 matrix taken as rotation times scale.
+def split_matrices(matrices: Floats) -> tuple[Floats, Floats, Bools]:
+    """(scale (N, 3), rotations wxyz (N, 4), exact (N,)) of 3x3 matrices (N, 3, 3) taken as rotation times scale.
 
-    Where it is not (shear), the rotation is the nearest one. A mirroring matrix gets a negative x scale.
+    Where one is not (shear), the rotation is the nearest one. A mirroring matrix gets a negative x scale.
     """
-    scale = np.linalg.norm(matrix, axis=0)
-    if not ((scale > 1e-12) & (scale < 1e30)).all():
-        return scale, np.array([1.0, 0.0, 0.0, 0.0]), bool(np.count_nonzero(matrix) <= 3)
-    if np.linalg.det(matrix / scale) < 0:
-        scale[0] = -scale[0]
-    u, _, vt = np.linalg.svd(matrix / scale)
-    nearest = u @ np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))]) @ vt
-    exact = bool(np.abs(nearest * scale - matrix).max() <= 1e-4 * np.abs(scale).max())
-    return scale, np.asarray(pm.from_matrix(nearest)), exact
+    scale = np.linalg.norm(matrices, axis=1)
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(matrices), 1))
+    exact = np.count_nonzero(matrices, axis=(1, 2)) <= 3
+    regular = np.flatnonzero(((scale > 1e-12) & (scale < 1e30)).all(axis=1))
+    if len(regular):
+        some, size = matrices[regular], scale[regular]
+        size[:, 0] = np.where(np.linalg.det(some / size[:, None]) < 0, -size[:, 0], size[:, 0])
+        u, _, vt = np.linalg.svd(some / size[:, None])
+        u[:, :, 2] *= np.sign(np.linalg.det(u @ vt))[:, None]
+        nearest = u @ vt
+        away = np.abs(nearest * size[:, None] - some).max(axis=(1, 2))
+        scale[regular], exact[regular] = size, away <= 1e-4 * np.abs(size).max(axis=1)
+        rotations[regular] = pm.from_matrix(nearest)
+    return scale, rotations, exact
 
 
 def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles: dict[str, int]) -> list[int]:
@@ -144,7 +163,11 @@ def skeleton_nodes(document: Document, tree: NodeTree, animated: set[int], roles
     The order is that of a skin that lists them all, else the order of the file.
     """
     count = len(tree.objects)
-    skins = [skin.indices("joints", count, "nodes") for skin in document.root.items("skins")]
+    skins = []
+    for entry in document.root.items("skins"):
+        skins.append(entry.indices("joints", count, "nodes"))
+        if len(skins[-1]) > count:
+            entry.fail(f"names {len(skins[-1])} joints, of {count} nodes: some of them several times", "joints")
     named = {joint for skin in skins for joint in skin} | set(roles.values())
     chosen = named or animated or set(range(count))
     top = [0] * count  # the outermost ancestor of each node

@@ -38,12 +38,14 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 # Extensions that refer to no accessor and no buffer view.
 HARMLESS = ("KHR_materials_", "KHR_texture_", "KHR_lights_", "KHR_mesh_quantization", "EXT_texture_", "VRM")
 PICTURE_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+LARGEST = 1e18  # [m]: float32 ends at 3e38, and normals and boxes of viewers are made of squares
 SAME_POSITION = 1e-4  # [m]: offsets of "the same" skeleton may differ by no more
 
 
 def new_document(motion: Motion) -> tuple[dict[str, Any], bytes]:
     """A document for a motion, and its binary chunk."""
     skeleton = motion.skeleton
+    check_lengths(skeleton)
     document: dict[str, Any] = {
         "asset": {"version": "2.0", "generator": f"Posable {__version__}"},
         "scene": 0,
@@ -67,6 +69,21 @@ def new_document(motion: Motion) -> tuple[dict[str, Any], bytes]:
             tracks.add_rotation(j, pose.rotations[:, j], skeleton.rest_rotations[j])
         document["animations"] = [tracks.animation()]
     return document, bytes(binary)
+
+
+@np.errstate(over="ignore")  # infinite is too large as well
+def check_lengths(skeleton: Skeleton, pose: Pose | None = None) -> None:
+    """Refuse a skeleton, and a pose of it, that is larger than numbers of float32, which viewers work with."""
+    lengths = [np.abs(skeleton.offsets).sum(axis=0), skeleton.end_offsets]
+    lengths += [mesh.vertices for mesh in (skeleton.character.meshes if skeleton.character else ())]
+    if pose is not None:
+        lengths += [pose.translation] if pose.offsets is None else [pose.translation, pose.offsets]
+    reach = max(float(np.abs(some).max(initial=0.0)) for some in lengths)
+    if not reach < LARGEST:
+        raise PosableError(
+            f"the skeleton reaches {reach:g} m far; a file for viewers, whose numbers are float32, holds lengths below "
+            f"{LARGEST:g} m: scale it down (skeleton.scaled), or save a .npz"
+        )
 
 
 def _nodes(skeleton: Skeleton) -> list[dict[str, Any]]:
@@ -342,7 +359,9 @@ def repacked(document: Document) -> tuple[dict[str, Any], bytearray]:
         _drop_unused(root, "bufferViews", _view_uses(root))
         accessors = Accessors(document)
     binary = bytearray()
-    most = 4 * sum(len(document.buffer(index)) for index in range(document.count("buffers"))) + 2**20
+    buffers = [document.buffer(index) for index in range(document.count("buffers"))]
+    distinct = {(id(buffer.obj), len(buffer)): buffer for buffer in buffers}  # several may name one file
+    most = 4 * sum(map(len, distinct.values())) + 2**20
     if understood and sum(view.integer("byteLength", low=1) for view in accessors.views) <= most:
         for index, view in enumerate(accessors.views):
             data = accessors.view_bytes(index)
@@ -350,13 +369,14 @@ def repacked(document: Document) -> tuple[dict[str, Any], bytearray]:
             view.value.update(buffer=0, byteOffset=len(binary), byteLength=len(data))
             binary += data
     else:  # views that lie over one another would multiply: keep the buffers as they are, one behind the other
-        starts = []
-        for index in range(document.count("buffers")):
+        starts = {}
+        for key, buffer in distinct.items():
             _align(binary)
-            starts.append(len(binary))
-            binary += document.buffer(index)
+            starts[key] = len(binary)
+            binary += buffer
+        joined = [starts[id(buffer.obj), len(buffer)] for buffer in buffers]
         for view in accessors.views:
-            _move_view(view, starts)
+            _move_view(view, joined)
     _take_in_pictures(document, binary)
     root.value.pop("buffers", None)
     return root.value, binary

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 from ...compute import batch, kernel, prange
+from ...compute.extent import vec_in_extent
 from ...compute.types import Bools, Floats, Ints, Records, Vec3
 from ...math.angles import wrap_angle_modulo
 from ...math.vector import norm, reject, unit
@@ -44,7 +45,7 @@ def contains_one(model: Packed, position: Vec3, swivel: float, with_swivel: bool
     """Return whether a limb's end may be at `position` [m]; its swivel [rad] counts only where `with_swivel`."""
     head, points, faces, edges, index = model
     distance = norm(position)
-    if not (math.isfinite(distance) and (math.isfinite(swivel) or not with_swivel)):
+    if not (vec_in_extent(position) and (math.isfinite(swivel) or not with_swivel)):
         return False
     n = direction_of(head, position, distance)
     face, w = locate(head, points, faces, index, n)
@@ -69,7 +70,7 @@ def margins_one(model: Packed, position: Vec3, swivel: float) -> Vec3:
     """
     head, points, faces, _, _ = model
     distance = norm(position)
-    if not (math.isfinite(distance) and math.isfinite(swivel)):
+    if not (vec_in_extent(position) and math.isfinite(swivel)):
         return (-math.inf, -math.inf, -math.inf)
     length = head[0]["upper"] + head[0]["lower"]
     inside, face, w = _nearest_inside(model, direction_of(head, position, distance))
@@ -99,12 +100,13 @@ def _nearest_inside(model: Packed, n: Vec3) -> tuple[float, int, Vec3]:
 def correct_one(model: Packed, position: Vec3, swivel: float, margin: float, smooth: bool) -> tuple[Vec3, float, int]:
     """Return (position [m], swivel [rad], bits of what changed) inside the range, nearest to those given.
 
-    A pose inside is returned untouched, and so is one that is not finite. `margin` [rad] keeps directions and swivels
-    that far from the edge, and distances by that much of the limb's length, as far as the range is wide enough.
+    A pose inside is returned untouched, and so is one that is not finite or beyond the extent. `margin` [rad] keeps
+    directions and swivels that far from the edge, and distances by that much of the limb's length, as far as the range
+    is wide enough.
     """
     head, points, faces, edges, index = model
     distance = norm(position)
-    if not (math.isfinite(distance) and math.isfinite(swivel)):
+    if not (vec_in_extent(position) and math.isfinite(swivel)):
         return position, swivel, 0
     length = head[0]["upper"] + head[0]["lower"]
     n = direction_of(head, position, distance)

@@ -16,7 +16,7 @@ import numpy as np
 from ...compute import PosableError
 from ...compute.types import Floats, Ints
 
-MIN_SAMPLES, MAX_SAMPLES = 50, 100_000
+MIN_SAMPLES, MAX_SAMPLES = 50, 30_000  # a hundred thousand take four seconds to triangulate
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -70,6 +71,46 @@ class Actor:
         reach = CLICK_REACH * float(np.ptp(self.box, axis=0).max())
         return nearest_joint(self.frames(time), origin, direction, reach)
 
+    def scaled(self, factor: float) -> Actor:
+        """Return an actor that is so many times as large."""
+        pose = self.motion.pose
+        offsets = None if pose.offsets is None else pose.offsets * factor
+        larger = pose.replace(translation=pose.translation * factor, offsets=offsets)
+        motion = self.motion.replace(skeleton=self.skeleton.scaled(factor), pose=larger)
+        return actor_of(motion, None, self.name, self.role_names)
+
+    @property
+    def role_names(self) -> dict[str, str]:
+        """Part to joint name; empty where the joints have no human roles."""
+        roles = {} if self.body is None else self.body.roles
+        return {role: self.skeleton.names[joint] for role, joint in roles.items()}
+
+    @cached_property
+    def crown(self) -> float:
+        """How far the top of the head, as it is drawn, is above the highest joint in the first frame [m]."""
+        rest = self.skeleton.forward(self.motion[0])
+        top, height = float(rest.positions[:, 1].max()), float(np.ptp(self.box[:, 1]))
+        character = self.skeleton.character
+        if character is None or self.body is None or self.volumes_only:
+            return 0.1 * height
+        head = [j for j in range(len(self.skeleton)) if self.body.index("head") in self.skeleton.path(j)]
+        skins = [
+            mesh.posed(rest)[np.isin(mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)], head)]
+            for mesh in map(_thinned, character.meshes)
+        ]
+        heads = np.concatenate([np.zeros((0, 3)), *skins])
+        return max(float(heads[:, 1].max(initial=-np.inf)) - top, 0.1 * height)
+
+    def part_joint(self, joint: int) -> int:
+        """Return the joint of the part of a person that a joint belongs to: of a finger the hand; else the joint."""
+        roles = set() if self.body is None else set(self.body.roles.values())
+        return next((above for above in reversed(self.skeleton.path(joint)) if above in roles), joint)
+
+    def part_name(self, joint: int) -> str:
+        """Return the part of the body that a joint is, in words ("left hand"), else its name."""
+        roles = {} if self.body is None else self.body.roles
+        return next((role.replace("_", " ") for role, at in roles.items() if at == joint), self.skeleton.names[joint])
+
     def path_at(self, time: float) -> Floats:
         """Return (2,) x and z [m] on the stage of the root's smoothed path at a time [s]."""
         path = self._path
@@ -109,17 +150,23 @@ def _thinned(mesh: SkinnedMesh, count: int = 600) -> SkinnedMesh:
     return replace(mesh, vertices=mesh.vertices[some], joints=mesh.joints[some], weights=mesh.weights[some])
 
 
-def actor_of(motion: Motion, body: Humanoid | None = None, name: str | None = None) -> Actor:
-    """Return an actor for a motion; without a body, one is looked for by the names of the joints."""
+def actor_of(
+    motion: Motion, body: Humanoid | None = None, name: str | None = None, roles: Mapping[str, str] | None = None
+) -> Actor:
+    """Return an actor for a motion; without a body, one is looked for by the names of the joints.
+
+    `roles` are part to joint name, where names do not tell; those count whose joints the skeleton has.
+    """
     if len(motion) == 0:
         raise PosableError(f"{name or motion.name or 'the motion'} has no frames; there is nothing to show")
     if not motion.pose.is_finite():
         raise PosableError(f"{name or motion.name or 'the motion'} has numbers that are not finite; it cannot be shown")
     if body is None:
         from ...body import Humanoid
+        from ...reconstruct.pipeline import roles_on
 
         with contextlib.suppress(PosableError):  # the joints' names describe no person
-            body = Humanoid(motion.skeleton)
+            body = Humanoid(motion.skeleton, roles_on(motion.skeleton, roles))
     return Actor(motion, body, name or motion.name or "motion")
 
 

@@ -24,10 +24,16 @@ Content = TypeVar("Content")
 
 
 def read_motion(path: Path, name: str) -> Motion:
-    """Read a motion that people know by a file name; clips of the CMU conversion, which state no unit, are repaired."""
+    """Read a motion that people know by a file name.
+
+    Clips of the CMU conversion, which state no unit, are repaired, and go without the T-pose at their beginning.
+    """
     motion = load(path)
     if path.suffix.lower() == ".bvh" and is_conversion(motion.skeleton):
-        motion = load(path, repair="cmu")
+        first = min(1, len(motion) - 1)
+        motion = load(path, repair="cmu", first_frame=first)
+        if first:
+            motion = motion.replace(notes=(*motion.notes, "the converter's T-pose, frame 0 of the file, is left out"))
     return motion.replace(name=Path(name).stem)
 
 

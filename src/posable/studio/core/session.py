@@ -1,15 +1,18 @@
 """The session: what the studio is working on, shared by the shell and every tab.
 
-It owns the actors on the stage, the clock, the selection, the gizmos, the undo history and the files. A tab changes
-them through the methods here, so that every change can be undone and is seen in every window, and a mistake becomes
-one sentence in the page.
+It owns the actors on the stage, the edits of their motions, the clock, the selection, the gizmos, the undo history and
+the files. A tab changes them through the methods here, so that every change can be undone and is seen in every window,
+and a mistake becomes one sentence in the page. One tab is in front, in all windows; only it shows poses, handles and
+drawings of its own, and they go with it.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time as _time
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,24 +20,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import viser
 
-from ...compute import PosableError
+from ...compute import PosableError, StoppedError, stoppable
 from ...compute.types import Floats
 from ...formats import save, suffixes
 from ...skeleton import Frames, Motion, Pose
+from ..view.names import NameTags
 from ..view.stage import ARRANGEMENTS, LOOKS, Stage
 from . import files
 from .actor import Actor, actor_of
 from .clock import Clock
+from .keys import Keys
+from .marks import Marks
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ...body import Humanoid
+    from ..server import Page
+    from .behaviours import Behaviours
+    from .edits import Edits
 
 log = logging.getLogger("posable.studio")
 
 SAMPLES = ("walk", "run", "boxing", "reach", "dance", "throw")
 """Built-in motions, in the order of the menu."""
+LOOKING, POSING = "Play", "Pose"
+"""Titles of the tab that only looks at motions, and of the one that a click on a body there leads to."""
 GAP = 0.25
 """Metres between a motion and a body that a tab shows next to it."""
+MESSAGES = 60
+"""Messages that can be read again."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,11 @@ class Selection:
     def name(self) -> str:
         """The joint's name in its file."""
         return self.actor.skeleton.names[self.joint]
+
+    @property
+    def part(self) -> str:
+        """The part of the body that the joint is: its role in words ("left hand"), else its name."""
+        return self.actor.part_name(self.joint)
 
 
 class _Step(NamedTuple):
@@ -114,18 +133,25 @@ class Session:
 
     Args:
         server: the viser server that shows it; `session.gui` and `session.scene` are its parts.
+        page: what the page has besides viser's controls.
         paths: whether files of this machine may be opened and saved by path.
+        roles: part to joint name, where the names of joints do not tell who is who.
     """
 
-    def __init__(self, server: viser.ViserServer, *, paths: bool = True) -> None:
+    def __init__(
+        self, server: viser.ViserServer, page: Page, *, paths: bool = True, roles: Mapping[str, str] | None = None
+    ) -> None:
         self.server = server
+        self.page = page
         self.lock = threading.RLock()
         self.gui = server.gui
         self.scene = server.scene
         self.paths = paths
+        self.roles: dict[str, str] = dict(roles or {})
         self.clock = Clock()
         self.history = History()
         self.stage = Stage(server)
+        self._names = NameTags(self, "bodies")
         self.actors: tuple[Actor, ...] = ()
         self.extras: tuple[Actor, ...] = ()  # bodies that a tab shows next to or over the motions
         self.selection: Selection | None = None
@@ -135,10 +161,25 @@ class Session:
         self.animating: set[str] = set()  # names of what moves by itself: while there is any, every moment is drawn
         self._active: Actor | None = None
         self.pose_owner: object = None  # the tab whose pose the active body shows in place of its motion's
+        self.tabs: tuple[str, ...] = ()  # titles, from left to right
+        self.tab = ""  # the title of the one in front
+        self.marks_selection = True  # whether the tab in front is about the selected joint
+        self.stopping = threading.Event()  # set when the studio is closed: work under way is to stop
+        self._stop_by: float | None = None
         self._drawn: tuple[float, int] | None = None
+        self._notices: list[Any] = []  # of the error that is shown
         self.message: tuple[str, str] | None = None  # kind ("note" or "error") and text of the last one
+        self._messages: deque[dict[str, str]] = deque(maxlen=MESSAGES)  # those that can be read again
         self._subscribers: list[tuple[Callable[[str], None], tuple[str, ...]]] = []
         self._changes = 0
+        self.keys = Keys(self)
+        self.marks = Marks(self)
+        self.progress = Progress(page)
+        from .behaviours import Behaviours
+        from .edits import Edits
+
+        self.edits: Edits = Edits(self)
+        self.behaviours: Behaviours = Behaviours(self)
         server.scene.on_click()(self.guarded(self._clicked))
 
     # Changes and messages.
@@ -155,7 +196,8 @@ class Session:
         """Call a function with a topic whenever something changes; returns a function that ends the subscription.
 
         Topics: "actors" (which motions are on the stage, or which is active), "active", "pose", "selection", "look",
-        "history", "message". Where some are given, the others are left out. The lock is held during a call.
+        "history", "message", "tab" (another one is in front), "behaviours". Where some are given, the others are left
+        out. The lock is held during a call.
         """
         entry = (subscriber, topics)
         self._subscribers.append(entry)
@@ -177,14 +219,21 @@ class Session:
     def guarded(self, action: Callable[[Any], None]) -> Callable[[Any], None]:
         """Wrap the callback of a control: an exception becomes a message in the page and the studio goes on.
 
-        A value that the program itself assigned calls nothing.
+        A value that the program itself assigned calls nothing. An action that works takes an error away that was there
+        before it.
         """
 
         def run(event: Any) -> None:
             if getattr(event, "client", self) is None:
                 return
+            before = self.message
             try:
-                action(event)
+                with stoppable(self.stopping):
+                    action(event)
+                if self.message is before:
+                    self.clear_error()
+            except StoppedError:
+                return
             except PosableError as error:
                 self.show_error(str(error))
             except Exception as error:
@@ -193,18 +242,72 @@ class Session:
 
         return run
 
+    def stop_work(self, seconds: float) -> None:
+        """Ask work under way to stop between two blocks of it; it is waited for so many seconds in all."""
+        if self._stop_by is None:
+            self._stop_by = _time.monotonic() + seconds
+        self.stopping.set()
+
+    @property
+    def time_to_stop(self) -> float | None:
+        """Seconds that work under way may still take until it has stopped; None while it is not asked to."""
+        return None if self._stop_by is None else max(0.0, self._stop_by - _time.monotonic())
+
+    def on_page(self, action: str, do: Callable[[viser.ClientHandle, Any], None]) -> None:
+        """Call a function with the window and the value of what a user does in the page's own controls.
+
+        What it raises becomes a message in the page. The actions are those of `page/stage.js`.
+        """
+        self.page.on(action, lambda client, value: self.guarded(lambda _: do(client, value))(self))
+
     def _show_message(self, kind: str, text: str) -> None:
         error = kind == "error"
         (log.warning if error else log.info)(text)
+        self.clear_error()
         self.message = (kind, text)
+        self._messages.append({"kind": kind, "text": text, "at": _time.strftime("%H:%M:%S")})
+        self.page.show("messages", list(self._messages))
         for client in self.server.get_clients().values():
-            client.add_notification(
+            notice = client.add_notification(
                 "Error" if error else "Done",
                 text,
                 color="red" if error else "teal",
-                auto_close_seconds=None if error else 4.0,
+                auto_close_seconds=12.0 if error else 4.0,  # the list of messages has it still
             )
+            if error:
+                self._notices.append(notice)
         self.changed("message")
+
+    def clear_error(self) -> None:
+        """Take away the error that is shown: its cause is gone."""
+        with self.lock:
+            notices, self._notices = self._notices, []
+            for notice in notices:
+                notice.remove()
+            if self.message is not None and self.message[0] == "error":
+                self.message = None
+                self.changed("message")
+
+    # The tab in front.
+
+    def show_tab(self, title: str) -> None:
+        """Bring a tab to the front, in all windows; what the one before showed on the stage goes with it."""
+        with self.lock:
+            if title != self.tab:
+                self.tab = _one_of("tab", title, self.tabs)
+                self.clear_error()
+                self.changed("tab")
+
+    def clear_overlays(self) -> None:
+        """Take off the stage whatever a tab put there: poses, bodies of its own, handles. The motions stay."""
+        with self.lock:
+            for actor in self.actors:
+                actor.pose_override = None
+            self.pose_owner, self.stage.transparent, self.extras = None, None, ()
+            for name in list(self.gizmos):
+                self.remove_gizmo(name)
+            self.stage.show(self.shown)
+            self.changed("look")
 
     # What is on the stage.
 
@@ -262,7 +365,7 @@ class Session:
 
     def add(self, motion: Motion, *, body: Humanoid | None = None, name: str | None = None, keep: bool = True) -> Actor:
         """Put a motion on the stage and make it the active one; `keep=False` takes the others off. Can be undone."""
-        actor = actor_of(motion, body, name)
+        actor = actor_of(motion, body, name, self.roles)
         with self.lock:
             actor.name = _unique(actor.name, [other.name for other in self.actors] if keep else [])
             self._swap(f"Open {actor.name}", (*self.actors, actor) if keep else (actor,), actor)
@@ -275,18 +378,61 @@ class Session:
                 left = tuple(other for other in self.actors if other is not actor)
                 self._swap(f"Close {actor.name}", left, left[-1] if left else None)
 
-    def replace(self, motion: Motion, label: str) -> None:
-        """Exchange the active actor's motion, as an edit does; the label is for the undo menu. Can be undone.
+    def replace(self, motion: Motion, label: str, actor: Actor | None = None) -> Actor:
+        """Exchange the motion of an actor, by default the active one; the label is for the undo menu. Can be undone.
 
         The same body stays as it is seen, and windows keep their cameras.
         """
         with self.lock:
-            old = self._active
-            if old is None:
+            old = self._active if actor is None else actor
+            if old is None or old not in self.actors:
                 raise PosableError("there is no motion on the stage to replace")
             body = old.body if motion.skeleton is old.skeleton else None
-            new = actor_of(motion, body, old.name)
+            new = actor_of(motion, body, old.name, self.roles)
             self._swap(label, tuple(new if actor is old else actor for actor in self.actors), new, old)
+            return new
+
+    def name_parts(self, roles: Mapping[str, str]) -> None:
+        """Say which joint of the active skeleton is which part: role to joint name. Can be undone.
+
+        They count for files that are opened later, too, where these have the joints.
+        """
+        from ...body import Humanoid
+
+        with self.lock:
+            actor = self._active
+            if actor is None:
+                raise PosableError("there is no motion on the stage whose parts could be named; open one first")
+            freed = {role: joint for role, joint in actor.role_names.items() if joint not in roles.values()}
+            new = Actor(actor.motion, Humanoid(actor.skeleton, {**freed, **roles}), actor.name)
+            self.roles.update(roles)
+            self._swap(
+                f"Name the parts of {actor.name}", tuple(new if one is actor else one for one in self.actors), new
+            )
+
+    def match_sizes(self) -> None:
+        """Make all bodies as tall as the active one, with their motions. Can be undone."""
+        with self.lock:
+            leader = self._active
+            if leader is None or len(self.actors) < 2:
+                raise PosableError("there is one body on the stage; open another to match its size")
+            height = float(np.ptp(leader.box[:, 1]))
+            changed = {
+                one: one.scaled(height / max(float(np.ptp(one.box[:, 1])), 1e-6))
+                for one in self.actors
+                if one is not leader
+            }
+            self._swap("Match the sizes", tuple(changed.get(one, one) for one in self.actors), leader)
+
+    def show_animation(self, name: str) -> None:
+        """Show the active character in another animation of its file. Can be undone."""
+        from ...formats.gltf import character_motion
+
+        with self.lock:
+            actor = self._active
+            if actor is None or actor.skeleton.character is None:
+                raise PosableError("there is no character with animations on the stage")
+            self.replace(character_motion(actor.skeleton.character, name), f"Show {name}")
 
     def activate(self, actor: Actor) -> None:
         """Make an actor the one that tabs work on."""
@@ -310,11 +456,13 @@ class Session:
             self.changed("pose")
 
     def _make_active(self, actor: Actor | None) -> None:
-        """Exchange the active actor; the one before goes back to its motion."""
+        """Exchange the active actor; the one before goes back to its motion, and what was selected of it with it."""
         if actor is not self._active:
             if self._active is not None:
                 self._active.pose_override = None
             self._active, self.pose_owner = actor, None
+            if self.selection is not None and self.selection.actor is not actor:
+                self.selection = None
 
     def select(self, actor: Actor | None, joint: int | str = 0) -> None:
         """Select a joint of an actor; None selects nothing."""
@@ -342,6 +490,7 @@ class Session:
     def show_only(self, box: Floats | None) -> None:
         """Hide the bodies while a tab shows something else in a box (2, 3) [m]; None shows them again."""
         self._restage("only", box)
+        self.marks.show()
 
     def _restage(self, setting: str, value: object) -> None:
         """Change a setting of the stage, and point the cameras at what is shown then."""
@@ -436,16 +585,42 @@ class Session:
         """Return whether the moment on the screen is another one, or anything changed since it was drawn."""
         return bool(self.animating) or self._drawn != (time, self._changes)
 
+    def shows(self, time: float) -> bool:
+        """Return whether the moment at a time [s] is drawn, all of it."""
+        with self.lock:
+            return self._drawn is not None and self._drawn[0] == time
+
     def draw(self, time: float) -> None:
         """Draw the stage as it is at a time [s]."""
         with self.lock:
             self._drawn = (time, self._changes)
             poses: dict[Actor, Frames] = {actor: actor.frames(time) for actor in self.shown}
             ground = self.actors[0].path_at(time) if self.actors else -self.stage.offset[[0, 2]]
-            mark = None
-            if self.selection is not None and self.selection.actor in poses:
-                mark = (poses[self.selection.actor].positions[self.selection.joint], self.selection.name)
-            self.stage.update(poses, ground, mark)
+            self._draw_names(poses)
+            self.stage.update(poses, ground, self._mark(poses))
+
+    def _draw_names(self, poses: dict[Actor, Frames]) -> None:
+        """Show who is who where several bodies stand next to each other."""
+        named = [actor for actor in poses if not actor.ghost]
+        if len(named) < 2 or self.stage.only is not None or self.stage.arrangement == "over":
+            self._names.hide()
+            return
+        over = {}
+        for actor in named:
+            x, z = actor.path_at(self.time)  # smoothed, so that a name does not tremble
+            height = float(np.ptp(actor.box[:, 1]))
+            over[actor.name] = np.array([x, poses[actor].positions[:, 1].max() + actor.crown + 0.05 * height, z])
+        self._names.draw(over)
+
+    def _mark(self, poses: dict[Actor, Frames]) -> tuple[Floats, str, float] | None:
+        """Return where the selected joint is, its name, and the size of the handle at it, which the name keeps off."""
+        if self.selection is None or self.selection.actor not in poses or not self.marks_selection:
+            return None
+        at = poses[self.selection.actor].positions[self.selection.joint]
+        near = [
+            handle for handle in self.gizmos.values() if handle.visible and np.allclose(handle.position, at, atol=0.3)
+        ]
+        return at, self.selection.part, max((float(handle.scale) for handle in near), default=0.0)
 
     def close(self) -> None:
         """Take everything off the stage."""
@@ -463,10 +638,11 @@ class Session:
         def put(which: tuple[Actor, ...], on: Actor | None) -> None:
             if same and replaced is not None and active is not None:
                 self.stage.hand_over(*((replaced, active) if on is active else (active, replaced)))
+            chosen = self.selection
             self._make_active(on)
             self.actors = which
-            if self.selection is not None and self.selection.actor not in which:
-                self.selection = None
+            if same and chosen is not None and on is not None and {chosen.actor, on} <= {replaced, active}:
+                self.selection = Selection(on, chosen.joint)  # another state of the same body
             self.stage.show(self.shown)
             if which and not same:
                 self.stage.frame(self.shown)
@@ -476,27 +652,42 @@ class Session:
         self.history.run(label, lambda: put(actors, active), lambda: put(before, before_active))
         self.changed("history")
 
+    def body_at(self, origin: Floats, direction: Floats) -> tuple[Actor, int] | None:
+        """Return the actor and its joint that a ray of a window meets; None where it meets none.
+
+        Args:
+            origin: (3,) of the ray, in the window's scene [m].
+            direction: (3,) of the ray, a unit vector.
+        """
+        with self.lock:
+            if self.stage.only is not None:
+                return None
+            found: list[tuple[float, Actor, int]] = []
+            for actor in self.actors:
+                hit = actor.clicked_joint(self.time, origin - self.stage.offset, direction)
+                if hit is not None:
+                    found.append((hit[1], actor, hit[0]))
+            return min(found, key=lambda each: each[0])[1:] if found else None
+
     def _clicked(self, event: Any) -> None:
         """Offer a click to `click_handlers` until one returns True; otherwise it selects a joint.
 
         A handler gets the ray through the pointer: its origin (3,) on the stage [m] and its unit direction (3,).
         """
         with self.lock:
-            origin = np.asarray(event.ray_origin, dtype=np.float64) - self.stage.offset
+            seen_from = np.asarray(event.ray_origin, dtype=np.float64)
             direction = np.asarray(event.ray_direction, dtype=np.float64)
             direction = direction / max(float(np.linalg.norm(direction)), 1e-9)
-            if any(handle(origin, direction) for handle in list(self.click_handlers)):
+            if any(handle(seen_from - self.stage.offset, direction) for handle in list(self.click_handlers)):
                 return
-            found: list[tuple[float, Actor, int]] = []
-            for actor in self.actors:
-                hit = actor.clicked_joint(self.time, origin, direction)
-                if hit is not None:
-                    found.append((hit[1], actor, hit[0]))
-            if found:
-                _, actor, joint = min(found, key=lambda each: each[0])
-                self.select(actor, joint)
-            else:
+            found = self.body_at(seen_from, direction)
+            if found is None:
                 self.select(None)
+                return
+            actor, joint = found
+            self.select(actor, actor.part_joint(joint))
+            if self.tab == LOOKING and POSING in self.tabs:
+                self.show_tab(POSING)
 
 
 def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:

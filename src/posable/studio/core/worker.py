@@ -1,12 +1,21 @@
-"""Long computations of a tab while the page stays responsive: one thread, and only the newest request is kept."""
+"""Long computations of a tab while the page stays responsive: one thread, and only the newest request is kept.
+
+A computation stops between two blocks of it when the studio is closed (`posable.compute.stoppable`).
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .session import Session, log
+from ...compute import StoppedError, check_stop, stoppable
+
+if TYPE_CHECKING:
+    from .session import Session
+
+log = logging.getLogger("posable.studio")
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -23,6 +32,7 @@ class Worker(ABC, Generic[Request, Result]):
         self._lock = threading.Lock()
         self._pending: Request | None = None
         self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
 
     @property
     def running(self) -> bool:
@@ -32,6 +42,8 @@ class Worker(ABC, Generic[Request, Result]):
     def submit(self, request: Request) -> None:
         """Compute a request, in place of any that still waits."""
         with self._lock:
+            if self._stop.is_set():
+                return
             self._pending = request
             if self._thread is None:
                 self._session.animating.add(self._name)
@@ -39,11 +51,16 @@ class Worker(ABC, Generic[Request, Result]):
                 self._thread.start()
 
     def close(self) -> None:
-        """Drop the waiting request, and wait for the computation under way."""
+        """Drop the waiting request, stop the computation under way, and wait for that.
+
+        While the studio is closed, as long as that may take in all; what has not stopped by then ends by itself, and
+        its result is dropped.
+        """
         with self._lock:
             self._pending, thread = None, self._thread
+            self._stop.set()
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(self._session.time_to_stop)
 
     @abstractmethod
     def compute(self, request: Request) -> Result:
@@ -64,7 +81,11 @@ class Worker(ABC, Generic[Request, Result]):
     def _work(self) -> None:
         while (request := self._next()) is not None:
             try:
-                result: Result | Exception = self.compute(request)
+                with stoppable(self._stop):
+                    result: Result | Exception = self.compute(request)
+                    check_stop()  # nobody is there any more to take it
+            except StoppedError:
+                continue
             except Exception as error:
                 log.debug("working on %s", self._name, exc_info=True)
                 result = error

@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import viser
+
+from ...body.roles.matching import parse_roles
 from ...formats import save, suffixes
+from ...formats.gltf import character_animations
+from ...skeleton import Motion
 from ..core.actor import Actor
 from ..core.files import read_motion
 from ..core.session import SAMPLES, Session
 from ..view.stage import ARRANGEMENTS, LOOKS
 from ..view.theme import plain
-from ..widgets.controls import assign
-from ..widgets.file_panel import FilePanel, suffix_hint
+from ..widgets.controls import add_button, assign, show
+from ..widgets.file_drop import FileDrop
+from ..widgets.file_panel import FilePanel, suffix_hint, suggested_file
 
 NOTHING = "(nothing)"
 PICK = "choose…"
@@ -24,7 +30,7 @@ class PlayTab:
     title = "Play"
 
     def build(self, session: Session) -> None:
-        """Three folders: opening, the stage, saving."""
+        """Add the folders: opening, the stage, saving."""
         self._session = session
         gui = session.gui
         self._facts = gui.add_markdown("")
@@ -43,32 +49,46 @@ class PlayTab:
     def update(self, time: float) -> None:
         """Nothing here follows the time."""
 
+    def leave(self) -> None:
+        """Nothing of it is on the stage."""
+
     def close(self) -> None:
         """Stop listening."""
         self._unsubscribe()
 
     def _build_opening(self) -> None:
         session, gui = self._session, self._session.gui
+        opening = FilePanel(session, "motion", "walk.bvh", read=self._read, known=suffixes())
+        self._drop = FileDrop(session, self._open)
+        hint = f"A motion, a character or a robot, which can be dropped on the stage as well: {', '.join(suffixes())}"
+        opening.add_upload("Open a file…", icon=viser.Icon.FOLDER_OPEN, color=None, hint=hint)
         self._sample = gui.add_dropdown("Built-in", (PICK, *SAMPLES), initial_value=PICK)
         self._sample.on_update(session.guarded(self._open_sample))
-        opening = FilePanel(session, "motion", "walk.bvh", read=self._open, known=suffixes())
-        opening.add_controls("File", hint=f"A path on this machine: {', '.join(suffixes())}", value="")
-        self._keep = gui.add_checkbox("Keep others", False, hint="Show the next motion together with these")
+        self._keep = gui.add_checkbox("Keep the others", True, hint="Show the next motion together with these")
+        if session.paths:
+            with gui.add_folder("Open by path", expand_by_default=False):
+                opening.add_controls("File", hint=f"A path on this machine: {hint}", value="", upload=False)
 
     def _build_stage(self) -> None:
         session, gui = self._session, self._session.gui
         self._which = gui.add_dropdown("Motion", (NOTHING,), hint="The one that is saved, plotted and worked on")
         self._which.on_update(session.guarded(lambda _: self._activate()))
+        hint = "The animations of the character's file"
+        self._animation = gui.add_dropdown("Animation", (NOTHING,), visible=False, hint=hint)
+        self._animation.on_update(session.guarded(lambda _: session.show_animation(str(self._animation.value))))
         self._arrangement = gui.add_dropdown("Several", ARRANGEMENTS, initial_value=session.stage.arrangement)
         self._arrangement.on_update(session.guarded(lambda _: session.arrange(self._arrangement.value)))
         self._look = gui.add_dropdown("Look", LOOKS, initial_value=session.stage.look)
         self._look.on_update(session.guarded(lambda _: session.set_look(self._look.value)))
-        self._follow = gui.add_checkbox("Follow", session.stage.following, hint="Keep the body in the middle")
-        self._follow.on_update(session.guarded(lambda _: session.follow(self._follow.value)))
         self._shadows = gui.add_checkbox("Shadows", session.stage.shadows, hint="Off draws faster on a slow machine")
         self._shadows.on_update(session.guarded(lambda _: self._set_shadows()))
-        self._joint = gui.add_text("Joint", "click a body", disabled=True)
-        actions = gui.add_button_group("Do", ("Frame it", "Close it"))
+        self._joint = gui.add_text("Selected", "click a body", disabled=True)
+        with gui.add_folder("Who is who", expand_by_default=False):
+            hint = "For a rig whose names do not tell: part=joint with commas between: left_hand=Hand.L, head=Skull"
+            self._roles = gui.add_text("Parts", "", hint=hint)
+            add_button(session, "Name the parts", lambda _: session.name_parts(parse_roles(str(self._roles.value))))
+        hint = "Match sizes: all bodies become as tall as the active one, with their motions"
+        actions = gui.add_button_group("Stage", ("Match sizes", "Close it"), hint=hint)
         actions.on_click(session.guarded(self._act))
 
     def _open_sample(self, _: Any) -> None:
@@ -78,11 +98,14 @@ class PlayTab:
             self._session.open_sample(name, keep=self._keep.value)
             self._session.clock.play()
 
-    def _open(self, path: Path, name: str) -> None:
-        actor = self._session.add(read_motion(path, name), keep=self._keep.value)
+    def _read(self, path: Path, name: str) -> None:
+        self._open(read_motion(path, name))
+
+    def _open(self, motion: Motion) -> None:
+        actor = self._session.add(motion, keep=self._keep.value)
         self._session.clock.seek(0.0)
         self._session.clock.play()
-        notes = "".join(f" {note}." for note in actor.motion.notes)
+        notes = "".join(f" {note[:1].upper()}{note[1:]}." for note in actor.motion.notes)
         self._session.notify(f"Opened {actor.name}: {len(actor.motion)} frames.{notes}")
 
     def _activate(self) -> None:
@@ -96,18 +119,17 @@ class PlayTab:
 
     def _act(self, event: Any) -> None:
         session = self._session
-        if event.target.value == "Frame it":
-            with session.lock:
-                session.stage.frame(session.actors, event.client)
+        if event.target.value == "Match sizes":
+            session.match_sizes()
         elif session.active is not None:
             session.close_actor(session.active)
 
     def _on_event(self, topic: str) -> None:
         if topic in ("actors", "active"):
             self._show_actors()
-        if topic in ("actors", "selection"):
+        if topic in ("actors", "active", "selection"):
             chosen = self._session.selection
-            assign(self._joint, chosen.name if chosen else "click a body")
+            assign(self._joint, chosen.part if chosen else "click a body")
 
     def _show_actors(self) -> None:
         active = self._session.active
@@ -116,13 +138,19 @@ class PlayTab:
         assign(self._which, active.name if active else NOTHING)
         self._facts.content = _facts(active) if active else "Open a motion to begin."
         if active is not None:
-            self._saving.suggest(f"{active.name}.bvh")
+            self._saving.suggest(suggested_file(active.name, active.motion))
+        animations = tuple(character_animations(active.skeleton.character)) if active else ()
+        show(self._animation, "visible", len(animations) > 1)
+        if len(animations) > 1 and active is not None:
+            show(self._animation, "options", animations)
+            if active.motion.name in animations and str(self._animation.value) != active.motion.name:
+                assign(self._animation, active.motion.name)
 
 
 def _facts(actor: Actor) -> str:
     motion = actor.motion
     roles = "a person" if actor.body is not None else "no human roles"
     return (
-        f"**{plain(actor.name)}** · {len(motion)} frames at {motion.fps:g} fps · {motion.duration:.2f} s  \n"
-        f"{len(motion.skeleton)} joints, {roles}"
+        f"**{plain(actor.name)}** · {roles}  \n"
+        f"{len(motion)} frames at {motion.fps:g} fps · {motion.duration:.2f} s · {len(motion.skeleton)} joints"
     )

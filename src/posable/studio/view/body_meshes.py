@@ -3,9 +3,10 @@
 What is sent for a moment decides whether 60 Hz hold (see `benchmarks/bench_studio.py`). A message costs the server
 some 60 µs however small it is, so a body is few nodes:
 
-- `MeshLook`: the volumes of a person or the skinned meshes of a file. The vertices are posed here, by one sparse
-  product, and sent: one message a colour, because viser draws a mesh in one colour. (Its skinned meshes take two
-  messages a bone, which is six times the time for the built-in figure, and their removal breaks the page of viser 1.1.)
+- `MeshLook`: the skin around the volumes of a person (`skin`), the volumes themselves, or the skinned meshes of a file.
+  The vertices are posed here, by one sparse product, and sent: one message a colour, because viser draws a mesh in one
+  colour. (Its skinned meshes take two messages a bone, which is six times the time for the built-in figure, and their
+  removal breaks the page of viser 1.1.)
 - `BoneLook`: octahedra and balls, two batched meshes, three messages whatever the number of joints.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import viser
@@ -26,7 +27,11 @@ from ...skeleton import Character, Frames, Pose
 from ...skeleton.character import Skinning, bone_starts, octahedron, vertex_normals
 from ..widgets.controls import show
 from .paint import Paint, carried_groups
+from .skin import skin_of
 from .theme import Rgb, linear, rgb
+
+if TYPE_CHECKING:
+    from ...body import Humanoid
 
 MAX_COLOURS = 10
 """A character is drawn in at most so many colours: each is a mesh of its own."""
@@ -79,7 +84,7 @@ class Meshes:
 
 
 class MeshLook:
-    """Triangles that follow the joints by a skinning, in a few colours; made by `volume_look` and `character_look`.
+    """Triangles that follow the joints by a skinning, in a few colours; made by the functions `..._look` below.
 
     `groups` are each colour with the faces (T, 3) that have it; `start` are the joints' frames at first.
     """
@@ -97,17 +102,20 @@ class MeshLook:
         self._scene, self._name, self._skinning, self._side = scene, name, skinning, side
         self._faces = np.concatenate([np.zeros((0, 3), np.int64), *(faces for _, faces in groups)])
         self._shown = (True, 1.0)
-        self._posed = self._pose(start)
-        self.plain = Meshes(scene, f"{name}/colour", self._posed, groups, side=side, cast_shadow=shadow)
+        self.posed = self._pose(start)
+        """(V, 3) the vertices where they were drawn last [m]."""
+        self.plain = Meshes(scene, f"{name}/colour", self.posed, groups, side=side, cast_shadow=shadow)
         """In its own colours."""
         self.painted: Meshes | None = None
         """In those of a paint, in place of its own."""
         self._blends: list[Ints] = []  # of the painted meshes
+        self.owners: Ints = np.asarray(skinning.joint_weights(len(start.skeleton)).argmax(axis=1)).ravel()
+        """(V,) the joint that carries each vertex most."""
 
     def update(self, frames: Frames) -> None:
         """Pose the vertices and send them; `frames` is one pose on the stage."""
-        self._posed = self._pose(frames)
-        (self.painted or self.plain).update(self._posed)
+        self.posed = self._pose(frames)
+        (self.painted or self.plain).update(self.posed)
 
     def show(self, visible: bool, opacity: float) -> None:
         """Show or hide; below an opacity of 1 it is transparent."""
@@ -125,12 +133,12 @@ class MeshLook:
             carried = carried_groups(weights, self._faces, paint.carriers)
             self._blends = [blend for blend, _ in carried]
             groups = [(paint.mixed(blend), faces) for blend, faces in carried]
-            self.painted = Meshes(self._scene, f"{self._name}/paint", self._posed, groups, side=self._side)
+            self.painted = Meshes(self._scene, f"{self._name}/paint", self.posed, groups, side=self._side)
             self.show(*self._shown)
         elif self.painted is not None:
             self.painted.remove()
             self.painted = None
-            self.plain.update(self._posed)
+            self.plain.update(self.posed)
             self.show(*self._shown)
 
     def remove(self) -> None:
@@ -143,10 +151,26 @@ class MeshLook:
         return self._skinning.posed(frames).astype(np.float32)
 
 
+def skin_look(
+    scene: viser.SceneApi,
+    name: str,
+    volumes: Volumes,
+    start: Frames,
+    tones: tuple[Rgb, ...],
+    body: Humanoid | None = None,
+    depth: float = 0.0,
+) -> MeshLook:
+    """Draw one skin around the volumes of a body in the colours of their tones; a ghost is `depth` [m] thinner."""
+    skin = skin_of(volumes, start.skeleton, body, depth)
+    skinning = Skinning.along_bones(skin.vertices, skin.joints, skin.weights, start.skeleton)
+    groups = [(tones[min(int(tone), len(tones) - 1)], skin.faces[skin.tones == tone]) for tone in np.unique(skin.tones)]
+    return MeshLook(scene, name, skinning, groups, start, shadow=not depth)
+
+
 def volume_look(
     scene: viser.SceneApi, name: str, volumes: Volumes, start: Frames, tones: tuple[Rgb, ...], depth: float = 0.0
 ) -> MeshLook:
-    """Draw the volumes of a body in the colours of their tones; a ghost is `depth` [m] thinner."""
+    """Draw the volumes of a body as they are, in the colours of their tones; a ghost is `depth` [m] thinner."""
     meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
     if depth:  # but no finger turned inside out
         thin = np.minimum(depth, 0.4 * volumes.radii[:, :2].min(axis=1))
@@ -188,6 +212,7 @@ class BoneLook:
     """An octahedron from each joint to each of its children and end sites, and a ball at each joint."""
 
     def __init__(self, scene: viser.SceneApi, name: str, start: Frames, stretches: bool, tones: tuple[Rgb, ...]):
+        self.node = name  # above its meshes
         self._tones = tones
         self._stretches = stretches  # whether the motion changes the bones' lengths
         self._starts = bone_starts(start.skeleton)

@@ -55,6 +55,7 @@ class Obstacle:
         self.now: Shape | None = None
         self._before: Shape | None = None  # what a drag began with
         self._choices: list[Any] = []
+        self._on_stage = False  # while a tab that works with it is in front
         self._handle = DragHandle(session, NAME, self.move, self.drop, disable_sliders=False)
 
     def add_choice(self) -> None:
@@ -105,6 +106,7 @@ class Obstacle:
         """Draw it anew, perhaps for another body; without a body there is none."""
         actor, body = self._session.active, self._session.body
         self.hide()
+        self._on_stage = True
         for choice in self._choices:
             assign(choice, NOTHING if self.now is None else self.now.kind)
         if self.now is not None and actor is not None and body is not None:
@@ -112,6 +114,7 @@ class Obstacle:
 
     def hide(self) -> None:
         """Take it off the stage and out of the solver's scene; `show` brings it back."""
+        self._on_stage = False
         if NAME in self.scene:
             self.scene.remove(NAME)
         self._handle.remove()
@@ -120,7 +123,10 @@ class Obstacle:
         def put(shape: Shape | None) -> None:
             shown, self.now, self._before = self.now, shape, None
             actor = self._session.active
-            if shown and shape and shown.kind == shape.kind and self._handle.gizmo is not None and actor is not None:
+            if not self._on_stage:
+                for choice in self._choices:
+                    assign(choice, NOTHING if shape is None else shape.kind)
+            elif shown and shape and shown.kind == shape.kind and self._handle.gizmo is not None and actor is not None:
                 self.scene.move(NAME, shape.position, shape.orientation)
                 self._handle.show(shape.position + actor.position, shape.orientation)
             else:

@@ -7,13 +7,16 @@ joints, where the skin is carried by both and has a colour between theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ...compute.types import Bools, Floats, Ints
 from .theme import Rgb, rgb
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 STEPS = 4
 """Colours from one joint's to its neighbour's."""
@@ -76,6 +79,8 @@ def carried_groups(weights: csr_array, faces: Ints, carriers: Ints) -> list[tupl
     `carriers` (J,) has the joint that counts for each joint. Returns for each group (joint, joint, how many of `STEPS`
     towards the second), and its faces.
     """
+    from scipy.sparse import csr_array
+
     if not len(faces):
         return []
     known = np.unique(carriers)

@@ -8,6 +8,8 @@ message a frame apart, which would show as a tremble. What is seldom moved, the 
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import viser
 
@@ -15,19 +17,13 @@ from ...compute.types import Floats
 from ...skeleton import Frames
 from ..core.actor import Actor
 from . import theme
-from .body_meshes import BoneLook, MeshLook, character_look, stretches_bones, volume_look, volumes_of
+from .body_meshes import BoneLook, MeshLook, character_look, skin_look, stretches_bones, volume_look, volumes_of
+from .camera import CLOSE, DEFAULT, FIELD, direction_of, facing, seen_from
+from .floor import NEAR, Floor, patches_below
 from .paint import Paint
 
 LOOKS = ("body", "bones", "both")
 ARRANGEMENTS = ("beside", "over")
-FIELD = np.deg2rad(32.0)
-"""Vertical field of view of a window: long enough that a body is not distorted."""
-DIRECTION = np.array([0.62, 0.26, 1.0]) / np.linalg.norm([0.62, 0.26, 1.0])
-"""From a body to the camera: in front of it, to its left, a little above."""
-BODY_FRACTION, LOWER = 0.66, 0.085
-"""Fractions of a window's height: what bodies take of it, and how far above its middle they stand."""
-TILE = 2.0
-"""After so many metres the ground repeats."""
 GHOST = 0.45
 """Opacity of a transparent body: with its bones, or over another body."""
 THINNER = 0.0025
@@ -49,9 +45,12 @@ class Stage:
         self.transparent: Actor | None = None  # a body behind and inside which a tab draws something
         self.only: Floats | None = None  # (2, 3) the box of what a tab shows in place of the bodies [m]
         self.offset = np.zeros(3)  # from a position on the stage to where it is drawn [m]
-        self._sun = _dress(server)
+        self._sun, self._air = _add_lights(self._scene)
+        self._dark = False
+        self._floor = Floor(self._scene, theme.LIGHT)
+        self._dress()
+        server.gui.main_panel.dock_right()
         self.world = self._scene.add_frame("/world", show_axes=False)
-        self._floor, self._tile = _floor(self._scene), TILE
         self._mark = self._scene.add_icosphere("/mark", radius=0.022, color=theme.MARK, visible=False)
         self._label = self._scene.add_label("/name", "", visible=False, anchor="bottom-left", font_screen_scale=1.3)
 
@@ -63,6 +62,7 @@ class Stage:
             bones.remove()
             if body is not None:
                 body.remove()
+            self._scene.remove_by_name(bones.node)  # viser makes the node above them, and keeps it
         solid = [actor for actor in actors if not actor.ghost]
         for actor in actors:  # ghosts are alike
             actor.hue = len(solid) if actor.ghost else solid.index(actor)
@@ -102,13 +102,14 @@ class Stage:
                 body.show(self.look != "bones" and self.only is None, opacity)
             bones.show((self.look != "body" or body is None) and self.only is None)
 
-    def update(self, poses: dict[Actor, Frames], ground: Floats, mark: tuple[Floats, str] | None) -> None:
+    def update(self, poses: dict[Actor, Frames], ground: Floats, mark: tuple[Floats, str, float] | None) -> None:
         """Draw one moment.
 
         Args:
             poses: where the joints of each actor are on the stage.
             ground: (2,) x and z of what is followed [m].
-            mark: position (3,) and name of the joint that is selected, or None.
+            mark: position (3,) and name of the joint that is selected, and the size [m] of the handle at it, above
+                which the name stands; or None.
         """
         here = self.following and self.only is None
         offset = np.array([-ground[0], 0.0, -ground[1]]) if here else np.zeros(3)
@@ -117,36 +118,86 @@ class Stage:
             if not np.array_equal(offset, self.offset):
                 self.offset = offset
                 self.world.position = offset
-                self._floor.position = np.fmod(offset, self._tile)  # the ground repeats, so it never ends
+                self._floor.move(offset)
+            patches = [np.zeros((0, 5))]
             for actor, on_stage in poses.items():
                 frames = Frames(on_stage.skeleton, on_stage.positions + offset, on_stage.orientations)
                 body, bones = self._looks[actor]
                 if self.look != "bones" and body is not None:
                     body.update(frames)
+                    if not actor.ghost and self._sun.cast_shadow:
+                        patches.append(
+                            patches_below(body.posed, body.owners, NEAR * float(np.ptp(actor.box[:, 1])) / 1.75)
+                        )
                 if self.look != "body" or body is None:
                     bones.update(frames)
-            self._mark.visible = self._label.visible = mark is not None
+            self._floor.show_patches(np.concatenate(patches))
+            self._mark.visible, self._label.visible = mark is not None and mark[2] == 0.0, mark is not None
             if mark is not None:
                 self._mark.position = mark[0] + offset
-                self._label.position = mark[0] + offset + np.array([0.0, 0.03, 0.0])
+                self._label.position = mark[0] + offset + np.array([0.0, 0.03 + 1.1 * mark[2], 0.0])
                 self._label.text = mark[1]
 
     @property
     def shadows(self) -> bool:
-        """Whether bodies cast shadows: half of the drawing, where a browser draws without a graphics card."""
+        """Whether bodies cast shadows and reflect a room around them.
+
+        Where a browser draws without a graphics card, shadows are half of the drawing, and the light of the room, which
+        each window prepares when it opens, takes seven seconds.
+        """
         return bool(self._sun.cast_shadow)
 
     @shadows.setter
     def shadows(self, cast: bool) -> None:
         self._sun.cast_shadow = cast
+        self._light()
 
-    def frame(self, actors: tuple[Actor, ...], client: viser.ClientHandle | None = None) -> None:
-        """Point the camera at the bodies: in one window, or in all of them and in those still to come."""
-        look_at, position = self._viewpoint(actors)
-        self._size_floor(float(np.linalg.norm(position - look_at)))
+    @property
+    def dark(self) -> bool:
+        """Whether stage and panels are dark."""
+        return self._dark
+
+    @dark.setter
+    def dark(self, dark: bool) -> None:
+        if dark != self._dark:
+            self._dark = dark
+            self._dress()
+
+    def frame(
+        self,
+        actors: tuple[Actor, ...],
+        client: viser.ClientHandle | None = None,
+        *,
+        view: str | None = None,
+        time: float = 0.0,
+    ) -> None:
+        """Point the camera at the bodies: in one window, or in all of them and in those still to come.
+
+        Args:
+            actors: the bodies.
+            client: the window; None is all of them.
+            view: one of `camera.VIEWS`, seen from the first body; None looks from where the stage's front is.
+            time: at which the bodies are looked at [s].
+        """
+        rotation = facing(actors[0], time) if view is not None and actors and self.only is None else None
+        direction = direction_of(view or DEFAULT, rotation)
+        self._look(*seen_from(self._box(actors, time), direction), client)
+
+    def frame_joint(self, position: Floats, size: float, client: viser.ClientHandle) -> None:
+        """Look at a position on the stage (3,) [m] of a body of a size [m] from near, from where the camera is now."""
+        look_at = position + self.offset
+        away = np.asarray(client.camera.position, dtype=np.float64) - look_at
+        length = float(np.linalg.norm(away))
+        direction = away / length if length > 1e-6 else direction_of(DEFAULT)
+        self._look(look_at, look_at + direction * CLOSE * size / (2 * np.tan(FIELD / 2)), client)
+
+    def _look(self, look_at: Floats, position: Floats, client: viser.ClientHandle | None) -> None:
+        if client is None:
+            self._floor.fit(float(np.linalg.norm(position - look_at)))
         windows = self._server.get_clients().values() if client is None else (client,)
         for window in windows:
-            with window.atomic():
+            # A window that looks from or at that very place stays as it is: viser takes the two one after the other.
+            with window.atomic(), contextlib.suppress(ValueError):
                 window.camera.fov = FIELD
                 window.camera.position = position
                 window.camera.look_at = look_at
@@ -155,15 +206,6 @@ class Stage:
             initial.fov = FIELD
             initial.position = position
             initial.look_at = look_at
-
-    def _size_floor(self, far: float) -> None:
-        """Fit the squares of the ground to a view from `far` metres: half a metre for people, more for giants."""
-        factor = float(10.0 ** np.round(np.log10(max(far, 1e-3) / 5.5)))
-        if factor != self._tile / TILE:
-            self._tile = TILE * factor
-            self._floor.cell_size, self._floor.section_size = TILE / 4 * factor, self._tile
-            self._floor.width = self._floor.height = 30 * self._tile
-            self._floor.fade_distance = max(8 * self._tile, 3 * far)
 
     def clear(self) -> None:
         """Take every body off the stage."""
@@ -178,8 +220,10 @@ class Stage:
         character, volumes = actor.skeleton.character, volumes_of(actor.body)
         if character is not None and character.meshes and not (actor.volumes_only and volumes is not None):
             body = character_look(self._scene, name, character, start, tones[0], depth)
-        elif volumes is not None:
+        elif volumes is not None and actor.volumes_only:
             body = volume_look(self._scene, name, volumes, start, tones, depth)
+        elif volumes is not None:
+            body = skin_look(self._scene, name, volumes, start, tones, actor.body, depth)
         return body, BoneLook(self._scene, name, start, stretches_bones(actor.motion.pose), tones)
 
     def _arrange(self, actors: tuple[Actor, ...]) -> None:
@@ -201,68 +245,50 @@ class Stage:
             actor.position = np.array([edge - start[0], lift, -start[2]])
             edge += high[0] + 0.25
 
-    def _viewpoint(self, actors: tuple[Actor, ...]) -> tuple[Floats, Floats]:
-        """Return a point to look at and one to look from, (3,) each [m]."""
+    def _box(self, actors: tuple[Actor, ...], time: float) -> Floats:
+        """Return (2, 3) the box of what is seen, where it is drawn at a time [s] [m]."""
         if self.only is not None:
-            low, high = self.only
-        elif not actors:
-            low, high = np.array([-0.5, 0.0, -0.5]), np.array([0.5, 1.8, 0.5])
-        else:
-            leader = actors[0].path_at(0.0) if self.following else np.zeros(2)
-            shift = [np.insert(actor.path_at(0.0) - leader, 1, 0.0) for actor in actors]
-            lift = [np.array([0.0, actor.position[1], 0.0]) for actor in actors]
-            low = np.min([actor.box[0] + s + up for actor, s, up in zip(actors, shift, lift)], axis=0)
-            high = np.max([actor.box[1] + s + up for actor, s, up in zip(actors, shift, lift)], axis=0)
-            low[1] = min(low[1], 0.0)
-        centre, size = (low + high) / 2, np.maximum(high - low, 0.2)
-        half = np.tan(FIELD / 2)
-        wide = float(np.hypot(size[0], size[2]))
-        far = max(size[1] / (2 * half * BODY_FRACTION), wide / (2 * half * 1.35)) + 0.3 * wide
-        centre[1] -= LOWER * 2 * half * far  # the timeline covers the lower end of a window
-        return centre, centre + DIRECTION * far
+            return self.only
+        if not actors:
+            return np.array([[-0.5, 0.0, -0.5], [0.5, 1.8, 0.5]])
+        leader = actors[0].path_at(time) if self.following else np.zeros(2)
+        shift = [np.insert(actor.path_at(time) - leader, 1, actor.position[1]) for actor in actors]
+        low = np.min([actor.box[0] + s for actor, s in zip(actors, shift)], axis=0)
+        high = np.max([actor.box[1] + s for actor, s in zip(actors, shift)], axis=0)
+        low[1] = min(low[1], 0.0)
+        return np.stack([low, high])
+
+    def _dress(self) -> None:
+        """Put the colours of the theme on panels, sky and floor."""
+        palette = theme.DARK if self._dark else theme.LIGHT
+        self._server.gui.configure_theme(
+            titlebar_content=None,
+            control_width="medium",
+            dark_mode=self._dark,
+            show_logo=False,
+            show_share_button=False,
+            brand_color=theme.BRAND,
+        )
+        steps = np.linspace(0.0, 1.0, 256)[:, None, None] ** 0.8
+        sky = np.array(palette.sky_top) * (1 - steps) + np.array(palette.sky_bottom) * steps
+        self._scene.set_background_image(np.broadcast_to(sky, (256, 16, 3)).astype(np.uint8), format="png")
+        self._floor.paint(palette)
+        self._light()
+
+    def _light(self) -> None:
+        """Set the light from all around: of a room that is reflected, or of the sky alone where that takes too long."""
+        light = (theme.DARK if self._dark else theme.LIGHT).light
+        self._scene.configure_environment_map("studio" if self.shadows else None, environment_intensity=0.3 * light)
+        self._air.intensity = (0.5 if self.shadows else 0.8) * light
 
 
-def _dress(server: viser.ViserServer) -> viser.DirectionalLightHandle:
-    """Set up lights, background and the panel's colours; returns the sun."""
-    server.gui.configure_theme(
-        titlebar_content=None,
-        control_width="medium",
-        show_logo=False,
-        show_share_button=False,
-        brand_color=theme.BRAND,
-    )
-    server.gui.main_panel.dock_right()
-    scene = server.scene
+def _add_lights(scene: viser.SceneApi) -> tuple[viser.DirectionalLightHandle, viser.HemisphereLightHandle]:
+    """Set up the lights, a soft sun from the front left and a cool sky; returns the sun and the sky's light."""
     scene.set_up_direction("+y")
-    # A soft sun from the front left, a cool sky, and a room around for what shines.
     scene.configure_default_lights(enabled=False)
-    scene.configure_environment_map("studio", environment_intensity=0.3)
     sun = scene.add_light_directional(
         "/sun", color=(255, 246, 236), intensity=1.45, cast_shadow=True, position=(2.6, 5.0, 3.2)
     )
     scene.add_light_directional("/rim", color=(206, 224, 255), intensity=0.6, position=(-3.0, 2.5, -4.0))
-    scene.add_light_hemisphere("/air", sky_color=(235, 242, 250), ground_color=(190, 180, 170), intensity=0.5)
-    steps = np.linspace(0.0, 1.0, 256)[:, None, None] ** 0.8
-    sky = np.array(theme.SKY_TOP) * (1 - steps) + np.array(theme.SKY_BOTTOM) * steps
-    scene.set_background_image(np.broadcast_to(sky, (256, 16, 3)).astype(np.uint8), format="png")
-    return sun
-
-
-def _floor(scene: viser.SceneApi) -> viser.GridHandle:
-    return scene.add_grid(
-        "/floor",
-        width=30 * TILE,
-        height=30 * TILE,
-        plane="xz",
-        cell_size=TILE / 4,
-        cell_color=theme.GRID,
-        cell_thickness=1.0,
-        section_size=TILE,
-        section_color=theme.GRID_STRONG,
-        section_thickness=1.0,
-        fade_distance=8 * TILE,
-        fade_strength=1.5,
-        shadow_opacity=0.28,
-        plane_color=theme.FLOOR,
-        plane_opacity=0.9,
-    )
+    air = scene.add_light_hemisphere("/air", sky_color=(235, 242, 250), ground_color=(190, 180, 170), intensity=0.5)
+    return sun, air

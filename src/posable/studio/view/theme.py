@@ -1,13 +1,15 @@
-"""Colours and names of the page: calm, light, readable."""
+"""Colours and names of the page: calm and readable, light or dark."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...compute.types import ArrayLike, Floats
+from ...render.colours import PALETTE
 
 Rgb: TypeAlias = tuple[int, int, int]
 
@@ -19,33 +21,41 @@ ICON = (
 )
 """The page's sign: a figure in mid-stride."""
 BRAND: Rgb = (46, 104, 128)
-PALETTE: tuple[tuple[Rgb, Rgb, Rgb], ...] = (
-    ((128, 160, 188), (214, 112, 62), (88, 120, 150)),  # sky and ember
-    ((198, 150, 112), (58, 78, 98), (150, 106, 76)),  # clay and slate
-    ((160, 176, 122), (66, 84, 54), (118, 136, 84)),  # sage and moss
-    ((190, 142, 172), (88, 56, 84), (146, 100, 130)),  # rose and plum
-)
-"""Main colour, accent and darker shade of the first body, the second, and so on, around again."""
 LINES: tuple[str, ...] = ("#c8743c", "#2e6880", "#6f8f3a", "#8a4f7d", "#b08a2e", "#4c5a9c")
 """Colours of the lines of a plot."""
 ERROR = "#b3261e"
-SKY_TOP: Rgb = (214, 224, 232)
-SKY_BOTTOM: Rgb = (246, 247, 248)
-FLOOR: Rgb = (238, 240, 241)
-GRID: Rgb = (205, 211, 215)
-GRID_STRONG: Rgb = (172, 181, 188)
-MARK: Rgb = (224, 102, 60)
-TAB_ROW = (
-    "<style>[role=tablist]:has([role=tab]:nth-child(4)) {padding-right: 9px}"
-    "[role=tablist]:has([role=tab]:nth-child(4)) [role=tab]"
-    "{padding: 0 2px !important; font-size: 11px !important; flex: 1 1 auto; justify-content: center}</style>"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours of the stage in a theme."""
+
+    sky_top: Rgb
+    sky_bottom: Rgb
+    floor: Rgb
+    grid: Rgb
+    grid_strong: Rgb
+    patch: Rgb
+    """Where a body touches the floor."""
+    light: float
+    """Factor on the light of sky and surroundings."""
+
+
+LIGHT = Palette(
+    (214, 224, 232), (246, 247, 248), (238, 240, 241), (205, 211, 215), (172, 181, 188), (34, 44, 54), light=1.0
 )
-"""Puts the tabs into one row, clear of the scroll bar; viser gives each so much room that they take two."""
+DARK = Palette((26, 31, 35), (52, 59, 64), (44, 50, 54), (62, 70, 75), (88, 98, 104), (4, 6, 8), light=0.75)
+MARK: Rgb = (224, 102, 60)
 
 
 def tones(hue: int) -> tuple[Rgb, Rgb, Rgb]:
     """Return the main colour, accent and darker shade of a body."""
     return PALETTE[hue % len(PALETTE)]
+
+
+def line_colour(hue: int) -> str:
+    """Return the colour of the line in a plot that is about a body: its own, dark enough for a white ground."""
+    return f"#{bytes(tones(hue)[2]).hex()}"
 
 
 def rgb(colour: Floats) -> Rgb:

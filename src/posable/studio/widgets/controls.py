@@ -10,6 +10,7 @@ import viser
 
 from ... import math as pm
 from ...compute.types import Floats
+from ..view.theme import plain
 
 if TYPE_CHECKING:
     from ..core.session import Session
@@ -31,10 +32,42 @@ def show(control: Any, what: str, value: object) -> None:
 
 
 def add_button(session: Session, label: str, action: Callable[[Any], None], **options: Any) -> Any:
-    """Add a button to the panel, here, that calls `action` with viser's event; errors are shown in the page."""
+    """Add a button to the panel, here, that calls `action` with viser's event; errors are shown in the page.
+
+    One button of a panel is the primary one (`primary=True`), in the colour of the studio; the others are grey.
+    """
+    if not options.pop("primary", False):
+        options["color"] = "gray"
     button = session.gui.add_button(label, **options)
     button.on_click(session.guarded(action))
     return button
+
+
+def ask(
+    session: Session, client: viser.ClientHandle, title: str, question: str, yes: str, do: Callable[[], None]
+) -> None:
+    """Ask a window a question, over its page: `do` is called when the button `yes` is pressed, else nothing is."""
+    modal = client.gui.add_modal(title)
+
+    def close() -> bool:
+        """Close the question; False where it is closed already, as after a second press."""
+        with session.lock:
+            was_open = not modal.closed
+            if was_open:
+                modal.close()
+            return was_open
+
+    def answer(_: Any) -> None:
+        if close():
+            do()
+
+    def cancel(_: Any) -> None:
+        close()
+
+    with modal:
+        client.gui.add_markdown(plain(question))
+        client.gui.add_button(yes, color="red").on_click(session.guarded(answer))
+        client.gui.add_button("Cancel", color="gray").on_click(session.guarded(cancel))
 
 
 def redraw_on_update(session: Session, *controls: Any) -> None:
@@ -43,8 +76,12 @@ def redraw_on_update(session: Session, *controls: Any) -> None:
         control.on_update(session.guarded(lambda _: session.changed("pose")))
 
 
+TWO_LINES = '<i class="stage-report"></i>'
+"""In a text of the panel: it is at least two lines high (`page/stage.css`), and what is below stays in its place."""
+
+
 class ProgressText:
-    """A text in the panel with a progress bar below it."""
+    """A text in the panel, at least two lines high, with a progress bar below it."""
 
     def __init__(self, session: Session) -> None:
         self.text = session.gui.add_markdown("")
@@ -52,7 +89,7 @@ class ProgressText:
 
     def show(self, text: str, progress: float | None = None) -> None:
         """Show a text, and a progress from 0 to 1; None hides the bar."""
-        show(self.text, "content", text)
+        show(self.text, "content", text and text + TWO_LINES)
         show(self._bar, "visible", progress is not None)
         show(self._bar, "value", round(100.0 * (progress or 0.0)))
 
@@ -91,6 +128,17 @@ class Follower:
             if now == value or (near and abs(now - value) <= near):
                 return
             self.put(value)
+
+    def offer(self, options: tuple[str, ...], value: str) -> None:
+        """Show a list's options and the chosen one, unless a user's choice waits."""
+        with self._session.lock:
+            if self.waits:
+                return
+            if tuple(self.control.options) != options:
+                self.control.options = options  # viser chooses the first one where the chosen one is gone
+                self.put(value)
+            else:
+                self.show(value)
 
     def put(self, value: object) -> None:
         """Show a value in any case."""

@@ -13,7 +13,7 @@ from ...formats import save, suffixes
 from ...skeleton import Motion, Pose
 from ..core import files
 from ..core.session import Session
-from .controls import add_button, assign
+from .controls import add_button, ask, assign
 
 if TYPE_CHECKING:
     from ...body import Humanoid
@@ -52,28 +52,45 @@ class FilePanel:
         self._known = (Path(file).suffix,) if known is None else tuple(known)
         self._one = f"{article} {noun}".strip()
 
-    def add_controls(self, label: str | None = None, *, hint: str = "", value: str | None = None) -> None:
+    def add_upload(self, label: str, **options: Any) -> None:
+        """Add a button here in the panel that takes a file from the browser."""
+        options = {"color": "gray", **options}
+        upload = self._session.gui.add_upload_button(label, mime_type=",".join(self._known), **options)
+        upload.on_upload(self._session.guarded(lambda event: self._uploaded(event.target.value)))
+
+    def add_controls(
+        self, label: str | None = None, *, hint: str = "", value: str | None = None, upload: bool = True
+    ) -> None:
         """Add the controls here in the panel; the field has a label, a hint and a value at first."""
         session, gui, noun, icons = self._session, self._session.gui, self._noun, viser.Icon
         name = f"{noun.capitalize()} file" if label is None else label
         if session.paths or self._write_to is not None:
             self._field = gui.add_text(name, self._default if value is None else value, hint=hint or None)
         if session.paths and self._write_to is not None:
-            add_button(session, f"Save the {noun}", lambda _: self.save(self._field.value), icon=icons.DEVICE_FLOPPY)
+            add_button(session, f"Save the {noun}", self._save, icon=icons.DEVICE_FLOPPY)
         if session.paths and self._read_from is not None:
             add_button(session, f"Load the {noun}", lambda _: self.load(self._field.value), icon=icons.FOLDER_OPEN)
         if self._write_to is not None:
             add_button(session, f"Download the {noun}", self._download, icon=icons.DOWNLOAD)
-        if self._read_from is not None:
-            upload = gui.add_upload_button(f"Upload {self._one}", icon=icons.UPLOAD, mime_type=",".join(self._known))
-            upload.on_upload(session.guarded(lambda event: self.load_upload(event.target.value)))
+        if self._read_from is not None and upload:
+            self.add_upload(f"Upload {self._one}", icon=icons.UPLOAD)
 
     def suggest(self, file: str) -> None:
         """Show another file name in the field."""
         assign(self._field, file)
 
+    def _save(self, event: Any) -> None:
+        """Save as the button says; a file that is there already is replaced only when the window says so."""
+        path = str(self._field.value)
+        target = self._local(path)
+        if target.exists():
+            question = f"{target} is there already. Its content will be lost."
+            ask(self._session, event.client, "Replace the file?", question, "Replace it", lambda: self.save(path))
+        else:
+            self.save(path)
+
     def save(self, path: str) -> None:
-        """Save to a file of this machine."""
+        """Save to a file of this machine; one that is there already is replaced."""
         if self._write_to is not None:
             target = self._local(path)
             files.use_path(target, self._write_to)
@@ -88,6 +105,12 @@ class FilePanel:
         """Load a file that a browser sent (its name and content)."""
         if self._read_from is not None:
             files.read_upload(sent.name, sent.content, self._read_from, self._known, self._largest)
+
+    def _uploaded(self, sent: Any) -> None:
+        try:
+            self.load_upload(sent)
+        finally:
+            sent.content = b""  # the button would keep it as its value, until the next one comes
 
     def _download(self, event: Any) -> None:
         if self._write_to is not None:
@@ -104,10 +127,18 @@ def motion_panel(session: Session, made: str, motion: Callable[[], Motion]) -> F
 
     `made` is what became of it, as the buttons say it: "edited". `motion` returns it; it may raise while there is none.
     """
-    panel = FilePanel(session, f"{made} motion", f"{made}.bvh", write=lambda path: save(motion(), path))
+    panel = FilePanel(session, f"{made} motion", f"{made}.glb", write=lambda path: save(motion(), path))
     with session.gui.add_folder(f"{made.capitalize()} motion to a file", expand_by_default=False):
         panel.add_controls(f"{made.capitalize()} file", hint=suffix_hint())
     return panel
+
+
+def suggested_file(name: str, motion: Motion) -> str:
+    """Return a file name with the suffix of a format that keeps all there is: a skinned character is no BVH file."""
+    character = motion.skeleton.character
+    if character is None or not character.meshes:
+        return f"{name}.bvh"
+    return f"{name}.vrm" if character.roles else f"{name}.glb"
 
 
 def suffix_hint() -> str:

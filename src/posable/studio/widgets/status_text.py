@@ -23,21 +23,21 @@ COLOURS: dict[int, Rgb] = {
 UNUSUAL: Rgb = (126, 62, 168)
 """Colour of what no limit forbids and people still do not do."""
 SENTENCES: dict[Status, str] = {
-    Status.REACHED: "the target is reached",
-    Status.LIMITS: "the joint limits prevent it",
-    Status.COLLISION: "something is in the way",
-    Status.UNREACHABLE: "the target is out of reach",
-    Status.SINGULAR: "the target has no unique solution",
-    Status.INVALID: "the target is not finite",
+    Status.REACHED: "On target",
+    Status.LIMITS: "Stopped by a joint's limit",
+    Status.COLLISION: "Something is in the way",
+    Status.UNREACHABLE: "Out of reach",
+    Status.SINGULAR: "No single answer",
+    Status.INVALID: "No target",
 }
-"""Why a solve has its status, for a person."""
+"""How a solve went, for a person."""
 LABELS: dict[Status, str] = {
     Status.REACHED: "reached",
-    Status.LIMITS: "limits",
-    Status.COLLISION: "collision",
+    Status.LIMITS: "stopped by a limit",
+    Status.COLLISION: "in the way",
     Status.UNREACHABLE: "out of reach",
-    Status.SINGULAR: "no solution",
-    Status.INVALID: "invalid",
+    Status.SINGULAR: "no single answer",
+    Status.INVALID: "no target",
 }
 """A status in a legend."""
 
@@ -47,20 +47,15 @@ def coloured(colour: Rgb, text: str) -> str:
     return f'<span style="color: #{bytes(colour).hex()}">{text}</span>'
 
 
-def status_name(status: int | NDArray[Any]) -> str:
-    """Return the name of a status as Markdown, in its colour; an array has one element."""
-    known = Status(int(status))
-    return coloured(COLOURS[known], f"**{known.name}**")
-
-
 def status_text(status: int | NDArray[Any], reason: str | None = None) -> str:
-    """Return the name of a status as Markdown and why it is so.
+    """Return how a solve went as Markdown, in the colour of its status.
 
     Args:
         status: of `Status`; an array has one element.
-        reason: a more precise reason than that of `SENTENCES`.
+        reason: a more precise sentence than that of `SENTENCES`.
     """
-    return f"{status_name(status)} · {reason or SENTENCES[Status(int(status))]}"
+    known = Status(int(status))
+    return coloured(COLOURS[known], f"**{reason or SENTENCES[known]}**")
 
 
 def legend(labels: dict[Status, str] = LABELS, statuses: Ints | None = None) -> str:
@@ -76,5 +71,5 @@ def legend(labels: dict[Status, str] = LABELS, statuses: Ints | None = None) -> 
 
 
 def distance_text(metres: float) -> str:
-    """Return a distance in millimetres, with a decimal where it is small."""
-    return f"{1000 * metres:.1f} mm" if metres < 0.01 else f"{1000 * metres:.0f} mm"
+    """Return a distance as people say it: millimetres where it is small, else centimetres."""
+    return f"{1000 * metres:.1f} mm" if metres < 0.01 else f"{100 * metres:.0f} cm"

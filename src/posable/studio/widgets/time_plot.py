@@ -18,6 +18,8 @@ POINTS = 600
 """Points of a line at most: more than a plot has pixels, few enough to send while playing."""
 CURSOR_RATE = 12.0
 """How often the cursor moves while playing [1/s]."""
+CURSOR = "#87919a"
+"""Colour of the cursor: seen on a light panel and on a dark one."""
 HISTORY = 8.0
 """How much of the past a live plot shows [s]."""
 MAX_SAMPLES = 1200
@@ -36,7 +38,7 @@ class TimePlot:
             (np.array([0.0, 1.0]), np.array([0.0, 0.0])),
             (uplot.Series(label="time"), uplot.Series(label="", stroke=LINES[0])),
             scales={"x": uplot.Scale(time=False)},
-            axes=(uplot.Axis(size=28), uplot.Axis(size=44)),
+            axes=(uplot.Axis(size=32), uplot.Axis(size=56)),
             aspect=aspect,
             visible=False,
         )
@@ -55,7 +57,7 @@ class TimePlot:
         if not lines:
             return
         bounds = _bounds([*lines.values(), np.zeros(1)] if with_zero else [*lines.values()])
-        now = uplot.Series(label="now", stroke="#00000055", width=1, points=uplot.Series_Points(show=False))
+        now = uplot.Series(label="now", stroke=CURSOR, width=1, points=uplot.Series_Points(show=False))
         with self._session.server.atomic():
             self._plot.title = title
             self._plot.scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(range=bounds)}
@@ -78,6 +80,7 @@ class LivePlot:
         self._plot = TimePlot(session, aspect)._plot
         self._samples: deque[tuple[float, tuple[float, ...]]] = deque(maxlen=MAX_SAMPLES)
         self.labels: tuple[str, ...] = ()
+        self._colours: tuple[str, ...] = LINES
         self._drawn = -1.0
 
     @property
@@ -85,8 +88,16 @@ class LivePlot:
         """(M, 1 + lines): the stored samples, time [s] first."""
         return np.array([[time, *values] for time, values in self._samples]).reshape(-1, 1 + len(self.labels))
 
-    def add(self, time: float, values: Sequence[float], labels: Sequence[str], title: str | None = None) -> None:
-        """Add a sample at a time [s]; with other labels or another title the past is forgotten."""
+    def add(
+        self,
+        time: float,
+        values: Sequence[float],
+        labels: Sequence[str],
+        title: str | None = None,
+        colours: Sequence[str] = LINES,
+    ) -> None:
+        """Add a sample at a time [s], lines in some colours; other labels or another title forget the past."""
+        self._colours = tuple(colours)
         heading = self._title if title is None else title
         if tuple(labels) != self.labels or heading != self._title:
             self._samples.clear()
@@ -108,7 +119,7 @@ class LivePlot:
         values = [np.ascontiguousarray(line) for line in samples[:, 1:].T]
         with self._session.server.atomic():
             if self._drawn < 0.0:
-                self._plot.title, self._plot.series = self._title, _series(self.labels)
+                self._plot.title, self._plot.series = self._title, _series(self.labels, self._colours)
             self._plot.scales = {
                 "x": uplot.Scale(time=False, range=(-HISTORY, 0.0)),
                 "y": uplot.Scale(range=_bounds([*values, np.zeros(1)])),
@@ -123,8 +134,8 @@ def plot_times(motion: Motion) -> Floats:
     return np.linspace(0.0, max(motion.duration, 1.0 / motion.fps), min(max(len(motion), 2), POINTS))
 
 
-def _series(labels: Sequence[str]) -> tuple[uplot.Series, ...]:
-    lines = (uplot.Series(label=name, stroke=LINES[k % len(LINES)], width=2) for k, name in enumerate(labels))
+def _series(labels: Sequence[str], colours: Sequence[str] = LINES) -> tuple[uplot.Series, ...]:
+    lines = (uplot.Series(label=name, stroke=colours[k % len(colours)], width=2) for k, name in enumerate(labels))
     return (uplot.Series(label="time [s]"), *lines)
 
 

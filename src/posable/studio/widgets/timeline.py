@@ -1,48 +1,48 @@
-"""The timeline: play, pause, step, speed, loop, and a slider to scrub, in a panel of its own under the stage."""
+"""The timeline, below the stage and as wide as the window: play, pause, step, speed, loop, and the frames to scrub.
+
+The page draws it (`page/stage.js`) and lets the time go on by itself while it plays, so that it is smooth and nothing
+is sent for it: the server says when the clock starts, stops or jumps, and once a second where it is.
+"""
 
 from __future__ import annotations
 
 import math
+import time as _time
 from typing import Any
 
 import viser
 
 from ..core.clock import SPEEDS
+from ..core.keys import TIME
 from ..core.session import Session
-from .controls import Follower, show
 
-SLIDER_RATE = 15.0
-"""How often the slider moves while playing [1/s]: enough to look smooth, too seldom to crowd out the body."""
+RESYNC = 1.0
+"""How often a page that plays is told the time [s]."""
+JUMP = 0.05
+"""A time that is so much off from where the page has it is told at once [s]."""
 
 
 class Timeline:
-    """The panel: a slider of frames and a bar of buttons.
-
-    Keys: space plays and pauses, the arrows step, Home and End go to the ends.
-    """
+    """The clock of the session in every window, its buttons and its keys."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._clock = session.clock
-        self._shown = -1.0
-        gui, guarded = session.gui, session.guarded
-        panel = gui.add_panel()
-        panel.float(x=16.0, y=-16.0, width=600.0)
-        with panel.add_tab("Timeline", viser.Icon.MOVIE):
-            self._frame = gui.add_slider("0.00 s", min=0, max=1, step=1, initial_value=0)
-            self._bar = gui.add_button_group("", self._buttons())
-        self._shows = Follower(session, self._frame, self._scrub)
-        self._bar.on_click(guarded(lambda event: self.press(event.target.value)))
-        self._add_command("Play or pause", "space", "Play", viser.Icon.PLAYER_PLAY)
-        self._add_command("One frame back", "arrowleft", "Back", viser.Icon.PLAYER_TRACK_PREV)
-        self._add_command("One frame forward", "arrowright", "Forward", viser.Icon.PLAYER_TRACK_NEXT)
-        self._add_command("Go to the start", "home", "Start", viser.Icon.PLAYER_SKIP_BACK)
-        self._add_command("Go to the end", "end", "End", viser.Icon.PLAYER_SKIP_FORWARD)
-        self._add_command("Faster", "arrowup", "Faster", viser.Icon.CHEVRONS_UP)
-        self._add_command("Slower", "arrowdown", "Slower", viser.Icon.CHEVRONS_DOWN)
-        self._add_command("Loop or not", "L", "Loop", viser.Icon.REPEAT)
-        session.subscribe(lambda _: self._fit(), "actors", "active")
-        self._fit()
+        self._sent: tuple[Any, ...] = ()
+        self._sent_time, self._sent_at = 0.0, -math.inf
+        session.on_page("time", lambda _, button: self.press(str(button)))
+        session.on_page("scrub", lambda _, time: self.scrub(float(time)))
+        icons = viser.Icon
+        self._bind("space", "Play or pause", "Play", icons.PLAYER_PLAY)
+        self._bind("arrowleft", "One frame back", "Back", icons.PLAYER_TRACK_PREV, repeats=True)
+        self._bind("arrowright", "One frame forward", "Forward", icons.PLAYER_TRACK_NEXT, repeats=True)
+        self._bind("home", "To the start", "Start", icons.PLAYER_SKIP_BACK)
+        self._bind("end", "To the end", "End", icons.PLAYER_SKIP_FORWARD)
+        self._bind("arrowup", "Faster", "Faster", icons.CHEVRONS_UP)
+        self._bind("arrowdown", "Slower", "Slower", icons.CHEVRONS_DOWN)
+        self._bind("l", "Loop or not", "Loop", icons.REPEAT)
+        session.subscribe(lambda _: self.update(self._clock.time), "actors", "active")
+        self.update(self._clock.time)
 
     @property
     def fps(self) -> float:
@@ -67,39 +67,31 @@ class Timeline:
         elif button in ("Slower", "Faster"):
             near = min(range(len(SPEEDS)), key=lambda k: abs(SPEEDS[k] - clock.speed))
             clock.speed = SPEEDS[min(max(near + (1 if button == "Faster" else -1), 0), len(SPEEDS) - 1)]
-        elif button.startswith("Loop"):
+        elif button == "Loop":
             clock.loop = not clock.loop
-        self.update(clock.time, force=True)
+        self.update(clock.time)
 
-    def update(self, time: float, *, force: bool = False) -> None:
-        """Show a time [s]; while playing, only as often as an eye needs."""
-        with self._session.lock:
-            soon = 0.0 <= time - self._shown < self._clock.speed / SLIDER_RATE
-            if soon and self._clock.playing and not force:
-                return
-            self._shown = time
-            self._shows.show(min(round(time * self.fps), int(self._frame.max)))
-            self._frame.label = f"{time:.2f} s"
-            show(self._bar, "options", self._buttons())
-            show(self._bar, "label", f"{self._clock.speed:g}× speed")
-
-    def _buttons(self) -> tuple[str, ...]:
-        play = "Pause" if self._clock.playing else "Play"
-        loop = "Loop on" if self._clock.loop else "Loop off"
-        return ("Start", "Back", play, "Forward", "End", "Slower", "Faster", loop)
-
-    def _add_command(self, label: str, hotkey: Any, button: str, icon: Any) -> None:
-        command = self._session.gui.add_command(label, hotkey=hotkey, icon=icon)
-        command.on_trigger(self._session.guarded(lambda _: self.press(button)))
-
-    def _fit(self) -> None:
-        """Let the slider reach the last frame."""
-        last = max(1, round(self._clock.duration * self.fps))
-        if self._frame.value > last:
-            self._shows.put(last)
-        self._frame.max = last
-        self._shown = -1.0
-
-    def _scrub(self, frame: float) -> None:
+    def scrub(self, time: float) -> None:
+        """Pause, and go to a time [s]."""
         self._clock.pause()
-        self._clock.seek(frame / self.fps)
+        self._clock.seek(time)
+        self.update(self._clock.time)
+
+    def update(self, time: float) -> None:
+        """Tell the pages the time [s] and how it goes on, where they cannot know."""
+        with self._session.lock:
+            clock, now = self._clock, _time.monotonic()
+            how = (clock.playing, clock.speed, clock.loop, clock.duration, self.fps)
+            expected = self._sent_time + (now - self._sent_at) * clock.speed if clock.playing else self._sent_time
+            off = abs(time - expected)
+            if clock.playing and clock.duration > 0.0:  # it begins anew at the end
+                off = min(off % clock.duration, -off % clock.duration)
+            known = how == self._sent and off <= (JUMP if clock.playing else 0.0)
+            if known and (not clock.playing or now - self._sent_at < RESYNC):
+                return
+            self._sent, self._sent_time, self._sent_at = how, time, now
+            words = ("playing", "speed", "loop", "duration", "fps")
+            self._session.page.show("clock", {"time": time, **dict(zip(words, how))})
+
+    def _bind(self, press: str, label: str, button: str, icon: Any, *, repeats: bool = False) -> None:
+        self._session.keys.bind(press, label, lambda _: self.press(button), group=TIME, repeats=repeats, icon=icon)

@@ -1,0 +1,1 @@
+"""Behaviours: the tab (`tab`) and its parts."""

@@ -1,1 +1,0 @@
-"""Edit: the tab (`tab`) and its parts."""

@@ -1,1 +1,0 @@
-"""Express: the tab (`tab`) and its parts."""

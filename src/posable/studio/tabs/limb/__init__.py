@@ -1,1 +1,0 @@
-"""Limb: the tab (`tab`) and its parts."""

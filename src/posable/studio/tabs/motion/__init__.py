@@ -1,0 +1,1 @@
+"""Motion: the tab (`tab`) and its parts."""

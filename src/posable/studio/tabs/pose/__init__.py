@@ -1,0 +1,1 @@
+"""Pose: the tab (`tab`) and its parts."""

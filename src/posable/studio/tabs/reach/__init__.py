@@ -1,1 +1,0 @@
-"""Reach: the tab (`tab`) and its parts."""

@@ -1,1 +1,0 @@
-"""Reconstruct: the tab (`tab`) and its parts."""

@@ -1,0 +1,1 @@
+"""Robot: the tab (`tab`) and its parts."""

@@ -1,0 +1,1 @@
+"""Trackers: the tab (`tab`) and its parts."""

@@ -1,0 +1,16 @@
+"""Hostile files: whatever structure a file has, it is read or refused in time and memory that follow its size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .cases import Case
+
+
+def all_cases() -> dict[str, Case]:
+    """Every case by its name."""
+    from . import archive_cases, document_cases, gltf_cases, rig_cases, text_cases  # noqa: F401  # each adds its own
+    from .cases import CASES
+
+    return CASES
