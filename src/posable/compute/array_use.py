@@ -1,7 +1,8 @@
-"""How a batch uses its arrays, read from its source, for the library's door: which have its rows, which it writes to.
+"""How a batch uses its arrays, read from its source, for the library's door: rows, other lengths, and what is written.
 
-A batch called with too few rows would read and write past the end of an array, and one that writes to a read-only array
-would break a promise. Here the source of a batch and of all kernels in it is followed, with what they are called with.
+A batch called with too few rows, or with positions of two numbers, would read and write past the end of an array, and
+one that writes to a read-only array would break a promise. Here the source of a batch and of all kernels in it is
+followed, with what they are called with.
 
 - *Rows*: from the row's number `i` to every `array[i]` and `array[i, ...]`. Where that is always run the array must
   have the rows. Where it stands under a condition, or after a possible return, the array may be left out: it has the
@@ -16,7 +17,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,7 @@ from .errors import PosableError
 NEVER, SOMETIMES, ALWAYS = range(3)
 ROW = object()  # stands for the number of the row
 DEEPEST = 40  # calls of kernels by kernels that are followed
+LONGEST = 255  # that an axis may have to be: a byte of the library's table
 READERS = {"len", "min", "max", "abs", "range", "prange", "float", "int", "bool", "isnan", "isfinite"}
 
 
@@ -39,23 +41,48 @@ class ArrayUse:
     Attributes:
         rows: whether it is indexed by the row of the batch: NEVER, SOMETIMES or ALWAYS.
         written: whether something may be assigned to its items.
+        lengths: of each axis, how long it has to be: (where the array has items, always).
     """
 
     rows: int = NEVER
     written: bool = False
+    lengths: list[tuple[int, int]] = field(default_factory=list)
+
+    def needs(self, axis: int, length: int, always: bool) -> None:
+        """Remember that an axis has to have a length."""
+        length = min(length, LONGEST)
+        with_items, at_least = self.lengths[axis]
+        self.lengths[axis] = (max(with_items, length), max(at_least, length) if always else at_least)
 
 
 @dataclass(frozen=True)
 class _View:
-    """An array, or a part of one: `whole` until it is indexed; of so many axes, with items of a dtype."""
+    """An array, or a part of one: `whole` until it is indexed.
+
+    Attributes:
+        left: the array's axes that were not indexed yet.
+        inner: axes of a field of its records, after those.
+        dtype: of its items.
+    """
 
     use: ArrayUse
     whole: bool
-    axes: int
+    left: tuple[int, ...]
+    inner: int
     dtype: np.dtype[Any]
 
     def key(self) -> object:
-        return (id(self.use), self.whole, self.axes, str(self.dtype))
+        return (id(self.use), self.whole, self.left, self.inner, str(self.dtype))
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A whole number from 0 on; in a loop over a range, all up to `highest` in turn."""
+
+    highest: int
+
+    def key(self) -> object:
+        return ("number", self.highest)
 
 
 @dataclass(frozen=True)
@@ -90,14 +117,14 @@ def array_use(function: Callable[..., None], kinds: Sequence[Kind]) -> list[Arra
     """Return, for each array among a batch's arguments from left to right, how it is used."""
     found: list[ArrayUse] = []
     arguments = [None, *(_value(kind, found) for kind in kinds)]
-    _Walk(function, ALWAYS, 0, {}).follow(arguments)
+    _Walk(function, ALWAYS, True, 0, {}).follow(arguments)
     return found
 
 
 def _value(kind: Kind, found: list[ArrayUse]) -> Any:
     if kind.dtype is not None:
-        found.append(ArrayUse())
-        return _View(found[-1], True, kind.axes, kind.dtype)
+        found.append(ArrayUse(lengths=[(0, 0)] * kind.axes))
+        return _View(found[-1], True, tuple(range(kind.axes)), 0, kind.dtype)
     if kind.scalar is not None:
         return None
     fields = tuple(getattr(kind.named, "_fields", ()))
@@ -105,7 +132,7 @@ def _value(kind: Kind, found: list[ArrayUse]) -> Any:
 
 
 def _key(value: Any) -> object:
-    return value.key() if isinstance(value, _View | _Parts | _Either) else value is ROW
+    return value.key() if isinstance(value, _View | _Parts | _Either | _Number) else value is ROW
 
 
 def _views(value: Any) -> Iterator[_View]:
@@ -130,11 +157,15 @@ def _definition(function: Any) -> ast.FunctionDef:
 
 
 class _Walk:
-    """A walk through one function that is called with values of interest; `how` often it is run: SOMETIMES, ALWAYS."""
+    """A walk through one function that is called with values of interest.
 
-    def __init__(self, function: Callable[..., Any], how: int, depth: int, seen: dict[object, Any]) -> None:
+    `how` often it is run: SOMETIMES, ALWAYS, where every loop is taken to have an item; `sure`: also where not.
+    """
+
+    def __init__(self, function: Callable[..., Any], how: int, sure: bool, depth: int, seen: dict[object, Any]) -> None:
         self.function: Any = getattr(function, "py_func", function)
         self.how = how
+        self.sure = sure
         self.depth = depth
         self.seen = seen
         self.known: dict[str, Any] = {}
@@ -142,7 +173,7 @@ class _Walk:
 
     def follow(self, arguments: Sequence[Any]) -> Any:
         """Walk through the function's body, once for each kind of arguments; return what it returns."""
-        key = (id(self.function), self.how, tuple(map(_key, arguments)))
+        key = (id(self.function), self.how, self.sure, tuple(map(_key, arguments)))
         if key in self.seen:
             return self.seen[key]
         definition = _definition(self.function)
@@ -188,11 +219,40 @@ class _Walk:
         """Walk through a loop: over the rows, or over something that is taken to have an item."""
         _lose(self.value(one.iter))
         self.forget(one)
-        if isinstance(one.iter, ast.Call) and getattr(one.iter.func, "id", "") == "prange":
+        over = getattr(one.iter.func, "id", "") if isinstance(one.iter, ast.Call) else ""
+        last = self.value(one.iter.args[-1]) if isinstance(one.iter, ast.Call) and len(one.iter.args) < 3 else None
+        sure = self.sure
+        if over == "prange":
             assert isinstance(one.target, ast.Name)
             self.known[one.target.id] = ROW
+        elif (
+            over == "range" and isinstance(last, _Number) and isinstance(one.target, ast.Name) and self.runs(one, last)
+        ):
+            self.known[one.target.id] = _Number(last.highest - 1)
+        else:
+            self.sure = False
         self.statements([*one.body, *one.body])  # twice: a name bound at its end may be used at its beginning
+        self.sure = sure
         self.forget(one)
+
+    def runs(self, one: ast.For, last: _Number) -> bool:
+        """Return whether a loop over numbers up to `last` always comes to the last one of them."""
+        assert isinstance(one.iter, ast.Call)
+        literal = isinstance(one.iter.args[-1], ast.Constant) or self.is_global(one.iter.args[-1])
+        first = one.iter.args[0] if len(one.iter.args) == 2 else ast.Constant(0)
+        begins = isinstance(first, ast.Constant) and isinstance(first.value, int) and first.value < last.highest
+        ends = any(isinstance(part, ast.Return | ast.Break) for part in ast.walk(one))
+        binds = {
+            part.id
+            for body in one.body
+            for part in ast.walk(body)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        }
+        return literal and begins and not ends and getattr(one.target, "id", "") not in binds
+
+    def is_global(self, node: ast.expr) -> bool:
+        """Return whether a name is a number of the module."""
+        return isinstance(node, ast.Name) and node.id not in self.known and node.id in self.function.__globals__
 
     def sometimes(self, body: Sequence[ast.stmt]) -> None:
         """Walk through statements that may not be run."""
@@ -229,9 +289,9 @@ class _Walk:
     def value(self, node: ast.expr) -> Any:
         """Return what an expression stands for among the arguments; None where it is nothing of them."""
         if isinstance(node, ast.Name):
-            return self.known.get(node.id)
+            return self.known.get(node.id, _number(self.function.__globals__.get(node.id)))
         if isinstance(node, ast.Constant):
-            return None
+            return _number(node.value)
         if isinstance(node, ast.Attribute):
             return self.attribute(node)
         if isinstance(node, ast.Subscript):
@@ -268,7 +328,28 @@ class _Walk:
         first, *_ = [self.value(one) for one in at]
         if isinstance(inside, _Either):
             return _either([_item(one, at, first is ROW, SOMETIMES) for one in inside.values])
+        if isinstance(inside, _View):
+            self.lengths(inside, at)
         return _item(inside, at, first is ROW, self.how)
+
+    def lengths(self, view: _View, at: Sequence[ast.expr]) -> None:
+        """Mark how long the axes of an array are, by what one is indexed with."""
+        always = self.how == ALWAYS and self.sure
+        for axis, one in zip(view.left, at, strict=False):
+            if isinstance(one, ast.Slice) or (isinstance(one, ast.Constant) and isinstance(one.value, str)):
+                continue
+            number = self.highest(one) if always or isinstance(one, ast.Constant) else None
+            view.use.needs(axis, 1 if number is None else number + 1, always)
+
+    def highest(self, node: ast.expr) -> int | None:
+        """Return the highest value of an index, of those that it takes in loops; None where it is not known."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+            left, right = self.highest(node.left), self.highest(node.right)
+            if left is None or right is None:
+                return None
+            return left + right if isinstance(node.op, ast.Add) else left * right
+        found = self.value(node) if isinstance(node, ast.Name | ast.Constant) else None
+        return found.highest if isinstance(found, _Number) else None
 
     def call(self, node: ast.Call) -> Any:
         """Follow a call into a kernel; return the parts where it makes a named tuple."""
@@ -286,7 +367,7 @@ class _Walk:
             return _Parts(tuple(given), tuple(getattr(called, "_fields", ())))
         if called is not None and sure and self.depth < DEEPEST:
             if any(one is ROW or list(_views(one)) for one in given):
-                return _Walk(called, self.how, self.depth + 1, self.seen).follow(given)
+                return _Walk(called, self.how, self.sure, self.depth + 1, self.seen).follow(given)
         elif self.last_name(node.func) not in READERS:
             _lose(_Parts(tuple(given), ()))
         return None
@@ -330,12 +411,19 @@ def _item(value: Any, at: Sequence[ast.expr], by_row: bool, how: int) -> Any:
     if value.whole and by_row:
         value.use.rows = max(value.use.rows, how)
     if isinstance(constant, str):
-        field = value.dtype[constant]
-        return _scalar_or_view(value.use, value.axes + field.ndim, field.base)
-    taken = sum(not isinstance(one, ast.Slice) for one in at)
-    return _scalar_or_view(value.use, value.axes - taken, value.dtype)
+        part = value.dtype[constant]
+        return _scalar_or_view(value.use, value.left, value.inner + part.ndim, part.base)
+    inner = sum(not isinstance(one, ast.Slice) for one in at[len(value.left) :])
+    kept = [axis for k, axis in enumerate(value.left) if k >= len(at) or isinstance(at[k], ast.Slice)]
+    return _scalar_or_view(value.use, tuple(kept), value.inner - inner, value.dtype)
 
 
-def _scalar_or_view(use: ArrayUse, axes: int, dtype: np.dtype[Any]) -> _View | None:
+def _scalar_or_view(use: ArrayUse, left: tuple[int, ...], inner: int, dtype: np.dtype[Any]) -> _View | None:
     """Return the part of an array that is left; None for a number."""
-    return _View(use, False, axes, dtype) if axes > 0 or dtype.names else None
+    return _View(use, False, left, inner, dtype) if left or inner > 0 or dtype.names else None
+
+
+def _number(value: object) -> _Number | None:
+    """Return a whole number that is no bool and not below zero."""
+    is_one = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+    return _Number(int(value)) if is_one else None  # type: ignore[call-overload]

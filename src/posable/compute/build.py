@@ -379,7 +379,7 @@ def _link(target: str, cpus: Sequence[str], done: dict[str, dict[str, Any]], por
     table = calls()
     suffixes = [cpu.replace("-", "_") for cpu in cpus]
     loops = {
-        name: {"number": k, "arguments": table[name], "arrays": _array_uses(name, table[name], facts["writes"])}
+        name: {"number": k, "arguments": table[name], **_array_uses(name, table[name], facts["writes"])}
         for k, (name, facts) in enumerate(done.items())
     }
     facts = json.dumps({"sources": library_sources(), "target": target, "cpus": cpus, "loops": loops}).encode()
@@ -409,11 +409,12 @@ def _link(target: str, cpus: Sequence[str], done: dict[str, dict[str, Any]], por
         return made.read_bytes()
 
 
-def _array_uses(name: str, arguments: str, writes: list[bool]) -> list[int]:
-    """Return, for each array of a batch, the bits of `native/calls.c`: whether it is written to, and its rows."""
+def _array_uses(name: str, arguments: str, writes: list[bool]) -> dict[str, Any]:
+    """Return, for each array of a batch, what `native/calls.c` checks: bits (written to, rows), and lengths of axes."""
     used = array_use(function_of(name), parsed(arguments))
     # Either knows only some of those that are not written to: LLVM of loops that it could inline, the source of others.
-    return [int(written and use.written) | (0, 4, 2)[use.rows] for written, use in zip(writes, used, strict=True)]
+    bits = [int(written and use.written) | (0, 4, 2)[use.rows] for written, use in zip(writes, used, strict=True)]
+    return {"arrays": bits, "lengths": [[one for both in use.lengths for one in both] for use in used]}
 
 
 def _compiler(target: str, portable: bool) -> list[str]:

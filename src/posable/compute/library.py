@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -166,21 +166,22 @@ def _callable(known: dict[str, Any], number: int) -> Any:
     extension, _, _ = _found()
     kinds = calls.parsed(known["arguments"])
     dtypes: list[np.dtype[Any]] = []
-    uses = iter(known["arrays"])
-    plan = b"".join(_plan(kind, uses, dtypes) for kind in kinds)
+    arrays = zip(known["arrays"], known["lengths"], strict=True)
+    plan = b"".join(_plan(kind, arrays, dtypes) for kind in kinds)
     sizes = tuple(dtype.itemsize for dtype in dtypes)
     return extension.loop(number, plan, tuple(dtypes), sizes, np.ndarray, np.bool_)
 
 
-def _plan(kind: calls.Kind, uses: Any, dtypes: list[np.dtype[Any]]) -> bytes:
-    """Return an argument's plan, as native/calls.c reads it; `uses` has, of each array, how it is used."""
+def _plan(kind: calls.Kind, arrays: Iterator[tuple[int, list[int]]], dtypes: list[np.dtype[Any]]) -> bytes:
+    """Return an argument's plan, as native/calls.c reads it; `arrays` has the use and the lengths of each array."""
     if kind.dtype is not None:
         if kind.dtype not in dtypes:
             dtypes.append(kind.dtype)
-        return b"A" + bytes([kind.axes, dtypes.index(kind.dtype), next(uses)])
+        use, lengths = next(arrays)
+        return b"A" + bytes([kind.axes, dtypes.index(kind.dtype), use, *lengths])
     if kind.scalar is not None:
         return {float: b"d", int: b"i", bool: b"b"}[kind.scalar]
-    return b"T" + bytes([len(kind.parts)]) + b"".join(_plan(part, uses, dtypes) for part in kind.parts)
+    return b"T" + bytes([len(kind.parts)]) + b"".join(_plan(part, arrays, dtypes) for part in kind.parts)
 
 
 def run_otherwise(batch: Batch, n: int, arguments: tuple[Any, ...], error: TypeError) -> None:

@@ -4,11 +4,12 @@
 
      T k        a tuple of k arguments, which follow
      A d t w    an array of d dimensions, the t-th dtype; written to if w & 1, with the batch's rows if w & 2, with
-                those or none if w & 4
+                those or none if w & 4; after which come two bytes for each dimension: how long it has to be where the
+                array has items, and how long always
      d, i, b    a float, an int, a bool
 
    An array becomes what Numba's calling convention has: two null pointers, the number of items, their size, the
-   data, the shape and the strides. An argument that does not fit is a TypeError, one with too few rows a ValueError;
+   data, the shape and the strides. An argument that does not fit is a TypeError, one that is too short a ValueError;
    nothing was written then. The arguments come as the tuple that a Python function has them in: taking it apart and
    putting it together again took longer than reading them.
 
@@ -82,7 +83,7 @@ static int read_array(Reading *to, PyObject *given)
     const Entry *entry = to->entry;
     const unsigned char *plan = entry->plan + to->at;
     int dimensions = plan[0], written = plan[2] & 1, has_rows = plan[2] & 2, may_have_rows = plan[2] & 4;
-    to->at += 3;
+    to->at += 3 + 2 * dimensions;
     if (given->ob_type != entry->ndarray && !PyType_IsSubtype(given->ob_type, entry->ndarray))
         return refuse(to, "is no array");
     const Array *array = (const Array *)given;
@@ -104,11 +105,19 @@ static int read_array(Reading *to, PyObject *given)
                      (long long)to->n);
         return -1;
     }
+    int64_t items = 1;
+    for (int k = 0; k < dimensions; k++) items *= array->dimensions[k];
+    for (int k = 0; to->n > 0 && k < dimensions; k++) {
+        int needed = items > 0 && plan[3 + 2 * k] > plan[4 + 2 * k] ? plan[3 + 2 * k] : plan[4 + 2 * k];
+        if (array->dimensions[k] < needed) {
+            PyErr_Format(PyExc_ValueError, "argument %d has length %zd along axis %d; expected %d", to->number,
+                         (Py_ssize_t)array->dimensions[k], k, needed);
+            return -1;
+        }
+    }
     if (to->words + 5 + 2 * dimensions > MOST_WORDS) return refuse(to, "is one too many");
     int64_t *row = to->row + to->words;
-    int64_t items = 1;
     for (int k = 0; k < dimensions; k++) {
-        items *= array->dimensions[k];
         row[5 + k] = array->dimensions[k];
         row[5 + dimensions + k] = array->strides[k];
     }
@@ -181,7 +190,10 @@ static PyObject *run_loop(PyObject *self, PyObject *const *given, Py_ssize_t cou
         return PyErr_Format(PyExc_TypeError, "a loop is called with (first, last, n, arguments)");
     for (int k = 0; k < 3; k++) {
         row[k] = PyLong_AsLongLong(given[k]);
-        if (row[k] == -1 && PyErr_Occurred()) return NULL;
+        if (row[k] == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return PyErr_Format(PyExc_ValueError, "%S rows; expected a whole number of 64 bits", given[k]);
+        }
     }
     to.n = row[2];
     if (row[0] < 0 || row[0] > row[1] || row[1] > row[2])
@@ -240,8 +252,8 @@ static PyObject *make_loop(PyObject *self, PyObject *const *given, Py_ssize_t co
         return PyErr_Format(PyExc_TypeError, "expected as many sizes as dtypes");
     for (Py_ssize_t k = 0; k < size; k++) {     /* a plan that is cut off, or names no dtype, would be read beyond */
         int kind = plan[k];
-        Py_ssize_t more = kind == 'A' ? 3 : kind == 'T' ? 1 : 0;
-        if (k + more >= size || (kind == 'A' && (unsigned char)plan[k + 2] >= dtypes) || !strchr("ATdib", kind))
+        Py_ssize_t more = kind == 'A' && k + 1 < size ? 3 + 2 * (unsigned char)plan[k + 1] : kind == 'T' ? 1 : 0;
+        if (k + more >= size || (kind == 'A' && more == 0) || (kind == 'A' && (unsigned char)plan[k + 2] >= dtypes) || !strchr("ATdib", kind))
             return PyErr_Format(PyExc_ValueError, "no plan: byte %zd of %zd", k, size);
         k += more;
     }
