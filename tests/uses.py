@@ -150,7 +150,8 @@ def use_reconstruct() -> None:
     import posable as ps
 
     body = ps.figure()
-    points = body.markers(ps.samples.walk(body)[:ROWS].pose)
+    # With bent arms: about a straight one the elbow may turn, and half of all digits are a rounding's.
+    points = body.markers(ps.samples.walk(body)[15 : 15 + ROWS].pose)
     scene = ps.Scene().plane("floor")
     ps.SequentialIK(body, scene=scene).solve(points, {"head": [1.0, 0.0, 0.0, 0.0]})
 
@@ -215,6 +216,16 @@ def copied(argument):
 def leaves(argument):
     """All arrays and numbers of arguments, tuples taken apart."""
     return [leaf for part in argument for leaf in leaves(part)] if isinstance(argument, tuple) else [argument]
+
+
+def nudged(argument, rng: np.random.Generator):
+    """Arguments with arrays of numbers that differ in their last bit."""
+    if isinstance(argument, tuple):
+        parts = [nudged(part, rng) for part in argument]
+        return argument._make(parts) if hasattr(argument, "_make") else tuple(parts)
+    if isinstance(argument, np.ndarray) and argument.dtype == float:
+        return argument * (1.0 + rng.choice([-1.0, 0.0, 1.0], argument.shape) * np.finfo(float).eps)
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
 
 
 @lru_cache(maxsize=1)
