@@ -103,7 +103,10 @@ def _measurements() -> str:
     folder = Path(__file__).resolve().parents[1] / "benchmarks"
     parts = []
     for path in sorted((folder / "results").glob("*.md")):
-        opening = ast.get_docstring(ast.parse((folder / f"bench_{path.stem}.py").read_text(encoding="utf-8")))
+        source = folder / f"bench_{path.stem}.py"
+        if path.stem == "soak":
+            source = folder.parent / "tools" / "soak.py"
+        opening = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8")))
         parts.append(
             f"## {path.stem.replace('_', ' ').capitalize()}\n\n{opening}\n\n{path.read_text(encoding='utf-8')}"
         )

@@ -8,6 +8,7 @@ nothing is skipped there for want of them.
 import os
 import platform
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,22 @@ settings.register_profile(
     "few", deadline=None, derandomize=True, max_examples=10, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
+
+
+@pytest.fixture
+def drawn(request: pytest.FixtureRequest) -> Callable[..., int]:
+    """How many of its cases a test of the soak draws: all, or the share that `$POSABLE_SOAK_SHARE` says.
+
+    `python -m tools.soak` writes the number down, and that of a whole soak. `each` cases come with one of the count.
+    """
+    share = float(os.environ.get("POSABLE_SOAK_SHARE", "1"))
+
+    def count(wanted: int, each: int = 1, least: int = 1) -> int:
+        number = min(wanted, max(least, round(share * wanted)))
+        request.node.user_properties += [("cases", number * each), ("wanted", wanted * each)]
+        return number
+
+    return count
 
 
 def required(what: str) -> bool:

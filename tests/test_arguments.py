@@ -38,8 +38,9 @@ def test_a_wrong_argument_of_any_public_callable_is_named():
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CALLS)
-def test_every_wrong_argument_of_a_public_callable_is_named(name):
+def test_every_wrong_argument_of_a_public_callable_is_named(name, drawn):
     make, arguments = CALLS[name]
+    drawn(len(arguments) * len(fuzz.WRONG), least=len(arguments) * len(fuzz.WRONG))
     for argument in arguments:
         for word, wrong in fuzz.WRONG.items():
             assert fuzz.leak(name, make, argument, wrong) is None, (argument, word)

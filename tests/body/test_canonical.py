@@ -436,9 +436,9 @@ def test_turned_broadcasts_one_posture_over_a_batch():
 
 @pytest.mark.soak
 @pytest.mark.parametrize("plan", PLANS)
-def test_no_pose_of_a_million_is_lost_on_the_way(plan):
+def test_no_pose_of_a_million_is_lost_on_the_way(plan, drawn):
     body = plan_body(plan, "A", "oblique", seed=15)
-    for block in range(10):
+    for block in range(drawn(10, each=6500)):
         pose = random_pose(body.skeleton, np.random.default_rng([16, block]), (6500,))
         back = body.pose(body.canonical(pose), base=pose)
         assert np.abs(back.translation - pose.translation).max() < 1e-12

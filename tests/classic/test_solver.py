@@ -212,3 +212,21 @@ def test_a_pose_that_misses_an_orientation_is_not_reached_however_near_its_point
     apart = pm.angle(found.orientations[:, joint], wish[:, 0])
     near = np.linalg.norm(found.positions[:, joint] - target[:, 0], axis=-1) <= solver.stop.tolerance
     assert (answer.ok == near & (apart <= solver.stop.angle)).all() and answer.ok.any() and (near & ~answer.ok).any()
+
+
+@pytest.mark.parametrize("method", [CCD, FABRIK, DLS], ids=lambda method: method.__name__)
+def test_a_start_that_is_no_pose_is_invalid_and_spoils_no_other(method):
+    body = ps.figure().skeleton
+    solver = method(body, [Effector("l_wrist")], stop=Stop(iterations=5))
+    targets = np.tile([[0.3, 1.0, 0.2]], (4, 1, 1))
+    good = ps.Pose.stack([body.rest] * 4)
+    rotations, translation = good.rotations.copy(), good.translation.copy()
+    rotations[0, 3], rotations[1, 2], translation[2, 1] = 0.0, np.nan, 2e6
+    answer = solver.solve(targets, start=ps.Pose(translation, rotations))
+    wanted = solver.solve(targets, start=good)
+    assert (answer.status[:3] == ps.Status.INVALID).all() and answer.pose.is_finite()
+    np.testing.assert_array_equal(answer.pose.rotations[3], wanted.pose.rotations[3])
+    assert answer.status[3] == wanted.status[3]
+    track = solver.track(targets, start=ps.Pose(translation[2], rotations[2]))
+    assert track.status[0] == ps.Status.INVALID and ps.Status.INVALID not in track.status[1:]
+    assert track.motion.pose.is_finite()

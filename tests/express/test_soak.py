@@ -28,9 +28,9 @@ def pairs(chain, seed):
 @pytest.mark.soak
 @pytest.mark.parametrize("method", ["best", "erik", "simple"])
 @pytest.mark.parametrize("name", SKELETONS)
-def test_a_million_pairs_on_the_paper_s_skeletons(name, method):
+def test_a_million_pairs_on_the_paper_s_skeletons(name, method, drawn):
     chain = SKELETONS[name]
-    for seed in range(5 if method == "best" else 4):
+    for seed in range(drawn(5 if method == "best" else 4, each=BLOCK)):
         postures, targets = pairs(chain, seed)
         answer = ERIK(chain, method).solve(postures, targets)
         assert (answer.angles >= chain.lower).all() and (answer.angles <= chain.upper).all()
@@ -42,9 +42,9 @@ def test_a_million_pairs_on_the_paper_s_skeletons(name, method):
 @pytest.mark.soak
 @pytest.mark.parametrize("method", ["best", "erik", "simple"])
 @pytest.mark.parametrize("name", CHAINS)
-def test_robots_keep_their_limits(name, method, data_dir):
+def test_robots_keep_their_limits(name, method, data_dir, drawn):
     chain = Chain.from_urdf(data_dir / "robots" / f"{name}.urdf", *CHAINS[name][:2])
-    for seed in range(2):
+    for seed in range(drawn(2, each=BLOCK)):
         postures, targets = pairs(chain, seed)
         answer = ERIK(chain, method).solve(postures, targets)
         assert np.isfinite(answer.error).all()
@@ -55,12 +55,12 @@ def test_robots_keep_their_limits(name, method, data_dir):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(20))
-def test_ten_thousand_channels_of_late_setpoints(seed):
+def test_ten_thousand_channels_of_late_setpoints(seed, drawn):
     rng = np.random.default_rng(seed)
     limits = rng.uniform(0.1, 5, 500), rng.uniform(1, 50, 500), rng.uniform(5, 1000, 500)
     ends = np.stack([rng.uniform(-2, -0.1, 500), rng.uniform(0.1, 2, 500)], axis=-1)
     stream = MotionFilter(*limits, position_limits=ends).stream(np.zeros(500))
-    for _ in range(300):
+    for _ in range(drawn(300, each=500)):
         dt = float(rng.choice([1 / 240, 1 / 60, 0.1, rng.uniform(0.0005, 1.0)]))
         stream.step(rng.uniform(-3, 3, 500) if rng.random() < 0.5 else None, dt)
         assert (np.abs(stream.velocity) <= limits[0] * (1 + 1e-9)).all()

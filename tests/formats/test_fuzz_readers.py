@@ -103,8 +103,8 @@ def test_mutated_files_give_a_motion_or_one_error(tmp_path):
 
 
 @pytest.mark.soak
-def test_millions_of_mutated_files_give_a_motion_or_one_error(tmp_path):
-    _fuzz_all(tmp_path, SOAK_CASES, seed=1)
+def test_millions_of_mutated_files_give_a_motion_or_one_error(tmp_path, drawn):
+    _fuzz_all(tmp_path, drawn(SOAK_CASES, each=4), seed=1)
 
 
 def test_mutated_clips_give_a_motion_or_one_error(cmu, tmp_path):

@@ -128,6 +128,26 @@ def npz_text_of_two_gigabytes_width(folder):
 
 
 @case("load")
+def npz_text_of_codes_that_are_no_characters(folder):
+    return archive(folder, motion(2, 1, names=np.array([0x7FFFFFFF, 0, 1, 0], np.uint32).view("<U2")))
+
+
+@case("load")
+def npz_a_member_beyond_the_end_of_all_files(folder):
+    path = archive(folder, motion(2, 1))
+    data = bytearray(path.read_bytes())
+    entry = data.rindex(b"PK\x01\x02")  # of the last member, whose place is now told by 64 bits
+    data[entry + 42 : entry + 46] = b"\xff" * 4
+    data[entry + 30 : entry + 32] = struct.pack("<H", 12)
+    end = data.rindex(b"PK\x05\x06")
+    size = struct.unpack_from("<I", data, end + 12)[0]
+    struct.pack_into("<I", data, end + 12, size + 12)
+    data[end:end] = struct.pack("<HHQ", 1, 8, 2**64 - 1)
+    path.write_bytes(data)
+    return path
+
+
+@case("load")
 def npz_compressed_zeros(folder):
     return archive(folder, motion(2, 200_000), compress=zipfile.ZIP_DEFLATED)
 

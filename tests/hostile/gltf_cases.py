@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import struct
@@ -398,3 +399,76 @@ def gltf_roles_without_end(folder):
 def gltf_ten_thousand_animations_named_alike(folder):
     animation = {"name": "a", "samplers": [], "channels": []}
     return written(folder / "a.gltf", document(animations=[animation] * 100_000))
+
+
+def many_buffers(folder, buffers):
+    """A node for each of some buffers, whose keys' time lies in it."""
+    count = len(buffers)
+    accessors = [{"bufferView": k, "componentType": 5126, "type": "SCALAR", "count": 1} for k in range(count)]
+    nodes = [{"children": list(range(1, count))}] + [{} for _ in range(count - 1)]
+    return animated(
+        folder,
+        [*accessors, zeros(1, "VEC3")],
+        [{"input": k, "output": count} for k in range(count)],
+        [moves(k, "translation", k) for k in range(count)],
+        nodes=nodes,
+        buffers=buffers,
+        bufferViews=[{"buffer": k, "byteLength": 4} for k in range(count)],
+    )
+
+
+@case("load")
+def gltf_buffers_of_one_file_each_a_byte_longer(folder):
+    written(folder / "b.bin", bytes(8_000_000))
+    return many_buffers(folder, [{"uri": "b.bin", "byteLength": 7_999_000 + k} for k in range(400)])
+
+
+@case("load")
+def gltf_six_thousand_buffers(folder):
+    return many_buffers(folder, [{"uri": "data:;base64,AAAAAA==", "byteLength": 4}] * 6000)
+
+
+@case("load")
+def gltf_six_thousand_buffers_next_to_it(folder):
+    written(folder / "b.bin", bytes(16))
+    return many_buffers(folder, [{"uri": "b.bin", "byteLength": 4}] * 6000)
+
+
+def picture(kind, width, height, mode="L", **options):
+    """A picture of one colour, as Pillow writes it."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new(mode, (width, height)).save(file, kind, **options)
+    return file.getvalue()
+
+
+def scans(width, height, more, mode="L"):
+    """A progressive JPEG whose last scan comes again and again: a few bytes, and a way through all pixels."""
+    data = picture("JPEG", width, height, mode, progressive=True)
+    return data[:-2] + data[data.rindex(b"\xff\xda") : -2] * more + data[-2:]
+
+
+@case("load")
+def gltf_a_picture_of_fifteen_hundred_scans(folder):
+    return textured(folder, [scans(4096, 4096, 1500)])
+
+
+@case("load")
+def gltf_a_tiny_picture_of_many_scans(folder):
+    return textured(folder, [scans(64, 64, 50_000)])
+
+
+@case("load", large=True)
+def gltf_a_picture_whose_scans_are_held(folder):
+    return textured(folder, [scans(30_000, 30_000, 0)])
+
+
+@case("load")
+def gltf_a_large_webp(folder):
+    return textured(folder, [picture("WEBP", 5790, 5790, "RGBA", lossless=True, method=0)])
+
+
+@case("load")
+def gltf_sixty_small_webps(folder):
+    return textured(folder, [picture("WEBP", 1500, 1500, "RGBA", lossless=True, method=0)], images=[0] * 60)

@@ -11,12 +11,14 @@ import contextlib
 import gc
 import io
 import json
+import math
 import os
 import resource
 import select
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,12 +159,18 @@ def _measured(readers, reader: str, path: Path) -> dict[str, object]:
     ended, message = "read", ""
     begun = time.process_time()
     try:
-        if reader in readers:
-            readers[reader](path)
-        else:
-            _command(reader.split()[1:], path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)  # a reader that overflows on the way has not understood it
+            if reader in readers:
+                found = readers[reader](path)
+            else:
+                found = _command(reader.split()[1:], path)
+        if hasattr(found, "pose") and not (found.pose.is_finite() and 0.0 < found.fps < math.inf):
+            ended, message = "not finite", "a motion that is not finite"
     except PosableError as error:
         ended, message = "refused", str(error)
+        if "cannot work with" in message:  # what `explain_mistakes` says of an error that nobody foresaw
+            ended = "not foreseen"
     except Exception as error:
         ended, message = type(error).__name__, str(error)[:2000]
     except SystemExit as error:

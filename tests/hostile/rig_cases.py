@@ -46,6 +46,12 @@ def urdf_mimics_of_one_leader(folder):
     return robot(folder, 10_000, inside=lambda k: '<mimic joint="j0"/>' if k else "")
 
 
+@case("load")
+def urdf_mimics_that_multiply_beyond_all_numbers(folder):
+    inside = lambda k: f'<mimic joint="j{k - 1}" multiplier="1e10" offset="1"/>' if k else ""  # noqa: E731
+    return robot(folder, 60, inside=inside)
+
+
 @case("robot", large=True)
 def urdf_a_chain_listed_backwards(folder):
     return robot(folder, 40_000, lambda k: k + 2 if k < 39_999 else 0, kind="prismatic")

@@ -238,6 +238,6 @@ DRAWN = {
 }
 
 
-def drawn(kind, seed, folder, most):
+def draw(kind, seed, folder, most):
     """Write file number `seed` of a kind, with up to `most` of each thing: (reader, path)."""
     return DRAWN[kind](random.Random(f"{kind} {seed}"), folder, most)

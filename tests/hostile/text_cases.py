@@ -300,6 +300,16 @@ def points_times_that_are_not_numbers(folder):
     return points(folder, "hips_x,hips_y,hips_z,time\n0,0,0,0\n0,0,0,nan\n0,0,0,2\n")
 
 
+@case("points")
+def points_times_whose_difference_is_beyond_all_numbers(folder):
+    return points(folder, POINT + "\n" + "".join(f"{time},1,1,1\n" for time in (-1.7e308, 0.0, 1.7e308)))
+
+
+@case("points")
+def points_times_nearer_than_any_clock(folder):
+    return points(folder, POINT + "\n" + "".join(f"{k * 5e-324!r},1,1,1\n" for k in range(9)))
+
+
 @case("points", large=True)
 def points_wide_characters(folder):
     return points(folder, POINT + "\n" + "0,0,0,0\n" * 1_000_000 + "\U0001f600")

@@ -72,8 +72,8 @@ def test_kills_at_any_moment_cost_nothing_but_time(tmp_path: Path, wanted):
 
 
 @pytest.mark.soak
-def test_a_hundred_kills_cost_nothing_but_time(tmp_path: Path, wanted):
-    for k in range(20):
+def test_a_hundred_kills_cost_nothing_but_time(tmp_path: Path, wanted, drawn):
+    for k in range(drawn(20, each=5)):
         killed_again_and_again(tmp_path / f"store {k}", 5, k, wanted)
 
 

@@ -37,9 +37,9 @@ def targets(seed: int, block: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.soak
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("name", LIMBS)
-def test_a_million_targets_are_reached_or_truly_refused(name: str, limited: bool):
+def test_a_million_targets_are_reached_or_truly_refused(name: str, limited: bool, drawn):
     limb = Limb(name, UPPER, LOWER, limits=Limits.human() if limited else None)
-    for block in range(BLOCKS):
+    for block in range(drawn(BLOCKS, each=BLOCK)):
         place, turn = targets(LIMBS.index(name), block)
         answer = limb.solve(place, turn)
         assert np.isfinite(answer.values).all()

@@ -57,8 +57,9 @@ def random_limit(rng: np.random.Generator) -> JointLimit:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_million_rotations_of_every_role_keep_every_promise(role):
-    q, start = hard_rotations(1_000_000, 1), hard_rotations(1_000_000, 2)
+def test_a_million_rotations_of_every_role_keep_every_promise(role, drawn):
+    count = drawn(1_000_000)
+    q, start = hard_rotations(count, 1), hard_rotations(count, 2)
     check(HUMAN, role, q, start)
 
 
@@ -78,18 +79,18 @@ def check(limits: Limits, role: str, q: np.ndarray, start: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("block", range(20))
-def test_limits_drawn_at_random_keep_every_promise(block):
+def test_limits_drawn_at_random_keep_every_promise(block, drawn):
     rng = np.random.default_rng([SEED, 3, block])
-    for k in range(50):
+    for k in range(drawn(50, each=4_000)):
         limits = Limits({"joint": random_limit(rng)})
         q, start = hard_rotations(4_000, 100 + 50 * block + k), hard_rotations(4_000, 9000 + 50 * block + k)
         check(limits, "joint", q, start)
 
 
 @pytest.mark.parametrize("block", range(20))
-def test_no_boundary_point_is_nearer_than_the_one_clamping_finds(block):
+def test_no_boundary_point_is_nearer_than_the_one_clamping_finds(block, drawn):
     rng = np.random.default_rng([SEED, 4, block])
-    for k in range(20):
+    for k in range(drawn(20, each=60)):
         limit = random_limit(rng)
         if limit.swing is None:
             continue

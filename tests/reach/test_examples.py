@@ -83,10 +83,11 @@ def test_hands_are_on_their_targets_and_feet_stay(body, style):
 
 
 @pytest.mark.soak
-def test_hundred_thousand_hands_are_on_their_targets_and_feet_stay(body, style):
+def test_hundred_thousand_hands_are_on_their_targets_and_feet_stay(body, style, drawn):
+    blocks = drawn(10, each=20_000)
     for side in ("right", "left"):
         reacher = ps.Reacher(body, **{side: ps.Behaviour.example(style, f"{side}_arm")})
-        for block in range(10):
+        for block in range(blocks):
             goals = np.random.default_rng([1, block]).uniform(*BOX, (10_000, 3))
             goals *= [1.0 if side == "right" else -1.0, 1.0, 1.0]
             answer = reacher.solve(**{side: ps.Target(goals)})
@@ -175,8 +176,8 @@ def test_driven_joints_turn_less_than_ten_milliradians_for_a_millimetre(body, st
 
 
 @pytest.mark.soak
-def test_driven_joints_turn_less_than_ten_milliradians_for_a_millimetre_on_many_ways(body, style):
-    check_calm(body, ps.Behaviour.example(style), 300, 1)
+def test_driven_joints_turn_less_than_ten_milliradians_for_a_millimetre_on_many_ways(body, style, drawn):
+    check_calm(body, ps.Behaviour.example(style), drawn(300), 1)
 
 
 def test_every_blend_stands_at_any_weight_inside_the_limits_with_no_part_of_it_taken_back(body, style):

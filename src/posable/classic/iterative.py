@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..compute import PosableError, ShapeError, expect, number
-from ..compute.types import ArrayLike, Floats, Ints, Records, Vec3, floats
+from ..compute.types import ArrayLike, Bools, Floats, Ints, Records, Vec3, floats
 from ..limits import Limits
 from ..skeleton import Motion, MotionSolution, Pose, PoseSolution, Skeleton
+from ..skeleton.pose import are_poses
 from ..skeleton.solution import status_like
 from . import model
 from .model import (
@@ -176,12 +177,16 @@ class IterativeIK:
         Args:
             targets: in the world, in the order of the effectors.
             orientations: in the world; rows of effectors that are not oriented are not read.
-            start: where to start from, one pose or one for each; the rest pose when not given.
+            start: where to start from, one pose or one for each; the rest pose when not given. What is no pose (beyond
+                the extent of the world, rotations that are no unit quaternions) makes its rows INVALID.
         """
         positions, rotations = self._checked(targets, orientations)
         shape = positions.shape[:-2]
         flat, rows = positions.reshape(-1, *positions.shape[-2:]), rotations.reshape(-1, *rotations.shape[-2:])
-        frames = self._run(flat, rows, self._start(start, shape), len(flat))
+        begun, sound = self._start(start, shape)
+        if not sound.all():
+            flat = np.where(sound[:, None, None], flat, np.nan)
+        frames = self._run(flat, rows, begun, len(flat))
         return self._solution(frames, shape)
 
     def track(
@@ -191,7 +196,11 @@ class IterativeIK:
         positions, rotations = self._checked(targets, orientations)
         if positions.ndim != 3:
             raise ShapeError(f"targets have shape {positions.shape}; expected (F, {len(self.effectors)}, 3)")
-        solution = self._solution(self._run(positions, rotations, self._start(start, ()), 1), positions.shape[:1])
+        begun, sound = self._start(start, ())
+        if not sound.all():
+            positions = positions.copy()
+            positions[:1] = np.nan
+        solution = self._solution(self._run(positions, rotations, begun, 1), positions.shape[:1])
         return IKMotionSolution(
             Motion(self.skeleton, solution.pose, fps),
             np.asarray(solution.status),
@@ -267,16 +276,29 @@ class IterativeIK:
             wish=np.zeros((n, count, 4)),
         )
 
-    def _start(self, start: Pose | None, shape: tuple[int, ...]) -> Pose:
-        """Starts as a batch of one axis: one row, or a row a pose."""
+    def _start(self, start: Pose | None, shape: tuple[int, ...]) -> tuple[Pose, Bools]:
+        """Return starts as a batch of one axis, one row or a row a pose, and which are poses; the rest pose for others.
+
+        What starts from no pose is INVALID, like what has no target.
+        """
         pose = self.skeleton.rest if start is None else start
         if pose.joint_count != len(self.skeleton):
             raise ShapeError(f"start has {pose.joint_count} joints; the skeleton has {len(self.skeleton)}")
         if pose.shape not in ((), shape):
             raise ShapeError(f"start is a batch of shape {pose.shape}; expected one pose or {shape}")
-        if not (np.isfinite(pose.rotations).all() and np.isfinite(pose.translation).all()):
-            raise PosableError("start has numbers that are not finite")
-        return pose.reshape(-1) if pose.shape else Pose.stack([pose])
+        flat = pose.reshape(-1) if pose.shape else Pose.stack([pose])
+        sound = are_poses(flat)
+        if not sound.all():
+            rest = self.skeleton.rest
+            offsets = None
+            if flat.offsets is not None:
+                offsets = np.where(sound[:, None, None], flat.offsets, self.skeleton.offsets)
+            flat = Pose(
+                np.where(sound[:, None], flat.translation, rest.translation),
+                np.where(sound[:, None, None], flat.rotations, rest.rotations),
+                offsets,
+            )
+        return flat, sound
 
     def _checked(self, targets: ArrayLike, orientations: ArrayLike | None) -> tuple[Floats, Floats]:
         count = len(self.effectors)

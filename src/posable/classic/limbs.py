@@ -228,6 +228,7 @@ class PIKFromSIK(SixPointPIK):
         stop: when to stop; default the paper's tolerance and improvement for this body, and 60 iterations.
     """
 
+    begins_straight = True
     LEVELS: ClassVar[dict[str, int]] = {
         "hips": 10, "head": 40, "left_hand": 30, "right_hand": 30, "left_foot": 20, "right_foot": 20,
     }  # fmt: skip

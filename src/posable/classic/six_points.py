@@ -101,6 +101,8 @@ class SixPointIK(SixPointMethod):
     kind: ClassVar[type[IterativeIK]]
     balanced: ClassVar[bool] = True
     """Whether hips and head divide the error that the spine leaves."""
+    begins_straight: ClassVar[bool] = False
+    """Whether a frame may start with straight elbows and knees."""
 
     def __init__(
         self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
@@ -112,7 +114,7 @@ class SixPointIK(SixPointMethod):
         """The body's skeleton with the joints that these methods move."""
         self._solver = self._make()
         packed = PackedBody(body, limits)
-        guards, rows = _body_guards(packed, self.skeleton), _hinge_limits(packed.limits)
+        guards, rows = _body_guards(packed, self.skeleton), _hinge_limits(packed.limits, self.begins_straight)
         self._solver._problem = self._solver._problem._replace(limits=rows, curves=packed.curves, guards=guards)
         if self.balanced:
             self._solver._set(balance=0)
@@ -278,12 +280,18 @@ def relaxed_pose(body: Humanoid, skeleton: Skeleton) -> Pose:
     return Pose(skeleton.rest.translation, rotations)
 
 
-def _hinge_limits(limits: Records) -> Records:
-    """Return limits with the lower end of hinges raised to `MIN_BEND`."""
+def _hinge_limits(limits: Records, begins_straight: bool) -> Records:
+    """Return limits with the lower end of hinges raised to `MIN_BEND`.
+
+    A joint that starts outside its limits may be as far outside at either end. So where limbs may start straight, the
+    upper end is lowered by as much as the lower one is raised.
+    """
     rows = limits.copy()
     hinges = rows["kind"] == HINGE
     high = rows["c1"] + rows["r1"]
-    low = np.minimum(np.maximum(rows["c1"] - rows["r1"], MIN_BEND), high)
+    own = rows["c1"] - rows["r1"]
+    low = np.minimum(np.maximum(own, MIN_BEND), high)
+    high = np.maximum(high - (low - own), low) if begins_straight else high
     rows["c1"] = np.where(hinges, 0.5 * (low + high), rows["c1"])
     rows["r1"] = np.where(hinges, 0.5 * (high - low), rows["r1"])
     return rows

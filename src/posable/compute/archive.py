@@ -10,6 +10,7 @@ import io
 import math
 import os
 import struct
+import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -156,5 +157,8 @@ def _array(
         raise FormatError(path, "has text of no width", location)
     array: NDArray[Any] = np.frombuffer(body, dtype).reshape(shape).copy()
     if dtype.kind == "U":
+        codes = np.frombuffer(body, np.dtype("u4").newbyteorder(dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise FormatError(path, "has text with a code that is no character", location)
         "".join(array.ravel().tolist()).encode()  # raises a ValueError for what is no character
     return array

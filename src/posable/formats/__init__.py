@@ -18,6 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..compute import FormatError, PosableError, checked_keywords, expect
 from ..compute.arguments import explain_mistakes
 from ..compute.errors import ExtentError
@@ -105,11 +107,14 @@ def load(
     if rate is not None:
         chosen["fps"] = rate
     try:
-        motion: Motion = _module(kind).read(source, **chosen)
+        with np.errstate(all="ignore"):  # what overflows is found below, or where a reader looks for it
+            motion: Motion = _module(kind).read(source, **chosen)
     except OSError as error:
         raise FormatError(source, f"cannot be read: {error.strerror or error}") from error
     except ExtentError as error:
         raise FormatError(source, str(error)) from error
+    if not motion.pose.is_finite():
+        raise FormatError(source, "its positions and rotations go beyond all numbers")
     motion = _from_frame(motion, first_frame)
     return motion if rate is None or rate == motion.fps else motion.replace(fps=rate)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from ..compute import FormatError, PosableError, UnknownNameError
+from ..compute.extent import SHORTEST_STEP
 from ..compute.files import read_text
 from ..compute.types import Floats
 from ..math import multiply
@@ -44,6 +45,7 @@ STEADY = 0.1  # of a frame: times this close to an even rate count as even
 GAP = 2.5  # frames between two lines beyond which points are lost between them, not interpolated
 LARGEST = 1e9  # of a coordinate, in any unit
 EMPTY = "1e99"  # stands for an empty cell where many are read at once
+LATEST = 1e15  # [s]: thirty million years, or milliseconds since 1970 that were taken for seconds
 MAX_FRAMES = 100  # of an even rate for each line of the file
 FREE_NUMBERS, MORE_NUMBERS = 2_000_000, 2  # at an even rate that any file may have, and for each of the file's own
 MAX_BYTES = 1 << 30
@@ -258,12 +260,19 @@ def _number(path: Path, line: int, name: tuple[str, str], cell: str) -> float:
 
 def _even(path: Path, times: Floats, lines: Sequence[int], values: Floats) -> tuple[Floats, float, tuple[str, ...]]:
     """Return (values (F, N) at an even rate, that rate, notes); interpolated linearly where times are uneven."""
-    steps = np.diff(times)
     if len(times) < 2:
         raise FormatError(path, "has one frame, which makes no rate; give fps=RATE")
+    if (far := ~(np.abs(times) <= LATEST)).any():
+        k = int(np.argmax(far))
+        raise FormatError(path, f"time is {times[k]:g}; expected seconds up to {LATEST:g}", f"line {lines[k]}")
+    steps = np.diff(times)
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0)) + 1
         raise FormatError(path, f"time is {times[k]:g} after {times[k - 1]:g}; it must grow", f"line {lines[k]}")
+    if (steps < SHORTEST_STEP).any():
+        k = int(np.argmin(steps)) + 1
+        what = f"time is {times[k]:.17g} after {times[k - 1]:.17g}; expected {SHORTEST_STEP:g} s or more between lines"
+        raise FormatError(path, what, f"line {lines[k]}")
     mean = (len(times) - 1) / float(times[-1] - times[0])
     if np.abs((times - times[0]) * mean - np.arange(len(times))).max() < STEADY:
         return values, mean, ()

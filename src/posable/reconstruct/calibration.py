@@ -209,7 +209,9 @@ class Calibration:
         """Read a calibration that `save` wrote."""
         found = read_document(path, _CalibrationFile, FORMAT, MAX_BYTES)
         rotations = np.array([tracker.rotation for tracker in found.trackers])
-        if (np.abs(np.linalg.norm(rotations, axis=-1) - 1.0) > 1e-3).any():
+        with np.errstate(over="ignore"):
+            unit = np.abs(np.linalg.norm(rotations, axis=-1) - 1.0) <= 1e-3
+        if not unit.all():
             raise FormatError(path, "has a rotation that is not a unit quaternion", "trackers")
         offsets = np.array([tracker.offset for tracker in found.trackers])
         try:

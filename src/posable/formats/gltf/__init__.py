@@ -81,7 +81,7 @@ def _motion(document: Document, scale: float, fps: float | None, animation: str 
     rotation = np.array([0.0, 0.0, 1.0, 0.0] if faces_backwards(document) else [1.0, 0.0, 0.0, 0.0])
     world = (rotation, scale)
     still = fold(tree, joints, world, {})
-    _check_finite(document.root.items("nodes")[joints[0]], still)
+    _check_finite(document.root.item("nodes", joints[0]), still)
     skeleton = _skeleton(document, tree, joints, world, still, roles, accessors)
 
     concerned = {*joints, *tree.ancestors(joints[0])}
@@ -94,7 +94,7 @@ def _motion(document: Document, scale: float, fps: float | None, animation: str 
         return motion.replace(
             notes=_few([*doubts(motion, scale), *notes, "the file has no animation: one frame at rest"])
         )
-    entry = document.root.items("animations")[chosen]
+    entry = document.root.item("animations", chosen)
     times, rate = frame_times(channels, entry, fps, max(len(concerned), len(channels)), accessors.budget)
     tracks = {(channel.node, channel.path): channel.sample(times) for channel in channels}
     moved = fold(tree, joints, world, tracks, len(times))

@@ -91,7 +91,7 @@ def chosen_animation(document: Document, requested: str | int | None) -> int | N
 
 def read_channels(document: Document, accessors: Accessors, animation: int) -> list[Channel]:
     """The channels of one animation that move nodes (those of morph targets and extensions are passed over)."""
-    entry = document.root.items("animations")[animation]
+    entry = document.root.item("animations", animation)
     samplers = entry.items("samplers")
     read: dict[tuple[Any, ...], Channel] = {}  # channels may share a sampler, and samplers their keys
     found: dict[tuple[int, str], Channel] = {}

@@ -49,6 +49,10 @@ class JsonObject:
         name = self._name(key)
         return [self._object(value, f"{name}[{i}]") for i, value in enumerate(self._array(key))]
 
+    def item(self, key: str, index: int) -> JsonObject:
+        """One object of the array under a key; a list of all, made again for each, would be quadratic."""
+        return self._object(self._array(key)[index], f"{self._name(key)}[{index}]")
+
     def members(self) -> Iterator[tuple[str, JsonObject]]:
         """The members of this object that are objects themselves."""
         for key in self.value:

@@ -38,6 +38,7 @@ class Document:
     chunk: bytes | None = None  # a GLB's binary chunk: buffer 0 when that has no URI
     loaded: dict[int, memoryview] = field(default_factory=dict)
     files: dict[Path, bytes] = field(default_factory=dict)  # each read once, however many URIs name it
+    places: dict[str, Path] = field(default_factory=dict)  # of those files by their URI
     size: int = 0  # bytes of the file itself
 
     def __repr__(self) -> str:
@@ -65,7 +66,7 @@ class Document:
     def buffer(self, index: int) -> memoryview:
         """The bytes of a buffer: `byteLength` of them, never more."""
         if index not in self.loaded:
-            entry = self.root.items("buffers")[index]
+            entry = self.root.item("buffers", index)
             length = entry.integer("byteLength", low=1)
             if entry.has("uri"):
                 data = self.resource(entry, entry.text("uri"), length)
@@ -89,12 +90,16 @@ class Document:
         """
         if uri[:5].lower() == "data:":
             return _data_uri(owner, uri)
-        target = _inside(owner, uri)
-        if not target.is_file():
+        target = self.places.get(uri) or _inside(owner, uri)
+        if uri not in self.places and not target.is_file():
             owner.fail(f"names {uri[:80]!r}, and there is no such file next to this one", "uri")
-        if len(self.files.get(target, b"")) < min(length, target.stat().st_size):
+        self.places[uri] = target
+        have = len(self.files.get(target, b""))
+        if have < min(length, target.stat().st_size):
+            # At least twice as much as before: buffers that ask for a byte more each would otherwise read it all, and
+            # keep it, as often as there are buffers.
             try:
-                self.files[target] = read_bytes(target, MAX_FILE, first=length)
+                self.files[target] = read_bytes(target, MAX_FILE, first=max(length, 2 * have))
             except FormatError as error:
                 owner.fail(str(error), "uri")
         return self.files.get(target, b"")

@@ -39,6 +39,10 @@ COPIED_VERTEX, COPIED_WEIGHT, COPIED_FACE, BOUND_JOINT, BIND_MATRIX = 64, 12, 24
 FREE_PIXELS = 2**25  # of one picture in any document
 PIXELS_PER_BYTE = 2  # and for each byte of its files
 PICTURES_PIXELS = 4  # of all pictures, times what one may have
+UNPACKING, UNPACKING_PER_BYTE = 200_000_000, 8  # bytes of memory while one picture is unpacked, and for each byte
+PIXEL, SCANNED_PIXEL, WEBP_PIXEL = 4, 9, 16  # bytes that a pixel takes then: the libraries keep copies
+SCANS = 10  # of a progressive JPEG as programs write them; each goes through all pixels
+SCAN = b"\xff\xda"  # begins one; in what is packed, a byte of 255 has no other behind it than 0 or a restart
 MAX_SIDE = 2048  # pixels of a picture that is kept: colours of vertices need no more
 PICTURES = ("PNG", "JPEG", "WEBP")
 
@@ -413,12 +417,19 @@ class Colours:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", pillow.DecompressionBombWarning)  # the bound below is a tighter one
                 picture = pillow.open(io.BytesIO(data), formats=PICTURES)
+                whole = picture.size[0] * picture.size[1]
                 picture.draft("RGB", (MAX_SIDE, MAX_SIDE))  # of a JPEG, fewer pixels are unpacked
                 width, height = picture.size
                 self.pixels += width * height
+                unpacking = width * height * (WEBP_PIXEL if picture.format == "WEBP" else PIXEL)
+                if picture.format == "JPEG" and (scans := data.count(SCAN)) > 1:  # all of it is held, and gone through
+                    self.pixels += whole * (scans // SCANS)
+                    unpacking = whole * SCANNED_PIXEL
                 stored = min(width, MAX_SIDE), min(height, MAX_SIDE)
                 if width * height > most or self.pixels > PICTURES_PIXELS * most:
                     raise ValueError(f"{picture.size} pixels")
+                if unpacking > UNPACKING + UNPACKING_PER_BYTE * self.document.bytes_read:
+                    raise ValueError(f"{picture.size} pixels unpacked")
                 if not self.accessors.budget.take(4 * stored[0] * stored[1]):
                     raise ValueError(f"{stored} pixels stored")
                 if stored != picture.size:
