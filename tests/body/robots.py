@@ -103,7 +103,8 @@ CONVENTIONS = {
     "valkyrie": Convention(
         "torsoYaw z, torsoPitch y, torsoRoll x",
         "lowerNeckPitch y, neckYaw z, upperNeckPitch y",
-        "SShoulderPitch y, SShoulderRoll x, SShoulderYaw y | SElbowPitch z | SForearmYaw y, SWristRoll x, SWristPitch z",
+        "SShoulderPitch y, SShoulderRoll x, SShoulderYaw y | SElbowPitch z | SForearmYaw y, SWristRoll x, "
+        "SWristPitch z",
         "SHipYaw z, SHipRoll x, SHipPitch y | SKneePitch y | SAnklePitch y, SAnkleRoll x",
         zero="sideways",
     ),
@@ -118,7 +119,8 @@ CONVENTIONS = {
     "apollo": Convention(
         "torso_roll x, torso_pitch y, torso_yaw z",
         "neck_yaw z, neck_roll x, neck_pitch y",
-        "S_shoulder_aa x, S_shoulder_ie z, S_shoulder_fe y | S_elbow_fe y | S_wrist_roll z, S_wrist_yaw x, S_wrist_pitch y",
+        "S_shoulder_aa x, S_shoulder_ie z, S_shoulder_fe y | S_elbow_fe y | S_wrist_roll z, S_wrist_yaw x, "
+        "S_wrist_pitch y",
         "S_hip_ie z, S_hip_aa x, S_hip_fe y | S_knee_fe y | S_ankle_ie x, S_ankle_pd y",
         sides=("l", "r"),
     ),

@@ -252,7 +252,7 @@ class _Finder:
 
     def bending(self, splits: Mapping[str, Split]) -> dict[str, float]:
         """Which way each knee and elbow bends, 1 or -1 of its value: as its limits say, where both sides' agree."""
-        bends = {}
+        bends: dict[str, float] = {}
         mirror = np.eye(3) - 2.0 * np.outer(self.left, self.left)
         for kind in ("leg", "arm"):
             names = (f"{LEFT}_{kind}", f"{RIGHT}_{kind}")
