@@ -371,8 +371,8 @@ class Humanoid:
     def joint_values(self, pose: Pose) -> Floats:
         """(..., D): the values of a pose as a robot's motors count them, who may turn by more than half a turn.
 
-        Of the values that a rotation may mean, the one nearest to the middle of the motor's limits; `skeleton.values` has
-        the one nearest to zero.
+        Of the values that a rotation may mean, the one nearest to the middle of the motor's limits; `skeleton.values`
+        has the one nearest to zero.
         """
         from .robot.posing import joint_values
 
