@@ -1,4 +1,4 @@
-"""Chains along a path of joints of a body, of any skeleton, or of a robot's URDF file.
+"""Chains along a path of joints of a body, of any skeleton, or of a robot's file.
 
 Of robots, fixed joints are folded into the segments, which may run in any direction. Slides move as a posture says:
 they do not rotate the tip, and the shape is measured with them at zero. A joint that mimics another is driven by its
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,9 @@ import numpy as np
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.types import ArrayLike, Floats, floats
-from ..formats.urdf import UrdfModel, read_urdf
+from ..formats import read_robot
 from ..math.vector import any_perpendicular
-from ..skeleton import Skeleton
+from ..skeleton import Robot, Skeleton
 from .chain import SHORT, Chain, Link
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ def chain_of_body(
     """Implement `Chain.from_body`."""
     from ..body.roles import LIMBS
 
+    if body.robot_parts is not None:
+        return _chain_of_robot_part(cls, body, part, limits, pointing)
     if part == "spine":
         names = {joint: role for role, joint in body.roles.items()}
         rows = [(j, names.get(j, body.skeleton.names[j])) for j in body.spine[1:]]
@@ -79,6 +80,32 @@ def chain_of_body(
     points = np.asarray(pm.rotate(pm.conjugate(frames.orientations[tip]), given))
     rows_of = _limits(ends if limits is None else limits, len(links))
     return cls(body.skeleton, links, rows_of, tip=tip, pointing=points, names=names_of)
+
+
+def _chain_of_robot_part(
+    cls: type[Chain], body: Humanoid, part: str, limits: ArrayLike | None, pointing: ArrayLike | None
+) -> Chain:
+    """Implement `Chain.from_body` for a robot: its own joints, limits and speeds."""
+    parts, skeleton = body.robot_parts, body.skeleton
+    assert parts is not None
+    top = parts.chest if parts.head is None else parts.head
+    if part in parts.limbs:
+        limb = parts.limbs[part]
+        first, last, ahead = limb.carrier, limb.last, DOWN if part.endswith("arm") else Z
+    elif part in ("spine", "head"):
+        first, last, ahead = (parts.chest if part == "head" and parts.neck else parts.hips), top, Z
+    else:
+        raise UnknownNameError("part", part, ("spine", "head", *parts.limbs))
+    if not (parts.trunk or parts.neck) and part not in parts.limbs:
+        raise PosableError("this robot has no joint between pelvis and head; expected " + ", ".join(parts.limbs))
+    given = ahead if pointing is None else floats(pointing, "pointing", 3)
+    points = np.asarray(pm.rotate(pm.conjugate(body.neutral_orientation(last)), given))
+    if skeleton.robot is None:  # a skeleton of hinges that no robot's file was read for
+        start = skeleton.path(last)[skeleton.path(last).index(first) + 1] if first in skeleton.path(last) else last
+        rows = (-np.pi / 2, np.pi / 2) if limits is None else limits
+        return chain_of_path(cls, skeleton, start, last, rows, np.zeros(3), points)
+    note = f"canonical {np.round(given, 3).tolist()} of {part}"
+    return _between(cls, skeleton, skeleton.robot, first, last, (points, note), limits)
 
 
 def _rotations(role: str) -> Any:
@@ -163,49 +190,75 @@ def _limits(limits: ArrayLike, count: int) -> Floats:
     return rows
 
 
-TOOLS = ("tool0", "tcp", "ee_link", "gripper_frame", "hand_tcp")
+TOOLS = re.compile(r"tool0|tcp|(^|_)ee_link|gripper_frame", re.IGNORECASE)
 """A link with one of these in its name is a robot's own idea of its tip."""
 
 
 def chain_of_robot(
     cls: type[Chain],
-    path: str | PathLike[str],
+    robot: str | PathLike[str] | Skeleton,
     base: str | None,
     tip: str | None,
     pointing: ArrayLike | None,
     up: str,
 ) -> Chain:
-    """Implement `Chain.from_urdf`."""
-    model = read_urdf(Path(path), up=up)
-    first = 0 if base is None else _link(model, base)
-    last = _guess(model, first) if tip is None else _link(model, tip)
-    down, below = list(model.skeleton.path(last)), list(model.skeleton.path(first))
+    """Implement `Chain.from_robot`."""
+    skeleton = robot if isinstance(robot, Skeleton) else read_robot(robot, up=up)
+    record = skeleton.robot
+    if record is None:
+        raise PosableError(f"{skeleton} is no robot's; Chain.from_skeleton makes a chain of any skeleton")
+    first = 0 if base is None else record.joint(base)
+    last = _guess(skeleton, record, first) if tip is None else record.joint(tip)
+    return _between(cls, skeleton, record, first, last, None if pointing is None else (pointing, "as given"))
+
+
+def _between(
+    cls: type[Chain],
+    skeleton: Skeleton,
+    record: Robot,
+    first: int,
+    last: int,
+    pointing: tuple[ArrayLike, str] | None,
+    within: ArrayLike | None = None,
+) -> Chain:
+    """Return the chain of a robot's motors between two joints.
+
+    Args:
+        cls: of the chain.
+        skeleton: the robot's.
+        record: what its file says of it.
+        first: the joint whose link stands still.
+        last: the joint whose link points.
+        pointing: the pointing axis in its frame, and why it is that; by default as `Chain.from_robot` says.
+        within: limits instead of the motors'.
+    """
+    down, below = list(skeleton.path(last)), list(skeleton.path(first))
     shared = sum(1 for a, b in zip(down, below, strict=False) if a == b)
     down, raised = down[shared:], below[shared:][::-1]
-    links, motors = _links(model, (*raised, *down))
+    links, motors = _links(skeleton, record, (*raised, *down))
     if not any(not link.slides for link in links):
-        raise PosableError(f"no joint between {model.links[first]!r} and {model.links[last]!r} rotates")
-    limits = np.array([_motor_limits(model, links, motor, d) for d, motor in enumerate(motors)])
-    speeds = [_motor_speed(model, links, motor, d) for d, motor in enumerate(motors)]
-    names = [model.skeleton.names[model.skeleton.dofs.joint[motor]] for motor in motors]
-    points, note = _pointing(model, links, last) if pointing is None else (pointing, "as given")
-    above = (0.0, 1.0, 0.0) if up == "y" else (0.0, 0.0, 1.0)
-    skeleton, tip_joint = model.skeleton, last
+        raise PosableError(f"no joint between {record.links[first]!r} and {record.links[last]!r} rotates")
+    limits = np.array([_motor_limits(skeleton, record, links, motor, d) for d, motor in enumerate(motors)])
+    limits = limits if within is None else _limits(within, len(motors))
+    speeds = [_motor_speed(skeleton, record, links, motor, d) for d, motor in enumerate(motors)]
+    names = [skeleton.names[skeleton.dofs.joint[motor]] for motor in motors]
+    points, note = _pointing(skeleton, record, links, last) if pointing is None else pointing
+    above = (0.0, 1.0, 0.0) if record.up == "y" else (0.0, 0.0, 1.0)
+    tip_joint = last
     if raised:
-        skeleton, links, tip_joint = _from_base(model, links, raised, down)
+        skeleton, links, tip_joint = _from_base(skeleton, links, raised, down)
     about = {"names": names, "up": above, "note": note, "speeds": speeds}
     return cls(skeleton, links, limits, tip=tip_joint, pointing=points, **about)  # type: ignore[arg-type]
 
 
 def _from_base(
-    model: UrdfModel, links: list[Link], raised: list[int], down: list[int]
+    robot: Skeleton, links: list[Link], raised: list[int], down: list[int]
 ) -> tuple[Skeleton, list[Link], int]:
     """Return (skeleton, links, tip) of a path that begins at a link on another branch, which stands still.
 
     The way up to the branch is walked backwards: a joint that moves its link by a value moves what carries it by the
     opposite, before the inverse of what lies between them at rest.
     """
-    robot = model.skeleton
     rest = robot.forward(robot.rest)
     first, by_joint = raised[0], {link.joint: link for link in links}
     names, parents, kinds = [f"{robot.names[first]} (base)"], [-1], ["fixed"]
@@ -247,15 +300,9 @@ def _from_base(
     return skeleton, found, len(names) - 1
 
 
-def _link(model: UrdfModel, name: str) -> int:
-    if name not in model.links:
-        raise UnknownNameError("link", name, model.links)
-    return model.links.index(name)
-
-
-def _links(model: UrdfModel, path: tuple[int, ...]) -> tuple[list[Link], list[int]]:
+def _links(skeleton: Skeleton, robot: Robot, path: tuple[int, ...]) -> tuple[list[Link], list[int]]:
     """Return the moving joints of a path, and the DoF of the robot that drive them, in the order of the path."""
-    skeleton, drives = model.skeleton, _drives(model)
+    drives = _drives(robot)
     dof_of = {joint: d for d, joint in enumerate(skeleton.dofs.joint.tolist())}
     links: list[Link] = []
     motors: list[int] = []
@@ -277,53 +324,52 @@ def _links(model: UrdfModel, path: tuple[int, ...]) -> tuple[list[Link], list[in
     return links, motors
 
 
-def _drives(model: UrdfModel) -> list[tuple[int, float, float]]:
+def _drives(robot: Robot) -> list[tuple[int, float, float]]:
     """Return for each DoF of a robot (the motor that drives it, factor, offset)."""
-    drives = [(d, 1.0, 0.0) for d in range(len(model.lower))]
-    for mimic in model.mimics:  # leaders come before followers
+    drives = [(d, 1.0, 0.0) for d in range(len(robot.lower))]
+    for mimic in robot.mimics:  # leaders come before followers
         motor, factor, offset = drives[mimic.leader]
         drives[mimic.dof] = (motor, mimic.multiplier * factor, mimic.multiplier * offset + mimic.offset)
     return drives
 
 
-def _motor_limits(model: UrdfModel, links: list[Link], motor: int, d: int) -> tuple[float, float]:
+def _motor_limits(skeleton: Skeleton, robot: Robot, links: list[Link], motor: int, d: int) -> tuple[float, float]:
     """Return a motor's limits, and those of the joints that follow it as they bound the motor."""
-    low, high = float(model.lower[motor]), float(model.upper[motor])
-    own = {joint: k for k, joint in enumerate(model.skeleton.dofs.joint.tolist())}
+    low, high = float(robot.lower[motor]), float(robot.upper[motor])
+    own = {joint: k for k, joint in enumerate(skeleton.dofs.joint.tolist())}
     for link in links:
         k = own[link.joint]
         if link.dof == d and k != motor:
-            ends = sorted((np.array([model.lower[k], model.upper[k]]) - link.offset) / link.multiplier)
+            ends = sorted((np.array([robot.lower[k], robot.upper[k]]) - link.offset) / link.multiplier)
             low, high = max(low, float(ends[0])), min(high, float(ends[1]))
     if low > high:
-        name = model.skeleton.names[model.skeleton.dofs.joint[motor]]
+        name = skeleton.names[skeleton.dofs.joint[motor]]
         raise PosableError(f"the joints that follow {name!r} leave it no angle that all of their limits allow")
     return low, high
 
 
-def _motor_speed(model: UrdfModel, links: list[Link], motor: int, d: int) -> float:
+def _motor_speed(skeleton: Skeleton, robot: Robot, links: list[Link], motor: int, d: int) -> float:
     """Return a motor's largest speed [rad/s or m/s], and those of the joints that follow it as they bound the motor.
 
     A speed of 0, which files have where nobody knew it, is none.
     """
-    own = {joint: k for k, joint in enumerate(model.skeleton.dofs.joint.tolist())}
+    own = {joint: k for k, joint in enumerate(skeleton.dofs.joint.tolist())}
     followers = [(own[link.joint], abs(link.multiplier)) for link in links if link.dof == d]
-    known = [float(model.velocity[k]) / factor for k, factor in [(motor, 1.0), *followers] if model.velocity[k] > 0.0]
+    known = [float(robot.velocity[k]) / factor for k, factor in [(motor, 1.0), *followers] if robot.velocity[k] > 0.0]
     return min(known, default=float("inf"))
 
 
-def _guess(model: UrdfModel, first: int) -> int:
+def _guess(skeleton: Skeleton, robot: Robot, first: int) -> int:
     """Return a tip: a link that is called a tool, else the one after most rotating motors, along fixed joints."""
-    skeleton = model.skeleton
     below = [j for j in range(len(skeleton)) if first in skeleton.path(j)]
-    followers = {int(skeleton.dofs.joint[mimic.dof]) for mimic in model.mimics}
+    followers = {int(skeleton.dofs.joint[mimic.dof]) for mimic in robot.mimics}
 
     def motors(j: int) -> int:
         path = skeleton.path(j)
         path = path[path.index(first) + 1 :]
         return sum(skeleton.kinds[k] == "hinge" and k not in followers for k in path)
 
-    tools = [j for j in below if motors(j) and any(word in model.links[j].lower() for word in TOOLS)]
+    tools = [j for j in below if motors(j) and TOOLS.search(robot.links[j])]
     if tools:
         return max(tools, key=motors)
     most = max(motors(j) for j in below)
@@ -338,24 +384,30 @@ def _guess(model: UrdfModel, first: int) -> int:
         tip = long[0] if long else further[0]
 
 
-LOOKING = re.compile(r"(^|[_ ])(head|face|gaze|eyes?)($|[_ ](link|frame)$|[_ ]?\d*$)|camera", re.IGNORECASE)
-"""Names of links that look along their x axis (REP 103: x is forward)."""
+LOOKING = re.compile(
+    r"(^|[_ ]|AA)(head|face|gaze|eyes?)([_ ]?(pan|tilt|yaw|pitch|roll|nod|link|frame|\d+))*$|camera", re.IGNORECASE
+)
+"""Names of links, and of the joints that move them, that look along their x axis (REP 103: x is forward)."""
+TRUNK = re.compile(r"^(torso|chest|trunk|waist)([_ ](link|frame))?$", re.IGNORECASE)
+"""Names of links that face where their x axis points (REP 103)."""
 OPTICAL = re.compile(r"optical", re.IGNORECASE)
 """Names of frames that look along their z axis (REP 103: the suffix _optical of cameras)."""
 
 
-def _pointing(model: UrdfModel, links: list[Link], tip: int) -> tuple[Floats, str]:
+def _pointing(skeleton: Skeleton, robot: Robot, links: list[Link], tip: int) -> tuple[Floats, str]:
     """Return (the pointing axis in the tip's frame, the reason for it).
 
     Frames of cameras and heads look where ROS says that they do. Other tips point away from the last joint that
     rotates, along its axis where they coincide with it.
     """
-    name = model.links[tip]
+    name, moved_by = robot.links[tip], skeleton.names[tip]
     if OPTICAL.search(name):
         return Z, f"z of {name}: optical frames look along z (REP 103)"
-    if LOOKING.search(name):
+    if LOOKING.search(name) or LOOKING.search(moved_by):
         return X, f"x of {name}: heads and cameras look along x (REP 103)"
-    frames = model.skeleton.forward(model.skeleton.rest)
+    if TRUNK.search(name):
+        return X, f"x of {name}: a trunk faces along x (REP 103)"
+    frames = skeleton.forward(skeleton.rest)
     last = [link for link in links if not link.slides][-1]
     away, note = frames.positions[tip] - frames.positions[last.joint], "away from the last joint that rotates"
     if np.linalg.norm(away) < SHORT:

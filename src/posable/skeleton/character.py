@@ -28,6 +28,7 @@ SHORTEST = 1e-4  # [m]: shorter bones are not drawn
 LONE_BONE = 0.1  # [m], for a skeleton without any
 GIRTH = 0.09  # of the longest bone, in lengths; shorter ones are stouter, so that a spine can be seen
 STOUTEST = 0.25
+BONES = "bones"  # the name of their mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,8 @@ class SkinnedMesh:
     """(J, 4) their orientations."""
     colours: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 4), np.uint8))
     """(V, 4) RGBA, or no rows where the file has none."""
+    smooth: bool = True
+    """Whether vertices at one position look like one, as at the seams of a file; else they are an edge."""
 
     def __repr__(self) -> str:
         return f"SkinnedMesh({self.name[:40]!r}, {len(self.vertices)} vertices, {len(self.faces)} triangles)"
@@ -70,7 +73,8 @@ class SkinnedMesh:
 class Character:
     """The look of a skeleton, and its file. It hangs on the skeleton, so any motion made on it keeps the look."""
 
-    meshes: tuple[SkinnedMesh, ...] = ()
+    meshes: Sequence[SkinnedMesh] = ()
+    """A robot's are made when they are first looked at."""
     roles: Mapping[str, str] | None = None
     """Body part to joint name, where the file itself says who is who (VRM)."""
     source: Any = None
@@ -246,7 +250,7 @@ def bone_mesh(skeleton: Skeleton, rest: Frames) -> SkinnedMesh:
         joints.append(np.full((len(corners), 1), start, dtype=np.int32))
     count = len(bones) * len(corners)
     return SkinnedMesh(
-        name="bones",
+        name=BONES,
         vertices=np.concatenate(vertices),
         faces=np.arange(count, dtype=np.int32).reshape(-1, 3),
         joints=np.concatenate(joints),
