@@ -233,7 +233,7 @@ class DragHandle:
         position, orientation = (
             np.array(value, dtype=np.float64) for value in (event.target.position, event.target.wxyz)
         )
-        if not event.target.visible:
+        if (gizmo := self.gizmo) is None or not gizmo.visible:
             return  # on its way while the handle went
         self._held = event.phase != "end"
         self._dragged(position, orientation)
