@@ -80,6 +80,9 @@ def test_a_table_is_written_in_degrees_with_a_line_a_frame(posable, tmp_path: Pa
     table = np.array([[float(cell) for cell in line.split(",")] for line in lines])
     np.testing.assert_allclose(table[:, 0], np.arange(len(motion)) / motion.fps, atol=1e-5)
     np.testing.assert_allclose(table[:, 1], bend(motion, ("left_upper_arm", "left_lower_arm", "left_hand")), atol=1e-3)
+    assert not any("e-" in line or "-0," in line for line in lines), (
+        "0 where a joint does not move, not a rounding error"
+    )
     rows = {row["angle"]: row for row in json.loads(out)["angles"]}
     assert rows["right_lower_leg.flexion"]["max"] == pytest.approx(table[:, 3].max(), abs=1e-2)
 

@@ -117,3 +117,16 @@ def test_comfort_beyond_the_arm_and_weights_without_a_body_are_refused():
         Weight("needed", 0.99)
     with pytest.raises(PosableError, match="requested_weight"):
         Weight("needed", 0.7)(1.0)
+
+
+def test_a_body_that_helps_a_hand_down_moves_as_evenly_as_the_hand(body):
+    """The first reach of the README: its arm hangs, where comfortable and stretched are a hundredth apart."""
+    reacher, target = ps.Reacher(body, right=ps.Behaviour.default(body, "right_arm")), np.array([-0.3, 0.5, 0.6])
+    rest = body.neutral_frames.positions[body.index("right_hand")]
+    goals = rest + np.linspace(0.2, 0.7, 200)[:, None] * (target - rest)
+    steps = np.diff(reacher.solve(right=ps.Target(goals)).weight)
+    assert steps.min() > 0.3 * steps.mean(), "no stairs"
+    motion = reacher.animate(right=ps.Target(target)).motion
+    places = motion.skeleton.forward(motion.pose).positions
+    shaking = np.linalg.norm(np.diff(places, 2, axis=0), axis=-1) * motion.fps**2
+    assert shaking.max() < 12.0, f"{motion.skeleton.names[shaking.max(axis=0).argmax()]} at {shaking.max():.0f} m/s²"

@@ -305,10 +305,17 @@ def test_nothing_is_clipped_at_any_size(browser, studio: Studio, size: tuple[int
             page.wait_for_timeout(1500)
             page.screenshot(path=Path(shots) / f"{tab.title.lower()}-{size[0]}.png", timeout=120_000)
     page.get_by_role("tab", name=studio.tabs[0].title, exact=True).click()
+    if size == SIZES[0] and not shots:  # put on a large screen, and then made as small as a note
+        page.set_viewport_size({"width": SIZES[-1][0], "height": SIZES[-1][1]})
+        wait(lambda: page.evaluate(CLIPPED) == [], "the panel to be as wide as its letters need")
+        page.set_viewport_size({"width": 640, "height": 420})
+        wait(lambda: page.evaluate(BESIDE), "the bar over the stage to be clear of the panel")
     assert window.errors == []
     window.context.close()
 
 
+BESIDE = """() => document.querySelector('#stage-tools').getBoundingClientRect().right
+    <= document.querySelector('.posable-tabs').getBoundingClientRect().left"""
 REPORT = """() => {
   const shown = [...document.querySelectorAll('p:has(> .stage-report)')].find((one) => one.clientHeight);
   const short = shown.cloneNode(true), style = getComputedStyle(shown);

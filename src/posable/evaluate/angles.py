@@ -69,7 +69,8 @@ class JointAngles:
             writer = csv.writer(file)
             writer.writerow(["time", *self.names])
             for time, row in zip(self.times.tolist(), self.degrees.tolist(), strict=True):
-                writer.writerow([f"{time:.6g}", *(f"{value:.6g}" for value in row)])
+                cells = (f"{round(value, 6) + 0.0:.6g}" for value in row)  # no -4e-19 where a joint does not move
+                writer.writerow([f"{time:.6g}", *cells])
 
 
 def joint_angles(

@@ -56,6 +56,37 @@ def test_a_click_on_a_hand_selects_it_everywhere_and_shows_its_handle(tab: Desk,
     assert session.selection is None and not session.gizmos["pose"].visible
 
 
+def test_a_click_selects_what_is_seen_and_not_what_is_behind_it(tab: Desk, session: Session):
+    """Along the line from hip to hip one sees the left leg from the left, and the right one from the right."""
+    at = session.active.frames(session.time).positions
+    left, right = (at[session.body.index(f"{side}_upper_leg")] for side in ("left", "right"))
+    across = (left - right) / np.linalg.norm(left - right)
+    for side, joint, way in (("left", left, -across), ("right", right, across)):
+        eye = joint - 2.0 * way
+        found = session.body_at(eye + session.stage.offset, way)
+        assert found is not None and side in session.active.part_name(session.active.part_joint(found[1]))
+        met = session.stage.hit(session.active, session.time, eye, way)
+        assert met is not None and 1.8 < met[1] < 1.98, "the skin, which is before the joint"
+
+
+def test_a_drag_ends_where_its_handle_goes_as_one_plays_in_the_middle_of_it(tab: Desk, session: Session):
+    """A page says nothing more of a handle that it no longer shows: the body would stand as dragged for good."""
+    handle, before = session.gizmos["pose"], session.motion
+    handle.position = np.array(handle.position) + by(0.0, 0.1, 0.05)
+    tab.pose.handle.receive(SimpleNamespace(target=handle, phase="update"))
+    session.clock.play()
+    tab.update(session.time)
+    assert session.history.undoable == "Drag the left hand" and session.motion is not before
+    late = np.array(handle.position) + by(0.0, 0.1, 0.0)
+    handle.position = late
+    tab.pose.handle.receive(SimpleNamespace(target=handle, phase="update"))  # was on its way
+    tab.update(session.time)
+    assert session.clock.playing and session.active.pose_override is None
+    session.clock.pause()
+    tab.update(session.time)
+    assert handle.visible and not np.allclose(handle.position, late)
+
+
 def test_a_click_on_a_finger_means_its_hand(tab: Desk, session: Session):
     skeleton, body = session.body.skeleton, session.body
     below = [j for j in range(len(skeleton)) if body.index("left_hand") in skeleton.path(j)]

@@ -67,7 +67,7 @@ class Actor:
         return Frames(self.skeleton, world.positions + self.position, world.orientations)
 
     def clicked_joint(self, time: float, origin: Floats, direction: Floats) -> tuple[int, float] | None:
-        """Return the joint that a ray on the stage meets at a time [s] and its distance [m]; None where it is far."""
+        """Return the joint whose bones a ray on the stage passes at a time [s] and how close [m]; None if it is far."""
         reach = CLICK_REACH * float(np.ptp(self.box, axis=0).max())
         return nearest_joint(self.frames(time), origin, direction, reach)
 

@@ -662,11 +662,17 @@ class Session:
         with self.lock:
             if self.stage.only is not None:
                 return None
-            found: list[tuple[float, Actor, int]] = []
-            for actor in self.actors:
-                hit = actor.clicked_joint(self.time, origin - self.stage.offset, direction)
-                if hit is not None:
-                    found.append((hit[1], actor, hit[0]))
+            on_stage = origin - self.stage.offset
+            # What is seen counts, and where a click just misses it, what is close; hence not a hand behind a back.
+            found = [
+                (hit[1], actor, hit[0])
+                for actor in self.actors
+                if (hit := self.stage.hit(actor, self.time, on_stage, direction)) is not None
+            ] or [
+                (near[1], actor, near[0])
+                for actor in self.actors
+                if (near := actor.clicked_joint(self.time, on_stage, direction)) is not None
+            ]
             return min(found, key=lambda each: each[0])[1:] if found else None
 
     def _clicked(self, event: Any) -> None:

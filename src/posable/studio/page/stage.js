@@ -436,11 +436,17 @@
     document.body.append(timeline, tools, progress, hint, drop, sheet);
     new ResizeObserver(() => lay()).observe(tracks);
     animate();
+    const large = window.matchMedia(LARGE);
+    large.addEventListener("change", () => send("large", large.matches));  // as when it is put on another screen
     const waiting = setInterval(() => {  // until the page is connected
-      if (state.tools.follow === undefined) return;
+      const canvas = window.__viserMutable?.canvas;
+      if (state.tools.follow === undefined || !canvas) return;
       clearInterval(waiting);
       if (kept(DARK) === "1" && !state.tools.dark) send("dark", true);
-      if (window.matchMedia(LARGE).matches) send("large");
+      if (large.matches) send("large", true);
+      new ResizeObserver(() => {  // the bar stays clear of the panel: where the stage is narrow, in several lines
+        tools.style.maxWidth = `${canvas.getBoundingClientRect().width / (tools.currentCSSZoom ?? 1) - 26}px`;
+      }).observe(canvas);
     }, 200);
   };
   document.addEventListener("DOMContentLoaded", begin);  // after viser's own elements

@@ -144,6 +144,31 @@ class MeshLook:
             self.plain.update(self.posed)
             self.show(*self._shown)
 
+    def hit(self, frames: Frames, origin: Floats, direction: Floats) -> tuple[int, float] | None:
+        """Return the joint whose surface a ray meets first and how far away that is [m]; None where it meets none.
+
+        Args:
+            frames: the pose in which it is met.
+            origin: (3,) of the ray [m].
+            direction: (3,) of the ray, a unit vector.
+        """
+        a, b, c = np.moveaxis(self._skinning.posed(frames)[self._faces], 1, 0)
+        # Where the ray is in each triangle: Möller and Trumbore 1997, equation 6. From either side: files are careless.
+        along, across = b - a, c - a
+        normal = np.cross(direction, across)
+        volume = np.einsum("ti,ti->t", along, normal)
+        inverse = 1.0 / np.where(np.abs(volume) > 1e-15, volume, np.inf)
+        offset = origin - a
+        turned = np.cross(offset, along)
+        u, v = np.einsum("ti,ti->t", offset, normal) * inverse, turned @ direction * inverse
+        distance = np.einsum("ti,ti->t", turned, across) * inverse
+        met = np.flatnonzero((inverse != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (distance > 0.0))
+        if not len(met):
+            return None
+        first = met[distance[met].argmin()]
+        nearest = np.argmax([1.0 - u[first] - v[first], u[first], v[first]])  # of the corners
+        return int(self.owners[self._faces[first, nearest]]), float(distance[first])
+
     def remove(self) -> None:
         """Remove the meshes."""
         self.plain.remove()

@@ -138,6 +138,15 @@ class Stage:
                 self._label.position = mark[0] + offset + np.array([0.0, 0.03 + 1.1 * mark[2], 0.0])
                 self._label.text = mark[1]
 
+    def hit(self, actor: Actor, time: float, origin: Floats, direction: Floats) -> tuple[int, float] | None:
+        """Return the joint of an actor whose surface a ray meets first at a time [s], and how far away that is [m].
+
+        None where it meets none, and where the actor has no surface or only its bones are shown. The origin (3,) is on
+        the stage [m], the direction (3,) a unit vector.
+        """
+        body = self._looks[actor][0] if actor in self._looks and self.look != "bones" else None
+        return None if body is None else body.hit(actor.frames(time), origin, direction)
+
     @property
     def shadows(self) -> bool:
         """Whether bodies cast shadows and reflect a room around them.

@@ -180,6 +180,7 @@ class DragHandle:
     ) -> None:
         self._session, self._name, self._dragged, self._dropped = session, name, dragged, dropped
         self._options = {"disable_sliders": True, "depth_test": False, **options}
+        self._held = False  # whether a user drags it
 
     @property
     def gizmo(self) -> viser.TransformControlsHandle | None:
@@ -207,21 +208,34 @@ class DragHandle:
             gizmo.wxyz = orientation
         for option, value in options.items():
             show(gizmo, option, value)
+        if not options.get("visible", True):
+            self._let_go()
 
     def hide(self) -> None:
         """Make the handle invisible; it stays in the scene."""
         if (gizmo := self.gizmo) is not None:
             show(gizmo, "visible", False)
+        self._let_go()
 
     def remove(self) -> None:
         """Take the handle off the scene."""
         self._session.remove_gizmo(self._name)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """End a drag whose handle goes, as when one plays in the middle of it: the page says nothing more of it."""
+        if self._held:
+            self._held = False
+            self._dropped()
 
     def receive(self, event: Any) -> None:
         """Report a message of a page: where the handle is, and whether the drag has ended."""
         position, orientation = (
             np.array(value, dtype=np.float64) for value in (event.target.position, event.target.wxyz)
         )
+        if (gizmo := self.gizmo) is None or not gizmo.visible:
+            return  # on its way while the handle went
+        self._held = event.phase != "end"
         self._dragged(position, orientation)
         if event.phase == "end":
             self._dropped()

@@ -26,8 +26,8 @@ HINT = (
 )
 """What stands on the stage until the first click or key of a user who is new."""
 
-LARGE_PANEL = 520
-"""Width of the panel on a large screen that is not scaled by the system [pixels]."""
+PANEL, LARGE_PANEL = 320, 520
+"""Width of the panel, and on a large screen that is not scaled by the system [pixels]."""
 
 
 class StageBar:
@@ -40,7 +40,7 @@ class StageBar:
         session.on_page("camera", lambda client, view: self.look_from(str(view), client))
         session.on_page("follow", lambda _, on: session.follow(bool(on)))
         session.on_page("dark", lambda _, on: self.set_dark(bool(on)))
-        session.on_page("large", lambda client, _: client.gui.main_panel.set_width(LARGE_PANEL))
+        session.on_page("large", lambda client, is_large: self.fit_panel(bool(is_large), client))
         session.on_page("picture", lambda client, size: self.take_picture(client, *(int(n) for n in size)))
         session.on_page("save", lambda client, _: self.save(client))
         session.on_page("video", lambda client, given: self.film(client, *given))
@@ -51,6 +51,10 @@ class StageBar:
         session.page.show("hint", HINT)
         session.subscribe(lambda _: self._show(), "look")
         self._show()
+
+    def fit_panel(self, is_large: bool, client: viser.ClientHandle) -> None:
+        """Give a window's panel the width that fits its letters, which are larger on a large screen."""
+        client.gui.main_panel.set_width(LARGE_PANEL if is_large else PANEL)
 
     def look_from(self, view: str, client: viser.ClientHandle) -> None:
         """Look at the bodies from a side: one of `VIEWS`, or "Frame all" from where the stage's front is."""

@@ -148,7 +148,8 @@ class PosePins:
         actor, body = session.active, session.body
         if not self.by_click.value or session.tab != self._tab.title or actor is None or body is None:
             return False
-        hit = actor.clicked_joint(session.time, origin, direction)
+        hit = session.stage.hit(actor, session.time, origin, direction)
+        hit = hit or actor.clicked_joint(session.time, origin, direction)
         if hit is not None:
             self.toggle(part_of(body, actor.part_joint(hit[0])))
         return hit is not None
