@@ -223,7 +223,8 @@ class TestUploads:
         session.gui._current_file_upload_states.clear()
 
     @pytest.mark.parametrize(
-        ("size", "parts"), [(LARGEST_UPLOAD + 1, 300), (-1, 0), (0, 5), (10, 0), (10, 11), (1.5, 1), (2**80, 2)]
+        ("size", "parts"),
+        [(LARGEST_UPLOAD + 1, 300), (-1, 0), (0, 5), (10, 0), (10, 11), (1.5, 1), (2**80, 2), (10**6, 10**6)],
     )
     def test_one_that_is_too_large_or_impossible_is_not_begun(self, session, under_way, size, parts):
         with pytest.raises(RefusedError, match=r"upload was not taken: .+\."):

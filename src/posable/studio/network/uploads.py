@@ -23,6 +23,9 @@ LONGEST = 1800.0
 """Seconds that an upload may take."""
 LARGEST_PART = 8 * 1024 * 1024
 """Bytes that a part of an upload may have at most; viser's page sends half a megabyte."""
+FREE_PARTS, SMALLEST_PART = 1000, 64 * 1024
+"""Parts that any upload may have, and for more of them the bytes of each: all are kept, with a message each, until the
+last is there."""
 
 
 class RefusedError(Exception):
@@ -68,6 +71,8 @@ class Uploads:
             isinstance(size, int) and isinstance(parts, int) and 0 <= parts <= size and (parts == 0) == (size == 0)
         ):
             raise _refused(f"{size} bytes in {parts} parts are no file")
+        if parts > FREE_PARTS + size // SMALLEST_PART:
+            raise _refused(f"{size} bytes in {parts} parts are too many parts")
         if size > self._largest:
             megabytes, most = size / 1e6, self._largest / 1e6
             raise _refused(f"the file has {megabytes:.0f} MB, more than the {most:.0f} MB that are taken")
