@@ -472,7 +472,8 @@ def _shape(geom: Element, frame: Transform, joint: int, settings: Settings) -> S
     if kind not in PRIMITIVES:
         return None
     if "mesh" in geom.attributes:
-        settings.meshes.lose("have primitive shapes fitted to them, which is not done", geom.attributes["mesh"])
+        reason = "shape fitted to a mesh is left out", "shapes fitted to meshes are left out"
+        settings.meshes.lose(reason, geom.attributes["mesh"])
         return None
     sizes = [*geom.several("size", 3, ()), 0.0, 0.0, 0.0][: PRIMITIVES[kind]]
     position, rotation = transform_of(geom, settings)
