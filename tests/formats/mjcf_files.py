@@ -91,6 +91,8 @@ class Judge:
         for k in range(self.model.njnt):
             at, kind, name = self.model.jnt_qposadr[k], self.model.jnt_type[k], self.name("JOINT", k)
             if kind == 0:
+                if self.name("BODY", self.model.jnt_bodyid[k]) != skeleton.robot.links[0]:
+                    continue  # another thing of the scene
                 moved = pm.rotate(up, qpos[at : at + 3])
                 rotations[0] = pm.multiply(up, qpos[at + 3 : at + 7])
                 continue
