@@ -58,6 +58,7 @@ class Judge:
 
     def __init__(self, text: str) -> None:
         self.mujoco = pytest.importorskip("mujoco", reason="MuJoCo is a judge of its own: pip install posable[dev]")
+        self.mujoco.set_mju_user_warning(lambda text: None)  # else it writes a file where it is run
         self.model = self.mujoco.MjModel.from_xml_string(text)
         self.data = self.mujoco.MjData(self.model)
 
