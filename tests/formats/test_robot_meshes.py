@@ -79,6 +79,7 @@ def test_meshes_are_where_mujoco_has_them(mesh, geom, tmp_path):
     (drawn,) = skeleton.character.meshes
     ours = pm.rotate(pm.conjugate(UP["y"]), drawn.posed(skeleton.forward(skeleton.rest)))
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is a judge of its own: pip install posable[dev]")
+    mujoco.set_mju_user_warning(lambda text: None)
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
