@@ -4,9 +4,11 @@ import inspect
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -500,6 +502,86 @@ def test_the_code_for_any_machine_gives_the_answers_of_that_for_newer_ones(used)
                         np.testing.assert_allclose(got[field], wanted[field], rtol=1e-7, atol=1e-7, err_msg=name)
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to link with")
+@pytest.mark.parametrize("damage", ["object", "facts", "code"])
+def test_what_a_build_kept_may_be_damaged(damage, tmp_path, monkeypatch):
+    """By a disk that was full, or a machine that was switched off: it is compiled anew, and not forever refused."""
+    name, target = "posable.math._angle", build.this_machine()
+    table = {name: calls.calls()[name]}
+    monkeypatch.setenv("POSABLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "calls", lambda: table)
+    lines: list[str] = []
+    first = build.build(target, tmp_path / "first", workers=1, show=lines.append)
+    pattern = {"object": "*.o", "facts": "*.json", "code": "*.bc"}[damage]
+    found = [*(tmp_path / "cache" / "objects").glob(pattern)]
+    assert found
+    for path in found:
+        path.write_bytes(path.read_bytes()[:7])
+    if damage == "code":  # it is read again where an object is missing
+        for path in (tmp_path / "cache" / "objects").glob("*.o"):
+            path.unlink()
+    again = build.build(target, tmp_path / "again", workers=1, show=lines.append)
+    assert again.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups on this system")
+def test_a_build_that_is_interrupted_says_so_in_one_sentence_and_leaves_nothing(tmp_path):
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code = f"{heard}import sys; from posable.compute.build import main; sys.exit(main())"
+    cache, out = tmp_path / "cache", tmp_path / "out"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "POSABLE_CACHE": str(cache)}
+    job = subprocess.Popen(
+        [sys.executable, "-c", code, "--out", str(out), "--quiet"],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for _ in range(600):  # until it compiles
+        if [*cache.glob("build-*.json")] and [*(cache / "kernels").rglob("*")]:
+            break
+        time.sleep(0.1)
+    os.killpg(job.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
+    _, printed = job.communicate(timeout=60)
+    assert job.returncode == 130
+    assert printed.splitlines()[-1].startswith("no library was made: interrupted") and "Traceback" not in printed
+    assert not out.exists() and not [*cache.glob("build-*.json")]
+
+
+@needs_library
+def test_what_is_no_file_is_no_library(tmp_path):
+    """A link to a device without end, to itself, or a pipe: nothing of it is read."""
+    copy = tmp_path / "posable"
+    shutil.copytree(SOURCE / "posable", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    mine = copy / "compute" / library.file_in(library.FOLDER).name
+    content = mine.read_bytes()
+    code = "from posable.compute import kernels, library; print(kernels.mode(), library.why_not())"
+    for made in (lambda: mine.symlink_to("/dev/zero"), lambda: mine.symlink_to(mine), mine.mkdir, lambda: pipe(mine)):
+        mine.unlink()
+        made()
+        way, _, why = run(code, PYTHONPATH=str(tmp_path)).partition(" ")
+        assert way == "jit" and "is damaged" in why
+        if mine.is_dir():
+            mine.rmdir()
+            mine.touch()
+    mine.unlink()
+    mine.write_bytes(content)  # a damaged one beside one that is whole
+    (copy / "compute" / library.file_name(b"")).write_bytes(b"no library")
+    assert run(code, PYTHONPATH=str(tmp_path)) == "library"
+
+
+def pipe(path: Path) -> None:
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(path)
+
+
+def test_the_jit_that_is_asked_for_and_is_not_there_is_named():
+    code = "import sys; sys.modules['numba'] = None\nimport importlib.util\n"
+    code += "from posable.compute import kernels\nkernels.find_spec = lambda name: None\n"
+    code += "try: kernels.mode()\nexcept Exception as e: print(e)"
+    assert run(code, POSABLE_KERNELS="jit").startswith("POSABLE_KERNELS is 'jit', kernels need Numba")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 @pytest.mark.parametrize("where", ["cache", "out"])
 def test_a_disk_that_is_full_or_read_only_is_one_sentence_and_leaves_nothing(where, tmp_path, monkeypatch, capsys):
@@ -541,6 +623,9 @@ class InThisProcess:
         return self
 
     def __exit__(self, *_):
+        return None
+
+    def shutdown(self, **_):
         return None
 
     def submit(self, function, *arguments):

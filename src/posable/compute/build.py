@@ -27,6 +27,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,7 +48,7 @@ import numpy as np
 from . import cuda
 from .array_use import array_use
 from .calls import Kind, calls, leaves, parsed
-from .compiling import build_ended, report_build
+from .compiling import build_ended, quiet_jit, report_build
 from .errors import PosableError
 from .files import atomic_write, cache_dir
 from .library import file_in, file_name, is_whole
@@ -106,16 +107,38 @@ def compile_batch(name: str, arguments: str, target: Target, cache: str) -> dict
     symbol = f"loop_{key}"
     code, facts = Path(cache) / f"{key}.bc", Path(cache) / f"{key}.json"
     objects = {cpu: Path(cache) / f"{key}-{target.triple}-{cpu}.o" for cpu in target.cpus}
-    taken = code.exists() and facts.exists()
-    if not taken:
+    known = _facts(facts) if code.exists() else None
+    if known is None:
         module, entry = _optimised(function, kinds)
-        writes = _trampoline(module, entry, symbol, kinds)
+        known = {"symbol": symbol, "writes": _trampoline(module, entry, symbol, kinds)}
         write_whole(code, module.as_bitcode())
-        write_whole(facts, json.dumps({"symbol": symbol, "writes": writes}).encode())
+        write_whole(facts, json.dumps(known).encode())
+    taken = known.pop("taken", False)
     for cpu, path in objects.items():
         if not path.exists():
-            write_whole(path, _machine_code(code.read_bytes(), symbol, target.triple, cpu))
-    return {**json.loads(facts.read_text()), "objects": [str(path) for path in objects.values()], "taken": taken}
+            try:
+                made = _machine_code(code.read_bytes(), symbol, target.triple, cpu)
+            except RuntimeError as error:
+                if not taken:
+                    raise
+                code.unlink()
+                raise _DamagedError(f"{code} is damaged ({error})") from None
+            write_whole(path, made)
+    kept = [str(one) for one in (code, facts, *objects.values())]
+    return {**known, "objects": [str(path) for path in objects.values()], "kept": kept, "taken": taken}
+
+
+class _DamagedError(PosableError):
+    """What was kept of an earlier build is damaged, and was removed."""
+
+
+def _facts(path: Path) -> dict[str, Any] | None:
+    """Return what was kept of a batch; None where nothing was, or half of it."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+        return {"symbol": str(found["symbol"]), "writes": list(found["writes"]), "taken": True}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def function_of(name: str) -> Callable[..., None]:
@@ -285,8 +308,7 @@ def build(
     known = TARGETS[target]
     if checked:  # one variant is enough to see an index that is wrong
         known = replace(known, cpus=known.cpus[:1])
-    done = _all_compiled(compile_batch, (known,), workers, show, checked=checked)
-    content = _link(target, known.cpus, done, portable)
+    content, done = _linked(target, known, portable, checked, workers, show)
     path = out / file_name(content, known.system, checked=checked)
     out.mkdir(parents=True, exist_ok=True)
     write_whole(path, content)
@@ -296,6 +318,33 @@ def build(
             other.unlink()
     show(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {len(done)} batches, {time.monotonic() - began:.0f} s")
     return path
+
+
+def _linked(
+    target: str, known: Target, portable: bool, checked: bool, workers: int | None, show: Callable[[str], None]
+) -> tuple[bytes, dict[str, dict[str, Any]]]:
+    """Return the content of a library, and what was compiled for it.
+
+    Where that fails with objects that were kept of an earlier build, they may be damaged: all is compiled anew.
+    """
+    done: dict[str, dict[str, Any]] = {}
+    try:
+        done = _all_compiled(compile_batch, (known,), workers, show, checked=checked)
+        return _link(target, known.cpus, done, portable), done
+    except _LinkError:
+        kept = [path for facts in done.values() if facts["taken"] for path in facts["kept"]]
+        if not kept:
+            raise
+        for path in kept:
+            Path(path).unlink(missing_ok=True)
+    except _DamagedError:
+        pass
+    done = _all_compiled(compile_batch, (known,), workers, show, checked=checked)
+    return _link(target, known.cpus, done, portable), done
+
+
+class _LinkError(PosableError):
+    """The objects could not be linked."""
 
 
 def build_ptx(out: Path, *, workers: int | None = None, show: Callable[[str], None] = print) -> Path:
@@ -339,16 +388,26 @@ def _all_compiled(
     # Large ones first: a solver that comes last would leave the other cores without work.
     order = sorted(table, key=lambda name: -weights[name])
     with ProcessPoolExecutor(workers or os.cpu_count(), get_context("spawn"), _prepare, (checked,)) as pool:
-        jobs = {pool.submit(compile_one, name, table[name], *more, cache): name for name in order}
-        for job in as_completed(jobs):
-            done[jobs[job]] = job.result()
-            show(_progress(done, weights, time.monotonic() - began))
-            report_build(_fraction(done, weights))
+        try:
+            jobs = {pool.submit(compile_one, name, table[name], *more, cache): name for name in order}
+            for job in as_completed(jobs):
+                done[jobs[job]] = job.result()
+                show(_progress(done, weights, time.monotonic() - began))
+                report_build(_fraction(done, weights))
+        except BaseException as error:  # a full disk, Ctrl-C: nobody waits for all the others
+            processes = [*(getattr(pool, "_processes", None) or {}).values()]
+            pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                for process in processes:
+                    process.terminate()
+            raise
     return {name: done[name] for name in table}
 
 
 def _prepare(checked: bool = False) -> None:
     """Set up a process that compiles: with Numba, for the machines that the library is for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the process that started this one, which ends it
+    quiet_jit()  # that one shows how far it is
     os.environ["POSABLE_KERNELS"] = "jit"
     os.environ["NUMBA_BOUNDSCHECK"] = str(int(checked))
     os.environ["NUMBA_CPU_NAME"] = "x86-64-v3" if "x86_64" in this_machine() else "generic"
@@ -405,7 +464,8 @@ def _link(target: str, cpus: Sequence[str], done: dict[str, dict[str, Any]], por
         ]
         ran = subprocess.run(command, capture_output=True, text=True)
         if ran.returncode != 0:
-            raise PosableError(f"the library could not be linked: {' '.join(command[:3])} ...\n{ran.stderr[-2000:]}")
+            said = "; ".join(line.strip() for line in ran.stderr[-2000:].splitlines() if line.strip())
+            raise _LinkError(f"the library could not be linked ({' '.join(command[:3])} ... said: {said})")
         return made.read_bytes()
 
 
@@ -475,6 +535,9 @@ def main() -> int:
     except (PosableError, OSError, BrokenProcessPool) as error:  # no compiler, a full or read-only disk, no memory
         print(f"no library was made: {error}; kernels are compiled by Numba when they are first used", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("no library was made: interrupted; what was compiled is kept for the next time", file=sys.stderr)
+        return 130
     finally:
         build_ended()
     return 0

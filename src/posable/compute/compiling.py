@@ -18,9 +18,10 @@ from .sources import library_sources
 
 STALE = 300.0  # [s] after which progress that nobody renewed is of a build that was killed: no batch takes so long
 
-__all__ = ["build_ended", "build_progress", "jit_began", "jit_seconds", "report_build"]
+__all__ = ["build_ended", "build_progress", "jit_began", "jit_is_quiet", "jit_seconds", "quiet_jit", "report_build"]
 
 _jit_began: float | None = None
+_quiet = False
 
 
 def report_build(fraction: float) -> None:
@@ -57,6 +58,17 @@ def jit_seconds() -> float:
     """Return for how long Numba has been compiling in this process [s]; 0 while it does not."""
     began = _jit_began
     return 0.0 if began is None else time.monotonic() - began
+
+
+def quiet_jit() -> None:
+    """Let Numba compile in silence in this process: another one shows how far that is."""
+    global _quiet
+    _quiet = True
+
+
+def jit_is_quiet() -> bool:
+    """Return whether nothing is to be said of what Numba compiles."""
+    return _quiet
 
 
 def _path() -> Path:

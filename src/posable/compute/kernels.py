@@ -81,7 +81,8 @@ def mode() -> str:
     if requested in ("library", "checked"):
         raise PosableError(f"POSABLE_KERNELS is {requested!r}, and {library.why_not()}")
     if find_spec("numba") is None:
-        raise PosableError(f"{library.why_not()}; without it kernels need Numba: pip install 'posable[jit]'")
+        why = "POSABLE_KERNELS is 'jit'" if requested == "jit" else f"{library.why_not()}; without it"
+        raise PosableError(f"{why}{',' if requested == 'jit' else ''} kernels need Numba: pip install 'posable[jit]'")
     return "jit"
 
 

@@ -56,15 +56,15 @@ def file_name(content: bytes, system: str = sys.platform, *, checked: bool = Fal
 
 
 def file_in(folder: Path, *, checked: bool = False) -> Path | None:
-    """Return the library of these sources in a folder; None where there is none."""
+    """Return the library of these sources in a folder, a whole one where there is one; None where there is none."""
     found = sorted(folder.glob(f"{_beginning(checked)}*"))
-    return found[0] if found else None
+    return next((path for path in found if len(found) == 1 or is_whole(path)), found[0] if found else None)
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether a library's content is that which its name says."""
+    """Return whether a library's content is that which its name says; of what is no file, nothing is read."""
     stem = path.name.partition(".")[0]
-    return stem.endswith(f"_{zlib.crc32(path.read_bytes()):08x}")
+    return path.is_file() and stem.endswith(f"_{zlib.crc32(path.read_bytes()):08x}")
 
 
 def _beginning(checked: bool) -> str:

@@ -30,7 +30,7 @@ from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-from .compiling import jit_began
+from .compiling import jit_began, jit_is_quiet
 
 __all__ = ["TWIN_OPTIONS", "cached", "call_twin", "module_of"]
 
@@ -174,7 +174,7 @@ class _CompileNotice(event.Listener):
             jit_began(self.began)
             self.collecting = gc.isenabled()
             gc.disable()
-            if not self.shown:
+            if not self.shown and not jit_is_quiet():
                 self.timer = threading.Timer(1.0, self._show)
                 self.timer.daemon = True
                 self.timer.start()

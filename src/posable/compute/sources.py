@@ -57,7 +57,7 @@ def _paths(folder: str) -> Iterator[str]:
     with os.scandir(f"{PACKAGE}/{folder}") as entries:
         for entry in entries:
             path = folder + entry.name
-            if entry.is_dir():
-                yield from _paths(f"{path}/") if entry.name != "__pycache__" else ()
-            elif entry.name.endswith(".py") or folder == "compute/native/" or path == "compute/calls.json":
+            if entry.name.endswith(".py") or folder == "compute/native/" or path == "compute/calls.json":
                 yield path
+            elif "." not in entry.name and entry.is_dir():  # a library may be anything, a link to itself too
+                yield from _paths(f"{path}/") if entry.name != "__pycache__" else ()
