@@ -46,7 +46,7 @@ class Window:
         self.page.on("request", lambda request: self.requests.append(request.url))
         # A page that draws slowly lowers its resolution when it likes, also between two pictures to be compared.
         self.page.goto(f"{studio.url}{'&' if '?' in studio.url else '/?'}fixedDpr={resolution:g}")
-        self.page.get_by_text("Timeline").wait_for()
+        self.page.get_by_text("Timeline", exact=True).wait_for()
         wait(lambda: set(self.session.server.get_clients()) - before, "the window to connect")
         self.client = self.session.server.get_clients()[max(self.session.server.get_clients())]
         wait(lambda: "/floor" in self.nodes(), "the scene")

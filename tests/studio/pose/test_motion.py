@@ -173,7 +173,9 @@ def test_bodies_of_other_sizes_are_matched_with_their_motions_and_named(tab: Des
     factor = other / float(np.ptp(knight.box[:, 1]))
     was, now = (np.diff(one.frames(0.3).positions, axis=0) for one in (knight, session.actors[1]))
     assert np.allclose(now, factor * was, atol=1e-6 * factor)
+    session.clock.seek(0.7 * session.clock.duration)
     session.draw(session.time)
+    assert np.abs(session.stage.offset).max() > 0.3, "the ground glides below them"
     names = {label.text: label for label in session._names._labels if label.visible}
     assert set(names) == {walk.name, knight.name}
     for actor in session.actors:
@@ -182,7 +184,10 @@ def test_bodies_of_other_sizes_are_matched_with_their_motions_and_named(tab: Des
         skins = [np.zeros((0, 3))] if character is None else [mesh.posed(frames) for mesh in character.meshes]
         over = np.concatenate([frames.positions, *skins])
         near = np.linalg.norm((over - head)[:, [0, 2]], axis=-1) < 0.15 * float(np.ptp(actor.box[:, 1]))
-        assert names[actor.name].position[1] > over[near, 1].max(), "a name stands over its head, helmet and all"
+        label, seen = names[actor.name], actor.path_at(session.time) + session.stage.offset[[0, 2]]
+        assert label.position[1] > over[near, 1].max(), "a name stands over its head, helmet and all"
+        assert np.allclose(np.array(label.position)[[0, 2]], seen, atol=1e-3)
+        assert not label.name.startswith("/world"), "where it is seen: what is below a node that moves lags behind"
     assert session.undo() == "Match the sizes" and session.actors == (walk, knight)
     session.close_actor(knight)
     session.draw(session.time)

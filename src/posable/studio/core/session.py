@@ -596,8 +596,8 @@ class Session:
             self._drawn = (time, self._changes)
             poses: dict[Actor, Frames] = {actor: actor.frames(time) for actor in self.shown}
             ground = self.actors[0].path_at(time) if self.actors else -self.stage.offset[[0, 2]]
-            self._draw_names(poses)
             self.stage.update(poses, ground, self._mark(poses))
+            self._draw_names(poses)
 
     def _draw_names(self, poses: dict[Actor, Frames]) -> None:
         """Show who is who where several bodies stand next to each other."""
@@ -609,7 +609,8 @@ class Session:
         for actor in named:
             x, z = actor.path_at(self.time)  # smoothed, so that a name does not tremble
             height = float(np.ptp(actor.box[:, 1]))
-            over[actor.name] = np.array([x, poses[actor].positions[:, 1].max() + actor.crown + 0.05 * height, z])
+            above = np.array([x, poses[actor].positions[:, 1].max() + actor.crown + 0.05 * height, z])
+            over[actor.name] = above + self.stage.offset
         self._names.draw(over)
 
     def _mark(self, poses: dict[Actor, Frames]) -> tuple[Floats, str, float] | None:

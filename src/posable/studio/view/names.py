@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 
 
 class NameTags:
-    """Labels in the scene, `group` among the nodes of `/world`; none until they are drawn."""
+    """Labels in the scene, `group` among the names; none until they are drawn.
+
+    They are where they are seen and not below `/world`, which moves: see `stage`.
+    """
 
     def __init__(self, session: Session, group: str) -> None:
         self._session, self._group = session, group
         self._labels: list[viser.LabelHandle] = []
 
     def draw(self, positions: Mapping[str, Floats]) -> None:
-        """Show names over positions (3,) on the stage [m]."""
+        """Show names over positions (3,) of the scene [m]."""
         while len(self._labels) < len(positions):
-            name = f"/world/{self._group}/name{len(self._labels)}"
+            name = f"/names/{self._group}{len(self._labels)}"
             self._labels.append(self._session.scene.add_label(name, "", anchor="bottom-center", visible=False))
         for k, label in enumerate(self._labels):
             show(label, "visible", k < len(positions))
