@@ -38,7 +38,7 @@ class Document:
     chunk: bytes | None = None  # a GLB's binary chunk: buffer 0 when that has no URI
     loaded: dict[int, memoryview] = field(default_factory=dict)
     files: dict[Path, bytes] = field(default_factory=dict)  # each read once, however many URIs name it
-    places: dict[str, Path] = field(default_factory=dict)  # of those files by their URI
+    paths: dict[str, Path] = field(default_factory=dict)  # of those files by their URI
     size: int = 0  # bytes of the file itself
 
     def __repr__(self) -> str:
@@ -90,10 +90,10 @@ class Document:
         """
         if uri[:5].lower() == "data:":
             return _data_uri(owner, uri)
-        target = self.places.get(uri) or _inside(owner, uri)
-        if uri not in self.places and not target.is_file():
+        target = self.paths.get(uri) or _inside(owner, uri)
+        if uri not in self.paths and not target.is_file():
             owner.fail(f"names {uri[:80]!r}, and there is no such file next to this one", "uri")
-        self.places[uri] = target
+        self.paths[uri] = target
         have = len(self.files.get(target, b""))
         if have < min(length, target.stat().st_size):
             # At least twice as much as before: buffers that ask for a byte more each would otherwise read it all, and
