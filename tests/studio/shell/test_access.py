@@ -83,6 +83,8 @@ class TestLoopback:
             {"Origin": "file://"},
             {"Origin": "chrome-extension://abcdef"},
             {"Origin": "http://[::1"},
+            {"Origin": "http://l\u00f6calhost"},
+            {"Origin": "http://127.0.0.1:9@127.0.0.1"},
             {"Host": EVIL},
             {"Host": f"{EVIL}:8080", "Origin": f"http://{EVIL}:8080"},
             {"Host": "127.0.0.1.evil.example"},

@@ -192,7 +192,7 @@ def _site(origin: str) -> str | None:
 
 
 def _refused(why: str) -> Response:
-    body = f"403: {why}\n".encode()
+    body = f"403: {why}\n".encode("utf-8", "replace")  # a header may hold bytes that are no text
     headers = Headers(
         [
             ("Content-Type", "text/plain; charset=utf-8"),
