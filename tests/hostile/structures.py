@@ -119,7 +119,9 @@ def draw_mjcf(rng, folder, most):
     for k in range(bodies):
         child = f" class='c{class_of(k)}'" if named else ""
         text += f"<body name='b{k}' pos='0 {rng.random()} 0' euler='0 {k} 1'>"
-        text += f"<joint name='j{k}'{child} range='-1 {rng.choice((1, 1, 1, 2, -2))}'/>" if rng.random() < 0.8 else ""
+        text += (
+            f"<joint name='j{k}'{child} range='-1 {-2 if rng.random() < 2e-4 else 1}'/>" if rng.random() < 0.8 else ""
+        )
         text += f"<geom size='1 1 1' type='{rng.choice(('sphere', 'box', 'capsule'))}'/>" * many(rng, 20)
         text += f"<geom type='mesh' mesh='m{mesh_of(k)}'/>" * (files > 0 and rng.random() < 0.3)
         depth += 1
