@@ -33,7 +33,9 @@ def included(top: Element) -> Element:
             if child.tag == "include":
                 children.extend(reversed(_read(child, folder, seen).children))
                 continue
-            said = {key: value for key, value in child.attributes.items() if value.strip()}  # as MuJoCo does
+            said = child.attributes
+            if "" in said.values() or " " in said.values():
+                said = {key: value for key, value in said.items() if value.strip()}  # as MuJoCo does
             copy = Element(child.path, child.line, child.tag, said)
             target.children.append(copy)
             if child.children:

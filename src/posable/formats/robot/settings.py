@@ -74,8 +74,10 @@ class Settings:
         """Return an element with the attributes of its default class, where it has none of its own."""
         name = element.attributes.get("class", childclass)
         self.check_class(element, name)
-        defaults = self._classes[name].get(kind or element.tag, {})
-        return Element(element.path, element.line, element.tag, _over(defaults, element.attributes))
+        defaults = self._classes[name].get(kind or element.tag)
+        if not defaults and element.tag != "freejoint":  # whose attributes are changed
+            return element
+        return Element(element.path, element.line, element.tag, _over(defaults or {}, element.attributes))
 
     def limited(self, element: Element, switch: str, bounds: str) -> bool:
         """Return whether a range counts."""
