@@ -218,8 +218,8 @@ class Extents:
         upper = float(np.linalg.norm(elbow - shoulder))
         away = wrist - elbow
         length = max(float(np.linalg.norm(away)), 1e-9)
-        turns = all(abs(float(self.tree.axes[j] @ away)) > PARALLEL * length for j in split.end)
-        if split.end and not turns:
+        rolls = all(abs(float(self.tree.axes[j] @ away)) > PARALLEL * length for j in split.end)
+        if split.end and not rolls:
             return np.asarray(wrist + HAND * upper * away / length)
         return np.asarray(elbow + (FOREARM + HAND) * upper * away / length)
 
