@@ -544,6 +544,17 @@ def test_a_persons_postures_go_over_inside_the_limits(body):
     np.testing.assert_allclose(np.abs((hips * wild[:, 0]).sum(axis=-1)), 1.0, atol=1e-9)
 
 
+def test_a_motor_that_two_legs_share_meets_both_half_way(data_dir):
+    """NAO's hips turn out together: one leg that turns and one that does not miss by as much."""
+    body = Humanoid(robot_file(data_dir, "nao"))
+    twisted = pm.axis_angle([0.0, 1.0, 0.0], 0.6)
+    posture = ps.CanonicalPose.neutral(tuple(body.roles)).rotated(left_upper_leg=twisted)
+    found = body.canonical(body.pose(posture))
+    missed = [degrees_between(found.rotation(r), posture.rotation(r)) for r in ("left_upper_leg", "right_upper_leg")]
+    assert 0.6 < missed[0] / missed[1] < 1.6
+    assert max(missed) < np.degrees(0.6)
+
+
 def test_the_neutral_pose_stands_with_arms_hanging(name, body):
     frames = body.neutral_frames
     for limb in body.robot_parts.limbs.values():
