@@ -422,16 +422,17 @@ def _standing(
         at = starts[joint]
         if skeleton.kinds[j] == "free":
             pose.translation[:] = rotated(up, (words[at], words[at + 1], words[at + 2]))
-            pose.rotations[j] = times(up, _unit(joint, words[at + 3 : at + 7]))
+            pose.rotations[j] = times(up, _unit(words[at + 3 : at + 7]))
         elif skeleton.kinds[j] == "ball":
-            pose.rotations[j] = times(tuple(pose.rotations[j].tolist()), _unit(joint, words[at : at + 4]))
+            pose.rotations[j] = times(tuple(pose.rotations[j].tolist()), _unit(words[at : at + 4]))
     return skeleton.values(pose)
 
 
-def _unit(element: Element, q: tuple[float, ...]) -> Quat:
+def _unit(q: tuple[float, ...]) -> Quat:
+    """Return a unit quaternion; as MuJoCo has it, one without a direction is the identity."""
     length = math.hypot(*q)
     if not 1e-9 < length < math.inf:
-        element.fail("a keyframe has a quaternion without a direction for it")
+        return IDENTITY
     return (q[0] / length, q[1] / length, q[2] / length, q[3] / length)
 
 
@@ -472,7 +473,8 @@ def _shape(geom: Element, frame: Transform, joint: int, settings: Settings) -> S
     if kind not in PRIMITIVES:
         return None
     if "mesh" in geom.attributes:
-        settings.meshes.lose("have primitive shapes fitted to them, which is not done", geom.attributes["mesh"])
+        reason = "shape fitted to a mesh is left out", "shapes fitted to meshes are left out"
+        settings.meshes.lose(reason, geom.attributes["mesh"])
         return None
     sizes = [*geom.several("size", 3, ()), 0.0, 0.0, 0.0][: PRIMITIVES[kind]]
     position, rotation = transform_of(geom, settings)
