@@ -65,14 +65,26 @@ def add_three(
 
 @kernel
 def add_one(
-    y: Floats, weight: float, residual: float, first: int, last: int, trunk: int, size: int, h: Floats, g: Floats
+    y: Floats,
+    weight: float,
+    doubled: float,
+    residual: float,
+    first: int,
+    last: int,
+    trunk: int,
+    size: int,
+    h: Floats,
+    g: Floats,
 ) -> None:
-    """Add weight times a row (N,) with itself, in one limb's variables and its couplings with the trunk's."""
+    """Add weight times a row (N,) with itself, in one limb's variables, and its coupling with the trunk's.
+
+    `doubled`: by how much more the limb's own products count (see `kernels`: 2 where the row moves two limbs).
+    """
     for a in range(first, last):
         s = weight * y[a]
         g[a] += s * residual
         for c in range(a, last):
-            h[a, c] += s * y[c]
+            h[a, c] += doubled * s * y[c]
         for c in range(trunk, size):
             h[a, c] += s * y[c]
 

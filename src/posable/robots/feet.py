@@ -25,10 +25,16 @@ LOWEST = 0.02
 """[m]: how high the lowest toes of a clip are taken to be above the floor."""
 JUDGED_AT = 30.0
 """[Hz]: speeds are also taken over the frames of such a rate: a judge may see fewer frames."""
+AROUND = 0.5
+"""[s]"""
+SAME_FLOOR = 0.05
+"""[m]: a clip whose lowest toes are nearer to its own ground than this stands on it."""
+STEP_UP = 0.08
+"""[m]: a foot that rests higher than this over the lowest floor stands on something; lower, floors are one."""
 CLOSED = 0.04
 """[s]: shorter gaps between two stances are none."""
-FASTEST = 2.5
-"""[leg lengths / s]: how fast a foot may be moved between two stances, besides what the person does."""
+EXTRA = 0.7
+"""[leg lengths / s]: how much faster than the person's a foot may move between two stances."""
 CLEARANCE = 0.02
 """[leg lengths]: how much a foot is lifted in the middle of a swing, where it would else touch the floor."""
 
@@ -45,26 +51,58 @@ class Steps:
     """(F,)"""
     stances: tuple[tuple[int, int], ...]
     """First and last frame of each."""
+    moved: Floats
+    """(F, 3) [m] how far the robot's foot is from where the person's flat one would be, straight between stances."""
 
 
-def resting(toes: Floats, fps: float) -> Bools:
-    """Return where toes (F, 3) [m] rest on the floor: low, and slow by one difference or another."""
-    count = len(toes)
-    low = toes[:, 1] < LOW - LOWEST + min(float(toes[:, 1].min(initial=np.inf)), LOWEST + 0.03)
-    low = low | (toes[:, 1] - float(toes[:, 1].min(initial=np.inf)) < LOW - LOWEST)
-    slow = np.zeros(count, np.bool_)
+def slow_frames(toes: Floats, fps: float) -> Bools:
+    """Return where toes (F, 3) [m] are slow, by one difference or another that a judge may take."""
+    slow = np.zeros(len(toes), np.bool_)
     for step in {1, max(1, round(fps / JUDGED_AT))}:
-        if count <= step:
-            slow[:] = True
-            continue
-        moved = np.linalg.norm(toes[step:] - toes[:-step], axis=-1) * (fps / step) < SLOW
-        slow[step:] |= moved
-        slow[:-step] |= moved
-        if count > 2 * step:
-            slow[step:-step] |= (
-                np.linalg.norm(toes[2 * step :] - toes[: -2 * step], axis=-1) * (fps / (2 * step)) < SLOW
-            )
-    return low & slow
+        for span in (step, 2 * step):
+            if len(toes) <= span:
+                slow[:] |= span == 1
+                continue
+            away = toes[span:] - toes[:-span]
+            moved = np.sqrt((away * away).sum(axis=1)) * (fps / span) < SLOW
+            if span > step:
+                slow[step : step + len(moved)] |= moved
+            else:
+                slow[span:] |= moved
+                slow[:-span] |= moved
+    return slow
+
+
+def local_floor(toes: dict[str, Floats], fps: float) -> Floats:
+    """Return the height (F,) [m] that the lower toes of a clip have about each frame.
+
+    Captured floors are not level, and people climb: the lowest toes within `AROUND` tell, which is some step of any
+    gait and the landing of any jump.
+    """
+    from scipy.ndimage import minimum_filter1d, uniform_filter1d
+
+    lowest = np.min([toe[:, 1] for toe in toes.values()], axis=0)
+    width = 2 * round(AROUND * fps) + 1
+    return np.asarray(uniform_filter1d(minimum_filter1d(lowest, width, mode="nearest"), width, mode="nearest"))
+
+
+def resting(toes: dict[str, Floats], fps: float) -> tuple[dict[str, Bools], Floats]:
+    """Return where toes (F, 3) [m] rest, by side, and how high the floor is there (F,) [m].
+
+    They rest where a judge says so, whose floor is level, and where they are slow and low over the floor about them.
+    """
+    lowest = min((float(toe[:, 1].min(initial=np.inf)) for toe in toes.values()), default=0.0)
+    floor = local_floor(toes, fps)
+    judged = {lowest - LOWEST}
+    if abs(lowest - LOWEST) < SAME_FLOOR:
+        judged.add(0.0)  # a judge may take the clip's own
+    found = {}
+    for side, toe in toes.items():
+        low = toe[:, 1] - floor < LOW - LOWEST
+        for level in judged:
+            low = low | (toe[:, 1] - level < LOW)
+        found[side] = low & slow_frames(toe, fps)
+    return found, floor
 
 
 def runs(on: Bools, gap: int) -> list[tuple[int, int]]:
@@ -97,54 +135,87 @@ class Foot:
     """(F, 2) [m] x and z of the robot's foot, were it flat with its ball where the person's is."""
     resting: Bools
     """(F,)"""
+    level: Floats
+    """(F,) [m] height of the robot's floor."""
     sole: Floats
     """(P, 3) [m] outline of the sole from the foot's joint, in the canonical frame."""
     width: float
     """[m] half of the widest part of foot and shin."""
+    heights: Floats
+    """(F,) [m] of the robot's foot, were it flat with its ball where the person's is."""
+
+    def standing_at(self, first: int, last: int) -> Floats:
+        """Return where (3,) a flat foot would be in the mean of some frames [m]."""
+        rows = slice(first, last + 1)
+        x, z = self.flat[rows].mean(axis=0)
+        return np.array([x, self.heights[rows].mean(), z])
 
 
-def plan(feet: dict[str, Foot], lateral: Floats, leg: float, fps: float) -> dict[str, Steps]:
+def stances_of(foot: Foot, fps: float) -> list[tuple[int, int]]:
+    """Return the first and last frame of each stance."""
+    return runs(foot.resting, round(CLOSED * fps))
+
+
+def plan(
+    feet: dict[str, Foot], found: dict[str, tuple[Floats, Floats]], lateral: Floats, leg: float, fps: float
+) -> dict[str, Steps]:
     """Return the targets of both feet.
 
     Args:
         feet: by side.
+        found: by side, where (F, 2) in x and z and in which direction (F,) [rad] the robot's foot can be in each frame.
         lateral: (F, 2) unit direction of the robot's left in x and z.
         leg: length of the robot's legs [m].
         fps: frames a second.
     """
-    gap = round(CLOSED * fps)
-    stances = {side: runs(foot.resting, gap) for side, foot in feet.items()}
-    places = {side: _places(feet[side], found, leg, fps) for side, found in stances.items()}
+    stances = {side: stances_of(foot, fps) for side, foot in feet.items()}
+    places = {side: _places(feet[side], stances[side], *found[side], leg, fps) for side in feet}
     _moved_apart(feet, stances, places, lateral, leg)
     return {side: _steps(feet[side], stances[side], places[side], leg, fps) for side in feet}
 
 
-def _places(foot: Foot, stances: list[tuple[int, int]], leg: float, fps: float) -> Floats:
-    """Return where and in which direction the foot stands: (S, 3) x, z [m] and the heading [rad]."""
-    made = np.zeros((len(stances), 3))
+def _places(
+    foot: Foot, stances: list[tuple[int, int]], positions: Floats, angles: Floats, leg: float, fps: float
+) -> Floats:
+    """Return where and in which direction the foot stands: (S, 4) x, z [m], the heading [rad], the floor [m]."""
+    made = np.zeros((len(stances), 4))
     if not stances:
         return made
-    faces = heading(foot.orientations)
+    faces = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
     for row, (a, b) in zip(made, stances, strict=True):
         rows = slice(a, b + 1)
-        row[:2] = foot.flat[rows].mean(axis=0)
+        row[:2] = positions[rows].mean(axis=0)
         x, z = faces[rows].sum(axis=0)
-        row[2] = np.arctan2(x, z)
+        row[2], row[3] = np.arctan2(x, z), float(np.median(foot.level[rows]))
     made[:, 2] = np.unwrap(made[:, 2])
     lengths = np.array([b - a + 1 for a, b in stances]) / fps
     spans = np.array([max(c - b, 1) for (_, b), (c, _) in zip(stances, stances[1:], strict=False)]) / fps
-    return _drawn_together(made, lengths, spans, leg)
+    moved = np.zeros((len(spans), 3))
+    for row, (_, b), (c, _) in zip(moved, stances, stances[1:], strict=False):
+        row[:2] = positions[c] - positions[b]
+        turn = np.arctan2(*faces[c]) - np.arctan2(*faces[b])
+        row[2] = (turn + np.pi) % (2.0 * np.pi) - np.pi
+    made[:, :3] = _drawn_together(made[:, :3], moved, lengths, spans, leg)
+    return made
 
 
-def _drawn_together(places: Floats, lengths: Floats, spans: Floats, leg: float) -> Floats:
-    """Return places (S, 3) whose distances can be gone in the time between (S - 1,) [s]; long stances move less."""
+def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Floats, leg: float) -> Floats:
+    """Return places (S, 3) between which a foot need not be much faster than the person's; long stances move less.
+
+    Args:
+        places: where each would stand by itself.
+        moved: (S - 1, 3) how far the person's foot moves between two of them.
+        lengths: (S,) [s] how long each stance lasts.
+        spans: (S - 1,) [s] the time between two of them.
+        leg: length of the robot's legs [m].
+    """
     if not len(spans):
         return places
-    most = FASTEST * leg * spans / 1.5
+    most = EXTRA * leg * spans
     made = places
     ties = np.zeros(len(spans))
     for _ in range(12):
-        steps = np.diff(made, axis=0)
+        steps = np.diff(made, axis=0) - moved
         distance = np.hypot(np.hypot(steps[:, 0], steps[:, 1]), leg * 0.5 * steps[:, 2])
         over = distance / most
         if not (over > 1.0).any():
@@ -156,7 +227,10 @@ def _drawn_together(places: Floats, lengths: Floats, spans: Floats, leg: float) 
         matrix[at + 1, at + 1] += ties
         matrix[at, at + 1] -= ties
         matrix[at + 1, at] -= ties
-        made = np.linalg.solve(matrix, (lengths + 0.05)[:, None] * places)
+        right = (lengths + 0.05)[:, None] * places
+        right[:-1] -= ties[:, None] * moved
+        right[1:] += ties[:, None] * moved
+        made = np.linalg.solve(matrix, right)
     return made
 
 
@@ -225,10 +299,11 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
     turned = yawed(places[:, 2]) if len(places) else np.empty((0, 4))
     shift, turn = np.zeros((count, 3)), np.zeros((count, 3))
     bump = np.full(count, 1.0)
+    floor = foot.level.copy()
     ends = []
     for (a, b), place, q in zip(stances, places, turned, strict=True):
-        at = np.array([place[0], height, place[1]])
-        standing[a : b + 1] = True
+        at = np.array([place[0], place[3] + height, place[1]])
+        standing[a : b + 1], floor[a : b + 1] = True, place[3]
         positions[a : b + 1], orientations[a : b + 1] = at, q
         ends.append((a, b, at, q))
     rate = np.gradient(foot.raw, axis=0) if count > 1 else np.zeros((count, 3))
@@ -243,6 +318,7 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
     for k in range(len(ends) + 1):
         first = ends[k - 1][1] if k > 0 else -1
         last = ends[k][0] if k < len(ends) else count
+        floor[first + 1 : last] = min(places[max(k - 1, 0), 3], places[min(k, len(ends) - 1), 3]) if ends else 0.0
         if last - first <= 1:
             continue
         rows = np.arange(first + 1, last)
@@ -271,10 +347,16 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
         positions[free] += shift[free]
         orientations[free] = multiply(exp(turn[free]), orientations[free])
         corners = rotate(orientations[free][:, None], foot.sole[None])
-        below = -(positions[free, 1] + corners[..., 1].min(axis=1))  # how far the lowest corner is under the floor
+        below = floor[free] - (positions[free, 1] + corners[..., 1].min(axis=1))  # how far the lowest corner is under the floor
         soft = CLEARANCE * leg * bump[free]
         positions[free, 1] += 0.5 * (below + np.sqrt(below**2 + soft**2))
-    return Steps(positions, orientations, standing, tuple(stances))
+    moved = np.zeros((count, 3))
+    if ends:
+        middles = [0.5 * (a + b) for a, b in stances]
+        away = np.array([at - foot.standing_at(a, b) for a, b, at, _ in ends])
+        for k in range(3):
+            moved[:, k] = np.interp(np.arange(count), middles, away[:, k])
+    return Steps(positions, orientations, standing, tuple(stances), moved)
 
 
 def _nearest_turn(a: Floats, b: Floats) -> Floats:

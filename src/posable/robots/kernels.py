@@ -17,7 +17,7 @@ from typing import Any
 from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Ints, Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
-from ..math.vector import cross, dot, sub
+from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
 from ..skeleton.forward import axis_of, quat_at, quat_from, rest_of, set_quat, vec_at, vec_from
 from .arrowhead import add_one, add_three, add_trunk, clear, copy, factorise, freeze, substitute
@@ -118,8 +118,8 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
     first, last, joint = 0, 0, task["joint"]
     if task["block"] >= 0:
         first, last = model.blocks[task["block"]]["first"], model.blocks[task["block"]]["last"]
-    if target[7] > 0.0:
-        weight = target[7]
+    if target[7] > 0.0 or target[8] > 0.0:
+        level, up = target[7], target[8]
         clear_triple(y, first, last, trunk, size)
         point = point_of(r, joint, vec_from(task["point"]), work)
         base, anchored = (0.0, 0.0, 0.0), task["anchor"] >= 0
@@ -130,13 +130,13 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
             add_motion(r, model, task["anchor_first"], task["anchor_last"], base, -1.0, y, size, work)
             lever = sub(point, base)
         add_root_motion(r, lever, not anchored, y, size, work)
-        scale_rows(y, weight, weight, weight, first, last, trunk, size)
-        residual = sub(sub(point, base), (target[0], target[1], target[2]))
-        add_three(
-            y, weight * residual[0], weight * residual[1], weight * residual[2], first, last, trunk, size, h, g
-        )
-    if target[8] > 0.0 or target[9] > 0.0:
-        across, along = target[8], target[9]
+        scale_rows(y, level, up, level, first, last, trunk, size)
+        missing = sub(sub(point, base), (target[0], target[1], target[2]))
+        residual = (level * missing[0], up * missing[1], level * missing[2])
+        add_curvature(y, norm(residual), first, last, trunk, size, h)
+        add_three(y, residual[0], residual[1], residual[2], first, last, trunk, size, h, g)
+    if target[9] > 0.0 or target[10] > 0.0:
+        across, along = target[9], target[10]
         clear_triple(y, first, last, trunk, size)
         requested = (target[3], target[4], target[5], target[6])
         now = mul(quat_at(work.orientations, r, joint), conj(quat_from(task["neutral"])))
@@ -152,6 +152,20 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
         set_turn(y, size - 1, 1.0, half, c)
         scale_rows(y, across, along, across, first, last, trunk, size)
         add_three(y, across * error[0], along * error[1], across * error[2], first, last, trunk, size, h, g)
+
+
+@kernel
+def add_curvature(y: Floats, residual: float, first: int, last: int, trunk: int, size: int, h: Floats) -> None:
+    """Add to the diagonal what bounds the second derivatives of a position: residual times lever, for each rotation.
+
+    Gauss and Newton leave it out; then a stretched leg whose foot is out of reach jumps to and fro. It is nothing once
+    the target is met.
+    """
+    for a in range(first, last):
+        h[a, a] += residual * math.sqrt(y[0, a] * y[0, a] + y[1, a] * y[1, a] + y[2, a] * y[2, a])
+    for a in range(trunk, size):
+        if not size - ROOT <= a < size - 3:
+            h[a, a] += residual * math.sqrt(y[0, a] * y[0, a] + y[1, a] * y[1, a] + y[2, a] * y[2, a])
 
 
 @kernel
@@ -272,33 +286,11 @@ def add_contact(r: int, model: Model, c: int, work: Scratch) -> None:
     add_trunk(row, weight, residual, trunk, size, h, g)
     doubled = 2.0 if one >= 0 and other >= 0 and one != other else 1.0
     if one >= 0:
-        add_limb(row, weight, doubled, residual, model.blocks[one]["first"], model.blocks[one]["last"], trunk, size, h, g)
+        first, last = model.blocks[one]["first"], model.blocks[one]["last"]
+        add_one(row, weight, doubled, residual, first, last, trunk, size, h, g)
     if other >= 0 and other != one:
         first, last = model.blocks[other]["first"], model.blocks[other]["last"]
-        add_limb(row, weight, doubled, residual, first, last, trunk, size, h, g)
-
-
-@kernel
-def add_limb(
-    row: Floats,
-    weight: float,
-    doubled: float,
-    residual: float,
-    first: int,
-    last: int,
-    trunk: int,
-    size: int,
-    h: Floats,
-    g: Floats,
-) -> None:
-    """Add a contact's row in the variables of one limb."""
-    add_one(row, weight * doubled, residual / doubled, first, last, trunk, size, h, g)
-
-
-@kernel
-def state_error(r: int, v: int, track: Track, state: Floats, i: int) -> float:
-    """Return value v less the one that it is drawn to."""
-    return state[7 + v] - track.near[i, 7 + v]
+        add_one(row, weight, doubled, residual, first, last, trunk, size, h, g)
 
 
 @kernel
@@ -344,8 +336,8 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
             step[a] = -work.gradient[r, a]
         for a in range(size - ROOT):
             if frozen[a] != 0:
-                bound = limit_of(i, a, model, track, frozen[a])
-                freeze(work.factor[r], step, a, bound - state[7 + a], model.blocks, trunk, size)
+                most = step_to(i, a, model, track, state, frozen[a])
+                freeze(work.factor[r], step, a, most, model.blocks, trunk, size)
         factorise(work.factor[r], model.blocks, trunk, size)
         substitute(work.factor[r], step, model.blocks, trunk, size)
         if turn == ROUNDS:
@@ -353,10 +345,9 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
         changed = False
         for a in range(size - ROOT):
             if frozen[a] == 0:
-                value = state[7 + a] + step[a]
-                if value < limit_of(i, a, model, track, 1):
+                if step[a] < step_to(i, a, model, track, state, 1):
                     frozen[a], changed = 1, True
-                elif value > limit_of(i, a, model, track, 2):
+                elif step[a] > step_to(i, a, model, track, state, 2):
                     frozen[a], changed = 2, True
         for c in range(count):
             if work.on[r, c] == 0:
@@ -369,11 +360,9 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
         if not changed:
             break
     largest = 0.0
-    for a in range(size - ROOT):
-        largest = max(largest, abs(step[a]) * model.variables[a]["lever"])
     for a in range(size - 3, size):
         largest = max(largest, abs(step[a]))
-    if largest > longest:
+    if largest > longest:  # the root alone may turn too far at once
         for a in range(size):
             step[a] *= longest / largest
 
@@ -385,6 +374,13 @@ def limit_of(i: int, v: int, model: Model, track: Track, side: int) -> float:
     if side == 1:
         return min(max(low, track.lower[i, v]), high)
     return max(min(high, track.upper[i, v]), low)
+
+
+@kernel
+def step_to(i: int, v: int, model: Model, track: Track, state: Floats, side: int) -> float:
+    """Return the longest step of a variable downwards (1) or upwards (2): to its bound, or as far as one step goes."""
+    longest, way = model.settings[0]["longest"], limit_of(i, v, model, track, side) - state[7 + v]
+    return max(way, -longest) if side == 1 else min(way, longest)
 
 
 @kernel

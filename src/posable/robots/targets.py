@@ -10,17 +10,31 @@ from ..body import Humanoid
 from ..compute.types import Bools, Floats
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames
-from .feet import Foot, Steps, heading, plan, resting
-from .model import TARGET
+from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
+from .model import HORIZONTAL, TARGET, VERTICAL
 from .packing import ROWS, Body
 
 SIDES = ("left", "right")
-# weights: of positions [1 / limb length], across the part's axis, about it
-HIPS, CHEST, HEAD = (4.0, 1.0, 1.0), (0.0, 1.0, 1.0), (0.0, 0.5, 0.5)
-ARM = {"upper_arm": (0.0, 1.0, 0.07), "lower_arm": (0.0, 1.0, 0.0), "hand": (1.0, 0.15, 0.15)}
-LEG = {"upper_leg": (0.0, 0.2, 0.1), "lower_leg": (0.0, 0.2, 0.0), "foot": (15.0, 0.5, 0.5)}
-STANDS, TURNS_NOT = 1000.0, 300.0
-"""Weights of a standing foot: of its position [1 / leg length], of its orientation [1/rad]."""
+# Weights: of positions horizontally and vertically [1 / limb length], of orientations across the part's axis, about it.
+WEIGHTS = {
+    "hips": (4.0, 4.0, 1.0, 1.0),
+    "chest": (0.0, 0.0, 1.0, 1.0),
+    "head": (0.0, 0.0, 0.5, 0.5),
+    "upper_arm": (0.0, 0.0, 1.0, 0.07),
+    "lower_arm": (0.0, 0.0, 1.0, 0.0),
+    "hand": (1.0, 1.0, 0.15, 0.15),
+    "upper_leg": (0.0, 0.0, 0.2, 0.1),
+    "lower_leg": (0.0, 0.0, 0.2, 0.0),
+    "foot": (15.0, 15.0, 0.5, 0.5),
+}
+SEEKS = (15.0, 1000.0, 300.0, 1.0)
+"""A standing foot whose place is still looked for: flat and on the floor, near the person's."""
+STANDS = (1000.0, 1000.0, 300.0, 300.0)
+"""A standing foot whose place is known."""
+SWINGS = (50.0, 100.0, 3.0, 3.0)
+"""A foot that moves between two places, once they are known."""
+FOLLOWED = 0.15
+"""[s]: standard deviation with which the hips follow feet that stand elsewhere than the person's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,27 +89,29 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
     feet = {}
     neutral = source.neutral_frames.positions
     toes_of = {side: f"{side}_toes" if f"{side}_toes" in person.positions else f"{side}_foot" for side in SIDES}
+    rests, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
+    steps_up = floor - floor.min(initial=0.0 if not len(floor) else floor[0])
+    level = np.where(steps_up > STEP_UP, ratio * steps_up, 0.0)
+    half = 0.5 * abs(float((centre(body, "left_foot") - centre(body, "right_foot"))[0]))
+    hips = neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]]
+    wider = half - 0.5 * ratio * abs(float(hips[0]))
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         toes, ankle = person.positions[toes_of[side]], person.positions[f"{side}_foot"]
-        turned = person.orientations[f"{side}_foot"]
+        turned, on = person.orientations[f"{side}_foot"], rests[side]
         offset = neutral[source.roles[toes_of[side]]] - neutral[source.roles[f"{side}_foot"]]
         sole = rotate(body.parts[f"{side}_foot"].neutral, body.soles[side] - body.parts[f"{side}_foot"].centre)
-        rests = resting(toes, fps)
-        floor = float(np.median(toes[rests, 1])) if rests.any() else float(toes[:, 1].min())
-        own = abs(float(centre(body, f"{side}_upper_leg")[0] - centre(body, f"{side}_foot")[0]) * 0.0)
-        half = 0.5 * abs(float((centre(body, "left_foot") - centre(body, "right_foot"))[0])) + own
-        person_half = 0.5 * abs(
-            float((neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]])[0])
-        )
-        wider = sign * (half - ratio * person_half)
+        own = float(np.median((toes[:, 1] - floor)[on])) if on.any() else 0.0
+        base = floor - level / ratio + own  # the height of resting toes that the robot's own floor stands for
+        height = -float(sole[:, 1].min())
         raw = ratio * ankle
-        raw[:, 1] += -ratio * (floor - offset[1]) - sole[:, 1].min()
-        raw[:, [0, 2]] += wider * lateral
+        raw[:, 1] += height - ratio * (base - offset[1])
+        raw[:, [0, 2]] += sign * wider * lateral
         face = heading(turned)
         right = np.stack([face[:, 1], -face[:, 0]], axis=-1)
-        flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + wider * lateral
-        width = float(np.ptp(sole[:, 0]) / 2)
-        feet[side] = Foot(raw, turned, flat, rests, sole, max(width, _shin(body, side)))
+        flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
+        heights = height + ratio * (toes[:, 1] - base)
+        width = max(float(np.ptp(sole[:, 0]) / 2), _shin(body, side))
+        feet[side] = Foot(raw, turned, flat, on, level, sole, width, heights)
     return feet, lateral
 
 
@@ -106,73 +122,68 @@ def _shin(body: Body, side: str) -> float:
     return max(found, default=0.0)
 
 
-def set_targets(
-    person: Person, steps: dict[str, Steps], source: Humanoid, body: Body, hands: float = 1.0
-) -> Floats:
-    """Return the targets (F, K, TARGET) of all parts."""
+def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float) -> Floats:
+    """Return the targets (F, K, TARGET) of all parts, with feet where the person's are and free to give way."""
     count = len(next(iter(person.positions.values())))
     leg, arm = lengths(body)
     out = np.zeros((count, len(ROWS), TARGET))
     out[..., 3] = 1.0
-    row = {role: k for k, role in enumerate(ROWS)}
-
-    def set_weights(role: str, weights: tuple[float, float, float], length: float) -> None:
-        out[:, row[role], 7:] = weights
-        out[:, row[role], 7] /= length
-
-    def have(role: str) -> bool:
-        return role in body.parts and role in person.orientations
-
-    for role in ROWS:
-        if have(role):
-            out[:, row[role], 3:7] = person.orientations[role]
-    set_weights("hips", HIPS, leg)
-    if have("chest"):
-        set_weights("chest", CHEST, 1.0)
-    if have("head"):
-        set_weights("head", HEAD, 1.0)
-    middle = 0.5 * (person.positions["left_upper_leg"] + person.positions["right_upper_leg"])
-    ankles = [person.positions[f"{side}_foot"] for side in SIDES]
-    neutral = source.neutral_frames.positions
-    own = np.mean([centre(body, f"{side}_foot")[1] for side in SIDES])
-    between = np.mean([centre(body, f"{side}_upper_leg") for side in SIDES], axis=0)
-    out[:, row["hips"], :3] = person.ratio * middle
-    # as high above flat feet as the person is
-    floor = np.mean([_floor(person, source, side) for side in SIDES])
-    height = -np.mean([(rotate(body.parts[f"{s}_foot"].neutral, body.soles[s]))[:, 1].min() for s in SIDES])
-    out[:, row["hips"], 1] += height - person.ratio * floor
-    for side in SIDES:
-        for name, weights in LEG.items():
-            role = f"{side}_{name}"
-            if have(role):
-                set_weights(role, weights, leg)
-        k = row[f"{side}_foot"]
-        out[:, k, :3], out[:, k, 3:7] = steps[side].positions, steps[side].orientations
-        stands = steps[side].standing
-        out[stands, k, 7], out[stands, k, 8], out[stands, k, 9] = STANDS / leg, TURNS_NOT, TURNS_NOT
-        if not have(f"{side}_upper_arm"):
+    for k, role in enumerate(ROWS):
+        if role not in body.parts or role not in person.orientations:
             continue
-        for name, weights in ARM.items():
-            role = f"{side}_{name}"
-            if have(role):
-                set_weights(role, weights, arm)
-        if have(f"{side}_hand"):
-            shoulder, elbow, wrist = (person.positions[f"{side}_{n}"] for n in ("upper_arm", "lower_arm", "hand"))
-            own_arm = [centre(body, f"{side}_{n}") for n in ("upper_arm", "lower_arm", "hand")]
-            upper, lower = np.linalg.norm(own_arm[1] - own_arm[0]), np.linalg.norm(own_arm[2] - own_arm[1])
-            out[:, row[f"{side}_hand"], :3] = upper * _unit(elbow - shoulder) + lower * _unit(wrist - elbow)
-            out[:, row[f"{side}_hand"], 7] *= hands
+        name = role.removeprefix("left_").removeprefix("right_")
+        length = arm if name == "hand" else leg
+        out[:, k, 3:7] = person.orientations[role]
+        out[:, k, HORIZONTAL:] = WEIGHTS[name]
+        out[:, k, HORIZONTAL : VERTICAL + 1] /= length
+    row = {role: k for k, role in enumerate(ROWS)}
+    middle = 0.5 * (person.positions["left_upper_leg"] + person.positions["right_upper_leg"])
+    lifted = [feet[side].raw[:, 1] - person.ratio * person.positions[f"{side}_foot"][:, 1] for side in SIDES]
+    out[:, row["hips"], :3] = person.ratio * middle
+    out[:, row["hips"], 1] += np.mean(lifted, axis=0)  # as high above flat feet as the person is
+    for side in SIDES:
+        out[:, row[f"{side}_foot"], :3] = feet[side].raw
+        if f"{side}_hand" not in body.parts:
+            continue
+        own = [centre(body, f"{side}_{part}") for part in ("upper_arm", "lower_arm", "hand")]
+        shoulder, elbow, wrist = (person.positions[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
+        upper, lower = np.linalg.norm(own[1] - own[0]), np.linalg.norm(own[2] - own[1])
+        k = row[f"{side}_hand"]
+        out[:, k, :3] = upper * _unit(elbow - shoulder) + lower * _unit(wrist - elbow)
+        out[:, k, HORIZONTAL : VERTICAL + 1] *= hands
     return out
 
 
-def _floor(person: Person, source: Humanoid, side: str) -> float:
-    """Return how high the person's ankle is over flat feet on the floor [m]."""
-    toes = person.positions.get(f"{side}_toes", person.positions[f"{side}_foot"])
-    neutral = source.neutral_frames.positions
-    offset = neutral[source.roles.get(f"{side}_toes", source.roles[f"{side}_foot"])] - neutral[source.roles[f"{side}_foot"]]
-    rests = resting(toes, 120.0)
-    floor = float(np.median(toes[rests, 1])) if rests.any() else float(toes[:, 1].min())
-    return floor - float(offset[1])
+def seeking(targets: Floats, feet: dict[str, Foot], leg: float) -> Floats:
+    """Return targets in which resting feet are flat on the floor, near where the person's are."""
+    out = targets.copy()
+    for side, foot in feet.items():
+        k, on = ROWS.index(f"{side}_foot"), foot.resting
+        out[on, k, 0], out[on, k, 2] = foot.flat[on, 0], foot.flat[on, 1]
+        out[on, k, 1] = foot.level[on] - foot.sole[:, 1].min()
+        face = heading(foot.orientations[on])
+        out[on, k, 3:7] = yawed(np.arctan2(face[:, 0], face[:, 1]))
+        out[on, k, HORIZONTAL:] = np.array(SEEKS) / [leg, leg, 1.0, 1.0]
+    return out
+
+
+def stepping(targets: Floats, steps: dict[str, Steps], leg: float, fps: float) -> Floats:
+    """Return targets in which feet go through their places, and the hips go with them."""
+    out = targets.copy()
+    out[:, 0, :3] += _smooth(np.mean([steps[side].moved for side in SIDES], axis=0), FOLLOWED * fps)
+    for side, step in steps.items():
+        k = ROWS.index(f"{side}_foot")
+        out[:, k, :3], out[:, k, 3:7] = step.positions, step.orientations
+        out[:, k, HORIZONTAL:] = np.array(SWINGS) / [leg, leg, 1.0, 1.0]
+        out[step.standing, k, HORIZONTAL:] = np.array(STANDS) / [leg, leg, 1.0, 1.0]
+    return out
+
+
+def _smooth(signal: Floats, deviation: float) -> Floats:
+    """Return a signal (F, N) after a Gaussian filter, `deviation` in frames."""
+    from scipy.ndimage import gaussian_filter1d
+
+    return np.asarray(gaussian_filter1d(signal, deviation, axis=0, mode="nearest", truncate=3.0))
 
 
 def _unit(v: Floats) -> Floats:
