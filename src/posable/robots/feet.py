@@ -53,6 +53,8 @@ class Steps:
     """First and last frame of each."""
     moved: Floats
     """(F, 3) [m] how far the robot's foot is from where the person's flat one would be, straight between stances."""
+    floor: Floats
+    """(F,) [m] the height under which the sole must not sink."""
 
 
 def slow_frames(toes: Floats, fps: float) -> Bools:
@@ -356,7 +358,7 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
         away = np.array([at - foot.standing_at(a, b) for a, b, at, _ in ends])
         for k in range(3):
             moved[:, k] = np.interp(np.arange(count), middles, away[:, k])
-    return Steps(positions, orientations, standing, tuple(stances), moved)
+    return Steps(positions, orientations, standing, tuple(stances), moved, floor)
 
 
 def _nearest_turn(a: Floats, b: Floats) -> Floats:

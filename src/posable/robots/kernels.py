@@ -39,8 +39,10 @@ def place(r: int, model: Model, state: Floats, work: Scratch) -> None:
         above = quat_at(orientations, r, parent)
         offset = (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
         own, axis, v = rest_of(joints, j), axis_of(joints, j), drives[j]["variable"]
-        if v >= 0:
-            value = drives[j]["ratio"] * state[7 + v] + drives[j]["offset"]
+        if v >= 0 or drives[j]["offset"] != 0.0:
+            value = drives[j]["offset"]
+            if v >= 0:
+                value += drives[j]["ratio"] * state[7 + v]
             if joints[j]["kind"] == SLIDE:
                 along = rotate(own, axis)
                 offset = (offset[0] + value * along[0], offset[1] + value * along[1], offset[2] + value * along[2])

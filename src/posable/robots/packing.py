@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compute.types import Floats, Ints
-from ..math import conjugate, multiply, rotate
-from ..skeleton import Frames, Skeleton
+from ..math import conjugate, rotate
+from ..body import Humanoid
+from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
 from ..skeleton.robot import Robot
 from .model import BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
@@ -24,6 +25,8 @@ class Part:
     joint: int
     neutral: Floats
     centre: Floats
+    turns: bool = True
+    """Whether a limb can turn it across its axis: a hand without a wrist cannot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +39,71 @@ class Body:
     """By role: "hips", "chest", "head", "left_upper_arm", ..."""
     limbs: Mapping[str, tuple[int, ...]]
     """"left_leg", ..., "head": the one-axis joints that only this limb hangs on, from the trunk outwards."""
+    lengths: Mapping[str, tuple[float, float]]
+    """By limb: of the upper and the lower bone [m]."""
     soles: Mapping[str, Floats]
     """By side: (P, 3) [m] the outline of the sole in the frame of the foot's joint."""
-    zero: Frames
-    """Where everything is in the neutral pose."""
+    still: frozenset[int]
+    """Joints that stay as they are: fingers, wheels."""
+    hip_width: float
+    """[m] between the centres of the hips."""
+
+    @property
+    def still_dofs(self) -> set[int]:
+        """The DoF of `still`."""
+        return {d for d, j in enumerate(self.skeleton.dofs.joint) if int(j) in self.still}
 
 
+def read_body(humanoid: Humanoid) -> Body:
+    """Return what the solver needs of a robot."""
+    found, robot, skeleton = humanoid.robot_parts, humanoid.robot, humanoid.skeleton
+    assert found is not None and robot is not None
+    zero = humanoid.neutral_frames
+
+    def neutral(joint: int) -> Floats:
+        return humanoid.neutral_orientation(joint)
+
+    def inside(joint: int, point: Floats) -> Floats:
+        return np.asarray(rotate(conjugate(zero.orientations[joint]), point - zero.positions[joint]))
+
+    parts: dict[str, Part] = {}
+    limbs: dict[str, tuple[int, ...]] = {}
+    followers = {mimic.dof for mimic in (*found.shared, *found.coupled)}
+    tied = followers | {int(d) for d in found.shared_dofs}
+    joint_of = skeleton.dofs.joint
+    hips = []
+    for name, limb in found.limbs.items():
+        side, _, which = name.partition("_")
+        middle = zero.point(limb.upper, limb.centres[1])
+        end = zero.point(limb.lower, limb.centres[2])
+        third = f"{side}_{'foot' if which == 'leg' else 'hand'}"
+        parts[f"{side}_upper_{which}"] = Part(limb.upper, neutral(limb.upper), limb.base_in_upper)
+        parts[f"{side}_lower_{which}"] = Part(limb.lower, neutral(limb.lower), inside(limb.lower, middle))
+        bends = which == "leg" or len(set(limb.end) - set(limb.roll)) > 1
+        parts[third] = Part(limb.last, neutral(limb.last), inside(limb.last, end), bends)
+        limbs[name] = tuple(int(joint_of[d]) for d in limb.dofs if int(d) not in tied)
+        if which == "leg":
+            hips.append(zero.point(limb.carrier, limb.centres[0]))
+    between = np.mean(hips, axis=0)
+    parts["hips"] = Part(found.hips, neutral(found.hips), inside(found.hips, between))
+    parts["chest"] = Part(found.chest, neutral(found.chest), np.zeros(3))
+    if found.head is not None and len(found.head_dofs):
+        parts["head"] = Part(found.head, neutral(found.head), np.zeros(3))
+        limbs["head"] = tuple(int(joint_of[d]) for d in found.head_dofs if int(d) not in tied)
+    return Body(
+        skeleton,
+        robot,
+        parts,
+        limbs,
+        {name: limb.lengths for name, limb in found.limbs.items()},
+        {side: found.soles[f"{side}_foot"].outline for side in ("left", "right")},
+        frozenset(int(joint_of[d]) for d in found.others),
+        float(np.linalg.norm(hips[1] - hips[0])),
+    )
+
+
+POSTURE = 0.02
+"""How strongly motors are drawn to their middle position [1/rad]: what nothing else decides."""
 ROWS = (
     *("hips", "chest", "head"),
     *(f"{side}_{part}" for side in ("left", "right") for part in ("upper_leg", "lower_leg", "foot")),
@@ -73,7 +135,8 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
     skeleton, robot = body.skeleton, body.robot
     packed = skeleton.packed
     followers = {mimic.dof: mimic for mimic in robot.mimics}
-    movable = [j for j in range(1, len(skeleton)) if packed[j]["kind"] in (HINGE, SLIDE)]
+    still = set(body.still) | {int(skeleton.dofs.joint[m.dof]) for m in robot.mimics if m.leader in body.still_dofs}
+    movable = [j for j in range(1, len(skeleton)) if packed[j]["kind"] in (HINGE, SLIDE) and j not in still]
     leaders = [j for j in movable if int(packed[j]["dof"]) not in followers]
     order: list[int] = []
     blocks = np.zeros(len(body.limbs), BLOCK)
@@ -88,6 +151,8 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
     variable_of = {int(d): v for v, d in enumerate(dofs)}
     drives = np.zeros(len(skeleton), DRIVE)
     drives["variable"], drives["ratio"] = -1, 1.0
+    for d in body.still_dofs:
+        drives["offset"][skeleton.dofs.joint[d]] = 0.0 if robot.rest is None else robot.rest[d]
     for j in movable:
         dof, ratio, offset = int(packed[j]["dof"]), 1.0, 0.0
         while dof in followers:
@@ -107,6 +172,7 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         row["speed"] = min(row["speed"], speeds[dof] / abs(drive["ratio"]))
         row["acceleration"] = min(row["acceleration"], accelerations[dof] / abs(drive["ratio"]))
     variables["rest"] = np.clip(0.0, variables["lower"], variables["upper"])
+    variables["posture"] = POSTURE
     variables["lever"] = 1.0
     paths: list[int] = []
 

@@ -20,7 +20,7 @@ from .feet import Steps, heading, plan
 from .kernels import follow_rows, improve_rows
 from .model import ROOT, Model, Track, scratch
 from .packing import ROWS, Body, pack
-from .targets import SIDES, Person, body_targets, centre, lengths, read_feet, seeking, stepping
+from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping
 from .timing import followable_rows
 
 SEEN = 30.0

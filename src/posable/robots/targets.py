@@ -11,7 +11,7 @@ from ..compute.types import Bools, Floats
 from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames
 from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
-from .model import HORIZONTAL, TARGET, VERTICAL
+from .model import ACROSS, HORIZONTAL, TARGET, VERTICAL
 from .packing import ROWS, Body
 
 SIDES = ("left", "right")
@@ -53,7 +53,7 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
     """Return the parts of a person that a robot may have."""
     roles = [role for role in ROWS if role in source.roles]
     roles += [role for role in ("left_toes", "right_toes") if role in source.roles]
-    chest = source.spine[source.chest] if "chest" not in source.roles or True else source.roles["chest"]
+    chest = source.spine[source.chest]
     orientations = {
         role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"
     }
@@ -64,20 +64,11 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
 
 def lengths(body: Body) -> tuple[float, float]:
     """Return the lengths of the robot's legs and arms, between the centres of their joints [m]."""
-    made = []
-    for names in (("upper_leg", "lower_leg", "foot"), ("upper_arm", "lower_arm", "hand")):
-        total = []
-        for side in SIDES:
-            points = [body.zero.point(body.parts[f"{side}_{n}"].joint, body.parts[f"{side}_{n}"].centre) for n in names]
-            total.append(sum(float(np.linalg.norm(b - a)) for a, b in zip(points, points[1:], strict=False)))
-        made.append(float(np.mean(total)))
+    made = [
+        float(np.mean([sum(body.lengths[f"{side}_{limb}"]) for side in SIDES if f"{side}_{limb}" in body.lengths]))
+        for limb in ("leg", "arm")
+    ]
     return made[0], made[1]
-
-
-def centre(body: Body, role: str) -> Floats:
-    """Return where a part's centre is in the neutral pose [m]."""
-    part = body.parts[role]
-    return np.asarray(body.zero.point(part.joint, part.centre))
 
 
 def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple[dict[str, Foot], Floats]:
@@ -92,9 +83,8 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
     rests, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
     steps_up = floor - floor.min(initial=0.0 if not len(floor) else floor[0])
     level = np.where(steps_up > STEP_UP, ratio * steps_up, 0.0)
-    half = 0.5 * abs(float((centre(body, "left_foot") - centre(body, "right_foot"))[0]))
     hips = neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]]
-    wider = half - 0.5 * ratio * abs(float(hips[0]))
+    wider = 0.5 * (body.hip_width - ratio * float(np.linalg.norm(hips)))
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         toes, ankle = person.positions[toes_of[side]], person.positions[f"{side}_foot"]
         turned, on = person.orientations[f"{side}_foot"], rests[side]
@@ -136,6 +126,8 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
         out[:, k, 3:7] = person.orientations[role]
         out[:, k, HORIZONTAL:] = WEIGHTS[name]
         out[:, k, HORIZONTAL : VERTICAL + 1] /= length
+        if not body.parts[role].turns:
+            out[:, k, ACROSS] = 0.0
     row = {role: k for k, role in enumerate(ROWS)}
     middle = 0.5 * (person.positions["left_upper_leg"] + person.positions["right_upper_leg"])
     lifted = [feet[side].raw[:, 1] - person.ratio * person.positions[f"{side}_foot"][:, 1] for side in SIDES]
@@ -145,9 +137,8 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
         out[:, row[f"{side}_foot"], :3] = feet[side].raw
         if f"{side}_hand" not in body.parts:
             continue
-        own = [centre(body, f"{side}_{part}") for part in ("upper_arm", "lower_arm", "hand")]
+        upper, lower = body.lengths[f"{side}_arm"]
         shoulder, elbow, wrist = (person.positions[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
-        upper, lower = np.linalg.norm(own[1] - own[0]), np.linalg.norm(own[2] - own[1])
         k = row[f"{side}_hand"]
         out[:, k, :3] = upper * _unit(elbow - shoulder) + lower * _unit(wrist - elbow)
         out[:, k, HORIZONTAL : VERTICAL + 1] *= hands
