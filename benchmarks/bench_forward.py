@@ -11,7 +11,7 @@ import pinocchio as pin
 
 import posable as ps
 from posable.compute import thread_count, threads
-from posable.formats.urdf import UrdfModel, read_urdf
+from posable.formats import read_robot
 
 from .harness import Contender, Table, compare, data_dir
 
@@ -33,13 +33,13 @@ def _robot(path) -> Table:
     """Joint values to placements of every link, one configuration a call."""
     import yourdfpy
 
-    ours = read_urdf(path, up="z")
+    ours = read_robot(path, up="z")
     theirs = pin.buildModelFromUrdf(str(path))
     data = theirs.createData()
     other = yourdfpy.URDF.load(str(path), load_meshes=False, build_scene_graph=True)
     values = _values(ours)
     q = _pinocchio_values(ours, theirs, values)
-    named = {name: value for name, value in zip(ours.skeleton.names, _by_joint(ours, values)) if value is not None}
+    named = {name: value for name, value in zip(ours.names, _by_joint(ours, values)) if value is not None}
     cfg = np.array([named[joint] for joint in other.actuated_joint_names])
     links = [joint.child for joint in other.robot.joints]
 
@@ -51,7 +51,7 @@ def _robot(path) -> Table:
         return [other.get_transform(link) for link in links]
 
     def pose_ours() -> object:
-        return ours.skeleton.forward(ours.skeleton.from_values(values))
+        return ours.forward(ours.from_values(values))
 
     frames = pose_ours()
     pose_theirs()
@@ -61,7 +61,7 @@ def _robot(path) -> Table:
         assert np.allclose(frames.point(joint.name), transform[:3, 3], atol=1e-6), joint.name
 
     contenders = [
-        Contender("posable", pose_ours, note=f"all {len(ours.skeleton)} frames"),
+        Contender("posable", pose_ours, note=f"all {len(ours)} frames"),
         Contender("pinocchio", pose_theirs, note=f"its {theirs.njoints - 1} moving joints"),
         Contender("yourdfpy", pose_other, note=f"all {len(links)} links"),
     ]
@@ -146,25 +146,25 @@ def _check_body(skeleton, poses, model, data, q) -> None:
         assert np.allclose(frames.positions[i], want, atol=1e-9)
 
 
-def _values(model: UrdfModel) -> np.ndarray:
+def _values(model: ps.Skeleton) -> np.ndarray:
     """Values inside the limits for every DoF, followers set from their leaders."""
-    low, high = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
-    return model.coupled(np.random.default_rng(0).uniform(low, high))
+    low, high = np.maximum(model.robot.lower, -3.0), np.minimum(model.robot.upper, 3.0)
+    return model.robot.coupled(np.random.default_rng(0).uniform(low, high))
 
 
-def _by_joint(model: UrdfModel, values: np.ndarray) -> list[float | None]:
-    found: list[float | None] = [None] * len(model.skeleton)
-    for joint, value in zip(model.skeleton.dofs.joint, values):
+def _by_joint(model: ps.Skeleton, values: np.ndarray) -> list[float | None]:
+    found: list[float | None] = [None] * len(model)
+    for joint, value in zip(model.dofs.joint, values):
         found[joint] = float(value)
     return found
 
 
-def _pinocchio_values(ours: UrdfModel, theirs: pin.Model, values: np.ndarray) -> np.ndarray:
+def _pinocchio_values(ours: ps.Skeleton, theirs: pin.Model, values: np.ndarray) -> np.ndarray:
     """The same values in pinocchio's order; its continuous joints are a cosine and a sine."""
     by_joint = _by_joint(ours, values)
     q = pin.neutral(theirs)
     for k, name in enumerate(theirs.names[1:], start=1):
-        value = by_joint[ours.skeleton.index(name)]
+        value = by_joint[ours.index(name)]
         assert value is not None
         first, size = theirs.idx_qs[k], theirs.nqs[k]
         q[first : first + size] = [value] if size == 1 else [np.cos(value), np.sin(value)]

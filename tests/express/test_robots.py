@@ -36,9 +36,9 @@ def test_tips_are_where_pinocchio_has_them(name, data_dir):
     chain = robot(data_dir, name, base, tip, up="z")
     model = pin.buildModelFromUrdf(str(data_dir / "robots" / f"{name}.urdf"))
     data, link = model.createData(), None
-    from posable.formats.urdf import read_urdf
+    from posable.formats import read_robot
 
-    link = read_urdf(data_dir / "robots" / f"{name}.urdf").links[chain.tip]
+    link = read_robot(data_dir / "robots" / f"{name}.urdf").robot.links[chain.tip]
     frame = model.getFrameId(link, pin.FrameType.BODY)
     for values in np.random.default_rng(0).uniform(chain.lower, chain.upper, (50, len(chain))):
         q = pin.neutral(model)
@@ -115,21 +115,21 @@ def test_unknown_links_and_paths_that_do_not_exist_are_named(data_dir):
     ],
 )
 def test_a_path_between_two_branches_is_that_of_the_robot_seen_from_its_base(name, base, tip, data_dir):
-    from posable.formats.urdf import read_urdf
+    from posable.formats import read_robot
 
-    model = read_urdf(data_dir / "robots" / f"{name}.urdf")
+    model = read_robot(data_dir / "robots" / f"{name}.urdf")
     chain = robot(data_dir, name, base, tip)
-    first, last = model.links.index(base), model.links.index(tip)
-    rest = model.skeleton.forward(model.skeleton.rest)
+    first, last = model.robot.links.index(base), model.robot.links.index(tip)
+    rest = model.forward(model.rest)
     rng = np.random.default_rng(5)
     for values in rng.uniform(np.maximum(chain.lower, -3.0), np.minimum(chain.upper, 3.0), (20, len(chain))):
-        full = np.zeros(len(model.skeleton.dofs))
-        joints = model.skeleton.dofs.joint.tolist()
+        full = np.zeros(len(model.dofs))
+        joints = model.dofs.joint.tolist()
         for motor, value in zip(chain.names, values):
-            full[joints.index(model.skeleton.names.index(motor))] = value
-        for mimic in model.mimics:
+            full[joints.index(model.names.index(motor))] = value
+        for mimic in model.robot.mimics:
             full[mimic.dof] = mimic.multiplier * full[mimic.leader] + mimic.offset
-        frames = model.skeleton.forward(model.skeleton.from_values(full))
+        frames = model.forward(model.from_values(full))
         # The robot moved as a whole, so that its base link is where it is at rest.
         back = pm.multiply(rest.orientations[first], pm.conjugate(frames.orientations[first]))
         expected = rest.positions[first] + pm.rotate(back, frames.positions[last] - frames.positions[first])
@@ -166,10 +166,10 @@ def test_a_given_axis_is_taken_and_other_tips_point_away_from_their_joint(data_d
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_every_link_of_a_robot_may_be_a_tip(name, data_dir):
-    from posable.formats.urdf import read_urdf
+    from posable.formats import read_robot
 
     rng = np.random.default_rng(3)
-    for link in read_urdf(data_dir / "robots" / f"{name}.urdf").links[1:]:
+    for link in read_robot(data_dir / "robots" / f"{name}.urdf").robot.links[1:]:
         try:
             chain = robot(data_dir, name, None, link)
         except PosableError as error:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import posable.math as pm
 from posable.compute import FormatError, PosableError, UnknownNameError
-from posable.formats import load, save
-from posable.formats.urdf import read_urdf
+from posable.formats import load, read_robot, save
 
 ROBOTS = {"nao_v50": (42, 17), "panda": (9, 1), "pepper": (48, 28), "so101": (6, 0), "ur5": (6, 0)}  # DoF, mimics
 
@@ -41,8 +40,8 @@ def written(tmp_path, text, name="robot.urdf"):
 
 
 def random_values(model, count, seed):
-    low = np.where(np.isfinite(model.lower), model.lower, -np.pi)
-    high = np.where(np.isfinite(model.upper), model.upper, np.pi)
+    low = np.where(np.isfinite(model.robot.lower), model.robot.lower, -np.pi)
+    high = np.where(np.isfinite(model.robot.upper), model.robot.upper, np.pi)
     return np.random.default_rng(seed).uniform(low, high, (count, len(low)))
 
 
@@ -50,13 +49,13 @@ def random_values(model, count, seed):
 def test_links_are_where_pinocchio_has_them(robot, data_dir):
     pin = pytest.importorskip("pinocchio", reason="pinocchio is a judge of its own: pip install posable[bench]")
     path = data_dir / "robots" / f"{robot}.urdf"
-    model = read_urdf(path, up="z")
+    model = read_robot(path, up="z")
     theirs = pin.buildModelFromUrdf(str(path))
     data = theirs.createData()
     values = random_values(model, 1000, 1)
-    frames = model.skeleton.forward(model.skeleton.from_values(values))
-    ids = [theirs.getFrameId(link, pin.FrameType.BODY) for link in model.links]
-    joints = [theirs.joints[theirs.getJointId(model.skeleton.names[j])] for j in model.skeleton.dofs.joint]
+    frames = model.forward(model.from_values(values))
+    ids = [theirs.getFrameId(link, pin.FrameType.BODY) for link in model.robot.links]
+    joints = [theirs.joints[theirs.getJointId(model.names[j])] for j in model.dofs.joint]
     for row, at in enumerate(values):
         q = np.zeros(theirs.nq)
         for joint, value in zip(joints, at):
@@ -73,54 +72,54 @@ def test_links_are_where_pinocchio_has_them(robot, data_dir):
 def test_links_are_where_yourdfpy_has_them(robot, data_dir):
     yourdfpy = pytest.importorskip("yourdfpy")
     path = data_dir / "robots" / f"{robot}.urdf"
-    model = read_urdf(path, up="z")
-    assert (len(model.lower), len(model.mimics)) == ROBOTS[robot]
+    model = read_robot(path, up="z")
+    assert (len(model.robot.lower), len(model.robot.mimics)) == ROBOTS[robot]
     theirs = yourdfpy.URDF.load(str(path), load_meshes=False, load_collision_meshes=False, build_scene_graph=True)
     values = random_values(model, 100, 2)
-    coupled = model.coupled(values)
-    frames = model.skeleton.forward(model.skeleton.from_values(coupled))
-    names = [model.skeleton.names[model.skeleton.dofs.joint[d]] for d in model.independent]
+    coupled = model.robot.coupled(values)
+    frames = model.forward(model.from_values(coupled))
+    names = [model.names[model.dofs.joint[d]] for d in model.robot.independent]
     assert set(names) == set(theirs.actuated_joint_names)
     for row in range(len(values)):
-        theirs.update_cfg(dict(zip(names, coupled[row, model.independent])))
-        for j, link in enumerate(model.links):
+        theirs.update_cfg(dict(zip(names, coupled[row, model.robot.independent])))
+        for j, link in enumerate(model.robot.links):
             np.testing.assert_allclose(
                 frames.positions[row, j], theirs.get_transform(link, theirs.base_link)[:3, 3], atol=1e-9
             )
 
 
 def test_limits_speeds_and_mimics_are_read(tmp_path):
-    model = read_urdf(written(tmp_path, LITTLE))
-    assert model.skeleton.names == ("base", "shoulder", "wrist", "grip")
-    assert model.skeleton.kinds == ("fixed", "hinge", "hinge", "slide")
-    assert model.links == ("base", "arm", "hand", "finger")
-    np.testing.assert_array_equal(model.lower, [-1, -np.inf, 0])
-    np.testing.assert_array_equal(model.upper, [2, np.inf, 0.05])
-    np.testing.assert_array_equal(model.velocity, [3, np.inf, 0.2])
-    np.testing.assert_allclose(model.coupled([[1.0, 9.0, 0.01]]), [[1.0, -1.5, 0.01]])
-    np.testing.assert_array_equal(model.independent, [0, 2])
+    model = read_robot(written(tmp_path, LITTLE))
+    assert model.names == ("base", "shoulder", "wrist", "grip")
+    assert model.kinds == ("fixed", "hinge", "hinge", "slide")
+    assert model.robot.links == ("base", "arm", "hand", "finger")
+    np.testing.assert_array_equal(model.robot.lower, [-1, -np.inf, 0])
+    np.testing.assert_array_equal(model.robot.upper, [2, np.inf, 0.05])
+    np.testing.assert_array_equal(model.robot.velocity, [3, np.inf, 0.2])
+    np.testing.assert_allclose(model.robot.coupled([[1.0, 9.0, 0.01]]), [[1.0, -1.5, 0.01]])
+    np.testing.assert_array_equal(model.robot.independent, [0, 2])
 
 
 def test_a_robot_stands_upright_in_our_axes(tmp_path):
     path = written(tmp_path, LITTLE)
-    ours, theirs = read_urdf(path), read_urdf(path, up="z")
+    ours, theirs = read_robot(path), read_robot(path, up="z")
     values = np.random.default_rng(0).uniform(-1, 1, (20, 3))
-    a = ours.skeleton.forward(ours.skeleton.from_values(values)).positions
-    b = theirs.skeleton.forward(theirs.skeleton.from_values(values)).positions
+    a = ours.forward(ours.from_values(values)).positions
+    b = theirs.forward(theirs.from_values(values)).positions
     np.testing.assert_allclose(a, b[..., [1, 2, 0]], atol=1e-12)  # left, up, forward
     with pytest.raises(UnknownNameError, match="up axis"):
-        read_urdf(path, up="x")
+        read_robot(path, up="x")
 
 
 def test_a_robot_prints_as_one_line(tmp_path):
-    shown = repr(read_urdf(written(tmp_path, LITTLE)))
-    assert shown.startswith("UrdfModel(") and "\n" not in shown and len(shown) < 120
+    shown = repr(read_robot(written(tmp_path, LITTLE)).robot)
+    assert shown.startswith("Robot(") and "\n" not in shown and len(shown) < 120
 
 
 def test_a_free_root_lets_a_robot_walk_away(tmp_path):
-    model = read_urdf(written(tmp_path, LITTLE), free_root=True)
-    assert model.skeleton.kinds[0] == "free" and len(model.lower) == 9
-    assert np.isinf(model.upper[:6]).all()
+    model = read_robot(written(tmp_path, LITTLE), free_root=True)
+    assert model.kinds[0] == "free" and len(model.robot.lower) == 9
+    assert np.isinf(model.robot.upper[:6]).all()
 
 
 @given(st.integers(0, 2**32))
@@ -132,14 +131,14 @@ def test_the_order_of_the_file_does_not_matter(seed):
     blocks = re.findall(r"<joint .*?</joint>|<link [^>]*/>", LITTLE, re.S)
     random.Random(seed).shuffle(blocks)
     with tempfile.TemporaryDirectory() as folder:
-        model = read_urdf(written(Path(folder), f"<robot name='r'>{''.join(blocks)}</robot>"))
-    assert model.skeleton.names == ("base", "shoulder", "wrist", "grip")
-    assert [(m.dof, m.leader, m.multiplier) for m in model.mimics] == [(1, 0, -2.0)]
+        model = read_robot(written(Path(folder), f"<robot name='r'>{''.join(blocks)}</robot>"))
+    assert model.names == ("base", "shoulder", "wrist", "grip")
+    assert [(m.dof, m.leader, m.multiplier) for m in model.robot.mimics] == [(1, 0, -2.0)]
 
 
 def test_load_gives_one_frame_and_it_survives_a_glb(data_dir, tmp_path):
     motion = load(data_dir / "robots" / "panda.urdf")
-    assert len(motion) == 1 and any("follow others" in note for note in motion.notes)
+    assert len(motion) == 1 and any("follow" in note for note in motion.notes)
     save(motion, tmp_path / "panda.glb")
     back = load(tmp_path / "panda.glb")
     assert back.skeleton.kinds == motion.skeleton.kinds
@@ -178,7 +177,7 @@ BROKEN = {
 def test_a_broken_robot_is_one_error_with_its_line(what, tmp_path):
     text, place = BROKEN[what]
     with pytest.raises(FormatError) as caught:
-        read_urdf(written(tmp_path, text))
+        read_robot(written(tmp_path, text))
     assert (caught.value.location or "").startswith(place)
 
 
@@ -186,7 +185,7 @@ def test_entities_are_never_expanded(tmp_path):
     laughs = "".join(f"<!ENTITY l{k} '{f'&l{k - 1};' * 10}'>" for k in range(1, 10))
     text = f"<!DOCTYPE robot [<!ENTITY l0 'lol'>{laughs}]><robot name='&l9;'><link name='a'/></robot>"
     with pytest.raises(FormatError, match="document type"):
-        read_urdf(written(tmp_path, text))
+        read_robot(written(tmp_path, text))
 
 
 @pytest.mark.filterwarnings("error")

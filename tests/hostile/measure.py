@@ -119,8 +119,8 @@ def _started() -> subprocess.Popen[bytes]:
 def _readers():
     import posable as ps
     from posable.edit.edit_list import load_edits
+    from posable.formats import read_robot
     from posable.formats.targets import read_targets
-    from posable.formats.urdf import read_urdf
     from posable.jobs.store import read_result
     from posable.limb.swivel import SwivelTable
     from posable.reconstruct.prior import Prior
@@ -129,7 +129,7 @@ def _readers():
         "load": ps.load,
         "repair": lambda path: ps.load(path, repair="cmu"),
         "save": lambda path: ps.save(ps.load(path), path.with_name("saved.glb")),
-        "robot": read_urdf,
+        "robot": read_robot,
         "points": lambda path: ps.load_points(path, fps=None),
         "targets": read_targets,
         "range": ps.LimbRange.load,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,9 @@ import numpy as np
 from .. import math as pm
 from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.types import ArrayLike, Floats, floats
-from ..formats.urdf import UrdfModel, read_urdf
+from ..formats import read_robot
 from ..math.vector import any_perpendicular
-from ..skeleton import Skeleton
+from ..skeleton import Robot, Skeleton
 from .chain import SHORT, Chain, Link
 
 if TYPE_CHECKING:
@@ -176,36 +175,37 @@ def chain_of_robot(
     up: str,
 ) -> Chain:
     """Implement `Chain.from_urdf`."""
-    model = read_urdf(Path(path), up=up)
-    first = 0 if base is None else _link(model, base)
-    last = _guess(model, first) if tip is None else _link(model, tip)
-    down, below = list(model.skeleton.path(last)), list(model.skeleton.path(first))
+    skeleton = read_robot(path, up=up)
+    robot = skeleton.robot
+    assert robot is not None
+    first = 0 if base is None else robot.joint(base)
+    last = _guess(skeleton, robot, first) if tip is None else robot.joint(tip)
+    down, below = list(skeleton.path(last)), list(skeleton.path(first))
     shared = sum(1 for a, b in zip(down, below, strict=False) if a == b)
     down, raised = down[shared:], below[shared:][::-1]
-    links, motors = _links(model, (*raised, *down))
+    links, motors = _links(skeleton, robot, (*raised, *down))
     if not any(not link.slides for link in links):
-        raise PosableError(f"no joint between {model.links[first]!r} and {model.links[last]!r} rotates")
-    limits = np.array([_motor_limits(model, links, motor, d) for d, motor in enumerate(motors)])
-    speeds = [_motor_speed(model, links, motor, d) for d, motor in enumerate(motors)]
-    names = [model.skeleton.names[model.skeleton.dofs.joint[motor]] for motor in motors]
-    points, note = _pointing(model, links, last) if pointing is None else (pointing, "as given")
+        raise PosableError(f"no joint between {robot.links[first]!r} and {robot.links[last]!r} rotates")
+    limits = np.array([_motor_limits(skeleton, robot, links, motor, d) for d, motor in enumerate(motors)])
+    speeds = [_motor_speed(skeleton, robot, links, motor, d) for d, motor in enumerate(motors)]
+    names = [skeleton.names[skeleton.dofs.joint[motor]] for motor in motors]
+    points, note = _pointing(skeleton, robot, links, last) if pointing is None else (pointing, "as given")
     above = (0.0, 1.0, 0.0) if up == "y" else (0.0, 0.0, 1.0)
-    skeleton, tip_joint = model.skeleton, last
+    tip_joint = last
     if raised:
-        skeleton, links, tip_joint = _from_base(model, links, raised, down)
+        skeleton, links, tip_joint = _from_base(skeleton, links, raised, down)
     about = {"names": names, "up": above, "note": note, "speeds": speeds}
     return cls(skeleton, links, limits, tip=tip_joint, pointing=points, **about)  # type: ignore[arg-type]
 
 
 def _from_base(
-    model: UrdfModel, links: list[Link], raised: list[int], down: list[int]
+    robot: Skeleton, links: list[Link], raised: list[int], down: list[int]
 ) -> tuple[Skeleton, list[Link], int]:
     """Return (skeleton, links, tip) of a path that begins at a link on another branch, which stands still.
 
     The way up to the branch is walked backwards: a joint that moves its link by a value moves what carries it by the
     opposite, before the inverse of what lies between them at rest.
     """
-    robot = model.skeleton
     rest = robot.forward(robot.rest)
     first, by_joint = raised[0], {link.joint: link for link in links}
     names, parents, kinds = [f"{robot.names[first]} (base)"], [-1], ["fixed"]
@@ -247,15 +247,9 @@ def _from_base(
     return skeleton, found, len(names) - 1
 
 
-def _link(model: UrdfModel, name: str) -> int:
-    if name not in model.links:
-        raise UnknownNameError("link", name, model.links)
-    return model.links.index(name)
-
-
-def _links(model: UrdfModel, path: tuple[int, ...]) -> tuple[list[Link], list[int]]:
+def _links(skeleton: Skeleton, robot: Robot, path: tuple[int, ...]) -> tuple[list[Link], list[int]]:
     """Return the moving joints of a path, and the DoF of the robot that drive them, in the order of the path."""
-    skeleton, drives = model.skeleton, _drives(model)
+    drives = _drives(robot)
     dof_of = {joint: d for d, joint in enumerate(skeleton.dofs.joint.tolist())}
     links: list[Link] = []
     motors: list[int] = []
@@ -277,53 +271,52 @@ def _links(model: UrdfModel, path: tuple[int, ...]) -> tuple[list[Link], list[in
     return links, motors
 
 
-def _drives(model: UrdfModel) -> list[tuple[int, float, float]]:
+def _drives(robot: Robot) -> list[tuple[int, float, float]]:
     """Return for each DoF of a robot (the motor that drives it, factor, offset)."""
-    drives = [(d, 1.0, 0.0) for d in range(len(model.lower))]
-    for mimic in model.mimics:  # leaders come before followers
+    drives = [(d, 1.0, 0.0) for d in range(len(robot.lower))]
+    for mimic in robot.mimics:  # leaders come before followers
         motor, factor, offset = drives[mimic.leader]
         drives[mimic.dof] = (motor, mimic.multiplier * factor, mimic.multiplier * offset + mimic.offset)
     return drives
 
 
-def _motor_limits(model: UrdfModel, links: list[Link], motor: int, d: int) -> tuple[float, float]:
+def _motor_limits(skeleton: Skeleton, robot: Robot, links: list[Link], motor: int, d: int) -> tuple[float, float]:
     """Return a motor's limits, and those of the joints that follow it as they bound the motor."""
-    low, high = float(model.lower[motor]), float(model.upper[motor])
-    own = {joint: k for k, joint in enumerate(model.skeleton.dofs.joint.tolist())}
+    low, high = float(robot.lower[motor]), float(robot.upper[motor])
+    own = {joint: k for k, joint in enumerate(skeleton.dofs.joint.tolist())}
     for link in links:
         k = own[link.joint]
         if link.dof == d and k != motor:
-            ends = sorted((np.array([model.lower[k], model.upper[k]]) - link.offset) / link.multiplier)
+            ends = sorted((np.array([robot.lower[k], robot.upper[k]]) - link.offset) / link.multiplier)
             low, high = max(low, float(ends[0])), min(high, float(ends[1]))
     if low > high:
-        name = model.skeleton.names[model.skeleton.dofs.joint[motor]]
+        name = skeleton.names[skeleton.dofs.joint[motor]]
         raise PosableError(f"the joints that follow {name!r} leave it no angle that all of their limits allow")
     return low, high
 
 
-def _motor_speed(model: UrdfModel, links: list[Link], motor: int, d: int) -> float:
+def _motor_speed(skeleton: Skeleton, robot: Robot, links: list[Link], motor: int, d: int) -> float:
     """Return a motor's largest speed [rad/s or m/s], and those of the joints that follow it as they bound the motor.
 
     A speed of 0, which files have where nobody knew it, is none.
     """
-    own = {joint: k for k, joint in enumerate(model.skeleton.dofs.joint.tolist())}
+    own = {joint: k for k, joint in enumerate(skeleton.dofs.joint.tolist())}
     followers = [(own[link.joint], abs(link.multiplier)) for link in links if link.dof == d]
-    known = [float(model.velocity[k]) / factor for k, factor in [(motor, 1.0), *followers] if model.velocity[k] > 0.0]
+    known = [float(robot.velocity[k]) / factor for k, factor in [(motor, 1.0), *followers] if robot.velocity[k] > 0.0]
     return min(known, default=float("inf"))
 
 
-def _guess(model: UrdfModel, first: int) -> int:
+def _guess(skeleton: Skeleton, robot: Robot, first: int) -> int:
     """Return a tip: a link that is called a tool, else the one after most rotating motors, along fixed joints."""
-    skeleton = model.skeleton
     below = [j for j in range(len(skeleton)) if first in skeleton.path(j)]
-    followers = {int(skeleton.dofs.joint[mimic.dof]) for mimic in model.mimics}
+    followers = {int(skeleton.dofs.joint[mimic.dof]) for mimic in robot.mimics}
 
     def motors(j: int) -> int:
         path = skeleton.path(j)
         path = path[path.index(first) + 1 :]
         return sum(skeleton.kinds[k] == "hinge" and k not in followers for k in path)
 
-    tools = [j for j in below if motors(j) and any(word in model.links[j].lower() for word in TOOLS)]
+    tools = [j for j in below if motors(j) and any(word in robot.links[j].lower() for word in TOOLS)]
     if tools:
         return max(tools, key=motors)
     most = max(motors(j) for j in below)
@@ -344,18 +337,18 @@ OPTICAL = re.compile(r"optical", re.IGNORECASE)
 """Names of frames that look along their z axis (REP 103: the suffix _optical of cameras)."""
 
 
-def _pointing(model: UrdfModel, links: list[Link], tip: int) -> tuple[Floats, str]:
+def _pointing(skeleton: Skeleton, robot: Robot, links: list[Link], tip: int) -> tuple[Floats, str]:
     """Return (the pointing axis in the tip's frame, the reason for it).
 
     Frames of cameras and heads look where ROS says that they do. Other tips point away from the last joint that
     rotates, along its axis where they coincide with it.
     """
-    name = model.links[tip]
+    name = robot.links[tip]
     if OPTICAL.search(name):
         return Z, f"z of {name}: optical frames look along z (REP 103)"
     if LOOKING.search(name):
         return X, f"x of {name}: heads and cameras look along x (REP 103)"
-    frames = model.skeleton.forward(model.skeleton.rest)
+    frames = skeleton.forward(skeleton.rest)
     last = [link for link in links if not link.slides][-1]
     away, note = frames.positions[tip] - frames.positions[last.joint], "away from the last joint that rotates"
     if np.linalg.norm(away) < SHORT:

@@ -24,9 +24,9 @@ from ..compute.errors import ExtentError
 from ..compute.files import check_writable
 
 if TYPE_CHECKING:
-    from ..skeleton import Motion
+    from ..skeleton import Motion, Skeleton
 
-__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "save", "suffixes"]
+__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "read_robot", "save", "suffixes"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"character", "keep_animations"}),
     ),
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
-    Format("URDF", "urdf", (".urdf",), frozenset({"up"}), writes=False),
+    Format("URDF", "robot", (".urdf",), frozenset({"up"}), writes=False),
+    Format("MJCF", "robot", (".xml",), frozenset({"up"}), writes=False),
     Format("HTML", "html", (".html",), reads=False),
 )
 
@@ -149,6 +150,22 @@ def save(
         _module(kind).write(motion, target, **chosen)
     except OSError as error:
         raise PosableError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+
+
+@checked_keywords
+def read_robot(path: str | os.PathLike[str], *, up: str = "y", free_root: bool | None = None) -> Skeleton:
+    """Read the skeleton of a robot from a URDF or MJCF file; what else the file says is in its `robot`.
+
+    `load` gives the same as a motion of one frame.
+
+    Args:
+        path: the file.
+        up: "y" rotates the robot into our axes (y up, z forward); "z" keeps its own.
+        free_root: True lets the root link move freely; by default it does where the file says so (MJCF).
+    """
+    from .robot import read_robot as read
+
+    return read(Path(path), up=up, free_root=free_root)
 
 
 def check_input(path: str | os.PathLike[str]) -> Format:

@@ -5,6 +5,7 @@ from .character import Character, SkinnedMesh
 from .dofs import KINDS, Dofs
 from .motion import Motion
 from .pose import Pose
+from .robot import MeshFile, Mimic, Robot, Shape, Site
 from .skeleton import Frames, Skeleton, topological_order
 from .solution import MotionSolution, PoseSolution, Solution
 
@@ -13,10 +14,15 @@ __all__ = [
     "Character",
     "Dofs",
     "Frames",
+    "MeshFile",
+    "Mimic",
     "Motion",
     "MotionSolution",
     "Pose",
     "PoseSolution",
+    "Robot",
+    "Shape",
+    "Site",
     "Skeleton",
     "SkinnedMesh",
     "Solution",

@@ -19,6 +19,7 @@ from .character import Character
 from .dofs import SLIDE, Dofs, kind_codes, list_dofs, pack, unit_axes
 from .forward import forward_rows, from_values_rows, integrate_rows, jacobian_rows, values_rows
 from .pose import Pose, batch_text
+from .robot import Robot
 
 if TYPE_CHECKING:
     from .motion import Motion
@@ -67,6 +68,7 @@ class Skeleton:
         end_offsets: (E, 3) [m] the end sites in those joints' frames.
         end_names: (E,) names of the end sites; made from the joints' when not given.
         character: the meshes of the skeleton, if it has any.
+        robot: what the file of a robot says of its motors, if it is one.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Skeleton:
         end_offsets: ArrayLike | None = None,
         end_names: Sequence[str] | None = None,
         character: Character | None = None,
+        robot: Robot | None = None,
     ) -> None:
         self.names = tuple(names)
         count = len(self.names)
@@ -107,6 +110,9 @@ class Skeleton:
         self.packed: Records = pack(self.parents, codes, self.offsets, self.rest_rotations, self.axes)
         self._index = {name: j for j, name in enumerate(self.names)}
         self.has_slides = bool((codes == SLIDE).any())
+        self.robot = robot
+        if robot is not None:
+            robot.check(count, len(self.dofs))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -214,7 +220,13 @@ class Skeleton:
             offsets=self.offsets * factor,
             end_offsets=self.end_offsets * factor,
             character=None if self.character is None else self.character.scaled(factor),
+            robot=None if self.robot is None else self.robot.scaled(factor, self._lengths),
         )
+
+    @property
+    def _lengths(self) -> Floats:
+        """(D,) 1 for DoF that are lengths, 0 for angles."""
+        return np.array([kind == "translation" for kind in self.dofs.kind], dtype=np.float64)
 
     def replace(self, **changes: object) -> Skeleton:
         """Return a skeleton with some of its constructor's arguments replaced."""
@@ -267,7 +279,7 @@ class Skeleton:
 
 _FIELDS = (
     *("names", "parents", "offsets", "rest_rotations", "kinds", "axes"),
-    *("end_parents", "end_offsets", "end_names", "character"),
+    *("end_parents", "end_offsets", "end_names", "character", "robot"),
 )
 
 

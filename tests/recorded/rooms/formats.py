@@ -106,13 +106,14 @@ def npz_written():
 
 @call()
 def urdf_read():
-    from posable.formats.urdf import read_urdf
+    from posable.formats import read_robot
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arm.urdf"
         path.write_text(URDF, encoding="utf-8")
-        robot, upright = read_urdf(path), read_urdf(path, up="z", free_root=True)
-    values = np.linspace(-0.5, 0.5, len(robot.skeleton.dofs))
+        skeleton, upright = read_robot(path), read_robot(path, up="z", free_root=True)
+    robot = skeleton.robot
+    values = np.linspace(-0.5, 0.5, len(skeleton.dofs))
     return {
         "motion": _described(_written(URDF, "arm.urdf")),
         "links": robot.links,
@@ -120,8 +121,8 @@ def urdf_read():
         "upper": robot.upper,
         "velocity": robot.velocity,
         "coupled": robot.coupled(values),
-        "offsets_z_up": upright.skeleton.offsets,
-        "kinds_z_up": upright.skeleton.kinds,
+        "offsets_z_up": upright.offsets,
+        "kinds_z_up": upright.kinds,
     }
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from .... import math as pm
 from ....compute.types import ArrayLike, Floats, Ints
 from ....express import Chain
-from ....formats.urdf import Shape
-from ....skeleton import Frames
+from ....skeleton import Frames, Shape
 from ....skeleton.character import Skinning
 from ...core.session import Session
 from ...view.body_meshes import MeshLook, colour_groups

@@ -17,7 +17,8 @@ from ....compute import PosableError, Status
 from ....compute.types import ArrayLike, Floats
 from ....express import SKELETONS, Chain
 from ....express.filter import KINDS
-from ....formats.urdf import Shape, read_urdf
+from ....formats import read_robot
+from ....skeleton import Shape
 from ...core.files import LARGEST_UPLOAD, read_upload
 from ...core.session import Session
 from ...view import theme
@@ -392,6 +393,7 @@ class RobotFolder(FilePanel):
 
 def _read(path: Path, name: str, base: str, tip: str) -> tuple[str, Chain, tuple[Shape, ...], tuple[str, ...]]:
     """Return (name, chain, shapes, links) of a robot with a chain from one link to another."""
-    model = read_urdf(path)
+    robot = read_robot(path).robot
+    assert robot is not None
     ends = (None if end == GUESSED else end for end in (base, tip))
-    return Path(name).stem, Chain.from_urdf(path, *ends), model.shapes, model.links
+    return Path(name).stem, Chain.from_urdf(path, *ends), robot.shapes, robot.links

@@ -14,125 +14,32 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NoReturn
-from xml.parsers import expat
 
 import numpy as np
 
-from .. import math as pm
-from ..compute import FormatError, UnknownNameError
-from ..compute.files import read_bytes
-from ..compute.types import ArrayLike, Floats, Ints
-from ..skeleton import Motion, Pose, Skeleton
+from ... import math as pm
+from ...compute import FormatError
+from ...compute.types import Floats
+from ...skeleton import Mimic, Robot, Shape, Skeleton
+from ...skeleton.robot import UP
+from .pairs import separate_pairs
+from .xml import Element
 
 KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": "fixed"}
-UP = {"y": (0.5, -0.5, -0.5, -0.5), "z": (1.0, 0.0, 0.0, 0.0)}  # x, y, z become z, x, y
 SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-FPS = 30.0
-MAX_BYTES = 64 * 2**20
-MAX_ELEMENTS = 200_000
 MAX_JOINTS = 10_000
 MAX_SHAPES = 10_000  # that are seen; more are left out
-MAX_DEPTH = 64
 
 
-@dataclass(frozen=True)
-class Mimic:
-    """A joint that follows another: value = multiplier * leader's value + offset [rad or m]."""
-
-    dof: int
-    leader: int
-    multiplier: float
-    offset: float
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """A box, a cylinder or a sphere that is seen of a link."""
-
-    joint: int
-    """Of the skeleton: the shape moves with it."""
-    kind: str
-    """"box", "cylinder" or "sphere"."""
-    size: Floats
-    """Edges (3,) of a box, radius and length along z (2,) of a cylinder, radius (1,) of a sphere [m]."""
-    position: Floats
-    """(3,) its centre in the joint's frame [m]."""
-    orientation: Floats
-    """(4,) in the joint's frame."""
-    colour: tuple[int, int, int] | None
-    """0 to 255, where the file says one."""
-
-
-@dataclass(frozen=True, eq=False)
-class UrdfModel:
-    """A robot: its skeleton, and for each of the skeleton's DoF what the file says of its motor."""
-
-    name: str
-    skeleton: Skeleton
-    links: tuple[str, ...]
-    """(J,) the link that moves with each joint."""
-    lower: Floats
-    """(D,) [rad or m], -inf where there is no limit."""
-    upper: Floats
-    """(D,) [rad or m], inf where there is no limit."""
-    velocity: Floats
-    """(D,) [rad/s or m/s], inf where the file says nothing."""
-    mimics: tuple[Mimic, ...]
-    """The joints that follow others, leaders before followers."""
-    notes: tuple[str, ...] = ()
-    shapes: tuple[Shape, ...] = ()
-    """What is seen of it, where that is no mesh."""
-
-    def __repr__(self) -> str:
-        return (
-            f"UrdfModel({self.name[:40]!r}, {len(self.links)} links, {len(self.lower)} DoF, {len(self.mimics)} mimics)"
-        )
-
-    @property
-    def independent(self) -> Ints:
-        """The DoF that follow no other."""
-        followers = {mimic.dof for mimic in self.mimics}
-        return np.array([d for d in range(len(self.lower)) if d not in followers], dtype=np.int64)
-
-    def coupled(self, values: ArrayLike) -> Floats:
-        """Values of all DoF (..., D) with those of mimicking joints set from their leaders."""
-        full = np.array(values, dtype=np.float64)
-        for mimic in self.mimics:
-            full[..., mimic.dof] = mimic.multiplier * full[..., mimic.leader] + mimic.offset
-        return full
-
-
-def read(path: Path, *, fps: float = FPS, up: str = "y") -> Motion:
-    """Read a robot as a motion of one frame, all joints at zero (mimicking ones where that puts them)."""
-    model = read_urdf(path, up=up)
-    zero = model.skeleton.from_values(model.coupled(np.zeros((1, len(model.lower)))))
-    pose = Pose(zero.translation, zero.rotations, zero.offsets)
-    return Motion(model.skeleton, pose, fps, model.name, model.notes)
-
-
-def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> UrdfModel:
-    """Read a robot's kinematics.
-
-    Args:
-        path: the `.urdf` file.
-        up: "y" rotates the robot into our axes (y up, z forward); "z" keeps its own.
-        free_root: whether the root link may move, or stands fixed in the world.
-    """
-    if up not in UP:
-        raise UnknownNameError("up axis", up, UP)
-    robot = read_xml(Path(path))
-    if robot.tag != "robot":
-        robot.fail(f"the outermost element is <{robot.tag}>; a URDF file has <robot>")
+def read_urdf(robot: Element, *, up: str) -> Skeleton:
+    """Return the skeleton of a robot from the outermost element of its file, with its record."""
     links = _links(robot)
     joints = [joint for joint in robot.all("joint") if "type" in joint.attributes]
     if len(joints) > MAX_JOINTS:
         robot.fail(f"the robot has {len(joints)} joints; at most {MAX_JOINTS} are read")
     root, order = _sorted(robot, links, joints)
     notes: list[str] = []
-    kinds = ["free" if free_root else "fixed", *map(_kind, order)]
+    kinds = ["fixed", *map(_kind, order)]
     if other := [joint for joint in order if joint.text("type") not in KINDS]:
         what = ", ".join(f"{joint.text('name')[:60]!r} ({joint.text('type')})" for joint in other[:3])
         more = f" and {len(other) - 3} more" if len(other) > 3 else ""
@@ -144,15 +51,26 @@ def read_urdf(path: str | Path, *, up: str = "y", free_root: bool = False) -> Ur
     axes = np.array([np.array([1.0, 0.0, 0.0]), *(_axis(joint) for joint in order)])
     parents = [-1, *(index[_end(joint, "parent")] for joint in order)]
     skeleton = Skeleton(_names(root, order), parents, np.array(offsets), rest_rotations=rests, kinds=kinds, axes=axes)
-    lower, upper, velocity = _limits(skeleton, order)
+    limits = _limits(skeleton, order)
     mimics = _mimics(skeleton, order)
     if mimics:
         names = ", ".join(skeleton.names[skeleton.dofs.joint[mimic.dof]] for mimic in mimics[:3])
         follow = "1 joint follows another" if len(mimics) == 1 else f"{len(mimics)} joints follow others"
         notes.append(f"{follow} ({names}{', ...' if len(mimics) > 3 else ''})")
-    name = robot.attributes.get("name", "")
-    shapes = _shapes(robot, index)
-    return UrdfModel(name, skeleton, tuple(index), lower, upper, velocity, mimics, tuple(notes), shapes)
+    followers = {mimic.dof for mimic in mimics}
+    record = Robot(
+        robot.attributes.get("name", ""),
+        tuple(index),
+        *limits,
+        mimics,
+        _shapes(robot, index, "visual"),
+        collisions := _shapes(robot, index, "collision"),
+        separate_pairs(skeleton, tuple(index), collisions),
+        motors=tuple(d for d in range(len(skeleton.dofs)) if d not in followers),
+        up=up,
+        notes=tuple(notes),
+    )
+    return skeleton.replace(robot=record)
 
 
 def _links(robot: Element) -> list[str]:
@@ -241,10 +159,10 @@ def _axis(joint: Element) -> Floats:
     return np.asarray(axis / length)
 
 
-def _limits(skeleton: Skeleton, joints: list[Element]) -> tuple[Floats, Floats, Floats]:
-    """(lower, upper, velocity), (D,) each."""
-    count = len(skeleton.dofs)
-    lower, upper, velocity = np.full(count, -np.inf), np.full(count, np.inf), np.full(count, np.inf)
+def _limits(skeleton: Skeleton, joints: list[Element]) -> tuple[Floats, Floats, Floats, Floats]:
+    """(lower, upper, velocity, effort), (D,) each."""
+    upper, velocity, effort = (np.full(len(skeleton.dofs), np.inf) for _ in range(3))
+    lower = -upper
     for d, j in enumerate(skeleton.dofs.joint.tolist()):
         limit = joints[j - 1].first("limit") if j else None
         if limit is None:
@@ -255,10 +173,12 @@ def _limits(skeleton: Skeleton, joints: list[Element]) -> tuple[Floats, Floats, 
             if lower[d] > upper[d]:
                 limit.fail(f"the lower limit {lower[d]:g} is above the upper one {upper[d]:g}")
         velocity[d] = limit.number("velocity", np.inf)
-    return lower, upper, velocity
+        effort[d] = limit.number("effort", np.inf)
+    return lower, upper, velocity, effort
 
 
 def _mimics(skeleton: Skeleton, joints: list[Element]) -> tuple[Mimic, ...]:
+    """The joints that follow others; a circle of them is refused."""
     dof_of = {skeleton.names[j]: d for d, j in enumerate(skeleton.dofs.joint.tolist()) if j}
     waiting: dict[int, tuple[Mimic, Element]] = {}
     for joint in joints:
@@ -285,12 +205,12 @@ def _mimics(skeleton: Skeleton, joints: list[Element]) -> tuple[Mimic, ...]:
     return tuple(waiting[dof][0] for dof in ready)
 
 
-def _shapes(robot: Element, index: Mapping[str, int]) -> tuple[Shape, ...]:
-    """The visuals that are boxes, cylinders and spheres; a broken one is left out and keeps no robot from moving."""
+def _shapes(robot: Element, index: Mapping[str, int], tag: str) -> tuple[Shape, ...]:
+    """The boxes, cylinders and spheres of a tag; a broken one is left out and keeps no robot from moving."""
     colours = {material.attributes.get("name", ""): _colour(material) for material in robot.all("material")}
     shapes = []
     for link in robot.all("link"):
-        for visual in link.all("visual"):
+        for visual in link.all(tag):
             try:
                 shape = _shape(visual, index[link.text("name")], colours)
             except FormatError:
@@ -327,95 +247,3 @@ def _colour(material: Element) -> tuple[int, int, int] | None:
         return None
     red, green, blue = (round(255 * min(max(float(c), 0.0), 1.0)) for c in rgba[:3])
     return red, green, blue
-
-
-@dataclass(eq=False)
-class Element:
-    """An XML element: its tag, attributes, children and line in the file. Text between tags is not stored."""
-
-    path: Path
-    line: int
-    tag: str
-    attributes: dict[str, str]
-    children: list[Element] = field(default_factory=list)
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise the error for this element."""
-        name = self.attributes.get("name")
-        called = f"<{self.tag}>" if name is None else f"<{self.tag} name={name[:60]!r}>"
-        raise FormatError(self.path, message, f"line {self.line}, {called}")
-
-    def all(self, tag: str) -> list[Element]:
-        """The children with a tag."""
-        return [child for child in self.children if child.tag == tag]
-
-    def first(self, tag: str) -> Element | None:
-        """The first child with a tag."""
-        return next((child for child in self.children if child.tag == tag), None)
-
-    def text(self, key: str) -> str:
-        """An attribute that must be there."""
-        if not self.attributes.get(key):
-            self.fail(f"it has no {key!r}")
-        return self.attributes[key]
-
-    def number(self, key: str, default: float) -> float:
-        """An attribute that is a finite number."""
-        return default if key not in self.attributes else self._finite(key, self.attributes[key])
-
-    def numbers(self, key: str, default: tuple[float, ...]) -> Floats:
-        """An attribute that is as many finite numbers as the default has."""
-        if key not in self.attributes:
-            return np.array(default)
-        words = self.attributes[key].split()
-        if len(words) != len(default):
-            self.fail(f"{key} is {self.attributes[key][:60]!r}; expected {len(default)} numbers")
-        return np.array([self._finite(key, word) for word in words])
-
-    def _finite(self, key: str, word: str) -> float:
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            self.fail(f"{key} is {self.attributes[key][:60]!r}; expected finite numbers")
-        return value
-
-
-def read_xml(path: Path) -> Element:
-    """Return the outermost element of a file; document types and entities are refused, sizes are bounded."""
-    data = read_bytes(path, MAX_BYTES)
-    parser = expat.ParserCreate()
-    top = Element(path, 0, "", {})
-    stack = [top]
-    count = 0
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal count
-        count += 1
-        if count > MAX_ELEMENTS or len(stack) > MAX_DEPTH:
-            problem = f"more than {MAX_ELEMENTS} elements" if count > MAX_ELEMENTS else "elements nested too deeply"
-            raise FormatError(path, problem, f"line {parser.CurrentLineNumber}")
-        element = Element(path, parser.CurrentLineNumber, tag, attributes)
-        stack[-1].children.append(element)
-        stack.append(element)
-
-    def end(tag: str) -> None:
-        stack.pop()
-
-    def refuse(*_: Any) -> NoReturn:
-        raise FormatError(path, "has a document type; such files are not read", f"line {parser.CurrentLineNumber}")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        location = f"line {error.lineno} column {error.offset}"
-        raise FormatError(path, f"broken XML: {expat.ErrorString(error.code)}", location) from None
-    except (LookupError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(path, f"broken XML: {str(error)[:100]}") from None  # an encoding nobody knows
-    return top.children[0]

@@ -1,0 +1,44 @@
+"""Robots as skeletons, from URDF and MJCF: kinematics, limits, motors, and what is seen of them.
+
+The formats share a bounded XML reader; which of them a file is, its outermost element says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...compute import UnknownNameError
+from ...skeleton import Motion, Pose, Skeleton
+from ...skeleton.robot import UP, with_free_root
+from .mjcf import read_mjcf
+from .urdf import read_urdf
+from .xml import read_xml
+
+FPS = 30.0
+
+
+def read(path: Path, *, fps: float = FPS, up: str = "y") -> Motion:
+    """Read a robot as a motion of one frame, all joints at zero (mimicking ones where that puts them)."""
+    skeleton = read_robot(path, up=up)
+    robot = skeleton.robot
+    assert robot is not None
+    zero = skeleton.from_values(robot.coupled(np.zeros((1, len(robot.lower)))))
+    return Motion(skeleton, Pose(zero.translation, zero.rotations, zero.offsets), fps, robot.name, robot.notes)
+
+
+def read_robot(path: str | Path, *, up: str = "y", free_root: bool | None = None) -> Skeleton:
+    """Implement `posable.formats.read_robot`."""
+    if up not in UP:
+        raise UnknownNameError("up axis", up, UP)
+    top = read_xml(Path(path))
+    if top.tag == "mujoco":
+        skeleton = read_mjcf(top, up=up)
+    elif top.tag == "robot":
+        skeleton = read_urdf(top, up=up)
+    elif Path(path).suffix.lower() == ".urdf":
+        top.fail(f"the outermost element is <{top.tag[:60]}>; a URDF file has <robot>")
+    else:
+        top.fail(f"the outermost element is <{top.tag[:60]}>; a robot's file has <mujoco> (MJCF) or <robot> (URDF)")
+    return with_free_root(skeleton) if free_root else skeleton
