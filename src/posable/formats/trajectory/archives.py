@@ -1,10 +1,10 @@
 """NumPy archives of robots' motions: for mjlab, BeyondMimic, readers of GMR, and MuJoCo. Nothing is ever pickled.
 
-| layout | members |
-|---|---|
-| "mjlab", "beyondmimic" | `fps` (1,), `joint_pos` and `joint_vel` (F, N), `body_pos_w` (F, B, 3), `body_quat_w` (F, B, 4) `wxyz`, `body_lin_vel_w` and `body_ang_vel_w` (F, B, 3), single precision as theirs |
-| "gmr" | `fps`, `root_pos` (F, 3), `root_rot` (F, 4) `xyzw`, `dof_pos` (F, N), `local_body_pos` (F, B, 3) in the root's frame, `link_body_list` (B,) |
-| "qpos" | `fps`, `qpos` (F, 7 + N), `qvel` (F, 6 + N): the root's angular velocity is in its own frame |
+- "mjlab" and "beyondmimic": `fps` (1,), `joint_pos` and `joint_vel` (F, N), `body_pos_w` (F, B, 3), `body_quat_w`
+  (F, B, 4) `wxyz`, `body_lin_vel_w` and `body_ang_vel_w` (F, B, 3), in single precision as those programs write them.
+- "gmr": `fps`, `root_pos` (F, 3), `root_rot` (F, 4) `xyzw`, `dof_pos` (F, N), `local_body_pos` (F, B, 3) in the root's
+  frame, `link_body_list` (B,).
+- "qpos": `fps`, `qpos` (F, 7 + N), `qvel` (F, 6 + N); the root's angular velocity is in its own frame, as MuJoCo's is.
 
 All say more than those programs read: `joint_names`, `body_names`, `joint_order`, `robot`.
 """
@@ -118,9 +118,12 @@ def _read_tracking(
     if said is not None and said not in ORDERS:
         raise FormatError(path, f"joint_order is {said[:40]!r}; expected {' or '.join(ORDERS)}")
     found: list[tuple[float, str, Motion]] = []
-    for order in ORDERS if said is None else (said,):
-        layout = joint_layout(skeleton, order)
-        bodies = len(layout.bodies)
+    shape = np.shape(_member(path, arrays, "body_pos_w"))
+    layouts = [joint_layout(skeleton, order) for order in (ORDERS if said is None else (said,))]
+    # Isaac merges links that cannot move, so the number of bodies alone may tell.
+    fitting = [layout for layout in layouts if len(shape) == 3 and shape[1] == len(layout.bodies)]
+    for layout in fitting or layouts[:1]:
+        order, bodies = layout.order, len(layout.bodies)
         places = checked(path, "body_pos_w", _member(path, arrays, "body_pos_w"), (None, bodies, 3))
         turned = checked(path, "body_quat_w", _member(path, arrays, "body_quat_w"), (len(places), bodies, 4))
         joints = checked(path, "joint_pos", arrays["joint_pos"], (len(places), len(layout.dofs)))

@@ -1,8 +1,9 @@
 """CSV files of robots' motions: a row a frame, root position, root quaternion `xyzw`, joints; z up, metres and radians.
 
-So are the files of LAFAN1 retargeted by Unitree, which `csv_to_npz` of BeyondMimic and of mjlab read: no header, commas,
-joints in the order of the robot's file. The rate and the columns' names are in a file beside it, `walk.csv.json`; those
-programs ask for the rate on their command line. `header=True` writes the names as a first line, for people and tables.
+So are the files of LAFAN1 retargeted by Unitree, which `csv_to_npz` of BeyondMimic and of mjlab read: no header,
+commas, joints in the order of the robot's file. The rate and the columns' names are in a file beside it,
+`walk.csv.json`; those programs ask for the rate on their command line. `header=True` writes the names as a first line,
+for people and tables.
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ def motion_of_qpos(path: Path, skeleton: Skeleton, qpos: Any, fps: float, notes:
     layout = joint_layout(skeleton)
     values: Floats = checked(path, "qpos", qpos, (None, 7 + len(layout.dofs)))
     try:
-        return robot_motion(
-            skeleton, layout, values[:, :3], values[:, 3:7], values[:, 7:], fps, path.stem, notes
-        )
+        return robot_motion(skeleton, layout, values[:, :3], values[:, 3:7], values[:, 7:], fps, path.stem, notes)
     except PosableError as error:
         raise FormatError(path, str(error)) from None
 
