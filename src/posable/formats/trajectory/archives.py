@@ -70,9 +70,9 @@ def read(
     if kind == "gmr":
         layout = joint_layout(skeleton)
         root = checked(path, "root_pos", _member(path, arrays, "root_pos"), (None, 3))
-        turned = np.roll(checked(path, "root_rot", _member(path, arrays, "root_rot"), (len(root), 4)), 1, axis=1)
+        rotated = np.roll(checked(path, "root_rot", _member(path, arrays, "root_rot"), (len(root), 4)), 1, axis=1)
         joints = checked(path, "dof_pos", arrays["dof_pos"], (len(root), len(layout.dofs)))
-        return _motion(path, skeleton, layout, root, turned, joints, chosen, notes)
+        return _motion(path, skeleton, layout, root, rotated, joints, chosen, notes)
     return _read_tracking(path, arrays, skeleton, chosen, notes)
 
 
@@ -124,11 +124,11 @@ def _read_tracking(
     fitting = [layout for layout in layouts if len(shape) == 3 and shape[1] == len(layout.bodies)]
     for layout in fitting or layouts[:1]:
         order, bodies = layout.order, len(layout.bodies)
-        places = checked(path, "body_pos_w", _member(path, arrays, "body_pos_w"), (None, bodies, 3))
-        turned = checked(path, "body_quat_w", _member(path, arrays, "body_quat_w"), (len(places), bodies, 4))
-        joints = checked(path, "joint_pos", arrays["joint_pos"], (len(places), len(layout.dofs)))
-        motion = _motion(path, skeleton, layout, places[:, 0], turned[:, 0], joints, fps, notes)
-        off = np.linalg.norm(body_motion(motion, robot_values(motion, order)).positions - places, axis=-1)
+        positions = checked(path, "body_pos_w", _member(path, arrays, "body_pos_w"), (None, bodies, 3))
+        rotated = checked(path, "body_quat_w", _member(path, arrays, "body_quat_w"), (len(positions), bodies, 4))
+        joints = checked(path, "joint_pos", arrays["joint_pos"], (len(positions), len(layout.dofs)))
+        motion = _motion(path, skeleton, layout, positions[:, 0], rotated[:, 0], joints, fps, notes)
+        off = np.linalg.norm(body_motion(motion, robot_values(motion, order)).positions - positions, axis=-1)
         found.append((float(off.max()), order, motion))
     off_by, order, motion = min(found, key=lambda one: one[0])
     if off_by > APART:

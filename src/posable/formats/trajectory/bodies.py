@@ -74,8 +74,8 @@ def rotation_rate(orientations: Floats, fps: float) -> Floats:
     if count < 2:
         return np.zeros((count, 3))
     before, after = np.maximum(np.arange(count) - 1, 0), np.minimum(np.arange(count) + 1, count - 1)
-    turned = log(multiply(orientations[after], conjugate(orientations[before])))
-    return np.asarray(turned * (fps / (after - before))[:, None])
+    rotated = log(multiply(orientations[after], conjugate(orientations[before])))
+    return np.asarray(rotated * (fps / (after - before))[:, None])
 
 
 def root_frame_positions(body: BodyMotion) -> Floats:

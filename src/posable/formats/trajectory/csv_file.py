@@ -35,7 +35,7 @@ LARGEST = 1e6  # [m] or [rad]: beyond it a number is a mistake
 
 
 class Sidecar(msgspec.Struct, forbid_unknown_fields=True):
-    """What a table of numbers does not say of itself."""
+    """The facts about a table of numbers that it does not hold itself."""
 
     format: str
     robot: str
@@ -66,15 +66,15 @@ def read(
 ) -> Motion:
     """Read a robot's motion; without a file beside it and a header, joints are taken as in `joint_order`."""
     skeleton = robot_skeleton(path, robot)
-    beside = read_sidecar(path)
-    layout = joint_layout(skeleton, joint_order or (beside.order if beside else "mujoco"))
+    sidecar = read_sidecar(path)
+    layout = joint_layout(skeleton, joint_order or (sidecar.order if sidecar else "mujoco"))
     names, rows = _table(path, len(ROOT_COLUMNS) + len(layout.dofs), skeleton)
     if names is not None:
         rows = rows[:, _columns(path, names, layout)]
     notes: tuple[str, ...] = ()
-    if fps is None and beside is None:
+    if fps is None and sidecar is None:
         notes = (f"the file says no rate; taken as {FPS:g} frames a second",)
-    chosen = fps or (beside.fps if beside else FPS)
+    chosen = fps or (sidecar.fps if sidecar else FPS)
     quaternions = np.roll(rows[:, 3:7], 1, axis=1)
     try:
         return robot_motion(skeleton, layout, rows[:, :3], quaternions, rows[:, 7:], chosen, path.stem, notes)
@@ -104,12 +104,12 @@ def write_sidecar(path: Path, motion: Motion, layout: Layout, columns: list[str]
 
 def read_sidecar(path: Path) -> Sidecar | None:
     """Return what stands beside a file; None where nothing of ours does."""
-    beside = sidecar_of(path)
-    if not beside.is_file():
+    sidecar = sidecar_of(path)
+    if not sidecar.is_file():
         return None
-    found = read_document(beside, Sidecar, FORM, MAX_SIDECAR)
+    found = read_document(sidecar, Sidecar, FORM, MAX_SIDECAR)
     if not 0.0 < found.fps < LARGEST:
-        raise FormatError(beside, f"fps is {found.fps}; expected frames a second above 0")
+        raise FormatError(sidecar, f"fps is {found.fps}; expected frames a second above 0")
     return found
 
 
@@ -148,13 +148,13 @@ def _wrong_width(found: int, count: int, names: list[str] | None, skeleton: Skel
 
 
 def _columns(path: Path, names: list[str], layout: Layout) -> list[int]:
-    wanted = [*ROOT_COLUMNS, *layout.joint_names]
-    if lacking := [name for name in wanted if name not in names]:
+    required = [*ROOT_COLUMNS, *layout.joint_names]
+    if lacking := [name for name in required if name not in names]:
         shown = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
         raise FormatError(path, f"lacks the columns {shown}", "line 1")
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise FormatError(path, f"has the column {twice!r} twice", "line 1")
-    return [names.index(name) for name in wanted]
+    return [names.index(name) for name in required]
 
 
 def _is_number(cell: str) -> bool:

@@ -33,15 +33,15 @@ def write(motion: Motion, path: Path) -> None:
 def read(path: Path, *, robot: str | os.PathLike[str] | Skeleton | None = None, fps: float | None = None) -> Motion:
     """Read MuJoCo's qpos over time of a robot."""
     skeleton = robot_skeleton(path, robot)
-    beside = read_sidecar(path)
+    sidecar = read_sidecar(path)
     try:
         qpos = np.lib.format.read_array(io.BytesIO(read_bytes(path, MAX_BYTES)), allow_pickle=False)
     except FormatError:
         raise
     except Exception as error:  # NumPy evaluates the description as Python literals: many things can go wrong there
         raise FormatError(path, f"is no plain NumPy array: {str(error)[:100]}") from None
-    notes = () if fps or beside else (f"the file says no rate; taken as {FPS:g} frames a second",)
-    return motion_of_qpos(path, skeleton, qpos, fps or (beside.fps if beside else FPS), notes)
+    notes = () if fps or sidecar else (f"the file says no rate; taken as {FPS:g} frames a second",)
+    return motion_of_qpos(path, skeleton, qpos, fps or (sidecar.fps if sidecar else FPS), notes)
 
 
 def motion_of_qpos(path: Path, skeleton: Skeleton, qpos: Any, fps: float, notes: tuple[str, ...]) -> Motion:
@@ -60,8 +60,8 @@ def checked(path: Path, name: str, array: Any, shape: tuple[int | None, ...]) ->
         raise FormatError(path, f"{name} holds {array.dtype}, expected numbers")
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     if not fits or array.shape[0] == 0:
-        wanted = ", ".join("F" if want is None else str(want) for want in shape)
-        raise FormatError(path, f"{name} has shape {array.shape}; this robot needs ({wanted})")
+        required = ", ".join("F" if want is None else str(want) for want in shape)
+        raise FormatError(path, f"{name} has shape {array.shape}; this robot needs ({required})")
     values = np.ascontiguousarray(array, np.float64)
     if not np.isfinite(values).all():
         raise FormatError(path, f"{name} has numbers that are not finite")
