@@ -18,10 +18,13 @@ from ..compute import PosableError, ShapeError, UnknownNameError, expect
 from ..compute.errors import checked_keywords
 from ..compute.types import ArrayLike, Floats, Records
 from ..math import conjugate, multiply, rotate
-from ..skeleton import Frames, Pose, Skeleton
+from ..skeleton import Frames, Pose, Robot, Skeleton
+from ..skeleton.robot import with_free_root
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
 from .measures import body_measures, stature
 from .neutral import neutral_rotations, palm_headings
+from .robot import RobotParts, find_robot, is_robot
+from .robot.lengths import robot_measures, robot_stature
 from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
 from .roles.matching import find_roles
 
@@ -38,10 +41,10 @@ if TYPE_CHECKING:
 
 
 class Humanoid:
-    """A person's body on any rig.
+    """A person's body on any rig, or a robot's (`robot_parts`).
 
     Args:
-        skeleton: the rig.
+        skeleton: the rig. A robot whose root its file lets stand fixed gets one that is free.
         roles: role to joint name or index, where the names do not decide; None as a value says that the rig has no
             such joint. Without it the file's own map (VRM) or the names decide.
         limits: what the joints may do; `Limits.human` for this body's parts when not given.
@@ -64,34 +67,68 @@ class Humanoid:
             expect(Pose, standing, "standing")
         if standing is not None and standing.shape:
             raise ShapeError(f"standing is a batch of shape {standing.shape}; expected one pose")
+        skeleton = with_free_root(skeleton)
         self.skeleton = skeleton
-        self.roles: dict[str, int] = find_roles(skeleton, roles)
+        rest = skeleton.forward(skeleton.rest if standing is None else standing)
+        found = find_robot(rest, roles) if is_robot(skeleton) else None
+        self.robot_parts: RobotParts | None = None if found is None else found.parts
+        """Trunk, head and limbs of a robot, for solvers; None for people."""
+        self.roles: dict[str, int] = find_roles(skeleton, roles) if found is None else found.roles
         """Role to joint index, in the order of `ROLES`; parts the rig lacks are not in it."""
         self._role_names = tuple(self.roles)
         self._role_joints = np.array(list(self.roles.values()))
-        rest = skeleton.forward(skeleton.rest if standing is None else standing)
-        to_neutral = neutral_rotations(rest, self.roles)
-        self.spine: tuple[int, ...] = spine_chain(skeleton.parents.tolist(), self.roles)
-        """Every joint from hips to head, both included."""
-        self.spine_roles = tuple({j: role for role, j in self.roles.items()}.get(j, "") for j in self.spine)
+        to_neutral = neutral_rotations(rest, self.roles) if found is None else found.parts.to_neutral
+        self.spine: tuple[int, ...] = (
+            spine_chain(skeleton.parents.tolist(), self.roles) if found is None else found.spine
+        )
+        """Every joint from hips to head, both included; of a robot the joints that carry pelvis, chest and head."""
+        self.spine_roles = (
+            tuple({j: role for role, j in self.roles.items()}.get(j, "") for j in self.spine)
+            if found is None
+            else found.spine_roles
+        )
         """The role of each joint of `spine`, "" where it has none."""
-        self.chest = chest_of(self.spine, self.roles)
+        self.chest = chest_of(self.spine, self.roles) if found is None else found.arms_at
         """Which joint of `spine` carries the arms."""
         self._spine_at = _arc_length(rest.positions[list(self.spine)], self.chest)
         # The spine as a whole stays as it is at rest: joints without a role become upright with the hips.
         constants = {j: multiply(to_neutral["hips"], rest.orientations[j]) for j in self.spine}
-        self.segments: dict[str, tuple[int, ...]] = bone_segments(skeleton.names, skeleton.parents.tolist(), self.roles)
-        """Role to the joints of its bone, where that is a chain of segments which share its twist (MakeHuman's)."""
+        self.segments: dict[str, tuple[int, ...]] = (
+            bone_segments(skeleton.names, skeleton.parents.tolist(), self.roles) if found is None else found.segments
+        )
+        """Role to the joints of its bone, where that is a chain of segments which share its twist (MakeHuman's), or of
+        joints with one axis each (a robot's); the last one has the part's orientation."""
         self._orientation_joints = np.array([self.segments.get(role, (j,))[-1] for role, j in self.roles.items()])
         for role, j in self.roles.items():
             constants |= {k: multiply(to_neutral[role], rest.orientations[k]) for k in self.segments.get(role, (j,))}
+        if found is not None:
+            for role, joints in found.carried.items():
+                constants |= {k: multiply(to_neutral[role], rest.orientations[k]) for k in joints}
         self._neutral: dict[int, Floats] = constants
         self._limits, self._standing = limits, rest
         self._limbs: dict[str, BodyLimb] = {}
         self._upright, self._rest_hips = to_neutral["hips"], rest.positions[self.roles["hips"]]
 
     def __repr__(self) -> str:
-        return f"Humanoid({len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m tall)"
+        what = "" if self.robot is None else f"robot {self.robot.name[:40]!r}, "
+        return f"Humanoid({what}{len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m tall)"
+
+    @property
+    def robot(self) -> Robot | None:
+        """The record of a robot: what its file says of motors, limits and shapes; None for people."""
+        return self.skeleton.robot
+
+    def require_person(self, what: str) -> None:
+        """Raise for a robot.
+
+        Args:
+            what: the solver that rotates joints freely, for the message: "Reacher".
+        """
+        if self.robot_parts is not None:
+            raise PosableError(
+                f"{what} rotates joints about any axis, and those of this robot have one each; use ps.retarget to put "
+                "a motion on it, body.pose(posture) for a posture, ps.Chain with ps.ERIK for its head or an arm"
+            )
 
     def index(self, role: str) -> int:
         """The joint of a role; raises when the body has none such."""
@@ -112,6 +149,8 @@ class Humanoid:
     @cached_property
     def measures(self) -> dict[str, float]:
         """The eleven body measures of Unzueta et al. [m], named as `figure` takes them."""
+        if self.robot_parts is not None:
+            return robot_measures(self.robot_parts, self._standing, self.roles)
         return body_measures(self.neutral_frames, self.roles)
 
     @cached_property
@@ -124,7 +163,7 @@ class Humanoid:
     @cached_property
     def height(self) -> float:
         """Stature [m]: from the soles to the top of the head, estimated where a rig has no site there."""
-        return stature(self)
+        return stature(self) if self.robot_parts is None else robot_stature(self.robot_parts, self._standing)
 
     @cached_property
     def leg_length(self) -> float:
@@ -179,6 +218,7 @@ class Humanoid:
         Parts that only the posture has are dropped and the parts below them keep their orientation in the world; parts
         that only this body has follow the part above them. Joints without a role (fingers, twist segments) keep their
         local rotations of `base`, of the rest pose where none is given; the joints of the spine are set by arc length.
+        A robot comes as near as its motors do, inside their limits.
 
         Args:
             posture: as `canonical` gives it, or made by hand; a batch gives a batch.
@@ -195,6 +235,10 @@ class Humanoid:
         """`hips` (..., 3) [m]: where the joint of the hips goes."""
         if base.joint_count != len(self.skeleton):
             raise ShapeError(f"base has {base.joint_count} joints; this body has {len(self.skeleton)}")
+        if self.robot_parts is not None:
+            from .robot.posing import nearest_pose
+
+            return nearest_pose(self, posture, base, hips)
         from .packed import drive_rows
 
         batch = np.broadcast_shapes(posture.shape, base.shape)
@@ -280,6 +324,11 @@ class Humanoid:
         """The joint limits, in canonical rotations; wrists flex about the axes of the rig's palms."""
         if self._limits is not None:
             return self._limits
+        if self.robot_parts is not None:
+            raise PosableError(
+                "limits of a robot are intervals of its motors: body.robot.lower and body.robot.upper; "
+                "body.clamp(pose) brings a pose inside"
+            )
         from ..limits import Limits
 
         return Limits.human(self._role_names, palms=palm_headings(self._standing, self.roles))
@@ -297,6 +346,7 @@ class Humanoid:
         """The body as compiled code reads it."""
         from .packed import PackedBody
 
+        self.require_person("this solver")
         return PackedBody(self)
 
     def clamp(self, pose: Pose, limits: Limits | str = "body") -> Pose:
@@ -306,6 +356,10 @@ class Humanoid:
             pose: one, or a batch.
             limits: "body": this body's; or other ones.
         """
+        if self.robot_parts is not None and limits == "body":
+            from .robot.posing import clamped
+
+            return clamped(self.skeleton, pose)
         given = self.limits_for(limits)
         inside = self.limits if given is None else given
         posture = self.canonical(pose)
@@ -332,6 +386,7 @@ class Humanoid:
             search: how the swivel is searched; default: as `limb.model.SEARCHES` says.
             reference: where swivel 0 is: "transport" or "paper", see `Limb`.
         """
+        self.require_person("Limb")
         usual = limits == "body" and search is None and reference == "transport"
         if usual and name in self._limbs:
             return self._limbs[name]
@@ -378,6 +433,7 @@ class Humanoid:
             limb_range: where such limbs are found: targets and swivels outside it are corrected; default None.
             softness: [m] how far before full stretch the end begins to lag behind its target; default 0.
         """
+        self.require_person("place")
         if part not in LIMB_OF:
             raise UnknownNameError("part that can be placed", part, LIMB_OF)
         return self.limb(LIMB_OF[part]).place(
@@ -403,16 +459,19 @@ class Humanoid:
         """
         from .limb.elbows import elbow_out
 
+        self.require_person("elbow_out")
         return elbow_out(self, limb, pose)
 
     def pose_limb(self, pose: Pose, limb: str, values: ArrayLike) -> Pose:
         """Return the pose with a limb at its seven values (..., 7) [rad], as `limb(name).solve` gives them."""
+        self.require_person("pose_limb")
         return self.limb(limb).pose(pose, values)
 
     def balance(self, pose: Pose) -> Balance:
         """Return the centre of mass (..., 3) [m] of a pose, or of a batch, and how far inside the feet it is [m]."""
         from .balance import balance
 
+        self.require_person("balance, which weighs parts as a person's and")
         return balance(self, self.skeleton.forward(pose))
 
     @cached_property
@@ -420,6 +479,8 @@ class Humanoid:
         """The space that the body occupies: capsules and ellipsoids on its joints."""
         from .collision.volumes import body_volumes
 
+        if self.robot_parts is not None:
+            raise PosableError("the volumes of a robot are those of its file: body.robot.collisions")
         return body_volumes(self)
 
 

@@ -99,6 +99,11 @@ class JointName:
     """0 for the thumb to 4 for the little finger, where a word says it."""
 
 
+def name_words(name: str) -> list[str]:
+    """Return the words and numbers of a name in lower case: "left", "hip", "pitch", "joint"."""
+    return [token.lower() for token in _TOKEN.findall(name)]
+
+
 def read_name(name: str) -> JointName:
     """Take a joint's name apart."""
     bare = re.split(r"[:|]", name)[-1] or name  # "mixamorig:LeftArm", "Armature|Hips"
