@@ -22,6 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...body import Humanoid
+from ...body.robot import RobotParts
 from ...compute.types import Floats
 from ...math import between, conjugate, from_matrix, multiply, rotate
 from ...skeleton import Frames, Pose
@@ -38,9 +39,11 @@ Points = Mapping[str, Floats]
 def points_of(body: Humanoid, pose: Pose) -> dict[str, Floats]:
     """Return the key points (..., 3) [m] of a body's poses in the frame of its pelvis: "left_knee", ..., "head"."""
     frames = body.skeleton.forward(pose)
-    world = _robots(body, frames) if body.robot_parts is not None else _persons(body, frames)
+    parts = body.robot_parts
+    world = _robots(parts, frames) if parts is not None else _persons(body, frames)
     origin = 0.5 * (world["left_hip"] + world["right_hip"])
-    back = conjugate(body.canonical_orientation(frames, body.roles["hips"]))
+    hips = parts.hips if parts is not None else body.roles["hips"]
+    back = conjugate(body.canonical_orientation(frames, hips))
     return {name: rotate(back, point - origin) for name, point in world.items()}
 
 
@@ -100,9 +103,7 @@ def _persons(body: Humanoid, frames: Frames) -> dict[str, Floats]:
     return {name: frames.positions[..., body.roles[role], :] for name, role in names.items() if role in body.roles}
 
 
-def _robots(body: Humanoid, frames: Frames) -> dict[str, Floats]:
-    parts = body.robot_parts
-    assert parts is not None
+def _robots(parts: RobotParts, frames: Frames) -> dict[str, Floats]:
     found = {}
     for side in SIDES:
         for limb, names in LIMBS.items():
