@@ -103,7 +103,7 @@ bench: $(VENV)/.bench
 # Other solvers of arms and bodies, in an environment of their own: placo asks for an older pinocchio, and that for an
 # older NumPy. One thread for BLAS: on products as small as theirs several threads wait for each other, many times over.
 bench-peers: $(PEERS)/.installed
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks limb_peers edit_peers
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks limb_peers edit_peers retarget
 
 $(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Posable needs Python 3.11 or later; set PYTHON to one"; exit 1; }

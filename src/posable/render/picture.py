@@ -282,7 +282,7 @@ class SkinnedLook:
             vertices = skin.posed(Frames(self.skeleton, positions, orientations))
             faces = skin.faces.astype(np.int64)
             colours = skin.colours[:, :3] / 255.0 if len(skin.colours) else np.tile(BODY, (len(vertices), 1))
-            parts.append(Mesh(vertices, faces, vertex_normals(vertices, faces, merge=True), colours))
+            parts.append(Mesh(vertices, faces, vertex_normals(vertices, faces, merge=skin.smooth), colours))
         return Mesh.join(parts)
 
 

@@ -49,6 +49,8 @@ class SkinnedMesh:
     """(J, 4) their orientations."""
     colours: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 4), np.uint8))
     """(V, 4) RGBA, or no rows where the file has none."""
+    smooth: bool = True
+    """Whether vertices at one position look like one, as at the seams of a file; else they are an edge."""
 
     def __repr__(self) -> str:
         return f"SkinnedMesh({self.name[:40]!r}, {len(self.vertices)} vertices, {len(self.faces)} triangles)"
@@ -70,7 +72,8 @@ class SkinnedMesh:
 class Character:
     """The look of a skeleton, and its file. It hangs on the skeleton, so any motion made on it keeps the look."""
 
-    meshes: tuple[SkinnedMesh, ...] = ()
+    meshes: Sequence[SkinnedMesh] = ()
+    """A robot's are made when they are first looked at."""
     roles: Mapping[str, str] | None = None
     """Body part to joint name, where the file itself says who is who (VRM)."""
     source: Any = None

@@ -109,7 +109,7 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """What a robot's file says of the joints and the DoF of its skeleton, in their order."""
+    """The file of a robot, but for its kinematics: what it says of the joints and the DoF of its skeleton."""
 
     name: str
     links: tuple[str, ...]

@@ -20,6 +20,7 @@ from .dofs import SLIDE, Dofs, kind_codes, list_dofs, pack, unit_axes
 from .forward import forward_rows, from_values_rows, integrate_rows, jacobian_rows, values_rows
 from .pose import Pose, batch_text
 from .robot import Robot
+from .robot_look import robot_character
 
 if TYPE_CHECKING:
     from .motion import Motion
@@ -106,7 +107,7 @@ class Skeleton:
         self.end_names = tuple(end_names) if end_names is not None else self._named_ends()
         if len(self.end_names) != ends:
             raise ShapeError(f"{len(self.end_names)} names for {ends} end sites")
-        self.character = character
+        self._character = character
         self.packed: Records = pack(self.parents, codes, self.offsets, self.rest_rotations, self.axes)
         self._index = {name: j for j, name in enumerate(self.names)}
         self.has_slides = bool((codes == SLIDE).any())
@@ -124,6 +125,13 @@ class Skeleton:
     def dofs(self) -> Dofs:
         """The one list of degrees of freedom: what Jacobians, limits, chains and editors index."""
         return list_dofs(self.names, kind_codes(self.kinds), self.axes)
+
+    @cached_property
+    def character(self) -> Character | None:
+        """The meshes of the skeleton, if it has any: those that were given, else those of its robot."""
+        if self._character is None and self.robot is not None:
+            return robot_character(self)
+        return self._character
 
     @cached_property
     def rest(self) -> Pose:
@@ -219,7 +227,7 @@ class Skeleton:
         return self.replace(
             offsets=self.offsets * factor,
             end_offsets=self.end_offsets * factor,
-            character=None if self.character is None else self.character.scaled(factor),
+            character=None if self._character is None else self._character.scaled(factor),
             robot=None if self.robot is None else self.robot.scaled(factor, self._lengths),
         )
 
@@ -230,7 +238,7 @@ class Skeleton:
 
     def replace(self, **changes: object) -> Skeleton:
         """Return a skeleton with some of its constructor's arguments replaced."""
-        fields: dict[str, object] = {name: getattr(self, name) for name in _FIELDS}
+        fields: dict[str, object] = {name: getattr(self, name) for name in _FIELDS} | {"character": self._character}
         return Skeleton(**(fields | changes))  # type: ignore[arg-type]
 
     def same_as(self, other: Skeleton, tolerance: float = 1e-9) -> bool:
@@ -279,7 +287,7 @@ class Skeleton:
 
 _FIELDS = (
     *("names", "parents", "offsets", "rest_rotations", "kinds", "axes"),
-    *("end_parents", "end_offsets", "end_names", "character", "robot"),
+    *("end_parents", "end_offsets", "end_names", "robot"),
 )
 
 

@@ -24,8 +24,8 @@ from ...skeleton import Mimic, Robot, Shape, Site, Skeleton
 from ...skeleton.robot import UP
 from .include import included
 from .pairs import separate_pairs
-from .place import IDENTITY, ORIGIN, Place, Quat, Vec3, place_of, rotated, times, within
 from .settings import Settings
+from .transforms import IDENTITY, ORIGIN, Quat, Transform, Vec3, rotated, times, transform_of, within
 from .xml import Element
 
 MAX_JOINTS = 10_000
@@ -41,15 +41,15 @@ GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour where a file has none
 
 @dataclass(eq=False)
 class Body:
-    """A body of the file: its place in the one it hangs on, and what it carries, in its frame."""
+    """A body of the file: its transform in the one it hangs on, and what it carries, in its frame."""
 
     element: Element
     name: str
     parent: int
-    place: Place
-    joints: list[tuple[Element, Place]] = field(default_factory=list)
-    geoms: list[tuple[Element, Place]] = field(default_factory=list)
-    sites: list[tuple[Element, Place]] = field(default_factory=list)
+    transform: Transform
+    joints: list[tuple[Element, Transform]] = field(default_factory=list)
+    geoms: list[tuple[Element, Transform]] = field(default_factory=list)
+    sites: list[tuple[Element, Transform]] = field(default_factory=list)
     carrier: int = -1
     """The joint of the skeleton that has its frame, or -1 where it is left out."""
 
@@ -80,11 +80,12 @@ def read_mjcf(top: Element, *, up: str) -> Skeleton:
         if motors:
             notes.append("the file names no motors: every joint of one axis that follows no other has one")
     shapes, collisions = _shapes(bodies, settings, notes)
+    notes += settings.meshes.notes
     sites = tuple(
-        Site(site.attributes.get("name", ""), body.carrier, np.array(place[0]), np.array(place[1]))
+        Site(site.attributes.get("name", ""), body.carrier, np.array(transform[0]), np.array(transform[1]))
         for body in bodies
         if body.carrier >= 0
-        for site, place in body.sites
+        for site, transform in body.sites
     )
     record = Robot(
         top.attributes.get("model", ""),
@@ -112,7 +113,7 @@ def _bodies(top: Element, settings: Settings, notes: list[str]) -> list[Body]:
     bodies = [Body(top, "world", -1, (ORIGIN, IDENTITY))]
     unread: Counter[str] = Counter()
     # (what comes next, body it is in, frame it is in, class of its elements)
-    stack: list[tuple[Iterator[Element], int, Place, str]] = [
+    stack: list[tuple[Iterator[Element], int, Transform, str]] = [
         (iter(world.children), 0, (ORIGIN, IDENTITY), "main") for world in reversed(top.all("worldbody"))
     ]
     while stack:
@@ -124,13 +125,13 @@ def _bodies(top: Element, settings: Settings, notes: list[str]) -> list[Body]:
         if element.tag in ("body", "frame"):
             inside = element.attributes.get("childclass", childclass)
             settings.check_class(element, inside)
-            place = within(frame, place_of(element, settings))
+            transform = within(frame, transform_of(element, settings))
             if element.tag == "frame":
-                stack.append((iter(element.children), at, place, inside))
+                stack.append((iter(element.children), at, transform, inside))
                 continue
             if len(bodies) > MAX_JOINTS:
                 element.fail(f"there are more than {MAX_JOINTS} bodies")
-            bodies.append(Body(element, element.attributes.get("name", ""), at, place))
+            bodies.append(Body(element, element.attributes.get("name", ""), at, transform))
             stack.append((iter(element.children), len(bodies) - 1, (ORIGIN, IDENTITY), inside))
         elif element.tag in ("joint", "freejoint", "geom", "site"):
             full = settings.with_defaults(element, childclass)
@@ -141,7 +142,7 @@ def _bodies(top: Element, settings: Settings, notes: list[str]) -> list[Body]:
             elif element.tag == "geom":
                 bodies[at].geoms.append((full, frame))
             else:
-                bodies[at].sites.append((full, within(frame, place_of(full, settings))))
+                bodies[at].sites.append((full, within(frame, transform_of(full, settings))))
         elif element.tag in UNREAD:
             unread[element.tag] += 1
     if unread:
@@ -230,7 +231,7 @@ class _Joints:
     def _add_body(self, k: int, root: bool, up: Quat) -> None:
         body = self.bodies[k]
         parent = -1 if root else self.bodies[body.parent].carrier
-        position, rotation = body.place
+        position, rotation = body.transform
         if root:
             position, rotation = rotated(up, position), times(up, rotation)
         name = body.name or f"body{k}"
@@ -245,12 +246,12 @@ class _Joints:
             at, _ = within(frame, (joint.vector("pos"), IDENTITY))
             offset = (at[0] - anchor[0], at[1] - anchor[1], at[2] - anchor[2])
             if number == 0:
-                offset = within(body.place, (offset, IDENTITY))[0]
+                offset = within(body.transform, (offset, IDENTITY))[0]
             axis = rotated(frame[1], _axis(joint))
             called = joint.attributes.get("name") or self._unused(f"{name}_joint", "_")
             kind = KINDS[joint.attributes.get("type", "hinge")]
-            place = (offset, rotation if number == 0 else IDENTITY)
-            parent = self._add(called, "", parent, kind, place, axis)
+            transform = (offset, rotation if number == 0 else IDENTITY)
+            parent = self._add(called, "", parent, kind, transform, axis)
             self.elements[parent] = joint
             anchor = at
         body.carrier = parent
@@ -259,13 +260,15 @@ class _Joints:
             body.carrier = self._add(self._unused(name, "_link"), "", parent, "fixed", (back, IDENTITY))
         self.links[body.carrier] = name
 
-    def _add(self, name: str, link: str, parent: int, kind: str, place: Place, axis: Vec3 = (0.0, 0.0, 1.0)) -> int:
+    def _add(
+        self, name: str, link: str, parent: int, kind: str, transform: Transform, axis: Vec3 = (0.0, 0.0, 1.0)
+    ) -> int:
         self.names.append(name)
         self.links.append(link)
         self.parents.append(parent)
         self.kinds.append(kind)
-        self.offsets.append(place[0])
-        self.rests.append(place[1])
+        self.offsets.append(transform[0])
+        self.rests.append(transform[1])
         self.axes.append(axis)
         return len(self.names) - 1
 
@@ -445,6 +448,7 @@ def _shapes(bodies: list[Body], settings: Settings, notes: list[str]) -> tuple[t
             continue
         for geom, frame in body.geoms:
             if len(seen) >= MAX_SHAPES or len(touching) >= MAX_SHAPES:
+                notes.append(f"shapes beyond {MAX_SHAPES} are left out")
                 return tuple(seen), tuple(touching)
             shape = _shape(geom, frame, body.carrier, settings)
             if shape is None:
@@ -453,32 +457,43 @@ def _shapes(bodies: list[Body], settings: Settings, notes: list[str]) -> tuple[t
             contact = any(geom.number(key, 1.0) != 0.0 for key in ("contype", "conaffinity"))
             if shape.kind != "mesh" and (contact or group == HIDDEN_GROUP):
                 touching.append(shape)
-            if group < HIDDEN_GROUP:
+            if group < HIDDEN_GROUP and geom.several("rgba", 4, GREY)[-1] > 0.0:
                 seen.append(shape)
     return tuple(seen), tuple(touching)
 
 
-def _shape(geom: Element, frame: Place, joint: int, settings: Settings) -> Shape | None:
+def _shape(geom: Element, frame: Transform, joint: int, settings: Settings) -> Shape | None:
     kind = geom.attributes.get("type", "sphere")
-    if kind not in PRIMITIVES or "mesh" in geom.attributes:
+    name = geom.attributes.get("name", "")
+    if kind == "mesh":
+        mesh = settings.mesh(geom)
+        if mesh is None:
+            return None
+        position, rotation = within(frame, transform_of(geom, settings))
+        return Shape(
+            joint, kind, np.ones(3), np.array(position), np.array(rotation), _colour(geom, settings), name, mesh
+        )
+    if kind not in PRIMITIVES:
+        return None
+    if "mesh" in geom.attributes:
+        settings.meshes.lose("have primitive shapes fitted to them, which is not done", geom.attributes["mesh"])
         return None
     sizes = [*geom.several("size", 3, ()), 0.0, 0.0, 0.0][: PRIMITIVES[kind]]
-    position, rotation = place_of(geom, settings)
+    position, rotation = transform_of(geom, settings)
     if "fromto" in geom.attributes and kind != "sphere":
         a, b = np.split(geom.numbers("fromto", (0.0,) * 6), 2)
         position, rotation = _between(geom, a, b)
         half = 0.5 * float(np.linalg.norm(b - a))
         sizes = [sizes[0], half] if PRIMITIVES[kind] == 2 else [sizes[0], sizes[0], half]
     if not all(0.0 < size < math.inf for size in sizes):
-        return None
+        geom.fail(f"the sizes of a {kind} are {' '.join(f'{size:g}' for size in sizes)}; expected numbers above 0")
     size = np.array(sizes) * {"box": 2.0, "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}.get(kind, 1.0)
     position, rotation = within(frame, (position, rotation))
-    name = geom.attributes.get("name", "")
     return Shape(joint, kind, size, np.array(position), np.array(rotation), _colour(geom, settings), name)
 
 
-def _between(geom: Element, a: Floats, b: Floats) -> Place:
-    """Return the place of a shape along z from one point to another."""
+def _between(geom: Element, a: Floats, b: Floats) -> Transform:
+    """Return the transform of a shape along z from one point to another."""
     along = b - a
     length = float(np.linalg.norm(along))
     if not 1e-10 < length < math.inf:

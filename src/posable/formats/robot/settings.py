@@ -1,22 +1,25 @@
-"""What an MJCF file says for all its elements: the compiler's settings, default classes, materials and meshes."""
+"""Settings of an MJCF file that hold for all its elements: the compiler, default classes, materials and meshes."""
 
 from __future__ import annotations
 
 import math
+from pathlib import PurePosixPath
 
 from ...compute.types import Floats
+from ...skeleton import MeshFile
+from .meshes import MeshFolder, Transformed
 from .xml import Element
 
 ACTUATORS = (
     *("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion"),
     *("dcmotor", "plugin"),
 )
-PLACE = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
+TRANSFORM = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
 # What is read of each element; other attributes are let go, so that nested classes hold little.
 READ = {
     "joint": ("type", "pos", "axis", "range", "limited", "ref", "actuatorfrcrange", "actuatorfrclimited"),
-    "geom": ("type", "size", "fromto", "mesh", "material", "rgba", "group", "contype", "conaffinity", *PLACE),
-    "site": PLACE,
+    "geom": ("type", "size", "fromto", "mesh", "material", "rgba", "group", "contype", "conaffinity", *TRANSFORM),
+    "site": TRANSFORM,
     "mesh": ("scale", "refpos", "refquat"),
     "material": ("rgba",),
     "actuator": ("forcerange", "forcelimited", "ctrlrange", "ctrllimited", "gear"),
@@ -45,11 +48,15 @@ class Settings:
         self.angle = 1.0 if compiler.get("angle", "degree") == "radian" else math.pi / 180.0
         """Radians in the file's unit."""
         self.eulerseq = compiler.get("eulerseq", "xyz")
-        self.meshdir = compiler.get("meshdir") or compiler.get("assetdir") or ""
+        self._meshdir = compiler.get("meshdir") or compiler.get("assetdir") or ""
+        self._bare_names = compiler.get("strippath", "false") == "true"
         self._autolimits = compiler.get("autolimits", "true") != "false"
         self._classes: dict[str, dict[str, dict[str, str]]] = {"main": {kind: {} for kind in READ}}
         for block in top.all("default"):
             self._read_classes(block)
+        self.meshes = MeshFolder(top.path)
+        self._mesh_elements = {self._mesh_name(mesh): mesh for block in top.all("asset") for mesh in block.all("mesh")}
+        self._mesh_files: dict[str, MeshFile | None] = {}
         self._materials = {
             material.attributes.get("name", ""): self.with_defaults(material, "main", "material")
             for block in top.all("asset")
@@ -82,6 +89,37 @@ class Settings:
         """Return the colour (4,) of a material, 0 to 1."""
         found = self._materials.get(name)
         return None if found is None else found.numbers("rgba", (1.0, 1.0, 1.0, 1.0))
+
+    def mesh(self, geom: Element) -> MeshFile | None:
+        """Return the mesh of a geom, or None where its file is not there or not read, which notes list."""
+        name = geom.text("mesh")
+        if name not in self._mesh_elements:
+            geom.fail(f"there is no mesh {name[:60]!r} in the assets")
+        if name not in self._mesh_files:
+            self._mesh_files[name] = self._mesh(self._mesh_elements[name])
+        return self._mesh_files[name]
+
+    def _mesh_name(self, mesh: Element) -> str:
+        return mesh.attributes.get("name") or PurePosixPath(mesh.attributes.get("file", "").replace("\\", "/")).stem
+
+    def _mesh(self, element: Element) -> MeshFile | None:
+        full = self.with_defaults(element, "main")
+        if not full.attributes.get("file"):
+            self.meshes.lose("are written into the file, which is not read", self._mesh_name(element))
+            return None
+        file = full.attributes["file"].replace("\\", "/")
+        if self._bare_names:
+            file = PurePosixPath(file).name
+        w, x, y, z = full.numbers("refquat", (1.0, 0.0, 0.0, 0.0)).tolist()
+        length = math.hypot(w, x, y, z)
+        if not 1e-9 < length < math.inf:
+            full.fail("its refquat has no direction")
+        transform = Transformed(
+            full.vector("scale", (1.0, 1.0, 1.0)),
+            full.vector("refpos"),
+            (w / length, x / length, y / length, z / length),
+        )
+        return self.meshes.mesh(str(PurePosixPath(self._meshdir.replace("\\", "/")) / file), transform)
 
     def _read_classes(self, top: Element) -> None:
         waiting = [(top, "main")]

@@ -86,7 +86,7 @@ def _packed_skin(packer: Packer, mesh: SkinnedMesh, plain: Rgb, tinted: bool) ->
     if tinted:
         colours = (1.0 - TINT) * colours + TINT * np.array(plain)
     colours = 4.0 * np.rint(colours / 4.0)  # few enough to be counted
-    normals = vertex_normals(mesh.vertices, mesh.faces.astype(np.int64), merge=True)
+    normals = vertex_normals(mesh.vertices, mesh.faces.astype(np.int64), merge=mesh.smooth)
     stored = _packed(packer, mesh.vertices, normals, mesh.faces, joints, np.clip(colours, 0, 255).astype(np.uint8))
     bind = np.concatenate([mesh.bind_positions, mesh.bind_orientations], axis=1)
     stored["weights"] = packer.array(whole.astype(np.uint8))

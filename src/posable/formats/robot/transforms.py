@@ -1,4 +1,4 @@
-"""Places in MJCF: a position and an orientation, in one of the five ways of writing the latter.
+"""Transforms in MJCF: a position and an orientation, in one of five notations.
 
 Plain tuples: a file has thousands of them, and an array for each would cost more than reading it.
 """
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
-Place = tuple[Vec3, Quat]
+Transform = tuple[Vec3, Quat]
 
 ORIGIN: Vec3 = (0.0, 0.0, 0.0)
 IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
-WAYS = ("axisangle", "xyaxes", "zaxis", "euler")
+NOTATIONS = ("axisangle", "xyaxes", "zaxis", "euler")
 
 
-def place_of(element: Element, settings: Settings) -> Place:
-    """Return the place that an element says of itself, in what it is in."""
+def transform_of(element: Element, settings: Settings) -> Transform:
+    """Return the transform that an element says of itself, in what it is in."""
     attributes = element.attributes
-    ways = [way for way in WAYS if way in attributes]
-    if len(ways) > 1:
-        element.fail(f"it has both {ways[0]!r} and {ways[1]!r}")
+    notations = [notation for notation in NOTATIONS if notation in attributes]
+    if len(notations) > 1:
+        element.fail(f"it has both {notations[0]!r} and {notations[1]!r}")
     position = element.vector("pos")
-    if not ways:
+    if not notations:
         return position, _quat(element) if "quat" in attributes else IDENTITY
-    return position, _other(element, ways[0], settings)
+    return position, _other(element, notations[0], settings)
 
 
-def within(outer: Place, inner: Place) -> Place:
-    """Return a place that is given in another one."""
+def within(outer: Transform, inner: Transform) -> Transform:
+    """Return a transform that is given in another one."""
     if outer[1] == IDENTITY:
         x, y, z = inner[0]
         rotation = inner[1]
@@ -77,28 +77,28 @@ def _quat(element: Element) -> Quat:
     return w, x, y, z
 
 
-def _other(element: Element, way: str, settings: Settings) -> Quat:
-    if way == "axisangle":
-        *axis, angle = element.numbers(way, (0.0,) * 4).tolist()
-        x, y, z = _unit(element, way, *axis)
+def _other(element: Element, notation: str, settings: Settings) -> Quat:
+    if notation == "axisangle":
+        *axis, angle = element.numbers(notation, (0.0,) * 4).tolist()
+        x, y, z = _unit(element, notation, *axis)
         return _about(x, y, z, angle * settings.angle)
-    if way == "euler":
+    if notation == "euler":
         total = IDENTITY
-        for letter, angle in zip(settings.eulerseq, element.numbers(way, (0.0,) * 3).tolist()):
+        for letter, angle in zip(settings.eulerseq, element.numbers(notation, (0.0,) * 3).tolist()):
             axis = [float(letter.lower() == other) for other in "xyz"]
-            turn = _about(axis[0], axis[1], axis[2], angle * settings.angle)
-            total = times(total, turn) if letter.islower() else times(turn, total)
+            rotation = _about(axis[0], axis[1], axis[2], angle * settings.angle)
+            total = times(total, rotation) if letter.islower() else times(rotation, total)
         return total
-    if way == "zaxis":
-        x, y, z = _unit(element, way, *element.numbers(way, (0.0,) * 3).tolist())
+    if notation == "zaxis":
+        x, y, z = _unit(element, notation, *element.numbers(notation, (0.0,) * 3).tolist())
         if z < -1.0 + 1e-14:
             return (0.0, 1.0, 0.0, 0.0)
         half = math.hypot(1.0 + z, x, y)
         return ((1.0 + z) / half, -y / half, x / half, 0.0)
-    six = element.numbers(way, (0.0,) * 6).tolist()
-    u = _unit(element, way, *six[:3])
+    six = element.numbers(notation, (0.0,) * 6).tolist()
+    u = _unit(element, notation, *six[:3])
     along = sum(a * b for a, b in zip(u, six[3:]))
-    v = _unit(element, way, *(b - along * a for a, b in zip(u, six[3:])))
+    v = _unit(element, notation, *(b - along * a for a, b in zip(u, six[3:])))
     return _of_axes(u, v, (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]))
 
 
