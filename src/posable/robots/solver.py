@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compute.types import Floats, Ints
-from ..math import conjugate, multiply, rotate
+from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
 from .feet import Steps, heading, plan
 from .kernels import follow_rows, improve_rows
@@ -27,7 +27,9 @@ SEEN = 30.0
 """[Hz]: frames in which places for feet are looked for."""
 CUTOFF = 10.0
 """[Hz]: faster changes are smoothed."""
-PULLS = ((12.0, 6.0, 5.0), (16.0, 8.0, 8.0))
+ROOT_CUTOFF = 2.5
+"""[Hz]: faster changes of how far the root gives way are smoothed."""
+PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
 ROOT_ACCELERATIONS = (60.0, 100.0)
@@ -73,7 +75,7 @@ class Solver:
         targets = stepping(wanted, steps, self.leg, fps)
         states = self._improved(states, targets, None, 0)
         for round_, _ in enumerate(PULLS):
-            states = self._improved(states, targets, self._followable(states, fps), round_)
+            states = self._improved(states, targets, self._followable(states, targets, fps), round_)
         return Solved(states, targets, steps)
 
     def start(self, target: Floats) -> Floats:
@@ -143,21 +145,54 @@ class Solver:
                     orientation = multiply(orientation, turn)
         return position, orientation
 
-    def _followable(self, states: Floats, fps: float) -> Floats:
-        """Return states (F, 7 + V) that motors can follow, each variable by itself."""
-        variables = self.model.variables
-        signal = np.ascontiguousarray(continuous(states).T)
+    def _followable(self, states: Floats, targets: Floats, fps: float) -> Floats:
+        """Return states (F, 7 + V) that motors can follow, each variable by itself.
+
+        Of the root, what it gives way from where it is asked to be is smoothed: slowly, since the person is smooth.
+        """
+        variables, count = self.model.variables, len(states)
+        hips = self.body.parts["hips"]
+        asked = targets[:, 0, 3:7]
+        requested = multiply(asked, hips.neutral)
+        signal = np.empty((6 + len(variables), count))
+        on_root = self.root_of_hips(states)
+        signal[:3] = (on_root[0] - targets[:, 0, :3]).T
+        signal[3:6] = log(multiply(on_root[1], conjugate(requested))).T
+        signal[6:] = states[:, 7:].T
         limits = np.zeros((len(signal), 5))
         limits[:, 0], limits[:, 2], limits[:, 3] = np.inf, -np.inf, np.inf
-        limits[:3, 1], limits[3:7, 1] = ROOT_ACCELERATIONS[0] * self.leg / fps**2, ROOT_ACCELERATIONS[1] / fps**2
-        limits[7:, 0], limits[7:, 1] = variables["speed"] / fps, variables["acceleration"] / fps**2
-        limits[7:, 2], limits[7:, 3] = variables["lower"], variables["upper"]
-        limits[:, 4] = (fps / (2.0 * np.pi * CUTOFF)) ** 4
+        limits[:3, 1], limits[3:6, 1] = ROOT_ACCELERATIONS[0] * self.leg / fps**2, ROOT_ACCELERATIONS[1] / fps**2
+        limits[6:, 0], limits[6:, 1] = variables["speed"] / fps, variables["acceleration"] / fps**2
+        limits[6:, 2], limits[6:, 3] = variables["lower"], variables["upper"]
+        limits[:6, 4] = (fps / (2.0 * np.pi * ROOT_CUTOFF)) ** 4
+        limits[6:, 4] = (fps / (2.0 * np.pi * CUTOFF)) ** 4
         out = np.empty_like(signal)
-        followable_rows(len(signal), signal, limits, out, np.empty((len(signal), 4, signal.shape[1])))
-        made = np.ascontiguousarray(out.T)
-        made[:, 3:7] /= np.linalg.norm(made[:, 3:7], axis=1, keepdims=True)
+        followable_rows(len(signal), signal, limits, out, np.empty((len(signal), 4, count)))
+        made = np.empty_like(states)
+        made[:, 7:] = out[6:].T
+        orientation = multiply(exp(np.ascontiguousarray(out[3:6].T)), requested)
+        position = targets[:, 0, :3] + out[:3].T
+        made[:, :3], made[:, 3:7] = self.root_under(made, position, orientation)
         return made
+
+    def root_of_hips(self, states: Floats) -> tuple[Floats, Floats]:
+        """Return where (F, 3) the middle of the hips is, and the orientation (F, 4) of the joint that carries them."""
+        part = self.body.parts["hips"]
+        position, orientation = self.placed(states, part.joint)
+        return position + rotate(orientation, part.centre), orientation
+
+    def root_under(self, states: Floats, position: Floats, orientation: Floats) -> tuple[Floats, Floats]:
+        """Return the root's position (F, 3) and orientation (F, 4) for which the hips are as given."""
+        there, turned = self.root_of_hips(states_at_origin(states))
+        root = multiply(orientation, conjugate(turned))
+        return position - rotate(root, there), root
+
+
+def states_at_origin(states: Floats) -> Floats:
+    """Return states whose root is at the origin, unrotated."""
+    made = states.copy()
+    made[:, :3], made[:, 3:7] = 0.0, (1.0, 0.0, 0.0, 0.0)
+    return made
 
 
 def continuous(states: Floats) -> Floats:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..body import Humanoid
 from ..compute.types import Bools, Floats
-from ..math import conjugate, multiply, rotate
+from ..math import conjugate, from_matrix, multiply, rotate
 from ..skeleton import Frames
 from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
 from .model import ACROSS, HORIZONTAL, TARGET, VERTICAL
@@ -17,8 +18,8 @@ from .packing import ROWS, Body
 SIDES = ("left", "right")
 # Weights: of positions horizontally and vertically [1 / limb length], of orientations across the part's axis, about it.
 WEIGHTS = {
-    "hips": (4.0, 4.0, 1.0, 1.0),
-    "chest": (0.0, 0.0, 1.0, 1.0),
+    "hips": (4.0, 4.0, 2.0, 2.0),
+    "chest": (0.0, 0.0, 2.0, 2.0),
     "head": (0.0, 0.0, 0.5, 0.5),
     "upper_arm": (0.0, 0.0, 1.0, 0.07),
     "lower_arm": (0.0, 0.0, 1.0, 0.0),
@@ -33,6 +34,8 @@ STANDS = (1000.0, 1000.0, 300.0, 300.0)
 """A standing foot whose place is known."""
 SWINGS = (50.0, 100.0, 3.0, 3.0)
 """A foot that moves between two places, once they are known."""
+RAMP = 0.15
+"""[s]: over which a foot becomes as strong as a standing one."""
 FOLLOWED = 0.15
 """[s]: standard deviation with which the hips follow feet that stand elsewhere than the person's."""
 
@@ -53,13 +56,27 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
     """Return the parts of a person that a robot may have."""
     roles = [role for role in ROWS if role in source.roles]
     roles += [role for role in ("left_toes", "right_toes") if role in source.roles]
-    chest = source.spine[source.chest]
     orientations = {
         role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"
     }
-    orientations["chest"] = source.canonical_orientation(frames, chest)
     positions = {role: frames.positions[:, source.roles[role]] for role in roles}
+    standing = {role: source.neutral_frames.positions[source.roles[role]] for role in roles}
+    orientations["chest"] = multiply(trunk_of(positions), conjugate(trunk_of(standing)))
     return Person(orientations, positions, ratio)
+
+
+def trunk_of(positions: Mapping[str, Floats]) -> Floats:
+    """Return the orientation (..., 4) of a trunk as a robot's rigid one has it: +Y from the hips to the shoulders, +X to
+    the left shoulder. A person's spine bends on the way, and shoulders move on their own."""
+    up = _unit(
+        positions["left_upper_arm"]
+        + positions["right_upper_arm"]
+        - positions["left_upper_leg"]
+        - positions["right_upper_leg"]
+    )
+    left = positions["left_upper_arm"] - positions["right_upper_arm"]
+    left = _unit(left - (left * up).sum(axis=-1, keepdims=True) * up)
+    return from_matrix(np.stack([left, up, np.cross(left, up)], axis=-1))
 
 
 def lengths(body: Body) -> tuple[float, float]:
@@ -80,7 +97,7 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
     feet = {}
     neutral = source.neutral_frames.positions
     toes_of = {side: f"{side}_toes" if f"{side}_toes" in person.positions else f"{side}_foot" for side in SIDES}
-    rests, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
+    rests, firm, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
     steps_up = floor - floor.min(initial=0.0 if not len(floor) else floor[0])
     level = np.where(steps_up > STEP_UP, ratio * steps_up, 0.0)
     hips = neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]]
@@ -101,7 +118,7 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
         flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
         heights = height + ratio * (toes[:, 1] - base)
         width = max(float(np.ptp(sole[:, 0]) / 2), _shin(body, side))
-        feet[side] = Foot(raw, turned, flat, on, level, sole, width, heights)
+        feet[side] = Foot(raw, turned, flat, on, firm[side], level, sole, width, heights)
     return feet, lateral
 
 
@@ -165,9 +182,22 @@ def stepping(targets: Floats, steps: dict[str, Steps], leg: float, fps: float) -
     for side, step in steps.items():
         k = ROWS.index(f"{side}_foot")
         out[:, k, :3], out[:, k, 3:7] = step.positions, step.orientations
-        out[:, k, HORIZONTAL:] = np.array(SWINGS) / [leg, leg, 1.0, 1.0]
-        out[step.standing, k, HORIZONTAL:] = np.array(STANDS) / [leg, leg, 1.0, 1.0]
+        nearness = _near_stances(step.standing, RAMP * fps)[:, None]
+        weights = np.exp((1.0 - nearness) * np.log(SWINGS) + nearness * np.log(STANDS))
+        out[:, k, HORIZONTAL:] = weights / [leg, leg, 1.0, 1.0]
     return out
+
+
+def _near_stances(standing: Bools, width: float) -> Floats:
+    """Return 1 (F,) where a foot stands, falling to 0 within `width` frames before and after.
+
+    Weights that jump would make the pelvis give way all at once where a foot comes down.
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    if not standing.any():
+        return np.zeros(len(standing))
+    return np.asarray(np.maximum(1.0 - distance_transform_edt(~standing) / max(width, 1.0), 0.0))
 
 
 def _smooth(signal: Floats, deviation: float) -> Floats:
