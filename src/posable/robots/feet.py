@@ -138,8 +138,12 @@ def runs(on: Bools, gap: int) -> list[tuple[int, int]]:
 
 
 def heading(orientations: Floats) -> Floats:
-    """Return the unit directions (..., 2) in x and z in which canonical orientations face."""
-    ahead = rotate(orientations, np.array([0.0, 0.0, 1.0]))[..., [0, 2]]
+    """Return the unit directions (..., 2) in x and z in which canonical orientations face.
+
+    They are read from the axis to the left, which stays level however far a foot is on its toes.
+    """
+    left = rotate(orientations, np.array([1.0, 0.0, 0.0]))
+    ahead = np.stack([-left[..., 2], left[..., 0]], axis=-1)
     return np.asarray(ahead / np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-9))
 
 
@@ -383,7 +387,9 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
         positions[free] += shift[free]
         orientations[free] = multiply(exp(turn[free]), orientations[free])
         corners = rotate(orientations[free][:, None], foot.sole[None])
-        below = floor[free] - (positions[free, 1] + corners[..., 1].min(axis=1))  # how far the lowest corner is under the floor
+        below = floor[free] - (
+            positions[free, 1] + corners[..., 1].min(axis=1)
+        )  # how far the lowest corner is under the floor
         soft = CLEARANCE * leg * bump[free]
         positions[free, 1] += 0.5 * (below + np.sqrt(below**2 + soft**2))
     moved = np.zeros((count, 3))

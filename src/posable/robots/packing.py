@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compute.types import Floats, Ints
-from ..math import conjugate, rotate
 from ..body import Humanoid
+from ..compute.types import Floats, Ints, Records
+from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
 from ..skeleton.robot import Robot
-from .model import BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
+from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
 
 TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
 
@@ -191,7 +191,9 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         row["acceleration"] = min(row["acceleration"], accelerations[dof] / abs(drive["ratio"]))
     for name, limit in body.bends.items():  # a knee whose file says nothing bends as a person's
         row = variables[drives[limit.joint]["variable"]]
-        ends = sorted((np.array([limit.straight, limit.bent]) - drives[limit.joint]["offset"]) / drives[limit.joint]["ratio"])
+        ends = sorted(
+            (np.array([limit.straight, limit.bent]) - drives[limit.joint]["offset"]) / drives[limit.joint]["ratio"]
+        )
         if not np.isfinite(row["lower"]) and not np.isfinite(row["upper"]):
             row["lower"], row["upper"] = ends
     variables["lower"] = np.where(np.isfinite(variables["lower"]), variables["lower"], -np.pi)
@@ -243,9 +245,19 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         links,
         shapes,
         pairs,
+        _bends(body, drives),
         settings,
     )
     return model, dofs
+
+
+def _bends(body: Body, drives: Records) -> Records:
+    """Return the variables of knees and elbows."""
+    out = np.zeros(len(body.bends), BEND)
+    for row, bend in zip(out, body.bends.values(), strict=True):
+        drive = drives[bend.joint]
+        row["variable"], row["straight"] = drive["variable"], (bend.straight - drive["offset"]) / drive["ratio"]
+    return out
 
 
 def _collisions(body: Body, path_to, block_of):

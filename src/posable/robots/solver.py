@@ -18,9 +18,9 @@ from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
 from .feet import Steps, heading, plan
 from .kernels import follow_rows, improve_rows
-from .model import ROOT, Model, Track, scratch
+from .model import Model, Track, scratch
 from .packing import ROWS, Body, pack
-from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping
+from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping, unit
 from .timing import followable_rows
 
 SEEN = 30.0
@@ -68,12 +68,13 @@ class Solver:
         wanted = body_targets(person, feet, self.body, hands)
         count = len(wanted)
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
-        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]))
+        bent = self._bent(person, wanted)
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]), bent[seen])
         states = interpolated(seen, begun, count)
         places = {side: self._feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
         targets = stepping(wanted, steps, self.leg, fps)
-        states = self._improved(states, targets, None, 0)
+        states = self._improved(states, targets, None, 0, bent)
         for round_, _ in enumerate(PULLS):
             states = self._improved(states, targets, self._followable(states, targets, fps), round_)
         return Solved(states, targets, steps)
@@ -87,31 +88,55 @@ class Solver:
         state[7:] = self.model.variables["rest"]
         return state
 
-    def _seek(self, targets: Floats) -> Floats:
+    def _bent(self, person: Person, targets: Floats) -> Floats:
+        """Return how far (F, B) knees and elbows bend: knees by the way from hip to foot, elbows as the person's."""
+        out = np.empty((len(targets), len(self.body.bends)))
+        for column, (name, bend) in zip(out.T, self.body.bends.items(), strict=True):
+            side, _, which = name.partition("_")
+            upper, lower = self.body.lengths[name]
+            if which == "leg":
+                foot = targets[:, ROWS.index(f"{side}_foot"), :3]
+                hip = np.array([0.5 if side == "left" else -0.5, 0.0, 0.0]) * self.body.hip_width
+                way = targets[:, 0, :3] + rotate(targets[:, 0, 3:7], hip) - foot
+            else:
+                shoulder, elbow, wrist = (person.positions[f"{side}_{p}"] for p in ("upper_arm", "lower_arm", "hand"))
+                way = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
+            square = (way * way).sum(axis=1)
+            cosine = (upper**2 + lower**2 - square) / (2.0 * upper * lower)
+            angle = np.maximum(np.pi - np.arccos(np.clip(cosine, -1.0, 1.0)), 0.1)
+            drive = self.model.drives[bend.joint]
+            value = bend.straight + np.sign(bend.bent - bend.straight) * angle
+            column[:] = (value - drive["offset"]) / drive["ratio"]
+        return out
+
+    def _seek(self, targets: Floats, bent: Floats) -> Floats:
         """Return the states (F, 7 + V) of frames that are solved one after the other."""
         count = len(targets)
         states = np.tile(self.start(targets[0]), (count, 1))
-        track = self._track(targets, states, states, np.zeros(3))
+        track = self._track(targets, states, states, np.zeros(3), bent)
         follow_rows(1, np.array([[0, count]]), self._with(4), track, scratch(1, self.model))
         return states
 
-    def _improved(self, states: Floats, targets: Floats, near: Floats | None, round_: int) -> Floats:
+    def _improved(
+        self, states: Floats, targets: Floats, near: Floats | None, round_: int, bent: Floats | None = None
+    ) -> Floats:
         """Return states of frames that are solved each by itself, near given ones."""
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
-        track = self._track(targets, made, made.copy() if near is None else near, pulls)
+        track = self._track(targets, made, made.copy() if near is None else near, pulls, bent)
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
         return made
 
-    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats) -> Track:
+    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats, bent: Floats | None) -> Track:
         count, variables = len(states), len(self.model.variables)
         pull = np.empty((count, 2 + variables))
         pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
         free = np.full((count, variables), np.inf)
-        return Track(targets, -free, free, near, pull, states)
+        begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
+        return Track(targets, -free, free, near, pull, begins, states)
 
     def _with(self, iterations: int) -> Model:
         settings = self.model.settings.copy()

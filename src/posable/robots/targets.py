@@ -18,12 +18,12 @@ from .packing import ROWS, Body
 SIDES = ("left", "right")
 # Weights: of positions horizontally and vertically [1 / limb length], of orientations across the part's axis, about it.
 WEIGHTS = {
-    "hips": (4.0, 4.0, 2.0, 2.0),
-    "chest": (0.0, 0.0, 2.0, 2.0),
+    "hips": (3.0, 4.0, 5.0, 5.0),
+    "chest": (0.0, 0.0, 4.0, 4.0),
     "head": (0.0, 0.0, 0.5, 0.5),
     "upper_arm": (0.0, 0.0, 1.0, 0.07),
     "lower_arm": (0.0, 0.0, 1.0, 0.0),
-    "hand": (1.0, 1.0, 0.15, 0.15),
+    "hand": (1.0, 1.0, 0.5, 0.3),
     "upper_leg": (0.0, 0.0, 0.2, 0.1),
     "lower_leg": (0.0, 0.0, 0.2, 0.0),
     "foot": (15.0, 15.0, 0.5, 0.5),
@@ -56,9 +56,7 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
     """Return the parts of a person that a robot may have."""
     roles = [role for role in ROWS if role in source.roles]
     roles += [role for role in ("left_toes", "right_toes") if role in source.roles]
-    orientations = {
-        role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"
-    }
+    orientations = {role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"}
     positions = {role: frames.positions[:, source.roles[role]] for role in roles}
     standing = {role: source.neutral_frames.positions[source.roles[role]] for role in roles}
     orientations["chest"] = multiply(trunk_of(positions), conjugate(trunk_of(standing)))
@@ -67,15 +65,16 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
 
 def trunk_of(positions: Mapping[str, Floats]) -> Floats:
     """Return the orientation (..., 4) of a trunk as a robot's rigid one has it: +Y from the hips to the shoulders, +X to
-    the left shoulder. A person's spine bends on the way, and shoulders move on their own."""
-    up = _unit(
+    the left shoulder. A person's spine bends on the way, and shoulders move on their own.
+    """
+    up = unit(
         positions["left_upper_arm"]
         + positions["right_upper_arm"]
         - positions["left_upper_leg"]
         - positions["right_upper_leg"]
     )
     left = positions["left_upper_arm"] - positions["right_upper_arm"]
-    left = _unit(left - (left * up).sum(axis=-1, keepdims=True) * up)
+    left = unit(left - (left * up).sum(axis=-1, keepdims=True) * up)
     return from_matrix(np.stack([left, up, np.cross(left, up)], axis=-1))
 
 
@@ -125,7 +124,9 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
 def _shin(body: Body, side: str) -> float:
     """Return the radius of the robot's shin [m], as far as something on it touches."""
     joint = body.parts[f"{side}_lower_leg"].joint
-    found = [float(shape.size[0]) for shape in body.robot.collisions if shape.joint == joint and shape.kind == "capsule"]
+    found = [
+        float(shape.size[0]) for shape in body.robot.collisions if shape.joint == joint and shape.kind == "capsule"
+    ]
     return max(found, default=0.0)
 
 
@@ -157,7 +158,7 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
         upper, lower = body.lengths[f"{side}_arm"]
         shoulder, elbow, wrist = (person.positions[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
         k = row[f"{side}_hand"]
-        out[:, k, :3] = upper * _unit(elbow - shoulder) + lower * _unit(wrist - elbow)
+        out[:, k, :3] = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
         out[:, k, HORIZONTAL : VERTICAL + 1] *= hands
     return out
 
@@ -207,5 +208,6 @@ def _smooth(signal: Floats, deviation: float) -> Floats:
     return np.asarray(gaussian_filter1d(signal, deviation, axis=0, mode="nearest", truncate=3.0))
 
 
-def _unit(v: Floats) -> Floats:
+def unit(v: Floats) -> Floats:
+    """Return vectors (..., 3) at length 1."""
     return np.asarray(v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12))
