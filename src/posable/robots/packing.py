@@ -176,7 +176,8 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         while dof in followers:
             mimic = followers[dof]
             dof, ratio, offset = mimic.leader, ratio * mimic.multiplier, offset + ratio * mimic.offset
-        drives[j] = (variable_of[dof], ratio, offset)
+        v = variable_of[dof]
+        drives[j] = (v, v if v < trunk else v + 3, ratio, offset)
     variables = np.zeros(len(order), VARIABLE)
     variables["block"], variables["lower"], variables["upper"] = -1, -np.inf, np.inf
     variables["speed"], variables["acceleration"] = np.inf, np.inf
@@ -224,6 +225,11 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         row["joint"], row["neutral"], row["point"] = part.joint, part.neutral, part.centre
         row["block"] = block_of(part.joint)
         row["first"], row["last"] = path_to(part.joint)
+        if row["block"] >= 0:
+            block = blocks[row["block"]]
+            own = [int(drives[j]["variable"]) for j in paths[row["first"] : row["last"]]]
+            last = max(v for v in own if block["first"] <= v < block["last"])
+            row["column"], row["column_end"] = block["first"], last + 1
         if role.endswith("hand"):
             base = body.parts[role.replace("hand", "upper_arm")]
             row["anchor"], row["anchor_point"] = base.joint, base.centre
