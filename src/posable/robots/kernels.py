@@ -281,6 +281,45 @@ def find_contacts(r: int, model: Model, work: Scratch) -> int:
 
 
 @kernel
+def find_floor(i: int, r: int, model: Model, track: Track, count: int, work: Scratch) -> int:
+    """List the lowest corners, of heel and tip, of soles that do not stand; `count` rows are listed already.
+
+    Standing soles are where they belong by their targets.
+    """
+    settings = model.settings[0]
+    size, trunk, reach = settings["size"], settings["trunk"], settings["reach"]
+    for s in range(model.soles.shape[0]):
+        sole = model.soles[s]
+        if track.targets[i, sole["task"], 7] > settings["stands"]:
+            continue
+        height = work.positions[r, sole["joint"], 1] - track.floors[i, s]
+        if height > 8.0 * reach:
+            continue
+        for half in range(2):
+            begin, end = (sole["point"], sole["front"]) if half == 0 else (sole["front"], sole["end"])
+            lowest, at = math.inf, (0.0, 0.0, 0.0)
+            for c in range(begin, end):
+                p = point_of(r, sole["joint"], (model.corners[c, 0], model.corners[c, 1], model.corners[c, 2]), work)
+                if p[1] < lowest:
+                    lowest, at = p[1], p
+            distance = lowest - track.floors[i, s]
+            if distance > reach or count == MOST_CONTACTS:
+                continue
+            row = work.contacts[r, count]
+            for k in range(size):
+                row[k] = 0.0
+            add_along(r, model, sole, at, (0.0, 1.0, 0.0), 1.0, row, work)
+            row[size] = distance
+            row[trunk + 1] = 1.0
+            lever = sub(at, vec_at(work.positions, r, 0))
+            a, b, c_ = root_axes(r, work)
+            row[size - 3], row[size - 2], row[size - 1] = cross(a, lever)[1], cross(b, lever)[1], cross(c_, lever)[1]
+            work.limbs[r, count, 0], work.limbs[r, count, 1] = sole["block"], -1
+            count += 1
+    return count
+
+
+@kernel
 def add_along(r: int, model: Model, link: Any, point: Vec3, n: Vec3, sign: float, row: Floats, work: Scratch) -> None:
     """Add to a row (N,) how a point of a link moves along n with the joints of its path.
 
@@ -507,7 +546,7 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
         add_near(i, r, model, track, state, work)
         for k in range(model.tasks.shape[0]):
             add_task(r, model, model.tasks[k], track.targets[i, k], work)
-        count = find_contacts(r, model, work)
+        count = find_floor(i, r, model, track, find_contacts(r, model, work), work)
         solve_step(i, r, model, track, state, count, work)
         advance(i, r, model, track, state, work)
 

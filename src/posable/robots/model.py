@@ -60,13 +60,19 @@ CAPSULE = np.dtype([("start", "f8", 3), ("end", "f8", 3), ("radius", "f8")], ali
 
 SETTINGS = np.dtype(
     [(name, "i8") for name in ("iterations", "follow", "trunk", "size")]
-    + [(name, "f8") for name in ("damping", "margin", "reach", "touch", "longest")],
+    + [(name, "f8") for name in ("damping", "margin", "reach", "touch", "longest", "stands")],
     align=True,
 )
 """One row: iterations of a frame that starts from afar, and of one that follows another; the first variable of the trunk, the number of variables; damping of
 each step, the distance that is kept between links [m], the distance within which pairs are looked at [m], the weight of
-a metre of penetration, the longest step of a variable [rad]."""
+a metre of penetration, the longest step of a variable [rad], the weight [1/m] from which a foot counts as standing."""
 
+
+SOLE = np.dtype(
+    [(name, "i8") for name in ("joint", "block", "first", "last", "task", "point", "front", "end")], align=True
+)
+"""A sole that keeps out of the floor: its joint and limb, the path that moves it, the task of its foot, and its
+corners: `point` to `front` - 1 at the heel, `front` to `end` - 1 at the tip."""
 
 BEND = np.dtype([("variable", "i8"), ("straight", "f8")], align=True)
 """A knee or an elbow: its variable, and the value of that in a straight limb [rad]."""
@@ -92,6 +98,10 @@ class Model(NamedTuple):
     """(S,) of `CAPSULE`."""
     pairs: Ints
     """(P, 2) links that may not touch."""
+    soles: Records
+    """(2,) of `SOLE`."""
+    corners: Floats
+    """(C, 3) [m] of the soles, in the frames of their joints."""
     bends: Records
     """(B,) of `BEND`."""
     settings: Records
@@ -112,6 +122,8 @@ class Track(NamedTuple):
     """(F, 2 + V) how strongly [1/m, 1/rad]: the root's position, its rotation, the values."""
     begins: Floats
     """(F, B) values of knees and elbows to begin with where a state has others, or no rows."""
+    floors: Floats
+    """(F, 2) [m] the height under which no sole sinks."""
     states: Floats
     """(F, 7 + V) the answer; on entry of rows that start by themselves, where they start."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,8 @@ from ..compute.types import Floats, Ints, Records
 from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
-from ..skeleton.robot import Robot
-from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
+from ..skeleton.robot import Robot, Shape
+from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, SOLE, TASK, VARIABLE, Model
 
 TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
 
@@ -118,6 +118,8 @@ def read_body(humanoid: Humanoid) -> Body:
     )
 
 
+Path = Callable[[int], tuple[int, int]]
+"""Appends the movable joints from the root to one, and returns where they are."""
 BENT = 2.5
 """[rad]: how far a knee or an elbow bends whose file has no limits."""
 POSTURE = 0.02
@@ -240,7 +242,8 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
     settings["size"], settings["follow"] = len(order) + ROOT, 2
     settings["damping"], settings["longest"] = 1e-4, 0.6
     settings["margin"], settings["reach"] = 0.003 * scale / 0.6, 0.03 * scale / 0.6
-    settings["touch"] = 100.0 * 0.6 / scale
+    settings["touch"], settings["stands"] = 100.0 * 0.6 / scale, 600.0 / scale
+    soles, corners = _soles(body, path_to, block_of)
     model = Model(
         np.ascontiguousarray(packed),
         drives,
@@ -251,10 +254,30 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         links,
         shapes,
         pairs,
+        soles,
+        corners,
         _bends(body, drives),
         settings,
     )
     return model, dofs
+
+
+def _soles(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tuple[Records, Floats]:
+    """Return the soles and their corners, those at the heel first."""
+    out = np.zeros(len(body.soles), SOLE)
+    corners: list[Floats] = []
+    for row, (side, outline) in zip(out, body.soles.items(), strict=True):
+        part = body.parts[f"{side}_foot"]
+        ahead = rotate(part.neutral, outline)[:, 2]
+        front = ahead > 0.5 * (ahead.min() + ahead.max())
+        row["joint"], row["block"], row["task"] = part.joint, block_of(part.joint), ROWS.index(f"{side}_foot")
+        row["first"], row["last"] = path_to(part.joint)
+        row["point"] = len(corners)
+        corners += list(outline[~front])
+        row["front"] = len(corners)
+        corners += list(outline[front])
+        row["end"] = len(corners)
+    return out, np.array(corners).reshape(-1, 3)
 
 
 def _bends(body: Body, drives: Records) -> Records:
@@ -266,9 +289,9 @@ def _bends(body: Body, drives: Records) -> Records:
     return out
 
 
-def _collisions(body: Body, path_to, block_of):
+def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tuple[Records, Records, Ints]:
     """Return the links that may touch, their shapes as capsules, and the pairs that count."""
-    skeleton, robot = body.skeleton, body.robot
+    robot = body.robot
     found: dict[int, list[tuple[Floats, Floats, float]]] = {}
     for shape in robot.collisions:
         found.setdefault(shape.joint, []).extend(capsules(shape))
@@ -297,7 +320,7 @@ def _collisions(body: Body, path_to, block_of):
     return links, shapes, np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def capsules(shape) -> list[tuple[Floats, Floats, float]]:
+def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:
     """Return capsules (start, end, radius) that stand for a shape, in the joint's frame [m]."""
     size, turn, at = np.asarray(shape.size, np.float64), shape.orientation, shape.position
 

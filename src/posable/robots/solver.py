@@ -69,14 +69,16 @@ class Solver:
         count = len(wanted)
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
         bent = self._bent(person, wanted)
-        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]), bent[seen])
+        levels = np.stack([feet[side].level for side in SIDES], axis=1)
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]), bent[seen], levels[seen])
         states = interpolated(seen, begun, count)
         places = {side: self._feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
         targets = stepping(wanted, steps, self.leg, fps)
-        states = self._improved(states, targets, None, 0, bent)
+        floors = np.stack([steps[side].floor for side in SIDES], axis=1)
+        states = self._improved(states, targets, floors, None, 0, bent)
         for round_, _ in enumerate(PULLS):
-            states = self._improved(states, targets, self._followable(states, targets, fps), round_)
+            states = self._improved(states, targets, floors, self._followable(states, targets, fps), round_)
         return Solved(states, targets, steps)
 
     def start(self, target: Floats) -> Floats:
@@ -109,34 +111,36 @@ class Solver:
             column[:] = (value - drive["offset"]) / drive["ratio"]
         return out
 
-    def _seek(self, targets: Floats, bent: Floats) -> Floats:
+    def _seek(self, targets: Floats, bent: Floats, floors: Floats) -> Floats:
         """Return the states (F, 7 + V) of frames that are solved one after the other."""
         count = len(targets)
         states = np.tile(self.start(targets[0]), (count, 1))
-        track = self._track(targets, states, states, np.zeros(3), bent)
+        track = self._track(targets, states, states, np.zeros(3), floors, bent)
         follow_rows(1, np.array([[0, count]]), self._with(4), track, scratch(1, self.model))
         return states
 
     def _improved(
-        self, states: Floats, targets: Floats, near: Floats | None, round_: int, bent: Floats | None = None
+        self, states: Floats, targets: Floats, floors: Floats, near: Floats | None, round_: int, bent: Floats | None = None
     ) -> Floats:
         """Return states of frames that are solved each by itself, near given ones."""
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
-        track = self._track(targets, made, made.copy() if near is None else near, pulls, bent)
+        track = self._track(targets, made, made.copy() if near is None else near, pulls, floors, bent)
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
         return made
 
-    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats, bent: Floats | None) -> Track:
+    def _track(
+        self, targets: Floats, states: Floats, near: Floats, pulls: Floats, floors: Floats, bent: Floats | None
+    ) -> Track:
         count, variables = len(states), len(self.model.variables)
         pull = np.empty((count, 2 + variables))
         pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
         free = np.full((count, variables), np.inf)
         begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
-        return Track(targets, -free, free, near, pull, begins, states)
+        return Track(targets, -free, free, near, pull, begins, floors, states)
 
     def _with(self, iterations: int) -> Model:
         settings = self.model.settings.copy()

@@ -30,7 +30,7 @@ WEIGHTS = {
 }
 SEEKS = (15.0, 1000.0, 300.0, 1.0)
 """A standing foot whose place is still looked for: flat and on the floor, near the person's."""
-STANDS = (1000.0, 1000.0, 300.0, 300.0)
+STANDS = (3000.0, 3000.0, 1000.0, 1000.0)
 """A standing foot whose place is known."""
 SWINGS = (50.0, 100.0, 3.0, 3.0)
 """A foot that moves between two places, once they are known."""
