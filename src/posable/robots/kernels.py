@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Ints, Quat, Vec3
+from ..compute.types import Bools, Floats, Ints, Quat, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
 from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
@@ -580,3 +580,50 @@ def improve_rows(n: int, spans: Ints, model: Model, track: Track, work: Scratch)
     for r in prange(n):
         for i in range(spans[r, 0], spans[r, 1]):
             solve_frame(i, r, model.settings[0]["follow"], model, track, work)
+
+
+@kernel
+def within_speeds(
+    i: int, before: int, free: bool, steps: Floats, standing: Bools, model: Model, track: Track
+) -> bool:
+    """Set the bounds of frame i to what motors can do from the frame `before`; return whether its state is inside.
+
+    Where `free`, motors of limbs that stand are not bounded.
+    """
+    inside = True
+    for v in range(model.variables.shape[0]):
+        b = model.variables[v]["block"]
+        if free and b >= 0 and standing[i, b]:
+            track.lower[i, v], track.upper[i, v] = -math.inf, math.inf
+            continue
+        value = track.states[before, 7 + v]
+        low, high = value - steps[v], value + steps[v]
+        track.lower[i, v], track.upper[i, v] = low, high
+        if track.states[i, 7 + v] < low or track.states[i, 7 + v] > high:
+            inside = False
+            track.states[i, 7 + v] = min(max(track.states[i, 7 + v], low), high)
+    return inside
+
+
+@batch(rows=2)
+def hold_speeds_rows(
+    n: int, backward: bool, steps: Floats, standing: Bools, model: Model, track: Track, work: Scratch
+) -> None:
+    """Solve again, one after the other, the frames that motors cannot reach from the frame before (or after) them.
+
+    Args:
+        n: 1: all frames are one row.
+        backward: from the last frame to the first; limbs that stand are then left as they are, others come earlier.
+        steps: (V,) how far each variable goes in a frame at most.
+        standing: (F, B) which limbs stand.
+        model: the robot.
+        track: the frames.
+        work: buffers.
+    """
+    for r in prange(n):
+        count = track.states.shape[0]
+        for k in range(1, count):
+            i = count - 1 - k if backward else k
+            before = i + 1 if backward else i - 1
+            if not within_speeds(i, before, backward, steps, standing, model, track):
+                solve_frame(i, r, model.settings[0]["follow"], model, track, work)

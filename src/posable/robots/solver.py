@@ -17,7 +17,7 @@ from ..compute.types import Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
 from .feet import Steps, heading, plan
-from .kernels import follow_rows, improve_rows
+from .kernels import follow_rows, hold_speeds_rows, improve_rows
 from .model import Model, Track, scratch
 from .packing import ROWS, Body, pack
 from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping, unit
@@ -32,6 +32,10 @@ ROOT_CUTOFF = 2.5
 PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
+HELD = (10.0, 5.0, 4.0)
+"""Likewise, of frames that are solved again because a motor was too fast."""
+SURE = 1.0 - 1e-6
+"""Of the largest speed: what rounding may add must not break it."""
 ROOT_ACCELERATIONS = (60.0, 100.0)
 """[leg lengths/s^2], [1/s^2]: of the root's position and quaternion."""
 SPAN = 64  # frames that one core solves at a time
@@ -79,7 +83,7 @@ class Solver:
         states = self._improved(states, targets, floors, None, 0, bent)
         for round_, _ in enumerate(PULLS):
             states = self._improved(states, targets, floors, self._followable(states, targets, fps), round_)
-        return Solved(states, targets, steps)
+        return Solved(self._held(states, targets, floors, steps, fps), targets, steps)
 
     def start(self, target: Floats) -> Floats:
         """Return a state (7 + V,) to begin with: the root where a target has it, all motors at rest."""
@@ -130,6 +134,24 @@ class Solver:
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
+        return made
+
+    def _held(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
+        """Return states in which no motor is faster than it can be; limbs that stand stand where it can be helped."""
+        most = SURE * self.model.variables["speed"] / fps
+        if not (np.abs(np.diff(states[:, 7:], axis=0)) > most).any():
+            return states
+        standing = np.zeros((len(states), len(self.model.blocks)), np.bool_)
+        for b, name in enumerate(self.body.limbs):
+            side, _, which = name.partition("_")
+            if which == "leg":
+                standing[:, b] = steps[side].standing
+        made = states.copy()
+        track = self._track(targets, made, states.copy(), np.array(HELD) / [self.leg, 1.0, 1.0], floors, None)
+        work = scratch(1, self.model)
+        for backward in (True, False):
+            track.near[:] = made
+            hold_speeds_rows(1, backward, most, standing, self._with(3), track, work)
         return made
 
     def _track(
