@@ -155,8 +155,8 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
         residual = (level * missing[0], up * missing[1], level * missing[2])
         add_curvature(y, norm(residual), own, m, h)
         add_three(y, residual[0], residual[1], residual[2], m, h, g)
-    if target[9] > 0.0 or target[10] > 0.0:
-        across, about = target[9], target[10]
+    pitch, twist, roll = target[9], target[10], target[11]
+    if pitch > 0.0 or twist > 0.0 or roll > 0.0:
         clear_triple(y, m)
         requested = (target[3], target[4], target[5], target[6])
         now = mul(quat_at(work.orientations, r, joint), conj(quat_from(task["neutral"])))
@@ -173,8 +173,8 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
         add_turn(y, m - 3, 1.0, w, (vx, vy, vz), rotate_inverse(requested, i))
         add_turn(y, m - 2, 1.0, w, (vx, vy, vz), rotate_inverse(requested, j))
         add_turn(y, m - 1, 1.0, w, (vx, vy, vz), rotate_inverse(requested, k))
-        scale_rows(y, across, about, across, m)
-        add_three(y, 2.0 * across * vx, 2.0 * about * vy, 2.0 * across * vz, m, h, g)
+        scale_rows(y, pitch, twist, roll, m)
+        add_three(y, 2.0 * pitch * vx, 2.0 * twist * vy, 2.0 * roll * vz, m, h, g)
 
 
 @kernel

@@ -42,11 +42,10 @@ TASK = np.dtype(
 `block`: the limb that moves it, -1 for the trunk alone; `column` to `column_end` - 1 are its variables that do. `paths[first:last]` are the joints that move it. Where `anchor`
 is a joint, positions count from a point of that one, along the world's axes; -1: from the world's origin."""
 
-TARGET = 11
+TARGET = 12
 """Numbers of a target: position [m], canonical orientation wxyz, and weights: of the position, horizontally and
-vertically [1/m], of the rotation across the part's own Y axis and of the rotation about it [1/rad]. 0 asks for nothing.
-"""
-HORIZONTAL, VERTICAL, ACROSS, ABOUT = 7, 8, 9, 10
+vertically [1/m], and of rotations about the part's own X, Y and Z axes [1/rad]. 0 asks for nothing."""
+HORIZONTAL, VERTICAL, PITCH, TWIST, ROLL = 7, 8, 9, 10, 11
 
 LINK = np.dtype(
     [(name, "i8") for name in ("joint", "block", "first", "last", "shape", "shape_end")]

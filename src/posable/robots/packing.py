@@ -52,6 +52,10 @@ class Body:
     """By limb: of the upper and the lower bone [m]."""
     soles: Mapping[str, Floats]
     """By side: (P, 3) [m] the outline of the sole in the frame of the foot's joint."""
+    loose: frozenset[str]
+    """Sides whose leg has too few joints to orient a foot freely: it may stand on an edge."""
+    ankles: Mapping[str, Floats]
+    """By side: (3,) [m] the centre of the ankle from the point of the foot that has a place, in the canonical frame."""
     still: frozenset[int]
     """Joints that stay as they are: fingers, wheels."""
     hip_width: float
@@ -83,6 +87,8 @@ def read_body(humanoid: Humanoid) -> Body:
     tied = followers | {int(d) for d in found.shared_dofs}
     joint_of = skeleton.dofs.joint
     hips = []
+    loose: set[str] = set()
+    ankles: dict[str, Floats] = {}
     for name, limb in found.limbs.items():
         side, _, which = name.partition("_")
         middle = zero.point(limb.upper, limb.centres[1])
@@ -94,6 +100,12 @@ def read_body(humanoid: Humanoid) -> Body:
         parts[third] = Part(limb.last, neutral(limb.last), inside(limb.last, end), bends)
         limbs[name] = tuple(int(joint_of[d]) for d in limb.dofs if int(d) not in tied)
         if which == "leg":
+            ankle, orient = parts[third].centre, parts[third].neutral
+            if len(limb.joints) - len(limb.toes) < FREE:
+                loose.add(side)  # it turns about the middle line of its sole, which stays where it is
+                middle_of_sole = found.soles[third].middle
+                parts[third] = Part(limb.last, orient, middle_of_sole)
+            ankles[side] = np.asarray(rotate(orient, ankle - parts[third].centre))
             hips.append(zero.point(limb.carrier, limb.centres[0]))
     between = np.mean(hips, axis=0)
     parts["hips"] = Part(found.hips, neutral(found.hips), inside(found.hips, between))
@@ -108,6 +120,8 @@ def read_body(humanoid: Humanoid) -> Body:
         limbs,
         {name: limb.lengths for name, limb in found.limbs.items()},
         {side: found.soles[f"{side}_foot"].outline for side in ("left", "right")},
+        frozenset(loose),
+        ankles,
         frozenset(int(joint_of[d]) for d in found.others),
         float(np.linalg.norm(hips[1] - hips[0])),
         {
@@ -120,6 +134,8 @@ def read_body(humanoid: Humanoid) -> Body:
 
 Path = Callable[[int], tuple[int, int]]
 """Appends the movable joints from the root to one, and returns where they are."""
+FREE = 6
+"""Joints of a leg that put a foot anywhere, as it likes."""
 BENT = 2.5
 """[rad]: how far a knee or an elbow bends whose file has no limits."""
 POSTURE = 0.02

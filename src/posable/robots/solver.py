@@ -16,9 +16,9 @@ import numpy as np
 from ..compute.types import Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
-from .feet import Steps, heading, plan
+from .feet import Steps, heading, plan, yawed
 from .kernels import follow_rows, hold_speeds_rows, improve_rows
-from .model import Model, Track, scratch
+from .model import HORIZONTAL, Model, Track, scratch
 from .packing import ROWS, Body, pack
 from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping, unit
 from .timing import followable_rows
@@ -74,11 +74,11 @@ class Solver:
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
         bent = self._bent(person, wanted)
         levels = np.stack([feet[side].level for side in SIDES], axis=1)
-        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]), bent[seen], levels[seen])
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen])
         states = interpolated(seen, begun, count)
         places = {side: self._feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
-        targets = stepping(wanted, steps, self.leg, fps)
+        targets = stepping(wanted, steps, self.body, self.leg, fps)
         floors = np.stack([steps[side].floor for side in SIDES], axis=1)
         states = self._improved(states, targets, floors, None, 0, bent)
         for round_, _ in enumerate(PULLS):
@@ -127,6 +127,7 @@ class Solver:
         self, states: Floats, targets: Floats, floors: Floats, near: Floats | None, round_: int, bent: Floats | None = None
     ) -> Floats:
         """Return states of frames that are solved each by itself, near given ones."""
+        self._lift_edges(targets, states if near is None else near, floors)
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
@@ -135,6 +136,17 @@ class Solver:
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
         return made
+
+    def _lift_edges(self, targets: Floats, states: Floats, floors: Floats) -> None:
+        """Raise, in place, the targets of feet that stand on an edge, so that the edge is on the floor."""
+        for k, side in enumerate(SIDES):
+            if side not in self.body.loose:
+                continue
+            part, task = self.body.parts[f"{side}_foot"], ROWS.index(f"{side}_foot")
+            _, orientations = self.placed(states, part.joint)
+            corners = rotate(orientations[:, None], (self.body.soles[side] - part.centre)[None])[..., 1]
+            stands = targets[:, task, HORIZONTAL] > self.model.settings[0]["stands"]
+            targets[stands, task, 1] = floors[stands, k] - corners[stands].min(axis=1)
 
     def _held(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
         """Return states in which no motor is faster than it can be; limbs that stand stand where it can be helped."""
@@ -151,6 +163,7 @@ class Solver:
         work = scratch(1, self.model)
         for backward in (True, False):
             track.near[:] = made
+            self._lift_edges(targets, made, floors)
             hold_speeds_rows(1, backward, most, standing, self._with(3), track, work)
         return made
 
@@ -173,8 +186,10 @@ class Solver:
         """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is."""
         part = self.body.parts[f"{side}_foot"]
         positions, orientations = self.placed(states, part.joint)
-        place = positions + rotate(orientations, part.centre)
-        face = heading(multiply(orientations, conjugate(part.neutral)))
+        canonical = multiply(orientations, conjugate(part.neutral))
+        face = heading(canonical)
+        level = yawed(np.arctan2(face[:, 0], face[:, 1]))  # the ankle, were the foot level
+        place = positions + rotate(orientations, part.centre) + rotate(level, self.body.ankles[side])
         return place[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])
 
     def placed(self, states: Floats, joint: int) -> tuple[Floats, Floats]:
