@@ -13,7 +13,7 @@ from ..math import conjugate, from_matrix, multiply, rotate
 from ..skeleton import Frames
 from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
 from .model import HORIZONTAL, PITCH, ROLL, TARGET, VERTICAL
-from .packing import ROWS, Body, capsules
+from .packing import ROWS, Body
 
 SIDES = ("left", "right")
 # Weights: of positions horizontally and vertically [1 / limb length], of orientations about the part's X, Y and Z.
@@ -119,20 +119,9 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
         right = np.stack([face[:, 1], -face[:, 0]], axis=-1)
         flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
         heights = height + ratio * (toes[:, 1] - base)
-        width = max(inner_width(body, side, sign), _shin(body, side))
+        width = _shin(body, side)
         feet[side] = Foot(raw, turned, flat, on, firm[side], level, sole, width, heights)
     return feet, lateral
-
-
-def inner_width(body: Body, side: str, sign: float) -> float:
-    """Return how far a foot reaches from its ankle towards the other foot [m]; `sign` 1 for the left one."""
-    foot = body.parts[f"{side}_foot"]
-    ends = [(outline, 0.0) for outline in body.soles[side]]
-    for shape in body.robot.collisions:
-        if shape.joint == foot.joint:
-            ends += [(end, radius) for start, stop, radius in capsules(shape) for end in (start, stop)]
-    reach = [sign * -(rotate(foot.neutral, p - foot.centre) - body.ankles[side])[0] + radius for p, radius in ends]
-    return float(max(reach))
 
 
 def _shin(body: Body, side: str) -> float:
