@@ -15,7 +15,7 @@ IN_ROOMS = -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations=15
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
-KERNEL_ROOMS := compute math skeleton limits formats collision limb body samples reach reconstruct classic express edit
+KERNEL_ROOMS := compute math skeleton limits formats collision limb body samples reach reconstruct classic express edit robots
 # Not among them: readers and writers that run no kernel of their own, how kernels are compiled, and what measures how
 # good answers are with kernels that other tests run too.
 UNCHECKED := $(addprefix tests/,formats/test_gltf_%.py formats/test_makehuman.py formats/test_urdf.py formats/test_npz.py \
@@ -105,7 +105,7 @@ bench: $(VENV)/.bench
 # Other solvers of arms and bodies, in an environment of their own: placo asks for an older pinocchio, and that for an
 # older NumPy. One thread for BLAS: on products as small as theirs several threads wait for each other, many times over.
 bench-peers: $(PEERS)/.installed
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks limb_peers edit_peers
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks limb_peers edit_peers retarget
 
 $(PEERS)/.installed: benchmarks/peers.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Posable needs Python 3.11 or later; set PYTHON to one"; exit 1; }

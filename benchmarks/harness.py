@@ -72,6 +72,24 @@ class Table:
         return "\n".join(lines)
 
 
+@dataclass
+class Sheet:
+    """Several measures of several contenders: a row each, with a column for each measure."""
+
+    title: str
+    rows: list[dict[str, str]] = field(default_factory=list)
+    note: str = ""
+
+    def markdown(self) -> str:
+        """The table as people read it."""
+        heads = list(dict.fromkeys(head for row in self.rows for head in row))
+        lines = [f"**{self.title}**", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+        lines += [f"| {' | '.join(row.get(head, '') for head in heads)} |" for row in self.rows]
+        if self.note:
+            lines += ["", self.note]
+        return "\n".join(lines)
+
+
 def compare(
     title: str,
     contenders: Sequence[Contender],
@@ -122,7 +140,7 @@ def table(
     return Table(title, unit, baseline, rows, note)
 
 
-def save(name: str, tables: Sequence[Table]) -> None:
+def save(name: str, tables: Sequence[Table | Sheet]) -> None:
     """Write `results/NAME.json` (all facts, with the machine's) and `results/NAME.md` (the tables, for the docs)."""
     RESULTS.mkdir(exist_ok=True)
     facts = {"machine": machine(), "tables": [asdict(one) for one in tables]}
@@ -138,7 +156,7 @@ def save(name: str, tables: Sequence[Table]) -> None:
 def machine() -> dict[str, object]:
     """What a reader needs to know of where this was measured."""
     packages = ("numpy", "numba", "scipy", "pin", "yourdfpy", "pybvh", "bvhio", "upc-pymotion")
-    packages += ("EAIK", "roboticstoolbox-python", "pin-pink", "mink", "placo")
+    packages += ("EAIK", "roboticstoolbox-python", "pin-pink", "mink", "placo", "mujoco", "daqp")
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

@@ -59,6 +59,15 @@ def read_archive(
     return _read(path, max_bytes, checked)
 
 
+def member_names(path: str | os.PathLike[str]) -> set[str]:
+    """Return the names of the arrays in a file, without reading any; empty for a file that is no archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except _BROKEN:
+        return set()
+
+
 def read_any_archive(path: str | os.PathLike[str], max_bytes: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file whatever their names: numbers of any plain kind, also not finite ones, or text."""
     return _read(path, max_bytes, lambda path, name, location, data: _array(path, location, data, None, None))

@@ -47,7 +47,7 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("BVH", "bvh", (".bvh",), frozenset({"scale", "repair", "up"}), frozenset({"scale", "order"})),
     Format("ASF/AMC", "asf", (".amc", ".asf"), frozenset({"scale", "repair", "asf"}), writes=False),
-    Format("Posable", "npz", (".npz",)),
+    Format("NumPy archive", "npz", (".npz",), frozenset({"robot"}), frozenset({"layout"})),
     Format(
         "glTF",
         "gltf",
@@ -58,6 +58,14 @@ FORMATS: tuple[Format, ...] = (
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
     Format("URDF", "robot", (".urdf",), frozenset({"up"}), writes=False),
     Format("MJCF", "robot", (".xml",), frozenset({"up"}), writes=False),
+    Format(
+        "Robot CSV",
+        "trajectory.csv_file",
+        (".csv",),
+        frozenset({"robot", "joint_order"}),
+        frozenset({"joint_order", "header"}),
+    ),
+    Format("MuJoCo qpos", "trajectory.qpos_file", (".npy",), frozenset({"robot"})),
     Format("HTML", "html", (".html",), reads=False),
 )
 
@@ -77,6 +85,8 @@ def load(
     asf: str | os.PathLike[str] | None = None,
     animation: str | int | None = None,
     up: str | None = None,
+    robot: str | os.PathLike[str] | Skeleton | None = None,
+    joint_order: str | None = None,
 ) -> Motion:
     """Read a motion, every frame of it, in metres; the format is chosen by the suffix.
 
@@ -97,10 +107,15 @@ def load(
         animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
         up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
             whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes.
+        robot: whose motion a CSV, an `.npy` or an archive for training holds: the robot's file, or its skeleton; None,
+            the default, for all other files.
+        joint_order: of a CSV file, "mujoco" or "isaac" (`posable.formats.trajectory`); by default what the file beside
+            it says, and without one "mujoco".
     """
     source = Path(path)
     kind = check_input(source)
-    given = {"scale": scale, "repair": repair, "asf": asf, "animation": animation, "up": up}
+    given: dict[str, Any] = {"scale": scale, "repair": repair, "asf": asf, "animation": animation, "up": up}
+    given |= {"robot": robot, "joint_order": joint_order}
     chosen = _checked_options(kind, given, kind.load_options, "loading")
     if scale is not None:
         chosen["scale"] = _positive("scale", scale)
@@ -129,6 +144,9 @@ def save(
     order: str | None = None,
     character: str | os.PathLike[str] | None = None,
     keep_animations: bool | None = None,
+    layout: str | None = None,
+    joint_order: str | None = None,
+    header: bool | None = None,
 ) -> None:
     """Write a motion; the format is chosen by the suffix. The file appears whole or not at all.
 
@@ -143,6 +161,10 @@ def save(
         character: a glTF or VRM file with the same joints, to write the motion into; by default the one that the
             skeleton was loaded from, else a new file.
         keep_animations: whether the other animations of that glTF or VRM file stay in it; they do by default.
+        layout: of an `.npz` file: "posable", the default, which keeps everything; for a robot's motion also "mjlab",
+            "beyondmimic", "gmr" or "qpos" (`posable.formats.trajectory`).
+        joint_order: of a robot's CSV file: "mujoco", the default, or "isaac".
+        header: whether a robot's CSV file begins with a line of names; it does not by default, as its readers expect.
     """
     from ..skeleton import Motion as Saved
 
@@ -150,6 +172,7 @@ def save(
     target = Path(path)
     kind = _written_format_of(target)
     given = {"scale": scale, "order": order, "character": character, "keep_animations": keep_animations}
+    given |= {"layout": layout, "joint_order": joint_order, "header": header}
     chosen = _checked_options(kind, given, kind.save_options, "saving")
     try:
         _module(kind).write(motion, target, **chosen)

@@ -12,6 +12,7 @@ only where the motion moves joints. Metres, `wxyz`, Y up. A reader of version 1 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compute import FormatError, PosableError
-from ..compute.archive import read_archive, write_archive
+from ..compute.archive import member_names, read_any_archive, read_archive, write_archive
 from ..skeleton import Motion, Pose, Skeleton
 from ..skeleton.dofs import kind_codes, pack
 from .doubts import doubts
@@ -39,8 +40,13 @@ _MEMBERS = {
 }  # fmt: skip
 
 
-def write(motion: Motion, path: Path) -> None:
-    """Write a motion with everything but its mesh."""
+def write(motion: Motion, path: Path, *, layout: str = FORMAT) -> None:
+    """Write a motion with everything but its mesh; in another layout, a robot's for those who train controllers."""
+    if layout not in (FORMAT, "posable"):
+        from .trajectory import archives
+
+        archives.write(motion, path, layout)
+        return
     skeleton, pose = motion.skeleton, motion.pose
     if not pose.is_finite():
         raise PosableError(f"cannot write {str(path)!r}: the motion has numbers that are not finite")
@@ -68,8 +74,17 @@ def write(motion: Motion, path: Path) -> None:
     write_archive(path, arrays)
 
 
-def read(path: Path, *, fps: float | None = None) -> Motion:
-    """Read a motion of our own format, version 1; `load` itself replaces its rate by `fps`."""
+def read(path: Path, *, robot: str | os.PathLike[str] | Skeleton | None = None, fps: float | None = None) -> Motion:
+    """Read a motion of our own format, version 1, or a robot's in one of the layouts of `trajectory.archives`.
+
+    `load` itself replaces the rate of our own by `fps`.
+    """
+    from .trajectory import archives
+
+    if not {"format", "names"} & (members := member_names(path)) and members & set(archives.MEMBERS):
+        return archives.read(path, read_any_archive(path, MAX_BYTES), robot=robot, fps=fps)
+    if robot is not None:
+        raise PosableError(f"{str(path)!r} is no robot's motion for training; option robot= is for those")
     try:
         arrays = read_archive(path, _MEMBERS, MAX_BYTES)
         if str(arrays.get("format", "")) != FORMAT:

@@ -1,0 +1,282 @@
+"""The solver of a robot: what a person's motion asks of it, frame by frame and then over time.
+
+1. A part of the frames (thirty a second) is solved one after the other, each from the one before: orientations of
+   parts, flat feet that are free to stand where the robot's legs let them.
+2. From these, each stance gets its one place (`feet`), and all frames a state to begin with.
+3. All frames are solved with feet in their places, then made followable for motors over time (`timing`), and solved
+   again near that; twice, since what limits over time ask for and what feet and links allow is not the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..body import Humanoid
+from ..compute.types import Floats, Ints
+from ..math import conjugate, exp, log, multiply, rotate
+from ..skeleton.dofs import SLIDE
+from .feet import Steps, heading, plan, yawed
+from .kernels import follow_rows, hold_speeds_rows, improve_rows
+from .model import HORIZONTAL, Model, Track, scratch
+from .packing import ROWS, Body, pack
+from .targets import SIDES, Person, body_targets, lengths, read_feet, read_ground, seeking, stepping, unit
+from .timing import followable_rows
+
+SEEN = 30.0
+"""[Hz]: frames in which places for feet are looked for."""
+CUTOFF = 10.0
+"""[Hz]: faster changes are smoothed."""
+ROOT_CUTOFF = 2.5
+"""[Hz]: faster changes of how far the root gives way are smoothed."""
+PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
+"""How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
+rotation and joints [1/rad]."""
+HELD = (10.0, 5.0, 4.0)
+"""Likewise, of frames that are solved again because a motor was too fast."""
+SURE = 1.0 - 1e-6
+"""Of the largest speed: what rounding may add must not break it."""
+ROOT_ACCELERATIONS = (60.0, 100.0)
+"""[leg lengths/s^2], [1/s^2]: of the root's position and quaternion."""
+SPAN = 64  # frames that one core solves at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """States of a robot over time."""
+
+    states: Floats
+    """(F, 7 + V): position and orientation of the root, values of the variables."""
+    targets: Floats
+    """(F, K, TARGET) that they answer."""
+    steps: dict[str, Steps]
+
+
+class Solver:
+    """Solves motions for one robot. Immutable.
+
+    Args:
+        body: the robot.
+        speeds: (D,) largest speeds of its DoF [rad/s, m/s].
+        accelerations: (D,) largest accelerations.
+    """
+
+    def __init__(self, body: Body, speeds: Floats, accelerations: Floats) -> None:
+        self.body = body
+        self.leg, self.arm = lengths(body)
+        self.model, self.dofs = pack(body, speeds, accelerations, self.leg, iterations=12)
+
+    def solve(self, person: Person, source: Humanoid, fps: float, hands: float = 1.0) -> Solved:
+        """Return the states that answer a person's motion."""
+        feet, lateral = read_feet(person, source, self.body, read_ground(person, fps))
+        wanted = body_targets(person, feet, self.body, hands)
+        count = len(wanted)
+        seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
+        bent = self.bent(person, wanted)
+        levels = np.stack([feet[side].level for side in SIDES], axis=1)
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen])
+        states = interpolated(seen, begun, count)
+        places = {side: self.feet_of(states, side) for side in SIDES}
+        steps = plan(feet, places, lateral, self.leg, fps)
+        targets = stepping(wanted, steps, self.body, self.leg, fps)
+        floors = np.stack([steps[side].floor for side in SIDES], axis=1)
+        states = self._improved(states, targets, floors, None, 0, bent)
+        for round_, _ in enumerate(PULLS):
+            states = self._improved(states, targets, floors, self._followable(states, targets, fps), round_)
+        return Solved(self._held(states, targets, floors, steps, fps), targets, steps)
+
+    def start(self, target: Floats) -> Floats:
+        """Return a state (7 + V,) to begin with: the root where a target has it, all motors at rest."""
+        state = np.zeros(7 + len(self.model.variables))
+        hips = self.body.parts["hips"]
+        state[3:7] = multiply(target[0, 3:7], hips.neutral)
+        state[:3] = target[0, :3] - rotate(state[3:7], hips.centre)
+        state[7:] = self.model.variables["rest"]
+        return state
+
+    def bent(self, person: Person, targets: Floats) -> Floats:
+        """Return how far (F, B) knees and elbows bend: knees by the way from hip to foot, elbows as the person's."""
+        out = np.empty((len(targets), len(self.body.bends)))
+        for column, (name, bend) in zip(out.T, self.body.bends.items(), strict=True):
+            side, _, which = name.partition("_")
+            upper, lower = self.body.lengths[name]
+            if which == "leg":
+                foot = targets[:, ROWS.index(f"{side}_foot"), :3]
+                hip = np.array([0.5 if side == "left" else -0.5, 0.0, 0.0]) * self.body.hip_width
+                way = targets[:, 0, :3] + rotate(targets[:, 0, 3:7], hip) - foot
+            else:
+                shoulder, elbow, wrist = (person.positions[f"{side}_{p}"] for p in ("upper_arm", "lower_arm", "hand"))
+                way = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
+            square = (way * way).sum(axis=1)
+            cosine = (upper**2 + lower**2 - square) / (2.0 * upper * lower)
+            angle = np.maximum(np.pi - np.arccos(np.clip(cosine, -1.0, 1.0)), 0.1)
+            drive = self.model.drives[bend.joint]
+            value = bend.straight + np.sign(bend.bent - bend.straight) * angle
+            column[:] = (value - drive["offset"]) / drive["ratio"]
+        return out
+
+    def _seek(self, targets: Floats, bent: Floats, floors: Floats) -> Floats:
+        """Return the states (F, 7 + V) of frames that are solved one after the other."""
+        count = len(targets)
+        states = np.tile(self.start(targets[0]), (count, 1))
+        track = self.track(targets, states, states, np.zeros(3), floors, bent)
+        follow_rows(1, np.array([[0, count]]), self.with_iterations(4), track, scratch(1, self.model))
+        return states
+
+    def _improved(
+        self, states: Floats, targets: Floats, floors: Floats, near: Floats | None, round_: int, bent: Floats | None = None
+    ) -> Floats:
+        """Return states of frames that are solved each by itself, near given ones."""
+        self._lift_edges(targets, states if near is None else near, floors)
+        count = len(states)
+        made = (states if near is None else near).copy()
+        pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
+        track = self.track(targets, made, made.copy() if near is None else near, pulls, floors, bent)
+        firsts = np.arange(0, count, SPAN)
+        spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
+        improve_rows(len(spans), spans, self.with_iterations(2), track, scratch(len(spans), self.model))
+        return made
+
+    def _lift_edges(self, targets: Floats, states: Floats, floors: Floats) -> None:
+        """Raise, in place, the targets of feet that stand on an edge, so that the edge is on the floor."""
+        for k, side in enumerate(SIDES):
+            if side not in self.body.loose:
+                continue
+            part, task = self.body.parts[f"{side}_foot"], ROWS.index(f"{side}_foot")
+            _, orientations = self.placed(states, part.joint)
+            corners = rotate(orientations[:, None], (self.body.soles[side] - part.centre)[None])[..., 1]
+            stands = targets[:, task, HORIZONTAL] > self.model.settings[0]["stands"]
+            targets[stands, task, 1] = floors[stands, k] - corners[stands].min(axis=1)
+
+    def _held(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
+        """Return states in which no motor is faster than it can be; limbs that stand stand where it can be helped."""
+        most = SURE * self.model.variables["speed"] / fps
+        if not (np.abs(np.diff(states[:, 7:], axis=0)) > most).any():
+            return states
+        standing = np.zeros((len(states), len(self.model.blocks)), np.bool_)
+        for b, name in enumerate(self.body.limbs):
+            side, _, which = name.partition("_")
+            if which == "leg":
+                standing[:, b] = steps[side].standing
+        made = states.copy()
+        track = self.track(targets, made, states.copy(), np.array(HELD) / [self.leg, 1.0, 1.0], floors, None)
+        work = scratch(1, self.model)
+        for backward in (True, False):
+            track.near[:] = made
+            self._lift_edges(targets, made, floors)
+            hold_speeds_rows(1, backward, most, standing, self.with_iterations(3), track, work)
+        return made
+
+    def track(
+        self, targets: Floats, states: Floats, near: Floats, pulls: Floats, floors: Floats, bent: Floats | None
+    ) -> Track:
+        count, variables = len(states), len(self.model.variables)
+        pull = np.empty((count, 2 + variables))
+        pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
+        free = np.full((count, variables), np.inf)
+        begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
+        return Track(targets, -free, free, near, pull, begins, floors, states)
+
+    def with_iterations(self, iterations: int) -> Model:
+        settings = self.model.settings.copy()
+        settings["follow"] = iterations
+        return self.model._replace(settings=settings)
+
+    def feet_of(self, states: Floats, side: str) -> tuple[Floats, Floats]:
+        """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is."""
+        part = self.body.parts[f"{side}_foot"]
+        positions, orientations = self.placed(states, part.joint)
+        canonical = multiply(orientations, conjugate(part.neutral))
+        face = heading(canonical)
+        level = yawed(np.arctan2(face[:, 0], face[:, 1]))  # the ankle, were the foot level
+        place = positions + rotate(orientations, part.centre) + rotate(level, self.body.ankles[side])
+        return place[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])
+
+    def placed(self, states: Floats, joint: int) -> tuple[Floats, Floats]:
+        """Return the positions (F, 3) and orientations (F, 4) of a joint: forward kinematics of its path alone."""
+        joints, drives = self.model.joints, self.model.drives
+        position, orientation = states[:, :3], states[:, 3:7]
+        for j in self.body.skeleton.path(joint)[1:]:
+            row, drive = joints[j], drives[j]
+            offset, own = np.array([row["ox"], row["oy"], row["oz"]]), np.array([row[f"r{c}"] for c in "wxyz"])
+            position = position + rotate(orientation, offset)
+            orientation = multiply(orientation, own)
+            if drive["variable"] >= 0:
+                half = 0.5 * (drive["ratio"] * states[:, 7 + drive["variable"]] + drive["offset"])
+                axis = np.array([row["ax"], row["ay"], row["az"]])
+                if row["kind"] == SLIDE:
+                    position = position + rotate(orientation, 2.0 * half[:, None] * axis)
+                else:
+                    turn = np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * axis], axis=1)
+                    orientation = multiply(orientation, turn)
+        return position, orientation
+
+    def _followable(self, states: Floats, targets: Floats, fps: float) -> Floats:
+        """Return states (F, 7 + V) that motors can follow, each variable by itself.
+
+        Of the root, what it gives way from where it is asked to be is smoothed: slowly, since the person is smooth.
+        """
+        variables, count = self.model.variables, len(states)
+        hips = self.body.parts["hips"]
+        asked = targets[:, 0, 3:7]
+        requested = multiply(asked, hips.neutral)
+        signal = np.empty((6 + len(variables), count))
+        on_root = self.root_of_hips(states)
+        signal[:3] = (on_root[0] - targets[:, 0, :3]).T
+        signal[3:6] = log(multiply(on_root[1], conjugate(requested))).T
+        signal[6:] = states[:, 7:].T
+        limits = np.zeros((len(signal), 5))
+        limits[:, 0], limits[:, 2], limits[:, 3] = np.inf, -np.inf, np.inf
+        limits[:3, 1], limits[3:6, 1] = ROOT_ACCELERATIONS[0] * self.leg / fps**2, ROOT_ACCELERATIONS[1] / fps**2
+        limits[6:, 0], limits[6:, 1] = variables["speed"] / fps, variables["acceleration"] / fps**2
+        limits[6:, 2], limits[6:, 3] = variables["lower"], variables["upper"]
+        limits[:6, 4] = (fps / (2.0 * np.pi * ROOT_CUTOFF)) ** 4
+        limits[6:, 4] = (fps / (2.0 * np.pi * CUTOFF)) ** 4
+        out = np.empty_like(signal)
+        followable_rows(len(signal), signal, limits, out, np.empty((len(signal), 4, count)))
+        made = np.empty_like(states)
+        made[:, 7:] = out[6:].T
+        orientation = multiply(exp(np.ascontiguousarray(out[3:6].T)), requested)
+        position = targets[:, 0, :3] + out[:3].T
+        made[:, :3], made[:, 3:7] = self.root_under(made, position, orientation)
+        return made
+
+    def root_of_hips(self, states: Floats) -> tuple[Floats, Floats]:
+        """Return where (F, 3) the middle of the hips is, and the orientation (F, 4) of the joint that carries them."""
+        part = self.body.parts["hips"]
+        position, orientation = self.placed(states, part.joint)
+        return position + rotate(orientation, part.centre), orientation
+
+    def root_under(self, states: Floats, position: Floats, orientation: Floats) -> tuple[Floats, Floats]:
+        """Return the root's position (F, 3) and orientation (F, 4) for which the hips are as given."""
+        there, turned = self.root_of_hips(states_at_origin(states))
+        root = multiply(orientation, conjugate(turned))
+        return position - rotate(root, there), root
+
+
+def states_at_origin(states: Floats) -> Floats:
+    """Return states whose root is at the origin, unrotated."""
+    made = states.copy()
+    made[:, :3], made[:, 3:7] = 0.0, (1.0, 0.0, 0.0, 0.0)
+    return made
+
+
+def continuous(states: Floats) -> Floats:
+    """Return states whose root quaternions do not change sign from frame to frame."""
+    made = states.copy()
+    signs = np.where((made[1:, 3:7] * made[:-1, 3:7]).sum(axis=1) < 0.0, -1.0, 1.0)
+    made[1:, 3:7] *= np.cumprod(signs)[:, None]
+    return made
+
+
+def interpolated(frames: Ints, states: Floats, count: int) -> Floats:
+    """Return states (F, 7 + V) of all frames from those of some."""
+    known = continuous(states)
+    at = np.clip(np.searchsorted(frames, np.arange(count), side="right") - 1, 0, max(len(frames) - 2, 0))
+    after = np.minimum(at + 1, len(frames) - 1)
+    span = np.maximum(frames[after] - frames[at], 1)
+    t = ((np.arange(count) - frames[at]) / span)[:, None]
+    made = (1.0 - t) * known[at] + t * known[after]
+    made[:, 3:7] /= np.linalg.norm(made[:, 3:7], axis=1, keepdims=True)
+    return made
