@@ -222,7 +222,10 @@ class Folder:
     """How a folder is done: the format, and who works."""
 
     format: Annotated[
-        str | None, typer.Option(metavar="SUFFIX", help="The format that a folder is written in; bvh when not given.")
+        str | None,
+        typer.Option(
+            metavar="SUFFIX", help="The format that a folder is written in; bvh when not given, csv on a robot."
+        ),
     ] = None
     engine: Engine = None
     workers: Workers = None
