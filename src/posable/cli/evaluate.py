@@ -182,8 +182,8 @@ def evaluate_retarget(
     """Put motions on a robot and measure how alike they are, how feet stand, what touches, and what motors are asked.
 
     Posture and scaled are errors of key points in the pelvis' frame: against the person's posture on the robot's bones,
-    and against the person scaled. Slide, sunk and above are of a sole while the person's foot is on the floor. Times are
-    of one core, and honest when nothing else runs: use --workers 1 for them.
+    and against the person scaled. Slide, sunk and above are of a sole while the person's foot is on the floor. Times
+    are of one core, and honest when nothing else runs: use --workers 1 for them.
     """
     from ..evaluate import retarget_table
     from .robots import evaluate_file, robot_body, summed_up
