@@ -15,7 +15,7 @@ IN_ROOMS = -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations=15
 
 # Rooms with compiled code. Their tests run a second time with every array index checked: an index past the end
 # is otherwise read in silence. tests/test_rooms.py fails when a room with kernels is missing here.
-KERNEL_ROOMS := compute math skeleton limits formats collision limb body samples reach reconstruct classic express edit
+KERNEL_ROOMS := compute math skeleton limits formats collision limb body samples reach reconstruct classic express edit robots
 # Not among them: readers and writers that run no kernel of their own, how kernels are compiled, and what measures how
 # good answers are with kernels that other tests run too.
 UNCHECKED := $(addprefix tests/,formats/test_gltf_%.py formats/test_makehuman.py formats/test_urdf.py formats/test_npz.py \

@@ -29,6 +29,7 @@ ORDER = [
     "classic",
     "express",
     "edit",
+    "robots",
     "render",
     "jobs",
     "evaluate",

@@ -41,7 +41,8 @@ _HOMES = {
     "reconstruct": ["Calibration", "Points", "Prior", "SequentialIK", "load_points"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
-    "edit": ["MotionEditor", "retarget"],
+    "edit": ["MotionEditor"],
+    "robots": ["RobotSolution", "retarget"],
     "evaluate": ["JointAngles", "joint_angles"],
 }
 
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
-    from .edit import MotionEditor, retarget
+    from .edit import MotionEditor
     from .evaluate import JointAngles, joint_angles
     from .express import ERIK, Chain, MotionFilter
     from .formats import load, save
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .reach import Behaviour, Posture, Reacher, ReachSolution, ReachStep, load_targets
     from .reconstruct import Calibration, Points, Prior, SequentialIK, load_points, reconstruct
+    from .robots import RobotSolution, retarget
     from .skeleton import (
         Character,
         Frames,

@@ -1,0 +1,370 @@
+"""Where a robot's feet go: one place with a flat sole for as long as the person's foot stands, smooth paths between.
+
+A person's foot rolls over its ball; most robots have no toes. So a robot's foot stands flat, and still, from the first
+to the last frame in which the person's toes rest, and what the person did with a heel is left to the robot's ankle,
+knee and pelvis. A foot rests while its toes are low and slow by any difference that a judge may take (`resting`).
+
+Between two stances the foot follows the person's, scaled, with a correction that leads from the one place to the other
+(Lee and Shin 1999) and begins and ends with the foot at rest. Soles never go under the floor on the way. Stances that
+follow each other so closely that the way between would take unreasonable speed are moved towards each other; feet that
+stand side by side are moved apart where they, or the shins above them, would touch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compute.types import Bools, Floats
+from ..math import conjugate, exp, log, multiply, rotate
+
+LOW, SLOW = 0.062, 0.27
+"""[m], [m/s]: lower and slower toes rest. A little more than the 6 cm and 25 cm/s that judges use."""
+LOWEST = 0.02
+"""[m]: how high the lowest toes of a clip are taken to be above the floor."""
+JUDGED_AT = 30.0
+"""[Hz]: speeds are also taken over the frames of such a rate: a judge may see fewer frames."""
+AROUND = 0.5
+"""[s]"""
+SAME_FLOOR = 0.05
+"""[m]: a clip whose lowest toes are nearer to its own ground than this stands on it."""
+STEP_UP = 0.08
+"""[m]: a foot that rests higher than this over the lowest floor stands on something; lower, floors are one."""
+CLOSED = 0.04
+"""[s]: shorter gaps between two stances are none."""
+EXTRA = 0.7
+"""[leg lengths / s]: how much faster than the person's a foot may move between two stances."""
+CLEARANCE = 0.02
+"""[leg lengths]: how much a foot is lifted in the middle of a swing, where it would else touch the floor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Targets of one foot."""
+
+    positions: Floats
+    """(F, 3) [m] of its joint."""
+    orientations: Floats
+    """(F, 4) canonical."""
+    standing: Bools
+    """(F,)"""
+    stances: tuple[tuple[int, int], ...]
+    """First and last frame of each."""
+    moved: Floats
+    """(F, 3) [m] how far the robot's foot is from where the person's flat one would be, straight between stances."""
+    floor: Floats
+    """(F,) [m] the height under which the sole must not sink."""
+
+
+def slow_frames(toes: Floats, fps: float) -> Bools:
+    """Return where toes (F, 3) [m] are slow, by one difference or another that a judge may take."""
+    slow = np.zeros(len(toes), np.bool_)
+    for step in {1, max(1, round(fps / JUDGED_AT))}:
+        for span in (step, 2 * step):
+            if len(toes) <= span:
+                slow[:] |= span == 1
+                continue
+            away = toes[span:] - toes[:-span]
+            moved = np.sqrt((away * away).sum(axis=1)) * (fps / span) < SLOW
+            if span > step:
+                slow[step : step + len(moved)] |= moved
+            else:
+                slow[span:] |= moved
+                slow[:-span] |= moved
+    return slow
+
+
+def local_floor(toes: dict[str, Floats], fps: float) -> Floats:
+    """Return the height (F,) [m] that the lower toes of a clip have about each frame.
+
+    Captured floors are not level, and people climb: the lowest toes within `AROUND` tell, which is some step of any
+    gait and the landing of any jump.
+    """
+    from scipy.ndimage import minimum_filter1d, uniform_filter1d
+
+    lowest = np.min([toe[:, 1] for toe in toes.values()], axis=0)
+    width = 2 * round(AROUND * fps) + 1
+    return np.asarray(uniform_filter1d(minimum_filter1d(lowest, width, mode="nearest"), width, mode="nearest"))
+
+
+def resting(toes: dict[str, Floats], fps: float) -> tuple[dict[str, Bools], Floats]:
+    """Return where toes (F, 3) [m] rest, by side, and how high the floor is there (F,) [m].
+
+    They rest where a judge says so, whose floor is level, and where they are slow and low over the floor about them.
+    """
+    lowest = min((float(toe[:, 1].min(initial=np.inf)) for toe in toes.values()), default=0.0)
+    floor = local_floor(toes, fps)
+    judged = {lowest - LOWEST}
+    if abs(lowest - LOWEST) < SAME_FLOOR:
+        judged.add(0.0)  # a judge may take the clip's own
+    found = {}
+    for side, toe in toes.items():
+        low = toe[:, 1] - floor < LOW - LOWEST
+        for level in judged:
+            low = low | (toe[:, 1] - level < LOW)
+        found[side] = low & slow_frames(toe, fps)
+    return found, floor
+
+
+def runs(on: Bools, gap: int) -> list[tuple[int, int]]:
+    """Return the first and last frame of each stretch; gaps of at most `gap` frames are closed."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+    found: list[tuple[int, int]] = []
+    for a, b in zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True):
+        if found and a - found[-1][1] - 1 <= gap:
+            found[-1] = (found[-1][0], b)
+        else:
+            found.append((a, b))
+    return found
+
+
+def heading(orientations: Floats) -> Floats:
+    """Return the unit directions (..., 2) in x and z in which canonical orientations face."""
+    ahead = rotate(orientations, np.array([0.0, 0.0, 1.0]))[..., [0, 2]]
+    return np.asarray(ahead / np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-9))
+
+
+@dataclass(frozen=True, eq=False)
+class Foot:
+    """A person's foot in a clip, scaled and moved to where the robot's is, and the robot's sole."""
+
+    raw: Floats
+    """(F, 3) [m] where the robot's foot would be."""
+    orientations: Floats
+    """(F, 4) canonical."""
+    flat: Floats
+    """(F, 2) [m] x and z of the robot's foot, were it flat with its ball where the person's is."""
+    resting: Bools
+    """(F,)"""
+    level: Floats
+    """(F,) [m] height of the robot's floor."""
+    sole: Floats
+    """(P, 3) [m] outline of the sole from the foot's joint, in the canonical frame."""
+    width: float
+    """[m] half of the widest part of foot and shin."""
+    heights: Floats
+    """(F,) [m] of the robot's foot, were it flat with its ball where the person's is."""
+
+    def standing_at(self, first: int, last: int) -> Floats:
+        """Return where (3,) a flat foot would be in the mean of some frames [m]."""
+        rows = slice(first, last + 1)
+        x, z = self.flat[rows].mean(axis=0)
+        return np.array([x, self.heights[rows].mean(), z])
+
+
+def stances_of(foot: Foot, fps: float) -> list[tuple[int, int]]:
+    """Return the first and last frame of each stance."""
+    return runs(foot.resting, round(CLOSED * fps))
+
+
+def plan(
+    feet: dict[str, Foot], found: dict[str, tuple[Floats, Floats]], lateral: Floats, leg: float, fps: float
+) -> dict[str, Steps]:
+    """Return the targets of both feet.
+
+    Args:
+        feet: by side.
+        found: by side, where (F, 2) in x and z and in which direction (F,) [rad] the robot's foot can be in each frame.
+        lateral: (F, 2) unit direction of the robot's left in x and z.
+        leg: length of the robot's legs [m].
+        fps: frames a second.
+    """
+    stances = {side: stances_of(foot, fps) for side, foot in feet.items()}
+    places = {side: _places(feet[side], stances[side], *found[side], leg, fps) for side in feet}
+    _moved_apart(feet, stances, places, lateral, leg)
+    return {side: _steps(feet[side], stances[side], places[side], leg, fps) for side in feet}
+
+
+def _places(
+    foot: Foot, stances: list[tuple[int, int]], positions: Floats, angles: Floats, leg: float, fps: float
+) -> Floats:
+    """Return where and in which direction the foot stands: (S, 4) x, z [m], the heading [rad], the floor [m]."""
+    made = np.zeros((len(stances), 4))
+    if not stances:
+        return made
+    faces = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    for row, (a, b) in zip(made, stances, strict=True):
+        rows = slice(a, b + 1)
+        row[:2] = positions[rows].mean(axis=0)
+        x, z = faces[rows].sum(axis=0)
+        row[2], row[3] = np.arctan2(x, z), float(np.median(foot.level[rows]))
+    made[:, 2] = np.unwrap(made[:, 2])
+    lengths = np.array([b - a + 1 for a, b in stances]) / fps
+    spans = np.array([max(c - b, 1) for (_, b), (c, _) in zip(stances, stances[1:], strict=False)]) / fps
+    moved = np.zeros((len(spans), 3))
+    for row, (_, b), (c, _) in zip(moved, stances, stances[1:], strict=False):
+        row[:2] = positions[c] - positions[b]
+        turn = np.arctan2(*faces[c]) - np.arctan2(*faces[b])
+        row[2] = (turn + np.pi) % (2.0 * np.pi) - np.pi
+    made[:, :3] = _drawn_together(made[:, :3], moved, lengths, spans, leg)
+    return made
+
+
+def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Floats, leg: float) -> Floats:
+    """Return places (S, 3) between which a foot need not be much faster than the person's; long stances move less.
+
+    Args:
+        places: where each would stand by itself.
+        moved: (S - 1, 3) how far the person's foot moves between two of them.
+        lengths: (S,) [s] how long each stance lasts.
+        spans: (S - 1,) [s] the time between two of them.
+        leg: length of the robot's legs [m].
+    """
+    if not len(spans):
+        return places
+    most = EXTRA * leg * spans
+    made = places
+    ties = np.zeros(len(spans))
+    for _ in range(12):
+        steps = np.diff(made, axis=0) - moved
+        distance = np.hypot(np.hypot(steps[:, 0], steps[:, 1]), leg * 0.5 * steps[:, 2])
+        over = distance / most
+        if not (over > 1.0).any():
+            break
+        ties = np.where(over > 1.0, np.maximum(ties, 0.02) * np.maximum(over, 1.2) ** 1.5, ties)
+        matrix = np.diag(lengths + 0.05)
+        at = np.arange(len(spans))
+        matrix[at, at] += ties
+        matrix[at + 1, at + 1] += ties
+        matrix[at, at + 1] -= ties
+        matrix[at + 1, at] -= ties
+        right = (lengths + 0.05)[:, None] * places
+        right[:-1] -= ties[:, None] * moved
+        right[1:] += ties[:, None] * moved
+        made = np.linalg.solve(matrix, right)
+    return made
+
+
+def _moved_apart(
+    feet: dict[str, Foot],
+    stances: dict[str, list[tuple[int, int]]],
+    places: dict[str, Floats],
+    lateral: Floats,
+    leg: float,
+) -> None:
+    """Move places (S, 3) apart, in place, where both feet would touch while they stand."""
+    if len(feet) < 2:
+        return
+    left, right = feet["left"], feet["right"]
+    near = left.width + right.width + 0.01 * leg
+    for _ in range(8):
+        moved = False
+        for s, (a, b) in enumerate(stances["left"]):
+            for t, (c, d) in enumerate(stances["right"]):
+                if c > b or d < a:
+                    continue
+                one, other = places["left"][s], places["right"][t]
+                rows = slice(max(a, c), min(b, d) + 1)
+                side = lateral[rows].sum(axis=0)
+                side /= max(float(np.linalg.norm(side)), 1e-9)
+                missing = near - _apart(one, left.sole, other, right.sole, side)
+                if missing > 1e-4:
+                    moved = True
+                    longer = (b - a) / max((b - a) + (d - c), 1)
+                    one[:2] += (1.0 - longer) * missing * side
+                    other[:2] -= longer * missing * side
+        if not moved:
+            break
+
+
+def _apart(one: Floats, left: Floats, other: Floats, right: Floats, side: Floats) -> float:
+    """Return how far the middle lines of two feet are apart along `side` where they are beside each other [m]."""
+
+    def line(place: Floats, sole: Floats) -> Floats:
+        ahead = np.array([np.sin(place[2]), np.cos(place[2])])
+        return place[:2] + np.linspace(sole[:, 2].min(), sole[:, 2].max(), 5)[:, None] * ahead
+
+    p, q = line(one, left), line(other, right)
+    along = np.array([-side[1], side[0]])
+    u, v = p @ along, q @ along
+    if u.min() > v.max() + 0.02 or v.min() > u.max() + 0.02:
+        return np.inf
+    gaps = (p[:, None] - q[None]) @ side
+    beside = np.abs(u[:, None] - v[None]) < 0.6 * max(np.ptp(u), np.ptp(v)) / 4 + 1e-3
+    return float(gaps[beside].min()) if beside.any() else float(gaps.min())
+
+
+def yawed(angles: Floats) -> Floats:
+    """Return rotations (..., 4) about the vertical."""
+    out = np.zeros((*np.shape(angles), 4))
+    out[..., 0], out[..., 2] = np.cos(0.5 * angles), np.sin(0.5 * angles)
+    return out
+
+
+def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: float, fps: float) -> Steps:
+    """Return a foot's path through its stances."""
+    count = len(foot.raw)
+    positions, orientations = foot.raw.copy(), foot.orientations.copy()
+    standing = np.zeros(count, np.bool_)
+    height = -float(foot.sole[:, 1].min())
+    turned = yawed(places[:, 2]) if len(places) else np.empty((0, 4))
+    shift, turn = np.zeros((count, 3)), np.zeros((count, 3))
+    bump = np.full(count, 1.0)
+    floor = foot.level.copy()
+    ends = []
+    for (a, b), place, q in zip(stances, places, turned, strict=True):
+        at = np.array([place[0], place[3] + height, place[1]])
+        standing[a : b + 1], floor[a : b + 1] = True, place[3]
+        positions[a : b + 1], orientations[a : b + 1] = at, q
+        ends.append((a, b, at, q))
+    rate = np.gradient(foot.raw, axis=0) if count > 1 else np.zeros((count, 3))
+
+    def correction(frame: int, at: Floats, q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        spin = np.zeros(3)
+        before, after = max(frame - 1, 0), min(frame + 1, count - 1)
+        if after > before:
+            spin = log(multiply(foot.orientations[after], conjugate(foot.orientations[before]))) / (after - before)
+        return at - foot.raw[frame], log(multiply(q, conjugate(foot.orientations[frame]))), -rate[frame], -spin
+
+    for k in range(len(ends) + 1):
+        first = ends[k - 1][1] if k > 0 else -1
+        last = ends[k][0] if k < len(ends) else count
+        floor[first + 1 : last] = min(places[max(k - 1, 0), 3], places[min(k, len(ends) - 1), 3]) if ends else 0.0
+        if last - first <= 1:
+            continue
+        rows = np.arange(first + 1, last)
+        start = correction(first, *ends[k - 1][2:]) if k > 0 else None
+        stop = correction(last, *ends[k][2:]) if k < len(ends) else None
+        if start is None and stop is None:
+            continue
+        if start is None or stop is None:
+            known = start if stop is None else stop
+            away = (rows - first if stop is None else last - rows)[:, None]
+            calm = np.exp(-away / (0.15 * fps)) * away
+            sign = 1.0 if stop is None else -1.0
+            shift[rows] = known[0] + sign * calm * known[2]
+            turn[rows] = known[1] * np.exp(-((away / (0.4 * fps)) ** 2)) + sign * calm * known[3]
+            bump[rows] = np.minimum(away[:, 0] / (0.1 * fps), 1.0)
+            continue
+        span = last - first
+        t = ((rows - first) / span)[:, None]
+        h00, h10, h01, h11 = 2 * t**3 - 3 * t**2 + 1, t**3 - 2 * t**2 + t, 3 * t**2 - 2 * t**3, t**3 - t**2
+        away = _nearest_turn(start[1], stop[1])
+        shift[rows] = h00 * start[0] + h10 * span * start[2] + h01 * stop[0] + h11 * span * stop[2]
+        turn[rows] = h00 * start[1] + h10 * span * start[3] + h01 * away + h11 * span * stop[3]
+        bump[rows] = (16 * (t * (1 - t)) ** 2)[:, 0]
+    free = ~standing
+    if free.any():
+        positions[free] += shift[free]
+        orientations[free] = multiply(exp(turn[free]), orientations[free])
+        corners = rotate(orientations[free][:, None], foot.sole[None])
+        below = floor[free] - (positions[free, 1] + corners[..., 1].min(axis=1))  # how far the lowest corner is under the floor
+        soft = CLEARANCE * leg * bump[free]
+        positions[free, 1] += 0.5 * (below + np.sqrt(below**2 + soft**2))
+    moved = np.zeros((count, 3))
+    if ends:
+        middles = [0.5 * (a + b) for a, b in stances]
+        away = np.array([at - foot.standing_at(a, b) for a, b, at, _ in ends])
+        for k in range(3):
+            moved[:, k] = np.interp(np.arange(count), middles, away[:, k])
+    return Steps(positions, orientations, standing, tuple(stances), moved, floor)
+
+
+def _nearest_turn(a: Floats, b: Floats) -> Floats:
+    """Return the rotation vector of b, or the same rotation the other way about, whichever is nearer to a."""
+    size = float(np.linalg.norm(b))
+    if size < 1e-9:
+        return b
+    other = b * (1.0 - 2.0 * np.pi / size)
+    return other if np.linalg.norm(other - a) < np.linalg.norm(b - a) else b

@@ -1,0 +1,445 @@
+"""One frame of a robot's motion: Gauss-Newton steps on an arrowhead of normal equations, within bounds.
+
+Rows are positions and orientations of parts (`TASK`), the state that the frame is drawn to, and one-sided rows that
+keep links apart. Bounds hold by an active set within each step: a variable that would leave them is fixed on its bound
+and the others are solved again, so that the rest of the body makes up for it at once. Pairs of links that a step would
+bring too near are taken in within the same step, too; or they would be noticed only once they touch.
+
+Two limbs that touch couple their blocks, which would fill the arrowhead. Each of them then takes the row with twice its
+weight, without the coupling: (a + b)^2 <= 2 a^2 + 2 b^2, so the step is shorter than it could be, never too long.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..compute import batch, kernel, prange
+from ..compute.types import Floats, Ints, Quat, Records, Vec3
+from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
+from ..math.vector import cross, dot, norm, sub
+from ..skeleton.dofs import SLIDE
+from ..skeleton.forward import axis_of, quat_at, quat_from, rest_of, set_quat, vec_at, vec_from
+from .arrowhead import add_one, add_three, add_trunk, clear, copy, factorise, freeze, substitute
+from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
+
+ROUNDS = 3  # of the active set in each step
+
+
+@kernel
+def place(r: int, model: Model, state: Floats, work: Scratch) -> None:
+    """Fill in where all joints are, and their axes in the world, in buffer row r: forward kinematics of a state."""
+    joints, drives = model.joints, model.drives
+    positions, orientations, axes = work.positions, work.orientations, work.axes
+    for k in range(3):
+        positions[r, 0, k] = state[k]
+    set_quat(orientations, r, 0, (state[3], state[4], state[5], state[6]))
+    for j in range(1, joints.shape[0]):
+        parent = joints[j]["parent"]
+        above = quat_at(orientations, r, parent)
+        offset = (joints[j]["ox"], joints[j]["oy"], joints[j]["oz"])
+        own, axis, v = rest_of(joints, j), axis_of(joints, j), drives[j]["variable"]
+        if v >= 0 or drives[j]["offset"] != 0.0:
+            value = drives[j]["offset"]
+            if v >= 0:
+                value += drives[j]["ratio"] * state[7 + v]
+            if joints[j]["kind"] == SLIDE:
+                along = rotate(own, axis)
+                offset = (offset[0] + value * along[0], offset[1] + value * along[1], offset[2] + value * along[2])
+            else:
+                own = mul(own, axis_angle(axis, value))
+        arm, orientation = rotate(above, offset), mul(above, own)
+        set_quat(orientations, r, j, orientation)
+        turned = rotate(orientation, axis)
+        for k in range(3):
+            positions[r, j, k] = positions[r, parent, k] + arm[k]
+            axes[r, j, k] = turned[k]
+
+
+@kernel
+def point_of(r: int, j: int, local: Vec3, work: Scratch) -> Vec3:
+    """Return a point of joint j in the world."""
+    arm, p = rotate(quat_at(work.orientations, r, j), local), vec_at(work.positions, r, j)
+    return (p[0] + arm[0], p[1] + arm[1], p[2] + arm[2])
+
+
+@kernel
+def add_motion(
+    r: int, model: Model, first: int, last: int, point: Vec3, sign: float, y: Floats, size: int, work: Scratch
+) -> None:
+    """Add to `y` (3, N) how a point moves with the joints of a path, in the world; without the root."""
+    for k in range(first, last):
+        j = model.paths[k]
+        v, ratio = model.drives[j]["variable"], sign * model.drives[j]["ratio"]
+        axis = vec_at(work.axes, r, j)
+        if model.joints[j]["kind"] != SLIDE:
+            axis = cross(axis, sub(point, vec_at(work.positions, r, j)))
+        y[0, v] += ratio * axis[0]
+        y[1, v] += ratio * axis[1]
+        y[2, v] += ratio * axis[2]
+
+
+@kernel
+def root_axes(r: int, work: Scratch) -> tuple[Vec3, Vec3, Vec3]:
+    """Return the root's own axes in the world, about which its variables turn it."""
+    q = quat_at(work.orientations, r, 0)
+    return rotate(q, (1.0, 0.0, 0.0)), rotate(q, (0.0, 1.0, 0.0)), rotate(q, (0.0, 0.0, 1.0))
+
+
+@kernel
+def add_root_motion(r: int, lever: Vec3, translates: bool, y: Floats, size: int, work: Scratch) -> None:
+    """Set in `y` (3, N) how a point moves with the root's variables; `lever` is the part of it that the root turns."""
+    a, b, c = root_axes(r, work)
+    u, v, w = cross(a, lever), cross(b, lever), cross(c, lever)
+    root = size - ROOT
+    for k in range(3):
+        for m in range(3):
+            y[k, root + m] = 1.0 if translates and k == m else 0.0
+    for k in range(3):
+        y[k, root + 3], y[k, root + 4], y[k, root + 5] = u[k], v[k], w[k]
+
+
+@kernel
+def clear_triple(y: Floats, first: int, last: int, trunk: int, size: int) -> None:
+    """Set three rows to zero in a limb's variables and the trunk's."""
+    for k in range(3):
+        for a in range(first, last):
+            y[k, a] = 0.0
+        for a in range(trunk, size):
+            y[k, a] = 0.0
+
+
+@kernel
+def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> None:
+    """Add the rows of a part: its position, and its orientation in the frame half-way to the requested one.
+
+    Half-way a small rotation of the part changes the rotation vector of the error as it is, to second order.
+    """
+    trunk, size = model.settings[0]["trunk"], model.settings[0]["size"]
+    y, h, g = work.triple[r], work.matrix[r], work.gradient[r]
+    first, last, joint = 0, 0, task["joint"]
+    if task["block"] >= 0:
+        first, last = model.blocks[task["block"]]["first"], model.blocks[task["block"]]["last"]
+    if target[7] > 0.0 or target[8] > 0.0:
+        level, up = target[7], target[8]
+        clear_triple(y, first, last, trunk, size)
+        point = point_of(r, joint, vec_from(task["point"]), work)
+        base, anchored = (0.0, 0.0, 0.0), task["anchor"] >= 0
+        add_motion(r, model, task["first"], task["last"], point, 1.0, y, size, work)
+        lever = sub(point, vec_at(work.positions, r, 0))
+        if anchored:
+            base = point_of(r, task["anchor"], vec_from(task["anchor_point"]), work)
+            add_motion(r, model, task["anchor_first"], task["anchor_last"], base, -1.0, y, size, work)
+            lever = sub(point, base)
+        add_root_motion(r, lever, not anchored, y, size, work)
+        scale_rows(y, level, up, level, first, last, trunk, size)
+        missing = sub(sub(point, base), (target[0], target[1], target[2]))
+        residual = (level * missing[0], up * missing[1], level * missing[2])
+        add_curvature(y, norm(residual), first, last, trunk, size, h)
+        add_three(y, residual[0], residual[1], residual[2], first, last, trunk, size, h, g)
+    if target[9] > 0.0 or target[10] > 0.0:
+        across, along = target[9], target[10]
+        clear_triple(y, first, last, trunk, size)
+        requested = (target[3], target[4], target[5], target[6])
+        now = mul(quat_at(work.orientations, r, joint), conj(quat_from(task["neutral"])))
+        error = log(mul(conj(requested), now))
+        half = mul(requested, exp((0.5 * error[0], 0.5 * error[1], 0.5 * error[2])))
+        for k in range(task["first"], task["last"]):
+            j = model.paths[k]
+            if model.joints[j]["kind"] != SLIDE:
+                set_turn(y, model.drives[j]["variable"], model.drives[j]["ratio"], half, vec_at(work.axes, r, j))
+        a, b, c = root_axes(r, work)
+        set_turn(y, size - 3, 1.0, half, a)
+        set_turn(y, size - 2, 1.0, half, b)
+        set_turn(y, size - 1, 1.0, half, c)
+        scale_rows(y, across, along, across, first, last, trunk, size)
+        add_three(y, across * error[0], along * error[1], across * error[2], first, last, trunk, size, h, g)
+
+
+@kernel
+def add_curvature(y: Floats, residual: float, first: int, last: int, trunk: int, size: int, h: Floats) -> None:
+    """Add to the diagonal what bounds the second derivatives of a position: residual times lever, for each rotation.
+
+    Gauss and Newton leave it out; then a stretched leg whose foot is out of reach jumps to and fro. It is nothing once
+    the target is met.
+    """
+    for a in range(first, last):
+        h[a, a] += residual * math.sqrt(y[0, a] * y[0, a] + y[1, a] * y[1, a] + y[2, a] * y[2, a])
+    for a in range(trunk, size):
+        if not size - ROOT <= a < size - 3:
+            h[a, a] += residual * math.sqrt(y[0, a] * y[0, a] + y[1, a] * y[1, a] + y[2, a] * y[2, a])
+
+
+@kernel
+def set_turn(y: Floats, v: int, ratio: float, frame: Quat, axis: Vec3) -> None:
+    """Add to column v of `y` (3, N) an axis of the world, seen from a frame."""
+    seen = rotate_inverse(frame, axis)
+    y[0, v] += ratio * seen[0]
+    y[1, v] += ratio * seen[1]
+    y[2, v] += ratio * seen[2]
+
+
+@kernel
+def scale_rows(y: Floats, p: float, q: float, s: float, first: int, last: int, trunk: int, size: int) -> None:
+    """Multiply three rows by their weights."""
+    for a in range(first, last):
+        y[0, a] *= p
+        y[1, a] *= q
+        y[2, a] *= s
+    for a in range(trunk, size):
+        y[0, a] *= p
+        y[1, a] *= q
+        y[2, a] *= s
+
+
+@kernel
+def closest(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> tuple[Vec3, Vec3]:
+    """Return the nearest points of segments a b and c d (Ericson 2005, 5.1.9); segments may be points."""
+    u, v, w = sub(b, a), sub(d, c), sub(a, c)
+    e, f, uv, uw, vw = dot(u, u), dot(v, v), dot(u, v), dot(u, w), dot(v, w)
+    s, t = 0.0, 0.0
+    if e > 1e-12 and f > 1e-12:
+        across = e * f - uv * uv
+        if across > 1e-9 * e * f:
+            s = min(max((uv * vw - uw * f) / across, 0.0), 1.0)
+        t = (uv * s + vw) / f
+        if t < 0.0:
+            t, s = 0.0, min(max(-uw / e, 0.0), 1.0)
+        elif t > 1.0:
+            t, s = 1.0, min(max((uv - uw) / e, 0.0), 1.0)
+    elif e > 1e-12:
+        s = min(max(-uw / e, 0.0), 1.0)
+    elif f > 1e-12:
+        t = min(max(vw / f, 0.0), 1.0)
+    return (a[0] + s * u[0], a[1] + s * u[1], a[2] + s * u[2]), (c[0] + t * v[0], c[1] + t * v[1], c[2] + t * v[2])
+
+
+@kernel
+def find_contacts(r: int, model: Model, work: Scratch) -> int:
+    """List the pairs of shapes that are nearer than `reach`, in the rows of `work.contacts`; return how many.
+
+    A row is how the distance grows with the variables; its last number is the distance less the margin.
+    """
+    settings, count = model.settings[0], 0
+    size, trunk = settings["size"], settings["trunk"]
+    margin, reach = settings["margin"], settings["reach"]
+    for p in range(model.pairs.shape[0]):
+        one, other = model.links[model.pairs[p, 0]], model.links[model.pairs[p, 1]]
+        j, k = one["joint"], other["joint"]
+        c = sub(point_of(r, j, vec_from(one["centre"]), work), point_of(r, k, vec_from(other["centre"]), work))
+        near = one["radius"] + other["radius"] + reach
+        if dot(c, c) > near * near:
+            continue
+        for s in range(one["shape"], one["shape_end"]):
+            shape = model.shapes[s]
+            a, b = point_of(r, j, vec_from(shape["start"]), work), point_of(r, j, vec_from(shape["end"]), work)
+            for t in range(other["shape"], other["shape_end"]):
+                against = model.shapes[t]
+                radii = shape["radius"] + against["radius"]
+                e = point_of(r, k, vec_from(against["start"]), work)
+                f = point_of(r, k, vec_from(against["end"]), work)
+                x, z = closest(a, b, e, f)
+                n = sub(x, z)
+                square = dot(n, n)
+                if square > (radii + reach) * (radii + reach) or count == MOST_CONTACTS:
+                    continue
+                distance = math.sqrt(square)
+                if distance < 1e-6:  # the axes cross: apart along the line between the links
+                    n, distance = c, math.sqrt(dot(c, c)) + 1e-9
+                    work.contacts[r, count, size] = -radii - margin
+                else:
+                    work.contacts[r, count, size] = distance - radii - margin
+                n = (n[0] / distance, n[1] / distance, n[2] / distance)
+                row = work.contacts[r, count]
+                for i in range(size):
+                    row[i] = 0.0
+                add_along(r, model, one, x, n, 1.0, row, work)
+                add_along(r, model, other, z, n, -1.0, row, work)
+                if j == 0 or k == 0:  # the root turns both: only the points' difference counts, and that is along n
+                    pass
+                work.limbs[r, count, 0], work.limbs[r, count, 1] = one["block"], other["block"]
+                count += 1
+    return count
+
+
+@kernel
+def add_along(r: int, model: Model, link: Any, point: Vec3, n: Vec3, sign: float, row: Floats, work: Scratch) -> None:
+    """Add to a row (N,) how a point of a link moves along n with the joints of its path.
+
+    The root moves both points of a pair as one body does, which does not change their distance.
+    """
+    for k in range(link["first"], link["last"]):
+        j = model.paths[k]
+        axis = vec_at(work.axes, r, j)
+        if model.joints[j]["kind"] != SLIDE:
+            axis = cross(axis, sub(point, vec_at(work.positions, r, j)))
+        row[model.drives[j]["variable"]] += sign * model.drives[j]["ratio"] * dot(axis, n)
+
+
+@kernel
+def add_contact(r: int, model: Model, c: int, work: Scratch) -> None:
+    """Add the row of a pair that counts to the normal equations."""
+    settings = model.settings[0]
+    trunk, size = settings["trunk"], settings["size"]
+    row, residual = work.contacts[r, c], work.contacts[r, c, size]
+    weight = settings["touch"] * settings["touch"]
+    h, g = work.matrix[r], work.gradient[r]
+    one, other = work.limbs[r, c, 0], work.limbs[r, c, 1]
+    add_trunk(row, weight, residual, trunk, size, h, g)
+    doubled = 2.0 if one >= 0 and other >= 0 and one != other else 1.0
+    if one >= 0:
+        first, last = model.blocks[one]["first"], model.blocks[one]["last"]
+        add_one(row, weight, doubled, residual, first, last, trunk, size, h, g)
+    if other >= 0 and other != one:
+        first, last = model.blocks[other]["first"], model.blocks[other]["last"]
+        add_one(row, weight, doubled, residual, first, last, trunk, size, h, g)
+
+
+@kernel
+def add_near(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
+    """Add what draws the frame to its state, each motor to its rest, and the damping."""
+    settings, h, g = model.settings[0], work.matrix[r], work.gradient[r]
+    size = settings["size"]
+    root = size - ROOT
+    for v in range(root):
+        variable = model.variables[v]
+        strong = track.pull[i, 2 + v] * track.pull[i, 2 + v]
+        posture = variable["posture"] * variable["posture"]
+        h[v, v] += strong + posture + settings["damping"] * variable["lever"]
+        g[v] += strong * (state[7 + v] - track.near[i, 7 + v]) + posture * (state[7 + v] - variable["rest"])
+    strong = track.pull[i, 0] * track.pull[i, 0]
+    for k in range(3):
+        h[root + k, root + k] += strong + settings["damping"]
+        g[root + k] += strong * (state[k] - track.near[i, k])
+    strong = track.pull[i, 1] * track.pull[i, 1]
+    there = (track.near[i, 3], track.near[i, 4], track.near[i, 5], track.near[i, 6])
+    error = log(mul(conj(there), (state[3], state[4], state[5], state[6])))
+    for k in range(3):
+        h[root + 3 + k, root + 3 + k] += strong + settings["damping"]
+        g[root + 3 + k] += strong * error[k]
+
+
+@kernel
+def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count: int, work: Scratch) -> None:
+    """Fill in the step of all variables: bounds hold, and no pair of the `count` listed ones comes too near."""
+    settings = model.settings[0]
+    trunk, size, longest = settings["trunk"], settings["size"], settings["longest"]
+    step, frozen = work.step[r], work.frozen[r]
+    for a in range(size):
+        frozen[a] = 0
+    for c in range(count):
+        work.on[r, c] = 0
+        if work.contacts[r, c, size] < 0.0:
+            work.on[r, c] = 1
+            add_contact(r, model, c, work)
+    for turn in range(ROUNDS + 1):
+        copy(work.matrix[r], work.factor[r], model.blocks, trunk, size)
+        for a in range(size):
+            step[a] = -work.gradient[r, a]
+        for a in range(size - ROOT):
+            if frozen[a] != 0:
+                most = step_to(i, a, model, track, state, frozen[a])
+                freeze(work.factor[r], step, a, most, model.blocks, trunk, size)
+        factorise(work.factor[r], model.blocks, trunk, size)
+        substitute(work.factor[r], step, model.blocks, trunk, size)
+        if turn == ROUNDS:
+            break
+        changed = False
+        for a in range(size - ROOT):
+            if frozen[a] == 0:
+                if step[a] < step_to(i, a, model, track, state, 1):
+                    frozen[a], changed = 1, True
+                elif step[a] > step_to(i, a, model, track, state, 2):
+                    frozen[a], changed = 2, True
+        for c in range(count):
+            if work.on[r, c] == 0:
+                distance = work.contacts[r, c, size]
+                for a in range(size):
+                    distance += work.contacts[r, c, a] * step[a]
+                if distance < 0.0:
+                    work.on[r, c], changed = 1, True
+                    add_contact(r, model, c, work)
+        if not changed:
+            break
+    largest = 0.0
+    for a in range(size - 3, size):
+        largest = max(largest, abs(step[a]))
+    if largest > longest:  # the root alone may turn too far at once
+        for a in range(size):
+            step[a] *= longest / largest
+
+
+@kernel
+def limit_of(i: int, v: int, model: Model, track: Track, side: int) -> float:
+    """Return the lower (1) or upper (2) bound of a variable in a frame; the model's own where the two exclude."""
+    low, high = model.variables[v]["lower"], model.variables[v]["upper"]
+    if side == 1:
+        return min(max(low, track.lower[i, v]), high)
+    return max(min(high, track.upper[i, v]), low)
+
+
+@kernel
+def step_to(i: int, v: int, model: Model, track: Track, state: Floats, side: int) -> float:
+    """Return the longest step of a variable downwards (1) or upwards (2): to its bound, or as far as one step goes."""
+    longest, way = model.settings[0]["longest"], limit_of(i, v, model, track, side) - state[7 + v]
+    return max(way, -longest) if side == 1 else min(way, longest)
+
+
+@kernel
+def advance(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
+    """Move a state along its step; values stay within their bounds to the last bit."""
+    step, root = work.step[r], model.settings[0]["size"] - ROOT
+    for v in range(root):
+        value = state[7 + v] + step[v]
+        state[7 + v] = min(max(value, limit_of(i, v, model, track, 1)), limit_of(i, v, model, track, 2))
+    for k in range(3):
+        state[k] += step[root + k]
+    q = mul((state[3], state[4], state[5], state[6]), exp((step[root + 3], step[root + 4], step[root + 5])))
+    state[3], state[4], state[5], state[6] = unit_quat(q)
+
+
+@kernel
+def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, work: Scratch) -> None:
+    """Improve the state of frame i in place, with buffers r."""
+    settings, state = model.settings[0], track.states[i]
+    trunk, size = settings["trunk"], settings["size"]
+    for _ in range(iterations):
+        place(r, model, state, work)
+        clear(work.matrix[r], work.gradient[r], model.blocks, trunk, size)
+        add_near(i, r, model, track, state, work)
+        for k in range(model.tasks.shape[0]):
+            add_task(r, model, model.tasks[k], track.targets[i, k], work)
+        count = find_contacts(r, model, work)
+        solve_step(i, r, model, track, state, count, work)
+        advance(i, r, model, track, state, work)
+
+
+@kernel
+def copy_state(states: Floats, source: int, to: int) -> None:
+    """Copy the state of one frame to another."""
+    for k in range(states.shape[1]):
+        states[to, k] = states[source, k]
+
+
+@batch(rows=2)
+def follow_rows(n: int, spans: Ints, model: Model, track: Track, work: Scratch) -> None:
+    """Solve n stretches of frames (first, last + 1, first that is kept), each frame from the one before it.
+
+    The first frame of a stretch starts from its own state, and takes as many iterations as the model says; the others
+    take `follow`.
+    """
+    for r in prange(n):
+        for i in range(spans[r, 0], spans[r, 1]):
+            iterations = model.settings[0]["iterations"]
+            if i > spans[r, 0]:
+                copy_state(track.states, i - 1, i)
+                iterations = model.settings[0]["follow"]
+            solve_frame(i, r, iterations, model, track, work)
+
+
+@batch(rows=2)
+def improve_rows(n: int, spans: Ints, model: Model, track: Track, work: Scratch) -> None:
+    """Improve the states of n stretches of frames (first, last + 1), each frame by itself."""
+    for r in prange(n):
+        for i in range(spans[r, 0], spans[r, 1]):
+            solve_frame(i, r, model.settings[0]["follow"], model, track, work)

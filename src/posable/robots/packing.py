@@ -1,0 +1,292 @@
+"""A robot as its solver sees it: parts with their joints and neutral orientations, packed into the records of `model`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compute.types import Floats, Ints
+from ..math import conjugate, rotate
+from ..body import Humanoid
+from ..skeleton import Skeleton
+from ..skeleton.dofs import HINGE, SLIDE
+from ..skeleton.robot import Robot
+from .model import BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
+
+TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part with a target: the joint that carries it, the orientation N of W = C N, its centre in the joint's frame."""
+
+    joint: int
+    neutral: Floats
+    centre: Floats
+    turns: bool = True
+    """Whether a limb can turn it across its axis: a hand without a wrist cannot."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What the solver knows of a robot besides its joints."""
+
+    skeleton: Skeleton
+    robot: Robot
+    parts: Mapping[str, Part]
+    """By role: "hips", "chest", "head", "left_upper_arm", ..."""
+    limbs: Mapping[str, tuple[int, ...]]
+    """"left_leg", ..., "head": the one-axis joints that only this limb hangs on, from the trunk outwards."""
+    lengths: Mapping[str, tuple[float, float]]
+    """By limb: of the upper and the lower bone [m]."""
+    soles: Mapping[str, Floats]
+    """By side: (P, 3) [m] the outline of the sole in the frame of the foot's joint."""
+    still: frozenset[int]
+    """Joints that stay as they are: fingers, wheels."""
+    hip_width: float
+    """[m] between the centres of the hips."""
+
+    @property
+    def still_dofs(self) -> set[int]:
+        """The DoF of `still`."""
+        return {d for d, j in enumerate(self.skeleton.dofs.joint) if int(j) in self.still}
+
+
+def read_body(humanoid: Humanoid) -> Body:
+    """Return what the solver needs of a robot."""
+    found, robot, skeleton = humanoid.robot_parts, humanoid.robot, humanoid.skeleton
+    assert found is not None and robot is not None
+    zero = humanoid.neutral_frames
+
+    def neutral(joint: int) -> Floats:
+        return humanoid.neutral_orientation(joint)
+
+    def inside(joint: int, point: Floats) -> Floats:
+        return np.asarray(rotate(conjugate(zero.orientations[joint]), point - zero.positions[joint]))
+
+    parts: dict[str, Part] = {}
+    limbs: dict[str, tuple[int, ...]] = {}
+    followers = {mimic.dof for mimic in (*found.shared, *found.coupled)}
+    tied = followers | {int(d) for d in found.shared_dofs}
+    joint_of = skeleton.dofs.joint
+    hips = []
+    for name, limb in found.limbs.items():
+        side, _, which = name.partition("_")
+        middle = zero.point(limb.upper, limb.centres[1])
+        end = zero.point(limb.lower, limb.centres[2])
+        third = f"{side}_{'foot' if which == 'leg' else 'hand'}"
+        parts[f"{side}_upper_{which}"] = Part(limb.upper, neutral(limb.upper), limb.base_in_upper)
+        parts[f"{side}_lower_{which}"] = Part(limb.lower, neutral(limb.lower), inside(limb.lower, middle))
+        bends = which == "leg" or len(set(limb.end) - set(limb.roll)) > 1
+        parts[third] = Part(limb.last, neutral(limb.last), inside(limb.last, end), bends)
+        limbs[name] = tuple(int(joint_of[d]) for d in limb.dofs if int(d) not in tied)
+        if which == "leg":
+            hips.append(zero.point(limb.carrier, limb.centres[0]))
+    between = np.mean(hips, axis=0)
+    parts["hips"] = Part(found.hips, neutral(found.hips), inside(found.hips, between))
+    parts["chest"] = Part(found.chest, neutral(found.chest), np.zeros(3))
+    if found.head is not None and len(found.head_dofs):
+        parts["head"] = Part(found.head, neutral(found.head), np.zeros(3))
+        limbs["head"] = tuple(int(joint_of[d]) for d in found.head_dofs if int(d) not in tied)
+    return Body(
+        skeleton,
+        robot,
+        parts,
+        limbs,
+        {name: limb.lengths for name, limb in found.limbs.items()},
+        {side: found.soles[f"{side}_foot"].outline for side in ("left", "right")},
+        frozenset(int(joint_of[d]) for d in found.others),
+        float(np.linalg.norm(hips[1] - hips[0])),
+    )
+
+
+POSTURE = 0.02
+"""How strongly motors are drawn to their middle position [1/rad]: what nothing else decides."""
+ROWS = (
+    *("hips", "chest", "head"),
+    *(f"{side}_{part}" for side in ("left", "right") for part in ("upper_leg", "lower_leg", "foot")),
+    *(f"{side}_{part}" for side in ("left", "right") for part in ("upper_arm", "lower_arm", "hand")),
+)
+"""The parts that have targets, in the order of the tasks. Hands' positions count from the upper arm's centre."""
+
+
+def limb_of(role: str) -> str:
+    """Return the limb that a part belongs to: "left_leg"; "" for the trunk."""
+    side, _, rest = role.partition("_")
+    if role == "head":
+        return "head"
+    if side not in ("left", "right"):
+        return ""
+    return f"{side}_{'leg' if rest in ('upper_leg', 'lower_leg', 'foot') else 'arm'}"
+
+
+def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterations: int) -> tuple[Model, Ints]:
+    """Return the records of a robot, and the DoF (V,) of the skeleton that each variable is.
+
+    Args:
+        body: the robot.
+        speeds: (D,) of its DoF [rad/s, m/s].
+        accelerations: (D,).
+        scale: the length of its legs [m].
+        iterations: for a frame that starts from afar.
+    """
+    skeleton, robot = body.skeleton, body.robot
+    packed = skeleton.packed
+    followers = {mimic.dof: mimic for mimic in robot.mimics}
+    still = set(body.still) | {int(skeleton.dofs.joint[m.dof]) for m in robot.mimics if m.leader in body.still_dofs}
+    movable = [j for j in range(1, len(skeleton)) if packed[j]["kind"] in (HINGE, SLIDE) and j not in still]
+    leaders = [j for j in movable if int(packed[j]["dof"]) not in followers]
+    order: list[int] = []
+    blocks = np.zeros(len(body.limbs), BLOCK)
+    names = list(body.limbs)
+    for b, name in enumerate(names):
+        own = [j for j in body.limbs[name] if j in leaders]
+        blocks[b] = (len(order), len(order) + len(own))
+        order += own
+    trunk = len(order)
+    order += [j for j in leaders if j not in order]
+    dofs = np.array([packed[j]["dof"] for j in order], np.int64)
+    variable_of = {int(d): v for v, d in enumerate(dofs)}
+    drives = np.zeros(len(skeleton), DRIVE)
+    drives["variable"], drives["ratio"] = -1, 1.0
+    for d in body.still_dofs:
+        drives["offset"][skeleton.dofs.joint[d]] = 0.0 if robot.rest is None else robot.rest[d]
+    for j in movable:
+        dof, ratio, offset = int(packed[j]["dof"]), 1.0, 0.0
+        while dof in followers:
+            mimic = followers[dof]
+            dof, ratio, offset = mimic.leader, ratio * mimic.multiplier, offset + ratio * mimic.offset
+        drives[j] = (variable_of[dof], ratio, offset)
+    variables = np.zeros(len(order), VARIABLE)
+    variables["block"], variables["lower"], variables["upper"] = -1, -np.inf, np.inf
+    variables["speed"], variables["acceleration"] = np.inf, np.inf
+    for b, block in enumerate(blocks):
+        variables["block"][block["first"] : block["last"]] = b
+    for j in movable:
+        drive, dof = drives[j], int(packed[j]["dof"])
+        row = variables[drive["variable"]]
+        ends = sorted((np.array([robot.lower[dof], robot.upper[dof]]) - drive["offset"]) / drive["ratio"])
+        row["lower"], row["upper"] = max(row["lower"], ends[0]), min(row["upper"], ends[1])
+        row["speed"] = min(row["speed"], speeds[dof] / abs(drive["ratio"]))
+        row["acceleration"] = min(row["acceleration"], accelerations[dof] / abs(drive["ratio"]))
+    variables["rest"] = np.clip(0.0, variables["lower"], variables["upper"])
+    variables["posture"] = POSTURE
+    variables["lever"] = 1.0
+    paths: list[int] = []
+
+    def path_to(joint: int) -> tuple[int, int]:
+        first = len(paths)
+        paths.extend(j for j in skeleton.path(joint) if j in movable)
+        return first, len(paths)
+
+    def block_of(joint: int) -> int:
+        for j in reversed(skeleton.path(joint)):
+            for b, name in enumerate(names):
+                if j in body.limbs[name]:
+                    return b
+        return -1
+
+    tasks = np.zeros(len(ROWS), TASK)
+    for row, role in zip(tasks, ROWS, strict=True):
+        part = body.parts.get(role)
+        row["anchor"], row["neutral"], row["block"] = -1, (1.0, 0.0, 0.0, 0.0), -1
+        if part is None:
+            continue
+        row["joint"], row["neutral"], row["point"] = part.joint, part.neutral, part.centre
+        row["block"] = block_of(part.joint)
+        row["first"], row["last"] = path_to(part.joint)
+        if role.endswith("hand"):
+            base = body.parts[role.replace("hand", "upper_arm")]
+            row["anchor"], row["anchor_point"] = base.joint, base.centre
+            row["anchor_first"], row["anchor_last"] = path_to(base.joint)
+    links, shapes, pairs = _collisions(body, path_to, block_of)
+    settings = np.zeros(1, SETTINGS)
+    settings["iterations"], settings["trunk"] = iterations, trunk
+    settings["size"], settings["follow"] = len(order) + ROOT, 2
+    settings["damping"], settings["longest"] = 1e-4, 0.6
+    settings["margin"], settings["reach"] = 0.003 * scale / 0.6, 0.03 * scale / 0.6
+    settings["touch"] = 100.0 * 0.6 / scale
+    model = Model(
+        np.ascontiguousarray(packed),
+        drives,
+        variables,
+        blocks,
+        tasks,
+        np.array(paths, np.int64),
+        links,
+        shapes,
+        pairs,
+        settings,
+    )
+    return model, dofs
+
+
+def _collisions(body: Body, path_to, block_of):
+    """Return the links that may touch, their shapes as capsules, and the pairs that count."""
+    skeleton, robot = body.skeleton, body.robot
+    found: dict[int, list[tuple[Floats, Floats, float]]] = {}
+    for shape in robot.collisions:
+        found.setdefault(shape.joint, []).extend(capsules(shape))
+    links = np.zeros(len(found), LINK)
+    shapes = np.zeros(sum(len(one) for one in found.values()), CAPSULE)
+    at = 0
+    for row, (joint, own) in zip(links, sorted(found.items()), strict=True):
+        row["joint"], row["block"] = joint, block_of(joint)
+        row["first"], row["last"] = path_to(joint)
+        row["shape"], row["shape_end"] = at, at + len(own)
+        for start, end, radius in own:
+            shapes[at] = (start, end, radius)
+            at += 1
+        ends = np.array([e for start, end, _ in own for e in (start, end)])
+        radii = np.array([radius for *_, radius in own for _ in range(2)])
+        centre = 0.5 * ((ends - radii[:, None]).min(axis=0) + (ends + radii[:, None]).max(axis=0))
+        row["centre"], row["radius"] = centre, float((np.linalg.norm(ends - centre, axis=-1) + radii).max())
+    never = {frozenset(pair) for pair in robot.separate}
+    joints = [int(j) for j in links["joint"]]
+    pairs = [
+        (a, b)
+        for a in range(len(joints))
+        for b in range(a + 1, len(joints))
+        if frozenset((robot.links[joints[a]], robot.links[joints[b]])) not in never
+    ]
+    return links, shapes, np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def capsules(shape) -> list[tuple[Floats, Floats, float]]:
+    """Return capsules (start, end, radius) that stand for a shape, in the joint's frame [m]."""
+    size, turn, at = np.asarray(shape.size, np.float64), shape.orientation, shape.position
+
+    def put(x: Sequence[float]) -> Floats:
+        return np.asarray(at + rotate(turn, np.asarray(x, np.float64)))
+
+    if shape.kind == "sphere":
+        return [(put((0, 0, 0)), put((0, 0, 0)), float(size[0]))]
+    if shape.kind == "capsule":
+        half = 0.5 * size[1]
+        return [(put((0, 0, -half)), put((0, 0, half)), float(size[0]))]
+    half3 = {
+        "cylinder": lambda: np.array([size[0], size[0], 0.5 * size[1]]),
+        "box": lambda: 0.5 * size,
+        "ellipsoid": lambda: size,
+    }.get(shape.kind)
+    if half3 is None:
+        return []
+    half = half3()
+    order = np.argsort(half)
+    radius = float(half[order[0]])
+    wide, long = half[order[1]] - radius, half[order[2]] - radius
+    if shape.kind == "cylinder" and half[2] > half[0]:
+        wide = 0.0
+    if shape.kind == "ellipsoid":
+        wide, radius = 0.0, float(half[order[1]])
+        long = max(half[order[2]] - radius, 0.0)
+    count = 1 if wide < 0.2 * radius else int(np.ceil(wide / radius)) + 1
+    made = []
+    for s in np.linspace(-wide, wide, count) if count > 1 else [0.0]:
+        a, b = np.zeros(3), np.zeros(3)
+        a[order[1]] = b[order[1]] = s
+        a[order[2]], b[order[2]] = -long, long
+        made.append((put(a), put(b), radius))
+    return made

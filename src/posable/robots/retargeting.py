@@ -1,0 +1,301 @@
+"""`retarget`: a person's motion on another body, be it a person's or a robot's.
+
+People are answered by `posable.edit`, robots by this room: their joints have one axis each, with limits that always
+hold and motors of limited speed, and their feet are rigid. What is said of the result is measured on the motion that
+is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..body import Humanoid
+from ..compute import PosableError, Status, expect
+from ..compute.errors import checked_keywords, number
+from ..compute.types import ArrayLike, Bools, Floats, floats
+from ..edit.bounds import Bound
+from ..edit.retargeting import RetargetSolution
+from ..edit.retargeting import retarget as retarget_person
+from ..math import conjugate, log, multiply, rotate
+from ..skeleton import Frames, Motion, Pose
+from ..skeleton.solution import MotionSolution
+from .packing import Body, read_body
+from .solver import Solved, Solver
+from .targets import SIDES, read_person
+from .touching import depths
+
+SPEED, ACCELERATION = 20.0, 600.0
+"""[rad/s], [rad/s^2]: of joints whose file says nothing. The motors of the Unitree G1 turn at 20 (hip, knee), 32 and 37
+rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, and seldom else."""
+SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
+"""[m/s], [m/s^2]: of joints that slide."""
+SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
+"""[m]: a standing foot that slides further, a sole that is deeper in the floor, links that are deeper in each other."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RobotSolution(MotionSolution):
+    """A person's motion on a robot.
+
+    REACHED in frames where standing feet are within a millimetre of their place, no sole is more than 2 mm under its
+    floor, no two links are more than 5 mm in each other, and joints and speeds are within their limits; COLLISION where
+    only links are too deep; LIMITS where the speed of a motor had to give way; else UNREACHABLE. INVALID where the
+    motion is not finite: the robot then does what it does in the nearest frame that is. `position_error` is that of the
+    worst part.
+    """
+
+    values: Floats
+    """(F, D) of `motion.skeleton.dofs`: the root's position and rotation vector from rest, then the joints [rad, m].
+    `values[:, robot.motors]` are the motors, in the file's order."""
+    parts: tuple[str, ...]
+    """(E,) hands and feet."""
+    part_errors: Floats
+    """(F, E) [m]: of hands seen from the shoulder, of feet in the world: how far each is from where it belongs."""
+    contacts: tuple[tuple[str, int, int], ...]
+    """Which foot ("left_foot") stands, from which frame to which, both included."""
+    slid: Floats
+    """(F,) [m]: how far a standing foot is from its place."""
+    sunk: Floats
+    """(F,) [m]: how far the lowest point of a sole is under the floor; below 0 where it is above."""
+    depth: Floats
+    """(F,) [m]: how deep two links are in each other; 0 where nothing touches."""
+    too_fast: Bools
+    """(F,): where a motor's speed could not be held."""
+    ratio: float
+    """Leg length of the robot over that of the person."""
+    lacking: tuple[str, ...]
+    """What a person has and the robot has not."""
+    dropped: tuple[str, ...]
+    """Parts of the person that the robot does not have."""
+
+    def __str__(self) -> str:
+        found = [f"{int(np.sum(self.ok))} of {len(self.status)} frames reach everything"]
+        if len(self.status):
+            found += [f"standing feet slide up to {1000.0 * float(self.slid.max()):.2f} mm"]
+            found += [f"soles up to {1000.0 * max(float(self.sunk.max()), 0.0):.1f} mm under the floor"]
+            found += [f"links up to {1000.0 * float(self.depth.max()):.1f} mm in each other"]
+        found += [f"motors too fast in {int(self.too_fast.sum())} frames"] if self.too_fast.any() else []
+        found += [f"the robot lacks: {', '.join(self.lacking)}"] if self.lacking else []
+        return "; ".join(found)
+
+
+@checked_keywords
+def retarget(
+    motion: Motion,
+    source: Humanoid,
+    target: Humanoid,
+    *,
+    contacts: bool = True,
+    weights: str = "identity",
+    limits: Bound | Iterable[Bound] = "body",
+    iterations: int = 4,
+    keep_out: bool = True,
+    speeds: ArrayLike | None = None,
+    accelerations: ArrayLike | None = None,
+    hands: float = 1.0,
+    lookahead: int | None = None,
+) -> RetargetSolution | RobotSolution:
+    """Put a motion of one body on another, a person's or a robot's.
+
+    Args:
+        motion: of the source.
+        source: the body that performs it.
+        target: the body that shall perform it: other proportions, another rig with roles, or a robot.
+        contacts: people: whether hands that rest on the body are found and kept, default True; feet always are.
+        weights: people: "identity" (default), or "clip" for weights fitted to the whole motion.
+        limits: people: of the target, as for `MotionEditor`; by default its own. Those of robots always hold.
+        iterations: people: number of steps of damped least squares for each frame; default 4.
+        keep_out: people: whether forearms and hands are kept out of the target's body; default True. Robots always are.
+        speeds: robots: largest speed of each joint, one number or one for each DoF [rad/s, m/s]; those of the robot's
+            file hold besides. By default those, and 20 rad/s where the file gives none.
+        accelerations: robots: likewise [rad/s^2, m/s^2]; 600 rad/s^2 by default.
+        hands: robots: how much hands that reach the person's positions count beside arms that have the person's
+            directions; default 1, 0 for directions alone.
+        lookahead: robots: how many frames ahead are seen, 0 to 2, as a stream sees them (`Retargeter`); by default the
+            whole motion is.
+    """
+    for name, body in (("source", source), ("target", target)):
+        expect(Humanoid, body, name, f": Humanoid({'motion.' if name == 'source' else ''}skeleton)")
+    if target.robot_parts is None:
+        return retarget_person(
+            motion,
+            source,
+            target,
+            contacts=contacts,
+            weights=weights,
+            limits=limits,
+            iterations=iterations,
+            keep_out=keep_out,
+        )
+    return retarget_robot(
+        motion, source, target, speeds=speeds, accelerations=accelerations, hands=hands, lookahead=lookahead
+    )
+
+
+def retarget_robot(
+    motion: Motion,
+    source: Humanoid,
+    target: Humanoid,
+    *,
+    speeds: ArrayLike | None = None,
+    accelerations: ArrayLike | None = None,
+    hands: float = 1.0,
+    lookahead: int | None = None,
+) -> RobotSolution:
+    """Put a person's motion on a robot: `retarget` where the target is one."""
+    expect(Motion, motion, "motion")
+    if not motion.skeleton.same_as(source.skeleton):
+        raise PosableError(
+            f"the motion is one of {motion.skeleton!r}, the source has {source.skeleton!r}; expected the body that "
+            "performs it: Humanoid(motion.skeleton)"
+        )
+    if not 0.0 <= number(hands) < np.inf:
+        raise PosableError(f"hands is {hands}; expected a weight of 0 or above")
+    body = read_body(target)
+    solver = Solver(body, *motor_limits(body, speeds, accelerations))
+    pose, valid = sound_poses(motion, source)
+    person = read_person(source.skeleton.forward(pose), source, solver.leg / source.leg_length)
+    solved = solver.solve(person, source, motion.fps, hands)
+    return judged(motion, source, target, body, solver, solved, valid)
+
+
+def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return the largest speeds and accelerations (D,) of a robot's DoF."""
+    dofs = body.skeleton.dofs
+    slides = np.array([kind == "translation" for kind in dofs.kind])
+    made = []
+    for name, given, default, slide in (
+        ("speeds", speeds, SPEED, SLIDE_SPEED),
+        ("accelerations", accelerations, ACCELERATION, SLIDE_ACCELERATION),
+    ):
+        if given is None:
+            value = np.where(slides, slide, default)
+            if name == "speeds":
+                value = np.where(np.isfinite(body.robot.velocity), body.robot.velocity, value)
+        else:
+            value = floats(given, name)
+            if value.shape not in ((), (len(dofs),)) or not (value > 0.0).all():
+                raise PosableError(
+                    f"{name} are {np.array2string(value, threshold=6)}; expected a number above 0, or one for each of "
+                    f"the {len(dofs)} DoF"
+                )
+            value = np.broadcast_to(value, (len(dofs),)).astype(np.float64)
+            if name == "speeds":
+                value = np.minimum(value, body.robot.velocity)
+        made.append(value)
+    return made[0], made[1]
+
+
+def sound_poses(motion: Motion, source: Humanoid) -> tuple[Pose, Bools]:
+    """Return the poses of a motion, a bad one replaced by the nearest good one, and which frames are good."""
+    pose = motion.pose
+    lengths = np.linalg.norm(pose.rotations, axis=-1)
+    valid = np.isfinite(pose.translation).all(axis=1) & (np.abs(lengths - 1.0) < 1e-3).all(axis=1)
+    valid &= (np.abs(np.nan_to_num(pose.translation, nan=np.inf)) < 1e6).all(axis=1)
+    if pose.offsets is not None:
+        valid &= np.isfinite(pose.offsets).all(axis=(1, 2))
+    if valid.all():
+        return pose, valid
+    good = np.flatnonzero(valid)
+    if not len(good):
+        rest = source.neutral_pose
+        count = len(motion)
+        return Pose(np.tile(rest.translation, (count, 1)), np.tile(rest.rotations, (count, 1, 1))), valid
+    rows = np.arange(len(motion))
+    later = good[np.minimum(np.searchsorted(good, rows), len(good) - 1)]
+    earlier = good[np.maximum(np.searchsorted(good, rows, side="right") - 1, 0)]
+    return pose[np.where(np.abs(later - rows) < np.abs(rows - earlier), later, earlier)], valid
+
+
+def dof_values(solver: Solver, states: Floats) -> Floats:
+    """Return the values (F, D) of the skeleton's DoF in states of a solver."""
+    skeleton, drives = solver.body.skeleton, solver.model.drives
+    out = np.zeros((len(states), len(skeleton.dofs)))
+    out[:, :3] = states[:, :3] - skeleton.offsets[0]
+    out[:, 3:6] = log(multiply(conjugate(skeleton.rest_rotations[0]), states[:, 3:7]))
+    for j in range(1, len(skeleton)):
+        if skeleton.kinds[j] in ("hinge", "slide"):
+            drive, d = drives[j], int(skeleton.packed[j]["dof"])
+            out[:, d] = drive["offset"]
+            if drive["variable"] >= 0:
+                out[:, d] += drive["ratio"] * states[:, 7 + drive["variable"]]
+    return out
+
+
+def judged(
+    motion: Motion, source: Humanoid, target: Humanoid, body: Body, solver: Solver, solved: Solved, valid: Bools
+) -> RobotSolution:
+    """Return the solution of a robot, its errors measured on the motion that it gives back."""
+    skeleton, robot, parts = body.skeleton, body.robot, target.robot_parts
+    assert parts is not None
+    values = dof_values(solver, solved.states)
+    pose = skeleton.from_values(values)
+    frames = skeleton.forward(pose)
+    names = [f"{side}_{part}" for part in ("foot", "hand") for side in SIDES if f"{side}_{part}" in body.parts]
+    errors = np.stack([_error(name, body, frames, solved) for name in names], axis=-1)
+    slid, sunk = _footing(body, frames, solved)
+    depth = depths(solver.model, frames)
+    speeds = np.zeros(len(values))
+    if len(values) > 1:
+        variables = solver.model.variables
+        steps = np.abs(np.diff(solved.states[:, 7:], axis=0)) * motion.fps / variables["speed"]
+        speeds[1:] = steps.max(axis=1, initial=0.0)
+    too_fast = speeds > 1.0 + 1e-6
+    outside = np.maximum(values - robot.upper, robot.lower - values).max(axis=1, initial=-np.inf) > 1e-9
+    stands = (slid <= SLID) & (sunk <= SUNK)
+    status = np.full(len(values), int(Status.REACHED), np.int8)
+    status[depth > INSIDE] = Status.COLLISION
+    status[~stands] = Status.UNREACHABLE
+    status[too_fast | outside] = Status.LIMITS
+    status[~valid] = Status.INVALID
+    worst = errors.max(axis=1, initial=0.0)
+    worst[~valid] = np.inf
+    return RobotSolution(
+        motion.replace(skeleton=skeleton, pose=pose),
+        status,
+        worst,
+        np.where(valid, 0.0, np.inf),
+        values,
+        tuple(names),
+        errors,
+        tuple((f"{side}_foot", first, last) for side in SIDES for first, last in solved.steps[side].stances),
+        slid,
+        sunk,
+        depth,
+        too_fast,
+        solver.leg / source.leg_length,
+        parts.lacking,
+        tuple(role for role in source.roles if role not in target.roles),
+    )
+
+
+def _error(name: str, body: Body, frames: Frames, solved: Solved) -> Floats:
+    """Return how far (F,) a hand or a foot is from where it belongs [m]."""
+    from .packing import ROWS
+
+    part = body.parts[name]
+    position = frames.point(part.joint, part.centre)
+    if name.endswith("hand"):
+        base = body.parts[name.replace("hand", "upper_arm")]
+        position = position - frames.point(base.joint, base.centre)
+    return np.asarray(np.linalg.norm(position - solved.targets[:, ROWS.index(name), :3], axis=-1))
+
+
+def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats]:
+    """Return how far (F,) the worst standing foot has slid, and how deep (F,) the lowest sole is under its floor [m]."""
+    count = len(frames.positions)
+    slid, sunk = np.zeros(count), np.full(count, -np.inf)
+    for side in SIDES:
+        part, steps = body.parts[f"{side}_foot"], solved.steps[side]
+        position, orientation = frames.positions[:, part.joint], frames.orientations[:, part.joint]
+        place = frames.point(part.joint, part.centre)
+        for first, last in steps.stances:
+            rows = slice(first, last + 1)
+            away = np.linalg.norm(place[rows] - np.median(place[rows], axis=0), axis=-1)
+            slid[rows] = np.maximum(slid[rows], away)
+        lowest = (position[:, None] + rotate(orientation[:, None], body.soles[side][None]))[..., 1].min(axis=1)
+        sunk = np.maximum(sunk, steps.floor - lowest)
+    return slid, sunk

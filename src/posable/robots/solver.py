@@ -1,0 +1,180 @@
+"""The solver of a robot: what a person's motion asks of it, frame by frame and then over time.
+
+1. A part of the frames (thirty a second) is solved one after the other, each from the one before: orientations of
+   parts, flat feet that are free to stand where the robot's legs let them.
+2. From these, each stance gets its one place (`feet`), and all frames a state to begin with.
+3. All frames are solved with feet in their places, then made followable for motors over time (`timing`), and solved
+   again near that; twice, since what limits over time ask for and what feet and links allow is not the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compute.types import Floats, Ints
+from ..math import conjugate, multiply, rotate
+from ..skeleton.dofs import SLIDE
+from .feet import Steps, heading, plan
+from .kernels import follow_rows, improve_rows
+from .model import ROOT, Model, Track, scratch
+from .packing import ROWS, Body, pack
+from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping
+from .timing import followable_rows
+
+SEEN = 30.0
+"""[Hz]: frames in which places for feet are looked for."""
+CUTOFF = 10.0
+"""[Hz]: faster changes are smoothed."""
+PULLS = ((12.0, 6.0, 5.0), (16.0, 8.0, 8.0))
+"""How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
+rotation and joints [1/rad]."""
+ROOT_ACCELERATIONS = (60.0, 100.0)
+"""[leg lengths/s^2], [1/s^2]: of the root's position and quaternion."""
+SPAN = 64  # frames that one core solves at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """States of a robot over time."""
+
+    states: Floats
+    """(F, 7 + V): position and orientation of the root, values of the variables."""
+    targets: Floats
+    """(F, K, TARGET) that they answer."""
+    steps: dict[str, Steps]
+
+
+class Solver:
+    """Solves motions for one robot. Immutable.
+
+    Args:
+        body: the robot.
+        speeds: (D,) largest speeds of its DoF [rad/s, m/s].
+        accelerations: (D,) largest accelerations.
+    """
+
+    def __init__(self, body: Body, speeds: Floats, accelerations: Floats) -> None:
+        self.body = body
+        self.leg, self.arm = lengths(body)
+        self.model, self.dofs = pack(body, speeds, accelerations, self.leg, iterations=12)
+
+    def solve(self, person: Person, source: object, fps: float, hands: float = 1.0) -> Solved:
+        """Return the states that answer a person's motion."""
+        feet, lateral = read_feet(person, source, self.body, fps)
+        wanted = body_targets(person, feet, self.body, hands)
+        count = len(wanted)
+        seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]))
+        states = interpolated(seen, begun, count)
+        places = {side: self._feet_of(states, side) for side in SIDES}
+        steps = plan(feet, places, lateral, self.leg, fps)
+        targets = stepping(wanted, steps, self.leg, fps)
+        states = self._improved(states, targets, None, 0)
+        for round_, _ in enumerate(PULLS):
+            states = self._improved(states, targets, self._followable(states, fps), round_)
+        return Solved(states, targets, steps)
+
+    def start(self, target: Floats) -> Floats:
+        """Return a state (7 + V,) to begin with: the root where a target has it, all motors at rest."""
+        state = np.zeros(7 + len(self.model.variables))
+        hips = self.body.parts["hips"]
+        state[3:7] = multiply(target[0, 3:7], hips.neutral)
+        state[:3] = target[0, :3] - rotate(state[3:7], hips.centre)
+        state[7:] = self.model.variables["rest"]
+        return state
+
+    def _seek(self, targets: Floats) -> Floats:
+        """Return the states (F, 7 + V) of frames that are solved one after the other."""
+        count = len(targets)
+        states = np.tile(self.start(targets[0]), (count, 1))
+        track = self._track(targets, states, states, np.zeros(3))
+        follow_rows(1, np.array([[0, count]]), self._with(4), track, scratch(1, self.model))
+        return states
+
+    def _improved(self, states: Floats, targets: Floats, near: Floats | None, round_: int) -> Floats:
+        """Return states of frames that are solved each by itself, near given ones."""
+        count = len(states)
+        made = (states if near is None else near).copy()
+        pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
+        track = self._track(targets, made, made.copy() if near is None else near, pulls)
+        firsts = np.arange(0, count, SPAN)
+        spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
+        improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
+        return made
+
+    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats) -> Track:
+        count, variables = len(states), len(self.model.variables)
+        pull = np.empty((count, 2 + variables))
+        pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
+        free = np.full((count, variables), np.inf)
+        return Track(targets, -free, free, near, pull, states)
+
+    def _with(self, iterations: int) -> Model:
+        settings = self.model.settings.copy()
+        settings["follow"] = iterations
+        return self.model._replace(settings=settings)
+
+    def _feet_of(self, states: Floats, side: str) -> tuple[Floats, Floats]:
+        """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is."""
+        part = self.body.parts[f"{side}_foot"]
+        positions, orientations = self.placed(states, part.joint)
+        place = positions + rotate(orientations, part.centre)
+        face = heading(multiply(orientations, conjugate(part.neutral)))
+        return place[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])
+
+    def placed(self, states: Floats, joint: int) -> tuple[Floats, Floats]:
+        """Return the positions (F, 3) and orientations (F, 4) of a joint: forward kinematics of its path alone."""
+        joints, drives = self.model.joints, self.model.drives
+        position, orientation = states[:, :3], states[:, 3:7]
+        for j in self.body.skeleton.path(joint)[1:]:
+            row, drive = joints[j], drives[j]
+            offset, own = np.array([row["ox"], row["oy"], row["oz"]]), np.array([row[f"r{c}"] for c in "wxyz"])
+            position = position + rotate(orientation, offset)
+            orientation = multiply(orientation, own)
+            if drive["variable"] >= 0:
+                half = 0.5 * (drive["ratio"] * states[:, 7 + drive["variable"]] + drive["offset"])
+                axis = np.array([row["ax"], row["ay"], row["az"]])
+                if row["kind"] == SLIDE:
+                    position = position + rotate(orientation, 2.0 * half[:, None] * axis)
+                else:
+                    turn = np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * axis], axis=1)
+                    orientation = multiply(orientation, turn)
+        return position, orientation
+
+    def _followable(self, states: Floats, fps: float) -> Floats:
+        """Return states (F, 7 + V) that motors can follow, each variable by itself."""
+        variables = self.model.variables
+        signal = np.ascontiguousarray(continuous(states).T)
+        limits = np.zeros((len(signal), 5))
+        limits[:, 0], limits[:, 2], limits[:, 3] = np.inf, -np.inf, np.inf
+        limits[:3, 1], limits[3:7, 1] = ROOT_ACCELERATIONS[0] * self.leg / fps**2, ROOT_ACCELERATIONS[1] / fps**2
+        limits[7:, 0], limits[7:, 1] = variables["speed"] / fps, variables["acceleration"] / fps**2
+        limits[7:, 2], limits[7:, 3] = variables["lower"], variables["upper"]
+        limits[:, 4] = (fps / (2.0 * np.pi * CUTOFF)) ** 4
+        out = np.empty_like(signal)
+        followable_rows(len(signal), signal, limits, out, np.empty((len(signal), 4, signal.shape[1])))
+        made = np.ascontiguousarray(out.T)
+        made[:, 3:7] /= np.linalg.norm(made[:, 3:7], axis=1, keepdims=True)
+        return made
+
+
+def continuous(states: Floats) -> Floats:
+    """Return states whose root quaternions do not change sign from frame to frame."""
+    made = states.copy()
+    signs = np.where((made[1:, 3:7] * made[:-1, 3:7]).sum(axis=1) < 0.0, -1.0, 1.0)
+    made[1:, 3:7] *= np.cumprod(signs)[:, None]
+    return made
+
+
+def interpolated(frames: Ints, states: Floats, count: int) -> Floats:
+    """Return states (F, 7 + V) of all frames from those of some."""
+    known = continuous(states)
+    at = np.clip(np.searchsorted(frames, np.arange(count), side="right") - 1, 0, max(len(frames) - 2, 0))
+    after = np.minimum(at + 1, len(frames) - 1)
+    span = np.maximum(frames[after] - frames[at], 1)
+    t = ((np.arange(count) - frames[at]) / span)[:, None]
+    made = (1.0 - t) * known[at] + t * known[after]
+    made[:, 3:7] /= np.linalg.norm(made[:, 3:7], axis=1, keepdims=True)
+    return made

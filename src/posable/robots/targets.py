@@ -1,0 +1,181 @@
+"""What a frame of a person's motion asks of a robot: orientations of parts, and where hips, hands and feet go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..body import Humanoid
+from ..compute.types import Bools, Floats
+from ..math import conjugate, multiply, rotate
+from ..skeleton import Frames
+from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
+from .model import ACROSS, HORIZONTAL, TARGET, VERTICAL
+from .packing import ROWS, Body
+
+SIDES = ("left", "right")
+# Weights: of positions horizontally and vertically [1 / limb length], of orientations across the part's axis, about it.
+WEIGHTS = {
+    "hips": (4.0, 4.0, 1.0, 1.0),
+    "chest": (0.0, 0.0, 1.0, 1.0),
+    "head": (0.0, 0.0, 0.5, 0.5),
+    "upper_arm": (0.0, 0.0, 1.0, 0.07),
+    "lower_arm": (0.0, 0.0, 1.0, 0.0),
+    "hand": (1.0, 1.0, 0.15, 0.15),
+    "upper_leg": (0.0, 0.0, 0.2, 0.1),
+    "lower_leg": (0.0, 0.0, 0.2, 0.0),
+    "foot": (15.0, 15.0, 0.5, 0.5),
+}
+SEEKS = (15.0, 1000.0, 300.0, 1.0)
+"""A standing foot whose place is still looked for: flat and on the floor, near the person's."""
+STANDS = (1000.0, 1000.0, 300.0, 300.0)
+"""A standing foot whose place is known."""
+SWINGS = (50.0, 100.0, 3.0, 3.0)
+"""A foot that moves between two places, once they are known."""
+FOLLOWED = 0.15
+"""[s]: standard deviation with which the hips follow feet that stand elsewhere than the person's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Person:
+    """A person's motion as a robot sees it."""
+
+    orientations: dict[str, Floats]
+    """By role: (F, 4) canonical orientations in the world."""
+    positions: dict[str, Floats]
+    """By role: (F, 3) [m]."""
+    ratio: float
+    """Length of the robot's legs over that of the person's."""
+
+
+def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
+    """Return the parts of a person that a robot may have."""
+    roles = [role for role in ROWS if role in source.roles]
+    roles += [role for role in ("left_toes", "right_toes") if role in source.roles]
+    chest = source.spine[source.chest]
+    orientations = {
+        role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"
+    }
+    orientations["chest"] = source.canonical_orientation(frames, chest)
+    positions = {role: frames.positions[:, source.roles[role]] for role in roles}
+    return Person(orientations, positions, ratio)
+
+
+def lengths(body: Body) -> tuple[float, float]:
+    """Return the lengths of the robot's legs and arms, between the centres of their joints [m]."""
+    made = [
+        float(np.mean([sum(body.lengths[f"{side}_{limb}"]) for side in SIDES if f"{side}_{limb}" in body.lengths]))
+        for limb in ("leg", "arm")
+    ]
+    return made[0], made[1]
+
+
+def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple[dict[str, Foot], Floats]:
+    """Return the person's feet, scaled to the robot, and the direction (F, 2) of its left."""
+    leg, _ = lengths(body)
+    ratio = person.ratio
+    ahead = heading(person.orientations["hips"])
+    lateral = np.stack([ahead[:, 1], -ahead[:, 0]], axis=-1)
+    feet = {}
+    neutral = source.neutral_frames.positions
+    toes_of = {side: f"{side}_toes" if f"{side}_toes" in person.positions else f"{side}_foot" for side in SIDES}
+    rests, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
+    steps_up = floor - floor.min(initial=0.0 if not len(floor) else floor[0])
+    level = np.where(steps_up > STEP_UP, ratio * steps_up, 0.0)
+    hips = neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]]
+    wider = 0.5 * (body.hip_width - ratio * float(np.linalg.norm(hips)))
+    for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
+        toes, ankle = person.positions[toes_of[side]], person.positions[f"{side}_foot"]
+        turned, on = person.orientations[f"{side}_foot"], rests[side]
+        offset = neutral[source.roles[toes_of[side]]] - neutral[source.roles[f"{side}_foot"]]
+        sole = rotate(body.parts[f"{side}_foot"].neutral, body.soles[side] - body.parts[f"{side}_foot"].centre)
+        own = float(np.median((toes[:, 1] - floor)[on])) if on.any() else 0.0
+        base = floor - level / ratio + own  # the height of resting toes that the robot's own floor stands for
+        height = -float(sole[:, 1].min())
+        raw = ratio * ankle
+        raw[:, 1] += height - ratio * (base - offset[1])
+        raw[:, [0, 2]] += sign * wider * lateral
+        face = heading(turned)
+        right = np.stack([face[:, 1], -face[:, 0]], axis=-1)
+        flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
+        heights = height + ratio * (toes[:, 1] - base)
+        width = max(float(np.ptp(sole[:, 0]) / 2), _shin(body, side))
+        feet[side] = Foot(raw, turned, flat, on, level, sole, width, heights)
+    return feet, lateral
+
+
+def _shin(body: Body, side: str) -> float:
+    """Return the radius of the robot's shin [m], as far as something on it touches."""
+    joint = body.parts[f"{side}_lower_leg"].joint
+    found = [float(shape.size[0]) for shape in body.robot.collisions if shape.joint == joint and shape.kind == "capsule"]
+    return max(found, default=0.0)
+
+
+def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float) -> Floats:
+    """Return the targets (F, K, TARGET) of all parts, with feet where the person's are and free to give way."""
+    count = len(next(iter(person.positions.values())))
+    leg, arm = lengths(body)
+    out = np.zeros((count, len(ROWS), TARGET))
+    out[..., 3] = 1.0
+    for k, role in enumerate(ROWS):
+        if role not in body.parts or role not in person.orientations:
+            continue
+        name = role.removeprefix("left_").removeprefix("right_")
+        length = arm if name == "hand" else leg
+        out[:, k, 3:7] = person.orientations[role]
+        out[:, k, HORIZONTAL:] = WEIGHTS[name]
+        out[:, k, HORIZONTAL : VERTICAL + 1] /= length
+        if not body.parts[role].turns:
+            out[:, k, ACROSS] = 0.0
+    row = {role: k for k, role in enumerate(ROWS)}
+    middle = 0.5 * (person.positions["left_upper_leg"] + person.positions["right_upper_leg"])
+    lifted = [feet[side].raw[:, 1] - person.ratio * person.positions[f"{side}_foot"][:, 1] for side in SIDES]
+    out[:, row["hips"], :3] = person.ratio * middle
+    out[:, row["hips"], 1] += np.mean(lifted, axis=0)  # as high above flat feet as the person is
+    for side in SIDES:
+        out[:, row[f"{side}_foot"], :3] = feet[side].raw
+        if f"{side}_hand" not in body.parts:
+            continue
+        upper, lower = body.lengths[f"{side}_arm"]
+        shoulder, elbow, wrist = (person.positions[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
+        k = row[f"{side}_hand"]
+        out[:, k, :3] = upper * _unit(elbow - shoulder) + lower * _unit(wrist - elbow)
+        out[:, k, HORIZONTAL : VERTICAL + 1] *= hands
+    return out
+
+
+def seeking(targets: Floats, feet: dict[str, Foot], leg: float) -> Floats:
+    """Return targets in which resting feet are flat on the floor, near where the person's are."""
+    out = targets.copy()
+    for side, foot in feet.items():
+        k, on = ROWS.index(f"{side}_foot"), foot.resting
+        out[on, k, 0], out[on, k, 2] = foot.flat[on, 0], foot.flat[on, 1]
+        out[on, k, 1] = foot.level[on] - foot.sole[:, 1].min()
+        face = heading(foot.orientations[on])
+        out[on, k, 3:7] = yawed(np.arctan2(face[:, 0], face[:, 1]))
+        out[on, k, HORIZONTAL:] = np.array(SEEKS) / [leg, leg, 1.0, 1.0]
+    return out
+
+
+def stepping(targets: Floats, steps: dict[str, Steps], leg: float, fps: float) -> Floats:
+    """Return targets in which feet go through their places, and the hips go with them."""
+    out = targets.copy()
+    out[:, 0, :3] += _smooth(np.mean([steps[side].moved for side in SIDES], axis=0), FOLLOWED * fps)
+    for side, step in steps.items():
+        k = ROWS.index(f"{side}_foot")
+        out[:, k, :3], out[:, k, 3:7] = step.positions, step.orientations
+        out[:, k, HORIZONTAL:] = np.array(SWINGS) / [leg, leg, 1.0, 1.0]
+        out[step.standing, k, HORIZONTAL:] = np.array(STANDS) / [leg, leg, 1.0, 1.0]
+    return out
+
+
+def _smooth(signal: Floats, deviation: float) -> Floats:
+    """Return a signal (F, N) after a Gaussian filter, `deviation` in frames."""
+    from scipy.ndimage import gaussian_filter1d
+
+    return np.asarray(gaussian_filter1d(signal, deviation, axis=0, mode="nearest", truncate=3.0))
+
+
+def _unit(v: Floats) -> Floats:
+    return np.asarray(v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12))
