@@ -20,7 +20,7 @@ FPS = 60
 time = np.arange(240) / FPS
 somebody = np.stack([2.0 - time, np.full(240, 1.6), np.full(240, 2.0)], axis=-1)
 
-# Axes from the root on, lengths in metres. ps.Chain.from_urdf("robot.urdf") reads a robot from its file.
+# Axes from the root on, lengths in metres. ps.Chain.from_robot("robot.urdf") reads a robot from its file.
 robot = ps.Chain.from_axes("YXXZY", lengths=[0.1, 0.3, 0.3, 0.2, 0.2], limits=(-1.5708, 1.5708))
 sad = np.array([0.0, 0.7, 0.8, 0.2, 0.0])  # radians, one a joint
 track = ps.ERIK(robot).track(sad, look_at=somebody, fps=FPS)

@@ -35,13 +35,13 @@ chains, directions = {}, {}
 for side in ("left", "right"):
     forearm = pointing(f"{side}_lower_arm", f"{side}_hand")
     if URDF.exists():
-        chains[f"{side} elbow"] = ps.Chain.from_urdf(URDF, "torso", f"{side[0].upper()}Elbow")
-        chains[f"{side} wrist"] = ps.Chain.from_urdf(URDF, "torso", f"{side[0]}_wrist")
+        chains[f"{side} elbow"] = ps.Chain.from_robot(URDF, "torso", f"{side[0].upper()}Elbow")
+        chains[f"{side} wrist"] = ps.Chain.from_robot(URDF, "torso", f"{side[0]}_wrist")
         directions[f"{side} elbow"] = pointing(f"{side}_upper_arm", f"{side}_lower_arm")
         directions[f"{side} wrist"] = forearm
     else:
         chains[side], directions[side] = ps.Chain.from_body(boxer, f"{side}_arm"), forearm
-chains["head"] = ps.Chain.from_urdf(URDF, "torso", "Head") if URDF.exists() else ps.Chain.from_body(boxer, "spine")
+chains["head"] = ps.Chain.from_robot(URDF, "torso", "Head") if URDF.exists() else ps.Chain.from_body(boxer, "spine")
 
 track = ps.express.Tree(chains).track({}, directions=directions, look_at={"head": (0.0, 0.4, 2.0)}, fps=boxing.fps)
 print(f"{len(boxing)} frames, {track.jumped.sum()} jumps")

@@ -24,7 +24,7 @@ MAIN: dict[str, Callable] = {
     "SequentialIK": ps.SequentialIK,
     "SequentialIK.track": ps.SequentialIK.track,
     "reconstruct": ps.reconstruct.reconstruct,
-    "Chain.from_urdf": ps.Chain.from_urdf,
+    "Chain.from_robot": ps.Chain.from_robot,
     "ERIK": ps.ERIK,
     "ERIK.solve": ps.ERIK.solve,
     "ERIK.track": ps.ERIK.track,

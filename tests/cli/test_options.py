@@ -124,7 +124,7 @@ def points(path: Path, count: int = 40) -> Path:
 
 def test_a_robot_keeps_to_the_speeds_of_its_file_by_default(posable, data_dir, tmp_path):
     robot, file = data_dir / "robots" / "panda.urdf", points(tmp_path / "points.csv")
-    chain = ps.Chain.from_urdf(robot)
+    chain = ps.Chain.from_robot(robot)
     assert chain.speeds.tolist() == [2.175] * 4 + [2.61] * 3, "as the file says, in rad/s"
     fastest = {}
     for words in ((), ("--no-speed-limits",)):
@@ -143,7 +143,7 @@ def test_an_axis_that_points_may_be_given(posable, data_dir, tmp_path):
     for axis in ((1, 0, 0), (0, 0, 1)):
         code, out, err = posable(*words, "--pointing", ",".join(map(str, axis)), "--json", "-")
         assert code == 0 and json.loads(out)["points"] == "as given", err
-        motion, chain = ps.load(tmp_path / "a.npz"), ps.Chain.from_urdf(robot, pointing=axis)
+        motion, chain = ps.load(tmp_path / "a.npz"), ps.Chain.from_robot(robot, pointing=axis)
         frames = chain.forward(chain.read(motion.pose))
         ahead = np.loadtxt(file, delimiter=",", skiprows=1) - frames.positions[:, -1]
         cosine = (ahead * frames.pointing).sum(-1) / np.linalg.norm(ahead, axis=-1)

@@ -28,7 +28,7 @@ DEGREE = np.radians(1.0)
 def chain(request, data_dir) -> Chain:
     if request.param in SKELETONS:
         return SKELETONS[request.param]
-    return Chain.from_urdf(data_dir / "robots" / f"{request.param}.urdf", *ROBOTS[request.param])
+    return Chain.from_robot(data_dir / "robots" / f"{request.param}.urdf", *ROBOTS[request.param])
 
 
 def off_point(chain: Chain, angles, points):
@@ -158,7 +158,7 @@ def trees(data_dir) -> dict[str, Tree]:
     tips = {"left": "l_wrist", "right": "r_wrist", "head": "Head"}
     return {
         "body": Tree(arms),
-        "pepper": Tree({name: Chain.from_urdf(pepper, None, tip) for name, tip in tips.items()}),
+        "pepper": Tree({name: Chain.from_robot(pepper, None, tip) for name, tip in tips.items()}),
     }
 
 
@@ -300,7 +300,7 @@ def test_values_at_their_limits_leave_them_where_that_leads_to_the_target(end: s
 @pytest.mark.parametrize(("robot", "tip"), [("panda", "panda_leftfinger"), ("nao_v50", "r_ankle"), ("pepper", "Head")])
 def test_descents_know_their_derivatives_by_finite_differences(kind, signed, robot, tip, data_dir):
     """Of all residuals and bends: slides, followers and rotations; half the gradient of the cost, and the matrix."""
-    chain = Chain.from_urdf(data_dir / "robots" / f"{robot}.urdf", None, tip)
+    chain = Chain.from_robot(data_dir / "robots" / f"{robot}.urdf", None, tip)
     settings = ERIK(chain, signed=signed, symmetric=False).tip_settings()
     problem = AimProblem({"tip": chain}, {"tip": KINDS[kind]}, {"tip": settings})
     links, tips, bends = problem._links, problem._tips, problem._bend_rows
@@ -364,7 +364,7 @@ def test_chains_of_one_skeleton_share_the_values_of_a_joint_that_branches():
 
 def test_a_motor_that_drives_joints_of_two_chains_has_one_value(data_dir):
     nao = data_dir / "robots" / "nao_v50.urdf"
-    tree = Tree({tip: Chain.from_urdf(nao, None, tip) for tip in ("l_ankle", "r_ankle")})
+    tree = Tree({tip: Chain.from_robot(nao, None, tip) for tip in ("l_ankle", "r_ankle")})
     rng = np.random.default_rng(11)
     targets = {name: pm.normalize(rng.normal(size=(10, 4))) for name in tree.chains}
     solution = tree.solve({}, targets)
@@ -382,7 +382,7 @@ def test_limits_of_two_chains_that_leave_a_joint_nothing_are_refused():
 
 @pytest.mark.parametrize("kind", ["orientation", "direction"])
 def test_a_target_that_a_posture_inside_the_limits_meets_is_reached_by_legs_too(data_dir, kind: str):
-    chain = Chain.from_urdf(data_dir / "robots" / "nao_v50.urdf", "torso", "l_ankle")
+    chain = Chain.from_robot(data_dir / "robots" / "nao_v50.urdf", "torso", "l_ankle")
     rng = np.random.default_rng(12)
     meeting, postures = rng.uniform(chain.lower, chain.upper, (2, 150, len(chain)))
     frames = chain.forward(meeting)
@@ -432,7 +432,7 @@ def test_directions_of_any_length_point_the_same_way(size: float):
 
 @pytest.mark.parametrize(("robot", "tip"), [("panda", "panda_leftfinger"), ("nao_v50", "LFinger13_link")])
 def test_slides_and_motors_of_several_joints_keep_the_posture_whatever_the_target(data_dir, robot: str, tip: str):
-    chain = Chain.from_urdf(data_dir / "robots" / f"{robot}.urdf", None, tip)
+    chain = Chain.from_robot(data_dir / "robots" / f"{robot}.urdf", None, tip)
     dofs = [link.dof for link in chain.links]
     still = sorted({link.dof for link in chain.links if link.slides or dofs.count(link.dof) > 1})
     assert still

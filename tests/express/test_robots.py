@@ -18,7 +18,7 @@ CHAINS = {
 
 
 def robot(data_dir, name, base=None, tip=None, **options):
-    return Chain.from_urdf(data_dir / "robots" / f"{name}.urdf", base, tip, **options)
+    return Chain.from_robot(data_dir / "robots" / f"{name}.urdf", base, tip, **options)
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -218,7 +218,7 @@ STEPS = {  # joint to (parent, where it is [m], its axis)
 
 def followed(tmp_path, base, tip, **options):
     (tmp_path / "followed.urdf").write_text(FOLLOWED)
-    return Chain.from_urdf(tmp_path / "followed.urdf", base, tip, up="z", **options)
+    return Chain.from_robot(tmp_path / "followed.urdf", base, tip, up="z", **options)
 
 
 def placed(joint, angles):
@@ -315,7 +315,7 @@ def test_the_posture_error_of_a_robot_with_a_follower_is_that_of_the_angles_betw
 def test_the_tip_that_is_not_named_is_the_end_after_most_motors_or_what_is_called_a_tool(base, tmp_path):
     file = tmp_path / "robot.urdf"
     file.write_text(FOLLOWED)
-    chain = Chain.from_urdf(file, base, up="z")
+    chain = Chain.from_robot(file, base, up="z")
     assert chain.names == (("yaw", "lead", "pitch") if base != "one" else ("lead", "pitch"))
     assert chain.skeleton.names[chain.tip] == "end"
     # A finger that follows, and a drawer, end no arm; a camera on a shorter branch does not either.
@@ -329,9 +329,9 @@ def test_the_tip_that_is_not_named_is_the_end_after_most_motors_or_what_is_calle
     <joint name="mount" type="fixed"><parent link="one"/><child link="camera"/><origin xyz="0 0 0.6"/></joint>
     </robot>"""
     file.write_text(FOLLOWED.replace("</robot>", more))
-    chain = Chain.from_urdf(file, base, up="z")
+    chain = Chain.from_robot(file, base, up="z")
     assert chain.skeleton.names[chain.tip] == "end", chain.skeleton.names[chain.tip]
     if base != "one":
         file.write_text(FOLLOWED.replace('"side"', '"left_tool0"'))
-        chain = Chain.from_urdf(file, base, up="z")
+        chain = Chain.from_robot(file, base, up="z")
         assert chain.names == ("lead",) and chain.skeleton.names[chain.tip] == "lead"

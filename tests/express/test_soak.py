@@ -43,7 +43,7 @@ def test_a_million_pairs_on_the_paper_s_skeletons(name, method):
 @pytest.mark.parametrize("method", ["best", "erik", "simple"])
 @pytest.mark.parametrize("name", CHAINS)
 def test_robots_keep_their_limits(name, method, data_dir):
-    chain = Chain.from_urdf(data_dir / "robots" / f"{name}.urdf", *CHAINS[name][:2])
+    chain = Chain.from_robot(data_dir / "robots" / f"{name}.urdf", *CHAINS[name][:2])
     for seed in range(2):
         postures, targets = pairs(chain, seed)
         answer = ERIK(chain, method).solve(postures, targets)

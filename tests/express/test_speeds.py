@@ -20,7 +20,7 @@ MIMIC = """<robot name="hand">
 def test_a_joint_that_follows_bounds_the_motor_that_moves_it(tmp_path: Path, speed: str, allowed: float):
     path = tmp_path / "hand.urdf"
     path.write_text(MIMIC.replace("SPEED", speed))
-    assert ps.Chain.from_urdf(path, tip="c").speeds.tolist() == [allowed]
+    assert ps.Chain.from_robot(path, tip="c").speeds.tolist() == [allowed]
 
 
 def test_a_chain_without_a_file_has_no_speed_limits_and_changes_nothing():
@@ -31,7 +31,7 @@ def test_a_chain_without_a_file_has_no_speed_limits_and_changes_nothing():
 
 
 def test_no_value_is_faster_than_its_speed_and_one_that_can_keep_up_does(data_dir: Path):
-    chain = ps.Chain.from_urdf(data_dir / "robots" / "ur5.urdf")
+    chain = ps.Chain.from_robot(data_dir / "robots" / "ur5.urdf")
     slow = 0.3 * np.sin(np.arange(90)[:, None] / 30.0 + np.arange(len(chain)))
     np.testing.assert_array_equal(chain.within_speeds(slow, 60.0), slow)
     jump = slow.copy()

@@ -114,6 +114,7 @@ class TGBSIK(SixPointMethod):
     ) -> None:
         if not (math.isfinite(twist_weight) and twist_weight >= 0.0):
             raise PosableError(f"twist_weight is {twist_weight}; expected 0 or more")
+        body.require_person(type(self).__name__)
         self.body, self.twist_weight = body, twist_weight
         self._trunk = plain_sequential(body, weights, limits)
         self._limbs = {limb: body.limb(limb, limits=limits) for limb in LIMBS}
@@ -242,6 +243,7 @@ class PIKFromSIK(SixPointPIK):
         levels: Mapping[str, int] | None = None,
         stop: Stop | None = None,
     ) -> None:
+        body.require_person(type(self).__name__)
         for one in constraints:
             expect(Effector, one, "a constraint", ": Effector(joint, level=...)")
         for name, level in (levels or {}).items():

@@ -105,6 +105,7 @@ class SixPointIK(SixPointMethod):
     def __init__(
         self, body: Humanoid, weights: Sequence[float] = (1.0, 1.0, 0.0), limits: Limits | str | None = "body"
     ) -> None:
+        body.require_person(type(self).__name__)
         self.body, self._weights = body, checked_weights(weights)
         self.limits = body.limits_for(limits)
         self._scale = body.joint_height / PAPER_HEIGHT

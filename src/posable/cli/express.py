@@ -184,10 +184,10 @@ def _chain(name: str, base: str | None, tip: str | None, limits: str | None, poi
     """Return a chain by letter, by axes, or from a file; an option that it does not take is an error."""
     from ..express import SKELETONS, Chain
 
-    robot = name.lower().endswith(".urdf")
+    robot = name.lower().endswith((".urdf", ".xml"))
     for option, value in (("--base", base), ("--tip", tip), ("--pointing", pointing)):
         if value is not None and not robot:
-            raise UsageError(f"{option} {value} is for a robot's .urdf file; the chain is {name!r}")
+            raise UsageError(f"{option} {value} is for a robot's file (.urdf, .xml); the chain is {name!r}")
     if limits is not None and (robot or name in SKELETONS):
         raise UsageError(f"--limits {limits} is for axes as YXXZY; the chain {name!r} has limits of its own")
     if name in SKELETONS:
@@ -196,12 +196,14 @@ def _chain(name: str, base: str | None, tip: str | None, limits: str | None, poi
         along = None if pointing is None else numbers("--pointing", pointing, 3, "the axis x,y,z", below=1e9)
         if along is not None and not any(along):
             raise UsageError(f"--pointing {pointing}: expected a direction, which is not 0,0,0")
-        return Chain.from_urdf(Path(name), base, tip, pointing=along)
+        return Chain.from_robot(Path(name), base, tip, pointing=along)
     if name and set(name.upper()) <= set("XYZ"):
         ends = numbers("--limits", limits or LIMITS, 2, "the lowest and the highest angle")
         with usage():
             return Chain.from_axes(name, limits=ends)
-    raise UsageError(f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a .urdf file")
+    raise UsageError(
+        f"the chain is {name!r}; expected a letter of A to G, axes as YXXZY, or a robot's file (.urdf, .xml)"
+    )
 
 
 def _read_targets(path: Path) -> tuple[str, Floats]:

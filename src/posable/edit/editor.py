@@ -74,6 +74,7 @@ class MotionEditor:
     ) -> None:
         self.original = motion
         self.body = Humanoid(motion.skeleton) if body is None else body
+        self.body.require_person("MotionEditor")
         self.clip: Clip = read_clip(motion, self.body, parts)
         self._kind, self._similar, self._cache, self._progress = weights, tuple(similar), cache, progress
         self._limits, self._contacts = limits, contacts

@@ -136,6 +136,7 @@ def retarget(
     expect(Motion, motion, "motion")
     for name, body in (("source", source), ("target", target)):
         expect(Humanoid, body, name, f": Humanoid({'motion.' if name == 'source' else ''}skeleton)")
+    source.require_person("retarget's source")
     if not motion.skeleton.same_as(source.skeleton):
         own, other = (f"{one!r}" for one in (motion.skeleton, source.skeleton))
         other = "one with other bones" if own == other else other

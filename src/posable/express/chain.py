@@ -54,7 +54,7 @@ class ChainFrames:
 class Chain:
     """A view of a skeleton: the one-axis joints from a base to a tip, root first, with limits. Immutable.
 
-    Make one with `from_axes`, `from_urdf`, `from_body` or `from_skeleton`. Joints of the skeleton that are not part of
+    Make one with `from_axes`, `from_robot`, `from_body` or `from_skeleton`. Joints of the skeleton that are not part of
     it stay at rest. A ball joint is three rotations after each other, two across its bone and one about it.
 
     Args:
@@ -146,9 +146,9 @@ class Chain:
         return cls(skeleton, links, rows, tip=count - 1, tip_offset=end[0], pointing=AXES["Y"], names=names)
 
     @classmethod
-    def from_urdf(
+    def from_robot(
         cls,
-        path: str | PathLike[str],
+        robot: str | PathLike[str] | Skeleton,
         base: str | None = None,
         tip: str | None = None,
         *,
@@ -158,17 +158,17 @@ class Chain:
         """Make a chain of a serial path of a robot.
 
         Args:
-            path: the `.urdf` file.
+            robot: a URDF or MJCF file, or the skeleton that one was read as.
             base: the link that stands still; by default the root link. It may hang on another branch than the tip:
                 the chain then has a skeleton of its own, of that path alone.
             tip: the link that points; by default one as many motors away from the base as can be.
             pointing: (3,) the pointing axis in its link's frame; by default x of heads and cameras, z of optical
                 frames (REP 103), else away from the last joint. `note` says which was taken.
-            up: "y" (default) rotates the robot into our axes (y up, z forward); "z" keeps its own.
+            up: of a file, "y" (default) rotates the robot into our axes (y up, z forward); "z" keeps its own.
         """
         from .paths import chain_of_robot
 
-        return chain_of_robot(cls, path, base, tip, pointing, up)
+        return chain_of_robot(cls, robot, base, tip, pointing, up)
 
     @classmethod
     def from_body(

@@ -1,4 +1,4 @@
-"""Chains along a path of joints of a body, of any skeleton, or of a robot's URDF file.
+"""Chains along a path of joints of a body, of any skeleton, or of a robot's file.
 
 Of robots, fixed joints are folded into the segments, which may run in any direction. Slides move as a posture says:
 they do not rotate the tip, and the shape is measured with them at zero. A joint that mimics another is driven by its
@@ -168,29 +168,30 @@ TOOLS = ("tool0", "tcp", "ee_link", "gripper_frame", "hand_tcp")
 
 def chain_of_robot(
     cls: type[Chain],
-    path: str | PathLike[str],
+    robot: str | PathLike[str] | Skeleton,
     base: str | None,
     tip: str | None,
     pointing: ArrayLike | None,
     up: str,
 ) -> Chain:
-    """Implement `Chain.from_urdf`."""
-    skeleton = read_robot(path, up=up)
-    robot = skeleton.robot
-    assert robot is not None
-    first = 0 if base is None else robot.joint(base)
-    last = _guess(skeleton, robot, first) if tip is None else robot.joint(tip)
+    """Implement `Chain.from_robot`."""
+    skeleton = robot if isinstance(robot, Skeleton) else read_robot(robot, up=up)
+    record = skeleton.robot
+    if record is None:
+        raise PosableError(f"{skeleton} is no robot's; Chain.from_skeleton makes a chain of any skeleton")
+    first = 0 if base is None else record.joint(base)
+    last = _guess(skeleton, record, first) if tip is None else record.joint(tip)
     down, below = list(skeleton.path(last)), list(skeleton.path(first))
     shared = sum(1 for a, b in zip(down, below, strict=False) if a == b)
     down, raised = down[shared:], below[shared:][::-1]
-    links, motors = _links(skeleton, robot, (*raised, *down))
+    links, motors = _links(skeleton, record, (*raised, *down))
     if not any(not link.slides for link in links):
-        raise PosableError(f"no joint between {robot.links[first]!r} and {robot.links[last]!r} rotates")
-    limits = np.array([_motor_limits(skeleton, robot, links, motor, d) for d, motor in enumerate(motors)])
-    speeds = [_motor_speed(skeleton, robot, links, motor, d) for d, motor in enumerate(motors)]
+        raise PosableError(f"no joint between {record.links[first]!r} and {record.links[last]!r} rotates")
+    limits = np.array([_motor_limits(skeleton, record, links, motor, d) for d, motor in enumerate(motors)])
+    speeds = [_motor_speed(skeleton, record, links, motor, d) for d, motor in enumerate(motors)]
     names = [skeleton.names[skeleton.dofs.joint[motor]] for motor in motors]
-    points, note = _pointing(skeleton, robot, links, last) if pointing is None else (pointing, "as given")
-    above = (0.0, 1.0, 0.0) if up == "y" else (0.0, 0.0, 1.0)
+    points, note = _pointing(skeleton, record, links, last) if pointing is None else (pointing, "as given")
+    above = (0.0, 1.0, 0.0) if record.up == "y" else (0.0, 0.0, 1.0)
     tip_joint = last
     if raised:
         skeleton, links, tip_joint = _from_base(skeleton, links, raised, down)
@@ -331,8 +332,12 @@ def _guess(skeleton: Skeleton, robot: Robot, first: int) -> int:
         tip = long[0] if long else further[0]
 
 
-LOOKING = re.compile(r"(^|[_ ])(head|face|gaze|eyes?)($|[_ ](link|frame)$|[_ ]?\d*$)|camera", re.IGNORECASE)
-"""Names of links that look along their x axis (REP 103: x is forward)."""
+LOOKING = re.compile(
+    r"(^|[_ ]|AA)(head|face|gaze|eyes?)([_ ]?(pan|tilt|yaw|pitch|roll|nod|link|frame|\d+))*$|camera", re.IGNORECASE
+)
+"""Names of links, and of the joints that move them, that look along their x axis (REP 103: x is forward)."""
+TRUNK = re.compile(r"^(torso|chest|trunk|waist)([_ ](link|frame))?$", re.IGNORECASE)
+"""Names of links that face where their x axis points (REP 103)."""
 OPTICAL = re.compile(r"optical", re.IGNORECASE)
 """Names of frames that look along their z axis (REP 103: the suffix _optical of cameras)."""
 
@@ -343,11 +348,13 @@ def _pointing(skeleton: Skeleton, robot: Robot, links: list[Link], tip: int) -> 
     Frames of cameras and heads look where ROS says that they do. Other tips point away from the last joint that
     rotates, along its axis where they coincide with it.
     """
-    name = robot.links[tip]
+    name, moved_by = robot.links[tip], skeleton.names[tip]
     if OPTICAL.search(name):
         return Z, f"z of {name}: optical frames look along z (REP 103)"
-    if LOOKING.search(name):
+    if LOOKING.search(name) or LOOKING.search(moved_by):
         return X, f"x of {name}: heads and cameras look along x (REP 103)"
+    if TRUNK.search(name):
+        return X, f"x of {name}: a trunk faces along x (REP 103)"
     frames = skeleton.forward(skeleton.rest)
     last = [link for link in links if not link.slides][-1]
     away, note = frames.positions[tip] - frames.positions[last.joint], "away from the last joint that rotates"

@@ -86,6 +86,7 @@ class Reacher:
         allowed_contacts: str | Collection[str] = (),
     ) -> None:
         self._check(right, left, gaze, handedness, margin)
+        body.require_person("Reacher")
         if not isinstance(feet, bool | int | str) or feet not in FEET.values():
             raise PosableError(f"feet is {feet!r}; expected True (they stay), False (they move along) or {STEP!r}")
         self.steps = feet == STEP

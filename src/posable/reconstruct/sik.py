@@ -73,6 +73,7 @@ class SequentialIK:
         from ..body import Humanoid
 
         expect(Humanoid, body, "body", ": Humanoid(motion.skeleton)")
+        body.require_person("SequentialIK")
         given = np.array(weights, dtype=np.float64)
         if given.shape != (3,) or not np.isfinite(given).all() or (given < 0.0).any() or given.sum() == 0.0:
             raise PosableError(f"weights are {weights}; expected three numbers, 0 or more, not all 0")

@@ -332,6 +332,7 @@ def puppet_for(body: Humanoid | None, whole: float, duration: float | None, fps:
 
         body = figure()
     expect(Humanoid, body, "body")
+    body.require_person("a built-in motion")
     seconds = whole if duration is None else number(duration)
     if not (seconds >= 0.0 and number(fps) > 0.0 and seconds * number(fps) <= MOST_FRAMES):
         raise PosableError(

@@ -28,6 +28,7 @@ SHORTEST = 1e-4  # [m]: shorter bones are not drawn
 LONE_BONE = 0.1  # [m], for a skeleton without any
 GIRTH = 0.09  # of the longest bone, in lengths; shorter ones are stouter, so that a spine can be seen
 STOUTEST = 0.25
+BONES = "bones"  # the name of their mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +250,7 @@ def bone_mesh(skeleton: Skeleton, rest: Frames) -> SkinnedMesh:
         joints.append(np.full((len(corners), 1), start, dtype=np.int32))
     count = len(bones) * len(corners)
     return SkinnedMesh(
-        name="bones",
+        name=BONES,
         vertices=np.concatenate(vertices),
         faces=np.arange(count, dtype=np.int32).reshape(-1, 3),
         joints=np.concatenate(joints),

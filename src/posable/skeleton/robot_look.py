@@ -1,7 +1,7 @@
 """The look of a robot: its shapes as meshes that are rigid with their joints.
 
-Links of which the file shows nothing, or whose meshes are not there, show what touches; bones are drawn where a robot
-without meshes has neither.
+Links of which the file shows nothing, or whose meshes are not there, show what touches; between the links of a robot
+without meshes bones are drawn.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class RobotMeshes(Sequence[SkinnedMesh]):
                 )
             )
         if not any(shape.kind == "mesh" for shape in shapes):
-            made += _bones(skeleton, {shape.joint for shape in shapes})
+            made += _bones(skeleton)
         return tuple(made)
 
 
@@ -110,8 +110,8 @@ def _name(robot: Robot, shape: Shape, number: int) -> str:
     return f"{robot.links[shape.joint]} {what} {number}"
 
 
-def _bones(skeleton: Skeleton, shaped: set[int]) -> list[SkinnedMesh]:
-    """Return the bones of joints that carry a moving one and have no shape."""
+def _bones(skeleton: Skeleton) -> list[SkinnedMesh]:
+    """Return the bones of joints that carry one that moves, without those of sensors."""
     moving = [joint for joint in range(len(skeleton)) if skeleton.kinds[joint] != "fixed"]
     carrying = np.zeros(len(skeleton), dtype=bool)
     for joint in moving:
@@ -121,7 +121,7 @@ def _bones(skeleton: Skeleton, shaped: set[int]) -> list[SkinnedMesh]:
     whole = bone_mesh(skeleton, skeleton.forward(skeleton.rest))
     # Its triangles are 24 corners a bone, in order; those of a bone have the joint that it starts at.
     ends = np.array([j for j in range(1, len(skeleton)) if carrying[j]], dtype=np.int64)
-    starts = {int(skeleton.parents[j]) for j in ends.tolist()} - shaped
+    starts = {int(skeleton.parents[j]) for j in ends.tolist()}
     drawn = np.isin(whole.joints[whole.faces[:, 0], 0], sorted(starts))
     if not drawn.any():
         return []

@@ -36,8 +36,8 @@ def chains():
         path = Path(folder) / "arm.urdf"
         path.write_text(URDF, encoding="utf-8")
         robots = {
-            "robot": ps.Chain.from_urdf(path),
-            "finger": ps.Chain.from_urdf(path, "one", "finger", pointing=(0.0, 0.0, 1.0), up="z"),
+            "robot": ps.Chain.from_robot(path),
+            "finger": ps.Chain.from_robot(path, "one", "finger", pointing=(0.0, 0.0, 1.0), up="z"),
         }
     axes = [[0, 1.0, 0], [1.0, 1.0, 0], [0, 0, 2.0]]
     made = {
@@ -217,8 +217,8 @@ def filters():
 
 @call("robots/panda.urdf", "robots/nao_v50.urdf", within=NEAR)
 def robots(panda, nao):
-    arm = ps.Chain.from_urdf(panda)
-    head = ps.Chain.from_urdf(nao)
+    arm = ps.Chain.from_robot(panda)
+    head = ps.Chain.from_robot(nao)
     return {
         "panda": readers.chain(arm),
         "nao": readers.chain(head),

@@ -181,7 +181,7 @@ def test_a_robot_comes_with_its_own_shapes_and_its_chain_can_be_chosen(tab: Robo
     tab.robots.load(str(tmp_path / "lamp.urdf"))
     chain = tab.chain
     assert tab._choice.value == "lamp" and chain.names == ("pan", "nod", "roll")
-    shapes = tab._robots["lamp"][1]
+    shapes = tab._robots["lamp"].skeleton.robot.shapes
     assert [shape.kind for shape in shapes] == ["box", "cylinder", "sphere"], "what is broken or a mesh is left out"
     assert shapes[0].colour == (0, 0, 255)
     settle(tab)

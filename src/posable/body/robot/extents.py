@@ -121,6 +121,9 @@ class Extents:
                 return self.made(foot, low, -down, "frames")
         ankle = self.tree.positions[foot]
         depth, long = ANKLE_OF_LEG * leg, FOOT_OF_LEG * leg
+        below = (points - ankle) @ down
+        if len(points) and 0.3 * depth < below.max() < 3.0 * depth:
+            depth = float(below.max())  # a frame that the file names: most have one on the sole
         side = np.cross(self.tree.up, self.front)
         corners = [
             ankle + depth * down + ahead * long * self.front + across * 0.2 * long * side
@@ -173,10 +176,9 @@ class Extents:
         """(3,) [m] the end of an arm in the world, and where it is from: "shapes", "frames" or "estimate"."""
         positions = self.tree.positions
         last = chain[-1]
-        before = next((j for j in reversed(chain) if np.linalg.norm(positions[last] - positions[j]) > 1e-3), chain[0])
-        away = positions[last] - positions[before]
-        length = float(np.linalg.norm(away))
-        away = away / max(length, 1e-9)
+        steps = np.diff(positions[list(chain)], axis=0)
+        lengths = np.linalg.norm(steps, axis=-1)
+        length = float(lengths.max())
         joints = self.beyond(last)
         shapes = [s for s in (*self.collisions, *self.visuals) if s.joint in joints]
         points = self.all_points(shapes)
@@ -190,6 +192,13 @@ class Extents:
                 ahead = self.snapped(far, last)
                 reach = float(((points - positions[last]) @ ahead).max())
                 return positions[last] + reach * ahead, source
+        bones = np.flatnonzero(lengths > 0.4 * length)
+        away = steps[bones[-1]] / lengths[bones[-1]]
+        if len(bones) > 1:  # both bones lie between motors: what is left is the hand
+            return positions[last] + 0.108 / 0.146 * float(lengths[bones[-1]]) * away, "estimate"
+        axis, out = self.tree.axes[last], positions[last] - positions[chain[0]]
+        if abs(float(axis @ out)) > 0.3 * float(np.linalg.norm(out)):  # the last motor turns the forearm
+            away = axis * np.sign(axis @ out)
         return positions[last] + (0.108 + 0.146) / 0.186 * length * away, "estimate"
 
     def snapped(self, far: Floats, joint: int) -> Floats:

@@ -71,6 +71,7 @@ class _Finder:
         self.tree = RobotTree(frames, self.up)
         self.notes: list[str] = []
         self.lacking: list[str] = []
+        self.hands: dict[str, tuple[Floats, str]] = {}
 
     def found(self) -> Found:
         legs, arms = self.pairs()
@@ -93,6 +94,7 @@ class _Finder:
             for side in (LEFT, RIGHT)
         }
         neutral = dict.fromkeys(("hips", *(r for r in ROLES if r in TRUNK)), self.upright)
+        self.bends = self.bending(splits)
         limbs = {}
         for name in LIMBS:
             limbs[name] = self.limb(name, splits[name], soles, hips if name.endswith("leg") else chest, neutral)
@@ -183,7 +185,7 @@ class _Finder:
         extents = Extents(self.tree, front)
         for chain in legs.chains:
             split = LimbAxes(chain, *self.lines(chain), self.foot_middle(extents, chain), leg=True).split()
-            bend = self.flexion(split, None)
+            bend = self.flexion(split)
             if bend is not None:
                 votes -= KNEES * 0.5 * float(np.sign(self.bent_to(split, bend) @ front))
             ahead = float((self.foot_middle(extents, chain) - split.centres[2]) @ front)
@@ -239,7 +241,7 @@ class _Finder:
         if leg:
             tip = self.foot_middle(self.extents, chain)
         else:
-            tip, source = self.extents.hand_tip(chain)
+            tip, source = self.hands[name] = self.extents.hand_tip(chain)
             if source == "estimate":
                 self.notes.append(f"how far the {name} reaches is estimated: its file shows no hand")
         _, lower, last = LIMBS[name]
@@ -248,15 +250,28 @@ class _Finder:
             raise PosableError(f"the {name} begins at its {lower}; say its {LIMBS[name][0]} as well")
         return LimbAxes(chain, *self.lines(chain), tip, leg).split(mid, end)
 
-    def flexion(self, split: Split, sign: float | None) -> float | None:
-        """Which way the knee or elbow bends: 1 or -1 of its value; `sign` where the limits do not say."""
+    def bending(self, splits: Mapping[str, Split]) -> dict[str, float]:
+        """Which way each knee and elbow bends, 1 or -1 of its value: as its limits say, where both sides' agree."""
+        bends: dict[str, float] = {}
+        mirror = np.eye(3) - 2.0 * np.outer(self.left, self.left)
+        for kind in ("leg", "arm"):
+            names = (f"{LEFT}_{kind}", f"{RIGHT}_{kind}")
+            found = [self.flexion(splits[name]) for name in names]
+            to = [self.bent_to(splits[name], bend or 0.0) for name, bend in zip(names, found, strict=True)]
+            if None in found or to[0] @ mirror @ to[1] <= 0:
+                found = [self.natural(name, splits[name], self.tree.axes[splits[name].mid[0]]) for name in names]
+            bends |= {name: bend or 1.0 for name, bend in zip(names, found, strict=True)}
+        return bends
+
+    def flexion(self, split: Split) -> float | None:
+        """Which way the knee or elbow bends by its limits: 1 or -1 of its value; None where they do not say."""
         joint = split.mid[0]
         low, high = self.range(joint)
         straight = self.straight(split)
         middle = 0.5 * (low + high) - straight if np.isfinite(low + high) else -straight
         if abs(middle) > np.radians(5.0):
             return float(np.sign(middle))
-        return sign
+        return None
 
     def straight(self, split: Split) -> float:
         """The value of the knee's or elbow's first joint at which both bones are in line [rad]."""
@@ -306,9 +321,7 @@ class _Finder:
         side = name.partition("_")[0]
         base, mid, end = split.centres
         axis = self.tree.axes[split.mid[0]]
-        bend = self.flexion(split, None)
-        if bend is None:
-            bend = self.natural(name, split, axis)
+        bend = self.bends[name]
         across = (bend if leg else -bend) * axis  # canonical +X: knees bend about it, elbows against it
         frames_at = {"upper": _frame(across, base - mid), "lower": _frame(across, mid - end)}
         upper_role, lower_role, end_role = LIMBS[name]
@@ -323,7 +336,7 @@ class _Finder:
             if sole.source == "estimate":
                 self.notes.append(f"the sole of the {side}_foot is estimated from the leg's length")
         else:
-            tip_world, _ = self.extents.hand_tip(split.end or split.mid)
+            tip_world, _ = self.hands[name]
             neutral[end_role] = self.hand_neutral(frames_at["lower"], tip_world - end)
             neutral[f"{side}_shoulder"] = self.upright
         carrier = split.girdle[-1] if split.girdle else body_carrier

@@ -126,9 +126,12 @@ class LimbAxes:
             forearm = min(FOREARM_OF_UPPER * float(np.linalg.norm(mid - base)), 0.9 * beyond)
             return np.asarray(mid + forearm * _unit(self.tip - mid))
         across = [i for i in which if abs(self.axes[i] @ _unit(self.tip - mid)) < PARALLEL]
-        if not across:  # only the forearm turns: the wrist is where that motor is
-            i = which[0]
-            return np.asarray(self.points[i])
+        if not across:  # only the forearm turns: the wrist is on that axis, as far out as a person's or as that motor
+            axis, point = self.axes[which[0]], self.points[which[0]]
+            axis = axis * np.sign(axis @ (self.tip - mid))
+            beyond, motor = float((self.tip - mid) @ axis), float((point - mid) @ axis)
+            forearm = min(FOREARM_OF_UPPER * float(np.linalg.norm(mid - base)), 0.9 * beyond)
+            return np.asarray(point + (max(forearm, motor) - motor) * axis)
         if len(which) == 1 or not self.crossed(which):
             i = across[0]
             return np.asarray(self.points[i] + ((self.tip - self.points[i]) @ self.axes[i]) * self.axes[i])

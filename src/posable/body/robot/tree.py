@@ -79,8 +79,18 @@ class RobotTree:
     # Chains
 
     def passed_over(self, joint: int) -> bool:
-        """Whether a joint is a finger, a gripper, a wheel... by its name, or slides."""
-        return self.skeleton.kinds[joint] == "slide" or bool(self.words[joint] & PASSED_OVER)
+        """Whether a joint is a finger, a wheel... by its name, slides or is a ball."""
+        return self.skeleton.kinds[joint] != "hinge" or bool(self.words[joint] & PASSED_OVER)
+
+    @cached_property
+    def driven(self) -> frozenset[int]:
+        """The joints with a motor, or above one: not springs and rods that only go along."""
+        robot = self.skeleton.robot
+        if robot is None or not robot.motors:
+            return frozenset(self.moving)
+        mimics = {m.dof for m in robot.mimics}
+        moved = {int(self.skeleton.dofs.joint[d]) for d in (*robot.motors, *mimics)}
+        return frozenset(above for j in moved for above in self.line(j))
 
     def next_joints(self, joint: int) -> list[int]:
         """The joints on a link that may belong to the body."""
@@ -107,6 +117,7 @@ class RobotTree:
         while True:
             forced = [j for j in self.below[path[-1]] if any(j in self.line(t) for t in through)]
             following = forced or self.next_joints(path[-1])
+            following = [j for j in following if j in self.driven] or following
             if not following:
                 return tuple(path)
             best = max(following, key=lambda j: (self.furthest(j), -j))
@@ -212,8 +223,8 @@ class RobotTree:
             )
         if not hanging:
             raise PosableError(
-                f"this robot has legs ({self.named(legs.chains)}) but no two arms of {LEAST} joints or more; "
-                "Humanoid needs two legs and two arms, or say who is who with roles={...}"
+                f"this robot has one pair of mirrored chains of {LEAST} joints or more ({self.named(legs.chains)}); "
+                "Humanoid needs two legs and two arms, or roles={...} that say who is who"
             )
         return legs, max(hanging, key=lambda p: p.reach)
 

@@ -12,11 +12,14 @@ from ...compute.types import Floats, Ints
 from ...math import rotate
 from ...skeleton import Skeleton, SkinnedMesh
 from ...skeleton.character import vertex_normals
+from ...skeleton.simplify import simplified
 from ..bones import volumes_of
 from ..colours import PALETTE, Rgb
 from .packing import Packer
 
 Whole: TypeAlias = NDArray[np.integer[Any]]
+MAX_VERTICES = 100_000
+"""A page is made for about so many vertices of a body: it is some 10 bytes each."""
 MAX_JOINTS = 4
 """Joints that carry a vertex in the browser."""
 TINT = 0.45
@@ -34,7 +37,11 @@ def packed_look(packer: Packer, skeleton: Skeleton, hue: int, *, tinted: bool) -
     """
     tones = PALETTE[hue % len(PALETTE)]
     if skeleton.character is not None and skeleton.character.meshes:
-        return [_packed_skin(packer, mesh, tones[0], tinted) for mesh in skeleton.character.meshes if len(mesh.faces)]
+        return [
+            _packed_skin(packer, mesh, tones[0], tinted)
+            for mesh in simplified(skeleton.character, MAX_VERTICES)
+            if len(mesh.faces)
+        ]
     return [_packed_volumes(packer, volumes_of(skeleton), tones)]
 
 

@@ -167,6 +167,8 @@ def actor_of(
 
         with contextlib.suppress(PosableError):  # the joints' names describe no person
             body = Humanoid(motion.skeleton, roles_on(motion.skeleton, roles))
+            if body.robot_parts is not None:  # the tabs that ask for a body rotate its joints about any axis
+                body = None
     return Actor(motion, body, name or motion.name or "motion")
 
 

@@ -72,12 +72,16 @@ def read_upload(
     if len(content) > largest:
         raise FormatError(shown, f"has {len(content)} bytes; at most {largest} are read")
     with tempfile.TemporaryDirectory(prefix="posable-upload-") as folder:
-        stored = Path(folder) / f"upload{suffix}"
+        # In a folder of its own: what a file names in the folder above it is not that of other uploads.
+        stored = Path(folder) / "upload" / f"upload{suffix}"
+        stored.parent.mkdir()
         stored.write_bytes(content)
         try:
             return read(stored, shown)
         except PosableError as error:
-            raise PosableError(str(error).replace(str(stored), shown).replace(folder, "")) from None
+            raise PosableError(
+                str(error).replace(str(stored), shown).replace(str(stored.parent), "").replace(folder, "")
+            ) from None
         except OSError as error:
             raise FormatError(shown, error.strerror or "cannot be read") from None
 

@@ -25,6 +25,7 @@ from ...collision import Volumes
 from ...compute.types import Floats, Ints
 from ...skeleton import Character, Frames, Pose
 from ...skeleton.character import Skinning, bone_starts, octahedron, vertex_normals
+from ...skeleton.simplify import simplified
 from ..widgets.controls import show
 from .paint import Paint, carried_groups
 from .skin import skin_of
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 MAX_COLOURS = 10
 """A character is drawn in at most so many colours: each is a mesh of its own."""
+MAX_VERTICES = 30_000
+"""A character is drawn with about so many vertices: each is sent for every frame, 12 bytes."""
 UP = np.array([0.0, 1.0, 0.0])
 
 
@@ -193,7 +196,7 @@ def character_look(
 
     With a `depth` [m] it is a ghost: so much thinner, and all of it plain.
     """
-    meshes = character.meshes
+    meshes = simplified(character, MAX_VERTICES)
     if depth:
         thin = [_inset(mesh.vertices, np.asarray(mesh.faces, dtype=np.int64), depth) for mesh in meshes]
         meshes = tuple(replace(mesh, vertices=v, colours=mesh.colours[:0]) for mesh, v in zip(meshes, thin))

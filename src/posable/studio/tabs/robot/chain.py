@@ -13,10 +13,12 @@ import numpy as np
 from .... import math as pm
 from ....compute.types import ArrayLike, Floats, Ints
 from ....express import Chain
-from ....skeleton import Frames, Shape
-from ....skeleton.character import Skinning
+from ....skeleton import Frames, SkinnedMesh
+from ....skeleton.character import BONES, Skinning
+from ....skeleton.robot_look import lathe
+from ....skeleton.simplify import simplified
 from ...core.session import Session
-from ...view.body_meshes import MeshLook, colour_groups
+from ...view.body_meshes import MAX_VERTICES, MeshLook, colour_groups
 from ...view.theme import Rgb
 
 AROUND = 20
@@ -43,16 +45,17 @@ class ChainLook:
     Args:
         session: the session whose stage it is on.
         name: of its node, not used before.
-        chain: what is drawn.
-        shapes: the shapes of its file.
+        chain: what is drawn; with the meshes of its robot, if it is one.
         tones: main colour, accent and darker shade.
     """
 
-    def __init__(self, session: Session, name: str, chain: Chain, shapes: Sequence[Shape], tones: tuple[Rgb, ...]):
+    def __init__(self, session: Session, name: str, chain: Chain, tones: tuple[Rgb, ...]) -> None:
         self.chain, self.size = chain, chain_size(chain)
         self._server = session.server
-        parts = [_of_shape(shape, tones[0]) for shape in shapes]
-        parts += _generated(chain, self.size, {shape.joint for shape in shapes}, tones)
+        character = chain.skeleton.character
+        meshes = () if character is None else simplified(character, MAX_VERTICES)
+        parts = [_of_mesh(mesh, tones[0]) for mesh in meshes if mesh.name != BONES]
+        parts += _generated(chain, self.size, {part.joint for part in parts}, tones)
         counts = [len(part.vertices) for part in parts]
         first = np.cumsum(counts) - counts
         joints = np.repeat([part.joint for part in parts], counts)[:, None]
@@ -162,20 +165,12 @@ def _head(chain: Chain, size: float, tones: tuple[Rgb, ...]) -> list[Part]:
     return parts
 
 
-def _of_shape(shape: Shape, plain: Rgb) -> Part:
-    """Return a box, a cylinder or a sphere of a robot's file."""
-    if shape.kind == "box":
-        vertices, faces = _box(shape.size)
-    elif shape.kind == "cylinder":
-        radius, half = float(shape.size[0]), 0.5 * float(shape.size[1])
-        can = [(0.0, -half), (radius, -half)], [(radius, -half), (radius, half)], [(radius, half), (0.0, half)]
-        vertices, faces = _lathe(can, 1.0)
-        vertices = np.asarray(pm.rotate(pm.between(UP, np.array([0.0, 0.0, 1.0])), vertices))
-    else:
-        rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
-        vertices, faces = _lathe([[(np.cos(t), np.sin(t)) for t in rise]], float(shape.size[0]))
-    vertices = np.asarray(pm.rotate(shape.orientation, vertices)) + shape.position
-    return Part(shape.joint, vertices, faces, shape.colour or plain)
+def _of_mesh(mesh: SkinnedMesh, plain: Rgb) -> Part:
+    """Return a mesh of a robot, which is rigid with one joint."""
+    joint = int(mesh.joints[0, 0])
+    local = pm.rotate(pm.conjugate(mesh.bind_orientations[joint]), mesh.vertices - mesh.bind_positions[joint])
+    red, green, blue, _ = mesh.colours[0].tolist() if len(mesh.colours) else (*plain, 255)
+    return Part(joint, np.asarray(local), np.asarray(mesh.faces, dtype=np.int64), (red, green, blue))
 
 
 def _aligned(joint: int, mesh: tuple[Floats, Ints], along: Floats, colour: Rgb) -> Part:
@@ -190,30 +185,5 @@ def _lathe(pieces: Sequence[Sequence[tuple[float, float]]], scale: float) -> tup
         pieces: lists of (radius, height), upwards; edges between pieces are sharp.
         scale: factor on both.
     """
-    angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
-    ring = np.stack([np.sin(angle), np.zeros(AROUND), np.cos(angle)], axis=-1)
-    vertices, faces, first = [], [], 0
-    for piece in pieces:
-        rows = scale * np.asarray(piece, dtype=np.float64)
-        vertices.append((rows[:, 0, None, None] * ring + rows[:, 1, None, None] * UP).reshape(-1, 3))
-        row, k = np.meshgrid(np.arange(len(rows) - 1), np.arange(AROUND), indexing="ij")
-        a, b = first + row * AROUND + k, first + row * AROUND + (k + 1) % AROUND
-        both = [np.stack([a, b, b + AROUND], -1), np.stack([a, b + AROUND, a + AROUND], -1)]
-        faces.append(np.concatenate(both).reshape(-1, 3))
-        first += len(rows) * AROUND
-    return np.concatenate(vertices), np.concatenate(faces)
-
-
-def _box(edges: Floats) -> tuple[Floats, Ints]:
-    """Return a box about the origin, each face with corners of its own."""
-    vertices: list[list[Floats]] = []
-    faces: list[list[int]] = []
-    for axis in range(3):
-        u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
-        for sign in (1.0, -1.0):
-            first = 4 * len(vertices)
-            vertices.append(
-                [sign * np.eye(3)[axis] + sign * a * u + b * v for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-            )
-            faces += [[first, first + 1, first + 2], [first, first + 2, first + 3]]
-    return 0.5 * np.concatenate(vertices) * edges, np.array(faces)
+    vertices, faces = lathe(pieces, AROUND)
+    return scale * vertices[:, [1, 2, 0]], faces

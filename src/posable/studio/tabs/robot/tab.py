@@ -18,8 +18,7 @@ from ....compute.types import ArrayLike, Floats
 from ....express import SKELETONS, Chain
 from ....express.filter import KINDS
 from ....formats import read_robot
-from ....skeleton import Shape
-from ...core.files import LARGEST_UPLOAD, read_upload
+from ....skeleton import Skeleton
 from ...core.session import Session
 from ...view import theme
 from ...view.names import NameTags
@@ -50,7 +49,7 @@ FIRST = "sad"
 SHORTEST, LONGEST = 1.0 / 240.0, 0.1
 """Seconds of a step: a studio that was busy goes on where it was."""
 COMPILING = "Getting ready; on a new machine the kernels are compiled, once."
-SUFFIX = ".urdf"
+SUFFIXES = (".urdf", ".xml")
 GUESSED = "(guessed)"
 
 
@@ -64,7 +63,7 @@ class RobotTab:
         self.chain: Chain | None = None
         self.runners: tuple[Runner, ...] = ()
         self.time = 0.0  # [s] that the runners have gone on since the chain came
-        self._robots: dict[str, tuple[Chain, tuple[Shape, ...]]] = {}
+        self._robots: dict[str, Chain] = {}
         self._looks: dict[str, ChainLook] = {}  # by method, and "posture"
         self._names = 0
         self._last = 0.0
@@ -127,7 +126,7 @@ class RobotTab:
             if self.chain is None:
                 return
             if not self._looks:  # it was hidden while another tab was in front
-                self._build_looks(self.chain, self._shapes)
+                self._build_looks(self.chain)
             now = clock.monotonic()
             dt, self._last = float(np.clip(now - self._last, SHORTEST, LONGEST)), now
             if self._ready.is_set():
@@ -169,7 +168,7 @@ class RobotTab:
                 show(self._text, "content", WELCOME)
                 self._session.show_only(None)
                 return
-            chain, shapes = self._robots.get(name) or (SKELETONS[name], ())
+            chain = self._robots.get(name) or SKELETONS[name]
             self._session.clock.pause()
             self.chain, self.time, self._last = chain, 0.0, clock.monotonic()
             self._joint.options = chain.names
@@ -178,7 +177,7 @@ class RobotTab:
             self.postures.show()
             self.target.start(chain, chain_size(chain))
             if self._session.tab == self.title:
-                self._build_looks(chain, shapes)
+                self._build_looks(chain)
             self._warm_up()
             self._session.changed("pose")
 
@@ -190,7 +189,7 @@ class RobotTab:
             assign(self._method, NAMES[method])
             if self.chain is not None and self._looks:
                 self._remove_looks()
-                self._build_looks(self.chain, self._shapes)
+                self._build_looks(self.chain)
                 self._session.changed("pose")
 
     def set_posture(self, posture: ArrayLike, name: str = "posture") -> None:
@@ -208,13 +207,13 @@ class RobotTab:
 
             self._session.run(f"Recall {name}", lambda: put(after), lambda: put(before))
 
-    def add_robot(self, name: str, chain: Chain, shapes: tuple[Shape, ...]) -> None:
+    def add_robot(self, name: str, chain: Chain) -> None:
         """Offer a robot's chain, and put it on the stage."""
         with self._session.lock:
             called = f"{name} (robot)" if name in SKELETONS or name == NONE else name
             if str(self._choice.value) == called:
                 self._put_away()
-            self._robots[called] = (chain, shapes)
+            self._robots[called] = chain
             show(self._choice, "options", (NONE, *SKELETONS, *self._robots))
             self.choose(called)
 
@@ -248,14 +247,10 @@ class RobotTab:
         speed, acceleration, jerk = (float(slider.value) for slider in self._bounds)
         return Motors(speed, acceleration, jerk, str(self._kind.value)) if self._filtered.value else None
 
-    @property
-    def _shapes(self) -> tuple[Shape, ...]:
-        return self._robots.get(str(self._choice.value), (None, ()))[1]
-
     def _named(self) -> tuple[str, Chain] | None:
         return None if self.chain is None else (str(self._choice.value), self.chain)
 
-    def _build_looks(self, chain: Chain, shapes: tuple[Shape, ...]) -> None:
+    def _build_looks(self, chain: Chain) -> None:
         """Show the posture, transparent, and next to it a chain for each method."""
         choice = self.method
         methods = ("best", "erik") if choice == BOTH else (choice,)
@@ -263,7 +258,7 @@ class RobotTab:
         self._names += 1
         for k, name in enumerate(("posture", *methods)):
             node = f"/world/express/chain{self._names}/{name}"
-            self._looks[name] = ChainLook(self._session, node, chain, shapes, theme.tones(max(k - 1, 0)))
+            self._looks[name] = ChainLook(self._session, node, chain, theme.tones(max(k - 1, 0)))
         self._looks["posture"].show(True, 0.4)
         size, wide = chain_size(chain), chain_spacing(chain) * (len(methods) / 2 + 0.35)
         self._session.show_only(np.array([[-wide, 0.0, -0.3 * size], [wide, size + chain_lift(chain), size]]))
@@ -357,16 +352,16 @@ class RobotTab:
 class RobotFolder(FilePanel):
     """Load a robot from a path or an upload, and choose the links that its chain goes from and to.
 
-    `loaded` is called with the robot's name, its chain and its shapes.
+    `loaded` is called with the robot's name and its chain. Meshes are those beside a path: an upload has none.
     """
 
-    def __init__(self, session: Session, loaded: Callable[[str, Chain, tuple[Shape, ...]], None]) -> None:
-        super().__init__(session, "robot", f"robot{SUFFIX}", read=self._load)
+    def __init__(self, session: Session, loaded: Callable[[str, Chain], None]) -> None:
+        super().__init__(session, "robot", "robot.urdf", read=self._load, known=SUFFIXES)
         self._loaded = loaded
-        self._robot: tuple[str, bytes] | None = None
+        self._robot: tuple[str, Skeleton] | None = None
         gui = session.gui
         with gui.add_folder("Robot from a file", expand_by_default=False):
-            self.add_controls(hint="The path of a .urdf file", value="")
+            self.add_controls(hint="The path of a URDF (.urdf) or MJCF (.xml) file", value="")
             self._base = gui.add_dropdown("From link", (GUESSED,), hint="The link that stands still")
             self._tip = gui.add_dropdown("To link", (GUESSED,), hint="The link that points at the target")
             for control in (self._base, self._tip):
@@ -376,24 +371,21 @@ class RobotFolder(FilePanel):
         """Use the chain from one link of the robot to another."""
         if self._robot is None:
             raise PosableError("load a robot first; its links can then be chosen")
-        name, chain, shapes, links = read_upload(
-            *self._robot, lambda path, name: _read(path, name, base, tip), (SUFFIX,), LARGEST_UPLOAD
-        )
+        name, skeleton = self._robot
+        chain = _chain(skeleton, base, tip)
+        links = () if skeleton.robot is None else tuple(link for link in skeleton.robot.links if link)
         with self._session.lock:
             for control, value in ((self._base, base), (self._tip, tip)):
                 show(control, "options", (GUESSED, *links))
                 assign(control, value)
-            self._loaded(name, chain, shapes)
+            self._loaded(name, chain)
 
     def _load(self, path: Path, name: str) -> None:
-        _read(path, name, GUESSED, GUESSED)  # a file that cannot be read leaves the robot before it as it is
-        self._robot = (name, path.read_bytes())
+        skeleton = read_robot(path)
+        _chain(skeleton, GUESSED, GUESSED)  # what has no chain leaves the robot before it as it is
+        self._robot = (Path(name).stem, skeleton)
         self.choose()
 
 
-def _read(path: Path, name: str, base: str, tip: str) -> tuple[str, Chain, tuple[Shape, ...], tuple[str, ...]]:
-    """Return (name, chain, shapes, links) of a robot with a chain from one link to another."""
-    robot = read_robot(path).robot
-    assert robot is not None
-    ends = (None if end == GUESSED else end for end in (base, tip))
-    return Path(name).stem, Chain.from_urdf(path, *ends), robot.shapes, robot.links
+def _chain(skeleton: Skeleton, base: str, tip: str) -> Chain:
+    return Chain.from_robot(skeleton, *(None if end == GUESSED else end for end in (base, tip)))
