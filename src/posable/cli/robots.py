@@ -162,8 +162,8 @@ def retargeted(
     motion: Motion, source: Humanoid, target: Humanoid, lookahead: int | None = None
 ) -> tuple[Motion, RetargetMeasures]:
     """Return a person's motion on a robot, and how good it is."""
-    from ..edit import retarget
     from ..evaluate import evaluate_retarget
+    from ..robots import retarget
 
     start = time.process_time()
     options: dict[str, Any] = {} if lookahead is None else {"lookahead": lookahead}
