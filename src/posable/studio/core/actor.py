@@ -31,6 +31,7 @@ class Actor:
     Attributes:
         motion: what is played.
         body: who performs it, or None where the skeleton's joints have no human roles.
+        robot: the humanoid robot that performs it, or None; a robot is no `body`, whose joints rotate about any axis.
         name: what the user calls it.
         hue: index of its colours in the palette.
         position: (3,) of its world's origin on the stage [m].
@@ -51,6 +52,12 @@ class Actor:
     ghost: bool = False
     opacity: float = 1.0
     volumes_only: bool = False
+    robot: Humanoid | None = None
+
+    @property
+    def performer(self) -> Humanoid | None:
+        """Who can be given another one's motion: a person or a robot; None for anything else."""
+        return self.body or self.robot
 
     @property
     def skeleton(self) -> Skeleton:
@@ -167,9 +174,10 @@ def actor_of(
 
         with contextlib.suppress(PosableError):  # the joints' names describe no person
             body = Humanoid(motion.skeleton, roles_on(motion.skeleton, roles))
-            if body.robot_parts is not None:  # the tabs that ask for a body rotate its joints about any axis
-                body = None
-    return Actor(motion, body, name or motion.name or "motion")
+    called = name or motion.name or "motion"
+    if body is not None and body.robot_parts is not None:
+        return Actor(motion, None, called, robot=body)
+    return Actor(motion, body, called)
 
 
 def canonical_orientation(body: Humanoid, part: str, pose: Pose) -> Floats:
