@@ -162,7 +162,7 @@ def _limits(limits: ArrayLike, count: int) -> Floats:
     return rows
 
 
-TOOLS = ("tool0", "tcp", "ee_link", "gripper_frame", "hand_tcp")
+TOOLS = re.compile(r"tool0|tcp|(^|_)ee_link|gripper_frame", re.IGNORECASE)
 """A link with one of these in its name is a robot's own idea of its tip."""
 
 
@@ -317,7 +317,7 @@ def _guess(skeleton: Skeleton, robot: Robot, first: int) -> int:
         path = path[path.index(first) + 1 :]
         return sum(skeleton.kinds[k] == "hinge" and k not in followers for k in path)
 
-    tools = [j for j in below if motors(j) and any(word in robot.links[j].lower() for word in TOOLS)]
+    tools = [j for j in below if motors(j) and TOOLS.search(robot.links[j])]
     if tools:
         return max(tools, key=motors)
     most = max(motors(j) for j in below)

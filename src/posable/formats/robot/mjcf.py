@@ -493,8 +493,8 @@ def _shape(geom: Element, frame: Transform, joint: int, settings: Settings) -> S
 
 
 def _between(geom: Element, a: Floats, b: Floats) -> Transform:
-    """Return the transform of a shape along z from one point to another."""
-    along = b - a
+    """Return the transform of a shape along z between two points: as MuJoCo has it, z points to the first."""
+    along = a - b
     length = float(np.linalg.norm(along))
     if not 1e-10 < length < math.inf:
         geom.fail("its two ends are one point")

@@ -24,6 +24,7 @@ READ = {
     "material": ("rgba",),
     "actuator": ("forcerange", "forcelimited", "ctrlrange", "ctrllimited", "gear"),
 }
+PARTIAL = ("size", "gear")
 MAX_CLASSES = 10_000
 
 
@@ -74,7 +75,7 @@ class Settings:
         name = element.attributes.get("class", childclass)
         self.check_class(element, name)
         defaults = self._classes[name].get(kind or element.tag, {})
-        return Element(element.path, element.line, element.tag, defaults | element.attributes)
+        return Element(element.path, element.line, element.tag, _over(defaults, element.attributes))
 
     def limited(self, element: Element, switch: str, bounds: str) -> bool:
         """Return whether a range counts."""
@@ -141,5 +142,15 @@ class Settings:
                 if kind in READ:
                     values = self._classes[name][kind]
                     given = {key: value for key, value in element.attributes.items() if key in READ[kind]}
-                    values |= given
+                    values |= _over(values, given)
             waiting.extend((child, name) for child in reversed(block.children) if child.tag == "default")
+
+
+def _over(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+    """Return attributes over those of a default class; of sizes, only the numbers that are there replace others."""
+    both = defaults | own
+    for key in PARTIAL:
+        if key in defaults and key in own:
+            given = own[key].split(None, 8)
+            both[key] = " ".join([*given, *defaults[key].split(None, 8)[len(given) :]])
+    return both
