@@ -90,9 +90,7 @@ def add_one(
 
 
 @kernel
-def add_trunk(
-    y: Floats, weight: float, residual: float, trunk: int, size: int, h: Floats, g: Floats
-) -> None:
+def add_trunk(y: Floats, weight: float, residual: float, trunk: int, size: int, h: Floats, g: Floats) -> None:
     """Add weight times a row (N,) with itself, in the trunk's variables."""
     for a in range(trunk, size):
         s = weight * y[a]

@@ -33,6 +33,12 @@ STEP_UP = 0.08
 """[m]: a foot that rests higher than this over the lowest floor stands on something; lower, floors are one."""
 CLOSED = 0.04
 """[s]: shorter gaps between two stances are none."""
+CREPT, TURNED = 0.08, 0.45
+"""[leg lengths], [rad]: a foot that moves further while it rests is moved by a step."""
+SHORTEST_STEP = 0.06
+"""[s]"""
+TURNING = 0.15
+"""[leg lengths / rad]: what a turn of the foot counts as on its way."""
 EXTRA = 0.7
 """[leg lengths / s]: how much faster than the person's a foot may move between two stances."""
 CLEARANCE = 0.02
@@ -75,6 +81,18 @@ def slow_frames(toes: Floats, fps: float) -> Bools:
     return slow
 
 
+def firm_frames(toes: Floats, fps: float) -> Bools:
+    """Return where toes (F, 3) are slow by central differences, at the clip's rate or at `JUDGED_AT`."""
+    slow = np.zeros(len(toes), np.bool_)
+    for step in {1, max(1, round(fps / JUDGED_AT))}:
+        if len(toes) <= 2 * step:
+            slow[:] = True
+            continue
+        away = toes[2 * step :] - toes[: -2 * step]
+        slow[step:-step] |= np.sqrt((away * away).sum(axis=1)) * (fps / (2 * step)) < SLOW
+    return slow
+
+
 def local_floor(toes: dict[str, Floats], fps: float) -> Floats:
     """Return the height (F,) [m] that the lower toes of a clip have about each frame.
 
@@ -88,8 +106,8 @@ def local_floor(toes: dict[str, Floats], fps: float) -> Floats:
     return np.asarray(uniform_filter1d(minimum_filter1d(lowest, width, mode="nearest"), width, mode="nearest"))
 
 
-def resting(toes: dict[str, Floats], fps: float) -> tuple[dict[str, Bools], Floats]:
-    """Return where toes (F, 3) [m] rest, by side, and how high the floor is there (F,) [m].
+def resting(toes: dict[str, Floats], fps: float) -> tuple[dict[str, Bools], dict[str, Bools], Floats]:
+    """Return where toes (F, 3) [m] rest, by side, where they do so without doubt, and how high the floor is there (F,) [m].
 
     They rest where a judge says so, whose floor is level, and where they are slow and low over the floor about them.
     """
@@ -98,13 +116,13 @@ def resting(toes: dict[str, Floats], fps: float) -> tuple[dict[str, Bools], Floa
     judged = {lowest - LOWEST}
     if abs(lowest - LOWEST) < SAME_FLOOR:
         judged.add(0.0)  # a judge may take the clip's own
-    found = {}
+    found, firm = {}, {}
     for side, toe in toes.items():
         low = toe[:, 1] - floor < LOW - LOWEST
         for level in judged:
             low = low | (toe[:, 1] - level < LOW)
-        found[side] = low & slow_frames(toe, fps)
-    return found, floor
+        found[side], firm[side] = low & slow_frames(toe, fps), low & firm_frames(toe, fps)
+    return found, firm, floor
 
 
 def runs(on: Bools, gap: int) -> list[tuple[int, int]]:
@@ -120,8 +138,12 @@ def runs(on: Bools, gap: int) -> list[tuple[int, int]]:
 
 
 def heading(orientations: Floats) -> Floats:
-    """Return the unit directions (..., 2) in x and z in which canonical orientations face."""
-    ahead = rotate(orientations, np.array([0.0, 0.0, 1.0]))[..., [0, 2]]
+    """Return the unit directions (..., 2) in x and z in which canonical orientations face.
+
+    They are read from the axis to the left, which stays level however far a foot is on its toes.
+    """
+    left = rotate(orientations, np.array([1.0, 0.0, 0.0]))
+    ahead = np.stack([-left[..., 2], left[..., 0]], axis=-1)
     return np.asarray(ahead / np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-9))
 
 
@@ -137,6 +159,8 @@ class Foot:
     """(F, 2) [m] x and z of the robot's foot, were it flat with its ball where the person's is."""
     resting: Bools
     """(F,)"""
+    firm: Bools
+    """(F,) where it rests without doubt."""
     level: Floats
     """(F,) [m] height of the robot's floor."""
     sole: Floats
@@ -153,9 +177,26 @@ class Foot:
         return np.array([x, self.heights[rows].mean(), z])
 
 
-def stances_of(foot: Foot, fps: float) -> list[tuple[int, int]]:
-    """Return the first and last frame of each stance."""
-    return runs(foot.resting, round(CLOSED * fps))
+def stances_of(foot: Foot, positions: Floats, angles: Floats, leg: float, fps: float) -> list[tuple[int, int]]:
+    """Return the first and last frame of each stance.
+
+    A stretch in which the foot creeps away, or turns far, is cut where the toes are least at rest: a step is made there.
+    """
+    found: list[tuple[int, int]] = []
+    waiting = runs(foot.resting, round(CLOSED * fps))[::-1]
+    shortest = max(1, round(SHORTEST_STEP * fps))
+    while waiting:
+        a, b = waiting.pop()
+        rows = slice(a, b + 1)
+        drift = float(np.linalg.norm(np.ptp(positions[rows], axis=0)))
+        turned = float(np.ptp(np.unwrap(angles[rows])))
+        gaps = [(c, d) for c, d in runs(~foot.firm[rows], 1) if c > 0 and d < b - a and d - c + 1 >= shortest]
+        if (drift < CREPT * leg and turned < TURNED) or not gaps:
+            found.append((a, b))
+            continue
+        c, d = max(gaps, key=lambda gap: gap[1] - gap[0])
+        waiting += [(a + d + 1, b), (a, a + c - 1)]
+    return found
 
 
 def plan(
@@ -170,7 +211,7 @@ def plan(
         leg: length of the robot's legs [m].
         fps: frames a second.
     """
-    stances = {side: stances_of(foot, fps) for side, foot in feet.items()}
+    stances = {side: stances_of(foot, *found[side], leg, fps) for side, foot in feet.items()}
     places = {side: _places(feet[side], stances[side], *found[side], leg, fps) for side in feet}
     _moved_apart(feet, stances, places, lateral, leg)
     return {side: _steps(feet[side], stances[side], places[side], leg, fps) for side in feet}
@@ -183,20 +224,17 @@ def _places(
     made = np.zeros((len(stances), 4))
     if not stances:
         return made
-    faces = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    angles = np.unwrap(angles)
     for row, (a, b) in zip(made, stances, strict=True):
         rows = slice(a, b + 1)
         row[:2] = positions[rows].mean(axis=0)
-        x, z = faces[rows].sum(axis=0)
-        row[2], row[3] = np.arctan2(x, z), float(np.median(foot.level[rows]))
-    made[:, 2] = np.unwrap(made[:, 2])
+        row[2], row[3] = float(angles[rows].mean()), float(np.median(foot.level[rows]))
     lengths = np.array([b - a + 1 for a, b in stances]) / fps
     spans = np.array([max(c - b, 1) for (_, b), (c, _) in zip(stances, stances[1:], strict=False)]) / fps
     moved = np.zeros((len(spans), 3))
     for row, (_, b), (c, _) in zip(moved, stances, stances[1:], strict=False):
         row[:2] = positions[c] - positions[b]
-        turn = np.arctan2(*faces[c]) - np.arctan2(*faces[b])
-        row[2] = (turn + np.pi) % (2.0 * np.pi) - np.pi
+        row[2] = angles[c] - angles[b]
     made[:, :3] = _drawn_together(made[:, :3], moved, lengths, spans, leg)
     return made
 
@@ -218,7 +256,7 @@ def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Float
     ties = np.zeros(len(spans))
     for _ in range(12):
         steps = np.diff(made, axis=0) - moved
-        distance = np.hypot(np.hypot(steps[:, 0], steps[:, 1]), leg * 0.5 * steps[:, 2])
+        distance = np.hypot(np.hypot(steps[:, 0], steps[:, 1]), leg * TURNING * steps[:, 2])
         over = distance / most
         if not (over > 1.0).any():
             break
@@ -349,7 +387,9 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
         positions[free] += shift[free]
         orientations[free] = multiply(exp(turn[free]), orientations[free])
         corners = rotate(orientations[free][:, None], foot.sole[None])
-        below = floor[free] - (positions[free, 1] + corners[..., 1].min(axis=1))  # how far the lowest corner is under the floor
+        below = floor[free] - (
+            positions[free, 1] + corners[..., 1].min(axis=1)
+        )  # how far the lowest corner is under the floor
         soft = CLEARANCE * leg * bump[free]
         positions[free, 1] += 0.5 * (below + np.sqrt(below**2 + soft**2))
     moved = np.zeros((count, 3))

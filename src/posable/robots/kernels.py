@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Ints, Quat, Records, Vec3
+from ..compute.types import Floats, Ints, Quat, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
 from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
@@ -23,6 +23,7 @@ from ..skeleton.forward import axis_of, quat_at, quat_from, rest_of, set_quat, v
 from .arrowhead import add_one, add_three, add_trunk, clear, copy, factorise, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
+STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
 ROUNDS = 3  # of the active set in each step
 
 
@@ -399,10 +400,22 @@ def advance(i: int, r: int, model: Model, track: Track, state: Floats, work: Scr
 
 
 @kernel
+def bend(i: int, model: Model, track: Track, state: Floats) -> None:
+    """Bend knees and elbows that are straight and must not be: out of a straight limb no small step leads."""
+    for b in range(model.bends.shape[0]):
+        v, straight, value = model.bends[b]["variable"], model.bends[b]["straight"], track.begins[i, b]
+        bent = abs(state[7 + v] - straight)
+        if bent < STRAIGHT and abs(value - straight) > bent + FAR:
+            state[7 + v] = min(max(value, limit_of(i, v, model, track, 1)), limit_of(i, v, model, track, 2))
+
+
+@kernel
 def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, work: Scratch) -> None:
     """Improve the state of frame i in place, with buffers r."""
     settings, state = model.settings[0], track.states[i]
     trunk, size = settings["trunk"], settings["size"]
+    if track.begins.shape[0] > 0:
+        bend(i, model, track, state)
     for _ in range(iterations):
         place(r, model, state, work)
         clear(work.matrix[r], work.gradient[r], model.blocks, trunk, size)

@@ -67,6 +67,10 @@ each step, the distance that is kept between links [m], the distance within whic
 a metre of penetration, the longest step of a variable [rad]."""
 
 
+BEND = np.dtype([("variable", "i8"), ("straight", "f8")], align=True)
+"""A knee or an elbow: its variable, and the value of that in a straight limb [rad]."""
+
+
 class Model(NamedTuple):
     """A robot as kernels read it; the same for all frames."""
 
@@ -87,6 +91,8 @@ class Model(NamedTuple):
     """(S,) of `CAPSULE`."""
     pairs: Ints
     """(P, 2) links that may not touch."""
+    bends: Records
+    """(B,) of `BEND`."""
     settings: Records
     """(1,) of `SETTINGS`."""
 
@@ -103,6 +109,8 @@ class Track(NamedTuple):
     """(F, 7 + V) the state that a frame is drawn to: position and orientation of the root, values."""
     pull: Floats
     """(F, 2 + V) how strongly [1/m, 1/rad]: the root's position, its rotation, the values."""
+    begins: Floats
+    """(F, B) values of knees and elbows to begin with where a state has others, or no rows."""
     states: Floats
     """(F, 7 + V) the answer; on entry of rows that start by themselves, where they start."""
 

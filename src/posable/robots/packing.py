@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compute.types import Floats, Ints
-from ..math import conjugate, rotate
 from ..body import Humanoid
+from ..compute.types import Floats, Ints, Records
+from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
 from ..skeleton.robot import Robot
-from .model import BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
+from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
 
 TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
 
@@ -27,6 +27,15 @@ class Part:
     centre: Floats
     turns: bool = True
     """Whether a limb can turn it across its axis: a hand without a wrist cannot."""
+
+
+@dataclass(frozen=True)
+class Bend:
+    """Of a knee or an elbow: the joint, and its values [rad] in a straight limb and in a bent one."""
+
+    joint: int
+    straight: float
+    bent: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +56,8 @@ class Body:
     """Joints that stay as they are: fingers, wheels."""
     hip_width: float
     """[m] between the centres of the hips."""
+    bends: Mapping[str, Bend]
+    """By limb: how its knee or elbow bends."""
 
     @property
     def still_dofs(self) -> set[int]:
@@ -99,9 +110,16 @@ def read_body(humanoid: Humanoid) -> Body:
         {side: found.soles[f"{side}_foot"].outline for side in ("left", "right")},
         frozenset(int(joint_of[d]) for d in found.others),
         float(np.linalg.norm(hips[1] - hips[0])),
+        {
+            name: Bend(limb.mid[0], limb.straight, limb.straight + BENT * limb.flexion)
+            for name, limb in found.limbs.items()
+            if len(limb.mid) == 1
+        },
     )
 
 
+BENT = 2.5
+"""[rad]: how far a knee or an elbow bends whose file has no limits."""
 POSTURE = 0.02
 """How strongly motors are drawn to their middle position [1/rad]: what nothing else decides."""
 ROWS = (
@@ -171,6 +189,15 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         row["lower"], row["upper"] = max(row["lower"], ends[0]), min(row["upper"], ends[1])
         row["speed"] = min(row["speed"], speeds[dof] / abs(drive["ratio"]))
         row["acceleration"] = min(row["acceleration"], accelerations[dof] / abs(drive["ratio"]))
+    for name, limit in body.bends.items():  # a knee whose file says nothing bends as a person's
+        row = variables[drives[limit.joint]["variable"]]
+        ends = sorted(
+            (np.array([limit.straight, limit.bent]) - drives[limit.joint]["offset"]) / drives[limit.joint]["ratio"]
+        )
+        if not np.isfinite(row["lower"]) and not np.isfinite(row["upper"]):
+            row["lower"], row["upper"] = ends
+    variables["lower"] = np.where(np.isfinite(variables["lower"]), variables["lower"], -np.pi)
+    variables["upper"] = np.where(np.isfinite(variables["upper"]), variables["upper"], np.pi)
     variables["rest"] = np.clip(0.0, variables["lower"], variables["upper"])
     variables["posture"] = POSTURE
     variables["lever"] = 1.0
@@ -218,9 +245,19 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         links,
         shapes,
         pairs,
+        _bends(body, drives),
         settings,
     )
     return model, dofs
+
+
+def _bends(body: Body, drives: Records) -> Records:
+    """Return the variables of knees and elbows."""
+    out = np.zeros(len(body.bends), BEND)
+    for row, bend in zip(out, body.bends.values(), strict=True):
+        drive = drives[bend.joint]
+        row["variable"], row["straight"] = drive["variable"], (bend.straight - drive["offset"]) / drive["ratio"]
+    return out
 
 
 def _collisions(body: Body, path_to, block_of):

@@ -14,20 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compute.types import Floats, Ints
-from ..math import conjugate, multiply, rotate
+from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
 from .feet import Steps, heading, plan
 from .kernels import follow_rows, improve_rows
-from .model import ROOT, Model, Track, scratch
+from .model import Model, Track, scratch
 from .packing import ROWS, Body, pack
-from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping
+from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping, unit
 from .timing import followable_rows
 
 SEEN = 30.0
 """[Hz]: frames in which places for feet are looked for."""
 CUTOFF = 10.0
 """[Hz]: faster changes are smoothed."""
-PULLS = ((12.0, 6.0, 5.0), (16.0, 8.0, 8.0))
+ROOT_CUTOFF = 2.5
+"""[Hz]: faster changes of how far the root gives way are smoothed."""
+PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
 ROOT_ACCELERATIONS = (60.0, 100.0)
@@ -66,14 +68,15 @@ class Solver:
         wanted = body_targets(person, feet, self.body, hands)
         count = len(wanted)
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
-        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]))
+        bent = self._bent(person, wanted)
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]), bent[seen])
         states = interpolated(seen, begun, count)
         places = {side: self._feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
         targets = stepping(wanted, steps, self.leg, fps)
-        states = self._improved(states, targets, None, 0)
+        states = self._improved(states, targets, None, 0, bent)
         for round_, _ in enumerate(PULLS):
-            states = self._improved(states, targets, self._followable(states, fps), round_)
+            states = self._improved(states, targets, self._followable(states, targets, fps), round_)
         return Solved(states, targets, steps)
 
     def start(self, target: Floats) -> Floats:
@@ -85,31 +88,55 @@ class Solver:
         state[7:] = self.model.variables["rest"]
         return state
 
-    def _seek(self, targets: Floats) -> Floats:
+    def _bent(self, person: Person, targets: Floats) -> Floats:
+        """Return how far (F, B) knees and elbows bend: knees by the way from hip to foot, elbows as the person's."""
+        out = np.empty((len(targets), len(self.body.bends)))
+        for column, (name, bend) in zip(out.T, self.body.bends.items(), strict=True):
+            side, _, which = name.partition("_")
+            upper, lower = self.body.lengths[name]
+            if which == "leg":
+                foot = targets[:, ROWS.index(f"{side}_foot"), :3]
+                hip = np.array([0.5 if side == "left" else -0.5, 0.0, 0.0]) * self.body.hip_width
+                way = targets[:, 0, :3] + rotate(targets[:, 0, 3:7], hip) - foot
+            else:
+                shoulder, elbow, wrist = (person.positions[f"{side}_{p}"] for p in ("upper_arm", "lower_arm", "hand"))
+                way = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
+            square = (way * way).sum(axis=1)
+            cosine = (upper**2 + lower**2 - square) / (2.0 * upper * lower)
+            angle = np.maximum(np.pi - np.arccos(np.clip(cosine, -1.0, 1.0)), 0.1)
+            drive = self.model.drives[bend.joint]
+            value = bend.straight + np.sign(bend.bent - bend.straight) * angle
+            column[:] = (value - drive["offset"]) / drive["ratio"]
+        return out
+
+    def _seek(self, targets: Floats, bent: Floats) -> Floats:
         """Return the states (F, 7 + V) of frames that are solved one after the other."""
         count = len(targets)
         states = np.tile(self.start(targets[0]), (count, 1))
-        track = self._track(targets, states, states, np.zeros(3))
+        track = self._track(targets, states, states, np.zeros(3), bent)
         follow_rows(1, np.array([[0, count]]), self._with(4), track, scratch(1, self.model))
         return states
 
-    def _improved(self, states: Floats, targets: Floats, near: Floats | None, round_: int) -> Floats:
+    def _improved(
+        self, states: Floats, targets: Floats, near: Floats | None, round_: int, bent: Floats | None = None
+    ) -> Floats:
         """Return states of frames that are solved each by itself, near given ones."""
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
-        track = self._track(targets, made, made.copy() if near is None else near, pulls)
+        track = self._track(targets, made, made.copy() if near is None else near, pulls, bent)
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
         return made
 
-    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats) -> Track:
+    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats, bent: Floats | None) -> Track:
         count, variables = len(states), len(self.model.variables)
         pull = np.empty((count, 2 + variables))
         pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
         free = np.full((count, variables), np.inf)
-        return Track(targets, -free, free, near, pull, states)
+        begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
+        return Track(targets, -free, free, near, pull, begins, states)
 
     def _with(self, iterations: int) -> Model:
         settings = self.model.settings.copy()
@@ -143,21 +170,54 @@ class Solver:
                     orientation = multiply(orientation, turn)
         return position, orientation
 
-    def _followable(self, states: Floats, fps: float) -> Floats:
-        """Return states (F, 7 + V) that motors can follow, each variable by itself."""
-        variables = self.model.variables
-        signal = np.ascontiguousarray(continuous(states).T)
+    def _followable(self, states: Floats, targets: Floats, fps: float) -> Floats:
+        """Return states (F, 7 + V) that motors can follow, each variable by itself.
+
+        Of the root, what it gives way from where it is asked to be is smoothed: slowly, since the person is smooth.
+        """
+        variables, count = self.model.variables, len(states)
+        hips = self.body.parts["hips"]
+        asked = targets[:, 0, 3:7]
+        requested = multiply(asked, hips.neutral)
+        signal = np.empty((6 + len(variables), count))
+        on_root = self.root_of_hips(states)
+        signal[:3] = (on_root[0] - targets[:, 0, :3]).T
+        signal[3:6] = log(multiply(on_root[1], conjugate(requested))).T
+        signal[6:] = states[:, 7:].T
         limits = np.zeros((len(signal), 5))
         limits[:, 0], limits[:, 2], limits[:, 3] = np.inf, -np.inf, np.inf
-        limits[:3, 1], limits[3:7, 1] = ROOT_ACCELERATIONS[0] * self.leg / fps**2, ROOT_ACCELERATIONS[1] / fps**2
-        limits[7:, 0], limits[7:, 1] = variables["speed"] / fps, variables["acceleration"] / fps**2
-        limits[7:, 2], limits[7:, 3] = variables["lower"], variables["upper"]
-        limits[:, 4] = (fps / (2.0 * np.pi * CUTOFF)) ** 4
+        limits[:3, 1], limits[3:6, 1] = ROOT_ACCELERATIONS[0] * self.leg / fps**2, ROOT_ACCELERATIONS[1] / fps**2
+        limits[6:, 0], limits[6:, 1] = variables["speed"] / fps, variables["acceleration"] / fps**2
+        limits[6:, 2], limits[6:, 3] = variables["lower"], variables["upper"]
+        limits[:6, 4] = (fps / (2.0 * np.pi * ROOT_CUTOFF)) ** 4
+        limits[6:, 4] = (fps / (2.0 * np.pi * CUTOFF)) ** 4
         out = np.empty_like(signal)
-        followable_rows(len(signal), signal, limits, out, np.empty((len(signal), 4, signal.shape[1])))
-        made = np.ascontiguousarray(out.T)
-        made[:, 3:7] /= np.linalg.norm(made[:, 3:7], axis=1, keepdims=True)
+        followable_rows(len(signal), signal, limits, out, np.empty((len(signal), 4, count)))
+        made = np.empty_like(states)
+        made[:, 7:] = out[6:].T
+        orientation = multiply(exp(np.ascontiguousarray(out[3:6].T)), requested)
+        position = targets[:, 0, :3] + out[:3].T
+        made[:, :3], made[:, 3:7] = self.root_under(made, position, orientation)
         return made
+
+    def root_of_hips(self, states: Floats) -> tuple[Floats, Floats]:
+        """Return where (F, 3) the middle of the hips is, and the orientation (F, 4) of the joint that carries them."""
+        part = self.body.parts["hips"]
+        position, orientation = self.placed(states, part.joint)
+        return position + rotate(orientation, part.centre), orientation
+
+    def root_under(self, states: Floats, position: Floats, orientation: Floats) -> tuple[Floats, Floats]:
+        """Return the root's position (F, 3) and orientation (F, 4) for which the hips are as given."""
+        there, turned = self.root_of_hips(states_at_origin(states))
+        root = multiply(orientation, conjugate(turned))
+        return position - rotate(root, there), root
+
+
+def states_at_origin(states: Floats) -> Floats:
+    """Return states whose root is at the origin, unrotated."""
+    made = states.copy()
+    made[:, :3], made[:, 3:7] = 0.0, (1.0, 0.0, 0.0, 0.0)
+    return made
 
 
 def continuous(states: Floats) -> Floats:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..body import Humanoid
 from ..compute.types import Bools, Floats
-from ..math import conjugate, multiply, rotate
+from ..math import conjugate, from_matrix, multiply, rotate
 from ..skeleton import Frames
 from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
 from .model import ACROSS, HORIZONTAL, TARGET, VERTICAL
@@ -17,12 +18,12 @@ from .packing import ROWS, Body
 SIDES = ("left", "right")
 # Weights: of positions horizontally and vertically [1 / limb length], of orientations across the part's axis, about it.
 WEIGHTS = {
-    "hips": (4.0, 4.0, 1.0, 1.0),
-    "chest": (0.0, 0.0, 1.0, 1.0),
+    "hips": (3.0, 4.0, 5.0, 5.0),
+    "chest": (0.0, 0.0, 4.0, 4.0),
     "head": (0.0, 0.0, 0.5, 0.5),
     "upper_arm": (0.0, 0.0, 1.0, 0.07),
     "lower_arm": (0.0, 0.0, 1.0, 0.0),
-    "hand": (1.0, 1.0, 0.15, 0.15),
+    "hand": (1.0, 1.0, 0.5, 0.3),
     "upper_leg": (0.0, 0.0, 0.2, 0.1),
     "lower_leg": (0.0, 0.0, 0.2, 0.0),
     "foot": (15.0, 15.0, 0.5, 0.5),
@@ -33,6 +34,8 @@ STANDS = (1000.0, 1000.0, 300.0, 300.0)
 """A standing foot whose place is known."""
 SWINGS = (50.0, 100.0, 3.0, 3.0)
 """A foot that moves between two places, once they are known."""
+RAMP = 0.15
+"""[s]: over which a foot becomes as strong as a standing one."""
 FOLLOWED = 0.15
 """[s]: standard deviation with which the hips follow feet that stand elsewhere than the person's."""
 
@@ -53,13 +56,26 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
     """Return the parts of a person that a robot may have."""
     roles = [role for role in ROWS if role in source.roles]
     roles += [role for role in ("left_toes", "right_toes") if role in source.roles]
-    chest = source.spine[source.chest]
-    orientations = {
-        role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"
-    }
-    orientations["chest"] = source.canonical_orientation(frames, chest)
+    orientations = {role: source.canonical_orientation(frames, source.roles[role]) for role in roles if role != "chest"}
     positions = {role: frames.positions[:, source.roles[role]] for role in roles}
+    standing = {role: source.neutral_frames.positions[source.roles[role]] for role in roles}
+    orientations["chest"] = multiply(trunk_of(positions), conjugate(trunk_of(standing)))
     return Person(orientations, positions, ratio)
+
+
+def trunk_of(positions: Mapping[str, Floats]) -> Floats:
+    """Return the orientation (..., 4) of a trunk as a robot's rigid one has it: +Y from the hips to the shoulders, +X to
+    the left shoulder. A person's spine bends on the way, and shoulders move on their own.
+    """
+    up = unit(
+        positions["left_upper_arm"]
+        + positions["right_upper_arm"]
+        - positions["left_upper_leg"]
+        - positions["right_upper_leg"]
+    )
+    left = positions["left_upper_arm"] - positions["right_upper_arm"]
+    left = unit(left - (left * up).sum(axis=-1, keepdims=True) * up)
+    return from_matrix(np.stack([left, up, np.cross(left, up)], axis=-1))
 
 
 def lengths(body: Body) -> tuple[float, float]:
@@ -80,7 +96,7 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
     feet = {}
     neutral = source.neutral_frames.positions
     toes_of = {side: f"{side}_toes" if f"{side}_toes" in person.positions else f"{side}_foot" for side in SIDES}
-    rests, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
+    rests, firm, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
     steps_up = floor - floor.min(initial=0.0 if not len(floor) else floor[0])
     level = np.where(steps_up > STEP_UP, ratio * steps_up, 0.0)
     hips = neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]]
@@ -101,14 +117,16 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
         flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
         heights = height + ratio * (toes[:, 1] - base)
         width = max(float(np.ptp(sole[:, 0]) / 2), _shin(body, side))
-        feet[side] = Foot(raw, turned, flat, on, level, sole, width, heights)
+        feet[side] = Foot(raw, turned, flat, on, firm[side], level, sole, width, heights)
     return feet, lateral
 
 
 def _shin(body: Body, side: str) -> float:
     """Return the radius of the robot's shin [m], as far as something on it touches."""
     joint = body.parts[f"{side}_lower_leg"].joint
-    found = [float(shape.size[0]) for shape in body.robot.collisions if shape.joint == joint and shape.kind == "capsule"]
+    found = [
+        float(shape.size[0]) for shape in body.robot.collisions if shape.joint == joint and shape.kind == "capsule"
+    ]
     return max(found, default=0.0)
 
 
@@ -140,7 +158,7 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
         upper, lower = body.lengths[f"{side}_arm"]
         shoulder, elbow, wrist = (person.positions[f"{side}_{part}"] for part in ("upper_arm", "lower_arm", "hand"))
         k = row[f"{side}_hand"]
-        out[:, k, :3] = upper * _unit(elbow - shoulder) + lower * _unit(wrist - elbow)
+        out[:, k, :3] = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
         out[:, k, HORIZONTAL : VERTICAL + 1] *= hands
     return out
 
@@ -165,9 +183,22 @@ def stepping(targets: Floats, steps: dict[str, Steps], leg: float, fps: float) -
     for side, step in steps.items():
         k = ROWS.index(f"{side}_foot")
         out[:, k, :3], out[:, k, 3:7] = step.positions, step.orientations
-        out[:, k, HORIZONTAL:] = np.array(SWINGS) / [leg, leg, 1.0, 1.0]
-        out[step.standing, k, HORIZONTAL:] = np.array(STANDS) / [leg, leg, 1.0, 1.0]
+        nearness = _near_stances(step.standing, RAMP * fps)[:, None]
+        weights = np.exp((1.0 - nearness) * np.log(SWINGS) + nearness * np.log(STANDS))
+        out[:, k, HORIZONTAL:] = weights / [leg, leg, 1.0, 1.0]
     return out
+
+
+def _near_stances(standing: Bools, width: float) -> Floats:
+    """Return 1 (F,) where a foot stands, falling to 0 within `width` frames before and after.
+
+    Weights that jump would make the pelvis give way all at once where a foot comes down.
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    if not standing.any():
+        return np.zeros(len(standing))
+    return np.asarray(np.maximum(1.0 - distance_transform_edt(~standing) / max(width, 1.0), 0.0))
 
 
 def _smooth(signal: Floats, deviation: float) -> Floats:
@@ -177,5 +208,6 @@ def _smooth(signal: Floats, deviation: float) -> Floats:
     return np.asarray(gaussian_filter1d(signal, deviation, axis=0, mode="nearest", truncate=3.0))
 
 
-def _unit(v: Floats) -> Floats:
+def unit(v: Floats) -> Floats:
+    """Return vectors (..., 3) at length 1."""
     return np.asarray(v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12))

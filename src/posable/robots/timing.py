@@ -27,7 +27,7 @@ def smooth(n: int, y: Floats, penalty: Floats, z: Floats, d: Floats, e: Floats, 
     """
     for t in range(n):
         # diagonal and two upper diagonals of I + D^T P D; penalty[t] is that of the difference about t
-        p0 = penalty[t - 1] if 2 <= t else 0.0
+        p0 = penalty[t - 1] if t >= 2 else 0.0
         p1 = penalty[t] if 1 <= t < n - 1 else 0.0
         p2 = penalty[t + 1] if t + 1 < n - 1 else 0.0
         d[t] = 1.0 + p0 + 4.0 * p1 + p2
