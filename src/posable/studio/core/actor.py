@@ -98,9 +98,12 @@ class Actor:
         rest = self.skeleton.forward(self.motion[0])
         top, height = float(rest.positions[:, 1].max()), float(np.ptp(self.box[:, 1]))
         character = self.skeleton.character
-        if character is None or self.body is None or self.volumes_only:
+        if character is None or self.performer is None or self.volumes_only:
             return 0.1 * height
-        head = [j for j in range(len(self.skeleton)) if self.body.index("head") in self.skeleton.path(j)]
+        everyone = range(len(self.skeleton))
+        head = list(everyone)  # of a robot, whatever is highest
+        if self.body is not None:
+            head = [j for j in everyone if self.body.index("head") in self.skeleton.path(j)]
         skins = [
             mesh.posed(rest)[np.isin(mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)], head)]
             for mesh in map(_thinned, character.meshes)
