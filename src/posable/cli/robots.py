@@ -58,19 +58,26 @@ def check_options(
     if output not in WRITTEN:
         raise UsageError(f"a robot's motion is not written as {output or 'a file without a suffix'}: "
                          f"give one of {', '.join(WRITTEN)}")  # fmt: skip
+    if resample is not None and not 0.0 < resample <= 1000.0:
+        raise UsageError(f"--resample {resample:g}: expected frames a second, above 0 and at most 1000")
+    found = robot_options(output, layout, joint_order, header)
+    if output == ".npz" and layout is None:
+        return {"layout": LAYOUTS[0]}
+    return found
+
+
+def robot_options(output: str, layout: str | None, joint_order: str | None, header: bool) -> dict[str, Any]:
+    """Return those options of `posable.save` that were given; refuse those that files `output` do not take."""
     if layout is not None and output != ".npz":
         raise UsageError(f"--layout {layout} is for .npz files, and the output is {output}")
     if (joint_order is not None or header) and output != ".csv":
         raise UsageError(f"{'--header' if header else '--joint-order'} is for .csv files, and the output is {output}")
     if joint_order is not None:
         choice("--joint-order", joint_order, ("mujoco", "isaac"))
-    if resample is not None and not 0.0 < resample <= 1000.0:
-        raise UsageError(f"--resample {resample:g}: expected frames a second, above 0 and at most 1000")
-    if output == ".npz":
-        chosen = choice("--layout", layout or LAYOUTS[0], LAYOUTS)
-        return {"layout": chosen}
-    found: dict[str, Any] = {} if joint_order is None else {"joint_order": joint_order}
-    return found | ({"header": True} if header else {})
+    if layout is not None:
+        choice("--layout", layout, LAYOUTS)
+    given = {"layout": layout, "joint_order": joint_order, "header": header or None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def rate_of(saving: Mapping[str, Any], resample: float | None) -> float | None:
