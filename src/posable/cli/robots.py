@@ -106,11 +106,11 @@ def robot_file(
             stand as exactly at the new rate.
         lookahead: how many frames ahead a stream sees that answers frame by frame; None: all of them.
     """
-    from .tasks import body_of, read_motion, written
+    from .tasks import read_motion, written
 
     file, output, target = Path(job["file"]), Path(job["output"]), robot_body(Path(job["robot"]))
     motion = read_motion(file, reading or {})
-    source = body_of(motion, file, roles)
+    source = person_of(motion, file, roles)
     if not len(motion):
         raise FormatError(file, "has no frames")
     if resample is not None and resample != motion.fps:
@@ -126,6 +126,16 @@ def robot_file(
         **written(made, output, **(saving or {})),
         "notes": [*motion.notes],
     }
+
+
+def person_of(motion: Motion, path: Path, roles: Mapping[str, str] | None) -> Humanoid:
+    """Return the person of a motion; a robot's file is none."""
+    from .tasks import body_of
+
+    body = body_of(motion, path, roles)
+    if body.robot_parts is not None:
+        raise FormatError(path, "is a robot; expected the motion of a person, which a robot can be given by --robot")
+    return body
 
 
 def evaluate_file(
@@ -148,11 +158,11 @@ def evaluate_file(
     """
     from ..evaluate import evaluate_retarget
     from ..formats import load
-    from .tasks import body_of, read_motion
+    from .tasks import read_motion
 
     target = robot_body(Path(robot))
     motion = read_motion(path, reading or {})
-    source = body_of(motion, path, roles)
+    source = person_of(motion, path, roles)
     if resample is not None and resample != motion.fps:
         motion = motion.resampled(resample)
     if result is None:
