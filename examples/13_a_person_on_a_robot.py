@@ -27,7 +27,7 @@ def leg(side: str, out: float) -> str:
       <geom type="capsule" size="0.045" fromto="0 0 -0.05 0 0 -0.25"/>
       <body name="{side}_shin" pos="0 0 -0.3">
         <joint name="{side}_knee" axis="0 1 0" range="0 2.3"/>
-        <geom type="capsule" size="0.04" fromto="0 0 -0.03 0 0 -0.24"/>
+        <geom type="capsule" size="0.04" fromto="0 0 -0.03 0 0 -0.28"/>
         <body name="{side}_foot" pos="0 0 -0.3">
           <joint name="{side}_ankle_pitch" axis="0 1 0" range="-0.9 0.7"/>
           <joint name="{side}_ankle_roll" axis="1 0 0" range="-0.4 0.4"/>
