@@ -103,7 +103,7 @@ WRONG_USAGE = (
     ("range correct right_arm walk.npz a.npz --margin 400", "--margin 400: expected degrees, from 0 to below 90"),
     ("range correct right_arm walk.npz a.npz --margin nan", "--margin nan"),
     ("range show right_arm --picture a.jpg", ".png"),
-    ("express C points.csv a.csv --base foo", "--base foo is for a robot's .urdf file"),
+    ("express C points.csv a.csv --base foo", "--base foo is for a robot's file (.urdf, .xml)"),
     ("express C points.csv a.csv --limits 0,1", "has limits of its own"),
     ("express C points.csv a.csv --fps 1e308", "--fps 1e+308"),
     ("express  points.csv a.csv --fps 60", "expected a letter of A to G"),

@@ -58,6 +58,7 @@ class Judge:
 
     def __init__(self, text: str) -> None:
         self.mujoco = pytest.importorskip("mujoco", reason="MuJoCo is a judge of its own: pip install posable[dev]")
+        self.mujoco.set_mju_user_warning(lambda text: None)  # else it writes a file where it is run
         self.model = self.mujoco.MjModel.from_xml_string(text)
         self.data = self.mujoco.MjData(self.model)
 
@@ -91,6 +92,8 @@ class Judge:
         for k in range(self.model.njnt):
             at, kind, name = self.model.jnt_qposadr[k], self.model.jnt_type[k], self.name("JOINT", k)
             if kind == 0:
+                if self.name("BODY", self.model.jnt_bodyid[k]) != skeleton.robot.links[0]:
+                    continue  # another thing of the scene
                 moved = pm.rotate(up, qpos[at : at + 3])
                 rotations[0] = pm.multiply(up, qpos[at + 3 : at + 7])
                 continue

@@ -14,6 +14,7 @@ import posable as ps
 from posable.compute import FormatError, PosableError
 
 from .example_motions import LITTLE_BVH, random_motion
+from .mjcf_files import TRICKY
 from .test_asf import LITTLE_AMC, LITTLE_ASF
 
 CASES = 1500
@@ -97,6 +98,48 @@ def _fuzz_all(tmp_path, cases, seed):
     return accepted
 
 
+def _fuzz_robots(tmp_path, cases, seed):
+    from .test_urdf import LITTLE
+
+    accepted = _fuzz(tmp_path, "a.xml", [TRICKY.encode()], cases, seed)
+    return accepted + _fuzz(tmp_path, "a.urdf", [LITTLE.encode()], cases, seed)
+
+
+def test_mutated_robots_give_a_motion_or_one_error(tmp_path):
+    assert 0 < _fuzz_robots(tmp_path, CASES, seed=0) < 2 * CASES
+
+
+@pytest.mark.soak
+def test_hundreds_of_thousands_of_mutated_robots_give_a_motion_or_one_error(tmp_path):
+    _fuzz_robots(tmp_path, SOAK_CASES, seed=1)
+
+
+def test_mutated_meshes_give_triangles_or_one_error(tmp_path):
+    from posable.formats.robot.meshes import read_triangles
+
+    corners = np.zeros((20, 50), np.uint8)
+    corners[:, 12:48] = np.random.default_rng(0).normal(size=(20, 9)).astype("<f4").view(np.uint8)
+    binary = b"\0" * 80 + (20).to_bytes(4, "little") + corners.tobytes()
+    words = b"solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+    obj = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf -3/1 -2/2 -1/3\n"
+    ended = set()
+    for case in range(CASES):
+        rng = np.random.default_rng([0, case])
+        kind, seed = [("stl", binary), ("stl", words), ("obj", obj)][case % 3]
+        path = tmp_path / f"{case}.{kind}"
+        data = bytearray(_mutated(seed, rng)[: len(seed)])
+        path.write_bytes(data if case % 2 else data + seed[len(data) :])  # every other one has its right length
+        try:
+            vertices, faces = read_triangles(path)
+        except FormatError as error:
+            ended.add("refused")
+            assert path.name in str(error)
+            continue
+        ended.add("read")
+        assert np.isfinite(vertices).all() and faces.shape[1] == 3 and 0 <= faces.min() <= faces.max() < len(vertices)
+    assert ended == {"read", "refused"}
+
+
 def test_mutated_files_give_a_motion_or_one_error(tmp_path):
     accepted = _fuzz_all(tmp_path, CASES, seed=0)
     assert 0 < accepted < 4 * CASES  # some mutations do no harm, some do
@@ -115,7 +158,7 @@ def test_mutated_clips_give_a_motion_or_one_error(cmu, tmp_path):
         _fuzz(tmp_path, "09_01.bvh", [few], 300, seed=2, options=options)
 
 
-@pytest.mark.parametrize("suffix", [".bvh", ".amc", ".asf", ".npz"])
+@pytest.mark.parametrize("suffix", [".bvh", ".amc", ".asf", ".npz", ".xml", ".urdf"])
 def test_any_bytes_at_all_give_a_motion_or_one_error(tmp_path_factory, suffix):
     path = tmp_path_factory.mktemp("any") / f"a{suffix}"
     path.with_suffix(".asf").write_text(LITTLE_ASF)

@@ -90,6 +90,7 @@ def test_a_motion_that_stands_still_keeps_its_length(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
 def test_new_files_pass_the_validator_without_a_word(suffix, tmp_path, node, data_dir, cmu):
+    robots = data_dir / "robots" / "mjcf"
     motions = {
         "clip": load(cmu / "16_35.bvh"),
         "one_frame": load(cmu / "16_35.bvh")[:1],
@@ -97,6 +98,8 @@ def test_new_files_pass_the_validator_without_a_word(suffix, tmp_path, node, dat
         "one_joint": random_motion(1, joints=1),
         "moved": random_motion(2, moved=True, rest=True),
         "robot": random_moves(load(data_dir / "robots" / "panda.urdf").skeleton, 3),
+        "humanoid_with_meshes": random_moves(load(robots / "unitree_g1" / "g1.xml").skeleton, 6),
+        "humanoid_without": random_moves(load(robots / "h1" / "h1_mjx_feetonly.xml").skeleton, 7),
         "many": random_motion(4, frames=2, joints=400),
         "person": load(data_dir / "characters" / "makehuman" / "cmu_mb.mhskel"),
         "scaled": without_source(load(data_dir / "characters" / "Fox.glb")),

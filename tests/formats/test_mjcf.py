@@ -325,6 +325,18 @@ def test_includes_stay_in_their_folder_and_come_once(tmp_path):
         read_robot(written(tmp_path, outer.format("none.xml"), "robot/robot.xml"))
 
 
+def test_what_mujoco_forgives_is_forgiven(tmp_path):
+    """Attributes without a value, quaternions of zeros in a keyframe, and includes beside the file that includes."""
+    part = "<mujocoinclude><include file='joint.xml'/><geom size='1' rgba=''/></mujocoinclude>"
+    written(tmp_path, part, "parts/part.xml")
+    written(tmp_path, "<mujocoinclude><joint name='j' class=' '/></mujocoinclude>", "parts/joint.xml")
+    body = "<body name='a'><freejoint/><body name='b'><include file='parts/part.xml'/></body></body>"
+    key = "<keyframe><key name='stand' qpos='1 2 3 0 0 0 0 0.5'/></keyframe>"
+    skeleton = read_robot(written(tmp_path, f"<mujoco><worldbody>{body}</worldbody>{key}</mujoco>"))
+    assert skeleton.names == ("a", "j")
+    np.testing.assert_allclose(skeleton.robot.rest, [2, 3, 1, 0, 0, 0, 0.5], atol=1e-12)
+
+
 def test_the_waist_of_a_robot_looks_at_something_while_it_walks(data_dir):
     chain = ps.Chain.from_robot(robot_file(data_dir, "unitree_g1/g1.xml"), tip="torso_link")
     assert chain.names == ("waist_yaw_joint", "waist_roll_joint", "waist_pitch_joint")

@@ -120,6 +120,7 @@ def _readers():
     import posable as ps
     from posable.edit.edit_list import load_edits
     from posable.formats import read_robot
+    from posable.formats.robot.meshes import read_triangles
     from posable.formats.targets import read_targets
     from posable.jobs.store import read_result
     from posable.limb.swivel import SwivelTable
@@ -130,6 +131,7 @@ def _readers():
         "repair": lambda path: ps.load(path, repair="cmu"),
         "save": lambda path: ps.save(ps.load(path), path.with_name("saved.glb")),
         "robot": read_robot,
+        "mesh": read_triangles,
         "points": lambda path: ps.load_points(path, fps=None),
         "targets": read_targets,
         "range": ps.LimbRange.load,

@@ -25,6 +25,7 @@ from .output import (
     show_table,
     write_json,
 )
+from .robot_facts import motor_columns, robot_facts
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -271,7 +272,9 @@ def _facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
         facts["space_m"] = " x ".join(f"{size:.2f}" for size in high - low) + " (x, y, z)"
         facts["lowest_joint_m"] = float(low[1])
     facts |= _body_facts(motion, reading)
-    if skeleton.character is not None:
+    if skeleton.robot is not None:
+        facts |= robot_facts(skeleton.robot)
+    elif skeleton.character is not None:
         meshes = skeleton.character.meshes
         facts["animations"] = character_animations(skeleton.character)
         facts["meshes"] = [f"{mesh.name}: {len(mesh.vertices)} vertices, {len(mesh.faces)} faces" for mesh in meshes]
@@ -324,6 +327,7 @@ def _joint_rows(motion: Motion) -> list[dict[str, Any]]:
             "kind": skeleton.kinds[j],
             "offset_m": " ".join(f"{value:.3f}" for value in skeleton.offsets[j]),
         }
+        | motor_columns(skeleton, j)
         for j, (name, parent) in enumerate(zip(skeleton.names, skeleton.parents, strict=True))
     ]
 

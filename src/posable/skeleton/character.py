@@ -200,7 +200,9 @@ def vertex_normals(vertices: Floats, faces: Ints, *, merge: bool = False) -> Flo
     for k in range(3):
         np.add.at(total, same[faces[:, k]], across)
     normals = total[same]
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-12))
+    # Triangles of a drawing may be thousandths of a millimetre long: their normals are as good as others.
+    lengths = np.linalg.norm(normals, axis=-1, keepdims=True)
+    return np.asarray(np.where(lengths > 1e-60, normals / np.maximum(lengths, 1e-60), 0.0))
 
 
 def _blend(rows: Floats, joints: Ints, count: int) -> csr_array[Any]:

@@ -26,8 +26,9 @@ AROUND = 24
 """Corners around what is round."""
 CREASE = np.cos(np.radians(40.0))
 """Faces of a mesh that meet at a larger angle have an edge between them."""
-MAX_TRIANGLES = 4_000_000
-"""A robot has some hundred thousand; shapes after so many are not drawn."""
+MAX_TRIANGLES = 300_000
+MAX_COPIES = 4
+"""Shapes beyond so many triangles, and so many times those of all files, are not drawn: work follows files' sizes."""
 
 
 def robot_character(skeleton: Skeleton) -> Character | None:
@@ -77,12 +78,15 @@ class RobotMeshes(Sequence[SkinnedMesh]):
         assert robot is not None
         rest = skeleton.forward(skeleton.rest)
         made: list[SkinnedMesh] = []
-        left = MAX_TRIANGLES
+        count, in_files, files = 0, 0, set()
         shapes = seen_shapes(robot)
         for number, shape in enumerate(shapes):
             vertices, faces = shape_triangles(shape)
-            left -= len(faces)
-            if left < 0:
+            count += len(faces)
+            if shape.mesh is not None and shape.mesh.name not in files:
+                files.add(shape.mesh.name)
+                in_files += len(faces)
+            if count > max(MAX_TRIANGLES, MAX_COPIES * in_files):
                 break
             local = np.asarray(pm.rotate(shape.orientation, vertices)) + shape.position
             world = rest.positions[shape.joint] + pm.rotate(rest.orientations[shape.joint], local)

@@ -203,6 +203,25 @@ def test_every_robot_at_hand_is_drawn_and_aims(tab: RobotTab, data_dir: Path, se
         assert isinstance(tab.chain, Chain) and all(np.isfinite(one.solution.error) for one in tab.runners)
 
 
+def test_a_humanoid_is_drawn_with_its_meshes_and_looks_at_the_ball(tab: RobotTab, data_dir: Path, session: Session):
+    path = data_dir / "robots" / "mjcf" / "unitree_g1" / "g1.xml"
+    tab.robots.load(str(path))
+    tab.robots.choose(tip="torso_link")
+    assert tab.chain.names == ("waist_yaw_joint", "waist_roll_joint", "waist_pitch_joint")
+    tab.step(1 / 60)
+    tab.update(session.time)
+    drawn = tab._looks["best"]._mesh
+    assert 10_000 < len(drawn.posed) < 40_000, "its own shape, in as many vertices as can be sent"
+    height = np.ptp(drawn.posed[:, 1])
+    assert 1.1 < height < 1.5, "a G1 is 1.3 m tall"
+    with pytest.raises(PosableError, match=r"r\.xml"):
+        tab.robots.load_upload(SimpleNamespace(name="r.xml", content=b"<scene/>"))
+    tab.choose(NONE)
+    actor = session.open(path)
+    body, _ = session.stage._looks[actor]
+    assert 10_000 < len(body.posed) <= 30_000
+
+
 def test_the_bodies_step_aside_for_a_chain_and_come_back(tab: RobotTab, session: Session):
     body, _ = session.stage._looks[session.active]
     assert not body.plain.parts[0][0].visible

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ...compute import UnknownNameError
+from ...compute import FormatError, UnknownNameError
+from ...compute.errors import ExtentError
 from ...skeleton import Motion, Pose, Skeleton
 from ...skeleton.robot import UP, with_free_root
 from .mjcf import read_mjcf
 from .urdf import read_urdf
-from .xml import read_xml
+from .xml import Element, read_xml
 
 FPS = 30.0
 
@@ -33,12 +34,18 @@ def read_robot(path: str | Path, *, up: str = "y", free_root: bool | None = None
     if up not in UP:
         raise UnknownNameError("up axis", up, UP)
     top = read_xml(Path(path))
-    if top.tag == "mujoco":
-        skeleton = read_mjcf(top, up=up)
-    elif top.tag == "robot":
-        skeleton = read_urdf(top, up=up)
-    elif Path(path).suffix.lower() == ".urdf":
-        top.fail(f"the outermost element is <{top.tag[:60]}>; a URDF file has <robot>")
-    else:
-        top.fail(f"the outermost element is <{top.tag[:60]}>; a robot's file has <mujoco> (MJCF) or <robot> (URDF)")
+    try:
+        skeleton = _read(top, up)
+    except ExtentError as error:
+        raise FormatError(path, str(error)) from error
     return with_free_root(skeleton) if free_root else skeleton
+
+
+def _read(top: Element, up: str) -> Skeleton:
+    if top.tag == "mujoco":
+        return read_mjcf(top, up=up)
+    if top.tag == "robot":
+        return read_urdf(top, up=up)
+    if top.path.suffix.lower() == ".urdf":
+        top.fail(f"the outermost element is <{top.tag[:60]}>; a URDF file has <robot>")
+    top.fail(f"the outermost element is <{top.tag[:60]}>; a robot's file has <mujoco> (MJCF) or <robot> (URDF)")

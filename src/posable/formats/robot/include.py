@@ -33,7 +33,8 @@ def included(top: Element) -> Element:
             if child.tag == "include":
                 children.extend(reversed(_read(child, folder, seen).children))
                 continue
-            copy = Element(child.path, child.line, child.tag, child.attributes)
+            said = {key: value for key, value in child.attributes.items() if value.strip()}  # as MuJoCo does
+            copy = Element(child.path, child.line, child.tag, said)
             target.children.append(copy)
             if child.children:
                 waiting.append((child, copy, depth + 1))
@@ -43,6 +44,9 @@ def included(top: Element) -> Element:
 def _read(include: Element, folder: Path, seen: set[Path]) -> Element:
     name = include.text("file")
     path = inside_folder(folder, name)
+    if path is not None and not path.exists() and include.path.parent != folder:
+        nested = inside_folder(include.path.parent, name)  # MuJoCo looks beside the file that includes it as well
+        path = nested if nested is not None and nested.is_relative_to(folder.resolve()) else path
     if path is None:
         include.fail(f"it includes {name[:60]!r}; only files in the folder of the first one are read")
     if path in seen:

@@ -37,7 +37,7 @@ class MeshFolder:
     def __init__(self, path: Path) -> None:
         self.folder = path.parent
         self._found: dict[str, Path | None] = {}
-        self._lost: dict[str, list[str]] = {}
+        self._lost: dict[tuple[str, str], list[str]] = {}
 
     def mesh(self, name: str, transform: Transformed | None = None) -> MeshFile | None:
         """Return a mesh by the name that the robot's file has for it, or None, which the notes will list."""
@@ -48,18 +48,20 @@ class MeshFolder:
             return None
         return MeshFile(name, TriangleReader(found, transform or Transformed()))
 
-    def lose(self, reason: str, name: str) -> None:
-        """Keep a mesh that is not drawn for the notes."""
+    def lose(self, reason: tuple[str, str], name: str) -> None:
+        """Keep a mesh that is not drawn for the notes; the reason for one and for several."""
         self._lost.setdefault(reason, []).append(PurePosixPath(name.replace("\\", "/")).name)
 
     @property
     def notes(self) -> list[str]:
         """One note for each reason why meshes are not drawn, with their names."""
-        return [f"{len(names)} meshes {reason}: {_listed(names)}" for reason, names in self._lost.items()]
+        return [f"{len(names)} {reason[len(names) > 1]}: {_listed(names)}" for reason, names in self._lost.items()]
 
     def _look(self, name: str) -> Path | None:
         if PurePosixPath(name).suffix.lower() not in SUFFIXES:
-            self.lose(f"are of formats that are not read ({', '.join(SUFFIXES)} are)", name)
+            known = ", ".join(SUFFIXES)
+            one, several = "mesh is of a format that is", "meshes are of formats that are"
+            self.lose((f"{one} not read ({known} are)", f"{several} not read ({known} are)"), name)
             return None
         home = self.folder.absolute()
         for path, allowed in self._candidates(name, home):
@@ -68,12 +70,13 @@ class MeshFolder:
                 if not (file.is_relative_to(allowed.resolve()) and file.is_file()):
                     continue
                 if file.stat().st_size > MAX_BYTES:
-                    self.lose(f"have more than {MAX_BYTES // 2**20} MB", name)
+                    large = f"more than {MAX_BYTES // 2**20} MB"
+                    self.lose((f"mesh has {large}", f"meshes have {large}"), name)
                     return None
                 return file
             except (OSError, RuntimeError, ValueError):  # too long, links in a circle, a character of code zero
                 continue
-        self.lose("were not found", name)
+        self.lose(("mesh was not found", "meshes were not found"), name)
         return None
 
     def _candidates(self, name: str, home: Path) -> list[tuple[Path, Path]]:

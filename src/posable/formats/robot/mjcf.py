@@ -19,9 +19,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...compute.extent import EXTENT
 from ...compute.types import Floats
 from ...skeleton import Mimic, Robot, Shape, Site, Skeleton
 from ...skeleton.robot import UP
+from .coupling import leaders_first
 from .include import included
 from .pairs import separate_pairs
 from .settings import Settings
@@ -142,7 +144,7 @@ def _bodies(top: Element, settings: Settings, notes: list[str]) -> list[Body]:
             elif element.tag == "geom":
                 bodies[at].geoms.append((full, frame))
             else:
-                bodies[at].sites.append((full, within(frame, transform_of(full, settings))))
+                bodies[at].sites.append((full, _inside(full, within(frame, transform_of(full, settings)))))
         elif element.tag in UNREAD:
             unread[element.tag] += 1
     if unread:
@@ -210,16 +212,9 @@ class _Joints:
         self.bodies = bodies
         taken = {joint.attributes.get("name", "") for k in chosen for joint, _ in bodies[k].joints}
         self._taken = taken - {""}
+        self._tried: dict[str, int] = {}
         for k in chosen:
             self._add_body(k, k == chosen[0], up)
-
-    def index(self, name: str) -> int:
-        """Return the joint that the file gives a name, or -1."""
-        return self._by_name.get(name, -1)
-
-    @property
-    def _by_name(self) -> dict[str, int]:
-        return {e.attributes["name"]: j for j, e in self.elements.items() if e.attributes.get("name")}
 
     def first_dof(self, skeleton: Skeleton) -> dict[int, int]:
         """Return the first DoF of each joint that has any."""
@@ -248,7 +243,7 @@ class _Joints:
             if number == 0:
                 offset = within(body.transform, (offset, IDENTITY))[0]
             axis = rotated(frame[1], _axis(joint))
-            called = joint.attributes.get("name") or self._unused(f"{name}_joint", "_")
+            called = joint.attributes.get("name") or self._unused(f"{name}_joint", "")
             kind = KINDS[joint.attributes.get("type", "hinge")]
             transform = (offset, rotation if number == 0 else IDENTITY)
             parent = self._add(called, "", parent, kind, transform, axis)
@@ -273,8 +268,13 @@ class _Joints:
         return len(self.names) - 1
 
     def _unused(self, name: str, suffix: str) -> str:
-        while name in self._taken:
+        """Return a name that no other joint has: with a suffix, and a number where that is taken too."""
+        if name in self._taken:
             name += suffix
+        while name in self._taken:
+            self._tried[name] = self._tried.get(name, 1) + 1
+            if (numbered := f"{name}{self._tried[name]}") not in self._taken:
+                name = numbered
         self._taken.add(name)
         return name
 
@@ -333,9 +333,9 @@ def _motors(top: Element, settings: Settings, joints: _Joints, skeleton: Skeleto
             gear = abs(full.several("gear", 6, (1.0,))[0])
             force = math.inf
             if settings.limited(full, "forcelimited", "forcerange"):
-                force = float(np.abs(full.numbers("forcerange", (0.0, 0.0))).max()) * gear
+                force = largest(full, "forcerange") * gear
             if element.tag == "motor" and settings.limited(full, "ctrllimited", "ctrlrange"):
-                force = min(force, float(np.abs(full.numbers("ctrlrange", (0.0, 0.0))).max()) * gear)
+                force = min(force, largest(full, "ctrlrange") * gear)
             motors[first[j]] = max(force, motors.get(first[j], 0.0))
     for d, force in motors.items():
         effort[d] = force
@@ -343,9 +343,13 @@ def _motors(top: Element, settings: Settings, joints: _Joints, skeleton: Skeleto
         if skeleton.kinds[j] in ("hinge", "slide") and settings.limited(
             joint, "actuatorfrclimited", "actuatorfrcrange"
         ):
-            most = float(np.abs(joint.numbers("actuatorfrcrange", (0.0, 0.0))).max())
-            effort[first[j]] = min(effort[first[j]], most)
+            effort[first[j]] = min(float(effort[first[j]]), largest(joint, "actuatorfrcrange"))
     return tuple(motors), effort
+
+
+def largest(element: Element, key: str) -> float:
+    """Return the larger end of a range, either way."""
+    return max(abs(value) for value in element.several(key, 2, (0.0, 0.0)))
 
 
 def _mimics(top: Element, joints: _Joints, skeleton: Skeleton, notes: list[str]) -> tuple[Mimic, ...]:
@@ -364,20 +368,12 @@ def _mimics(top: Element, joints: _Joints, skeleton: Skeleton, notes: list[str])
                 unread += 1
                 continue
             dof, leader = (first[j] for j in ends)
-            found[dof] = Mimic(dof, leader, factors[1] if len(factors) > 1 else 1.0, factors[0])
-    ordered: list[Mimic] = []
-    done: set[int] = set()
-    for dof in found:
-        row = [dof]
-        while found[row[-1]].leader in found and found[row[-1]].leader not in done and len(row) <= len(found):
-            row.append(found[row[-1]].leader)
-        if len(row) > len(found):  # they follow each other in a circle
-            unread += 1
-            continue
-        for d in reversed(row):
-            if d not in done:
-                ordered.append(found[d])
-                done.add(d)
+            factor = factors[1] if len(factors) > 1 else 1.0
+            if max(abs(factor), abs(factors[0])) > EXTENT:
+                element.fail(f"polycoef is {element.attributes['polycoef'][:60]!r}; expected numbers up to {EXTENT:g}")
+            found[dof] = Mimic(dof, leader, factor, factors[0])
+    ordered = leaders_first(found)
+    unread += len(found) - len(ordered)  # they follow each other in a circle
     if unread:
         notes.append(f"{unread} constraints between joints are not read: they are no multiple of another joint")
     if ordered:
@@ -412,30 +408,31 @@ def _standing(
         for joint, _ in body.joints:
             starts[joint] = count
             count += POSITIONS[joint.attributes.get("type", "hinge")]
+    if not all(abs(word) <= EXTENT for word in words):
+        keys[name].fail(f"its qpos has numbers beyond {EXTENT:g}")
     if len(words) != count:
         notes.append(f"the keyframe {name!r} has {len(words)} numbers for {count}; it is left out")
         return None
     values = np.zeros(len(skeleton.dofs))
-    references = {}
     for j, d in joints.first_dof(skeleton).items():
         if skeleton.kinds[j] in ("hinge", "slide"):
             values[d] = words[starts[joints.elements[j]]]
-            references[d] = j
     pose = skeleton.from_values(values)
     for j, joint in joints.elements.items():
         at = starts[joint]
         if skeleton.kinds[j] == "free":
             pose.translation[:] = rotated(up, (words[at], words[at + 1], words[at + 2]))
-            pose.rotations[j] = times(up, _unit(joint, words[at + 3 : at + 7]))
+            pose.rotations[j] = times(up, _unit(words[at + 3 : at + 7]))
         elif skeleton.kinds[j] == "ball":
-            pose.rotations[j] = times(tuple(pose.rotations[j].tolist()), _unit(joint, words[at : at + 4]))
+            pose.rotations[j] = times(tuple(pose.rotations[j].tolist()), _unit(words[at : at + 4]))
     return skeleton.values(pose)
 
 
-def _unit(element: Element, q: tuple[float, ...]) -> Quat:
+def _unit(q: tuple[float, ...]) -> Quat:
+    """Return a unit quaternion; as MuJoCo has it, one without a direction is the identity."""
     length = math.hypot(*q)
     if not 1e-9 < length < math.inf:
-        element.fail("a keyframe has a quaternion without a direction for it")
+        return IDENTITY
     return (q[0] / length, q[1] / length, q[2] / length, q[3] / length)
 
 
@@ -469,40 +466,50 @@ def _shape(geom: Element, frame: Transform, joint: int, settings: Settings) -> S
         mesh = settings.mesh(geom)
         if mesh is None:
             return None
-        position, rotation = within(frame, transform_of(geom, settings))
+        position, rotation = _inside(geom, within(frame, transform_of(geom, settings)))
         return Shape(
             joint, kind, np.ones(3), np.array(position), np.array(rotation), _colour(geom, settings), name, mesh
         )
     if kind not in PRIMITIVES:
         return None
     if "mesh" in geom.attributes:
-        settings.meshes.lose("have primitive shapes fitted to them, which is not done", geom.attributes["mesh"])
+        reason = "shape fitted to a mesh is left out", "shapes fitted to meshes are left out"
+        settings.meshes.lose(reason, geom.attributes["mesh"])
         return None
     sizes = [*geom.several("size", 3, ()), 0.0, 0.0, 0.0][: PRIMITIVES[kind]]
     position, rotation = transform_of(geom, settings)
     if "fromto" in geom.attributes and kind != "sphere":
-        a, b = np.split(geom.numbers("fromto", (0.0,) * 6), 2)
-        position, rotation = _between(geom, a, b)
-        half = 0.5 * float(np.linalg.norm(b - a))
+        (position, rotation), half = _between(geom)
         sizes = [sizes[0], half] if PRIMITIVES[kind] == 2 else [sizes[0], sizes[0], half]
-    if not all(0.0 < size < math.inf for size in sizes):
-        geom.fail(f"the sizes of a {kind} are {' '.join(f'{size:g}' for size in sizes)}; expected numbers above 0")
+    if not all(0.0 < size <= EXTENT for size in sizes):
+        said = " ".join(f"{size:g}" for size in sizes)
+        geom.fail(f"the sizes of a {kind} are {said}; expected numbers above 0, up to {EXTENT:g}")
     size = np.array(sizes) * {"box": 2.0, "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}.get(kind, 1.0)
-    position, rotation = within(frame, (position, rotation))
+    position, rotation = _inside(geom, within(frame, (position, rotation)))
     return Shape(joint, kind, size, np.array(position), np.array(rotation), _colour(geom, settings), name)
 
 
-def _between(geom: Element, a: Floats, b: Floats) -> Transform:
-    """Return the transform of a shape along z between two points: as MuJoCo has it, z points to the first."""
-    along = a - b
-    length = float(np.linalg.norm(along))
+def _inside(element: Element, transform: Transform) -> Transform:
+    """Return a transform; fail where its position is none."""
+    if not all(abs(x) <= EXTENT for x in transform[0]):
+        element.fail(f"its position is not within {EXTENT:g} m")
+    return transform
+
+
+def _between(geom: Element) -> tuple[Transform, float]:
+    """Return the transform of a shape along z between two points, and half their distance.
+
+    As MuJoCo has it, z points to the first.
+    """
+    a, b, c, x, y, z = geom.numbers("fromto", (0.0,) * 6).tolist()
+    length = math.hypot(a - x, b - y, c - z)
     if not 1e-10 < length < math.inf:
         geom.fail("its two ends are one point")
-    middle = 0.5 * (a + b)
-    x, y, z = (along / length).tolist()
-    q = (1.0 + z, -y, x, 0.0) if z > -1.0 + 1e-12 else (0.0, 1.0, 0.0, 0.0)
+    u, v, w = (a - x) / length, (b - y) / length, (c - z) / length
+    q = (1.0 + w, -v, u) if w > -1.0 + 1e-12 else (0.0, 1.0, 0.0)
     norm = math.hypot(*q)
-    return (middle[0].item(), middle[1].item(), middle[2].item()), (q[0] / norm, q[1] / norm, q[2] / norm, 0.0)
+    middle = (0.5 * (a + x), 0.5 * (b + y), 0.5 * (c + z))
+    return (middle, (q[0] / norm, q[1] / norm, q[2] / norm, 0.0)), 0.5 * length
 
 
 def _colour(geom: Element, settings: Settings) -> tuple[int, int, int] | None:

@@ -106,7 +106,8 @@ class Settings:
     def _mesh(self, element: Element) -> MeshFile | None:
         full = self.with_defaults(element, "main")
         if not full.attributes.get("file"):
-            self.meshes.lose("are written into the file, which is not read", self._mesh_name(element))
+            reason = "mesh without a file is not read", "meshes without files are not read"
+            self.meshes.lose(reason, self._mesh_name(element))
             return None
         file = full.attributes["file"].replace("\\", "/")
         if self._bare_names:

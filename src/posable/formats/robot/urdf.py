@@ -2,8 +2,7 @@
 
 `yourdfpy` was tried and not taken: it takes 0.7 to 2.5 s to import, expands the entities of a document type (so a small
 file can fill memory), and its errors name no place. Kinematics need a dozen attributes, read here with the standard
-library's expat: any document type is refused, sizes are bounded, and no other file is touched (of what is seen of a
-robot, boxes, cylinders and spheres are read; meshes are passed over).
+library's expat: any document type is refused and sizes are bounded. Meshes are looked for beside the file.
 
 A joint of ours is a URDF joint with the frame of its child link, in any order of the file; the root is the root link.
 URDF has z up and x forward: the root turns that into our y up and z forward, unless `up="z"` keeps it.
@@ -19,14 +18,17 @@ import numpy as np
 
 from ... import math as pm
 from ...compute import FormatError
+from ...compute.extent import EXTENT
 from ...compute.types import Floats
 from ...skeleton import Mimic, Robot, Shape, Skeleton
 from ...skeleton.robot import UP
+from .coupling import leaders_first
+from .meshes import MeshFolder, Transformed
 from .pairs import separate_pairs
 from .xml import Element
 
 KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": "fixed"}
-SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
+SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",), "mesh": ("filename",)}
 MAX_JOINTS = 10_000
 MAX_SHAPES = 10_000  # that are seen; more are left out
 
@@ -58,17 +60,18 @@ def read_urdf(robot: Element, *, up: str) -> Skeleton:
         follow = "1 joint follows another" if len(mimics) == 1 else f"{len(mimics)} joints follow others"
         notes.append(f"{follow} ({names}{', ...' if len(mimics) > 3 else ''})")
     followers = {mimic.dof for mimic in mimics}
+    meshes = MeshFolder(robot.path)
     record = Robot(
         robot.attributes.get("name", ""),
         tuple(index),
         *limits,
         mimics,
-        _shapes(robot, index, "visual"),
-        collisions := _shapes(robot, index, "collision"),
+        _shapes(robot, index, "visual", meshes),
+        collisions := _shapes(robot, index, "collision", None),
         separate_pairs(skeleton, tuple(index), collisions),
         motors=tuple(d for d in range(len(skeleton.dofs)) if d not in followers),
         up=up,
-        notes=tuple(notes),
+        notes=(*notes, *meshes.notes),
     )
     return skeleton.replace(robot=record)
 
@@ -191,28 +194,26 @@ def _mimics(skeleton: Skeleton, joints: list[Element]) -> tuple[Mimic, ...]:
         dof = dof_of[joint.text("name")]
         factors = follow.number("multiplier", 1.0), follow.number("offset", 0.0)
         waiting[dof] = Mimic(dof, dof_of[leader], *factors), follow
-    followers: dict[int, list[int]] = {}
-    for dof, (mimic, _) in waiting.items():
-        followers.setdefault(mimic.leader, []).append(dof)
-    ready = [dof for dof, (mimic, _) in waiting.items() if mimic.leader not in waiting]
-    for dof in ready:  # which grows: who follows a joint comes after it
-        ready += followers.get(dof, [])
-    if len(ready) < len(waiting):
-        known = set(ready)
+    ordered = leaders_first({dof: mimic for dof, (mimic, _) in waiting.items()})
+    if len(ordered) < len(waiting):
+        known = {mimic.dof for mimic in ordered}
         next(follow for dof, (_, follow) in waiting.items() if dof not in known).fail(
             "joints follow each other in a circle"
         )
-    return tuple(waiting[dof][0] for dof in ready)
+    return ordered
 
 
-def _shapes(robot: Element, index: Mapping[str, int], tag: str) -> tuple[Shape, ...]:
-    """The boxes, cylinders and spheres of a tag; a broken one is left out and keeps no robot from moving."""
+def _shapes(robot: Element, index: Mapping[str, int], tag: str, meshes: MeshFolder | None) -> tuple[Shape, ...]:
+    """Return the shapes of a tag, without meshes where no folder is given for them.
+
+    A broken one is left out and keeps no robot from moving.
+    """
     colours = {material.attributes.get("name", ""): _colour(material) for material in robot.all("material")}
     shapes = []
     for link in robot.all("link"):
         for visual in link.all(tag):
             try:
-                shape = _shape(visual, index[link.text("name")], colours)
+                shape = _shape(visual, index[link.text("name")], colours, meshes)
             except FormatError:
                 continue
             if shape is not None:
@@ -222,19 +223,33 @@ def _shapes(robot: Element, index: Mapping[str, int], tag: str) -> tuple[Shape, 
     return tuple(shapes)
 
 
-def _shape(visual: Element, joint: int, colours: Mapping[str, tuple[int, int, int] | None]) -> Shape | None:
+def _shape(
+    visual: Element,
+    joint: int,
+    colours: Mapping[str, tuple[int, int, int] | None],
+    meshes: MeshFolder | None,
+) -> Shape | None:
     geometry, origin, material = (visual.first(tag) for tag in ("geometry", "origin", "material"))
     kind = next((kind for kind in SHAPES if geometry is not None and geometry.first(kind) is not None), None)
     if geometry is None or kind is None or (found := geometry.first(kind)) is None:
         return None
-    if kind == "box":
+    mesh = None
+    if kind == "mesh":
+        size = found.numbers("scale", (1.0, 1.0, 1.0))
+        x, y, z = size.tolist()
+        mesh = None if meshes is None else meshes.mesh(found.text("filename"), Transformed((x, y, z)))
+        if mesh is None:
+            return None
+    elif kind == "box":
         size = found.numbers("size", (0.0, 0.0, 0.0))
     else:
         size = np.array([found.number(name, 0.0) for name in SHAPES[kind]])
-    if not (size > 0.0).all():
+    position = _vector(origin, "xyz")
+    if not (kind == "mesh" or (size > 0.0).all()) or not (np.abs([*size, *position]) <= EXTENT).all():
         return None
     colour = None if material is None else _colour(material) or colours.get(material.attributes.get("name", ""))
-    return Shape(joint, kind, size, _vector(origin, "xyz"), _rotations([_vector(origin, "rpy")])[0], colour)
+    name = visual.attributes.get("name", "")
+    return Shape(joint, kind, size, position, _rotations([_vector(origin, "rpy")])[0], colour, name, mesh)
 
 
 def _colour(material: Element) -> tuple[int, int, int] | None:
