@@ -16,7 +16,11 @@ NOT_RUN = {
     "studio.md": "a studio runs until it is closed; tests/studio opens it",
 }
 FILES = {
-    "bodies.md": {"boxing.bvh": "cmu/17_10.bvh", "KayKit_Knight.glb": "characters/KayKit_Knight.glb"},
+    "bodies.md": {
+        "boxing.bvh": "cmu/17_10.bvh",
+        "KayKit_Knight.glb": "characters/KayKit_Knight.glb",
+        "g1.xml": "robots/mjcf/unitree_g1/g1.xml",
+    },
     "files.md": {
         "Fox.glb": "characters/Fox.glb",
         "KayKit_Knight.glb": "characters/KayKit_Knight.glb",

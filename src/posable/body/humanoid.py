@@ -368,6 +368,16 @@ class Humanoid:
         rotations[..., rows, :] = inside.clamp([posture.roles[row] for row in rows], rotations[..., rows, :])
         return self.pose(posture.replace(rotations=rotations), base=pose)
 
+    def joint_values(self, pose: Pose) -> Floats:
+        """(..., D): the values of a pose as a robot's motors count them, who may turn by more than half a turn.
+
+        Of the values that a rotation may mean, the one nearest to the middle of the motor's limits; `skeleton.values`
+        has the one nearest to zero.
+        """
+        from .robot.posing import joint_values
+
+        return joint_values(self.skeleton, pose)
+
     # Limbs
 
     def limb(

@@ -176,9 +176,12 @@ class Chain:
     ) -> Chain:
         """Make a chain of a limb or the spine of a body, each joint as one-axis rotations after each other.
 
+        Of a robot they are its own motors, with their limits and speeds: its spine is waist and neck, whichever it has.
+
         Args:
             body: the body.
-            part: "left_arm", "right_arm", "left_leg", "right_leg" or "spine".
+            part: "left_arm", "right_arm", "left_leg", "right_leg" or "spine"; of a robot also "head", its neck alone,
+                or its waist where it has no neck.
             limits: (low, high) for every rotation, or (N, 2) [rad]; the range of people's joints when not given.
             pointing: (3,) the pointing axis of the end, in canonical axes in the neutral pose; when not given, along
                 the hanging hand, ahead of the foot, ahead of the face.

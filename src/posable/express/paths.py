@@ -51,6 +51,8 @@ def chain_of_body(
     """Implement `Chain.from_body`."""
     from ..body.roles import LIMBS
 
+    if body.robot_parts is not None:
+        return _chain_of_robot_part(cls, body, part, limits, pointing)
     if part == "spine":
         names = {joint: role for role, joint in body.roles.items()}
         rows = [(j, names.get(j, body.skeleton.names[j])) for j in body.spine[1:]]
@@ -78,6 +80,32 @@ def chain_of_body(
     points = np.asarray(pm.rotate(pm.conjugate(frames.orientations[tip]), given))
     rows_of = _limits(ends if limits is None else limits, len(links))
     return cls(body.skeleton, links, rows_of, tip=tip, pointing=points, names=names_of)
+
+
+def _chain_of_robot_part(
+    cls: type[Chain], body: Humanoid, part: str, limits: ArrayLike | None, pointing: ArrayLike | None
+) -> Chain:
+    """Implement `Chain.from_body` for a robot: its own joints, limits and speeds."""
+    parts, skeleton = body.robot_parts, body.skeleton
+    assert parts is not None
+    top = parts.chest if parts.head is None else parts.head
+    if part in parts.limbs:
+        limb = parts.limbs[part]
+        first, last, ahead = limb.carrier, limb.last, DOWN if part.endswith("arm") else Z
+    elif part in ("spine", "head"):
+        first, last, ahead = (parts.chest if part == "head" and parts.neck else parts.hips), top, Z
+    else:
+        raise UnknownNameError("part", part, ("spine", "head", *parts.limbs))
+    if not (parts.trunk or parts.neck) and part not in parts.limbs:
+        raise PosableError("this robot has no joint between pelvis and head; expected " + ", ".join(parts.limbs))
+    given = ahead if pointing is None else floats(pointing, "pointing", 3)
+    points = np.asarray(pm.rotate(pm.conjugate(body.neutral_orientation(last)), given))
+    if skeleton.robot is None:  # a skeleton of hinges that no robot's file was read for
+        start = skeleton.path(last)[skeleton.path(last).index(first) + 1] if first in skeleton.path(last) else last
+        rows = (-np.pi / 2, np.pi / 2) if limits is None else limits
+        return chain_of_path(cls, skeleton, start, last, rows, np.zeros(3), points)
+    note = f"canonical {np.round(given, 3).tolist()} of {part}"
+    return _between(cls, skeleton, skeleton.robot, first, last, (points, note), limits)
 
 
 def _rotations(role: str) -> Any:
@@ -181,6 +209,29 @@ def chain_of_robot(
         raise PosableError(f"{skeleton} is no robot's; Chain.from_skeleton makes a chain of any skeleton")
     first = 0 if base is None else record.joint(base)
     last = _guess(skeleton, record, first) if tip is None else record.joint(tip)
+    return _between(cls, skeleton, record, first, last, None if pointing is None else (pointing, "as given"))
+
+
+def _between(
+    cls: type[Chain],
+    skeleton: Skeleton,
+    record: Robot,
+    first: int,
+    last: int,
+    pointing: tuple[ArrayLike, str] | None,
+    within: ArrayLike | None = None,
+) -> Chain:
+    """Return the chain of a robot's motors between two joints.
+
+    Args:
+        cls: of the chain.
+        skeleton: the robot's.
+        record: what its file says of it.
+        first: the joint whose link stands still.
+        last: the joint whose link points.
+        pointing: the pointing axis in its frame, and why it is that; by default as `Chain.from_robot` says.
+        within: limits instead of the motors'.
+    """
     down, below = list(skeleton.path(last)), list(skeleton.path(first))
     shared = sum(1 for a, b in zip(down, below, strict=False) if a == b)
     down, raised = down[shared:], below[shared:][::-1]
@@ -188,9 +239,10 @@ def chain_of_robot(
     if not any(not link.slides for link in links):
         raise PosableError(f"no joint between {record.links[first]!r} and {record.links[last]!r} rotates")
     limits = np.array([_motor_limits(skeleton, record, links, motor, d) for d, motor in enumerate(motors)])
+    limits = limits if within is None else _limits(within, len(motors))
     speeds = [_motor_speed(skeleton, record, links, motor, d) for d, motor in enumerate(motors)]
     names = [skeleton.names[skeleton.dofs.joint[motor]] for motor in motors]
-    points, note = _pointing(skeleton, record, links, last) if pointing is None else (pointing, "as given")
+    points, note = _pointing(skeleton, record, links, last) if pointing is None else pointing
     above = (0.0, 1.0, 0.0) if record.up == "y" else (0.0, 0.0, 1.0)
     tip_joint = last
     if raised:

@@ -158,18 +158,19 @@ class _Finder:
     def said_pair(self, left: tuple[int, ...] | None, right: tuple[int, ...] | None) -> Pair | None:
         if left is None or right is None:
             return None
-        node, other = self.tree.above[left[0]], self.tree.above[right[0]]
-        if node != other:
-            names = self.skeleton.names
-            raise PosableError(
-                f"{names[left[0]]!r} and {names[right[0]]!r} hang on different links, {names[node]!r} and "
-                f"{names[other]!r}; both limbs of a pair begin on one"
-            )
+        above = self.tree.line(right[0])
+        node = next(j for j in self.tree.line(left[0]) if j in above)
+        left, right = self.with_girdle(node, left), self.with_girdle(node, right)
         apart = np.mean(self.tree.positions[list(left)], axis=0) - np.mean(self.tree.positions[list(right)], axis=0)
         apart = apart - (apart @ self.up) * self.up
         if np.linalg.norm(apart) < 1e-9:
             raise PosableError("the left and right joints of this robot coincide; it has no front")
         return Pair(node, (left, right), apart / np.linalg.norm(apart), 0.0, 0.0)
+
+    def with_girdle(self, node: int, chain: tuple[int, ...]) -> tuple[int, ...]:
+        """A chain that the caller says, after the joints between the link that carries it and its first one."""
+        line = self.tree.line(chain[0])
+        return (*line[1 : line.index(node)][::-1], *chain)
 
     def facing(self, legs: Pair, arms: Pair) -> Floats:
         """(3,) where the robot faces: across its legs, to the side that names, knees, feet and its frame agree on."""
@@ -244,11 +245,14 @@ class _Finder:
             tip, source = self.hands[name] = self.extents.hand_tip(chain)
             if source == "estimate":
                 self.notes.append(f"how far the {name} reaches is estimated: its file shows no hand")
-        _, lower, last = LIMBS[name]
-        mid, end = (chain.index(self.known[role]) if self.known.get(role) in chain else None for role in (lower, last))
-        if mid is not None and mid == 0:
-            raise PosableError(f"the {name} begins at its {lower}; say its {LIMBS[name][0]} as well")
-        return LimbAxes(chain, *self.lines(chain), tip, leg).split(mid, end)
+        upper, lower, last = LIMBS[name]
+        first, mid, end = (
+            chain.index(self.known[role]) if self.known.get(role) in chain else None for role in LIMBS[name]
+        )
+        for above, below, role in ((0, mid, lower), (first, mid, lower), (0, end, last), (mid, end, last)):
+            if above is not None and below is not None and below <= above:
+                raise PosableError(f"the {role} is said to be joint {below + 1} of the {name}; say its {upper} as well")
+        return LimbAxes(chain, *self.lines(chain), tip, leg).split(first, mid, end)
 
     def bending(self, splits: Mapping[str, Split]) -> dict[str, float]:
         """Which way each knee and elbow bends, 1 or -1 of its value: as its limits say, where both sides' agree."""

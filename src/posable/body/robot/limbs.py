@@ -46,21 +46,21 @@ class LimbAxes:
     def __init__(self, joints: Sequence[int], points: Floats, axes: Floats, tip: Floats, leg: bool) -> None:
         self.joints, self.points, self.axes, self.tip, self.leg = tuple(joints), points, axes, tip, leg
 
-    def split(self, mid: int | None = None, end: int | None = None) -> Split:
-        """The best split; `mid` and `end` are the places in the chain of knee and ankle where a caller says them."""
+    def split(self, first: int | None = None, mid: int | None = None, end: int | None = None) -> Split:
+        """The best split; `first`, `mid` and `end` are where in the chain hip, knee and ankle begin, if known."""
         count = len(self.joints)
         best: tuple[float, tuple[int, int, int, int]] | None = None
         for k in range(1, count) if mid is None else [mid]:
             for after in self.ankles(k) if end is None else [end]:
                 for toes in sorted({count, self.toes_from(after)}):
-                    cut = (max(0, k - 3), k, after, toes)
+                    cut = (max(0, k - 3) if first is None else min(first, k - 1), k, after, toes)
                     cost = self.cost(*cut)
                     if best is None or cost < best[0] - 1e-9:
                         best = (cost, cut)
         assert best is not None
-        first, k, after, toes = best[1]
+        start, k, after, toes = best[1]
         j = self.joints
-        return Split(j[:first], j[first:k], j[k:after], j[after:toes], j[toes:], self.centres(first, k, after, toes))
+        return Split(j[:start], j[start:k], j[k:after], j[after:toes], j[toes:], self.centres(start, k, after, toes))
 
     def ankles(self, k: int) -> list[int]:
         """Where the ankle may begin when the knee begins at k: after it, or after more joints parallel to it."""

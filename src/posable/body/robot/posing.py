@@ -48,8 +48,22 @@ def clamped(skeleton: Skeleton, pose: Pose) -> Pose:
     robot = skeleton.robot
     if robot is None:
         return pose
-    values = np.clip(robot.coupled(np.clip(skeleton.values(pose), robot.lower, robot.upper)), robot.lower, robot.upper)
-    return skeleton.from_values(values)
+    values = np.clip(joint_values(skeleton, pose), robot.lower, robot.upper)
+    return skeleton.from_values(np.clip(robot.coupled(values), robot.lower, robot.upper))
+
+
+def joint_values(skeleton: Skeleton, pose: Pose) -> Floats:
+    """Return (..., D) the values of a robot's pose as its motors count them.
+
+    A rotation does not tell whole turns: of the values that it may mean, the one nearest to the middle of the limits.
+    """
+    values, robot = skeleton.values(pose), skeleton.robot
+    if robot is None:
+        return values
+    hinge = np.array([skeleton.kinds[j] == "hinge" for j in skeleton.dofs.joint])
+    known = hinge & np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    middle = 0.5 * (np.where(known, robot.lower, 0.0) + np.where(known, robot.upper, 0.0))
+    return values - np.where(known, 2.0 * np.pi * np.round((values - middle) / (2.0 * np.pi)), 0.0)
 
 
 class _Posing:
@@ -62,7 +76,7 @@ class _Posing:
         self.parts: RobotParts = body.robot_parts
         dofs = len(self.skeleton.dofs)
         self.n = int(np.prod(batch))
-        values = self.skeleton.values(base)
+        values = joint_values(self.skeleton, base)
         self.values: Floats = np.broadcast_to(values, (*batch, dofs)).reshape(self.n, dofs).copy()
         robot = self.skeleton.robot
         self.low = np.full(dofs, -np.inf) if robot is None else robot.lower
