@@ -15,12 +15,12 @@ import math
 from typing import Any
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Floats, Ints, Quat, Vec3
+from ..compute.types import Bools, Floats, Ints, Quat, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
 from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
 from ..skeleton.forward import axis_of, quat_at, quat_from, rest_of, set_quat, vec_at, vec_from
-from .arrowhead import add_one, add_three, add_trunk, clear, copy, factorise, freeze, substitute
+from .arrowhead import add_three, clear, copy, eliminate, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
 STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
@@ -58,6 +58,18 @@ def place(r: int, model: Model, state: Floats, work: Scratch) -> None:
 
 
 @kernel
+def column(v: int, trunk: int) -> int:
+    """Return the column of a motor: the root's position comes between those of the limbs and the trunk's."""
+    return v if v < trunk else v + 3
+
+
+@kernel
+def local(c: int, first: int, own: int, trunk: int) -> int:
+    """Return the place of a column in the system of a limb: `own` columns from `first` on, then the trunk's."""
+    return c - first if c < trunk else c - trunk + own
+
+
+@kernel
 def point_of(r: int, j: int, local: Vec3, work: Scratch) -> Vec3:
     """Return a point of joint j in the world."""
     arm, p = rotate(quat_at(work.orientations, r, j), local), vec_at(work.positions, r, j)
@@ -66,12 +78,16 @@ def point_of(r: int, j: int, local: Vec3, work: Scratch) -> Vec3:
 
 @kernel
 def add_motion(
-    r: int, model: Model, first: int, last: int, point: Vec3, sign: float, y: Floats, size: int, work: Scratch
+    r: int, model: Model, first: int, last: int, point: Vec3, sign: float, y: Floats, at: int, own: int, work: Scratch
 ) -> None:
-    """Add to `y` (3, N) how a point moves with the joints of a path, in the world; without the root."""
+    """Add to `y` (3, M) how a point moves with the joints of a path, in the world; without the root.
+
+    `at` is the first of the `own` columns of the limb whose system it is.
+    """
+    trunk = model.settings[0]["trunk"]
     for k in range(first, last):
         j = model.paths[k]
-        v, ratio = model.drives[j]["variable"], sign * model.drives[j]["ratio"]
+        v, ratio = local(model.drives[j]["column"], at, own, trunk), sign * model.drives[j]["ratio"]
         axis = vec_at(work.axes, r, j)
         if model.joints[j]["kind"] != SLIDE:
             axis = cross(axis, sub(point, vec_at(work.positions, r, j)))
@@ -88,106 +104,104 @@ def root_axes(r: int, work: Scratch) -> tuple[Vec3, Vec3, Vec3]:
 
 
 @kernel
-def add_root_motion(r: int, lever: Vec3, translates: bool, y: Floats, size: int, work: Scratch) -> None:
-    """Set in `y` (3, N) how a point moves with the root's variables; `lever` is the part of it that the root turns."""
+def add_root_motion(r: int, lever: Vec3, translates: bool, y: Floats, own: int, size: int, work: Scratch) -> None:
+    """Set in `y` (3, M) how a point moves with the root's variables; `lever` is the part of it that the root turns."""
     a, b, c = root_axes(r, work)
     u, v, w = cross(a, lever), cross(b, lever), cross(c, lever)
-    root = size - ROOT
     for k in range(3):
-        for m in range(3):
-            y[k, root + m] = 1.0 if translates and k == m else 0.0
-    for k in range(3):
-        y[k, root + 3], y[k, root + 4], y[k, root + 5] = u[k], v[k], w[k]
+        if translates:
+            y[k, own + k] = 1.0
+        y[k, size - 3], y[k, size - 2], y[k, size - 1] = u[k], v[k], w[k]
 
 
 @kernel
-def clear_triple(y: Floats, first: int, last: int, trunk: int, size: int) -> None:
-    """Set three rows to zero in a limb's variables and the trunk's."""
+def clear_triple(y: Floats, size: int) -> None:
+    """Set three rows to zero."""
     for k in range(3):
-        for a in range(first, last):
-            y[k, a] = 0.0
-        for a in range(trunk, size):
+        for a in range(size):
             y[k, a] = 0.0
 
 
 @kernel
 def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> None:
-    """Add the rows of a part: its position, and its orientation in the frame half-way to the requested one.
+    """Add the rows of a part, its position and its orientation, to the system of its limb, or of the trunk.
 
-    Half-way a small rotation of the part changes the rotation vector of the error as it is, to second order.
+    The error of an orientation is twice the vector part of the quaternion from the requested one: the rotation vector
+    to second order, without an angle's arcs. With w and v the parts, a turn by x changes it by w x + x v.
     """
     trunk, size = model.settings[0]["trunk"], model.settings[0]["size"]
-    y, h, g = work.triple[r], work.matrix[r], work.gradient[r]
-    first, last, joint = 0, 0, task["joint"]
-    if task["block"] >= 0:
-        first, last = model.blocks[task["block"]]["first"], model.blocks[task["block"]]["last"]
+    b, at, own = task["block"], 0, 0
+    if b >= 0:
+        at, own = model.blocks[b]["first"], model.blocks[b]["last"] - model.blocks[b]["first"]
+    else:
+        b = model.blocks.shape[0]
+    m = own + size - trunk
+    y, h, g = work.triple[r], work.matrix[r, b], work.gradient[r, b]
+    joint = task["joint"]
     if target[7] > 0.0 or target[8] > 0.0:
         level, up = target[7], target[8]
-        clear_triple(y, first, last, trunk, size)
-        point = point_of(r, joint, vec_from(task["point"]), work)
         base, anchored = (0.0, 0.0, 0.0), task["anchor"] >= 0
-        add_motion(r, model, task["first"], task["last"], point, 1.0, y, size, work)
+        clear_triple(y, m)
+        point = point_of(r, joint, vec_from(task["point"]), work)
+        add_motion(r, model, task["first"], task["last"], point, 1.0, y, at, own, work)
         lever = sub(point, vec_at(work.positions, r, 0))
         if anchored:
             base = point_of(r, task["anchor"], vec_from(task["anchor_point"]), work)
-            add_motion(r, model, task["anchor_first"], task["anchor_last"], base, -1.0, y, size, work)
+            add_motion(r, model, task["anchor_first"], task["anchor_last"], base, -1.0, y, at, own, work)
             lever = sub(point, base)
-        add_root_motion(r, lever, not anchored, y, size, work)
-        scale_rows(y, level, up, level, first, last, trunk, size)
+        add_root_motion(r, lever, not anchored, y, own, m, work)
+        scale_rows(y, level, up, level, m)
         missing = sub(sub(point, base), (target[0], target[1], target[2]))
         residual = (level * missing[0], up * missing[1], level * missing[2])
-        add_curvature(y, norm(residual), first, last, trunk, size, h)
-        add_three(y, residual[0], residual[1], residual[2], first, last, trunk, size, h, g)
-    if target[9] > 0.0 or target[10] > 0.0:
-        across, along = target[9], target[10]
-        clear_triple(y, first, last, trunk, size)
+        add_curvature(y, norm(residual), own, m, h)
+        add_three(y, residual[0], residual[1], residual[2], m, h, g)
+    pitch, twist, roll = target[9], target[10], target[11]
+    if pitch > 0.0 or twist > 0.0 or roll > 0.0:
+        clear_triple(y, m)
         requested = (target[3], target[4], target[5], target[6])
         now = mul(quat_at(work.orientations, r, joint), conj(quat_from(task["neutral"])))
-        error = log(mul(conj(requested), now))
-        half = mul(requested, exp((0.5 * error[0], 0.5 * error[1], 0.5 * error[2])))
+        w, vx, vy, vz = mul(conj(requested), now)
+        if w < 0.0:
+            w, vx, vy, vz = -w, -vx, -vy, -vz
         for k in range(task["first"], task["last"]):
             j = model.paths[k]
             if model.joints[j]["kind"] != SLIDE:
-                set_turn(y, model.drives[j]["variable"], model.drives[j]["ratio"], half, vec_at(work.axes, r, j))
-        a, b, c = root_axes(r, work)
-        set_turn(y, size - 3, 1.0, half, a)
-        set_turn(y, size - 2, 1.0, half, b)
-        set_turn(y, size - 1, 1.0, half, c)
-        scale_rows(y, across, along, across, first, last, trunk, size)
-        add_three(y, across * error[0], along * error[1], across * error[2], first, last, trunk, size, h, g)
+                axis = rotate_inverse(requested, vec_at(work.axes, r, j))
+                c = local(model.drives[j]["column"], at, own, trunk)
+                add_turn(y, c, model.drives[j]["ratio"], w, (vx, vy, vz), axis)
+        i, j, k = root_axes(r, work)
+        add_turn(y, m - 3, 1.0, w, (vx, vy, vz), rotate_inverse(requested, i))
+        add_turn(y, m - 2, 1.0, w, (vx, vy, vz), rotate_inverse(requested, j))
+        add_turn(y, m - 1, 1.0, w, (vx, vy, vz), rotate_inverse(requested, k))
+        scale_rows(y, pitch, twist, roll, m)
+        add_three(y, 2.0 * pitch * vx, 2.0 * twist * vy, 2.0 * roll * vz, m, h, g)
 
 
 @kernel
-def add_curvature(y: Floats, residual: float, first: int, last: int, trunk: int, size: int, h: Floats) -> None:
+def add_curvature(y: Floats, residual: float, own: int, size: int, h: Floats) -> None:
     """Add to the diagonal what bounds the second derivatives of a position: residual times lever, for each rotation.
 
     Gauss and Newton leave it out; then a stretched leg whose foot is out of reach jumps to and fro. It is nothing once
     the target is met.
     """
-    for a in range(first, last):
-        h[a, a] += residual * math.sqrt(y[0, a] * y[0, a] + y[1, a] * y[1, a] + y[2, a] * y[2, a])
-    for a in range(trunk, size):
-        if not size - ROOT <= a < size - 3:
+    for a in range(size):
+        if not own <= a < own + 3:
             h[a, a] += residual * math.sqrt(y[0, a] * y[0, a] + y[1, a] * y[1, a] + y[2, a] * y[2, a])
 
 
 @kernel
-def set_turn(y: Floats, v: int, ratio: float, frame: Quat, axis: Vec3) -> None:
-    """Add to column v of `y` (3, N) an axis of the world, seen from a frame."""
-    seen = rotate_inverse(frame, axis)
-    y[0, v] += ratio * seen[0]
-    y[1, v] += ratio * seen[1]
-    y[2, v] += ratio * seen[2]
+def add_turn(y: Floats, column_: int, ratio: float, w: float, v: Vec3, axis: Vec3) -> None:
+    """Add to a column of `y` (3, N) how the error of an orientation changes with a turn about an axis."""
+    turned = cross(axis, v)
+    y[0, column_] += ratio * (w * axis[0] + turned[0])
+    y[1, column_] += ratio * (w * axis[1] + turned[1])
+    y[2, column_] += ratio * (w * axis[2] + turned[2])
 
 
 @kernel
-def scale_rows(y: Floats, p: float, q: float, s: float, first: int, last: int, trunk: int, size: int) -> None:
+def scale_rows(y: Floats, p: float, q: float, s: float, size: int) -> None:
     """Multiply three rows by their weights."""
-    for a in range(first, last):
-        y[0, a] *= p
-        y[1, a] *= q
-        y[2, a] *= s
-    for a in range(trunk, size):
+    for a in range(size):
         y[0, a] *= p
         y[1, a] *= q
         y[2, a] *= s
@@ -222,12 +236,17 @@ def find_contacts(r: int, model: Model, work: Scratch) -> int:
     A row is how the distance grows with the variables; its last number is the distance less the margin.
     """
     settings, count = model.settings[0], 0
-    size, trunk = settings["size"], settings["trunk"]
+    size = settings["size"]
     margin, reach = settings["margin"], settings["reach"]
+    centres = work.centres[r]
+    for m in range(model.links.shape[0]):
+        link = model.links[m]
+        centres[m, 0], centres[m, 1], centres[m, 2] = point_of(r, link["joint"], vec_from(link["centre"]), work)
     for p in range(model.pairs.shape[0]):
-        one, other = model.links[model.pairs[p, 0]], model.links[model.pairs[p, 1]]
+        m, n_ = model.pairs[p, 0], model.pairs[p, 1]
+        one, other = model.links[m], model.links[n_]
         j, k = one["joint"], other["joint"]
-        c = sub(point_of(r, j, vec_from(one["centre"]), work), point_of(r, k, vec_from(other["centre"]), work))
+        c = (centres[m, 0] - centres[n_, 0], centres[m, 1] - centres[n_, 1], centres[m, 2] - centres[n_, 2])
         near = one["radius"] + other["radius"] + reach
         if dot(c, c) > near * near:
             continue
@@ -256,10 +275,47 @@ def find_contacts(r: int, model: Model, work: Scratch) -> int:
                     row[i] = 0.0
                 add_along(r, model, one, x, n, 1.0, row, work)
                 add_along(r, model, other, z, n, -1.0, row, work)
-                if j == 0 or k == 0:  # the root turns both: only the points' difference counts, and that is along n
-                    pass
                 work.limbs[r, count, 0], work.limbs[r, count, 1] = one["block"], other["block"]
                 count += 1
+    return count
+
+
+@kernel
+def find_floor(i: int, r: int, model: Model, track: Track, count: int, work: Scratch) -> int:
+    """List the lowest corners, of heel and tip, of soles that do not stand; `count` rows are listed already.
+
+    Standing soles are where they belong by their targets.
+    """
+    settings = model.settings[0]
+    size, trunk, reach = settings["size"], settings["trunk"], settings["reach"]
+    for s in range(model.soles.shape[0]):
+        sole = model.soles[s]
+        if track.targets[i, sole["task"], 7] > settings["stands"]:
+            continue
+        height = work.positions[r, sole["joint"], 1] - track.floors[i, s]
+        if height > 8.0 * reach:
+            continue
+        for half in range(2):
+            begin, end = (sole["point"], sole["front"]) if half == 0 else (sole["front"], sole["end"])
+            lowest, at = math.inf, (0.0, 0.0, 0.0)
+            for c in range(begin, end):
+                p = point_of(r, sole["joint"], (model.corners[c, 0], model.corners[c, 1], model.corners[c, 2]), work)
+                if p[1] < lowest:
+                    lowest, at = p[1], p
+            distance = lowest - track.floors[i, s]
+            if distance > reach or count == MOST_CONTACTS:
+                continue
+            row = work.contacts[r, count]
+            for k in range(size):
+                row[k] = 0.0
+            add_along(r, model, sole, at, (0.0, 1.0, 0.0), 1.0, row, work)
+            row[size] = distance
+            row[trunk + 1] = 1.0
+            lever = sub(at, vec_at(work.positions, r, 0))
+            a, b, c_ = root_axes(r, work)
+            row[size - 3], row[size - 2], row[size - 1] = cross(a, lever)[1], cross(b, lever)[1], cross(c_, lever)[1]
+            work.limbs[r, count, 0], work.limbs[r, count, 1] = sole["block"], -1
+            count += 1
     return count
 
 
@@ -274,50 +330,122 @@ def add_along(r: int, model: Model, link: Any, point: Vec3, n: Vec3, sign: float
         axis = vec_at(work.axes, r, j)
         if model.joints[j]["kind"] != SLIDE:
             axis = cross(axis, sub(point, vec_at(work.positions, r, j)))
-        row[model.drives[j]["variable"]] += sign * model.drives[j]["ratio"] * dot(axis, n)
+        row[model.drives[j]["column"]] += sign * model.drives[j]["ratio"] * dot(axis, n)
 
 
 @kernel
 def add_contact(r: int, model: Model, c: int, work: Scratch) -> None:
-    """Add the row of a pair that counts to the normal equations."""
+    """Add the row of a pair that counts to the systems of its limbs and of the trunk."""
     settings = model.settings[0]
-    trunk, size = settings["trunk"], settings["size"]
+    trunk, size, blocks = settings["trunk"], settings["size"], model.blocks.shape[0]
     row, residual = work.contacts[r, c], work.contacts[r, c, size]
     weight = settings["touch"] * settings["touch"]
-    h, g = work.matrix[r], work.gradient[r]
+    h, g = work.matrix[r, blocks], work.gradient[r, blocks]
+    for a in range(size - trunk):
+        s = weight * row[trunk + a]
+        if s != 0.0:
+            g[a] += s * residual
+            for e in range(size - trunk):
+                h[a, e] += s * row[trunk + e]
     one, other = work.limbs[r, c, 0], work.limbs[r, c, 1]
-    add_trunk(row, weight, residual, trunk, size, h, g)
     doubled = 2.0 if one >= 0 and other >= 0 and one != other else 1.0
     if one >= 0:
-        first, last = model.blocks[one]["first"], model.blocks[one]["last"]
-        add_one(row, weight, doubled, residual, first, last, trunk, size, h, g)
+        add_limb(r, model, one, row, weight, doubled, residual, work)
     if other >= 0 and other != one:
-        first, last = model.blocks[other]["first"], model.blocks[other]["last"]
-        add_one(row, weight, doubled, residual, first, last, trunk, size, h, g)
+        add_limb(r, model, other, row, weight, doubled, residual, work)
+
+
+@kernel
+def add_limb(
+    r: int, model: Model, b: int, row: Floats, weight: float, doubled: float, residual: float, work: Scratch
+) -> None:
+    """Add weight times a row (N,) with itself, in one limb's variables, and its coupling with the trunk's.
+
+    `doubled`: by how much more the limb's own products count (2 where the row moves two limbs).
+    """
+    trunk, size = model.settings[0]["trunk"], model.settings[0]["size"]
+    first = model.blocks[b]["first"]
+    own = model.blocks[b]["last"] - first
+    h, g = work.matrix[r, b], work.gradient[r, b]
+    for a in range(own):
+        s = weight * row[first + a]
+        if s != 0.0:
+            g[a] += s * residual
+            for e in range(own):
+                h[a, e] += doubled * s * row[first + e]
+            for e in range(size - trunk):
+                h[a, own + e] += s * row[trunk + e]
+                h[own + e, a] += s * row[trunk + e]
 
 
 @kernel
 def add_near(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
     """Add what draws the frame to its state, each motor to its rest, and the damping."""
-    settings, h, g = model.settings[0], work.matrix[r], work.gradient[r]
-    size = settings["size"]
-    root = size - ROOT
-    for v in range(root):
+    settings, blocks = model.settings[0], model.blocks.shape[0]
+    size, trunk, damping = settings["size"], settings["trunk"], settings["damping"]
+    for v in range(size - ROOT):
         variable = model.variables[v]
+        b, c = variable["block"], 0
+        if b >= 0:
+            c = v - model.blocks[b]["first"]
+        else:
+            b, c = blocks, v - trunk + 3
         strong = track.pull[i, 2 + v] * track.pull[i, 2 + v]
         posture = variable["posture"] * variable["posture"]
-        h[v, v] += strong + posture + settings["damping"] * variable["lever"]
-        g[v] += strong * (state[7 + v] - track.near[i, 7 + v]) + posture * (state[7 + v] - variable["rest"])
+        work.matrix[r, b, c, c] += strong + posture + damping
+        work.gradient[r, b, c] += strong * (state[7 + v] - track.near[i, 7 + v]) + posture * (
+            state[7 + v] - variable["rest"]
+        )
+    h, g = work.matrix[r, blocks], work.gradient[r, blocks]
     strong = track.pull[i, 0] * track.pull[i, 0]
     for k in range(3):
-        h[root + k, root + k] += strong + settings["damping"]
-        g[root + k] += strong * (state[k] - track.near[i, k])
+        h[k, k] += strong + damping
+        g[k] += strong * (state[k] - track.near[i, k])
     strong = track.pull[i, 1] * track.pull[i, 1]
     there = (track.near[i, 3], track.near[i, 4], track.near[i, 5], track.near[i, 6])
     error = log(mul(conj(there), (state[3], state[4], state[5], state[6])))
+    last = size - trunk - 3
     for k in range(3):
-        h[root + 3 + k, root + 3 + k] += strong + settings["damping"]
-        g[root + 3 + k] += strong * error[k]
+        h[last + k, last + k] += strong + damping
+        g[last + k] += strong * error[k]
+
+
+@kernel
+def solve_arrow(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
+    """Fill in the step of all variables, those that are frozen at their bounds."""
+    trunk, size, blocks = model.settings[0]["trunk"], model.settings[0]["size"], model.blocks.shape[0]
+    step, frozen, width = work.step[r], work.frozen[r], size - trunk
+    whole, right = work.factor[r, blocks], work.right[r, blocks]
+    copy(work.matrix[r, blocks], work.gradient[r, blocks], width, whole, right)
+    for b in range(blocks):
+        first = model.blocks[b]["first"]
+        own = model.blocks[b]["last"] - first
+        h, x = work.factor[r, b], work.right[r, b]
+        copy(work.matrix[r, b], work.gradient[r, b], own + width, h, x)
+        for a in range(own):
+            if frozen[first + a] != 0:
+                freeze(h, x, a, step_to(i, first + a, model, track, state, frozen[first + a]), own + width)
+        eliminate(h, x, own, own + width)
+        for a in range(width):
+            right[a] += x[own + a]
+            for c in range(width):
+                whole[a, c] += h[own + a, own + c]
+    for v in range(trunk, size - ROOT):
+        if frozen[v] != 0:
+            freeze(whole, right, v - trunk + 3, step_to(i, v, model, track, state, frozen[v]), width)
+    eliminate(whole, right, width, width)
+    substitute(whole, right, width, width)
+    for a in range(width):
+        step[trunk + a] = right[a]
+    for b in range(blocks):
+        first = model.blocks[b]["first"]
+        own = model.blocks[b]["last"] - first
+        h, x = work.factor[r, b], work.right[r, b]
+        for a in range(width):
+            x[own + a] = right[a]
+        substitute(h, x, own, own + width)
+        for a in range(own):
+            step[first + a] = x[a]
 
 
 @kernel
@@ -334,24 +462,17 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
             work.on[r, c] = 1
             add_contact(r, model, c, work)
     for turn in range(ROUNDS + 1):
-        copy(work.matrix[r], work.factor[r], model.blocks, trunk, size)
-        for a in range(size):
-            step[a] = -work.gradient[r, a]
-        for a in range(size - ROOT):
-            if frozen[a] != 0:
-                most = step_to(i, a, model, track, state, frozen[a])
-                freeze(work.factor[r], step, a, most, model.blocks, trunk, size)
-        factorise(work.factor[r], model.blocks, trunk, size)
-        substitute(work.factor[r], step, model.blocks, trunk, size)
+        solve_arrow(i, r, model, track, state, work)
         if turn == ROUNDS:
             break
         changed = False
-        for a in range(size - ROOT):
-            if frozen[a] == 0:
-                if step[a] < step_to(i, a, model, track, state, 1):
-                    frozen[a], changed = 1, True
-                elif step[a] > step_to(i, a, model, track, state, 2):
-                    frozen[a], changed = 2, True
+        for v in range(size - ROOT):
+            if frozen[v] == 0:
+                move = step[column(v, trunk)]
+                if move < step_to(i, v, model, track, state, 1):
+                    frozen[v], changed = 1, True
+                elif move > step_to(i, v, model, track, state, 2):
+                    frozen[v], changed = 2, True
         for c in range(count):
             if work.on[r, c] == 0:
                 distance = work.contacts[r, c, size]
@@ -389,13 +510,13 @@ def step_to(i: int, v: int, model: Model, track: Track, state: Floats, side: int
 @kernel
 def advance(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
     """Move a state along its step; values stay within their bounds to the last bit."""
-    step, root = work.step[r], model.settings[0]["size"] - ROOT
-    for v in range(root):
-        value = state[7 + v] + step[v]
+    step, trunk, size = work.step[r], model.settings[0]["trunk"], model.settings[0]["size"]
+    for v in range(size - ROOT):
+        value = state[7 + v] + step[column(v, trunk)]
         state[7 + v] = min(max(value, limit_of(i, v, model, track, 1)), limit_of(i, v, model, track, 2))
     for k in range(3):
-        state[k] += step[root + k]
-    q = mul((state[3], state[4], state[5], state[6]), exp((step[root + 3], step[root + 4], step[root + 5])))
+        state[k] += step[trunk + k]
+    q = mul((state[3], state[4], state[5], state[6]), exp((step[size - 3], step[size - 2], step[size - 1])))
     state[3], state[4], state[5], state[6] = unit_quat(q)
 
 
@@ -418,11 +539,14 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
         bend(i, model, track, state)
     for _ in range(iterations):
         place(r, model, state, work)
-        clear(work.matrix[r], work.gradient[r], model.blocks, trunk, size)
+        for b in range(model.blocks.shape[0]):
+            own = model.blocks[b]["last"] - model.blocks[b]["first"]
+            clear(work.matrix[r, b], work.gradient[r, b], own + size - trunk)
+        clear(work.matrix[r, model.blocks.shape[0]], work.gradient[r, model.blocks.shape[0]], size - trunk)
         add_near(i, r, model, track, state, work)
         for k in range(model.tasks.shape[0]):
             add_task(r, model, model.tasks[k], track.targets[i, k], work)
-        count = find_contacts(r, model, work)
+        count = find_floor(i, r, model, track, find_contacts(r, model, work), work)
         solve_step(i, r, model, track, state, count, work)
         advance(i, r, model, track, state, work)
 
@@ -456,3 +580,50 @@ def improve_rows(n: int, spans: Ints, model: Model, track: Track, work: Scratch)
     for r in prange(n):
         for i in range(spans[r, 0], spans[r, 1]):
             solve_frame(i, r, model.settings[0]["follow"], model, track, work)
+
+
+@kernel
+def within_speeds(
+    i: int, before: int, free: bool, steps: Floats, standing: Bools, model: Model, track: Track
+) -> bool:
+    """Set the bounds of frame i to what motors can do from the frame `before`; return whether its state is inside.
+
+    Where `free`, motors of limbs that stand are not bounded.
+    """
+    inside = True
+    for v in range(model.variables.shape[0]):
+        b = model.variables[v]["block"]
+        if free and b >= 0 and standing[i, b]:
+            track.lower[i, v], track.upper[i, v] = -math.inf, math.inf
+            continue
+        value = track.states[before, 7 + v]
+        low, high = value - steps[v], value + steps[v]
+        track.lower[i, v], track.upper[i, v] = low, high
+        if track.states[i, 7 + v] < low or track.states[i, 7 + v] > high:
+            inside = False
+            track.states[i, 7 + v] = min(max(track.states[i, 7 + v], low), high)
+    return inside
+
+
+@batch(rows=2)
+def hold_speeds_rows(
+    n: int, backward: bool, steps: Floats, standing: Bools, model: Model, track: Track, work: Scratch
+) -> None:
+    """Solve again, one after the other, the frames that motors cannot reach from the frame before (or after) them.
+
+    Args:
+        n: 1: all frames are one row.
+        backward: from the last frame to the first; limbs that stand are then left as they are, others come earlier.
+        steps: (V,) how far each variable goes in a frame at most.
+        standing: (F, B) which limbs stand.
+        model: the robot.
+        track: the frames.
+        work: buffers.
+    """
+    for r in prange(n):
+        count = track.states.shape[0]
+        for k in range(1, count):
+            i = count - 1 - k if backward else k
+            before = i + 1 if backward else i - 1
+            if not within_speeds(i, before, backward, steps, standing, model, track):
+                solve_frame(i, r, model.settings[0]["follow"], model, track, work)

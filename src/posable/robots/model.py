@@ -14,10 +14,11 @@ import numpy as np
 from ..compute.types import Floats, Ints, Records
 
 ROOT = 6
-"""Variables of the root: position in the world, then rotation in the root's own frame. They come last."""
+"""Variables of the root: position in the world, which comes first in the trunk, and rotation in its own frame, last."""
 
-DRIVE = np.dtype([("variable", "i8"), ("ratio", "f8"), ("offset", "f8")], align=True)
-"""What a joint does: value = ratio * variable + offset [rad], [m]; variable -1 where the joint is fixed or the root."""
+DRIVE = np.dtype([("variable", "i8"), ("column", "i8"), ("ratio", "f8"), ("offset", "f8")], align=True)
+"""What a joint does: value = ratio * variable + offset [rad], [m]; variable -1 where the joint is fixed or the root.
+`column`: of the variable in normal equations."""
 
 VARIABLE = np.dtype(
     [("block", "i8")]
@@ -32,20 +33,19 @@ BLOCK = np.dtype([("first", "i8"), ("last", "i8")], align=True)
 """Variables first to last - 1 are those of a limb."""
 
 TASK = np.dtype(
-    [(name, "i8") for name in ("joint", "block", "first", "last", "anchor", "anchor_first", "anchor_last")]
+    [(name, "i8") for name in ("joint", "block", "first", "last", "anchor", "anchor_first", "anchor_last", "column", "column_end")]
     + [("point", "f8", 3), ("anchor_point", "f8", 3), ("neutral", "f8", 4)],
     align=True,
 )
 """A part that has a target: a point of a joint, in the joint's frame, and the neutral orientation N of W = C N.
 
-`block`: the limb that moves it, -1 for the trunk alone. `paths[first:last]` are the joints that move it. Where `anchor`
+`block`: the limb that moves it, -1 for the trunk alone; `column` to `column_end` - 1 are its variables that do. `paths[first:last]` are the joints that move it. Where `anchor`
 is a joint, positions count from a point of that one, along the world's axes; -1: from the world's origin."""
 
-TARGET = 11
+TARGET = 12
 """Numbers of a target: position [m], canonical orientation wxyz, and weights: of the position, horizontally and
-vertically [1/m], of the rotation across the part's own Y axis and of the rotation about it [1/rad]. 0 asks for nothing.
-"""
-HORIZONTAL, VERTICAL, ACROSS, ABOUT = 7, 8, 9, 10
+vertically [1/m], and of rotations about the part's own X, Y and Z axes [1/rad]. 0 asks for nothing."""
+HORIZONTAL, VERTICAL, PITCH, TWIST, ROLL = 7, 8, 9, 10, 11
 
 LINK = np.dtype(
     [(name, "i8") for name in ("joint", "block", "first", "last", "shape", "shape_end")]
@@ -59,13 +59,19 @@ CAPSULE = np.dtype([("start", "f8", 3), ("end", "f8", 3), ("radius", "f8")], ali
 
 SETTINGS = np.dtype(
     [(name, "i8") for name in ("iterations", "follow", "trunk", "size")]
-    + [(name, "f8") for name in ("damping", "margin", "reach", "touch", "longest")],
+    + [(name, "f8") for name in ("damping", "margin", "reach", "touch", "longest", "stands")],
     align=True,
 )
 """One row: iterations of a frame that starts from afar, and of one that follows another; the first variable of the trunk, the number of variables; damping of
 each step, the distance that is kept between links [m], the distance within which pairs are looked at [m], the weight of
-a metre of penetration, the longest step of a variable [rad]."""
+a metre of penetration, the longest step of a variable [rad], the weight [1/m] from which a foot counts as standing."""
 
+
+SOLE = np.dtype(
+    [(name, "i8") for name in ("joint", "block", "first", "last", "task", "point", "front", "end")], align=True
+)
+"""A sole that keeps out of the floor: its joint and limb, the path that moves it, the task of its foot, and its
+corners: `point` to `front` - 1 at the heel, `front` to `end` - 1 at the tip."""
 
 BEND = np.dtype([("variable", "i8"), ("straight", "f8")], align=True)
 """A knee or an elbow: its variable, and the value of that in a straight limb [rad]."""
@@ -91,6 +97,10 @@ class Model(NamedTuple):
     """(S,) of `CAPSULE`."""
     pairs: Ints
     """(P, 2) links that may not touch."""
+    soles: Records
+    """(2,) of `SOLE`."""
+    corners: Floats
+    """(C, 3) [m] of the soles, in the frames of their joints."""
     bends: Records
     """(B,) of `BEND`."""
     settings: Records
@@ -111,6 +121,8 @@ class Track(NamedTuple):
     """(F, 2 + V) how strongly [1/m, 1/rad]: the root's position, its rotation, the values."""
     begins: Floats
     """(F, B) values of knees and elbows to begin with where a state has others, or no rows."""
+    floors: Floats
+    """(F, 2) [m] the height under which no sole sinks."""
     states: Floats
     """(F, 7 + V) the answer; on entry of rows that start by themselves, where they start."""
 
@@ -124,15 +136,20 @@ class Scratch(NamedTuple):
     """(R, J, 4)"""
     axes: Floats
     """(R, J, 3) of the joints, in the world."""
+    centres: Floats
+    """(R, L, 3) of the balls around links, in the world."""
     matrix: Floats
-    """(R, N, N) normal equations, upper triangle, of which only the arrowhead is used."""
-    factor: Floats
+    """(R, B + 1, M, M) normal equations of each limb with the trunk, and last of the trunk alone."""
     gradient: Floats
-    """(R, N)"""
+    """(R, B + 1, M)"""
+    factor: Floats
+    """(R, B + 1, M, M) the same while they are solved, and their right sides."""
+    right: Floats
+    """(R, B + 1, M)"""
     step: Floats
     """(R, N)"""
     triple: Floats
-    """(R, 3, N) three rows of a Jacobian."""
+    """(R, 3, M) three rows of a Jacobian."""
     contacts: Floats
     """(R, MOST_CONTACTS, N + 1): directions in which pairs come apart, and their distance less the margin."""
     frozen: Ints
@@ -149,15 +166,19 @@ MOST_CONTACTS = 48
 def scratch(rows: int, model: Model) -> Scratch:
     """Allocate buffers for so many rows at once."""
     joints, size = len(model.joints), len(model.variables) + ROOT
+    blocks, width = len(model.blocks) + 1, size - int(model.settings[0]["trunk"])
+    most = width + int((model.blocks["last"] - model.blocks["first"]).max(initial=0))
     return Scratch(
         positions=np.zeros((rows, joints, 3)),
         orientations=np.zeros((rows, joints, 4)),
         axes=np.zeros((rows, joints, 3)),
-        matrix=np.zeros((rows, size, size)),
-        factor=np.zeros((rows, size, size)),
-        gradient=np.zeros((rows, size)),
+        centres=np.zeros((rows, len(model.links), 3)),
+        matrix=np.zeros((rows, blocks, most, most)),
+        gradient=np.zeros((rows, blocks, most)),
+        factor=np.zeros((rows, blocks, most, most)),
+        right=np.zeros((rows, blocks, most)),
         step=np.zeros((rows, size)),
-        triple=np.zeros((rows, 3, size)),
+        triple=np.zeros((rows, 3, most)),
         contacts=np.zeros((rows, MOST_CONTACTS, size + 1)),
         frozen=np.zeros((rows, size), np.int64),
         on=np.zeros((rows, MOST_CONTACTS), np.int64),

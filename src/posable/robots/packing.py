@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,8 @@ from ..compute.types import Floats, Ints, Records
 from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
-from ..skeleton.robot import Robot
-from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, TASK, VARIABLE, Model
+from ..skeleton.robot import Robot, Shape
+from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, SOLE, TASK, VARIABLE, Model
 
 TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
 
@@ -52,6 +52,10 @@ class Body:
     """By limb: of the upper and the lower bone [m]."""
     soles: Mapping[str, Floats]
     """By side: (P, 3) [m] the outline of the sole in the frame of the foot's joint."""
+    loose: frozenset[str]
+    """Sides whose leg has too few joints to orient a foot freely: it may stand on an edge."""
+    ankles: Mapping[str, Floats]
+    """By side: (3,) [m] the centre of the ankle from the point of the foot that has a place, in the canonical frame."""
     still: frozenset[int]
     """Joints that stay as they are: fingers, wheels."""
     hip_width: float
@@ -83,6 +87,8 @@ def read_body(humanoid: Humanoid) -> Body:
     tied = followers | {int(d) for d in found.shared_dofs}
     joint_of = skeleton.dofs.joint
     hips = []
+    loose: set[str] = set()
+    ankles: dict[str, Floats] = {}
     for name, limb in found.limbs.items():
         side, _, which = name.partition("_")
         middle = zero.point(limb.upper, limb.centres[1])
@@ -94,6 +100,12 @@ def read_body(humanoid: Humanoid) -> Body:
         parts[third] = Part(limb.last, neutral(limb.last), inside(limb.last, end), bends)
         limbs[name] = tuple(int(joint_of[d]) for d in limb.dofs if int(d) not in tied)
         if which == "leg":
+            ankle, orient = parts[third].centre, parts[third].neutral
+            if len(limb.joints) - len(limb.toes) < FREE:
+                loose.add(side)  # it turns about the middle line of its sole, which stays where it is
+                middle_of_sole = found.soles[third].middle
+                parts[third] = Part(limb.last, orient, middle_of_sole)
+            ankles[side] = np.asarray(rotate(orient, ankle - parts[third].centre))
             hips.append(zero.point(limb.carrier, limb.centres[0]))
     between = np.mean(hips, axis=0)
     parts["hips"] = Part(found.hips, neutral(found.hips), inside(found.hips, between))
@@ -108,6 +120,8 @@ def read_body(humanoid: Humanoid) -> Body:
         limbs,
         {name: limb.lengths for name, limb in found.limbs.items()},
         {side: found.soles[f"{side}_foot"].outline for side in ("left", "right")},
+        frozenset(loose),
+        ankles,
         frozenset(int(joint_of[d]) for d in found.others),
         float(np.linalg.norm(hips[1] - hips[0])),
         {
@@ -118,6 +132,10 @@ def read_body(humanoid: Humanoid) -> Body:
     )
 
 
+Path = Callable[[int], tuple[int, int]]
+"""Appends the movable joints from the root to one, and returns where they are."""
+FREE = 6
+"""Joints of a leg that put a foot anywhere, as it likes."""
 BENT = 2.5
 """[rad]: how far a knee or an elbow bends whose file has no limits."""
 POSTURE = 0.02
@@ -176,7 +194,8 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         while dof in followers:
             mimic = followers[dof]
             dof, ratio, offset = mimic.leader, ratio * mimic.multiplier, offset + ratio * mimic.offset
-        drives[j] = (variable_of[dof], ratio, offset)
+        v = variable_of[dof]
+        drives[j] = (v, v if v < trunk else v + 3, ratio, offset)
     variables = np.zeros(len(order), VARIABLE)
     variables["block"], variables["lower"], variables["upper"] = -1, -np.inf, np.inf
     variables["speed"], variables["acceleration"] = np.inf, np.inf
@@ -224,6 +243,11 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         row["joint"], row["neutral"], row["point"] = part.joint, part.neutral, part.centre
         row["block"] = block_of(part.joint)
         row["first"], row["last"] = path_to(part.joint)
+        if row["block"] >= 0:
+            block = blocks[row["block"]]
+            own = [int(drives[j]["variable"]) for j in paths[row["first"] : row["last"]]]
+            last = max(v for v in own if block["first"] <= v < block["last"])
+            row["column"], row["column_end"] = block["first"], last + 1
         if role.endswith("hand"):
             base = body.parts[role.replace("hand", "upper_arm")]
             row["anchor"], row["anchor_point"] = base.joint, base.centre
@@ -234,7 +258,8 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
     settings["size"], settings["follow"] = len(order) + ROOT, 2
     settings["damping"], settings["longest"] = 1e-4, 0.6
     settings["margin"], settings["reach"] = 0.003 * scale / 0.6, 0.03 * scale / 0.6
-    settings["touch"] = 100.0 * 0.6 / scale
+    settings["touch"], settings["stands"] = 100.0 * 0.6 / scale, 600.0 / scale
+    soles, corners = _soles(body, path_to, block_of)
     model = Model(
         np.ascontiguousarray(packed),
         drives,
@@ -245,10 +270,30 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         links,
         shapes,
         pairs,
+        soles,
+        corners,
         _bends(body, drives),
         settings,
     )
     return model, dofs
+
+
+def _soles(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tuple[Records, Floats]:
+    """Return the soles and their corners, those at the heel first."""
+    out = np.zeros(len(body.soles), SOLE)
+    corners: list[Floats] = []
+    for row, (side, outline) in zip(out, body.soles.items(), strict=True):
+        part = body.parts[f"{side}_foot"]
+        ahead = rotate(part.neutral, outline)[:, 2]
+        front = ahead > 0.5 * (ahead.min() + ahead.max())
+        row["joint"], row["block"], row["task"] = part.joint, block_of(part.joint), ROWS.index(f"{side}_foot")
+        row["first"], row["last"] = path_to(part.joint)
+        row["point"] = len(corners)
+        corners += list(outline[~front])
+        row["front"] = len(corners)
+        corners += list(outline[front])
+        row["end"] = len(corners)
+    return out, np.array(corners).reshape(-1, 3)
 
 
 def _bends(body: Body, drives: Records) -> Records:
@@ -260,9 +305,9 @@ def _bends(body: Body, drives: Records) -> Records:
     return out
 
 
-def _collisions(body: Body, path_to, block_of):
+def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tuple[Records, Records, Ints]:
     """Return the links that may touch, their shapes as capsules, and the pairs that count."""
-    skeleton, robot = body.skeleton, body.robot
+    robot = body.robot
     found: dict[int, list[tuple[Floats, Floats, float]]] = {}
     for shape in robot.collisions:
         found.setdefault(shape.joint, []).extend(capsules(shape))
@@ -291,7 +336,7 @@ def _collisions(body: Body, path_to, block_of):
     return links, shapes, np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def capsules(shape) -> list[tuple[Floats, Floats, float]]:
+def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:
     """Return capsules (start, end, radius) that stand for a shape, in the joint's frame [m]."""
     size, turn, at = np.asarray(shape.size, np.float64), shape.orientation, shape.position
 

@@ -291,7 +291,7 @@ def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats
     for side in SIDES:
         part, steps = body.parts[f"{side}_foot"], solved.steps[side]
         position, orientation = frames.positions[:, part.joint], frames.orientations[:, part.joint]
-        place = frames.point(part.joint, part.centre)
+        place = frames.point(part.joint, part.centre)[:, [0, 2]]  # along the floor; across it, see `sunk`
         for first, last in steps.stances:
             rows = slice(first, last + 1)
             away = np.linalg.norm(place[rows] - np.median(place[rows], axis=0), axis=-1)

@@ -16,9 +16,9 @@ import numpy as np
 from ..compute.types import Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
-from .feet import Steps, heading, plan
-from .kernels import follow_rows, improve_rows
-from .model import Model, Track, scratch
+from .feet import Steps, heading, plan, yawed
+from .kernels import follow_rows, hold_speeds_rows, improve_rows
+from .model import HORIZONTAL, Model, Track, scratch
 from .packing import ROWS, Body, pack
 from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping, unit
 from .timing import followable_rows
@@ -32,6 +32,10 @@ ROOT_CUTOFF = 2.5
 PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
+HELD = (10.0, 5.0, 4.0)
+"""Likewise, of frames that are solved again because a motor was too fast."""
+SURE = 1.0 - 1e-6
+"""Of the largest speed: what rounding may add must not break it."""
 ROOT_ACCELERATIONS = (60.0, 100.0)
 """[leg lengths/s^2], [1/s^2]: of the root's position and quaternion."""
 SPAN = 64  # frames that one core solves at a time
@@ -69,15 +73,17 @@ class Solver:
         count = len(wanted)
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
         bent = self._bent(person, wanted)
-        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.leg)[seen]), bent[seen])
+        levels = np.stack([feet[side].level for side in SIDES], axis=1)
+        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen])
         states = interpolated(seen, begun, count)
         places = {side: self._feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
-        targets = stepping(wanted, steps, self.leg, fps)
-        states = self._improved(states, targets, None, 0, bent)
+        targets = stepping(wanted, steps, self.body, self.leg, fps)
+        floors = np.stack([steps[side].floor for side in SIDES], axis=1)
+        states = self._improved(states, targets, floors, None, 0, bent)
         for round_, _ in enumerate(PULLS):
-            states = self._improved(states, targets, self._followable(states, targets, fps), round_)
-        return Solved(states, targets, steps)
+            states = self._improved(states, targets, floors, self._followable(states, targets, fps), round_)
+        return Solved(self._held(states, targets, floors, steps, fps), targets, steps)
 
     def start(self, target: Floats) -> Floats:
         """Return a state (7 + V,) to begin with: the root where a target has it, all motors at rest."""
@@ -109,34 +115,67 @@ class Solver:
             column[:] = (value - drive["offset"]) / drive["ratio"]
         return out
 
-    def _seek(self, targets: Floats, bent: Floats) -> Floats:
+    def _seek(self, targets: Floats, bent: Floats, floors: Floats) -> Floats:
         """Return the states (F, 7 + V) of frames that are solved one after the other."""
         count = len(targets)
         states = np.tile(self.start(targets[0]), (count, 1))
-        track = self._track(targets, states, states, np.zeros(3), bent)
+        track = self._track(targets, states, states, np.zeros(3), floors, bent)
         follow_rows(1, np.array([[0, count]]), self._with(4), track, scratch(1, self.model))
         return states
 
     def _improved(
-        self, states: Floats, targets: Floats, near: Floats | None, round_: int, bent: Floats | None = None
+        self, states: Floats, targets: Floats, floors: Floats, near: Floats | None, round_: int, bent: Floats | None = None
     ) -> Floats:
         """Return states of frames that are solved each by itself, near given ones."""
+        self._lift_edges(targets, states if near is None else near, floors)
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
-        track = self._track(targets, made, made.copy() if near is None else near, pulls, bent)
+        track = self._track(targets, made, made.copy() if near is None else near, pulls, floors, bent)
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
         return made
 
-    def _track(self, targets: Floats, states: Floats, near: Floats, pulls: Floats, bent: Floats | None) -> Track:
+    def _lift_edges(self, targets: Floats, states: Floats, floors: Floats) -> None:
+        """Raise, in place, the targets of feet that stand on an edge, so that the edge is on the floor."""
+        for k, side in enumerate(SIDES):
+            if side not in self.body.loose:
+                continue
+            part, task = self.body.parts[f"{side}_foot"], ROWS.index(f"{side}_foot")
+            _, orientations = self.placed(states, part.joint)
+            corners = rotate(orientations[:, None], (self.body.soles[side] - part.centre)[None])[..., 1]
+            stands = targets[:, task, HORIZONTAL] > self.model.settings[0]["stands"]
+            targets[stands, task, 1] = floors[stands, k] - corners[stands].min(axis=1)
+
+    def _held(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
+        """Return states in which no motor is faster than it can be; limbs that stand stand where it can be helped."""
+        most = SURE * self.model.variables["speed"] / fps
+        if not (np.abs(np.diff(states[:, 7:], axis=0)) > most).any():
+            return states
+        standing = np.zeros((len(states), len(self.model.blocks)), np.bool_)
+        for b, name in enumerate(self.body.limbs):
+            side, _, which = name.partition("_")
+            if which == "leg":
+                standing[:, b] = steps[side].standing
+        made = states.copy()
+        track = self._track(targets, made, states.copy(), np.array(HELD) / [self.leg, 1.0, 1.0], floors, None)
+        work = scratch(1, self.model)
+        for backward in (True, False):
+            track.near[:] = made
+            self._lift_edges(targets, made, floors)
+            hold_speeds_rows(1, backward, most, standing, self._with(3), track, work)
+        return made
+
+    def _track(
+        self, targets: Floats, states: Floats, near: Floats, pulls: Floats, floors: Floats, bent: Floats | None
+    ) -> Track:
         count, variables = len(states), len(self.model.variables)
         pull = np.empty((count, 2 + variables))
         pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
         free = np.full((count, variables), np.inf)
         begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
-        return Track(targets, -free, free, near, pull, begins, states)
+        return Track(targets, -free, free, near, pull, begins, floors, states)
 
     def _with(self, iterations: int) -> Model:
         settings = self.model.settings.copy()
@@ -147,8 +186,10 @@ class Solver:
         """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is."""
         part = self.body.parts[f"{side}_foot"]
         positions, orientations = self.placed(states, part.joint)
-        place = positions + rotate(orientations, part.centre)
-        face = heading(multiply(orientations, conjugate(part.neutral)))
+        canonical = multiply(orientations, conjugate(part.neutral))
+        face = heading(canonical)
+        level = yawed(np.arctan2(face[:, 0], face[:, 1]))  # the ankle, were the foot level
+        place = positions + rotate(orientations, part.centre) + rotate(level, self.body.ankles[side])
         return place[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])
 
     def placed(self, states: Floats, joint: int) -> tuple[Floats, Floats]:

@@ -12,28 +12,30 @@ from ..compute.types import Bools, Floats
 from ..math import conjugate, from_matrix, multiply, rotate
 from ..skeleton import Frames
 from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
-from .model import ACROSS, HORIZONTAL, TARGET, VERTICAL
-from .packing import ROWS, Body
+from .model import HORIZONTAL, PITCH, ROLL, TARGET, VERTICAL
+from .packing import ROWS, Body, capsules
 
 SIDES = ("left", "right")
-# Weights: of positions horizontally and vertically [1 / limb length], of orientations across the part's axis, about it.
+# Weights: of positions horizontally and vertically [1 / limb length], of orientations about the part's X, Y and Z.
 WEIGHTS = {
-    "hips": (3.0, 4.0, 5.0, 5.0),
-    "chest": (0.0, 0.0, 4.0, 4.0),
-    "head": (0.0, 0.0, 0.5, 0.5),
-    "upper_arm": (0.0, 0.0, 1.0, 0.07),
-    "lower_arm": (0.0, 0.0, 1.0, 0.0),
-    "hand": (1.0, 1.0, 0.5, 0.3),
-    "upper_leg": (0.0, 0.0, 0.2, 0.1),
-    "lower_leg": (0.0, 0.0, 0.2, 0.0),
-    "foot": (15.0, 15.0, 0.5, 0.5),
+    "hips": (3.0, 4.0, 5.0, 5.0, 5.0),
+    "chest": (0.0, 0.0, 4.0, 4.0, 4.0),
+    "head": (0.0, 0.0, 0.5, 0.5, 0.5),
+    "upper_arm": (0.0, 0.0, 1.0, 0.07, 1.0),
+    "lower_arm": (0.0, 0.0, 1.0, 0.0, 1.0),
+    "hand": (1.0, 1.0, 0.5, 0.3, 0.5),
+    "upper_leg": (0.0, 0.0, 0.2, 0.1, 0.2),
+    "lower_leg": (0.0, 0.0, 0.2, 0.0, 0.2),
+    "foot": (15.0, 15.0, 0.5, 0.5, 0.5),
 }
-SEEKS = (15.0, 1000.0, 300.0, 1.0)
+SEEKS = (15.0, 1000.0, 300.0, 1.0, 300.0)
 """A standing foot whose place is still looked for: flat and on the floor, near the person's."""
-STANDS = (1000.0, 1000.0, 300.0, 300.0)
+STANDS = (3000.0, 3000.0, 1000.0, 1000.0, 1000.0)
 """A standing foot whose place is known."""
-SWINGS = (50.0, 100.0, 3.0, 3.0)
+SWINGS = (50.0, 100.0, 3.0, 3.0, 3.0)
 """A foot that moves between two places, once they are known."""
+EDGE = 3.0
+"""How strongly a foot is level that may stand on an edge [1/rad]."""
 RAMP = 0.15
 """[s]: over which a foot becomes as strong as a standing one."""
 FOLLOWED = 0.15
@@ -105,7 +107,8 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
         toes, ankle = person.positions[toes_of[side]], person.positions[f"{side}_foot"]
         turned, on = person.orientations[f"{side}_foot"], rests[side]
         offset = neutral[source.roles[toes_of[side]]] - neutral[source.roles[f"{side}_foot"]]
-        sole = rotate(body.parts[f"{side}_foot"].neutral, body.soles[side] - body.parts[f"{side}_foot"].centre)
+        foot = body.parts[f"{side}_foot"]
+        sole = rotate(foot.neutral, body.soles[side] - foot.centre) - body.ankles[side]
         own = float(np.median((toes[:, 1] - floor)[on])) if on.any() else 0.0
         base = floor - level / ratio + own  # the height of resting toes that the robot's own floor stands for
         height = -float(sole[:, 1].min())
@@ -116,9 +119,20 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
         right = np.stack([face[:, 1], -face[:, 0]], axis=-1)
         flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
         heights = height + ratio * (toes[:, 1] - base)
-        width = max(float(np.ptp(sole[:, 0]) / 2), _shin(body, side))
+        width = max(inner_width(body, side, sign), _shin(body, side))
         feet[side] = Foot(raw, turned, flat, on, firm[side], level, sole, width, heights)
     return feet, lateral
+
+
+def inner_width(body: Body, side: str, sign: float) -> float:
+    """Return how far a foot reaches from its ankle towards the other foot [m]; `sign` 1 for the left one."""
+    foot = body.parts[f"{side}_foot"]
+    ends = [(outline, 0.0) for outline in body.soles[side]]
+    for shape in body.robot.collisions:
+        if shape.joint == foot.joint:
+            ends += [(end, radius) for start, stop, radius in capsules(shape) for end in (start, stop)]
+    reach = [sign * -(rotate(foot.neutral, p - foot.centre) - body.ankles[side])[0] + radius for p, radius in ends]
+    return float(max(reach))
 
 
 def _shin(body: Body, side: str) -> float:
@@ -145,14 +159,14 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
         out[:, k, HORIZONTAL:] = WEIGHTS[name]
         out[:, k, HORIZONTAL : VERTICAL + 1] /= length
         if not body.parts[role].turns:
-            out[:, k, ACROSS] = 0.0
+            out[:, k, PITCH] = out[:, k, ROLL] = 0.0
     row = {role: k for k, role in enumerate(ROWS)}
     middle = 0.5 * (person.positions["left_upper_leg"] + person.positions["right_upper_leg"])
     lifted = [feet[side].raw[:, 1] - person.ratio * person.positions[f"{side}_foot"][:, 1] for side in SIDES]
     out[:, row["hips"], :3] = person.ratio * middle
     out[:, row["hips"], 1] += np.mean(lifted, axis=0)  # as high above flat feet as the person is
     for side in SIDES:
-        out[:, row[f"{side}_foot"], :3] = feet[side].raw
+        out[:, row[f"{side}_foot"], :3] = feet[side].raw - rotate(feet[side].orientations, body.ankles[side])
         if f"{side}_hand" not in body.parts:
             continue
         upper, lower = body.lengths[f"{side}_arm"]
@@ -163,7 +177,7 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
     return out
 
 
-def seeking(targets: Floats, feet: dict[str, Foot], leg: float) -> Floats:
+def seeking(targets: Floats, feet: dict[str, Foot], body: Body, leg: float) -> Floats:
     """Return targets in which resting feet are flat on the floor, near where the person's are."""
     out = targets.copy()
     for side, foot in feet.items():
@@ -172,20 +186,26 @@ def seeking(targets: Floats, feet: dict[str, Foot], leg: float) -> Floats:
         out[on, k, 1] = foot.level[on] - foot.sole[:, 1].min()
         face = heading(foot.orientations[on])
         out[on, k, 3:7] = yawed(np.arctan2(face[:, 0], face[:, 1]))
-        out[on, k, HORIZONTAL:] = np.array(SEEKS) / [leg, leg, 1.0, 1.0]
+        out[on, k, :3] -= rotate(out[on, k, 3:7], body.ankles[side])
+        out[on, k, HORIZONTAL:] = np.array(SEEKS) / [leg, leg, 1.0, 1.0, 1.0]
+        if side in body.loose:
+            out[on, k, ROLL] = EDGE
     return out
 
 
-def stepping(targets: Floats, steps: dict[str, Steps], leg: float, fps: float) -> Floats:
+def stepping(targets: Floats, steps: dict[str, Steps], body: Body, leg: float, fps: float) -> Floats:
     """Return targets in which feet go through their places, and the hips go with them."""
     out = targets.copy()
     out[:, 0, :3] += _smooth(np.mean([steps[side].moved for side in SIDES], axis=0), FOLLOWED * fps)
     for side, step in steps.items():
         k = ROWS.index(f"{side}_foot")
-        out[:, k, :3], out[:, k, 3:7] = step.positions, step.orientations
+        out[:, k, :3] = step.positions - rotate(step.orientations, body.ankles[side])
+        out[:, k, 3:7] = step.orientations
         nearness = _near_stances(step.standing, RAMP * fps)[:, None]
         weights = np.exp((1.0 - nearness) * np.log(SWINGS) + nearness * np.log(STANDS))
-        out[:, k, HORIZONTAL:] = weights / [leg, leg, 1.0, 1.0]
+        out[:, k, HORIZONTAL:] = weights / [leg, leg, 1.0, 1.0, 1.0]
+        if side in body.loose:
+            out[:, k, ROLL] = EDGE
     return out
 
 
