@@ -24,7 +24,7 @@ FILES = {
     "files.md": {
         "Fox.glb": "characters/Fox.glb",
         "KayKit_Knight.glb": "characters/KayKit_Knight.glb",
-        "panda.urdf": "robots/panda.urdf",
+        "g1.xml": "robots/mjcf/unitree_g1/g1.xml",
     },
     "robots.md": {"g1.xml": "robots/mjcf/unitree_g1/g1.xml"},
 }

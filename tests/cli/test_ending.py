@@ -40,7 +40,7 @@ COMMANDS = {
     "express C POINTS OUT.csv": "aims within 1 degree in its frame",
     "evaluate reconstruct WALK --workers 1": "1 clip measured",
     "info WALK": "walk.npz: a person, 25 frames at 60 a second",
-    "data list": "clips of the CMU database",
+    "data list": "of the CMU database and 4 robots",
 }
 """Every command that ends, and what it says in one sentence."""
 

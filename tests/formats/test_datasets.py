@@ -142,3 +142,30 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path, cmu, monkeypatch):
     shutil.copy(cmu / "clips.csv", tmp_path / "file")
     with pytest.raises(PosableError, match="cannot make the folder"):
         datasets.fetch("09_01", tmp_path / "file" / "in")
+
+
+def test_robots_are_fetched_whole_by_name(tmp_path, monkeypatch):
+    """From a folder that stands for the public repository, and again from the cache."""
+    from .mjcf_files import TRICKY
+
+    rows = datasets.list_robots()
+    assert [row["robot"] for row in rows] == ["g1", "h1", "t1", "talos"]
+    assert all(row["files"] > 20 and 1 < row["MB"] < 30 and row["licence"] for row in rows)
+    data = {"little/scene.xml": TRICKY.encode(), "little/assets/m.stl": b"a mesh", "little/LICENSE": b"free"}
+    files = [{"file": file, "bytes": len(d), "sha256": hashlib.sha256(d).hexdigest()} for file, d in data.items()]
+    robot = {"robot": "little", "description": "", "read": "little/scene.xml", "licence": "", "files": files}
+    monkeypatch.setattr(datasets, "_robots", lambda: {"url": "http://127.0.0.1:9/", "robots": [robot]})
+    for file, content in data.items():
+        path = tmp_path / "mirror" / "robots" / "menagerie" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    monkeypatch.setenv("POSABLE_DATA", str(tmp_path / "mirror"))
+    (path,) = datasets.fetch("little")
+    assert path == tmp_path / "cache" / "robots" / "little" / "scene.xml"
+    assert ps.load(path).skeleton.robot.name == "tricky"
+    assert {str(p.relative_to(path.parents[1])) for p in path.parent.rglob("*") if p.is_file()} == {*data}
+    monkeypatch.setenv("POSABLE_DATA", str(tmp_path / "gone"))
+    assert datasets.fetch(["little"]) == [path]
+    (path.parent / "LICENSE").write_text("another")
+    with pytest.raises(PosableError, match=r"cannot fetch robot 'little' from http://127.0.0.1:9/little/LICENSE"):
+        datasets.fetch("little")

@@ -12,7 +12,7 @@ import random
 
 import numpy as np
 
-from . import archive_cases, rig_cases, text_cases
+from . import archive_cases, rig_cases, robot_cases, text_cases
 from .cases import written
 from .gltf_cases import document, png, zeros
 
@@ -108,6 +108,42 @@ def draw_urdf(rng, folder, most):
     inside = lambda k: f'<mimic joint="j{leader(k)}"/>' if rng.random() < share else "<a/>" * many(rng, 20)  # noqa: E731
     kind = rng.choice(("fixed", "revolute", "prismatic", "continuous", "floating", "magic"))
     return "load", rig_cases.robot(folder, count, parent, kind, inside, "<a>" * many(rng, 100) if share < 0.1 else "")
+
+
+def draw_mjcf(rng, folder, most):
+    """Classes, includes, bodies, frames, joints, shapes, meshes, constraints and keyframes that refer to each other."""
+    classes, bodies, files = many(rng, most), many(rng, most), many(rng, 30)
+    class_of, joint_of, mesh_of = (references(rng, n, n) for n in (classes, bodies, files))
+    named = rng.random() < 0.5 and classes > 0
+    text, depth = "", 0
+    for k in range(bodies):
+        child = f" class='c{class_of(k)}'" if named else ""
+        text += f"<body name='b{k}' pos='0 {rng.random()} 0' euler='0 {k} 1'>"
+        text += f"<joint name='j{k}'{child} range='-1 {rng.choice((1, 1, 1, 2, -2))}'/>" if rng.random() < 0.8 else ""
+        text += f"<geom size='1 1 1' type='{rng.choice(('sphere', 'box', 'capsule'))}'/>" * many(rng, 20)
+        text += f"<geom type='mesh' mesh='m{mesh_of(k)}'/>" * (files > 0 and rng.random() < 0.3)
+        depth += 1
+        if depth > 100 or rng.random() < 0.6:
+            text += "</body>"
+            depth -= 1
+    text += "</body>" * depth
+    nested = rng.random() < 0.2
+    rows = "".join(
+        f"<default class='c{k}'><geom size='{k + 1}'/>{'' if nested else '</default>'}" for k in range(classes)
+    )
+    before = f"<default>{rows}{'</default>' * (nested * classes)}</default>" if classes else ""
+    for k in range(files):
+        stl = robot_cases.triangles(many(rng, 50))
+        written(folder / f"m{k}.stl", stl if rng.random() < 0.95 else stl[:-1])
+    before += f"<asset>{''.join(f'<mesh file={chr(34)}m{k}.stl{chr(34)}/>' for k in range(files))}</asset>"
+    constraints = "".join(f"<joint joint1='j{k}' joint2='j{joint_of(k)}'/>" for k in range(many(rng, bodies)))
+    before += (
+        f"<equality>{constraints}</equality><keyframe><key name='home' qpos='{'0 ' * many(rng, bodies)}1'/></keyframe>"
+    )
+    if rng.random() < 0.2:
+        written(folder / "b.xml", f"<mujoco>{before}</mujoco>")
+        before = "<include file='b.xml'/>" * rng.choice((1, 1, 2))
+    return rng.choice(("load", "save")), robot_cases.mjcf(folder, before, f"<body name='a'><freejoint/>{text}</body>")
 
 
 def draw_mhskel(rng, folder, most):
@@ -228,6 +264,7 @@ def draw_document(rng, folder, most):
 DRAWN = {
     "gltf": draw_gltf,
     "urdf": draw_urdf,
+    "mjcf": draw_mjcf,
     "mhskel": draw_mhskel,
     "bvh": draw_bvh,
     "amc": draw_amc,

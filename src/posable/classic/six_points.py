@@ -264,7 +264,7 @@ def working_skeleton(body: Humanoid) -> Skeleton:
             joint = roles[f"{side}_{part}"]
             kinds[joint] = "hinge"
             axes[joint, 0] = rotate(conjugate(neutral.orientations[joint]), axis)
-    return skeleton.replace(kinds=kinds, axes=axes, rest_rotations=body.neutral_pose.rotations)
+    return skeleton.replace(kinds=kinds, axes=axes, rest_rotations=body.neutral_pose.rotations, robot=None)
 
 
 def relaxed_pose(body: Humanoid, skeleton: Skeleton) -> Pose:

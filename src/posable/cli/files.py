@@ -218,30 +218,33 @@ def _check_port(port: int) -> None:
 
 
 def list_data(ending: Ending) -> None:
-    """List the clips that can be fetched."""
-    from ..formats.datasets import list_clips
+    """List the clips and the robots that can be fetched."""
+    from ..formats.datasets import list_clips, list_robots
 
-    rows = list_clips()
-    text = f"{counted(len(rows), 'clip')} of the CMU database; `posable data fetch NAME --to .` gets one"
-    ending.conclude(Summary(text), {}, always={"clips": rows})
+    rows, robots = list_clips(), list_robots()
+    text = (
+        f"{counted(len(rows), 'clip')} of the CMU database and {counted(len(robots), 'robot')} of MuJoCo Menagerie; "
+        "`posable data fetch NAME --to .` gets one"
+    )
+    ending.conclude(Summary(text), {}, always={"clips": rows, "robots": robots})
 
 
 def fetch_data(
-    names: Annotated[list[str], typer.Argument(metavar="CLIP", help="Names as `posable data list` shows them.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names as `posable data list` shows them.")],
     ending: Ending,
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where to put them; the cache when not given.")
     ] = None,
 ) -> None:
-    """Fetch clips, from the mirror in $POSABLE_DATA or from their public repository, and check their hashes."""
-    from ..formats.datasets import fetch, list_clips
+    """Fetch clips and robots, from the mirror in $POSABLE_DATA or public repositories, and check their hashes."""
+    from ..formats.datasets import fetch, list_clips, list_robots
 
-    known = [row["clip"] for row in list_clips()]
+    known = [*(row["clip"] for row in list_clips()), *(row["robot"] for row in list_robots())]
     for name in names:
-        choice("clip", name, tuple(known))
+        choice("clip or robot", name, tuple(known))
     with busy("fetching"):
         paths = fetch(names, to)
-    text = f"{counted(len(paths), 'clip')} fetched: {listed([str(path) for path in paths], len(paths))}"
+    text = f"{counted(len(paths), 'file')} fetched: {listed([str(path) for path in paths], len(paths))}"
     ending.conclude(Summary(text), {"paths": [str(path) for path in paths]})
 
 
