@@ -224,6 +224,39 @@ def test_estimates_are_said(data_dir):
         assert 0.5 < parts.soles[side].length / known.soles[side].length < 1.5
 
 
+def test_a_sole_that_the_file_shows_on_one_foot_only_is_mirrored(data_dir):
+    skeleton = robot_file(data_dir, "t1")
+    known = Humanoid(skeleton).robot_parts.soles
+    shown = tuple(s for s in skeleton.robot.collisions if s.joint != known["right_foot"].joint)
+    parts = Humanoid(skeleton.replace(robot=replace(skeleton.robot, collisions=shown))).robot_parts
+    assert parts.notes == ("the sole of the right_foot is taken from the other foot: its file does not show it",)
+    for corner in known["right_foot"].outline:
+        assert np.linalg.norm(parts.soles["right_foot"].outline - corner, axis=-1).min() < 1e-3
+
+
+def test_hands_that_the_file_does_not_show_are_a_persons(data_dir):
+    """Of the G1, whose elbow and wrist are known, within a few centimetres of what its file shows."""
+    skeleton = robot_file(data_dir, "g1")
+    bare = skeleton.replace(robot=replace(skeleton.robot, shapes=(), collisions=(), sites=()))
+    shown, guessed = (Humanoid(one).robot_parts.limbs["left_arm"] for one in (skeleton, bare))
+    np.testing.assert_allclose(guessed.centres, shown.centres, atol=1e-9)
+    assert np.degrees(np.arccos(guessed.tip @ shown.tip / np.linalg.norm(guessed.tip) / np.linalg.norm(shown.tip))) < 15
+    assert 0.4 < guessed.reach / shown.reach < 1.2
+
+
+def test_thighs_of_a_bird_face_forwards():
+    """A knee that its limits let bend forwards alone is no reason to face backwards."""
+    robot = made("cassie with arms").skeleton
+    lower, upper = robot.robot.lower.copy(), robot.robot.upper.copy()
+    for side in ("left", "right"):
+        d = robot.dofs.of(robot.index(f"knee-{side}"))
+        lower[d], upper[d] = -upper[d], -lower[d].copy()
+    body = Humanoid(robot.replace(robot=replace(robot.robot, lower=lower, upper=upper)))
+    world = body.canonical(body.skeleton.rest)
+    for part in ("left_upper_leg", "right_lower_leg", "hips"):
+        assert degrees_between(world.world()[world.index(part)], np.array([1.0, 0, 0, 0])) < 5.0
+
+
 def quadruped() -> Skeleton:
     names, parents, offsets = ["base"], [-1], [[0.0, 0.0, 0.0]]
     for leg, x, y in (("FL", 0.3, 0.1), ("FR", 0.3, -0.1), ("RL", -0.3, 0.1), ("RR", -0.3, -0.1)):

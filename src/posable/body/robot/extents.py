@@ -14,12 +14,14 @@ import numpy as np
 from ...compute.types import Floats
 from ...math import conjugate, rotate, to_matrix
 from ...skeleton import Shape
+from .limbs import PARALLEL, Split
 from .tree import RobotTree
 
 LEVEL = 0.004  # [m] of a robot a metre tall: what is no higher than this above the lowest point belongs to the sole
 RIM = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
 FOOT_OF_LEG = 0.152 / 0.491  # lengths of people's feet and legs, and how high ankles are (Drillis and Contini)
 ANKLE_OF_LEG = 0.039 / 0.491
+FOREARM, HAND = 0.146 / 0.186, 0.108 / 0.186  # of people's upper arms (Winter 2009, Fig. 4.1)
 TILTED = 0.7  # cosine: soles lean no further than this in a standing pose
 
 
@@ -131,6 +133,15 @@ class Extents:
         ]
         return self.made(foot, np.array(corners), -down, "estimate")
 
+    def mirrored(self, sole: RobotSole, foot: int, across: Floats) -> RobotSole:
+        """The sole of the other foot, as far from the middle of both feet."""
+        frames = self.tree.frames
+        points = frames.point(sole.joint, sole.outline)
+        middle = 0.5 * (frames.positions[sole.joint] + frames.positions[foot]) @ across
+        normal = rotate(frames.orientations[sole.joint], sole.normal)
+        seen = points - 2.0 * (points @ across - middle)[:, None] * across
+        return self.made(foot, seen, normal - 2.0 * (normal @ across) * across, sole.source)
+
     def sites(self, joints: Sequence[int]) -> Floats:
         """(N, 3) [m] the named frames on some joints, in the world."""
         robot, frames = self.tree.skeleton.robot, self.tree.frames
@@ -195,11 +206,22 @@ class Extents:
         bones = np.flatnonzero(lengths > 0.4 * length)
         away = steps[bones[-1]] / lengths[bones[-1]]
         if len(bones) > 1:  # both bones lie between motors: what is left is the hand
-            return positions[last] + 0.108 / 0.146 * float(lengths[bones[-1]]) * away, "estimate"
+            return positions[last] + HAND / FOREARM * float(lengths[bones[-1]]) * away, "estimate"
         axis, out = self.tree.axes[last], positions[last] - positions[chain[0]]
         if abs(float(axis @ out)) > 0.3 * float(np.linalg.norm(out)):  # the last motor turns the forearm
             away = axis * np.sign(axis @ out)
-        return positions[last] + (0.108 + 0.146) / 0.186 * length * away, "estimate"
+        return positions[last] + (FOREARM + HAND) * length * away, "estimate"
+
+    def estimated_tip(self, split: Split) -> Floats:
+        """(3,) [m] the end of a person's hand on an arm of which only motors are known."""
+        shoulder, elbow, wrist = split.centres
+        upper = float(np.linalg.norm(elbow - shoulder))
+        away = wrist - elbow
+        length = max(float(np.linalg.norm(away)), 1e-9)
+        rolls = all(abs(float(self.tree.axes[j] @ away)) > PARALLEL * length for j in split.end)
+        if split.end and not rolls:
+            return np.asarray(wrist + HAND * upper * away / length)
+        return np.asarray(elbow + (FOREARM + HAND) * upper * away / length)
 
     def snapped(self, far: Floats, joint: int) -> Floats:
         """(3,) the axis of a joint's frame near to a direction, else the direction itself, as a unit vector."""

@@ -87,12 +87,7 @@ class _Finder:
         trunk = (*ups, *downs)
         neck = self.neck(arms.node, chains)
         self.chest_node = arms.node
-        soles = {
-            f"{side}_foot": self.extents.sole(
-                (splits[f"{side}_leg"].end or splits[f"{side}_leg"].mid)[-1], _long(splits[f"{side}_leg"])
-            )
-            for side in (LEFT, RIGHT)
-        }
+        soles = self.soles(splits)
         neutral = dict.fromkeys(("hips", *(r for r in ROLES if r in TRUNK)), self.upright)
         self.bends = self.bending(splits)
         limbs = {}
@@ -252,20 +247,41 @@ class _Finder:
         for above, below, role in ((0, mid, lower), (first, mid, lower), (0, end, last), (mid, end, last)):
             if above is not None and below is not None and below <= above:
                 raise PosableError(f"the {role} is said to be joint {below + 1} of the {name}; say its {upper} as well")
-        return LimbAxes(chain, *self.lines(chain), tip, leg).split(first, mid, end)
+        split = LimbAxes(chain, *self.lines(chain), tip, leg).split(first, mid, end)
+        if not leg and self.hands[name][1] == "estimate":
+            tip = self.extents.estimated_tip(split)
+            self.hands[name] = tip, "estimate"
+            split = LimbAxes(chain, *self.lines(chain), tip, leg).split(first, mid, end)
+        return split
 
     def bending(self, splits: Mapping[str, Split]) -> dict[str, float]:
-        """Which way each knee and elbow bends, 1 or -1 of its value: as its limits say, where both sides' agree."""
+        """Which way each knee and elbow bends as a person's, 1 or -1 of its value.
+
+        Of elbows as their limits say, where both sides agree. Knees bend backwards: where a leg's bends forwards, as a
+        bird's, its thigh faces forwards all the same.
+        """
         bends: dict[str, float] = {}
         mirror = np.eye(3) - 2.0 * np.outer(self.left, self.left)
         for kind in ("leg", "arm"):
             names = (f"{LEFT}_{kind}", f"{RIGHT}_{kind}")
-            found = [self.flexion(splits[name]) for name in names]
+            found = [self.flexion(splits[name]) if kind == "arm" else None for name in names]
             to = [self.bent_to(splits[name], bend or 0.0) for name, bend in zip(names, found, strict=True)]
             if None in found or to[0] @ mirror @ to[1] <= 0:
                 found = [self.natural(name, splits[name], self.tree.axes[splits[name].mid[0]]) for name in names]
             bends |= {name: bend or 1.0 for name, bend in zip(names, found, strict=True)}
         return bends
+
+    def soles(self, splits: Mapping[str, Split]) -> dict[str, RobotSole]:
+        """Both soles; where the file shows only one of them, the other is its mirror image."""
+        feet = {side: (splits[f"{side}_leg"].end or splits[f"{side}_leg"].mid)[-1] for side in (LEFT, RIGHT)}
+        soles = {side: self.extents.sole(foot, _long(splits[f"{side}_leg"])) for side, foot in feet.items()}
+        for side, other in ((LEFT, RIGHT), (RIGHT, LEFT)):
+            if soles[side].source == "estimate" != soles[other].source:
+                soles[side] = self.extents.mirrored(soles[other], feet[side], self.left)
+                self.notes.append(
+                    f"the sole of the {side}_foot is taken from the other foot: its file does not show it"
+                )
+        return {f"{side}_foot": sole for side, sole in soles.items()}
 
     def flexion(self, split: Split) -> float | None:
         """Which way the knee or elbow bends by its limits: 1 or -1 of its value; None where they do not say."""

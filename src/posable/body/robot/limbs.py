@@ -53,7 +53,7 @@ class LimbAxes:
         for k in range(1, count) if mid is None else [mid]:
             for after in self.ankles(k) if end is None else [end]:
                 for toes in sorted({count, self.toes_from(after)}):
-                    cut = (max(0, k - 3) if first is None else min(first, k - 1), k, after, toes)
+                    cut = (self.begins(k) if first is None else min(first, k - 1), k, after, toes)
                     cost = self.cost(*cut)
                     if best is None or cost < best[0] - 1e-9:
                         best = (cost, cut)
@@ -61,6 +61,10 @@ class LimbAxes:
         start, k, after, toes = best[1]
         j = self.joints
         return Split(j[:start], j[start:k], j[k:after], j[after:toes], j[toes:], self.centres(start, k, after, toes))
+
+    def begins(self, k: int) -> int:
+        """Where the shoulder begins when the elbow begins at k: joints before its three move a clavicle."""
+        return 0 if self.leg else max(0, k - 3)
 
     def ankles(self, k: int) -> list[int]:
         """Where the ankle may begin when the knee begins at k: after it, or after more joints parallel to it."""
@@ -86,7 +90,7 @@ class LimbAxes:
         cost += abs(float(self.axes[k] @ upper)) / lengths[0]  # a knee lies across its limb
         ratio = max(lengths) / min(lengths)
         cost += max(0.0, np.log(ratio / 2.5)) + 0.3 * (after - k - 1) + 0.5 * first
-        cost += (0.0, 0.0, 0.05, 0.4)[min(3, max(0, 3 - (k - first)))]
+        cost += (0.0, 0.0, 0.05, 0.4)[min(3, max(0, 3 - (k - first)))] + 0.5 * max(0, k - first - 3)
         most = 2 if self.leg else 3
         return float(cost + 1.0 * max(0, toes - after - most) + 0.2 * (self.leg and toes == after))
 
