@@ -42,7 +42,7 @@ _HOMES = {
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
     "edit": ["MotionEditor"],
-    "robots": ["RobotSolution", "retarget"],
+    "robots": ["Retargeter", "RobotSolution", "retarget"],
     "evaluate": ["JointAngles", "joint_angles"],
 }
 
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .reach import Behaviour, Posture, Reacher, ReachSolution, ReachStep, load_targets
     from .reconstruct import Calibration, Points, Prior, SequentialIK, load_points, reconstruct
-    from .robots import RobotSolution, retarget
+    from .robots import Retargeter, RobotSolution, retarget
     from .skeleton import (
         Character,
         Frames,

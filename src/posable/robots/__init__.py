@@ -1,4 +1,4 @@
-"""Human motion on humanoid robots: within joint limits and motors' speeds, on feet that stand, without self-collision."""
+"""Human motion on humanoid robots: within limits of joints and motors, on feet that stand, not through themselves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .retargeting import RobotSolution, retarget
+    from .stream import Retargeter, RetargetStream, RobotFrame
 
-_HOMES = {"retargeting": ["RobotSolution", "retarget"]}
+_HOMES = {
+    "retargeting": ["RobotSolution", "retarget"],
+    "stream": ["RetargetStream", "Retargeter", "RobotFrame"],
+}
 
-__all__ = ["RobotSolution", "retarget"]
+__all__ = ["RetargetStream", "Retargeter", "RobotFrame", "RobotSolution", "retarget"]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

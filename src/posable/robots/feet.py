@@ -37,6 +37,8 @@ CREPT, TURNED = 0.08, 0.45
 """[leg lengths], [rad]: a foot that moves further while it rests is moved by a step."""
 SHORTEST_STEP = 0.06
 """[s]"""
+GAP, APART_ROUNDS = 0.02, 12
+"""[leg lengths]: between feet that stand beside each other."""
 TURNING = 0.15
 """[leg lengths / rad]: what a turn of the foot counts as on its way."""
 EXTRA = 0.7
@@ -166,7 +168,7 @@ class Foot:
     sole: Floats
     """(P, 3) [m] outline of the sole from the foot's joint, in the canonical frame."""
     width: float
-    """[m] half of the widest part of foot and shin."""
+    """[m] the shin's radius."""
     heights: Floats
     """(F,) [m] of the robot's foot, were it flat with its ball where the person's is."""
 
@@ -281,46 +283,60 @@ def _moved_apart(
     lateral: Floats,
     leg: float,
 ) -> None:
-    """Move places (S, 3) apart, in place, where both feet would touch while they stand."""
+    """Move places (S, 4) apart, in place, where feet or shins would touch while both stand."""
     if len(feet) < 2:
         return
     left, right = feet["left"], feet["right"]
-    near = left.width + right.width + 0.01 * leg
-    for _ in range(8):
+    together = [
+        (s, t)
+        for s, (a, b) in enumerate(stances["left"])
+        for t, (c, d) in enumerate(stances["right"])
+        if c <= b and d >= a
+    ]
+    for _ in range(APART_ROUNDS):
         moved = False
-        for s, (a, b) in enumerate(stances["left"]):
-            for t, (c, d) in enumerate(stances["right"]):
-                if c > b or d < a:
-                    continue
-                one, other = places["left"][s], places["right"][t]
-                rows = slice(max(a, c), min(b, d) + 1)
-                side = lateral[rows].sum(axis=0)
-                side /= max(float(np.linalg.norm(side)), 1e-9)
-                missing = near - _apart(one, left.sole, other, right.sole, side)
-                if missing > 1e-4:
-                    moved = True
-                    longer = (b - a) / max((b - a) + (d - c), 1)
-                    one[:2] += (1.0 - longer) * missing * side
-                    other[:2] -= longer * missing * side
+        for s, t in together:
+            (a, b), (c, d) = stances["left"][s], stances["right"][t]
+            one, other = places["left"][s], places["right"][t]
+            side = lateral[max(a, c) : min(b, d) + 1].sum(axis=0)
+            missing, way = _too_near(one, left, other, right, side, GAP * leg)
+            if missing > 1e-4:
+                moved = True
+                longer = (b - a) / max((b - a) + (d - c), 1)  # the shorter stance gives way
+                one[:2] += (1.0 - longer) * missing * way
+                other[:2] -= longer * missing * way
         if not moved:
             break
 
 
-def _apart(one: Floats, left: Floats, other: Floats, right: Floats, side: Floats) -> float:
-    """Return how far the middle lines of two feet are apart along `side` where they are beside each other [m]."""
+def _too_near(one: Floats, left: Foot, other: Floats, right: Foot, side: Floats, gap: float) -> tuple[float, Floats]:
+    """Return by how much two feet are too near to each other [m], and the unit direction from the right to the left.
 
-    def line(place: Floats, sole: Floats) -> Floats:
-        ahead = np.array([np.sin(place[2]), np.cos(place[2])])
-        return place[:2] + np.linspace(sole[:, 2].min(), sole[:, 2].max(), 5)[:, None] * ahead
+    Soles count as wide as they are about their middle lines, shins about the ankles.
+    """
+    p, q = _middle_line(one, left.sole), _middle_line(other, right.sole)
+    away = p[:, None] - q[None]
+    distances = np.hypot(away[..., 0], away[..., 1])
+    at = np.unravel_index(int(distances.argmin()), distances.shape)
+    half = 0.5 * float(np.ptp(left.sole[:, 0]) + np.ptp(right.sole[:, 0]))
+    found = [(half + gap - float(distances[at]), away[at])]
+    found.append((left.width + right.width + gap - float(np.hypot(*(one[:2] - other[:2]))), one[:2] - other[:2]))
+    missing, way = max(found, key=lambda each: each[0])
+    size = float(np.hypot(*way))
+    if size < 0.3 * half:  # one is across the other
+        way, size = side, float(np.hypot(*side))
+    return missing, np.asarray(way / max(size, 1e-9))
 
-    p, q = line(one, left), line(other, right)
-    along = np.array([-side[1], side[0]])
-    u, v = p @ along, q @ along
-    if u.min() > v.max() + 0.02 or v.min() > u.max() + 0.02:
-        return np.inf
-    gaps = (p[:, None] - q[None]) @ side
-    beside = np.abs(u[:, None] - v[None]) < 0.6 * max(np.ptp(u), np.ptp(v)) / 4 + 1e-3
-    return float(gaps[beside].min()) if beside.any() else float(gaps.min())
+
+def _middle_line(place: Floats, sole: Floats) -> Floats:
+    """Return points (P, 2) along the middle of a standing sole, as far as it is round about them."""
+    radius = 0.5 * float(np.ptp(sole[:, 0]))
+    low, high = float(sole[:, 2].min()) + radius, float(sole[:, 2].max()) - radius
+    along = np.linspace(min(low, high), max(low, high), 9)
+    across = 0.5 * float(sole[:, 0].min() + sole[:, 0].max())
+    ahead = np.array([np.sin(place[2]), np.cos(place[2])])
+    left = np.array([ahead[1], -ahead[0]])
+    return np.asarray(place[:2] + along[:, None] * ahead + across * left)
 
 
 def yawed(angles: Floats) -> Floats:

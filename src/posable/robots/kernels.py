@@ -231,7 +231,9 @@ def closest(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> tuple[Vec3, Vec3]:
 
 @kernel
 def find_contacts(r: int, model: Model, work: Scratch) -> int:
-    """List the pairs of shapes that are nearer than `reach`, in the rows of `work.contacts`; return how many.
+    """List the pairs of links that are nearer than `reach`, in the rows of `work.contacts`; return how many.
+
+    Of each pair the two shapes count that are nearest or deepest.
 
     A row is how the distance grows with the variables; its last number is the distance less the margin.
     """
@@ -250,33 +252,34 @@ def find_contacts(r: int, model: Model, work: Scratch) -> int:
         near = one["radius"] + other["radius"] + reach
         if dot(c, c) > near * near:
             continue
+        nearest, x, z, found = reach, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
         for s in range(one["shape"], one["shape_end"]):
             shape = model.shapes[s]
             a, b = point_of(r, j, vec_from(shape["start"]), work), point_of(r, j, vec_from(shape["end"]), work)
             for t in range(other["shape"], other["shape_end"]):
                 against = model.shapes[t]
-                radii = shape["radius"] + against["radius"]
                 e = point_of(r, k, vec_from(against["start"]), work)
                 f = point_of(r, k, vec_from(against["end"]), work)
-                x, z = closest(a, b, e, f)
-                n = sub(x, z)
-                square = dot(n, n)
-                if square > (radii + reach) * (radii + reach) or count == MOST_CONTACTS:
-                    continue
-                distance = math.sqrt(square)
-                if distance < 1e-6:  # the axes cross: apart along the line between the links
-                    n, distance = c, math.sqrt(dot(c, c)) + 1e-9
-                    work.contacts[r, count, size] = -radii - margin
-                else:
-                    work.contacts[r, count, size] = distance - radii - margin
-                n = (n[0] / distance, n[1] / distance, n[2] / distance)
-                row = work.contacts[r, count]
-                for i in range(size):
-                    row[i] = 0.0
-                add_along(r, model, one, x, n, 1.0, row, work)
-                add_along(r, model, other, z, n, -1.0, row, work)
-                work.limbs[r, count, 0], work.limbs[r, count, 1] = one["block"], other["block"]
-                count += 1
+                p_, q_ = closest(a, b, e, f)
+                n = sub(p_, q_)
+                radii = shape["radius"] + against["radius"]
+                distance = math.sqrt(dot(n, n)) - radii
+                if distance < nearest:
+                    nearest, x, z, found = distance, p_, q_, distance + radii
+        if nearest >= reach or count == MOST_CONTACTS:
+            continue
+        n = sub(x, z)
+        if found < 1e-6:  # the axes cross: apart along the line between the links
+            n, found = c, math.sqrt(dot(c, c)) + 1e-9
+        n = (n[0] / found, n[1] / found, n[2] / found)
+        row = work.contacts[r, count]
+        for i in range(size):
+            row[i] = 0.0
+        row[size] = nearest - margin
+        add_along(r, model, one, x, n, 1.0, row, work)
+        add_along(r, model, other, z, n, -1.0, row, work)
+        work.limbs[r, count, 0], work.limbs[r, count, 1] = one["block"], other["block"]
+        count += 1
     return count
 
 

@@ -311,10 +311,12 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
     found: dict[int, list[tuple[Floats, Floats, float]]] = {}
     for shape in robot.collisions:
         found.setdefault(shape.joint, []).extend(capsules(shape))
-    links = np.zeros(len(found), LINK)
-    shapes = np.zeros(sum(len(one) for one in found.values()), CAPSULE)
+    solid = sorted(found.items())
+    solid += [(body.parts[f"{side}_foot"].joint, [thick_sole(body, side)]) for side in body.soles]
+    links = np.zeros(len(solid), LINK)
+    shapes = np.zeros(sum(len(own) for _, own in solid), CAPSULE)
     at = 0
-    for row, (joint, own) in zip(links, sorted(found.items()), strict=True):
+    for row, (joint, own) in zip(links, solid, strict=True):
         row["joint"], row["block"] = joint, block_of(joint)
         row["first"], row["last"] = path_to(joint)
         row["shape"], row["shape_end"] = at, at + len(own)
@@ -326,14 +328,32 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
         centre = 0.5 * ((ends - radii[:, None]).min(axis=0) + (ends + radii[:, None]).max(axis=0))
         row["centre"], row["radius"] = centre, float((np.linalg.norm(ends - centre, axis=-1) + radii).max())
     never = {frozenset(pair) for pair in robot.separate}
-    joints = [int(j) for j in links["joint"]]
+    joints = [int(j) for j in links["joint"][: len(found)]]
     pairs = [
         (a, b)
         for a in range(len(joints))
         for b in range(a + 1, len(joints))
         if frozenset((robot.links[joints[a]], robot.links[joints[b]])) not in never
     ]
+    pairs += [(len(found), len(found) + 1)] if len(body.soles) == 2 else []
     return links, shapes, np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def thick_sole(body: Body, side: str) -> tuple[Floats, Floats, float]:
+    """Return a capsule (start, end, radius) along a sole, as thick as the sole is wide, in the joint's frame [m].
+
+    Plates are thin: two that are in each other are soonest apart when one is lifted off the other, which no standing
+    foot can be. These keep soles beside each other.
+    """
+    foot = body.parts[f"{side}_foot"]
+    outline = rotate(foot.neutral, body.soles[side])
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    radius = float(0.5 * (high[0] - low[0]))
+    middle = np.array([0.5 * (low[0] + high[0]), low[1], 0.0])
+    reach = max(0.5 * float(high[2] - low[2]) - radius, 0.0)
+    ends = [middle + [0.0, 0.0, 0.5 * (low[2] + high[2]) + sign * reach] for sign in (-1.0, 1.0)]
+    back = conjugate(foot.neutral)
+    return np.asarray(rotate(back, ends[0])), np.asarray(rotate(back, ends[1])), radius
 
 
 def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:

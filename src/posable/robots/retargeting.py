@@ -146,12 +146,12 @@ def retarget_robot(
     lookahead: int | None = None,
 ) -> RobotSolution:
     """Put a person's motion on a robot: `retarget` where the target is one."""
-    expect(Motion, motion, "motion")
-    if not motion.skeleton.same_as(source.skeleton):
-        raise PosableError(
-            f"the motion is one of {motion.skeleton!r}, the source has {source.skeleton!r}; expected the body that "
-            "performs it: Humanoid(motion.skeleton)"
-        )
+    check_motion(motion, source)
+    if lookahead is not None:
+        from .stream import Retargeter
+
+        settings = Retargeter(source, target, speeds=speeds, accelerations=accelerations, hands=hands)
+        return settings.retarget(motion, lookahead)
     if not 0.0 <= number(hands) < np.inf:
         raise PosableError(f"hands is {hands}; expected a weight of 0 or above")
     body = read_body(target)
@@ -160,6 +160,16 @@ def retarget_robot(
     person = read_person(source.skeleton.forward(pose), source, solver.leg / source.leg_length)
     solved = solver.solve(person, source, motion.fps, hands)
     return judged(motion, source, target, body, solver, solved, valid)
+
+
+def check_motion(motion: Motion, source: Humanoid) -> None:
+    """Raise where a motion is none of the body that should perform it."""
+    expect(Motion, motion, "motion")
+    if not motion.skeleton.same_as(source.skeleton):
+        raise PosableError(
+            f"the motion is one of {motion.skeleton!r}, the source has {source.skeleton!r}; expected the body that "
+            "performs it: Humanoid(motion.skeleton)"
+        )
 
 
 def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> tuple[Floats, Floats]:
@@ -237,7 +247,7 @@ def judged(
     names = [f"{side}_{part}" for part in ("foot", "hand") for side in SIDES if f"{side}_{part}" in body.parts]
     errors = np.stack([_error(name, body, frames, solved) for name in names], axis=-1)
     slid, sunk = _footing(body, frames, solved)
-    depth = depths(solver.model, frames)
+    depth = depths(solver.model, frames, len(body.soles))
     speeds = np.zeros(len(values))
     if len(values) > 1:
         variables = solver.model.variables

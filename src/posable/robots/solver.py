@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..body import Humanoid
 from ..compute.types import Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
@@ -20,7 +21,7 @@ from .feet import Steps, heading, plan, yawed
 from .kernels import follow_rows, hold_speeds_rows, improve_rows
 from .model import HORIZONTAL, Model, Track, scratch
 from .packing import ROWS, Body, pack
-from .targets import SIDES, Person, body_targets, lengths, read_feet, seeking, stepping, unit
+from .targets import SIDES, Person, body_targets, lengths, read_feet, read_ground, seeking, stepping, unit
 from .timing import followable_rows
 
 SEEN = 30.0
@@ -66,17 +67,17 @@ class Solver:
         self.leg, self.arm = lengths(body)
         self.model, self.dofs = pack(body, speeds, accelerations, self.leg, iterations=12)
 
-    def solve(self, person: Person, source: object, fps: float, hands: float = 1.0) -> Solved:
+    def solve(self, person: Person, source: Humanoid, fps: float, hands: float = 1.0) -> Solved:
         """Return the states that answer a person's motion."""
-        feet, lateral = read_feet(person, source, self.body, fps)
+        feet, lateral = read_feet(person, source, self.body, read_ground(person, fps))
         wanted = body_targets(person, feet, self.body, hands)
         count = len(wanted)
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
-        bent = self._bent(person, wanted)
+        bent = self.bent(person, wanted)
         levels = np.stack([feet[side].level for side in SIDES], axis=1)
         begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen])
         states = interpolated(seen, begun, count)
-        places = {side: self._feet_of(states, side) for side in SIDES}
+        places = {side: self.feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
         targets = stepping(wanted, steps, self.body, self.leg, fps)
         floors = np.stack([steps[side].floor for side in SIDES], axis=1)
@@ -94,7 +95,7 @@ class Solver:
         state[7:] = self.model.variables["rest"]
         return state
 
-    def _bent(self, person: Person, targets: Floats) -> Floats:
+    def bent(self, person: Person, targets: Floats) -> Floats:
         """Return how far (F, B) knees and elbows bend: knees by the way from hip to foot, elbows as the person's."""
         out = np.empty((len(targets), len(self.body.bends)))
         for column, (name, bend) in zip(out.T, self.body.bends.items(), strict=True):
@@ -119,8 +120,8 @@ class Solver:
         """Return the states (F, 7 + V) of frames that are solved one after the other."""
         count = len(targets)
         states = np.tile(self.start(targets[0]), (count, 1))
-        track = self._track(targets, states, states, np.zeros(3), floors, bent)
-        follow_rows(1, np.array([[0, count]]), self._with(4), track, scratch(1, self.model))
+        track = self.track(targets, states, states, np.zeros(3), floors, bent)
+        follow_rows(1, np.array([[0, count]]), self.with_iterations(4), track, scratch(1, self.model))
         return states
 
     def _improved(
@@ -131,10 +132,10 @@ class Solver:
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
-        track = self._track(targets, made, made.copy() if near is None else near, pulls, floors, bent)
+        track = self.track(targets, made, made.copy() if near is None else near, pulls, floors, bent)
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
-        improve_rows(len(spans), spans, self._with(2), track, scratch(len(spans), self.model))
+        improve_rows(len(spans), spans, self.with_iterations(2), track, scratch(len(spans), self.model))
         return made
 
     def _lift_edges(self, targets: Floats, states: Floats, floors: Floats) -> None:
@@ -159,15 +160,15 @@ class Solver:
             if which == "leg":
                 standing[:, b] = steps[side].standing
         made = states.copy()
-        track = self._track(targets, made, states.copy(), np.array(HELD) / [self.leg, 1.0, 1.0], floors, None)
+        track = self.track(targets, made, states.copy(), np.array(HELD) / [self.leg, 1.0, 1.0], floors, None)
         work = scratch(1, self.model)
         for backward in (True, False):
             track.near[:] = made
             self._lift_edges(targets, made, floors)
-            hold_speeds_rows(1, backward, most, standing, self._with(3), track, work)
+            hold_speeds_rows(1, backward, most, standing, self.with_iterations(3), track, work)
         return made
 
-    def _track(
+    def track(
         self, targets: Floats, states: Floats, near: Floats, pulls: Floats, floors: Floats, bent: Floats | None
     ) -> Track:
         count, variables = len(states), len(self.model.variables)
@@ -177,12 +178,12 @@ class Solver:
         begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
         return Track(targets, -free, free, near, pull, begins, floors, states)
 
-    def _with(self, iterations: int) -> Model:
+    def with_iterations(self, iterations: int) -> Model:
         settings = self.model.settings.copy()
         settings["follow"] = iterations
         return self.model._replace(settings=settings)
 
-    def _feet_of(self, states: Floats, side: str) -> tuple[Floats, Floats]:
+    def feet_of(self, states: Floats, side: str) -> tuple[Floats, Floats]:
         """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is."""
         part = self.body.parts[f"{side}_foot"]
         positions, orientations = self.placed(states, part.joint)

@@ -13,7 +13,7 @@ from ..math import conjugate, from_matrix, multiply, rotate
 from ..skeleton import Frames
 from .feet import STEP_UP, Foot, Steps, heading, resting, yawed
 from .model import HORIZONTAL, PITCH, ROLL, TARGET, VERTICAL
-from .packing import ROWS, Body, capsules
+from .packing import ROWS, Body
 
 SIDES = ("left", "right")
 # Weights: of positions horizontally and vertically [1 / limb length], of orientations about the part's X, Y and Z.
@@ -89,28 +89,54 @@ def lengths(body: Body) -> tuple[float, float]:
     return made[0], made[1]
 
 
-def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple[dict[str, Foot], Floats]:
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What a person stands on, as a clip or a stream shows it."""
+
+    rests: Mapping[str, Bools]
+    """By side: (F,) where toes rest."""
+    firm: Mapping[str, Bools]
+    """By side: (F,) where they do so without doubt."""
+    floor: Floats
+    """(F,) [m] the height of the floor."""
+    own: Mapping[str, float]
+    """By side: how high toes are over the floor that rest on it [m]."""
+
+
+def toes_of(person: Person) -> dict[str, Floats]:
+    """Return the positions (F, 3) of the toes by side; of the ankles where a rig has no toes."""
+    return {side: person.positions.get(f"{side}_toes", person.positions[f"{side}_foot"]) for side in SIDES}
+
+
+def read_ground(person: Person, fps: float) -> Ground:
+    """Return what the person of a whole clip stands on."""
+    toes = toes_of(person)
+    rests, firm, floor = resting(toes, fps)
+    own = {side: float(np.median((toes[side][:, 1] - floor)[on])) if on.any() else 0.0 for side, on in rests.items()}
+    return Ground(rests, firm, floor, own)
+
+
+def read_feet(person: Person, source: Humanoid, body: Body, ground: Ground) -> tuple[dict[str, Foot], Floats]:
     """Return the person's feet, scaled to the robot, and the direction (F, 2) of its left."""
-    leg, _ = lengths(body)
     ratio = person.ratio
     ahead = heading(person.orientations["hips"])
     lateral = np.stack([ahead[:, 1], -ahead[:, 0]], axis=-1)
     feet = {}
     neutral = source.neutral_frames.positions
-    toes_of = {side: f"{side}_toes" if f"{side}_toes" in person.positions else f"{side}_foot" for side in SIDES}
-    rests, firm, floor = resting({side: person.positions[role] for side, role in toes_of.items()}, fps)
+    floor, on_toes = ground.floor, toes_of(person)
     steps_up = floor - floor.min(initial=0.0 if not len(floor) else floor[0])
     level = np.where(steps_up > STEP_UP, ratio * steps_up, 0.0)
     hips = neutral[source.roles["left_upper_leg"]] - neutral[source.roles["right_upper_leg"]]
     wider = 0.5 * (body.hip_width - ratio * float(np.linalg.norm(hips)))
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
-        toes, ankle = person.positions[toes_of[side]], person.positions[f"{side}_foot"]
-        turned, on = person.orientations[f"{side}_foot"], rests[side]
-        offset = neutral[source.roles[toes_of[side]]] - neutral[source.roles[f"{side}_foot"]]
+        toes, ankle = on_toes[side], person.positions[f"{side}_foot"]
+        turned = person.orientations[f"{side}_foot"]
+        offset = neutral[source.roles.get(f"{side}_toes", source.roles[f"{side}_foot"])] - neutral[
+            source.roles[f"{side}_foot"]
+        ]
         foot = body.parts[f"{side}_foot"]
         sole = rotate(foot.neutral, body.soles[side] - foot.centre) - body.ankles[side]
-        own = float(np.median((toes[:, 1] - floor)[on])) if on.any() else 0.0
-        base = floor - level / ratio + own  # the height of resting toes that the robot's own floor stands for
+        base = floor - level / ratio + ground.own[side]  # the height of resting toes that the robot's own floor stands for
         height = -float(sole[:, 1].min())
         raw = ratio * ankle
         raw[:, 1] += height - ratio * (base - offset[1])
@@ -119,20 +145,9 @@ def read_feet(person: Person, source: Humanoid, body: Body, fps: float) -> tuple
         right = np.stack([face[:, 1], -face[:, 0]], axis=-1)
         flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
         heights = height + ratio * (toes[:, 1] - base)
-        width = max(inner_width(body, side, sign), _shin(body, side))
-        feet[side] = Foot(raw, turned, flat, on, firm[side], level, sole, width, heights)
+        width = _shin(body, side)
+        feet[side] = Foot(raw, turned, flat, ground.rests[side], ground.firm[side], level, sole, width, heights)
     return feet, lateral
-
-
-def inner_width(body: Body, side: str, sign: float) -> float:
-    """Return how far a foot reaches from its ankle towards the other foot [m]; `sign` 1 for the left one."""
-    foot = body.parts[f"{side}_foot"]
-    ends = [(outline, 0.0) for outline in body.soles[side]]
-    for shape in body.robot.collisions:
-        if shape.joint == foot.joint:
-            ends += [(end, radius) for start, stop, radius in capsules(shape) for end in (start, stop)]
-    reach = [sign * -(rotate(foot.neutral, p - foot.centre) - body.ankles[side])[0] + radius for p, radius in ends]
-    return float(max(reach))
 
 
 def _shin(body: Body, side: str) -> float:

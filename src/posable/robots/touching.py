@@ -16,10 +16,15 @@ from .kernels import closest
 from .model import Model
 
 
-def depths(model: Model, frames: Frames) -> Floats:
-    """Return how deep (F,) the two deepest links are in each other [m]; 0 where nothing touches."""
+def depths(model: Model, frames: Frames, soles: int) -> Floats:
+    """Return how deep (F,) the two deepest links are in each other [m]; 0 where nothing touches.
+
+    The thick `soles` that the solver keeps apart, its last links, are none of the robot's.
+    """
+    real = len(model.links) - soles
+    pairs = np.ascontiguousarray(model.pairs[(model.pairs < real).all(axis=1)])
     out = np.zeros(len(frames.positions))
-    depth_rows(len(out), model.links, model.shapes, model.pairs, frames.positions, frames.orientations, out)
+    depth_rows(len(out), model.links, model.shapes, pairs, frames.positions, frames.orientations, out)
     return out
 
 
