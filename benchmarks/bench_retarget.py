@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import posable as ps
+from posable.compute import threads
 from posable.evaluate import evaluate_retarget, retarget_table
 from posable.formats import read_robot
-from posable.jobs.executors import one_thread
 
 from . import gmr
 from .harness import Sheet, data_dir
@@ -42,7 +42,7 @@ def run() -> list[Sheet]:
     lacking = gmr.missing()
     if lacking:
         print(f"GMR is not measured: {', '.join(lacking)} not there; make bench-peers")
-    with one_thread():
+    with threads(1):
         g1 = bodies["Unitree G1"]
         rows = []
         for name, (motion, person) in clips.items():

@@ -116,6 +116,9 @@ def _measurements() -> str:
 def _fill_in(app, name: str, source: list[str]) -> None:
     if name == "limits":
         source[0] = source[0].replace("<!-- the table of human limits -->", _limits_table())
+    if name == "robots":
+        results = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "retarget.md"
+        source[0] = source[0].replace("<!-- the results beside GMR -->", results.read_text(encoding="utf-8"))
     if name == "measurements":
         source[0] = source[0].replace("<!-- the results of make bench -->", _measurements())
 

@@ -1,7 +1,7 @@
 """A humanoid robot that boxes: NAO's arms point where a boxer's arms point, and its head looks at the opponent.
 
-Each arm has two end points, elbow and wrist, which share motors and are aimed together. Legs stand still: Posable does
-not put a whole person's motion on a robot yet. NAO's elbows bend by 88.5 degrees at most, a boxer's by 130: each bone
+Each arm has two end points, elbow and wrist, which share motors and are aimed together. Legs stand still; example 13
+puts a whole person on a robot. NAO's elbows bend by 88.5 degrees at most, a boxer's by 130: each bone
 misses half of the difference. Without the robot in $POSABLE_DATA, arms and spine of a figure do the same.
 """
 

@@ -26,6 +26,7 @@ FILES = {
         "KayKit_Knight.glb": "characters/KayKit_Knight.glb",
         "g1.xml": "robots/mjcf/unitree_g1/g1.xml",
     },
+    "robots.md": {"g1.xml": "robots/mjcf/unitree_g1/g1.xml"},
 }
 """What a page says that its reader has, and where ours is."""
 

@@ -275,6 +275,20 @@ def test_a_motion_of_one_or_two_frames_has_velocities_too(motion, robot, tmp_pat
     assert np.isfinite(velocities).all() and (frames > 1) == bool(np.abs(velocities).max() > 0.0)
 
 
+def test_angles_beyond_half_a_turn_are_written_as_the_motor_counts_them(tmp_path):
+    path = tmp_path / "far.xml"
+    path.write_text(ROBOT.replace('axis="0 1 0" range="0 2.5" ref="0.2"', 'axis="0 1 0" range="-0.5 4.5"')
+                    .replace('name="waist" axis="0 0 1" range="-1 1"', 'name="waist" axis="0 0 1"'))  # fmt: skip
+    skeleton = read_robot(path)
+    values = np.zeros((30, len(skeleton.dofs)))
+    knee, waist = (skeleton.dofs.names.index(f"{name}.angle") for name in ("left_knee", "waist"))
+    values[:, knee], values[:, waist] = np.linspace(-0.4, 4.4, 30), np.linspace(0.0, 9.0, 30)
+    ps.save(ps.Motion(skeleton, skeleton.from_values(values), FPS), tmp_path / "far.npy")
+    written = np.load(tmp_path / "far.npy")[:, 7:]
+    assert np.allclose(written[:, DEPTH.index("left_knee")], values[:, knee], atol=1e-9)
+    assert np.allclose(written[:, DEPTH.index("waist")], values[:, waist], atol=1e-9)
+
+
 def test_a_robot_that_keeps_its_own_axes_makes_the_same_files(motion, robot, tmp_path):
     own = read_robot(robot, up="z")
     back = conjugate(UP["y"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -176,16 +177,57 @@ def retarget(
     keep_out: Annotated[
         bool, typer.Option(help="Whether forearms and hands are kept out of the new body, by elbows and by giving way.")
     ] = True,
+    robot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A humanoid robot that shall perform it, .xml or .urdf.")
+    ] = None,
+    layout: Annotated[
+        str | None, typer.Option(help="Of a robot's .npz: mjlab (default), beyondmimic, gmr, qpos or posable.")
+    ] = None,
+    joint_order: Annotated[
+        str | None, typer.Option(help="Of a robot's .csv: mujoco (default, the file's) or isaac (breadth first).")
+    ] = None,
+    header: Annotated[bool, typer.Option("--header", help="Begin a robot's .csv with a line of names.")] = False,
+    resample: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", help="Frames a second on a robot; 50 for mjlab and beyondmimic, else the clip's."),
+    ] = None,
+    lookahead: Annotated[
+        int | None,
+        typer.Option(min=0, max=2, help="Frames ahead that a robot may see, 0 to 2, as live; all when not given."),
+    ] = None,
+    report: Annotated[bool, typer.Option("--report", help="Also print the measures of a robot's motion.")] = False,
 ) -> None:
-    """Put a motion, or a folder of them, on another body: other proportions or another rig; feet and hands where they
-    belong.
+    """Put a motion, or a folder of them, on another body: other proportions, another rig or a robot; feet and hands
+    where they belong.
 
     A folder is done on all cores; a second call after an interruption does what is missing.
     """
     from ..body import figure
     from ..evaluate.tasks import MOTIONS
+    from .robots import is_robot
     from .tasks import retarget_file
 
+    if robot is None and body is not None and is_robot(body):
+        robot, body = body, None
+    if robot is not None:
+        if body is not None or height is not None:
+            raise UsageError(f"give --robot or --{'height' if body is None else 'body'}, not both")
+        for name, value, default in (
+            ("limits", limits, "body"),
+            ("contacts", contacts, True),
+            ("keep-out", keep_out, True),
+        ):
+            if value != default:
+                raise UsageError(
+                    f"--{name} is for people; a robot's limits hold, its feet stand and it keeps out of itself"
+                )
+        saving = (layout, joint_order, header, resample)
+        _onto_robot(file, output, robot, reading, folder, ending, saving, lookahead, report)
+        return
+    given = {"layout": layout, "joint-order": joint_order, "header": header or None, "resample": resample}
+    for name, chosen in (given | {"lookahead": lookahead, "report": report or None}).items():
+        if chosen is not None:
+            raise UsageError(f"--{name} is for robots; give --robot FILE too")
     many = check_paths(file, output, body)
     reading.check_values()
     if body is not None and height is not None:
@@ -221,6 +263,58 @@ def retarget(
     parts = facts.pop("parts")
     summary = _retargeted(facts)
     ending.conclude(Summary(f"{output}: {summary.text}", summary.met), _shown(facts), parts=parts)
+
+
+def _onto_robot(
+    file: Path,
+    output: Path,
+    robot: Path,
+    reading: Reading,
+    folder: Folder,
+    ending: Ending,
+    saving: tuple[str | None, str | None, bool, float | None],
+    lookahead: int | None,
+    report: bool,
+) -> None:
+    """Put a motion, or a folder of them, on a robot."""
+    from ..evaluate import retarget_table
+    from ..evaluate.tasks import MOTIONS
+    from .robots import COLUMNS, check_options, rate_of, robot_body, robot_file, summed_up
+
+    many = check_paths(file, output, robot)
+    reading.check_values()
+    suffix = f".{(folder.format or 'csv').lower().removeprefix('.')}" if many else output.suffix.lower()
+    options = check_options(suffix, *saving)
+    settings: dict[str, Any] = {
+        "reading": reading.loading,
+        "roles": reading.given_roles,
+        "saving": options,
+        "resample": rate_of(options, saving[-1]),
+        "lookahead": lookahead,
+    }
+    robot_body(robot)  # what is wrong with it comes once and before any work
+    if many:
+        files = files_of(file, output, replace(folder, format=suffix), MOTIONS, robot=robot)
+        do_folder(
+            *("retargeting", "put on the robot", robot_file, files, settings, folder, ending),
+            columns=COLUMNS,
+            unmet=lambda facts: "" if (found := summed_up(facts)).met else found.text,
+            output=output,
+            tables=lambda rows: (
+                {"measures": retarget_table([{**row, "clip": Path(row["file"]).stem} for row in rows])}
+                if report
+                else {}
+            ),
+        )
+        return
+    folder.check()
+    reading.check(file)
+    with busy("retargeting"):
+        facts = robot_file({"file": file, "output": output, "robot": robot}, **settings)
+    print_notes(file, facts["notes"])
+    summary = summed_up(facts)
+    rows = retarget_table([facts]) if report else []
+    ending.conclude(Summary(f"{output}: {summary.text}", summary.met), _shown(facts), printed={"measures": rows})
 
 
 def _shown(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -158,6 +158,70 @@ def evaluate_express(
     )
 
 
+def evaluate_retarget(
+    clips: Annotated[list[Path], typer.Argument(metavar="CLIP", help="Motions of people, or folders of them.")],
+    reading: Reading,
+    ending: Ending,
+    robot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The humanoid robot that performs them, .xml or .urdf.")
+    ] = None,
+    result: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A robot's motion that somebody made of the one CLIP: .csv, .npz or .npy. Ours otherwise.",
+        ),
+    ] = None,
+    resample: Annotated[
+        float | None, typer.Option(metavar="RATE", help="Frames a second of the clips, by interpolation.")
+    ] = None,
+    store: options.Store = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+) -> None:
+    """Put motions on a robot and measure how alike they are, how feet stand, what touches, and what motors are asked.
+
+    Posture and scaled are errors of key points in the pelvis' frame: against the person's posture on the robot's bones,
+    and against the person scaled. Slide, sunk and above are of a sole while the person's foot is on the floor. Times
+    are of one core, and honest when nothing else runs: use --workers 1 for them.
+    """
+    from ..evaluate import retarget_table
+    from .robots import evaluate_file, robot_body, summed_up
+
+    check_engine(engine, workers)
+    if store is not None:
+        check_folder(store)
+    if robot is None:
+        raise UsageError("which robot performs them? give --robot FILE, such as g1.xml")
+    if resample is not None and not 0.0 < resample <= 1000.0:
+        raise UsageError(f"--resample {resample:g}: expected frames a second, above 0 and at most 1000")
+    paths = [path.absolute() for path in motion_files(clips)]
+    if result is not None and len(paths) > 1:
+        raise UsageError(f"--result {result} is of one clip, and there are {len(paths)}")
+    robot_body(robot)
+    reading.check(*paths)
+    settings: dict[str, Any] = {"robot": str(robot.absolute()), "resample": resample}
+    settings |= {"result": None if result is None else str(result.absolute())}
+    settings |= {"reading": reading.loading, "roles": reading.given_roles}
+    machines: dict[str, Any] = {"store": store, "engine": engine, "workers": workers}
+    report = run_counted("retargeting", evaluate_file, paths, settings=settings, **machines)
+    rows = [facts for facts in report.results if facts is not None]
+    failures = [{"clip": str(one.item), "error": one.error} for one in report.failures]
+    print_shared_notes({facts["clip"]: facts["notes"] for facts in rows})
+    missed = [facts["clip"] for facts in rows if not summed_up(facts).met]
+    text = f"{counted(len(rows), 'clip')} measured on {rows[0]['robot']}" if rows else "no clip measured"
+    text += f", {len(failures)} failed" if failures else ""
+    if rows:
+        text += f"; all is as it should be in {len(rows) - len(missed)} of them"
+    ending.conclude(
+        Summary(text, not missed and not failures),
+        {},
+        printed={"": retarget_table(rows), "failed": failures},
+        listed_as_json={"clips": rows, "failures": failures},
+        failed=bool(failures),
+    )
+
+
 def bench(
     ending: Ending,
     seconds: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="About how long each is measured.")] = 1.0,
@@ -186,6 +250,11 @@ for command, name, line in (
         evaluate_express,
         "express",
         "posable evaluate express --skeleton C --method best --method erik --samples 8000",
+    ),
+    (
+        evaluate_retarget,
+        "retarget",
+        "posable evaluate retarget walk.bvh --robot g1.xml",
     ),
 ):
     app.command(name, cls=Command, epilog=example(line))(expanded(command))

@@ -13,7 +13,7 @@ from . import options
 from .command import Command, Group, example
 from .ending import Ending, Summary, UsageError, listed
 from .folder import check_paths, do_folder, files_of
-from .options import BodyReading, FileReading, Folder, MotionReading, Reading, choice, expanded
+from .options import AnyMotionReading, AnyReading, BodyReading, FileReading, Folder, choice, expanded
 from .output import (
     at_terminal,
     busy,
@@ -58,7 +58,7 @@ data = typer.Typer(
 
 def info(
     file: options.File,
-    reading: Reading,
+    reading: AnyReading,
     ending: Ending,
     joints: Annotated[bool, typer.Option("--joints", help="Also list every joint.")] = False,
 ) -> None:
@@ -81,7 +81,7 @@ def info(
 def convert(
     file: options.FileOrFolder,
     output: options.OutputOrFolder,
-    reading: MotionReading,
+    reading: AnyMotionReading,
     folder: Folder,
     ending: Ending,
     resample: Annotated[
@@ -90,21 +90,32 @@ def convert(
     character: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A glTF or VRM character with the same joints to write it on.")
     ] = None,
+    layout: Annotated[
+        str | None, typer.Option(help="Of a robot's .npz: mjlab, beyondmimic, gmr, qpos or posable (default).")
+    ] = None,
+    joint_order: Annotated[
+        str | None, typer.Option(help="Of a robot's .csv: mujoco (default, the file's) or isaac (breadth first).")
+    ] = None,
+    header: Annotated[bool, typer.Option("--header", help="Begin a robot's .csv with a line of names.")] = False,
 ) -> None:
     """Write a motion, or a folder of them, in another format.
 
     A folder is done on all cores; a second call after an interruption does what is missing.
     """
     from ..evaluate.tasks import MOTIONS
+    from .robots import robot_options
     from .tasks import convert_file
 
     many = check_paths(file, output, character)
     if resample is not None and not 0.0 < resample <= FASTEST:
         raise UsageError(f"--resample {resample:g}: expected frames a second, above 0 and at most {FASTEST:g}")
     reading.check_values()
+    suffix = f".{(folder.format or 'bvh').lower().removeprefix('.')}" if many else output.suffix.lower()
+    saving = robot_options(suffix, layout, joint_order, header)
     if many:
-        files = files_of(file, output, folder, MOTIONS, character=character)
-        settings = {"reading": reading.loading, "resample": resample}
+        found = (*MOTIONS, ".csv", ".npy") if reading.robot is not None else MOTIONS
+        files = files_of(file, output, folder, found, character=character)
+        settings = {"reading": reading.loading, "resample": resample, "saving": saving}
         do_folder(
             *("converting", "converted", convert_file, files, settings, folder, ending),
             columns=("frames", "fps", "joints"),
@@ -117,7 +128,9 @@ def convert(
     if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm"}:
         FileReading().motion(character)
     with busy(f"converting {file.name}"):
-        facts = convert_file({"file": file, "output": output, "character": character}, reading.loading, resample)
+        facts = convert_file(
+            {"file": file, "output": output, "character": character}, reading.loading, resample, saving
+        )
     print_notes(file, facts["notes"])
     facts["notes"] = [at_terminal(note) for note in facts["notes"]]
     text = f"{counted(facts['frames'], 'frame')} at {facts['fps']:g} a second, {counted(facts['joints'], 'joint')}"
@@ -126,7 +139,7 @@ def convert(
 
 def view(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One motion, or several to see together.")],
-    reading: Reading,
+    reading: AnyReading,
     picture: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw a strip of frames to a file instead of opening the studio.")
     ] = None,
@@ -242,7 +255,7 @@ for command, name, line in (
     data.command(name, cls=Command, epilog=example(line))(expanded(command))
 
 
-def _facts(motion: Motion, reading: Reading) -> dict[str, Any]:
+def _facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
     """Return the first facts about a motion, lengths in metres."""
     from ..formats.gltf import character_animations
 
@@ -272,7 +285,7 @@ def _facts(motion: Motion, reading: Reading) -> dict[str, Any]:
     return facts
 
 
-def _body_facts(motion: Motion, reading: Reading) -> dict[str, Any]:
+def _body_facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
     """Return the joint of each role, where the skeleton is a person's."""
     from ..body import Humanoid
     from .output import without_python

@@ -79,6 +79,7 @@ def do_folder(
     columns: Sequence[str],
     unmet: Callable[[Mapping[str, Any]], str],
     output: Path,
+    tables: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[Mapping[str, Any]]]] = lambda rows: {},
 ) -> None:
     """Do a task for every file of a folder, and end with what became of them.
 
@@ -93,6 +94,7 @@ def do_folder(
         columns: facts of a file in the table.
         unmet: says of the facts of a file what was not met; "" where all was.
         output: the folder that is written, as it was typed.
+        tables: makes further tables of the facts of all files.
     """
     from ..jobs.folder import STORE, is_whole
 
@@ -117,7 +119,7 @@ def do_folder(
         "workers": job.workers,
     }
     summary = Summary(_sentence(job, done, missed, output), not missed and job.ok)
-    printed = {"done": table if len(table) <= MAX_SHOWN else [], "failed": failures[:MAX_SHOWN]}
+    printed = {"done": table if len(table) <= MAX_SHOWN else [], **tables(rows), "failed": failures[:MAX_SHOWN]}
     ending.conclude(
         summary, facts, printed=printed, listed_as_json={"rows": rows, "failures": failures}, failed=not job.ok
     )

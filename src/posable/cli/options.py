@@ -50,6 +50,12 @@ Roles = Annotated[
     ),
 ]
 Up = Annotated[str | None, typer.Option(metavar="AXIS", help="The axis that is up in a BVH file: y (default) or z.")]
+RobotOfFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="The robot whose joints a .csv, .npy or .npz for training is about, .xml or .urdf."
+    ),
+]
 Store = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Keep what is done here, for a second call to go on.")
 ]
@@ -143,6 +149,8 @@ class FileReading:
         """The options of `posable.load` that were given, without those at their default."""
         given = dataclasses.asdict(self)
         given.pop("roles", None)
+        if given.get("robot") is not None:
+            given["robot"] = str(given["robot"].absolute())
         if given["animation"] is not None and given["animation"].isdigit():
             given["animation"] = int(given["animation"])
         return {name: value for name, value in given.items() if value is not None}
@@ -184,7 +192,8 @@ class FileReading:
         for name, value in self.loading.items():
             if name in {"fps", "first_frame"} or any(name in kind.load_options for kind in kinds):
                 continue
-            accepted = sorted(set().union(*(kind.load_options for kind in kinds)))
+            own = {field.name for field in dataclasses.fields(self)}
+            accepted = sorted(own.intersection(*[set().union(*(kind.load_options for kind in kinds))]))
             known = f"they take {', '.join(f'--{one}' for one in accepted)}" if accepted else "they take none"
             names = " and ".join(dict.fromkeys(kind.name for kind in kinds))
             raise UsageError(f"--{name} {value} is not for {names} files; {known}")
@@ -218,11 +227,28 @@ class Reading(MotionReading, BodyReading):
 
 
 @dataclass(frozen=True)
+class AnyMotionReading(MotionReading):
+    """How a command reads a motion of anything, that of a robot in a file for training included."""
+
+    robot: RobotOfFile = None
+
+
+@dataclass(frozen=True)
+class AnyReading(Reading):
+    """How a command reads a motion whose parts it may know, also that of a robot in a file for training."""
+
+    robot: RobotOfFile = None
+
+
+@dataclass(frozen=True)
 class Folder:
     """How a folder is done: the format, and who works."""
 
     format: Annotated[
-        str | None, typer.Option(metavar="SUFFIX", help="The format that a folder is written in; bvh when not given.")
+        str | None,
+        typer.Option(
+            metavar="SUFFIX", help="The format that a folder is written in; bvh when not given, csv on a robot."
+        ),
     ] = None
     engine: Engine = None
     workers: Workers = None

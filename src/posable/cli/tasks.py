@@ -59,7 +59,10 @@ def written(motion: Motion, output: Path, **options: Any) -> dict[str, Any]:
 
 
 def convert_file(
-    job: Mapping[str, Any], reading: Mapping[str, Any] | None = None, resample: float | None = None
+    job: Mapping[str, Any],
+    reading: Mapping[str, Any] | None = None,
+    resample: float | None = None,
+    saving: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a motion in another format; return facts about it.
 
@@ -67,13 +70,14 @@ def convert_file(
         job: "file", "output", and "character": the file of a character that the motion is written on, or None.
         reading: options of `posable.load`.
         resample: frames a second to write, by interpolation.
+        saving: options of `posable.save` for a robot's motion.
     """
     file, character = Path(job["file"]), job.get("character")
     motion = read_motion(file, reading or {})
     if resample is not None:
         motion = motion.resampled(resample)
     try:
-        facts = written(motion, Path(job["output"]), character=character)
+        facts = written(motion, Path(job["output"]), character=character, **(saving or {}))
     except PosableError as error:
         if "the joints must be the same" not in str(error):
             raise

@@ -137,19 +137,19 @@ def evaluate_retarget(
 
 
 COLUMNS = {
-    "posture_error_cm": "posture [cm]",
-    "scaled_error_cm": "scaled [cm]",
-    "mean_slide_mm": "slide [mm]",
-    "worst_slide_mm": "worst",
-    "penetration_in_contact_mm": "sunk [mm]",
-    "height_in_contact_mm": "above [mm]",
-    "self_penetration_percent": "in itself [%]",
-    "deepest_mm": "deepest [mm]",
+    "posture_error_cm": "posture (cm)",
+    "scaled_error_cm": "scaled (cm)",
+    "mean_slide_mm": "slide (mm)",
+    "worst_slide_mm": "worst slide (mm)",
+    "penetration_in_contact_mm": "sunk (mm)",
+    "height_in_contact_mm": "above (mm)",
+    "self_penetration_percent": "in itself (%)",
+    "deepest_mm": "deepest (mm)",
     "frames_outside_limits": "beyond limits",
-    "speed_p95": "speed 95 % [rad/s]",
-    "speed_max": "fastest",
-    "acceleration_p95": "accel. 95 % [rad/s²]",
-    "jerk_p95": "jerk 95 % [rad/s³]",
+    "speed_p95": "speed 95 % (rad/s)",
+    "speed_max": "fastest (rad/s)",
+    "acceleration_p95": "accel. 95 % (rad/s²)",
+    "jerk_p95": "jerk 95 % (rad/s³)",
     "jumps": "jumps",
     "microseconds_a_frame": "µs a frame",
 }
@@ -157,7 +157,13 @@ COLUMNS = {
 
 
 def retarget_table(measured: Sequence[Mapping[str, Any]], names: Sequence[str] = ("clip",)) -> list[dict[str, str]]:
-    """Return rows of a table for people: the facts of several motions, what names them first."""
+    """Return rows of a table for people: the facts of several motions, what names them first.
+
+    Those of a single motion without a name are a row for each measure.
+    """
+    if len(measured) == 1 and not any(name in measured[0] for name in names):
+        facts = measured[0]
+        return [{"measure": COLUMNS[key], "value": _short(facts[key])} for key in COLUMNS if key in facts]
     return [
         {name: str(facts[name]) for name in names if name in facts}
         | {heading: _short(facts[key]) for key, heading in COLUMNS.items() if key in facts}

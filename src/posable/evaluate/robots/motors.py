@@ -1,4 +1,4 @@
-"""What a motion asks of a robot's joints: limits, speeds, accelerations, jerks, and jumps."""
+"""The demands of a motion on the joints of a robot: limits, speeds, accelerations, jerks, and jumps."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def robot_values(motion: Motion, order: str = "mujoco") -> RobotValues:
     if not motion.pose.is_finite():
         raise PosableError("the motion has numbers that are not finite; such a file would be of no use")
     back = conjugate(UP[robot.up])
-    joints = skeleton.values(motion.pose)[:, layout.dofs] + robot.reference[layout.dofs]
+    joints = _counted(skeleton, layout, skeleton.values(motion.pose)[:, layout.dofs]) + robot.reference[layout.dofs]
     return RobotValues(
         layout,
         float(motion.fps),
@@ -85,6 +85,25 @@ def robot_motion(
     rotations[:, 0] = multiply(up, normalize(orientations))
     offsets = posed.offsets
     return Motion(skeleton, Pose(rotate(up, positions), rotations, offsets), fps, name, notes)
+
+
+def _counted(skeleton: Skeleton, layout: Layout, values: Floats) -> Floats:
+    """Return values (F, N) of joints as motors count them: rotations tell an angle only up to full turns.
+
+    The one around the middle of a joint's limits (an upper arm of the H1 turns by 4.45 rad); of a joint without limits
+    the one nearest to the frame before.
+    """
+    robot, made = robot_of(skeleton), values.copy()
+    for column, dof in enumerate(layout.dofs.tolist()):
+        if skeleton.dofs.kind[dof] != "rotation":
+            continue
+        lower, upper = float(robot.lower[dof]), float(robot.upper[dof])
+        if np.isfinite(lower) and np.isfinite(upper):
+            middle = 0.5 * (lower + upper)
+            made[:, column] += 2.0 * np.pi * np.round((middle - made[:, column]) / (2.0 * np.pi))
+        else:
+            made[:, column] = np.unwrap(made[:, column])
+    return made
 
 
 def _same_half(quaternions: Floats) -> Floats:

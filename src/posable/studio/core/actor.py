@@ -31,6 +31,7 @@ class Actor:
     Attributes:
         motion: what is played.
         body: who performs it, or None where the skeleton's joints have no human roles.
+        robot: the humanoid robot that performs it, or None; a robot is no `body`, whose joints rotate about any axis.
         name: what the user calls it.
         hue: index of its colours in the palette.
         position: (3,) of its world's origin on the stage [m].
@@ -51,6 +52,12 @@ class Actor:
     ghost: bool = False
     opacity: float = 1.0
     volumes_only: bool = False
+    robot: Humanoid | None = None
+
+    @property
+    def performer(self) -> Humanoid | None:
+        """Who can be given another one's motion: a person or a robot; None for anything else."""
+        return self.body or self.robot
 
     @property
     def skeleton(self) -> Skeleton:
@@ -91,9 +98,12 @@ class Actor:
         rest = self.skeleton.forward(self.motion[0])
         top, height = float(rest.positions[:, 1].max()), float(np.ptp(self.box[:, 1]))
         character = self.skeleton.character
-        if character is None or self.body is None or self.volumes_only:
+        if character is None or self.performer is None or self.volumes_only:
             return 0.1 * height
-        head = [j for j in range(len(self.skeleton)) if self.body.index("head") in self.skeleton.path(j)]
+        everyone = range(len(self.skeleton))
+        head = list(everyone)  # of a robot, whatever is highest
+        if self.body is not None:
+            head = [j for j in everyone if self.body.index("head") in self.skeleton.path(j)]
         skins = [
             mesh.posed(rest)[np.isin(mesh.joints[np.arange(len(mesh.joints)), mesh.weights.argmax(axis=1)], head)]
             for mesh in map(_thinned, character.meshes)
@@ -167,9 +177,10 @@ def actor_of(
 
         with contextlib.suppress(PosableError):  # the joints' names describe no person
             body = Humanoid(motion.skeleton, roles_on(motion.skeleton, roles))
-            if body.robot_parts is not None:  # the tabs that ask for a body rotate its joints about any axis
-                body = None
-    return Actor(motion, body, name or motion.name or "motion")
+    called = name or motion.name or "motion"
+    if body is not None and body.robot_parts is not None:
+        return Actor(motion, None, called, robot=body)
+    return Actor(motion, body, called)
 
 
 def canonical_orientation(body: Humanoid, part: str, pose: Pose) -> Floats:

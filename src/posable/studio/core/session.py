@@ -387,7 +387,8 @@ class Session:
             old = self._active if actor is None else actor
             if old is None or old not in self.actors:
                 raise PosableError("there is no motion on the stage to replace")
-            body = old.body if motion.skeleton is old.skeleton else None
+            performer = old.performer
+            body = performer if performer is not None and motion.skeleton is performer.skeleton else None
             new = actor_of(motion, body, old.name, self.roles)
             self._swap(label, tuple(new if actor is old else actor for actor in self.actors), new, old)
             return new

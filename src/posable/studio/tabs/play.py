@@ -149,7 +149,7 @@ class PlayTab:
 
 def _facts(actor: Actor) -> str:
     motion = actor.motion
-    roles = "a person" if actor.body is not None else "no human roles"
+    roles = "a person" if actor.body is not None else "a robot" if actor.robot is not None else "no human roles"
     return (
         f"**{plain(actor.name)}** · {roles}  \n"
         f"{len(motion)} frames at {motion.fps:g} fps · {motion.duration:.2f} s · {len(motion.skeleton)} joints"

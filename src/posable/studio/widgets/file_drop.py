@@ -71,7 +71,8 @@ class FileDrop:
             dropped = None if onto not in self._session.actors else actor_of(motion, roles=self._session.roles)
             character = motion.skeleton.character
             skinned = character is not None and bool(character.meshes)
-            if dropped is None or dropped.body is None or onto is None or onto.body is None or put is None or skinned:
+            person = dropped is not None and dropped.body is not None and not skinned
+            if onto is None or onto.performer is None or dropped is None or not person or put is None:
                 self._opened(motion)
             else:
                 put(dropped, onto)

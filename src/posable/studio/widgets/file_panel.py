@@ -134,7 +134,12 @@ def motion_panel(session: Session, made: str, motion: Callable[[], Motion]) -> F
 
 
 def suggested_file(name: str, motion: Motion) -> str:
-    """Return a file name with the suffix of a format that keeps all there is: a skinned character is no BVH file."""
+    """Return a file name with the suffix of a format that keeps all there is: a skinned character is no BVH file.
+
+    A robot's motion goes into a file of its joints' values.
+    """
+    if motion.skeleton.robot is not None:
+        return f"{name}.csv"
     character = motion.skeleton.character
     if character is None or not character.meshes:
         return f"{name}.bvh"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.actor import Actor
 from ...core.session import Session
 from ...view.rings import Rings
 from ...view.theme import plain
@@ -49,7 +50,7 @@ class MotionTab:
             if actor is None or body is None:
                 self.view.hide()
                 self._rings.hide()
-                show(self.report, "content", "Nothing here is a person." if actor else "Open a motion to begin.")
+                show(self.report, "content", _nobody(actor))
                 return
             session.edits.request(fit=bool(self.view.weights.value))
             self.list.draw(session.edits.entries, actor.motion)
@@ -89,3 +90,12 @@ class MotionTab:
                 f"{len(entries)} edit{'' if len(entries) == 1 else 's'}; choose one, or click its bar on the timeline."
             )
         return f"Edit {index + 1}: {result_of(entries[index])}"
+
+
+def _nobody(actor: Actor | None) -> str:
+    """Return what is said where the active motion is no person's."""
+    if actor is None:
+        return "Open a motion to begin."
+    if actor.robot is not None:
+        return "A robot. Edit the motion of a person, and put it on the robot again."
+    return "Nothing here is a person."
