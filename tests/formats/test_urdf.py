@@ -203,3 +203,18 @@ def test_thousands_of_mutated_robots_are_read_or_refused(data_dir, tmp_path):
         path.write_bytes(bytes(data))
         with contextlib.suppress(PosableError):
             load(path)
+
+
+def test_a_freed_robot_is_the_same_robot_six_degrees_of_freedom_later(data_dir):
+    path = data_dir / "robots" / "nao_v50.urdf"
+    fixed, free = read_robot(path), read_robot(path, free_root=True)
+    assert fixed.kinds[0] == "fixed" and free.kinds[0] == "free" and free.kinds[1:] == fixed.kinds[1:]
+    values = np.random.default_rng(0).uniform(-1, 1, len(fixed.dofs))
+    moved = free.robot.coupled(np.concatenate([np.zeros(6), values]))
+    np.testing.assert_array_equal(moved[6:], fixed.robot.coupled(values))
+    ours = free.forward(free.from_values(moved)).positions
+    np.testing.assert_allclose(ours, fixed.forward(fixed.from_values(moved[6:])).positions, atol=1e-12)
+    names = [[skeleton.dofs.names[d] for d in skeleton.robot.motors] for skeleton in (fixed, free)]
+    assert names[0] == names[1] and len(names[0]) == 25
+    for field in ("lower", "upper", "velocity", "effort", "reference"):
+        np.testing.assert_array_equal(getattr(free.robot, field)[6:], getattr(fixed.robot, field))
