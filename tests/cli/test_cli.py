@@ -53,6 +53,19 @@ def test_the_version_is_told(posable):
     assert posable("--version")[:2] == (0, f"posable {ps.__version__}\n")
 
 
+def test_info_says_what_of_a_robot_was_taken_for_what(posable, data_dir: Path, tmp_path: Path):
+    robot = data_dir / "robots" / "mjcf" / "t1" / "t1_mjx_feetonly.xml"
+    _, said, _ = posable("info", robot, "--json", tmp_path / "t1.json")
+    for words in ("a humanoid robot", "left_lower_arm: Left_Elbow_Yaw", "no wrists", "0.223 x 0.100 m"):
+        assert words in said
+    facts = json.loads((tmp_path / "t1.json").read_text())
+    assert facts["body"]["hips"] == "Waist"
+    assert facts["body"]["head"] == "AAHead_yaw, Head_pitch"
+    _, pepper, _ = posable("info", data_dir / "robots" / "pepper.urdf")
+    assert "not recognised" in pepper
+    assert "no two legs" in pepper
+
+
 def test_info_tells_what_is_in_a_file_and_writes_the_same_as_json(posable, walk: Path, tmp_path: Path):
     facts = tmp_path / "facts.json"
     code, out, _ = posable("info", walk, "--joints", "--json", facts)

@@ -25,10 +25,9 @@ from .output import (
     show_table,
     write_json,
 )
-from .robot_facts import motor_columns, robot_facts
+from .robot_facts import motor_columns, part_facts, robot_facts
 
 if TYPE_CHECKING:
-    from ..body import Humanoid
     from ..skeleton import Motion
 
 HostOption = Annotated[str, typer.Option(metavar="ADDRESS", help="To listen on; the default is this machine alone.")]
@@ -41,12 +40,6 @@ BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Ope
 
 studio_has_run = False  # its threads may be in the middle of something long: the program does not wait for them
 FASTEST = 100000  # frames a second, of --resample
-SOLE_SOURCES = {
-    "collision": "what touches",
-    "visual": "what is seen",
-    "frames": "the frames of the foot",
-    "estimate": "the leg's length",
-}
 
 data = typer.Typer(
     cls=Group,
@@ -296,27 +289,8 @@ def _body_facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
         return {"body": f"not recognised as a person: {without_python(str(error))}\n--roles PART=JOINT,... names them"}
     names = motion.skeleton.names
     if body.robot_parts is not None:
-        return _robot_facts(body)
+        return part_facts(body)
     return {"ankle_to_head_m": float(body.joint_height), "body": {role: names[j] for role, j in body.roles.items()}}
-
-
-def _robot_facts(body: Humanoid) -> dict[str, Any]:
-    """Return the joints of each part of a robot, and what a person has and it has not."""
-    names, parts, robot = body.skeleton.names, body.robot_parts, body.robot
-    assert parts is not None
-    facts: dict[str, Any] = {"height_m": float(body.height), "leg_m": float(body.leg_length)}
-    if robot is not None:
-        facts["motors"] = len(robot.motors)
-    facts["body"] = {role: ", ".join(names[k] for k in body.segments.get(role, (j,))) for role, j in body.roles.items()}
-    facts["soles"] = {
-        role: f"{sole.length:.3f} x {sole.width:.3f} m, from {SOLE_SOURCES[sole.source]}"
-        for role, sole in parts.soles.items()
-    }
-    if len(parts.others):
-        facts["other_joints"] = ", ".join(names[body.skeleton.dofs.joint[d]] for d in parts.others)
-    facts["lacking"] = list(parts.lacking)
-    facts["estimated"] = list(parts.notes)
-    return facts
 
 
 def _joint_rows(motion: Motion) -> list[dict[str, Any]]:

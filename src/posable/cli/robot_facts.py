@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from ..body import Humanoid
     from ..skeleton import Robot, Skeleton
+
+SOLE_SOURCES = {
+    "collision": "what touches",
+    "visual": "what is seen",
+    "frames": "the frames of the foot",
+    "estimate": "the leg's length",
+}
 
 
 def robot_facts(robot: Robot) -> dict[str, Any]:
@@ -43,6 +51,23 @@ def motor_columns(skeleton: Skeleton, joint: int) -> dict[str, Any]:
         "effort": f"{robot.effort[d]:.4g}" if one and np.isfinite(robot.effort[d]) else "",
         "speed": f"{robot.velocity[d]:.4g}" if one and np.isfinite(robot.velocity[d]) else "",
     }
+
+
+def part_facts(body: Humanoid) -> dict[str, Any]:
+    """Return the joints of each part of a robot, and what a person has and it has not."""
+    names, parts = body.skeleton.names, body.robot_parts
+    assert parts is not None
+    facts: dict[str, Any] = {"height_m": float(body.height), "leg_m": float(body.leg_length)}
+    facts["body"] = {role: ", ".join(names[k] for k in body.segments.get(role, (j,))) for role, j in body.roles.items()}
+    facts["soles"] = {
+        role: f"{sole.length:.3f} x {sole.width:.3f} m, from {SOLE_SOURCES[sole.source]}"
+        for role, sole in parts.soles.items()
+    }
+    if len(parts.others):
+        facts["other_joints"] = ", ".join(names[body.skeleton.dofs.joint[d]] for d in parts.others)
+    facts["lacking"] = list(parts.lacking)
+    facts["estimated"] = list(parts.notes)
+    return facts
 
 
 def _counted(kinds: Counter[str]) -> str:

@@ -247,7 +247,9 @@ def look_of(skeleton: Skeleton, body: Humanoid | None = None) -> RigidLook | Ski
     """Return the look of a skeleton: its file's meshes, else a person when its joints have roles, else its bones."""
     if skeleton.character is not None and skeleton.character.meshes:
         return SkinnedLook(skeleton)
-    return volume_look(volumes_of(skeleton) if body is None else body.volumes)
+    if body is None or body.robot_parts is not None:
+        return volume_look(volumes_of(skeleton))
+    return volume_look(body.volumes)
 
 
 @dataclass(frozen=True)
