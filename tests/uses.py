@@ -188,6 +188,20 @@ def use_edit() -> None:
     relative_motion(np.ones((ROWS, 3)), np.eye(3)[0], np.eye(3)[1])
 
 
+def use_robots() -> None:
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    import posable as ps
+    from tests.robots.robot_files import biped
+
+    person = ps.figure()
+    with TemporaryDirectory() as folder:
+        robot = biped(Path(folder))
+    motion = ps.samples.walk(person)[: 3 * ROWS]
+    ps.retarget(motion, person, robot, speeds=0.5), ps.retarget(motion[:ROWS], person, robot, lookahead=0)
+
+
 USES = [
     use_compute,
     use_formats,
@@ -203,6 +217,7 @@ USES = [
     use_classic,
     use_express,
     use_edit,
+    use_robots,
 ]
 
 

@@ -7,7 +7,9 @@ import posable as ps
 
 def mjcf(ankle_roll: bool = True, one_leg: bool = False) -> str:
     """Return the robot's MJCF; without `ankle_roll` its legs have five joints."""
-    legs = "".join(leg(side, sign, ankle_roll) for side, sign in (("left", 1), ("right", -1)) if not one_leg or sign > 0)
+    legs = "".join(
+        leg(side, sign, ankle_roll) for side, sign in (("left", 1), ("right", -1)) if not one_leg or sign > 0
+    )
     arms = "".join(arm(side, sign) for side, sign in (("left", 1), ("right", -1)))
     return f"""<mujoco model="biped"><compiler angle="radian" autolimits="true"/>
 <worldbody><body name="pelvis" pos="0 0 0.75"><freejoint name="root"/>
@@ -23,7 +25,7 @@ def mjcf(ankle_roll: bool = True, one_leg: bool = False) -> str:
 
 def leg(side: str, sign: int, ankle_roll: bool) -> str:
     """Return a leg; `sign` 1 for the left one."""
-    roll = '<joint name="{0}_ankle_roll" axis="1 0 0" range="-0.4 0.4"/>'.format(side) if ankle_roll else ""
+    roll = f'<joint name="{side}_ankle_roll" axis="1 0 0" range="-0.4 0.4"/>' if ankle_roll else ""
     low, high = (-0.5, 1.0) if sign > 0 else (-1.0, 0.5)
     return f"""<body name="{side}_hip" pos="0 {0.1 * sign} -0.05">
   <joint name="{side}_hip_yaw" axis="0 0 1" range="-1 1"/>

@@ -1,4 +1,4 @@
-"""The kernels of retargeting against slow NumPy: derivatives by finite differences, the arrowhead, smoothing, capsules."""
+"""The kernels of retargeting against slow NumPy: derivatives, the arrowhead, smoothing, segments."""
 
 import numpy as np
 import pytest
@@ -105,7 +105,10 @@ def test_the_gradient_of_all_tasks_is_that_of_finite_differences(packed, trial):
         found[trunk:] += work.gradient[0, b, own : own + size - trunk]
     h = 1e-6
     expected = [
-        (cost(body, dofs, targets, moved(state, c, h, trunk, size)) - cost(body, dofs, targets, moved(state, c, -h, trunk, size)))
+        (
+            cost(body, dofs, targets, moved(state, c, h, trunk, size))
+            - cost(body, dofs, targets, moved(state, c, -h, trunk, size))
+        )
         / (2.0 * h)
         for c in range(size)
     ]

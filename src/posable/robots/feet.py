@@ -13,6 +13,7 @@ stand side by side are moved apart where they, or the shins above them, would to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -104,12 +105,14 @@ def local_floor(toes: dict[str, Floats], fps: float) -> Floats:
     from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
     lowest = np.min([toe[:, 1] for toe in toes.values()], axis=0)
+    if not len(lowest):
+        return np.zeros(0)
     width = 2 * round(AROUND * fps) + 1
     return np.asarray(uniform_filter1d(minimum_filter1d(lowest, width, mode="nearest"), width, mode="nearest"))
 
 
 def resting(toes: dict[str, Floats], fps: float) -> tuple[dict[str, Bools], dict[str, Bools], Floats]:
-    """Return where toes (F, 3) [m] rest, by side, where they do so without doubt, and how high the floor is there (F,) [m].
+    """Return where toes (F, 3) [m] rest, by side, where they do so without doubt, and the height (F,) of the floor [m].
 
     They rest where a judge says so, whose floor is level, and where they are slow and low over the floor about them.
     """
@@ -182,7 +185,7 @@ class Foot:
 def stances_of(foot: Foot, positions: Floats, angles: Floats, leg: float, fps: float) -> list[tuple[int, int]]:
     """Return the first and last frame of each stance.
 
-    A stretch in which the foot creeps away, or turns far, is cut where the toes are least at rest: a step is made there.
+    A stretch in which the foot creeps away, or turns far, is cut where toes are least at rest: a step is made there.
     """
     found: list[tuple[int, int]] = []
     waiting = runs(foot.resting, round(CLOSED * fps))[::-1]
@@ -213,6 +216,11 @@ def plan(
         leg: length of the robot's legs [m].
         fps: frames a second.
     """
+    if not len(lateral):
+        nothing = np.zeros((0, 3))
+        return {
+            side: Steps(nothing, np.zeros((0, 4)), np.zeros(0, np.bool_), (), nothing, np.zeros(0)) for side in feet
+        }
     stances = {side: stances_of(foot, *found[side], leg, fps) for side, foot in feet.items()}
     places = {side: _places(feet[side], stances[side], *found[side], leg, fps) for side in feet}
     _moved_apart(feet, stances, places, lateral, leg)
@@ -232,7 +240,7 @@ def _places(
         row[:2] = positions[rows].mean(axis=0)
         row[2], row[3] = float(angles[rows].mean()), float(np.median(foot.level[rows]))
     lengths = np.array([b - a + 1 for a, b in stances]) / fps
-    spans = np.array([max(c - b, 1) for (_, b), (c, _) in zip(stances, stances[1:], strict=False)]) / fps
+    spans = np.array([max(c - b, 1) for (_, b), (c, _) in pairwise(stances)]) / fps
     moved = np.zeros((len(spans), 3))
     for row, (_, b), (c, _) in zip(moved, stances, stances[1:], strict=False):
         row[:2] = positions[c] - positions[b]
@@ -272,7 +280,7 @@ def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Float
         right = (lengths + 0.05)[:, None] * places
         right[:-1] -= ties[:, None] * moved
         right[1:] += ties[:, None] * moved
-        made = np.linalg.solve(matrix, right)
+        made = np.asarray(np.linalg.solve(matrix, right), np.float64)
     return made
 
 
@@ -319,13 +327,14 @@ def _too_near(one: Floats, left: Foot, other: Floats, right: Foot, side: Floats,
     distances = np.hypot(away[..., 0], away[..., 1])
     at = np.unravel_index(int(distances.argmin()), distances.shape)
     half = 0.5 * float(np.ptp(left.sole[:, 0]) + np.ptp(right.sole[:, 0]))
-    found = [(half + gap - float(distances[at]), away[at])]
-    found.append((left.width + right.width + gap - float(np.hypot(*(one[:2] - other[:2]))), one[:2] - other[:2]))
-    missing, way = max(found, key=lambda each: each[0])
-    size = float(np.hypot(*way))
-    if size < 0.3 * half:  # one is across the other
-        way, size = side, float(np.hypot(*side))
-    return missing, np.asarray(way / max(size, 1e-9))
+    missing, way = half + gap - float(distances[at]), np.array(away[at], np.float64)
+    ankles = np.asarray(one[:2] - other[:2], np.float64)
+    shins = left.width + right.width + gap - float(np.hypot(*ankles))
+    if shins > missing:
+        missing, way = shins, ankles
+    if float(np.hypot(*way)) < 0.3 * half:  # one is across the other
+        way = np.asarray(side, np.float64)
+    return missing, np.asarray(way / max(float(np.hypot(*way)), 1e-9))
 
 
 def _middle_line(place: Floats, sole: Floats) -> Floats:
@@ -383,13 +392,14 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
         if start is None and stop is None:
             continue
         if start is None or stop is None:
-            known = start if stop is None else stop
-            away = (rows - first if stop is None else last - rows)[:, None]
-            calm = np.exp(-away / (0.15 * fps)) * away
+            known = start or stop
+            assert known is not None
+            since = (rows - first if stop is None else last - rows)[:, None]
+            calm = np.exp(-since / (0.15 * fps)) * since
             sign = 1.0 if stop is None else -1.0
             shift[rows] = known[0] + sign * calm * known[2]
-            turn[rows] = known[1] * np.exp(-((away / (0.4 * fps)) ** 2)) + sign * calm * known[3]
-            bump[rows] = np.minimum(away[:, 0] / (0.1 * fps), 1.0)
+            turn[rows] = known[1] * np.exp(-((since / (0.4 * fps)) ** 2)) + sign * calm * known[3]
+            bump[rows] = np.minimum(since[:, 0] / (0.1 * fps), 1.0)
             continue
         span = last - first
         t = ((rows - first) / span)[:, None]

@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 from ..compute import batch, kernel, prange
-from ..compute.types import Bools, Floats, Ints, Quat, Vec3
+from ..compute.types import Bools, Floats, Ints, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, unit_quat
 from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
@@ -24,6 +24,7 @@ from .arrowhead import add_three, clear, copy, eliminate, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
 STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
+SETTLED = 0.01  # [rad]: after a step that is shorter, feet are where they belong within a tenth of a millimetre
 ROUNDS = 3  # of the active set in each step
 
 
@@ -169,10 +170,10 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
                 axis = rotate_inverse(requested, vec_at(work.axes, r, j))
                 c = local(model.drives[j]["column"], at, own, trunk)
                 add_turn(y, c, model.drives[j]["ratio"], w, (vx, vy, vz), axis)
-        i, j, k = root_axes(r, work)
-        add_turn(y, m - 3, 1.0, w, (vx, vy, vz), rotate_inverse(requested, i))
-        add_turn(y, m - 2, 1.0, w, (vx, vy, vz), rotate_inverse(requested, j))
-        add_turn(y, m - 1, 1.0, w, (vx, vy, vz), rotate_inverse(requested, k))
+        root_x, root_y, root_z = root_axes(r, work)
+        add_turn(y, m - 3, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_x))
+        add_turn(y, m - 2, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_y))
+        add_turn(y, m - 1, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_z))
         scale_rows(y, pitch, twist, roll, m)
         add_three(y, 2.0 * pitch * vx, 2.0 * twist * vy, 2.0 * roll * vz, m, h, g)
 
@@ -497,16 +498,17 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
 @kernel
 def limit_of(i: int, v: int, model: Model, track: Track, side: int) -> float:
     """Return the lower (1) or upper (2) bound of a variable in a frame; the model's own where the two exclude."""
-    low, high = model.variables[v]["lower"], model.variables[v]["upper"]
+    low, high = float(model.variables[v]["lower"]), float(model.variables[v]["upper"])
     if side == 1:
-        return min(max(low, track.lower[i, v]), high)
-    return max(min(high, track.upper[i, v]), low)
+        return min(max(low, float(track.lower[i, v])), high)
+    return max(min(high, float(track.upper[i, v])), low)
 
 
 @kernel
 def step_to(i: int, v: int, model: Model, track: Track, state: Floats, side: int) -> float:
     """Return the longest step of a variable downwards (1) or upwards (2): to its bound, or as far as one step goes."""
-    longest, way = model.settings[0]["longest"], limit_of(i, v, model, track, side) - state[7 + v]
+    longest = float(model.settings[0]["longest"])
+    way = limit_of(i, v, model, track, side) - float(state[7 + v])
     return max(way, -longest) if side == 1 else min(way, longest)
 
 
@@ -521,6 +523,19 @@ def advance(i: int, r: int, model: Model, track: Track, state: Floats, work: Scr
         state[k] += step[trunk + k]
     q = mul((state[3], state[4], state[5], state[6]), exp((step[size - 3], step[size - 2], step[size - 1])))
     state[3], state[4], state[5], state[6] = unit_quat(q)
+
+
+@kernel
+def standing_step(r: int, model: Model, work: Scratch) -> float:
+    """Return the largest step [rad] of a variable that moves a sole."""
+    largest = 0.0
+    for a in range(model.settings[0]["trunk"], model.settings[0]["size"]):
+        largest = max(largest, abs(work.step[r, a]))
+    for s in range(model.soles.shape[0]):
+        b = model.soles[s]["block"]
+        for a in range(model.blocks[b]["first"], model.blocks[b]["last"]):
+            largest = max(largest, abs(work.step[r, a]))
+    return largest
 
 
 @kernel
@@ -540,7 +555,7 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
     trunk, size = settings["trunk"], settings["size"]
     if track.begins.shape[0] > 0:
         bend(i, model, track, state)
-    for _ in range(iterations):
+    for k in range(iterations + settings["more"]):
         place(r, model, state, work)
         for b in range(model.blocks.shape[0]):
             own = model.blocks[b]["last"] - model.blocks[b]["first"]
@@ -552,6 +567,8 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
         count = find_floor(i, r, model, track, find_contacts(r, model, work), work)
         solve_step(i, r, model, track, state, count, work)
         advance(i, r, model, track, state, work)
+        if k >= iterations - 1 and standing_step(r, model, work) < SETTLED:
+            break
 
 
 @kernel
@@ -586,9 +603,7 @@ def improve_rows(n: int, spans: Ints, model: Model, track: Track, work: Scratch)
 
 
 @kernel
-def within_speeds(
-    i: int, before: int, free: bool, steps: Floats, standing: Bools, model: Model, track: Track
-) -> bool:
+def within_speeds(i: int, before: int, free: bool, steps: Floats, standing: Bools, model: Model, track: Track) -> bool:
     """Set the bounds of frame i to what motors can do from the frame `before`; return whether its state is inside.
 
     Where `free`, motors of limbs that stand are not bounded.

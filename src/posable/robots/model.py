@@ -14,33 +14,35 @@ import numpy as np
 from ..compute.types import Floats, Ints, Records
 
 ROOT = 6
-"""Variables of the root: position in the world, which comes first in the trunk, and rotation in its own frame, last."""
+"""Variables of the root: position in the world, first in the trunk, and rotation in its own frame, last."""
 
 DRIVE = np.dtype([("variable", "i8"), ("column", "i8"), ("ratio", "f8"), ("offset", "f8")], align=True)
 """What a joint does: value = ratio * variable + offset [rad], [m]; variable -1 where the joint is fixed or the root.
 `column`: of the variable in normal equations."""
 
 VARIABLE = np.dtype(
-    [("block", "i8")]
-    + [(name, "f8") for name in ("lower", "upper", "speed", "acceleration", "rest", "posture", "lever")],
+    [("block", "i8")] + [(name, "f8") for name in ("lower", "upper", "speed", "acceleration", "rest", "posture")],
     align=True,
 )
-"""A motor: its limits [rad, m], largest speed and acceleration, the value that it has where nothing else is asked, how
-strongly it is drawn there, and a length [m] that its rotation moves (1 for a slide): how changes are compared. `block`:
--1 for the trunk's."""
+"""A motor: its limits [rad, m], largest speed and acceleration, the value that it has where nothing else is asked, and
+how strongly it is drawn there. `block`: -1 for the trunk's."""
 
 BLOCK = np.dtype([("first", "i8"), ("last", "i8")], align=True)
 """Variables first to last - 1 are those of a limb."""
 
 TASK = np.dtype(
-    [(name, "i8") for name in ("joint", "block", "first", "last", "anchor", "anchor_first", "anchor_last", "column", "column_end")]
+    [
+        (name, "i8")
+        for name in ("joint", "block", "first", "last", "anchor", "anchor_first", "anchor_last", "column", "column_end")
+    ]
     + [("point", "f8", 3), ("anchor_point", "f8", 3), ("neutral", "f8", 4)],
     align=True,
 )
 """A part that has a target: a point of a joint, in the joint's frame, and the neutral orientation N of W = C N.
 
-`block`: the limb that moves it, -1 for the trunk alone; `column` to `column_end` - 1 are its variables that do. `paths[first:last]` are the joints that move it. Where `anchor`
-is a joint, positions count from a point of that one, along the world's axes; -1: from the world's origin."""
+`block`: the limb that moves it, -1 for the trunk alone; `column` to `column_end` - 1 are its variables that do.
+`paths[first:last]` are the joints that move it. Where `anchor` is a joint, positions count from a point of that one,
+along the world's axes; -1: from the world's origin."""
 
 TARGET = 12
 """Numbers of a target: position [m], canonical orientation wxyz, and weights: of the position, horizontally and
@@ -58,13 +60,14 @@ its own, and a ball around them in the joint's frame."""
 CAPSULE = np.dtype([("start", "f8", 3), ("end", "f8", 3), ("radius", "f8")], align=True)
 
 SETTINGS = np.dtype(
-    [(name, "i8") for name in ("iterations", "follow", "trunk", "size")]
+    [(name, "i8") for name in ("iterations", "follow", "more", "trunk", "size")]
     + [(name, "f8") for name in ("damping", "margin", "reach", "touch", "longest", "stands")],
     align=True,
 )
-"""One row: iterations of a frame that starts from afar, and of one that follows another; the first variable of the trunk, the number of variables; damping of
-each step, the distance that is kept between links [m], the distance within which pairs are looked at [m], the weight of
-a metre of penetration, the longest step of a variable [rad], the weight [1/m] from which a foot counts as standing."""
+"""One row: iterations of a frame that starts from afar, and of one that follows another; how many more there may be
+until legs hardly move; the first variable of the trunk, the number of variables; damping of each step, the distance
+that is kept between links [m], the distance within which pairs are looked at [m], the weight of a metre of
+penetration, the longest step of a variable [rad], the weight [1/m] from which a foot counts as standing."""
 
 
 SOLE = np.dtype(

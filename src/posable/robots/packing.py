@@ -1,14 +1,14 @@
-"""A robot as its solver sees it: parts with their joints and neutral orientations, packed into the records of `model`."""
+"""A robot as its solver sees it: parts with their joints and neutral orientations, packed into records of `model`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..body import Humanoid
-from ..compute.types import Floats, Ints, Records
+from ..compute.types import ArrayLike, Floats, Ints, Records
 from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
@@ -20,7 +20,7 @@ TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part with a target: the joint that carries it, the orientation N of W = C N, its centre in the joint's frame."""
+    """A part with a target: the joint that carries it, the N of W = C N, and its centre in the joint's frame [m]."""
 
     joint: int
     neutral: Floats
@@ -208,7 +208,7 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
         row["lower"], row["upper"] = max(row["lower"], ends[0]), min(row["upper"], ends[1])
         row["speed"] = min(row["speed"], speeds[dof] / abs(drive["ratio"]))
         row["acceleration"] = min(row["acceleration"], accelerations[dof] / abs(drive["ratio"]))
-    for name, limit in body.bends.items():  # a knee whose file says nothing bends as a person's
+    for limit in body.bends.values():  # a knee whose file says nothing bends as a person's
         row = variables[drives[limit.joint]["variable"]]
         ends = sorted(
             (np.array([limit.straight, limit.bent]) - drives[limit.joint]["offset"]) / drives[limit.joint]["ratio"]
@@ -219,7 +219,6 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
     variables["upper"] = np.where(np.isfinite(variables["upper"]), variables["upper"], np.pi)
     variables["rest"] = np.clip(0.0, variables["lower"], variables["upper"])
     variables["posture"] = POSTURE
-    variables["lever"] = 1.0
     paths: list[int] = []
 
     def path_to(joint: int) -> tuple[int, int]:
@@ -351,7 +350,8 @@ def thick_sole(body: Body, side: str) -> tuple[Floats, Floats, float]:
     radius = float(0.5 * (high[0] - low[0]))
     middle = np.array([0.5 * (low[0] + high[0]), low[1], 0.0])
     reach = max(0.5 * float(high[2] - low[2]) - radius, 0.0)
-    ends = [middle + [0.0, 0.0, 0.5 * (low[2] + high[2]) + sign * reach] for sign in (-1.0, 1.0)]
+    middle[2] = 0.5 * (low[2] + high[2])
+    ends = [middle - np.array([0.0, 0.0, reach]), middle + np.array([0.0, 0.0, reach])]
     back = conjugate(foot.neutral)
     return np.asarray(rotate(back, ends[0])), np.asarray(rotate(back, ends[1])), radius
 
@@ -360,7 +360,7 @@ def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:
     """Return capsules (start, end, radius) that stand for a shape, in the joint's frame [m]."""
     size, turn, at = np.asarray(shape.size, np.float64), shape.orientation, shape.position
 
-    def put(x: Sequence[float]) -> Floats:
+    def put(x: ArrayLike) -> Floats:
         return np.asarray(at + rotate(turn, np.asarray(x, np.float64)))
 
     if shape.kind == "sphere":
@@ -368,14 +368,14 @@ def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:
     if shape.kind == "capsule":
         half = 0.5 * size[1]
         return [(put((0, 0, -half)), put((0, 0, half)), float(size[0]))]
-    half3 = {
-        "cylinder": lambda: np.array([size[0], size[0], 0.5 * size[1]]),
-        "box": lambda: 0.5 * size,
-        "ellipsoid": lambda: size,
-    }.get(shape.kind)
-    if half3 is None:
+    if shape.kind == "cylinder":
+        half = np.array([size[0], size[0], 0.5 * size[1]])
+    elif shape.kind == "box":
+        half = 0.5 * size
+    elif shape.kind == "ellipsoid":
+        half = size
+    else:
         return []
-    half = half3()
     order = np.argsort(half)
     radius = float(half[order[0]])
     wide, long = half[order[1]] - radius, half[order[2]] - radius

@@ -29,7 +29,7 @@ from .touching import depths
 
 SPEED, ACCELERATION = 20.0, 600.0
 """[rad/s], [rad/s^2]: of joints whose file says nothing. The motors of the Unitree G1 turn at 20 (hip, knee), 32 and 37
-rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, and seldom else."""
+rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, seldom else."""
 SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
 """[m/s], [m/s^2]: of joints that slide."""
 SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
@@ -295,7 +295,7 @@ def _error(name: str, body: Body, frames: Frames, solved: Solved) -> Floats:
 
 
 def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats]:
-    """Return how far (F,) the worst standing foot has slid, and how deep (F,) the lowest sole is under its floor [m]."""
+    """Return how far (F,) the worst standing foot has slid, and how deep (F,) the lowest sole is in the floor [m]."""
     count = len(frames.positions)
     slid, sunk = np.zeros(count), np.full(count, -np.inf)
     for side in SIDES:

@@ -33,6 +33,8 @@ ROOT_CUTOFF = 2.5
 PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
+EACH = ((1, 3), (1, 1), (1, 5))
+"""Iterations of each frame, at least and how many more, where feet are first put in their places and in the rounds."""
 HELD = (10.0, 5.0, 4.0)
 """Likewise, of frames that are solved again because a motor was too fast."""
 SURE = 1.0 - 1e-6
@@ -72,10 +74,15 @@ class Solver:
         feet, lateral = read_feet(person, source, self.body, read_ground(person, fps))
         wanted = body_targets(person, feet, self.body, hands)
         count = len(wanted)
+        if not count:
+            nothing = np.zeros((0, 7 + len(self.model.variables)))
+            return Solved(nothing, wanted, plan(feet, {}, lateral, self.leg, fps))
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
         bent = self.bent(person, wanted)
         levels = np.stack([feet[side].level for side in SIDES], axis=1)
-        begun = self._seek(np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen])
+        begun = self._seek(
+            np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen]
+        )
         states = interpolated(seen, begun, count)
         places = {side: self.feet_of(states, side) for side in SIDES}
         steps = plan(feet, places, lateral, self.leg, fps)
@@ -125,17 +132,24 @@ class Solver:
         return states
 
     def _improved(
-        self, states: Floats, targets: Floats, floors: Floats, near: Floats | None, round_: int, bent: Floats | None = None
+        self,
+        states: Floats,
+        targets: Floats,
+        floors: Floats,
+        near: Floats | None,
+        round_: int,
+        bent: Floats | None = None,
     ) -> Floats:
         """Return states of frames that are solved each by itself, near given ones."""
         self._lift_edges(targets, states if near is None else near, floors)
+        iterations = EACH[0] if near is None else EACH[1 + round_]
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
         track = self.track(targets, made, made.copy() if near is None else near, pulls, floors, bent)
         firsts = np.arange(0, count, SPAN)
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
-        improve_rows(len(spans), spans, self.with_iterations(2), track, scratch(len(spans), self.model))
+        improve_rows(len(spans), spans, self.with_iterations(*iterations), track, scratch(len(spans), self.model))
         return made
 
     def _lift_edges(self, targets: Floats, states: Floats, floors: Floats) -> None:
@@ -165,12 +179,13 @@ class Solver:
         for backward in (True, False):
             track.near[:] = made
             self._lift_edges(targets, made, floors)
-            hold_speeds_rows(1, backward, most, standing, self.with_iterations(3), track, work)
+            hold_speeds_rows(1, backward, most, standing, self.with_iterations(2, 4), track, work)
         return made
 
     def track(
         self, targets: Floats, states: Floats, near: Floats, pulls: Floats, floors: Floats, bent: Floats | None
     ) -> Track:
+        """Return frames to solve, drawn to `near`; without `bent` knees begin as they are."""
         count, variables = len(states), len(self.model.variables)
         pull = np.empty((count, 2 + variables))
         pull[:, 0], pull[:, 1], pull[:, 2:] = pulls
@@ -178,9 +193,10 @@ class Solver:
         begins = np.zeros((0, len(self.body.bends))) if bent is None else bent
         return Track(targets, -free, free, near, pull, begins, floors, states)
 
-    def with_iterations(self, iterations: int) -> Model:
+    def with_iterations(self, iterations: int, more: int = 0) -> Model:
+        """Return the model with so many iterations of each frame, and at most so many more where legs still move."""
         settings = self.model.settings.copy()
-        settings["follow"] = iterations
+        settings["follow"], settings["more"] = iterations, more
         return self.model._replace(settings=settings)
 
     def feet_of(self, states: Floats, side: str) -> tuple[Floats, Floats]:
@@ -277,6 +293,6 @@ def interpolated(frames: Ints, states: Floats, count: int) -> Floats:
     after = np.minimum(at + 1, len(frames) - 1)
     span = np.maximum(frames[after] - frames[at], 1)
     t = ((np.arange(count) - frames[at]) / span)[:, None]
-    made = (1.0 - t) * known[at] + t * known[after]
+    made = np.asarray((1.0 - t) * known[at] + t * known[after], np.float64)
     made[:, 3:7] /= np.linalg.norm(made[:, 3:7], axis=1, keepdims=True)
     return made

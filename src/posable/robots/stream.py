@@ -48,7 +48,7 @@ FORGET, FOLLOW = 0.2, 0.15
 NEAR_PLACE = 0.1
 """[leg lengths]: a foot that lands so near to where it belongs stays there."""
 CALM = (3.0, 1.0, 0.25)
-"""How strongly a frame is drawn to the one before it: root's position [1 / leg length], its rotation, joints [1/rad]."""
+"""How strongly a frame is drawn to the one before: root's position [1 / leg length], its rotation, joints [1/rad]."""
 FIRST, NEXT = 16, 4
 """Iterations of the first frame and of all others."""
 
@@ -206,7 +206,7 @@ class RetargetStream:
     # One frame
 
     def _solve(self) -> None:
-        retargeter, solver = self.retargeter, self.retargeter.solver
+        retargeter = self.retargeter
         person = self._persons.popleft()
         rests = self._resting(person)
         ground = self._ground(person, rests)
@@ -250,9 +250,7 @@ class RetargetStream:
         now = {side: rests[side][:1] for side in SIDES}
         return Ground(now, now, np.array([floor]), {side: foot.own for side, foot in self._feet.items()})
 
-    def _set_foot(
-        self, side: str, foot: Foot, rests: Bools, targets: Floats
-    ) -> tuple[bool, Floats, Floats]:
+    def _set_foot(self, side: str, foot: Foot, rests: Bools, targets: Floats) -> tuple[bool, Floats, Floats]:
         """Set the target of a foot; return whether it stands, and where its ankle and how it is oriented."""
         solver, body, memory = self.retargeter.solver, self.retargeter.body, self._feet[side]
         leg, k = solver.leg, ROWS.index(f"{side}_foot")
@@ -265,7 +263,7 @@ class RetargetStream:
             memory.shift, memory.turn = memory.shift * fade, memory.turn * fade
             position, orientation = raw + memory.shift, multiply(exp(memory.turn), turned)
             below = -(position[1] + float(rotate(orientation, foot.sole)[:, 1].min()))
-            position = position + [0.0, 0.5 * (below + np.hypot(below, CLEARANCE * leg)), 0.0]
+            position[1] += 0.5 * (below + np.hypot(below, CLEARANCE * leg))
         else:
             if memory.place is None:
                 memory.place = self._landing(side, foot)
@@ -305,7 +303,7 @@ class RetargetStream:
             track.lower[0], track.upper[0] = self._reachable(before[7:])
         model = solver.with_iterations(FIRST if first else NEXT)
         improve_rows(1, np.array([[0, 1]]), model, track, self._scratch)
-        state = states[0].copy()
+        state: Floats = states[0].copy()
         self._steps = np.zeros(len(variables)) if first else state[7:] - before[7:]
         self._state = state
         return state

@@ -66,8 +66,9 @@ def read_person(frames: Frames, source: Humanoid, ratio: float) -> Person:
 
 
 def trunk_of(positions: Mapping[str, Floats]) -> Floats:
-    """Return the orientation (..., 4) of a trunk as a robot's rigid one has it: +Y from the hips to the shoulders, +X to
-    the left shoulder. A person's spine bends on the way, and shoulders move on their own.
+    """Return the orientation (..., 4) of a rigid trunk: +Y from hips to shoulders, +X to the left.
+
+    A person's spine bends on the way, and shoulders move on their own.
     """
     up = unit(
         positions["left_upper_arm"]
@@ -131,12 +132,15 @@ def read_feet(person: Person, source: Humanoid, body: Body, ground: Ground) -> t
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         toes, ankle = on_toes[side], person.positions[f"{side}_foot"]
         turned = person.orientations[f"{side}_foot"]
-        offset = neutral[source.roles.get(f"{side}_toes", source.roles[f"{side}_foot"])] - neutral[
-            source.roles[f"{side}_foot"]
-        ]
+        offset = (
+            neutral[source.roles.get(f"{side}_toes", source.roles[f"{side}_foot"])]
+            - neutral[source.roles[f"{side}_foot"]]
+        )
         foot = body.parts[f"{side}_foot"]
         sole = rotate(foot.neutral, body.soles[side] - foot.centre) - body.ankles[side]
-        base = floor - level / ratio + ground.own[side]  # the height of resting toes that the robot's own floor stands for
+        base = (
+            floor - level / ratio + ground.own[side]
+        )  # the height of resting toes that the robot's own floor stands for
         height = -float(sole[:, 1].min())
         raw = ratio * ankle
         raw[:, 1] += height - ratio * (base - offset[1])

@@ -1,7 +1,7 @@
 """Joint values over time that motors can follow: speeds and accelerations limited without lag.
 
-A channel is smoothed by a penalty on its second differences (Whittaker 1923), which looks forward and backward alike and
-so delays nothing. Where an acceleration is above what the motor can do, the penalty is raised there and only there
+A channel is smoothed by a penalty on its second differences (Whittaker 1923), which looks forward and backward alike,
+so it delays nothing. Where an acceleration is above what the motor can do, the penalty is raised there and only there
 (iteratively reweighted least squares). Speeds are then held exactly, by the mean of two envelopes: the highest signal
 below the channel whose slope is within the limit, and the lowest one above it. Both have the slope's limit, so has
 their mean, and it lies between the least and the largest value about.
