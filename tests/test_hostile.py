@@ -104,6 +104,12 @@ POSITIONS: dict[str, Callable[[ps.Humanoid, ps.Motion], Call]] = {
         ).track([[[0.3, 1.0, 0.2]]] * 3, start=b.skeleton.rest.replace(translation=[0.0, x, 0.0]))
     ),
     "six points by KMA": lambda b, w: lambda x: ps.classic.METHODS["kma"](b).solve(spoiled(b.markers(w[0]), x, (3, 0))),
+    "six points by prioritised IK": lambda b, w: (
+        lambda x: ps.classic.METHODS["pik_from_sik"](b).solve(spoiled(b.markers(w[0]), x, (3, 0)))
+    ),
+    "a track of six points by TGB": lambda b, w: (
+        lambda x: ps.classic.METHODS["tgbsik"](b).track(spoiled(b.markers(w[:3].pose), x, (1, 3, 0)))
+    ),
     "a point that a chain looks at": lambda b, w: (
         lambda x: ps.ERIK(ps.Chain.from_axes("YXXZY")).solve([0, 0.6, -0.9, 0.3, 0], look_at=(0.5, x, 2.0))
     ),
@@ -129,6 +135,7 @@ def editor(body: ps.Humanoid, motion: ps.Motion) -> ps.MotionEditor:
     return ps.MotionEditor(motion, body, weights="identity")
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", POSITIONS)
 def test_a_position_beyond_the_extent_is_invalid_and_the_pose_finite(body, walk, name):
     call = POSITIONS[name](body, walk)

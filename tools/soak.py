@@ -60,6 +60,7 @@ def run(function: str, share: float) -> dict[str, Any]:
             drawn += int(said.get("cases", 1))
             wanted += int(said.get("wanted", 1))
         ended = "skipped" if tests and skipped == tests else ENDED.get(child.returncode, "failed")
+        ended = "killed" if child.returncode < 0 else ended  # by somebody else, or for want of memory
         if ended == "failed":
             print(told.read_text(encoding="utf-8", errors="replace")[-6000:], flush=True)
     scale = 1 if sys.platform == "darwin" else 1024
@@ -114,6 +115,9 @@ def main(arguments: list[str] | None = None) -> int:
     if (chosen.words or chosen.missing) and file.exists():
         found = json.loads(file.read_text(encoding="utf-8"))["functions"]
         results = {name: found[name] for name in known if name in found}
+    if not known:
+        print("soak: the tests could not be collected", file=sys.stderr)
+        return 1
     wanted = [name for name in known if not chosen.words or any(word in name for word in chosen.words)]
     if chosen.missing:
         wanted = [name for name in wanted if results.get(name, {}).get("ended") != "passed"]
@@ -129,9 +133,9 @@ def main(arguments: list[str] | None = None) -> int:
 
     with ThreadPoolExecutor(max(1, chosen.workers)) as pool:
         list(pool.map(one, wanted))
-    failed = [name for name, did in results.items() if did["ended"] == "failed"]
+    failed = [name for name, did in results.items() if did["ended"] in ("failed", "killed")]
     print(f"soak: {len(wanted)} test functions ran, {len(failed)} failed", *failed, sep="\n    ", flush=True)
-    return bool(failed) or not known
+    return bool(failed)
 
 
 if __name__ == "__main__":

@@ -330,6 +330,7 @@ class PIKFromSIK(SixPointPIK):
         n = math.prod(shape)
         return positions.reshape(n, count, 3), rotations.reshape(n, count, 4)
 
+    @np.errstate(over="ignore", invalid="ignore")  # of points that are none, whose rows are INVALID
     def _prioritised(
         self, points: Floats, own: tuple[Floats, Floats], tracks: int, given: Floats
     ) -> PrioritisedSolution:

@@ -68,7 +68,8 @@ class SixPointMethod(ABC):
         given = floats(points, "points", 6, 3, hint=POINTS_HINT)
         flat = given.reshape(-1, 6, 3)
         blocks = [flat[first : first + BLOCK] for first in range(0, max(len(flat), 1), BLOCK)]
-        parts = [self._reconstructed(block, len(block)) for block in blocks]
+        with np.errstate(over="ignore", invalid="ignore"):  # of points that are none, whose rows are INVALID
+            parts = [self._reconstructed(block, len(block)) for block in blocks]
         translation, rotations, errors, status = (np.concatenate(column) for column in zip(*parts, strict=True))
         shape, count = given.shape[:-2], len(self.body.skeleton)
         pose = Pose(translation.reshape(*shape, 3), rotations.reshape(*shape, count, 4))
@@ -79,7 +80,8 @@ class SixPointMethod(ABC):
         given = floats(points, "points", 6, 3, hint=POINTS_HINT)
         if given.ndim != 3:
             raise ShapeError(f"points have shape {given.shape}; expected (F, 6, 3)")
-        translation, rotations, errors, status = self._reconstructed(given, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            translation, rotations, errors, status = self._reconstructed(given, 1)
         motion = Motion(self.body.skeleton, Pose(translation, rotations), fps)
         frames = ReconstructSolution(motion.pose, status, errors, given, lost=lost_points(given))
         return motion_solution(motion, frames)
