@@ -156,9 +156,9 @@ class MeshLook:
         volume = np.einsum("ti,ti->t", along, normal)
         inverse = 1.0 / np.where(np.abs(volume) > 1e-15, volume, np.inf)
         offset = origin - a
-        turned = np.cross(offset, along)
-        u, v = np.einsum("ti,ti->t", offset, normal) * inverse, turned @ direction * inverse
-        distance = np.einsum("ti,ti->t", turned, across) * inverse
+        crossed = np.cross(offset, along)
+        u, v = np.einsum("ti,ti->t", offset, normal) * inverse, crossed @ direction * inverse
+        distance = np.einsum("ti,ti->t", crossed, across) * inverse
         met = np.flatnonzero((inverse != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (distance > 0.0))
         if not len(met):
             return None
@@ -197,7 +197,7 @@ def volume_look(
 ) -> MeshLook:
     """Draw the volumes of a body as they are, in the colours of their tones; a ghost is `depth` [m] thinner."""
     meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
-    if depth:  # but no finger turned inside out
+    if depth:  # but no finger crossed inside out
         thin = np.minimum(depth, 0.4 * volumes.radii[:, :2].min(axis=1))
         meshes = [(_inset(vertices, faces, float(d)), faces) for (vertices, faces), d in zip(meshes, thin)]
     counts = np.array([len(vertices) for vertices, _ in meshes])
