@@ -197,7 +197,7 @@ def volume_look(
 ) -> MeshLook:
     """Draw the volumes of a body as they are, in the colours of their tones; a ghost is `depth` [m] thinner."""
     meshes = [volumes.mesh(k, _corners(volumes, k)) for k in range(len(volumes))]
-    if depth:  # but no finger crossed inside out
+    if depth:  # but no finger turned inside out
         thin = np.minimum(depth, 0.4 * volumes.radii[:, :2].min(axis=1))
         meshes = [(_inset(vertices, faces, float(d)), faces) for (vertices, faces), d in zip(meshes, thin)]
     counts = np.array([len(vertices) for vertices, _ in meshes])
