@@ -230,11 +230,13 @@ def test_a_pose_without_a_motion_simply_stays(tab: Desk, session: Session):
     wait(lambda: session.edits.editor is not None, "the editor")
     tab.update(session.time)
     assert not tab.options.spread.visible
+    assert "key at" not in tab.pose.report.text.content, "a pose has no frames"
     start = hand(session, session.motion, frame=0)
     tab.drag(start + session.active.position + by(0.0, 0.1, 0.2))
     tab.drop()
     tab.update(session.time)
     assert session.active.pose_override is None and len(session.motion) == 1
+    assert "frames" not in tab.pose.report.text.content
     assert np.linalg.norm(hand(session, session.motion, frame=0) - start - by(0.0, 0.1, 0.2)) < 1e-3
 
 

@@ -159,9 +159,9 @@ class MeshLook:
         volume = np.einsum("ti,ti->t", along, normal)
         inverse = 1.0 / np.where(np.abs(volume) > 1e-15, volume, np.inf)
         offset = origin - a
-        turned = np.cross(offset, along)
-        u, v = np.einsum("ti,ti->t", offset, normal) * inverse, turned @ direction * inverse
-        distance = np.einsum("ti,ti->t", turned, across) * inverse
+        crossed = np.cross(offset, along)
+        u, v = np.einsum("ti,ti->t", offset, normal) * inverse, crossed @ direction * inverse
+        distance = np.einsum("ti,ti->t", crossed, across) * inverse
         met = np.flatnonzero((inverse != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (distance > 0.0))
         if not len(met):
             return None

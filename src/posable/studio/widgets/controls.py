@@ -180,7 +180,7 @@ class DragHandle:
     ) -> None:
         self._session, self._name, self._dragged, self._dropped = session, name, dragged, dropped
         self._options = {"disable_sliders": True, "depth_test": False, **options}
-        self._held = False  # whether a user drags it
+        self._dragging = False  # whether a user drags it
 
     @property
     def gizmo(self) -> viser.TransformControlsHandle | None:
@@ -209,23 +209,23 @@ class DragHandle:
         for option, value in options.items():
             show(gizmo, option, value)
         if not options.get("visible", True):
-            self._let_go()
+            self._end_drag()
 
     def hide(self) -> None:
         """Make the handle invisible; it stays in the scene."""
         if (gizmo := self.gizmo) is not None:
             show(gizmo, "visible", False)
-        self._let_go()
+        self._end_drag()
 
     def remove(self) -> None:
         """Take the handle off the scene."""
         self._session.remove_gizmo(self._name)
-        self._let_go()
+        self._end_drag()
 
-    def _let_go(self) -> None:
+    def _end_drag(self) -> None:
         """End a drag whose handle goes, as when one plays in the middle of it: the page says nothing more of it."""
-        if self._held:
-            self._held = False
+        if self._dragging:
+            self._dragging = False
             self._dropped()
 
     def receive(self, event: Any) -> None:
@@ -235,7 +235,7 @@ class DragHandle:
         )
         if (gizmo := self.gizmo) is None or not gizmo.visible:
             return  # on its way while the handle went
-        self._held = event.phase != "end"
+        self._dragging = event.phase != "end"
         self._dragged(position, orientation)
         if event.phase == "end":
             self._dropped()

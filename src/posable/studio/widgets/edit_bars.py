@@ -116,7 +116,8 @@ def result_of(edit: Edit) -> str:
     if not len(edit.rows):
         return f"{text}  \nno frame changed"
     moved = f", contacts moved {distance_text(float(edit.slid))}" if edit.slid > 1e-3 else ""
-    return f"{text}  \nframes {edit.rows[0]} to {edit.rows[-1]}{moved}"
+    changed = f"frames {edit.rows[0]} to {edit.rows[-1]}" if len(edit.rows) > 1 else f"frame {edit.rows[0]}"
+    return f"{text}  \n{changed}{moved}"
 
 
 def moved_bar(

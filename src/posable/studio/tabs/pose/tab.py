@@ -390,7 +390,9 @@ class PoseTab:
             index, entries = self.session.edits.chosen, self.session.edits.entries
             if index is not None and index < len(entries) and frame in entries[index].target_frames:
                 return f"Edit {index + 1}: {result_of(entries[index])}"
-            return f"Drag the handle at the {plain(words(part), 60)}. It will be a key at frame {frame}."
+            alone = self.session.motion is not None and len(self.session.motion) == 1
+            becomes = "" if alone else f" It will be a key at frame {frame}."
+            return f"Drag the handle at the {plain(words(part), 60)}.{becomes}"
         lines = [found.text]
         if self.learned.used and self.answer == LIMB and drag is not None and drag.part in LIMB_OF and body is not None:
             lines.append(
