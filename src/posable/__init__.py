@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         math,
         reach,
         render,
+        robots,
         samples,
         skeleton,
         studio,

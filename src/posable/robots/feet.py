@@ -34,7 +34,7 @@ STEP_UP = 0.08
 """[m]: a foot that rests higher than this over the lowest floor stands on something; lower, floors are one."""
 CLOSED = 0.04
 """[s]: shorter gaps between two stances are none."""
-CREPT, TURNED = 0.08, 0.45
+CREPT, ROTATED = 0.08, 0.45
 """[leg lengths], [rad]: a foot that moves further while it rests is moved by a step."""
 SHORTEST_STEP = 0.06
 """[s]"""
@@ -194,9 +194,9 @@ def stances_of(foot: Foot, positions: Floats, angles: Floats, leg: float, fps: f
         a, b = waiting.pop()
         rows = slice(a, b + 1)
         drift = float(np.linalg.norm(np.ptp(positions[rows], axis=0)))
-        turned = float(np.ptp(np.unwrap(angles[rows])))
+        rotated = float(np.ptp(np.unwrap(angles[rows])))
         gaps = [(c, d) for c, d in runs(~foot.firm[rows], 1) if c > 0 and d < b - a and d - c + 1 >= shortest]
-        if (drift < CREPT * leg and turned < TURNED) or not gaps:
+        if (drift < CREPT * leg and rotated < ROTATED) or not gaps:
             found.append((a, b))
             continue
         c, d = max(gaps, key=lambda gap: gap[1] - gap[0])
@@ -222,12 +222,12 @@ def plan(
             side: Steps(nothing, np.zeros((0, 4)), np.zeros(0, np.bool_), (), nothing, np.zeros(0)) for side in feet
         }
     stances = {side: stances_of(foot, *found[side], leg, fps) for side, foot in feet.items()}
-    places = {side: _places(feet[side], stances[side], *found[side], leg, fps) for side in feet}
-    _moved_apart(feet, stances, places, lateral, leg)
-    return {side: _steps(feet[side], stances[side], places[side], leg, fps) for side in feet}
+    footholds = {side: _footholds(feet[side], stances[side], *found[side], leg, fps) for side in feet}
+    _moved_apart(feet, stances, footholds, lateral, leg)
+    return {side: _steps(feet[side], stances[side], footholds[side], leg, fps) for side in feet}
 
 
-def _places(
+def _footholds(
     foot: Foot, stances: list[tuple[int, int]], positions: Floats, angles: Floats, leg: float, fps: float
 ) -> Floats:
     """Return where and in which direction the foot stands: (S, 4) x, z [m], the heading [rad], the floor [m]."""
@@ -249,20 +249,20 @@ def _places(
     return made
 
 
-def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Floats, leg: float) -> Floats:
-    """Return places (S, 3) between which a foot need not be much faster than the person's; long stances move less.
+def _drawn_together(footholds: Floats, moved: Floats, lengths: Floats, spans: Floats, leg: float) -> Floats:
+    """Return footholds (S, 3) between which a foot need not be much faster than the person's; long stances move less.
 
     Args:
-        places: where each would stand by itself.
+        footholds: where each would stand by itself.
         moved: (S - 1, 3) how far the person's foot moves between two of them.
         lengths: (S,) [s] how long each stance lasts.
         spans: (S - 1,) [s] the time between two of them.
         leg: length of the robot's legs [m].
     """
     if not len(spans):
-        return places
+        return footholds
     most = EXTRA * leg * spans
-    made = places
+    made = footholds
     ties = np.zeros(len(spans))
     for _ in range(12):
         steps = np.diff(made, axis=0) - moved
@@ -277,7 +277,7 @@ def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Float
         matrix[at + 1, at + 1] += ties
         matrix[at, at + 1] -= ties
         matrix[at + 1, at] -= ties
-        right = (lengths + 0.05)[:, None] * places
+        right = (lengths + 0.05)[:, None] * footholds
         right[:-1] -= ties[:, None] * moved
         right[1:] += ties[:, None] * moved
         made = np.asarray(np.linalg.solve(matrix, right), np.float64)
@@ -287,11 +287,11 @@ def _drawn_together(places: Floats, moved: Floats, lengths: Floats, spans: Float
 def _moved_apart(
     feet: dict[str, Foot],
     stances: dict[str, list[tuple[int, int]]],
-    places: dict[str, Floats],
+    footholds: dict[str, Floats],
     lateral: Floats,
     leg: float,
 ) -> None:
-    """Move places (S, 4) apart, in place, where feet or shins would touch while both stand."""
+    """Move footholds (S, 4) apart, in place, where feet or shins would touch while both stand."""
     if len(feet) < 2:
         return
     left, right = feet["left"], feet["right"]
@@ -305,14 +305,14 @@ def _moved_apart(
         moved = False
         for s, t in together:
             (a, b), (c, d) = stances["left"][s], stances["right"][t]
-            one, other = places["left"][s], places["right"][t]
+            one, other = footholds["left"][s], footholds["right"][t]
             side = lateral[max(a, c) : min(b, d) + 1].sum(axis=0)
-            missing, way = _too_near(one, left, other, right, side, GAP * leg)
+            missing, direction = _too_near(one, left, other, right, side, GAP * leg)
             if missing > 1e-4:
                 moved = True
                 longer = (b - a) / max((b - a) + (d - c), 1)  # the shorter stance gives way
-                one[:2] += (1.0 - longer) * missing * way
-                other[:2] -= longer * missing * way
+                one[:2] += (1.0 - longer) * missing * direction
+                other[:2] -= longer * missing * direction
         if not moved:
             break
 
@@ -327,25 +327,25 @@ def _too_near(one: Floats, left: Foot, other: Floats, right: Foot, side: Floats,
     distances = np.hypot(away[..., 0], away[..., 1])
     at = np.unravel_index(int(distances.argmin()), distances.shape)
     half = 0.5 * float(np.ptp(left.sole[:, 0]) + np.ptp(right.sole[:, 0]))
-    missing, way = half + gap - float(distances[at]), np.array(away[at], np.float64)
+    missing, direction = half + gap - float(distances[at]), np.array(away[at], np.float64)
     ankles = np.asarray(one[:2] - other[:2], np.float64)
     shins = left.width + right.width + gap - float(np.hypot(*ankles))
     if shins > missing:
-        missing, way = shins, ankles
-    if float(np.hypot(*way)) < 0.3 * half:  # one is across the other
-        way = np.asarray(side, np.float64)
-    return missing, np.asarray(way / max(float(np.hypot(*way)), 1e-9))
+        missing, direction = shins, ankles
+    if float(np.hypot(*direction)) < 0.3 * half:  # one is across the other
+        direction = np.asarray(side, np.float64)
+    return missing, np.asarray(direction / max(float(np.hypot(*direction)), 1e-9))
 
 
-def _middle_line(place: Floats, sole: Floats) -> Floats:
+def _middle_line(foothold: Floats, sole: Floats) -> Floats:
     """Return points (P, 2) along the middle of a standing sole, as far as it is round about them."""
     radius = 0.5 * float(np.ptp(sole[:, 0]))
     low, high = float(sole[:, 2].min()) + radius, float(sole[:, 2].max()) - radius
     along = np.linspace(min(low, high), max(low, high), 9)
     across = 0.5 * float(sole[:, 0].min() + sole[:, 0].max())
-    ahead = np.array([np.sin(place[2]), np.cos(place[2])])
+    ahead = np.array([np.sin(foothold[2]), np.cos(foothold[2])])
     left = np.array([ahead[1], -ahead[0]])
-    return np.asarray(place[:2] + along[:, None] * ahead + across * left)
+    return np.asarray(foothold[:2] + along[:, None] * ahead + across * left)
 
 
 def yawed(angles: Floats) -> Floats:
@@ -355,20 +355,20 @@ def yawed(angles: Floats) -> Floats:
     return out
 
 
-def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: float, fps: float) -> Steps:
+def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: float, fps: float) -> Steps:
     """Return a foot's path through its stances."""
     count = len(foot.raw)
     positions, orientations = foot.raw.copy(), foot.orientations.copy()
     standing = np.zeros(count, np.bool_)
     height = -float(foot.sole[:, 1].min())
-    turned = yawed(places[:, 2]) if len(places) else np.empty((0, 4))
-    shift, turn = np.zeros((count, 3)), np.zeros((count, 3))
+    rotated = yawed(footholds[:, 2]) if len(footholds) else np.empty((0, 4))
+    shift, rotation = np.zeros((count, 3)), np.zeros((count, 3))
     bump = np.full(count, 1.0)
     floor = foot.level.copy()
     ends = []
-    for (a, b), place, q in zip(stances, places, turned, strict=True):
-        at = np.array([place[0], place[3] + height, place[1]])
-        standing[a : b + 1], floor[a : b + 1] = True, place[3]
+    for (a, b), foothold, q in zip(stances, footholds, rotated, strict=True):
+        at = np.array([foothold[0], foothold[3] + height, foothold[1]])
+        standing[a : b + 1], floor[a : b + 1] = True, foothold[3]
         positions[a : b + 1], orientations[a : b + 1] = at, q
         ends.append((a, b, at, q))
     rate = np.gradient(foot.raw, axis=0) if count > 1 else np.zeros((count, 3))
@@ -383,7 +383,7 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
     for k in range(len(ends) + 1):
         first = ends[k - 1][1] if k > 0 else -1
         last = ends[k][0] if k < len(ends) else count
-        floor[first + 1 : last] = min(places[max(k - 1, 0), 3], places[min(k, len(ends) - 1), 3]) if ends else 0.0
+        floor[first + 1 : last] = min(footholds[max(k - 1, 0), 3], footholds[min(k, len(ends) - 1), 3]) if ends else 0.0
         if last - first <= 1:
             continue
         rows = np.arange(first + 1, last)
@@ -398,20 +398,20 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
             calm = np.exp(-since / (0.15 * fps)) * since
             sign = 1.0 if stop is None else -1.0
             shift[rows] = known[0] + sign * calm * known[2]
-            turn[rows] = known[1] * np.exp(-((since / (0.4 * fps)) ** 2)) + sign * calm * known[3]
+            rotation[rows] = known[1] * np.exp(-((since / (0.4 * fps)) ** 2)) + sign * calm * known[3]
             bump[rows] = np.minimum(since[:, 0] / (0.1 * fps), 1.0)
             continue
         span = last - first
         t = ((rows - first) / span)[:, None]
         h00, h10, h01, h11 = 2 * t**3 - 3 * t**2 + 1, t**3 - 2 * t**2 + t, 3 * t**2 - 2 * t**3, t**3 - t**2
-        away = _nearest_turn(start[1], stop[1])
+        away = _nearest_rotation(start[1], stop[1])
         shift[rows] = h00 * start[0] + h10 * span * start[2] + h01 * stop[0] + h11 * span * stop[2]
-        turn[rows] = h00 * start[1] + h10 * span * start[3] + h01 * away + h11 * span * stop[3]
+        rotation[rows] = h00 * start[1] + h10 * span * start[3] + h01 * away + h11 * span * stop[3]
         bump[rows] = (16 * (t * (1 - t)) ** 2)[:, 0]
     free = ~standing
     if free.any():
         positions[free] += shift[free]
-        orientations[free] = multiply(exp(turn[free]), orientations[free])
+        orientations[free] = multiply(exp(rotation[free]), orientations[free])
         corners = rotate(orientations[free][:, None], foot.sole[None])
         below = floor[free] - (
             positions[free, 1] + corners[..., 1].min(axis=1)
@@ -427,7 +427,7 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], places: Floats, leg: floa
     return Steps(positions, orientations, standing, tuple(stances), moved, floor)
 
 
-def _nearest_turn(a: Floats, b: Floats) -> Floats:
+def _nearest_rotation(a: Floats, b: Floats) -> Floats:
     """Return the rotation vector of b, or the same rotation the other way about, whichever is nearer to a."""
     size = float(np.linalg.norm(b))
     if size < 1e-9:

@@ -52,10 +52,10 @@ def place(r: int, model: Model, state: Floats, work: Scratch) -> None:
                 own = mul(own, axis_angle(axis, value))
         arm, orientation = rotate(above, offset), mul(above, own)
         set_quat(orientations, r, j, orientation)
-        turned = rotate(orientation, axis)
+        rotated = rotate(orientation, axis)
         for k in range(3):
             positions[r, j, k] = positions[r, parent, k] + arm[k]
-            axes[r, j, k] = turned[k]
+            axes[r, j, k] = rotated[k]
 
 
 @kernel
@@ -169,11 +169,11 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
             if model.joints[j]["kind"] != SLIDE:
                 axis = rotate_inverse(requested, vec_at(work.axes, r, j))
                 c = local(model.drives[j]["column"], at, own, trunk)
-                add_turn(y, c, model.drives[j]["ratio"], w, (vx, vy, vz), axis)
+                add_rotation(y, c, model.drives[j]["ratio"], w, (vx, vy, vz), axis)
         root_x, root_y, root_z = root_axes(r, work)
-        add_turn(y, m - 3, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_x))
-        add_turn(y, m - 2, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_y))
-        add_turn(y, m - 1, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_z))
+        add_rotation(y, m - 3, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_x))
+        add_rotation(y, m - 2, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_y))
+        add_rotation(y, m - 1, 1.0, w, (vx, vy, vz), rotate_inverse(requested, root_z))
         scale_rows(y, pitch, twist, roll, m)
         add_three(y, 2.0 * pitch * vx, 2.0 * twist * vy, 2.0 * roll * vz, m, h, g)
 
@@ -191,12 +191,12 @@ def add_curvature(y: Floats, residual: float, own: int, size: int, h: Floats) ->
 
 
 @kernel
-def add_turn(y: Floats, column_: int, ratio: float, w: float, v: Vec3, axis: Vec3) -> None:
+def add_rotation(y: Floats, column_: int, ratio: float, w: float, v: Vec3, axis: Vec3) -> None:
     """Add to a column of `y` (3, N) how the error of an orientation changes with a turn about an axis."""
-    turned = cross(axis, v)
-    y[0, column_] += ratio * (w * axis[0] + turned[0])
-    y[1, column_] += ratio * (w * axis[1] + turned[1])
-    y[2, column_] += ratio * (w * axis[2] + turned[2])
+    rotated = cross(axis, v)
+    y[0, column_] += ratio * (w * axis[0] + rotated[0])
+    y[1, column_] += ratio * (w * axis[1] + rotated[1])
+    y[2, column_] += ratio * (w * axis[2] + rotated[2])
 
 
 @kernel
@@ -465,9 +465,9 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
         if work.contacts[r, c, size] < 0.0:
             work.on[r, c] = 1
             add_contact(r, model, c, work)
-    for turn in range(ROUNDS + 1):
+    for round_ in range(ROUNDS + 1):
         solve_arrow(i, r, model, track, state, work)
-        if turn == ROUNDS:
+        if round_ == ROUNDS:
             break
         changed = False
         for v in range(size - ROOT):
@@ -508,8 +508,8 @@ def limit_of(i: int, v: int, model: Model, track: Track, side: int) -> float:
 def step_to(i: int, v: int, model: Model, track: Track, state: Floats, side: int) -> float:
     """Return the longest step of a variable downwards (1) or upwards (2): to its bound, or as far as one step goes."""
     longest = float(model.settings[0]["longest"])
-    way = limit_of(i, v, model, track, side) - float(state[7 + v])
-    return max(way, -longest) if side == 1 else min(way, longest)
+    displacement = limit_of(i, v, model, track, side) - float(state[7 + v])
+    return max(displacement, -longest) if side == 1 else min(displacement, longest)
 
 
 @kernel

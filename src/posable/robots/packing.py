@@ -25,7 +25,7 @@ class Part:
     joint: int
     neutral: Floats
     centre: Floats
-    turns: bool = True
+    orientable: bool = True
     """Whether a limb can turn it across its axis: a hand without a wrist cannot."""
 
 
@@ -40,7 +40,7 @@ class Bend:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """What the solver knows of a robot besides its joints."""
+    """A robot as its solver knows it, besides its joints."""
 
     skeleton: Skeleton
     robot: Robot
@@ -70,7 +70,7 @@ class Body:
 
 
 def read_body(humanoid: Humanoid) -> Body:
-    """Return what the solver needs of a robot."""
+    """Return a robot as its solver knows it."""
     found, robot, skeleton = humanoid.robot_parts, humanoid.robot, humanoid.skeleton
     assert found is not None and robot is not None
     zero = humanoid.neutral_frames
@@ -358,10 +358,10 @@ def thick_sole(body: Body, side: str) -> tuple[Floats, Floats, float]:
 
 def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:
     """Return capsules (start, end, radius) that stand for a shape, in the joint's frame [m]."""
-    size, turn, at = np.asarray(shape.size, np.float64), shape.orientation, shape.position
+    size, orientation, at = np.asarray(shape.size, np.float64), shape.orientation, shape.position
 
     def put(x: ArrayLike) -> Floats:
-        return np.asarray(at + rotate(turn, np.asarray(x, np.float64)))
+        return np.asarray(at + rotate(orientation, np.asarray(x, np.float64)))
 
     if shape.kind == "sphere":
         return [(put((0, 0, 0)), put((0, 0, 0)), float(size[0]))]

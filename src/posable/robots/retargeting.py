@@ -112,10 +112,10 @@ def retarget(
         speeds: robots: largest speed of each joint, one number or one for each DoF [rad/s, m/s]; those of the robot's
             file hold besides. By default those, and 20 rad/s where the file gives none.
         accelerations: robots: likewise [rad/s^2, m/s^2]; 600 rad/s^2 by default.
-        hands: robots: how much hands that reach the person's positions count beside arms that have the person's
-            directions; default 1, 0 for directions alone.
-        lookahead: robots: how many frames ahead are seen, 0 to 2, as a stream sees them (`Retargeter`); by default the
-            whole motion is.
+        hands: robots: weight of hands that reach the person's positions beside arms that have the person's directions;
+            default 1, 0 for directions alone.
+        lookahead: robots: number of frames that are seen ahead, 0 to 2, as a stream sees them (`Retargeter`); by
+            default the whole motion is.
     """
     for name, body in (("source", source), ("target", target)):
         expect(Humanoid, body, name, f": Humanoid({'motion.' if name == 'source' else ''}skeleton)")
@@ -301,10 +301,10 @@ def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats
     for side in SIDES:
         part, steps = body.parts[f"{side}_foot"], solved.steps[side]
         position, orientation = frames.positions[:, part.joint], frames.orientations[:, part.joint]
-        place = frames.point(part.joint, part.centre)[:, [0, 2]]  # along the floor; across it, see `sunk`
+        foothold = frames.point(part.joint, part.centre)[:, [0, 2]]  # along the floor; across it, see `sunk`
         for first, last in steps.stances:
             rows = slice(first, last + 1)
-            away = np.linalg.norm(place[rows] - np.median(place[rows], axis=0), axis=-1)
+            away = np.linalg.norm(foothold[rows] - np.median(foothold[rows], axis=0), axis=-1)
             slid[rows] = np.maximum(slid[rows], away)
         lowest = (position[:, None] + rotate(orientation[:, None], body.soles[side][None]))[..., 1].min(axis=1)
         sunk = np.maximum(sunk, steps.floor - lowest)

@@ -35,7 +35,7 @@ PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 rotation and joints [1/rad]."""
 EACH = ((1, 3), (1, 1), (1, 5))
 """Iterations of each frame, at least and how many more, where feet are first put in their places and in the rounds."""
-HELD = (10.0, 5.0, 4.0)
+SLOWED = (10.0, 5.0, 4.0)
 """Likewise, of frames that are solved again because a motor was too fast."""
 SURE = 1.0 - 1e-6
 """Of the largest speed: what rounding may add must not break it."""
@@ -72,26 +72,26 @@ class Solver:
     def solve(self, person: Person, source: Humanoid, fps: float, hands: float = 1.0) -> Solved:
         """Return the states that answer a person's motion."""
         feet, lateral = read_feet(person, source, self.body, read_ground(person, fps))
-        wanted = body_targets(person, feet, self.body, hands)
-        count = len(wanted)
+        requested = body_targets(person, feet, self.body, hands)
+        count = len(requested)
         if not count:
             nothing = np.zeros((0, 7 + len(self.model.variables)))
-            return Solved(nothing, wanted, plan(feet, {}, lateral, self.leg, fps))
+            return Solved(nothing, requested, plan(feet, {}, lateral, self.leg, fps))
         seen = np.unique(np.append(np.arange(0, count, max(1, round(fps / SEEN))), count - 1))
-        bent = self.bent(person, wanted)
+        bent = self.bent(person, requested)
         levels = np.stack([feet[side].level for side in SIDES], axis=1)
         begun = self._seek(
-            np.ascontiguousarray(seeking(wanted, feet, self.body, self.leg)[seen]), bent[seen], levels[seen]
+            np.ascontiguousarray(seeking(requested, feet, self.body, self.leg)[seen]), bent[seen], levels[seen]
         )
         states = interpolated(seen, begun, count)
-        places = {side: self.feet_of(states, side) for side in SIDES}
-        steps = plan(feet, places, lateral, self.leg, fps)
-        targets = stepping(wanted, steps, self.body, self.leg, fps)
+        footholds = {side: self.feet_of(states, side) for side in SIDES}
+        steps = plan(feet, footholds, lateral, self.leg, fps)
+        targets = stepping(requested, steps, self.body, self.leg, fps)
         floors = np.stack([steps[side].floor for side in SIDES], axis=1)
         states = self._improved(states, targets, floors, None, 0, bent)
         for round_, _ in enumerate(PULLS):
             states = self._improved(states, targets, floors, self._followable(states, targets, fps), round_)
-        return Solved(self._held(states, targets, floors, steps, fps), targets, steps)
+        return Solved(self._slowed(states, targets, floors, steps, fps), targets, steps)
 
     def start(self, target: Floats) -> Floats:
         """Return a state (7 + V,) to begin with: the root where a target has it, all motors at rest."""
@@ -111,11 +111,11 @@ class Solver:
             if which == "leg":
                 foot = targets[:, ROWS.index(f"{side}_foot"), :3]
                 hip = np.array([0.5 if side == "left" else -0.5, 0.0, 0.0]) * self.body.hip_width
-                way = targets[:, 0, :3] + rotate(targets[:, 0, 3:7], hip) - foot
+                path = targets[:, 0, :3] + rotate(targets[:, 0, 3:7], hip) - foot
             else:
                 shoulder, elbow, wrist = (person.positions[f"{side}_{p}"] for p in ("upper_arm", "lower_arm", "hand"))
-                way = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
-            square = (way * way).sum(axis=1)
+                path = upper * unit(elbow - shoulder) + lower * unit(wrist - elbow)
+            square = (path * path).sum(axis=1)
             cosine = (upper**2 + lower**2 - square) / (2.0 * upper * lower)
             angle = np.maximum(np.pi - np.arccos(np.clip(cosine, -1.0, 1.0)), 0.1)
             drive = self.model.drives[bend.joint]
@@ -163,7 +163,7 @@ class Solver:
             stands = targets[:, task, HORIZONTAL] > self.model.settings[0]["stands"]
             targets[stands, task, 1] = floors[stands, k] - corners[stands].min(axis=1)
 
-    def _held(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
+    def _slowed(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
         """Return states in which no motor is faster than it can be; limbs that stand stand where it can be helped."""
         most = SURE * self.model.variables["speed"] / fps
         if not (np.abs(np.diff(states[:, 7:], axis=0)) > most).any():
@@ -174,7 +174,7 @@ class Solver:
             if which == "leg":
                 standing[:, b] = steps[side].standing
         made = states.copy()
-        track = self.track(targets, made, states.copy(), np.array(HELD) / [self.leg, 1.0, 1.0], floors, None)
+        track = self.track(targets, made, states.copy(), np.array(SLOWED) / [self.leg, 1.0, 1.0], floors, None)
         work = scratch(1, self.model)
         for backward in (True, False):
             track.near[:] = made
@@ -206,8 +206,8 @@ class Solver:
         canonical = multiply(orientations, conjugate(part.neutral))
         face = heading(canonical)
         level = yawed(np.arctan2(face[:, 0], face[:, 1]))  # the ankle, were the foot level
-        place = positions + rotate(orientations, part.centre) + rotate(level, self.body.ankles[side])
-        return place[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])
+        foothold = positions + rotate(orientations, part.centre) + rotate(level, self.body.ankles[side])
+        return foothold[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])
 
     def placed(self, states: Floats, joint: int) -> tuple[Floats, Floats]:
         """Return the positions (F, 3) and orientations (F, 4) of a joint: forward kinematics of its path alone."""
@@ -224,8 +224,8 @@ class Solver:
                 if row["kind"] == SLIDE:
                     position = position + rotate(orientation, 2.0 * half[:, None] * axis)
                 else:
-                    turn = np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * axis], axis=1)
-                    orientation = multiply(orientation, turn)
+                    rotation = np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * axis], axis=1)
+                    orientation = multiply(orientation, rotation)
         return position, orientation
 
     def _followable(self, states: Floats, targets: Floats, fps: float) -> Floats:
@@ -235,8 +235,8 @@ class Solver:
         """
         variables, count = self.model.variables, len(states)
         hips = self.body.parts["hips"]
-        asked = targets[:, 0, 3:7]
-        requested = multiply(asked, hips.neutral)
+        canonical = targets[:, 0, 3:7]
+        requested = multiply(canonical, hips.neutral)
         signal = np.empty((6 + len(variables), count))
         on_root = self.root_of_hips(states)
         signal[:3] = (on_root[0] - targets[:, 0, :3]).T
@@ -266,8 +266,8 @@ class Solver:
 
     def root_under(self, states: Floats, position: Floats, orientation: Floats) -> tuple[Floats, Floats]:
         """Return the root's position (F, 3) and orientation (F, 4) for which the hips are as given."""
-        there, turned = self.root_of_hips(states_at_origin(states))
-        root = multiply(orientation, conjugate(turned))
+        there, rotated = self.root_of_hips(states_at_origin(states))
+        root = multiply(orientation, conjugate(rotated))
         return position - rotate(root, there), root
 
 

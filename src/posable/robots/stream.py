@@ -45,7 +45,7 @@ MEMORY = 1.0
 """[s]: the lowest toes within it are on the floor."""
 FORGET, FOLLOW = 0.2, 0.15
 """[s]: after which a foot that left its place is on its way again; with which hips follow feet that stand elsewhere."""
-NEAR_PLACE = 0.1
+NEAR_FOOTHOLD = 0.1
 """[leg lengths]: a foot that lands so near to where it belongs stays there."""
 CALM = (3.0, 1.0, 0.25)
 """How strongly a frame is drawn to the one before: root's position [1 / leg length], its rotation, joints [1/rad]."""
@@ -112,12 +112,12 @@ class Retargeter:
 
 
 class _FootState:
-    """What a stream remembers of a foot."""
+    """The memory of a stream for one foot."""
 
     def __init__(self) -> None:
-        self.place: Floats | None = None
+        self.foothold: Floats | None = None
         """(3,) x, z [m] and heading [rad] where it stands."""
-        self.shift, self.turn, self.moved = np.zeros(3), np.zeros(3), np.zeros(3)
+        self.shift, self.rotation, self.moved = np.zeros(3), np.zeros(3), np.zeros(3)
         self.own = 0.0
 
 
@@ -139,14 +139,14 @@ class RetargetStream:
         self._feet = {side: _FootState() for side in SIDES}
         self._hips = np.zeros(3)
         self._scratch = scratch(1, retargeter.solver.model)
-        self._asked = 0
+        self._requested = 0
         self._given = 0
-        self._kept: list[tuple[Floats, Floats, dict[str, tuple[bool, Floats, Floats]]]] = []
+        self._stored: list[tuple[Floats, Floats, dict[str, tuple[bool, Floats, Floats]]]] = []
 
     @property
     def waiting(self) -> int:
         """How many poses were given whose answers did not come yet."""
-        return self._asked - self._given
+        return self._requested - self._given
 
     def step(self, pose: Pose | None = None) -> RobotFrame | None:
         """Return the robot's next frame; None while the frames that are seen ahead are not there yet.
@@ -168,22 +168,24 @@ class RetargetStream:
             return None
         if not self.push(pose):
             return None
-        state, _, feet = self._kept[-1]
+        state, _, feet = self._stored[-1]
         values = dof_values(self.retargeter.solver, state[None])[0]
         standing = tuple(f"{side}_foot" for side in SIDES if feet[side][0])
         made = self.retargeter.target.skeleton.from_values(values)
-        self._kept = self._kept[-1:]
+        self._stored = self._stored[-1:]
         return RobotFrame(made, values, Status.REACHED if valid else Status.INVALID, standing)
 
     def push(self, pose: Pose | None) -> bool:
         """Take a pose and solve the frame that it lets be solved; return whether there was one."""
         if pose is not None:
             self._last = pose
-            self._asked += 1
-        held = self._last
-        assert held is not None
+            self._requested += 1
+        latest = self._last
+        assert latest is not None
         source = self.retargeter.source
-        one = Pose(held.translation[None], held.rotations[None], None if held.offsets is None else held.offsets[None])
+        one = Pose(
+            latest.translation[None], latest.rotations[None], None if latest.offsets is None else latest.offsets[None]
+        )
         self._persons.append(read_person(source.skeleton.forward(one), source, self.retargeter.ratio))
         if len(self._persons) <= self.lookahead:
             return False
@@ -193,15 +195,15 @@ class RetargetStream:
 
     def solved(self, count: int) -> Solved:
         """Return the frames so far, as the solver of whole motions does."""
-        kept = self._kept[:count]
+        stored = self._stored[:count]
         steps = {}
         for side in SIDES:
-            standing = np.array([feet[side][0] for *_, feet in kept])
-            positions = np.array([feet[side][1] for *_, feet in kept])
-            orientations = np.array([feet[side][2] for *_, feet in kept])
-            nothing = np.zeros(len(kept))
+            standing = np.array([feet[side][0] for *_, feet in stored])
+            positions = np.array([feet[side][1] for *_, feet in stored])
+            orientations = np.array([feet[side][2] for *_, feet in stored])
+            nothing = np.zeros(len(stored))
             steps[side] = Steps(positions, orientations, standing, tuple(runs(standing, 0)), positions * 0.0, nothing)
-        return Solved(np.array([state for state, *_ in kept]), np.array([target for _, target, _ in kept]), steps)
+        return Solved(np.array([state for state, *_ in stored]), np.array([target for _, target, _ in stored]), steps)
 
     # One frame
 
@@ -213,12 +215,12 @@ class RetargetStream:
         feet, _ = read_feet(person, retargeter.source, retargeter.body, ground)
         targets = body_targets(person, feet, retargeter.body, retargeter.hands)
         placed = {side: self._set_foot(side, feet[side], rests[side], targets) for side in SIDES}
-        share = 1.0 - np.exp(-1.0 / (FOLLOW * self.fps))
+        fraction = 1.0 - np.exp(-1.0 / (FOLLOW * self.fps))
         moved = np.mean([self._feet[side].moved for side in SIDES], axis=0)
-        self._hips = self._hips + (moved - self._hips) * (share if self._state is not None else 1.0)
+        self._hips = self._hips + (moved - self._hips) * (fraction if self._state is not None else 1.0)
         targets[:, 0, :3] += self._hips
         state = self._next_state(person, targets)
-        self._kept.append((state, targets[0], placed))
+        self._stored.append((state, targets[0], placed))
         self._before = toes_of(person)
 
     def _resting(self, person: Person) -> dict[str, Bools]:
@@ -256,20 +258,20 @@ class RetargetStream:
         leg, k = solver.leg, ROWS.index(f"{side}_foot")
         stands, height = bool(rests[0]), -float(foot.sole[:, 1].min())
         weights = np.array(STANDS if stands else SWINGS)
-        raw, turned = foot.raw[0], foot.orientations[0]
+        raw, rotated = foot.raw[0], foot.orientations[0]
         if not rests.any():
-            memory.place = None
+            memory.foothold = None
             fade = np.exp(-1.0 / (FORGET * self.fps))
-            memory.shift, memory.turn = memory.shift * fade, memory.turn * fade
-            position, orientation = raw + memory.shift, multiply(exp(memory.turn), turned)
+            memory.shift, memory.rotation = memory.shift * fade, memory.rotation * fade
+            position, orientation = raw + memory.shift, multiply(exp(memory.rotation), rotated)
             below = -(position[1] + float(rotate(orientation, foot.sole)[:, 1].min()))
             position[1] += 0.5 * (below + np.hypot(below, CLEARANCE * leg))
         else:
-            if memory.place is None:
-                memory.place = self._landing(side, foot)
-            place = memory.place
-            position, orientation = np.array([place[0], height, place[1]]), yawed(place[2])
-            memory.shift, memory.turn = position - raw, log(multiply(orientation, conjugate(turned)))
+            if memory.foothold is None:
+                memory.foothold = self._landing(side, foot)
+            foothold = memory.foothold
+            position, orientation = np.array([foothold[0], height, foothold[1]]), yawed(foothold[2])
+            memory.shift, memory.rotation = position - raw, log(multiply(orientation, conjugate(rotated)))
             memory.moved = position - np.array([foot.flat[0, 0], foot.heights[0], foot.flat[0, 1]])
         targets[0, k, :3] = position - rotate(orientation, body.ankles[side])
         targets[0, k, 3:7] = orientation
@@ -282,13 +284,13 @@ class RetargetStream:
         """Return where a foot stands that lands now: where the robot's is, if that is near to where it belongs."""
         solver = self.retargeter.solver
         face = heading(foot.orientations)[0]
-        place = np.array([*foot.flat[0], np.arctan2(face[0], face[1])])
+        foothold = np.array([*foot.flat[0], np.arctan2(face[0], face[1])])
         if self._state is not None:
             at, angle = solver.feet_of(self._state[None], side)
-            near = bool(np.hypot(*(at[0] - place[:2])) < NEAR_PLACE * solver.leg)
+            near = bool(np.hypot(*(at[0] - foothold[:2])) < NEAR_FOOTHOLD * solver.leg)
             if near:
-                place = np.array([*at[0], angle[0]])
-        return place
+                foothold = np.array([*at[0], angle[0]])
+        return foothold
 
     def _next_state(self, person: Person, targets: Floats) -> Floats:
         solver = self.retargeter.solver

@@ -1,4 +1,4 @@
-"""What a frame of a person's motion asks of a robot: orientations of parts, and where hips, hands and feet go."""
+"""The targets of a robot in each frame of a person's motion: orientations of parts, positions of hips, hands, feet."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def lengths(body: Body) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What a person stands on, as a clip or a stream shows it."""
+    """The ground that a person stands on, as a clip or a stream shows it."""
 
     rests: Mapping[str, Bools]
     """By side: (F,) where toes rest."""
@@ -131,7 +131,7 @@ def read_feet(person: Person, source: Humanoid, body: Body, ground: Ground) -> t
     wider = 0.5 * (body.hip_width - ratio * float(np.linalg.norm(hips)))
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         toes, ankle = on_toes[side], person.positions[f"{side}_foot"]
-        turned = person.orientations[f"{side}_foot"]
+        rotated = person.orientations[f"{side}_foot"]
         offset = (
             neutral[source.roles.get(f"{side}_toes", source.roles[f"{side}_foot"])]
             - neutral[source.roles[f"{side}_foot"]]
@@ -145,12 +145,12 @@ def read_feet(person: Person, source: Humanoid, body: Body, ground: Ground) -> t
         raw = ratio * ankle
         raw[:, 1] += height - ratio * (base - offset[1])
         raw[:, [0, 2]] += sign * wider * lateral
-        face = heading(turned)
+        face = heading(rotated)
         right = np.stack([face[:, 1], -face[:, 0]], axis=-1)
         flat = ratio * (toes[:, [0, 2]] - offset[2] * face - offset[0] * right) + sign * wider * lateral
         heights = height + ratio * (toes[:, 1] - base)
         width = _shin(body, side)
-        feet[side] = Foot(raw, turned, flat, ground.rests[side], ground.firm[side], level, sole, width, heights)
+        feet[side] = Foot(raw, rotated, flat, ground.rests[side], ground.firm[side], level, sole, width, heights)
     return feet, lateral
 
 
@@ -177,7 +177,7 @@ def body_targets(person: Person, feet: dict[str, Foot], body: Body, hands: float
         out[:, k, 3:7] = person.orientations[role]
         out[:, k, HORIZONTAL:] = WEIGHTS[name]
         out[:, k, HORIZONTAL : VERTICAL + 1] /= length
-        if not body.parts[role].turns:
+        if not body.parts[role].orientable:
             out[:, k, PITCH] = out[:, k, ROLL] = 0.0
     row = {role: k for k, role in enumerate(ROWS)}
     middle = 0.5 * (person.positions["left_upper_leg"] + person.positions["right_upper_leg"])
