@@ -10,8 +10,8 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def test_there_are_twelve_and_they_are_numbered():
-    assert [path.name[:3] for path in EXAMPLES] == [f"{number:02}_" for number in range(1, 13)]
+def test_there_are_thirteen_and_they_are_numbered():
+    assert [path.name[:3] for path in EXAMPLES] == [f"{number:02}_" for number in range(1, 14)]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -41,7 +41,7 @@ FAILED = (
     ("convert walk.bvh pipe.npz", "it is not a regular file"),
     ("info pipe.npz", "is not a regular file"),
     ("view none.npz --picture a.png", "no frames"),
-    ("reach a.npz --to -0.3,1.2,0.4 --body PANDA", "cannot tell who is who"),
+    ("reach a.npz --to -0.3,1.2,0.4 --body PANDA", "this robot has no two legs"),
     ("reach a.npz --to -0.3,1.2,0.4 --start walk.npz --frame 13", "frame 13"),
     ("reach a.npz --targets huge.csv", "the target 1e+300,0,0 is inf m from the right hand"),
     ("edit walk.npz a.npz --frame 13 --by 0,0.1,0", "frame 13 does not exist; there are frames 0 to 12"),

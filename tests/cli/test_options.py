@@ -154,7 +154,7 @@ def test_an_axis_that_points_may_be_given(posable, data_dir, tmp_path):
         code, _, err = posable(*words, "--pointing", wrong)
         assert code == 2 and says in err
     code, _, err = posable("express", "C", file, tmp_path / "b.csv", "--pointing", "1,0,0")
-    assert code == 2 and "is for a robot's .urdf file" in err
+    assert code == 2 and "is for a robot's file (.urdf, .xml)" in err
 
 
 def test_a_scene_is_seen_in_pictures(posable, tmp_path):

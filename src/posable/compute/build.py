@@ -129,7 +129,7 @@ def compile_batch(name: str, arguments: str, target: Target, cache: str) -> dict
 
 
 class _DamagedError(PosableError):
-    """What was kept of an earlier build is damaged, and was removed."""
+    """An object of an earlier build is damaged, and was removed."""
 
 
 def _facts(path: Path) -> dict[str, Any] | None:

@@ -127,7 +127,7 @@ class Solver:
         """Return the states (F, 7 + V) of frames that are solved one after the other."""
         count = len(targets)
         states = np.tile(self.start(targets[0]), (count, 1))
-        track = self.track(targets, states, states, np.zeros(3), floors, bent)
+        track = self.track(targets, states, states.copy(), np.zeros(3), floors, bent)
         follow_rows(1, np.array([[0, count]]), self.with_iterations(4), track, scratch(1, self.model))
         return states
 
