@@ -24,7 +24,10 @@ from .arrowhead import add_three, clear, copy, eliminate, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
 STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
-SETTLED, STILL = 0.02, 0.01  # [rad]: after shorter steps standing feet are within a tenth of a millimetre; all is solved
+SETTLED, STILL = (
+    0.02,
+    0.01,
+)  # [rad]: after shorter steps standing feet are within a tenth of a millimetre; all is solved
 ROUNDS = 3  # of the active set in each step
 
 
@@ -527,7 +530,7 @@ def advance(i: int, r: int, model: Model, track: Track, state: Floats, work: Scr
 
 @kernel
 def leg_step(i: int, r: int, standing: bool, model: Model, track: Track, work: Scratch) -> float:
-    """Return the largest step [rad], [m] of a variable that moves a sole, or a `standing` one; 0 where there is none."""
+    """Return the largest step [rad], [m] of a variable that moves a sole, or a `standing` one; 0 without any."""
     largest = 0.0
     for s in range(model.soles.shape[0]):
         b = model.soles[s]["block"]
