@@ -371,14 +371,7 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
         standing[a : b + 1], floor[a : b + 1] = True, foothold[3]
         positions[a : b + 1], orientations[a : b + 1] = at, q
         ends.append((a, b, at, q))
-    rate = np.gradient(foot.raw, axis=0) if count > 1 else np.zeros((count, 3))
-
-    def correction(frame: int, at: Floats, q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        spin = np.zeros(3)
-        before, after = max(frame - 1, 0), min(frame + 1, count - 1)
-        if after > before:
-            spin = log(multiply(foot.orientations[after], conjugate(foot.orientations[before]))) / (after - before)
-        return at - foot.raw[frame], log(multiply(q, conjugate(foot.orientations[frame]))), -rate[frame], -spin
+    at_ends = _corrections(foot, stances, [at for _, _, at, _ in ends], rotated)
 
     for k in range(len(ends) + 1):
         first = ends[k - 1][1] if k > 0 else -1
@@ -387,12 +380,12 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
         if last - first <= 1:
             continue
         rows = np.arange(first + 1, last)
-        start = correction(first, *ends[k - 1][2:]) if k > 0 else None
-        stop = correction(last, *ends[k][2:]) if k < len(ends) else None
+        start = at_ends[1][k - 1] if k > 0 else None
+        stop = at_ends[0][k] if k < len(ends) else None
         if start is None and stop is None:
             continue
         if start is None or stop is None:
-            known = start or stop
+            known = stop if start is None else start
             assert known is not None
             since = (rows - first if stop is None else last - rows)[:, None]
             calm = np.exp(-since / (0.15 * fps)) * since
@@ -425,6 +418,28 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
         for k in range(3):
             moved[:, k] = np.interp(np.arange(count), middles, away[:, k])
     return Steps(positions, orientations, standing, tuple(stances), moved, floor)
+
+
+def _corrections(
+    foot: Foot, stances: list[tuple[int, int]], positions: list[Floats], orientations: Floats
+) -> tuple[Floats, Floats]:
+    """Return what takes the person's foot to its foothold in the first and the last frame of each stance.
+
+    (S, 4, 3) each: displacement, rotation vector, and how fast both must change for the robot's foot to be at rest.
+    """
+    count, made = len(foot.raw), []
+    for which in range(2):
+        out = np.zeros((len(stances), 4, 3))
+        if len(stances):
+            frames = np.array([stance[which] for stance in stances])
+            before, after = np.maximum(frames - 1, 0), np.minimum(frames + 1, count - 1)
+            span = np.maximum(after - before, 1)[:, None]
+            out[:, 0] = np.array(positions) - foot.raw[frames]
+            out[:, 1] = log(multiply(orientations, conjugate(foot.orientations[frames])))
+            out[:, 2] = -(foot.raw[after] - foot.raw[before]) / span
+            out[:, 3] = -log(multiply(foot.orientations[after], conjugate(foot.orientations[before]))) / span
+        made.append(out)
+    return made[0], made[1]
 
 
 def _nearest_rotation(a: Floats, b: Floats) -> Floats:

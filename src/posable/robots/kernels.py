@@ -24,7 +24,10 @@ from .arrowhead import add_three, clear, copy, eliminate, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
 STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
-SETTLED = 0.01  # [rad]: after a step that is shorter, feet are where they belong within a tenth of a millimetre
+SETTLED, STILL = (
+    0.02,
+    0.01,
+)  # [rad]: after shorter steps standing feet are within a tenth of a millimetre; all is solved
 ROUNDS = 3  # of the active set in each step
 
 
@@ -526,13 +529,15 @@ def advance(i: int, r: int, model: Model, track: Track, state: Floats, work: Scr
 
 
 @kernel
-def standing_step(r: int, model: Model, work: Scratch) -> float:
-    """Return the largest step [rad] of a variable that moves a sole."""
+def leg_step(i: int, r: int, standing: bool, model: Model, track: Track, work: Scratch) -> float:
+    """Return the largest step [rad], [m] of a variable that moves a sole, or a `standing` one; 0 without any."""
     largest = 0.0
-    for a in range(model.settings[0]["trunk"], model.settings[0]["size"]):
-        largest = max(largest, abs(work.step[r, a]))
     for s in range(model.soles.shape[0]):
         b = model.soles[s]["block"]
+        if standing and track.targets[i, model.soles[s]["task"], 7] <= model.settings[0]["stands"]:
+            continue
+        for a in range(model.settings[0]["trunk"], model.settings[0]["size"]):
+            largest = max(largest, abs(work.step[r, a]))
         for a in range(model.blocks[b]["first"], model.blocks[b]["last"]):
             largest = max(largest, abs(work.step[r, a]))
     return largest
@@ -555,7 +560,7 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
     trunk, size = settings["trunk"], settings["size"]
     if track.begins.shape[0] > 0:
         bend(i, model, track, state)
-    for k in range(iterations + settings["more"]):
+    for n in range(iterations + settings["more"]):
         place(r, model, state, work)
         for b in range(model.blocks.shape[0]):
             own = model.blocks[b]["last"] - model.blocks[b]["first"]
@@ -567,7 +572,9 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
         count = find_floor(i, r, model, track, find_contacts(r, model, work), work)
         solve_step(i, r, model, track, state, count, work)
         advance(i, r, model, track, state, work)
-        if k >= iterations - 1 and standing_step(r, model, work) < SETTLED:
+        if leg_step(i, r, False, model, track, work) < STILL:
+            break
+        if n >= iterations - 1 and leg_step(i, r, True, model, track, work) < SETTLED:
             break
 
 

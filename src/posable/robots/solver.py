@@ -26,6 +26,8 @@ from .timing import followable_rows
 
 SEEN = 30.0
 """[Hz]: frames in which places for feet are looked for."""
+WORKED = 50.0
+"""[Hz]: of faster clips the first round sees every second frame, or fewer."""
 CUTOFF = 10.0
 """[Hz]: faster changes are smoothed."""
 ROOT_CUTOFF = 2.5
@@ -33,7 +35,7 @@ ROOT_CUTOFF = 2.5
 PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
-EACH = ((1, 3), (1, 1), (1, 5))
+EACH = ((1, 2), (1, 0), (1, 4))
 """Iterations of each frame, at least and how many more, where feet are first put in their places and in the rounds."""
 SLOWED = (10.0, 5.0, 4.0)
 """Likewise, of frames that are solved again because a motor was too fast."""
@@ -88,9 +90,13 @@ class Solver:
         steps = plan(feet, footholds, lateral, self.leg, fps)
         targets = stepping(requested, steps, self.body, self.leg, fps)
         floors = np.stack([steps[side].floor for side in SIDES], axis=1)
-        states = self._improved(states, targets, floors, None, 0, bent)
-        for round_, _ in enumerate(PULLS):
-            states = self._improved(states, targets, floors, self._followable(states, targets, fps), round_)
+        step = max(1, int(fps / WORKED))
+        some = np.unique(np.append(np.arange(0, count, step), count - 1))
+        few, below = targets[some], floors[some]
+        made = self._improved(states[some], few, below, None, 0, bent[some])
+        made = self._improved(made, few, below, self._followable(made, few, fps / step), 0)
+        states = interpolated(some, made, count)
+        states = self._improved(states, targets, floors, self._followable(states, targets, fps), 1)
         return Solved(self._slowed(states, targets, floors, steps, fps), targets, steps)
 
     def start(self, target: Floats) -> Floats:
