@@ -414,8 +414,8 @@ def _item(value: Any, at: Sequence[ast.expr], by_row: bool, how: int) -> Any:
         part = value.dtype[constant]
         return _scalar_or_view(value.use, value.left, value.inner + part.ndim, part.base)
     inner = sum(not isinstance(one, ast.Slice) for one in at[len(value.left) :])
-    kept = [axis for k, axis in enumerate(value.left) if k >= len(at) or isinstance(at[k], ast.Slice)]
-    return _scalar_or_view(value.use, tuple(kept), value.inner - inner, value.dtype)
+    remaining = [axis for k, axis in enumerate(value.left) if k >= len(at) or isinstance(at[k], ast.Slice)]
+    return _scalar_or_view(value.use, tuple(remaining), value.inner - inner, value.dtype)
 
 
 def _scalar_or_view(use: ArrayUse, left: tuple[int, ...], inner: int, dtype: np.dtype[Any]) -> _View | None:

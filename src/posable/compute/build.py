@@ -124,12 +124,12 @@ def compile_batch(name: str, arguments: str, target: Target, cache: str) -> dict
                 code.unlink()
                 raise _DamagedError(f"{code} is damaged ({error})") from None
             write_whole(path, made)
-    kept = [str(one) for one in (code, facts, *objects.values())]
-    return {**known, "objects": [str(path) for path in objects.values()], "kept": kept, "taken": taken}
+    stored = [str(one) for one in (code, facts, *objects.values())]
+    return {**known, "objects": [str(path) for path in objects.values()], "stored": stored, "taken": taken}
 
 
 class _DamagedError(PosableError):
-    """What was kept of an earlier build is damaged, and was removed."""
+    """Code of an earlier build is damaged; it was removed."""
 
 
 def _facts(path: Path) -> dict[str, Any] | None:
@@ -332,10 +332,10 @@ def _linked(
         done = _all_compiled(compile_batch, (known,), workers, show, checked=checked)
         return _link(target, known.cpus, done, portable), done
     except _LinkError:
-        kept = [path for facts in done.values() if facts["taken"] for path in facts["kept"]]
-        if not kept:
+        stored = [path for facts in done.values() if facts["taken"] for path in facts["stored"]]
+        if not stored:
             raise
-        for path in kept:
+        for path in stored:
             Path(path).unlink(missing_ok=True)
     except _DamagedError:
         pass
