@@ -256,6 +256,13 @@ def test_code_that_the_driver_refuses_is_told_with_what_it_needs(gpu, monkeypatc
         cuda.launch(pm._rotate, 5, Q, V, np.zeros((5, 3)))
 
 
+def test_after_a_fork_the_error_says_how_to_start_a_process(gpu, monkeypatch):
+    """As a GPU's driver answers in a forked process."""
+    started(monkeypatch, cuCtxGetCurrent=3)
+    with pytest.raises(PosableError, match=r"forked.*get_context\('spawn'\)"):
+        cuda.launch(pm._rotate, 5, Q, V, np.zeros((5, 3)))
+
+
 @pytest.mark.parametrize("function", ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuLaunchKernel", "cuMemcpyDtoH_v2"])
 def test_an_error_of_the_driver_is_told_and_memory_is_freed(function, gpu, monkeypatch):
     fake = started(monkeypatch, **{function: 2})

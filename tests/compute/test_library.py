@@ -502,6 +502,7 @@ def test_the_code_for_any_machine_gives_the_answers_of_that_for_newer_ones(used)
                         np.testing.assert_allclose(got[field], wanted[field], rtol=1e-7, atol=1e-7, err_msg=name)
 
 
+@needs_library
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to link with")
 @pytest.mark.parametrize("damage", ["object", "facts", "code"])
 def test_what_a_build_kept_may_be_damaged(damage, tmp_path, monkeypatch):
@@ -524,6 +525,7 @@ def test_what_a_build_kept_may_be_damaged(damage, tmp_path, monkeypatch):
     assert again.read_bytes() == first.read_bytes()
 
 
+@needs_library
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups on this system")
 def test_a_build_that_is_interrupted_says_so_in_one_sentence_and_leaves_nothing(tmp_path):
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

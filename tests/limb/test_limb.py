@@ -12,6 +12,7 @@ import posable.math as pm
 from posable.compute import PosableError, ShapeError, Status, UnknownNameError
 from posable.limb import LIMBS, Limb, Search
 from posable.limits import Hinge, JointLimit, Limits
+from tests.counts import rows
 
 UPPER, LOWER = 0.31, 0.26
 
@@ -69,7 +70,7 @@ def test_the_compiled_forward_kinematics_is_the_specification_s():
 
 @pytest.mark.parametrize(("right", "left"), [("right_arm", "left_arm"), ("right_leg", "left_leg")])
 def test_a_left_limb_is_the_mirror_image_of_the_right(right: str, left: str):
-    place, turn, swivel = goals(10_000, 2)
+    place, turn, swivel = goals(rows(10_000), 2)
     one = limb(right).solve(place, turn, swivel=swivel)
     flip = np.array([-1, 1, 1]) if right == "right_arm" else np.array([1, -1, 1])
     turns = np.array([1, 1, -1, -1]) if right == "right_arm" else np.array([1, -1, 1, -1])
@@ -203,7 +204,7 @@ def inside(name: str, values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", LIMBS)
 def test_every_posture_is_inside_the_limits_whatever_the_target(name: str):
     one = limb(name, limits=HUMAN)
-    place, turn, _ = goals(20_000, 3, 0.0, 0.8)
+    place, turn, _ = goals(rows(20_000), 3, 0.0, 0.8)
     for answer in (one.solve(place, turn), one.solve(place), one.solve(place, turn, swivel=1.0)):
         assert np.isfinite(answer.values).all()
         assert inside(name, answer.values).all()

@@ -40,6 +40,9 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
 """The driver's functions and the types of their arguments; each returns 0, or the number of an error."""
 
 
+NOT_INITIALISED = 3  # the driver's number of an error: it was initialised here, so this is a fork
+
+
 class DriverError(PosableError):
     """The driver refused a call; the message has its own name of the error."""
 
@@ -56,6 +59,11 @@ class Driver:
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function of the driver."""
         code = self.functions[name](*arguments)
+        if code == NOT_INITIALISED:
+            raise DriverError(
+                "the GPU's driver was loaded before this process was forked, and works only where it was loaded: start "
+                "processes that use a GPU in another way, as multiprocessing.get_context('spawn') does"
+            )
         if code != 0:
             text = c_char_p()
             self.functions["cuGetErrorName"](code, byref(text))
