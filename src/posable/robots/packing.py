@@ -257,7 +257,7 @@ def pack(body: Body, speeds: Floats, accelerations: Floats, scale: float, iterat
     settings["size"], settings["follow"] = len(order) + ROOT, 2
     settings["damping"], settings["longest"] = 1e-4, 0.6
     settings["margin"], settings["reach"] = 0.003 * scale / 0.6, 0.03 * scale / 0.6
-    settings["touch"], settings["stands"] = 100.0 * 0.6 / scale, 600.0 / scale
+    settings["touch"], settings["stands"] = 200.0 * 0.6 / scale, 600.0 / scale
     soles, corners = _soles(body, path_to, block_of)
     model = Model(
         np.ascontiguousarray(packed),

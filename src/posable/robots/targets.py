@@ -18,14 +18,14 @@ from .packing import ROWS, Body
 SIDES = ("left", "right")
 # Weights: of positions horizontally and vertically [1 / limb length], of orientations about the part's X, Y and Z.
 WEIGHTS = {
-    "hips": (3.0, 4.0, 5.0, 5.0, 5.0),
-    "chest": (0.0, 0.0, 4.0, 4.0, 4.0),
+    "hips": (3.0, 4.0, 12.0, 12.0, 12.0),
+    "chest": (0.0, 0.0, 10.0, 10.0, 10.0),
     "head": (0.0, 0.0, 0.5, 0.5, 0.5),
     "upper_arm": (0.0, 0.0, 1.0, 0.07, 1.0),
     "lower_arm": (0.0, 0.0, 1.0, 0.0, 1.0),
     "hand": (1.0, 1.0, 0.5, 0.3, 0.5),
-    "upper_leg": (0.0, 0.0, 0.2, 0.1, 0.2),
-    "lower_leg": (0.0, 0.0, 0.2, 0.0, 0.2),
+    "upper_leg": (0.0, 0.0, 5.0, 0.3, 5.0),
+    "lower_leg": (0.0, 0.0, 5.0, 0.3, 5.0),
     "foot": (15.0, 15.0, 0.5, 0.5, 0.5),
 }
 SEEKS = (15.0, 1000.0, 300.0, 1.0, 300.0)
