@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ....edit import RetargetSolution
     from ....skeleton import Motion
 
-NOBODY = "(open a character or a robot first)"
+NOBODY = "(open another body first)"
 
 
 @dataclass(frozen=True, eq=False)
