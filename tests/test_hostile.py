@@ -385,7 +385,8 @@ except ValueError as error:
 def test_a_long_batch_ends_soon_after_ctrl_c():
     """Half a minute of work on two threads; after the signal both stop with the piece they are at."""
     code = """
-import sys, numpy as np, posable as ps
+import signal, sys, numpy as np, posable as ps
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
 body = ps.figure()
 arm = body.limb("right_arm")
 targets = np.random.default_rng(0).normal(size=(20_000, 3))

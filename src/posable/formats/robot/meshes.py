@@ -121,7 +121,9 @@ class TriangleReader:
         if self.transform == Transformed():
             return vertices, faces
         scale = np.array(self.transform.scale)
-        moved = np.asarray(pm.rotate(pm.conjugate(self.transform.rotation), vertices - self.transform.shift)) * scale
+        with np.errstate(over="ignore", invalid="ignore"):  # of what is refused in the next line
+            moved = pm.rotate(pm.conjugate(self.transform.rotation), vertices - self.transform.shift) * scale
+        moved = finite_in_extent(np.asarray(moved), f"the vertices of {self.path.name}")
         return moved, faces[:, ::-1] if np.prod(scale) < 0.0 else faces
 
 
