@@ -6,13 +6,15 @@ at all once the client has closed because the scheduler is gone. This one calls 
 `Executor` can go on.
 
 And a cluster that has one core at the moment, because a worker was just lost, is still a cluster: joblib would do the
-work in its own process.
+work in its own process. Where all workers were just lost, joblib sends a task and waits for it; that task may be lost
+with the next worker, which another task kills, and joblib would find its error again instead of the workers that come.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -32,8 +34,23 @@ class ReportingDaskBackend(DaskDistributedBackend):  # type: ignore[misc]
     """joblib's backend, but every task that it took is answered for."""
 
     def effective_n_jobs(self, n_jobs: int) -> int:
-        """Return the cores of the cluster, and never 1."""
-        return max(2, int(super().effective_n_jobs(n_jobs)))
+        """Return the cores of the cluster, and never 1; raise TimeoutError where no worker comes."""
+        self._wait_for_worker()
+        return max(2, int(sum(self.client.ncores().values())))
+
+    def _wait_for_worker(self) -> None:
+        """Wait with a task, so that a cluster that starts workers when they are needed starts one."""
+        from distributed import KilledWorker
+
+        end = time.monotonic() + self.wait_for_workers_timeout
+        while not self.client.ncores():
+            try:
+                self.client.submit(int, pure=False).result(timeout=max(0.0, end - time.monotonic()))
+            except KilledWorker:
+                continue
+            except TimeoutError:
+                seconds = self.wait_for_workers_timeout
+                raise TimeoutError(f"the dask cluster has no worker after {seconds:g} seconds") from None
 
     def start_call(self) -> None:
         """Begin to collect, and to look whether the client is still there."""

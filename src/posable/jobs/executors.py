@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 import threading
 import time
 import traceback
@@ -248,15 +249,18 @@ def _dask_config(client: Any) -> dict[str, Any]:
         return {"backend": "dask", "client": client}
     from .dask_backend import ReportingDaskBackend
 
-    return {"backend": ReportingDaskBackend(client=client)}
+    return {"backend": ReportingDaskBackend(client=client, wait_for_workers_timeout=2.0 * WAIT)}
 
 
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
     distributed = require("distributed", "dask")
     try:
+        # A client that never connected waits for ever for its lock where it is collected while another one is made.
+        host, _, port = address.rpartition(":")
+        socket.create_connection((host.strip("[]"), int(port)), timeout=WAIT).close()
         client = distributed.Client(f"tcp://{address}", timeout=WAIT, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, OverflowError, TimeoutError) as error:
         raise PosableError(f"no dask scheduler answers at {address!r}: {error}") from error
     with client:
         try:
