@@ -470,8 +470,9 @@ def _link(target: str, cpus: Sequence[str], done: dict[str, dict[str, Any]], por
 
 
 def _array_uses(name: str, arguments: str, writes: list[bool]) -> dict[str, Any]:
-    """Return, for each array of a batch, what `native/calls.c` checks: bits (written to, rows, and along which axis), and
-    lengths of axes."""
+    """Return, for each array of a batch, what `native/calls.c` checks: bits (written to, rows, and along which axis),
+    and lengths of axes.
+    """
     used = array_use(function_of(name), parsed(arguments))
     # Either knows only some of those that are not written to: LLVM of loops that it could inline, the source of others.
     bits = [

@@ -23,6 +23,7 @@ SHORTEST_STEP, LONGEST_STEP = 1e-9, 1e9  # [s] between two steps of a stream
 __all__ = [
     "EXTENT",
     "finite_in_extent",
+    "frame_rate",
     "in_extent",
     "nan_beyond_extent",
     "rows_in_extent",
@@ -62,6 +63,15 @@ def finite_in_extent(array: Floats, name: str) -> Floats:
         where = f", first in row {int(first[0])}" if array.ndim else ""
         raise ExtentError(f"{name} has numbers {kind}{where}: {value:g}; expected metres")
     return array
+
+
+def frame_rate(fps: object) -> float:
+    """Return a number of frames a second; raise where a frame is shorter or longer than any step."""
+    rate = number(fps)
+    if not 1.0 / LONGEST_STEP <= rate <= 1.0 / SHORTEST_STEP:
+        expected = f"frames a second above 0, from {1.0 / LONGEST_STEP:g} to {1.0 / SHORTEST_STEP:g}"
+        raise PosableError(f"fps is {str(fps)[:60]}; expected {expected}")
+    return rate
 
 
 def time_step(dt: object, fps: float) -> float:
