@@ -19,6 +19,7 @@ from .types import Bools, Floats, Vec3
 
 EXTENT = 1e6  # [m]: a thousand kilometres
 SHORTEST_STEP, LONGEST_STEP = 1e-9, 1e9  # [s] between two steps of a stream
+SLOWEST, FASTEST = 1e-9, 1e5  # frames a second of a motion
 
 __all__ = [
     "EXTENT",
@@ -66,11 +67,14 @@ def finite_in_extent(array: Floats, name: str) -> Floats:
 
 
 def frame_rate(fps: object) -> float:
-    """Return a number of frames a second; raise where a frame is shorter or longer than any step."""
+    """Return a number of frames a second of a motion; raise where that is none, or frames are too long or too short.
+
+    What is smoothed over seconds would take memory for a billion frames, and a motion has twenty.
+    """
     rate = number(fps)
-    if not 1.0 / LONGEST_STEP <= rate <= 1.0 / SHORTEST_STEP:
-        expected = f"frames a second above 0, from {1.0 / LONGEST_STEP:g} to {1.0 / SHORTEST_STEP:g}"
-        raise PosableError(f"fps is {str(fps)[:60]}; expected {expected}")
+    if not SLOWEST <= rate <= FASTEST:
+        expected = f"frames a second above 0, from {SLOWEST:g} to {FASTEST:g}"
+        raise ExtentError(f"fps is {str(fps)[:60]}; expected {expected}")
     return rate
 
 
