@@ -48,6 +48,16 @@ def through_kernels(n, points, maybe, views):
         view[1, 3] = 2.0
 
 
+@batch
+def rows_in_the_middle(n, table, parts, views, whole):
+    for i in prange(n):
+        table[1, i] = 1.0
+        if n > 2:
+            third(parts[0], i)
+        views[:, 2, i] = 1.0
+        whole[0, 0] = 1.0
+
+
 def lengths(loop, words):
     return [use.lengths for use in array_use(loop.function, parsed(words))]
 
@@ -56,7 +66,8 @@ def test_an_index_says_how_long_an_axis_is():
     points, table, out = array_use(looked_at.function, parsed("f8[2] f8[4] f8[1]"))
     assert points.lengths == [(1, 1), (3, 3)]
     assert table.lengths == [(1, 1), (1, 1), (2, 2), (4, 4)]
-    assert (points.rows, table.rows, out.rows) == (ALWAYS, NEVER, ALWAYS)
+    assert (points.rows, table.rows, out.rows) == (ALWAYS, ALWAYS, ALWAYS)
+    assert (points.axis, table.axis, out.axis) == (0, 1, 0)
     assert (points.written, table.written, out.written) == (False, False, True)
 
 
@@ -73,6 +84,11 @@ def test_kernels_and_views_are_followed():
     assert points.lengths == [(1, 1), (3, 3)] and points.rows == ALWAYS
     assert maybe.lengths == [(1, 0), (3, 0)] and maybe.rows == SOMETIMES
     assert views.lengths == [(1, 1), (2, 2), (4, 4)]
+
+
+def test_rows_may_lie_along_any_axis():
+    used = array_use(rows_in_the_middle.function, parsed("f8[2] f8[3] f8[3] f8[2]"))
+    assert [(use.rows, use.axis) for use in used] == [(ALWAYS, 1), (SOMETIMES, 1), (ALWAYS, 2), (NEVER, 0)]
 
 
 def test_what_is_said_of_axes_holds_for_arrays_that_run():

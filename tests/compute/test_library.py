@@ -212,6 +212,23 @@ def test_too_few_rows_are_refused_also_where_numba_is_installed(used, monkeypatc
 
 
 @needs_library
+@pytest.mark.parametrize("name", ["posable.reach.kernels.reach_rows", "posable.express.filter.filter_rows"])
+def test_rows_that_lie_along_another_axis_are_counted_too(used, name):
+    """Starting pose and solution are one array (2, N, ...): with too few rows the loop would write past its end."""
+    one, recorded = used[name]
+    n, *arguments = recorded[0]
+    refused = 0
+    for array in leaves(tuple(arguments)):
+        if not isinstance(array, np.ndarray) or array.ndim < 2 or array.shape[1] != n or array.shape[0] == n:
+            continue
+        short = swapped(tuple(arguments), array, np.ascontiguousarray(array[:, :-1]))
+        with pytest.raises(PosableError, match=f"{n - 1} rows along axis 1; expected {n}"):
+            one(n, *short)
+        refused += 1
+    assert refused >= 2
+
+
+@needs_library
 @pytest.mark.parametrize("way", ["library", ""])
 def test_an_array_that_is_too_short_along_another_axis_is_refused_and_nothing_is_written(used, monkeypatch, way):
     """Positions of two numbers, say: the loop would read, and write, past the end of the array."""

@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
 def all_cases() -> dict[str, Case]:
     """Every case by its name."""
-    from . import archive_cases, document_cases, gltf_cases, rig_cases, robot_cases, text_cases  # noqa: F401  # each adds its own
+    from . import (  # noqa: F401  # each adds its own
+        archive_cases,
+        document_cases,
+        gltf_cases,
+        rig_cases,
+        robot_cases,
+        text_cases,
+        trajectory_cases,
+    )
     from .cases import CASES
 
     return CASES

@@ -134,6 +134,7 @@ def _readers():
         "save": lambda path: ps.save(ps.load(path), path.with_name("saved.glb")),
         "robot": read_robot,
         "mesh": read_triangles,
+        "motion": lambda path: ps.load(path, robot=next(path.parent.glob("robot.*"))),
         "points": lambda path: ps.load_points(path, fps=None),
         "targets": read_targets,
         "range": ps.LimbRange.load,

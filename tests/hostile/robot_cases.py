@@ -98,6 +98,24 @@ def mjcf_a_class_with_long_attributes(folder):
 
 
 @case("load")
+def mjcf_shapes_that_share_a_long_size(folder):
+    shapes = "<geom size='1'/>" * 20_000
+    return mjcf(folder, f"<default><geom size='{'1 ' * 30_000}'/></default>", f"<body><freejoint/>{shapes}</body>")
+
+
+@case("load")
+def mjcf_motors_that_share_a_long_gear(folder):
+    motors = "<motor joint='j0' gear='1'/>" * 20_000
+    gear = f"<default><motor gear='1 {'0' * 60_000} 1'/></default>"
+    return mjcf(folder, f"{gear}<actuator>{motors}</actuator>", f"<body name='a'>{joints(2)}</body>")
+
+
+@case("load")
+def mjcf_a_mesh_through_many_folders(folder):
+    return with_mesh(folder, file="x/../" * 200_000 + "m.stl")
+
+
+@case("load")
 def mjcf_a_class_that_is_not_there(folder):
     return mjcf(folder, bodies=f"<body childclass='{'x' * 10**6}'/>")
 

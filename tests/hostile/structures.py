@@ -12,7 +12,7 @@ import random
 
 import numpy as np
 
-from . import archive_cases, rig_cases, robot_cases, text_cases
+from . import archive_cases, rig_cases, robot_cases, text_cases, trajectory_cases
 from .cases import written
 from .gltf_cases import document, png, zeros
 
@@ -231,6 +231,31 @@ def draw_npz(rng, folder, most):
     return "load", archive_cases.archive(folder, members)
 
 
+def draw_trajectory(rng, folder, most):
+    """A robot of joints that move and others that do not, and its motion in one of the kinds of files."""
+    moving, still = many(rng, min(most, 3000) // 4), many(rng, min(most, 9000))
+    below = robot_cases.joints(moving) + "".join(f"<body name='s{k}'/>" for k in range(still))
+    trajectory_cases.robot(folder, f"<body name='a'><freejoint/>{below}</body>")
+    frames, width = many(rng, 4 * most // (1 + moving // 10)), 7 + moving + (rng.random() < 0.1)
+    values = trajectory_cases.qpos(max(frames, 0), width)
+    if values.size and rng.random() < 0.1:
+        values[rng.randrange(len(values)), rng.randrange(width)] = rng.choice((1e308, -1e7, float("nan"), 1e-320, 0.0))
+    kind = rng.randrange(4)
+    if kind == 0:
+        names = ",".join([f"root_{axis}" for axis in "xyz"] + [f"root_q{axis}" for axis in "xyzw"])
+        names += "".join(f",j{k}" for k in range(moving)) + "".join(f",n{k}" for k in range(many(rng, most)))
+        cells = ",".join(map(repr, (values[0] if len(values) else [0.0]))).replace("np.float64", "")
+        text = (names + "\n") * (rng.random() < 0.3) + (cells.replace("(", "").replace(")", "") + "\n") * len(values)
+        return "motion", written(folder / "a.csv", text)
+    if kind == 1:
+        return "motion", written(folder / "a.npy", archive_cases.npy(values))
+    if kind == 2:
+        return "motion", trajectory_cases.stored(folder, qpos=values, fps=rng.choice((30, 1e-12, 1e308, [1, 2])))
+    bodies = rng.choice((1 + moving, 1 + moving + still))
+    few = max(1, frames // bodies)
+    return "motion", trajectory_cases.stored(folder, **trajectory_cases.tracking(few, bodies, moving))
+
+
 def draw_document(rng, folder, most):
     """A scene, a list of edits, a calibration or a behaviour of nested values, with its own outermost members."""
 
@@ -274,6 +299,7 @@ DRAWN = {
     "targets": draw_targets,
     "npz": draw_npz,
     "documents": draw_document,
+    "trajectories": draw_trajectory,
 }
 
 

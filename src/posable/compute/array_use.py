@@ -4,9 +4,9 @@ A batch called with too few rows, or with positions of two numbers, would read a
 one that writes to a read-only array would break a promise. Here the source of a batch and of all kernels in it is
 followed, with what they are called with.
 
-- *Rows*: from the row's number `i` to every `array[i]` and `array[i, ...]`. Where that is always run the array must
-  have the rows. Where it stands under a condition, or after a possible return, the array may be left out: it has the
-  rows, or none. What is not seen here is not checked.
+- *Rows*: from the row's number `i` to every `array[i]`, `array[i, ...]` and `array[1, i, ...]`, along whichever axis it
+  is. Where that is always run the array must have the rows. Where it stands under a condition, or after a possible
+  return, the array may be left out: it has the rows, or none. What is not seen here is not checked.
 - *Written*: wherever something is assigned to an item of the array, or of a part of it. This errs on the other side:
   an array that goes where this cannot follow counts as written to.
 """
@@ -40,13 +40,22 @@ class ArrayUse:
 
     Attributes:
         rows: whether it is indexed by the row of the batch: NEVER, SOMETIMES or ALWAYS.
+        axis: the one that is; 0 where none is.
         written: whether something may be assigned to its items.
         lengths: of each axis, how long it has to be: (where the array has items, always).
     """
 
     rows: int = NEVER
+    axis: int = 0
     written: bool = False
     lengths: list[tuple[int, int]] = field(default_factory=list)
+
+    def has_rows(self, axis: int, how: int) -> None:
+        """Remember that an axis is indexed by the row; of several axes the first one that was seen is kept."""
+        if self.rows == NEVER:
+            self.axis = axis
+        if axis == self.axis:
+            self.rows = max(self.rows, how)
 
     def needs(self, axis: int, length: int, always: bool) -> None:
         """Remember that an axis has to have a length."""
@@ -57,7 +66,7 @@ class ArrayUse:
 
 @dataclass(frozen=True)
 class _View:
-    """An array, or a part of one: `whole` until it is indexed.
+    """An array, or a part of one.
 
     Attributes:
         left: the array's axes that were not indexed yet.
@@ -66,13 +75,12 @@ class _View:
     """
 
     use: ArrayUse
-    whole: bool
     left: tuple[int, ...]
     inner: int
     dtype: np.dtype[Any]
 
     def key(self) -> object:
-        return (id(self.use), self.whole, self.left, self.inner, str(self.dtype))
+        return (id(self.use), self.left, self.inner, str(self.dtype))
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,7 @@ def array_use(function: Callable[..., None], kinds: Sequence[Kind]) -> list[Arra
 def _value(kind: Kind, found: list[ArrayUse]) -> Any:
     if kind.dtype is not None:
         found.append(ArrayUse(lengths=[(0, 0)] * kind.axes))
-        return _View(found[-1], True, tuple(range(kind.axes)), 0, kind.dtype)
+        return _View(found[-1], tuple(range(kind.axes)), 0, kind.dtype)
     if kind.scalar is not None:
         return None
     fields = tuple(getattr(kind.named, "_fields", ()))
@@ -325,12 +333,12 @@ class _Walk:
         """Return what `value[at]` stands for: a part of an array, a field of a record, an item of a tuple."""
         inside = self.value(node.value)
         at = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        first, *_ = [self.value(one) for one in at]
+        by_row = [self.value(one) is ROW for one in at]
         if isinstance(inside, _Either):
-            return _either([_item(one, at, first is ROW, SOMETIMES) for one in inside.values])
+            return _either([_item(one, at, by_row, SOMETIMES) for one in inside.values])
         if isinstance(inside, _View):
             self.lengths(inside, at)
-        return _item(inside, at, first is ROW, self.how)
+        return _item(inside, at, by_row, self.how)
 
     def lengths(self, view: _View, at: Sequence[ast.expr]) -> None:
         """Mark how long the axes of an array are, by what one is indexed with."""
@@ -398,8 +406,8 @@ def _field(value: Any, name: str) -> Any:
     return None
 
 
-def _item(value: Any, at: Sequence[ast.expr], by_row: bool, how: int) -> Any:
-    """Return what `value[at]` stands for, and mark an array that is indexed by the row."""
+def _item(value: Any, at: Sequence[ast.expr], by_row: Sequence[bool], how: int) -> Any:
+    """Return what `value[at]` stands for, and mark an array that is indexed by the row; `by_row`: which of `at` are."""
     constant = at[0].value if isinstance(at[0], ast.Constant) else None
     if isinstance(value, _Parts):
         if isinstance(constant, int):
@@ -408,8 +416,9 @@ def _item(value: Any, at: Sequence[ast.expr], by_row: bool, how: int) -> Any:
         return None
     if not isinstance(value, _View):
         return None
-    if value.whole and by_row:
-        value.use.rows = max(value.use.rows, how)
+    for axis, is_row in zip(value.left, by_row, strict=False):
+        if is_row:
+            value.use.has_rows(axis, how)
     if isinstance(constant, str):
         part = value.dtype[constant]
         return _scalar_or_view(value.use, value.left, value.inner + part.ndim, part.base)
@@ -420,7 +429,7 @@ def _item(value: Any, at: Sequence[ast.expr], by_row: bool, how: int) -> Any:
 
 def _scalar_or_view(use: ArrayUse, left: tuple[int, ...], inner: int, dtype: np.dtype[Any]) -> _View | None:
     """Return the part of an array that is left; None for a number."""
-    return _View(use, False, left, inner, dtype) if left or inner > 0 or dtype.names else None
+    return _View(use, left, inner, dtype) if left or inner > 0 or dtype.names else None
 
 
 def _number(value: object) -> _Number | None:

@@ -470,10 +470,15 @@ def _link(target: str, cpus: Sequence[str], done: dict[str, dict[str, Any]], por
 
 
 def _array_uses(name: str, arguments: str, writes: list[bool]) -> dict[str, Any]:
-    """Return, for each array of a batch, what `native/calls.c` checks: bits (written to, rows), and lengths of axes."""
+    """Return, for each array of a batch, what `native/calls.c` checks: bits (written to, rows, and along which axis),
+    and lengths of axes.
+    """
     used = array_use(function_of(name), parsed(arguments))
     # Either knows only some of those that are not written to: LLVM of loops that it could inline, the source of others.
-    bits = [int(written and use.written) | (0, 4, 2)[use.rows] for written, use in zip(writes, used, strict=True)]
+    bits = [
+        int(written and use.written) | (0, 4, 2)[use.rows] | use.axis << 3
+        for written, use in zip(writes, used, strict=True)
+    ]
     return {"arrays": bits, "lengths": [[one for both in use.lengths for one in both] for use in used]}
 
 

@@ -71,7 +71,7 @@ class FormatError(PosableError):
 
 
 class ExtentError(PosableError):
-    """A length [m] is not finite, or beyond the world's extent (`compute.extent`)."""
+    """A length [m] or a rate [1/s] is not finite, or beyond what the world has (`compute.extent`)."""
 
 
 class MissingExtraError(PosableError):

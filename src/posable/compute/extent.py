@@ -19,10 +19,12 @@ from .types import Bools, Floats, Vec3
 
 EXTENT = 1e6  # [m]: a thousand kilometres
 SHORTEST_STEP, LONGEST_STEP = 1e-9, 1e9  # [s] between two steps of a stream
+SLOWEST, FASTEST = 1e-9, 1e5  # frames a second of a motion
 
 __all__ = [
     "EXTENT",
     "finite_in_extent",
+    "frame_rate",
     "in_extent",
     "nan_beyond_extent",
     "rows_in_extent",
@@ -62,6 +64,18 @@ def finite_in_extent(array: Floats, name: str) -> Floats:
         where = f", first in row {int(first[0])}" if array.ndim else ""
         raise ExtentError(f"{name} has numbers {kind}{where}: {value:g}; expected metres")
     return array
+
+
+def frame_rate(fps: object) -> float:
+    """Return a number of frames a second of a motion; raise where that is none, or frames are too long or too short.
+
+    What is smoothed over seconds would take memory for a billion frames, and a motion has twenty.
+    """
+    rate = number(fps)
+    if not SLOWEST <= rate <= FASTEST:
+        expected = f"frames a second above 0, from {SLOWEST:g} to {FASTEST:g}"
+        raise ExtentError(f"fps is {str(fps)[:60]}; expected {expected}")
+    return rate
 
 
 def time_step(dt: object, fps: float) -> float:

@@ -32,12 +32,12 @@ from ..skeleton import Motion, Pose, Skeleton, topological_order
 from . import cmu
 from .doubts import doubts
 from .euler import quaternions_from_euler
+from .rows import most_rows
 
 INCH = 0.0254
 FPS = 120.0
 MAX_AMC_BYTES, MAX_ASF_BYTES = 1 << 30, 1 << 24
 MAX_BONES = 10_000
-FREE_ROWS, BYTES_A_ROW = 1 << 20, 4  # of frames times bones that any file may have, and of text for more of them
 _ROTATIONS = ("rx", "ry", "rz")
 _TRANSLATIONS = ("tx", "ty", "tz")
 
@@ -157,7 +157,7 @@ def _channels(path: Path, asf: AsfSkeleton) -> list[Floats]:
     radians = math.pi / 180
     needed = {name for name, count in channels.items() if count}
     # Bones without channels take memory in every frame and no text.
-    most = (FREE_ROWS + path.stat().st_size // BYTES_A_ROW) // len(channels)
+    most = most_rows(path.stat().st_size) // len(channels)
     frames = first = number = 0
     here: set[str] = set()
     for number, text in text_lines(path, MAX_AMC_BYTES):

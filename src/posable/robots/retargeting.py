@@ -15,6 +15,7 @@ import numpy as np
 from ..body import Humanoid
 from ..compute import PosableError, Status, expect
 from ..compute.errors import checked_keywords, number
+from ..compute.extent import rows_in_extent
 from ..compute.types import ArrayLike, Bools, Floats, floats
 from ..edit.bounds import Bound
 from ..edit.retargeting import RetargetSolution
@@ -32,6 +33,7 @@ SPEED, ACCELERATION = 20.0, 600.0
 rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, seldom else."""
 SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
 """[m/s], [m/s^2]: of joints that slide."""
+MOST_WEIGHT = 1e6  # of hands: beyond it nothing else would count, and its square overflows one day
 SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
 """[m]: a standing foot that slides further, a sole that is deeper in the floor, links that are deeper in each other."""
 
@@ -152,14 +154,19 @@ def retarget_robot(
 
         settings = Retargeter(source, target, speeds=speeds, accelerations=accelerations, hands=hands)
         return settings.retarget(motion, lookahead)
-    if not 0.0 <= number(hands) < np.inf:
-        raise PosableError(f"hands is {hands}; expected a weight of 0 or above")
+    check_hands(hands)
     body = read_body(target)
     solver = Solver(body, *motor_limits(body, speeds, accelerations))
     pose, valid = sound_poses(motion, source)
     person = read_person(source.skeleton.forward(pose), source, solver.leg / source.leg_length)
     solved = solver.solve(person, source, motion.fps, hands)
     return judged(motion, source, target, body, solver, solved, valid)
+
+
+def check_hands(hands: object) -> None:
+    """Raise where the weight of hands is none."""
+    if not 0.0 <= number(hands) <= MOST_WEIGHT:
+        raise PosableError(f"hands is {hands}; expected a weight of 0 or above, up to {MOST_WEIGHT:g}")
 
 
 def check_motion(motion: Motion, source: Humanoid) -> None:
@@ -199,14 +206,20 @@ def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike 
     return made[0], made[1]
 
 
+def are_sound(pose: Pose) -> Bools:
+    """Return whether poses (...) are such: rotations of length one, and nothing beyond the extent."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of lengths that are none
+        lengths = np.linalg.norm(pose.rotations, axis=-1)
+    valid = rows_in_extent(pose.translation) & (np.abs(lengths - 1.0) < 1e-3).all(axis=-1)
+    if pose.offsets is not None:
+        valid = valid & rows_in_extent(pose.offsets, 2)
+    return np.asarray(valid)
+
+
 def sound_poses(motion: Motion, source: Humanoid) -> tuple[Pose, Bools]:
     """Return the poses of a motion, a bad one replaced by the nearest good one, and which frames are good."""
     pose = motion.pose
-    lengths = np.linalg.norm(pose.rotations, axis=-1)
-    valid = np.isfinite(pose.translation).all(axis=1) & (np.abs(lengths - 1.0) < 1e-3).all(axis=1)
-    valid &= (np.abs(np.nan_to_num(pose.translation, nan=np.inf)) < 1e6).all(axis=1)
-    if pose.offsets is not None:
-        valid &= np.isfinite(pose.offsets).all(axis=(1, 2))
+    valid = are_sound(pose)
     if valid.all():
         return pose, valid
     good = np.flatnonzero(valid)

@@ -18,14 +18,24 @@ import numpy as np
 
 from ..body import Humanoid
 from ..compute import PosableError, ShapeError, Status, expect
+from ..compute.extent import frame_rate
 from ..compute.types import ArrayLike, Bools, Floats
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton import Motion, Pose
 from .feet import CLEARANCE, LOW, LOWEST, SLOW, Foot, Steps, heading, runs, yawed
 from .kernels import improve_rows
-from .model import HORIZONTAL, ROLL, scratch
+from .model import HORIZONTAL, ROLL, TARGET, scratch
 from .packing import ROWS, read_body
-from .retargeting import RobotSolution, check_motion, dof_values, judged, motor_limits, sound_poses
+from .retargeting import (
+    RobotSolution,
+    are_sound,
+    check_hands,
+    check_motion,
+    dof_values,
+    judged,
+    motor_limits,
+    sound_poses,
+)
 from .solver import Solved, Solver
 from .targets import (
     EDGE,
@@ -89,7 +99,10 @@ class Retargeter:
     ) -> None:
         for name, body in (("source", source), ("target", target)):
             expect(Humanoid, body, name)
-        self.source, self.target, self.hands = source, target, hands
+        if target.robot_parts is None:
+            raise PosableError(f"target is {target!r}, which is no robot; posable.retarget puts motions on people")
+        check_hands(hands)
+        self.source, self.target, self.hands = source, target, float(hands)
         self.body = read_body(target)
         self.solver = Solver(self.body, *motor_limits(self.body, speeds, accelerations))
         self.ratio = self.solver.leg / source.leg_length
@@ -125,8 +138,7 @@ class RetargetStream:
     """A robot that follows a person over time; made by `Retargeter.stream`. One stream serves one robot."""
 
     def __init__(self, retargeter: Retargeter, fps: float, lookahead: int = 0) -> None:
-        if not 0.0 < fps < np.inf:
-            raise PosableError(f"fps is {fps}; expected frames a second above 0")
+        frame_rate(fps)
         if isinstance(lookahead, bool) or lookahead not in range(MOST_AHEAD + 1):
             raise PosableError(f"lookahead is {lookahead!r}; expected 0, 1 or 2 frames")
         self.retargeter, self.fps, self.lookahead = retargeter, float(fps), int(lookahead)
@@ -159,9 +171,10 @@ class RetargetStream:
             expect(Pose, pose, "pose")
             if pose.shape:
                 raise ShapeError(f"pose is a batch of shape {pose.shape}; expected one pose")
-            lengths = np.linalg.norm(pose.rotations, axis=-1)
-            sound = np.isfinite(pose.translation).all() and bool((np.abs(lengths - 1.0) < 1e-3).all())
-            pose, valid = (pose, True) if sound else (None, False)
+            if pose.joint_count != len(self.retargeter.source.skeleton):
+                joints = len(self.retargeter.source.skeleton)
+                raise ShapeError(f"the pose has {pose.joint_count} joints, the source {joints}")
+            pose, valid = (pose, True) if are_sound(pose) else (None, False)
         else:
             valid = False
         if pose is None and self._last is None:
@@ -198,12 +211,15 @@ class RetargetStream:
         stored = self._stored[:count]
         steps = {}
         for side in SIDES:
-            standing = np.array([feet[side][0] for *_, feet in stored])
-            positions = np.array([feet[side][1] for *_, feet in stored])
-            orientations = np.array([feet[side][2] for *_, feet in stored])
+            standing = np.array([feet[side][0] for *_, feet in stored], np.bool_)
+            positions = np.array([feet[side][1] for *_, feet in stored]).reshape(-1, 3)
+            orientations = np.array([feet[side][2] for *_, feet in stored]).reshape(-1, 4)
             nothing = np.zeros(len(stored))
             steps[side] = Steps(positions, orientations, standing, tuple(runs(standing, 0)), positions * 0.0, nothing)
-        return Solved(np.array([state for state, *_ in stored]), np.array([target for _, target, _ in stored]), steps)
+        width = 7 + len(self.retargeter.solver.model.variables)
+        states = np.array([state for state, *_ in stored]).reshape(-1, width)
+        targets = np.array([target for _, target, _ in stored]).reshape(-1, len(ROWS), TARGET)
+        return Solved(states, targets, steps)
 
     # One frame
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
-from ..compute import PosableError, ShapeError, expect, number
+from ..compute import PosableError, ShapeError, expect
+from ..compute.extent import frame_rate
 from ..compute.lazy import later_room
 from ..compute.types import ArrayLike, Floats, floats
 from ..math import slerp
@@ -42,8 +42,7 @@ class Motion:
             raise ShapeError(f"a motion needs poses of shape (F,); got {self.pose.shape}")
         if self.pose.joint_count != len(self.skeleton):
             raise ShapeError(f"the poses have {self.pose.joint_count} joints, the skeleton {len(self.skeleton)}")
-        if not 0.0 < number(self.fps) < math.inf:
-            raise PosableError(f"fps is {self.fps}; expected frames a second above 0")
+        frame_rate(self.fps)
 
     def __len__(self) -> int:
         return self.pose.shape[0]
@@ -105,8 +104,7 @@ class Motion:
 
     def resampled(self, fps: float) -> Motion:
         """The same motion at another rate, from its first frame to the last sample that fits."""
-        if not 0.0 < number(fps) < math.inf:
-            raise PosableError(f"fps is {fps}; expected frames a second above 0")
+        frame_rate(fps)
         if len(self) == 0:
             return replace(self, fps=fps)
         count = int(min(np.floor(self.duration * fps + 1e-6), 1e15)) + 1

@@ -4,7 +4,7 @@
 
      T k        a tuple of k arguments, which follow
      A d t w    an array of d dimensions, the t-th dtype; written to if w & 1, with the batch's rows if w & 2, with
-                those or none if w & 4; after which come two bytes for each dimension: how long it has to be where the
+                those or none if w & 4, along axis w >> 3; after which come two bytes for each dimension: how long it has to be where the
                 array has items, and how long always
      d, i, b    a float, an int, a bool
 
@@ -99,9 +99,11 @@ static int read_array(Reading *to, PyObject *given)
     if (!(array->flags & ARRAY_C_CONTIGUOUS) || !(array->flags & ARRAY_ALIGNED))
         return refuse(to, "is no array in C order: give numpy.ascontiguousarray of it");
     if (written && !(array->flags & ARRAY_WRITEABLE)) return refuse(to, "is written to, and is read-only");
-    int64_t rows = dimensions > 0 ? array->dimensions[0] : 0;
+    int along = plan[2] >> 3;
+    int64_t rows = along < dimensions ? array->dimensions[along] : 0;
     if (rows < to->n && (has_rows || (may_have_rows && rows > 0))) {
-        PyErr_Format(PyExc_ValueError, "argument %d has %zd rows; expected %lld", to->number, (Py_ssize_t)rows,
+        PyErr_Format(PyExc_ValueError, "argument %d has %zd rows%s; expected %lld", to->number, (Py_ssize_t)rows,
+                     (const char *[]){"", " along axis 1", " along a later axis"}[along < 2 ? along : 2],
                      (long long)to->n);
         return -1;
     }

@@ -27,6 +27,7 @@ from ...skeleton import Motion, Pose, Skeleton
 from .. import cmu
 from ..doubts import doubts
 from ..euler import compose_rotations
+from ..rows import most_rows
 from .hierarchy import Header, Hierarchy, line_of, read_header, read_unit_mark, unique_names
 from .numbers import NotANumberError, read_decimals
 from .writer import write
@@ -34,7 +35,6 @@ from .writer import write
 __all__ = ["read", "write"]
 
 MAX_BYTES = 1 << 31
-FREE_ROWS, BYTES_A_ROW = 1 << 20, 4  # of frames times joints that any file may have, and of text for more of them
 UPS = ("y", "z")
 
 
@@ -115,7 +115,7 @@ def _numbers(path: Path, text: bytes, header: Header) -> Floats:
     joints = len(header.hierarchy.joints)
     expected = frames * channels
     # Nothing is allocated for what a header promises before the file's own size makes it possible.
-    if expected > size or frames > size + 1 or frames * joints > FREE_ROWS + len(text) // BYTES_A_ROW:
+    if expected > size or frames > size + 1 or frames * joints > most_rows(len(text)):
         location = line_of(text, header.numbers_at)
         raise FormatError(
             path, f"'Frames: {frames}' of {channels} numbers do not fit in the {size} bytes left", location

@@ -66,6 +66,8 @@ class MeshFolder:
         home = self.folder.absolute()
         for path, allowed in self._candidates(name, home):
             try:
+                if not path.is_file():  # one question, where following it takes one for every step of a long path
+                    continue
                 file = path.resolve()
                 if not (file.is_relative_to(allowed.resolve()) and file.is_file()):
                     continue

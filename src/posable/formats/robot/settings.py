@@ -24,8 +24,9 @@ READ = {
     "material": ("rgba",),
     "actuator": ("forcerange", "forcelimited", "ctrlrange", "ctrllimited", "gear"),
 }
-PARTIAL = ("size", "gear")
+PARTIAL = ("size", "gear")  # numbers of which an element may have the first few of its own
 MAX_CLASSES = 10_000
+LONGEST = 200  # characters of those: each element of the class has them once more
 
 
 class Settings:
@@ -145,6 +146,9 @@ class Settings:
                 if kind in READ:
                     values = self._classes[name][kind]
                     given = {key: value for key, value in element.attributes.items() if key in READ[kind]}
+                    for key in PARTIAL:
+                        if len(given.get(key, "")) > LONGEST:
+                            element.fail(f"{key} is {given[key][:60]!r}; expected a few numbers")
                     values |= _over(values, given)
             waiting.extend((child, name) for child in reversed(block.children) if child.tag == "default")
 

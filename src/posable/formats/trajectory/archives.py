@@ -23,6 +23,7 @@ from ...compute.archive import write_archive
 from ...compute.types import Floats
 from ...math import conjugate, rotate
 from ...skeleton import Motion, Skeleton
+from ..rows import check_rows
 from .bodies import body_motion, rate, root_frame_positions, rotation_rate
 from .csv_file import FPS, LARGEST
 from .orders import ORDERS, Layout, joint_layout, robot_of
@@ -72,6 +73,7 @@ def read(
         root = checked(path, "root_pos", _member(path, arrays, "root_pos"), (None, 3))
         rotated = np.roll(checked(path, "root_rot", _member(path, arrays, "root_rot"), (len(root), 4)), 1, axis=1)
         joints = checked(path, "dof_pos", arrays["dof_pos"], (len(root), len(layout.dofs)))
+        check_rows(path, len(root), len(skeleton))
         return _motion(path, skeleton, layout, root, rotated, joints, chosen, notes)
     return _read_tracking(path, arrays, skeleton, chosen, notes)
 
@@ -125,6 +127,7 @@ def _read_tracking(
     for layout in fitting or layouts[:1]:
         order, bodies = layout.order, len(layout.bodies)
         positions = checked(path, "body_pos_w", _member(path, arrays, "body_pos_w"), (None, bodies, 3))
+        check_rows(path, len(positions), len(skeleton))
         rotated = checked(path, "body_quat_w", _member(path, arrays, "body_quat_w"), (len(positions), bodies, 4))
         joints = checked(path, "joint_pos", arrays["joint_pos"], (len(positions), len(layout.dofs)))
         motion = _motion(path, skeleton, layout, positions[:, 0], rotated[:, 0], joints, fps, notes)
@@ -134,8 +137,8 @@ def _read_tracking(
     if off_by > APART:
         raise FormatError(
             path,
-            f"its bodies lie up to {off_by:.2g} m from where the joints of {robot_of(skeleton).name!r} put them, in "
-            f"{'the order ' + said if said else 'either order'}; it is another robot's",
+            f"its bodies lie up to {off_by:.2g} m from where the joints of {robot_of(skeleton).name[:60]!r} put them, "
+            f"in {'the order ' + said if said else 'either order'}; it is another robot's",
         )
     if said is None:
         motion = motion.replace(notes=(*motion.notes, f"the file names no order; its bodies are in that of {order}"))

@@ -21,6 +21,7 @@ from ...compute.documents import read_document, write_document
 from ...compute.files import atomic_write, read_text
 from ...compute.types import Floats
 from ...skeleton import Motion, Skeleton
+from ..rows import check_rows
 from .orders import Layout, joint_layout, robot_of
 from .robots import robot_skeleton
 from .values import robot_motion, robot_values
@@ -69,6 +70,7 @@ def read(
     sidecar = read_sidecar(path)
     layout = joint_layout(skeleton, joint_order or (sidecar.order if sidecar else "mujoco"))
     names, rows = _table(path, len(ROOT_COLUMNS) + len(layout.dofs), skeleton)
+    check_rows(path, len(rows), len(skeleton))
     if names is not None:
         rows = rows[:, _columns(path, names, layout)]
     notes: tuple[str, ...] = ()
@@ -144,17 +146,20 @@ def _wrong_width(found: int, count: int, names: list[str] | None, skeleton: Skel
     if names is not None:
         return f"has {found} numbers below {len(names)} names"
     robot = robot_of(skeleton)
-    return f"has {found} numbers; {robot.name or 'the robot'!r} needs {count}: 7 of the root and {count - 7} joints"
+    return (
+        f"has {found} numbers; {robot.name[:60] or 'the robot'!r} needs {count}: 7 of the root and {count - 7} joints"
+    )
 
 
 def _columns(path: Path, names: list[str], layout: Layout) -> list[int]:
     required = [*ROOT_COLUMNS, *layout.joint_names]
-    if lacking := [name for name in required if name not in names]:
-        shown = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
+    column = {name: k for k, name in enumerate(names)}
+    if lacking := [name for name in required if name not in column]:
+        shown = ", ".join(name[:60] for name in lacking[:5]) + (", ..." if len(lacking) > 5 else "")
         raise FormatError(path, f"lacks the columns {shown}", "line 1")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise FormatError(path, f"has the column {twice!r} twice", "line 1")
-    return [names.index(name) for name in required]
+    if twice := next((name for k, name in enumerate(names) if column[name] != k), None):
+        raise FormatError(path, f"has the column {twice[:60]!r} twice", "line 1")
+    return [column[name] for name in required]
 
 
 def _is_number(cell: str) -> bool:

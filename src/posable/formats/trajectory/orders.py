@@ -56,7 +56,9 @@ def joint_layout(skeleton: Skeleton, order: str = "mujoco") -> Layout:
         raise UnknownNameError("order of joints", order, ORDERS)
     for name, kind in zip(skeleton.names[1:], skeleton.kinds[1:], strict=True):
         if kind not in (*ONE_VALUE, "fixed"):
-            raise PosableError(f"joint {name!r} is a {kind}; files of robots' motions hold one value for each joint")
+            raise PosableError(
+                f"joint {name[:60]!r} is a {kind}; files of robots' motions hold one value for each joint"
+            )
     joints = list(range(len(skeleton))) if order == "mujoco" else _breadth_first(skeleton)
     moving = [j for j in joints if j and skeleton.kinds[j] in ONE_VALUE]
     bodies = [j for j in joints if robot.links[j]]
@@ -76,14 +78,22 @@ def _breadth_first(skeleton: Skeleton) -> list[int]:
 
     Several joints between two links are one step.
     """
-    robot, depths = robot_of(skeleton), np.zeros(len(skeleton), dtype=np.int64)
-    ranks: list[tuple[int, ...]] = [()] * len(skeleton)
+    robot, parents = robot_of(skeleton), skeleton.parents.tolist()
+    first, depths = [0], [0]  # the first joint of each joint's step, and how many steps it is from the root
+    levels: list[list[int]] = [[0]]
     for j in range(1, len(skeleton)):
-        above = int(skeleton.parents[j])
+        above = parents[j]
         same = not robot.links[above] and above != 0
-        depths[j] = depths[above] + (0 if same else 1)
-        ranks[j] = ranks[above] if same else (*ranks[above], j)
-    return sorted(range(len(skeleton)), key=lambda j: (int(depths[j]), ranks[j], j))
+        first.append(first[above] if same else j)
+        depths.append(depths[above] + (0 if same else 1))
+        if not same:
+            levels += [[]] if depths[j] == len(levels) else []
+            levels[depths[j]].append(j)
+    rank = [0] * len(skeleton)  # of a step among those of its level: in the order of the steps that they follow
+    for level in levels[1:]:
+        for k, j in enumerate(sorted(level, key=lambda j: (rank[first[parents[j]]], j))):
+            rank[j] = k
+    return sorted(range(len(skeleton)), key=lambda j: (depths[j], rank[first[j]], j))
 
 
 def _moves(skeleton: Skeleton, robot: Robot, joint: int) -> bool:

@@ -13,7 +13,8 @@ from ...compute import FormatError, PosableError
 from ...compute.files import atomic_write, read_bytes
 from ...compute.types import Floats
 from ...skeleton import Motion, Skeleton
-from .csv_file import FPS, read_sidecar, write_sidecar
+from ..rows import check_rows
+from .csv_file import FPS, LARGEST, read_sidecar, write_sidecar
 from .orders import joint_layout
 from .robots import robot_skeleton
 from .values import robot_motion, robot_values
@@ -48,6 +49,7 @@ def motion_of_qpos(path: Path, skeleton: Skeleton, qpos: Any, fps: float, notes:
     """Return the motion that MuJoCo's qpos (F, 7 + N) are."""
     layout = joint_layout(skeleton)
     values: Floats = checked(path, "qpos", qpos, (None, 7 + len(layout.dofs)))
+    check_rows(path, len(values), len(skeleton))
     try:
         return robot_motion(skeleton, layout, values[:, :3], values[:, 3:7], values[:, 7:], fps, path.stem, notes)
     except PosableError as error:
@@ -55,7 +57,7 @@ def motion_of_qpos(path: Path, skeleton: Skeleton, qpos: Any, fps: float, notes:
 
 
 def checked(path: Path, name: str, array: Any, shape: tuple[int | None, ...]) -> Floats:
-    """Return an array of a file as floats; one of another shape or with numbers that are not finite is refused."""
+    """Return an array of a file as floats; one of another shape, or with numbers that are none or huge, is refused."""
     if array.dtype.kind not in "fiu":
         raise FormatError(path, f"{name} holds {array.dtype}, expected numbers")
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
@@ -65,4 +67,7 @@ def checked(path: Path, name: str, array: Any, shape: tuple[int | None, ...]) ->
     values = np.ascontiguousarray(array, np.float64)
     if not np.isfinite(values).all():
         raise FormatError(path, f"{name} has numbers that are not finite")
+    if not (np.abs(values) < LARGEST).all():
+        worst = float(values.flat[int(np.argmax(np.abs(values)))])
+        raise FormatError(path, f"{name} has {worst:g}; expected metres or radians")
     return values
