@@ -190,6 +190,11 @@ def test_a_long_message_can_be_read_again_and_moves_no_panel(window: Window, ses
     window.press("Messages")
     assert text.strip() in window.page.locator("#stage-sheet li").first.inner_text()
     window.press("Close")
+    session.open_sample("walk", keep=False)
+    window.press("Loop on")  # something that works
+    window.page.locator(".notice.error").wait_for(state="detached")
+    assert window.page.locator(".notice").inner_text() == "", "an error goes with its cause, also from the bar"
+    window.press("Loop off")
 
 
 def test_what_is_compiled_is_said_over_the_stage(window: Window, session: Session):
@@ -200,6 +205,12 @@ def test_what_is_compiled_is_said_over_the_stage(window: Window, session: Sessio
     assert abs(inner["width"] / outer["width"] - 0.25) < 0.02
     box = banner.bounding_box()
     assert 0.3 * SIZE["width"] < box["x"] + box["width"] / 2 < 0.7 * SIZE["width"] and box["y"] < 100
+    canvas = window.page.locator("canvas").first.bounding_box()
+    assert box["x"] + box["width"] < canvas["x"] + canvas["width"], "clear of the panel"
+    session.show_error("something went wrong")
+    window.page.locator(".mantine-Notification-root").first.wait_for()
+    notices = window.page.locator(".mantine-Notification-root").all()
+    assert max(one.bounding_box()["x"] + one.bounding_box()["width"] for one in notices) < box["x"], "clear of notices"
     session.progress.hide("test")
     banner.wait_for(state="hidden")
 

@@ -70,6 +70,7 @@ class Window:
         """Take all messages away: those of tests name folders that are nobody's."""
         self.session._messages.clear()
         self.session.page.show("messages", [])
+        self.session.page.show("message", None)
         self.dismiss()
 
     def field(self, label: str, what: str = "input"):

@@ -326,9 +326,6 @@
     if (!carries(event)) return;
     event.preventDefault();  // else the browser would leave the studio for the file
     event.dataTransfer.dropEffect = "copy";
-    const box = window.__viserMutable?.canvas?.getBoundingClientRect();  // less wide where the panel is beside it
-    const zoom = drop.currentCSSZoom ?? 1;
-    if (box) drop.style.width = `${box.width / zoom - 20}px`;
     drop.hidden = false;
     dismissHint();
   });
@@ -400,10 +397,11 @@
     keys(value) { state.keys = value; },
     messages(value) {
       state.messages = value;
-      const last = value[value.length - 1];
-      notice.className = `notice ${last?.kind ?? ""}`;
-      notice.replaceChildren(...(last ? [make("span", {}, last.text)] : []), icon("bell"));
       if (!sheet.hidden && sheet.getAttribute("aria-label") === "Messages") openMessages();
+    },
+    message(value) {
+      notice.className = `notice ${value?.kind ?? ""}`;
+      notice.replaceChildren(...(value ? [make("span", {}, value.text)] : []), icon("bell"));
     },
     tools(value) {
       state.tools = value;
@@ -444,8 +442,9 @@
       clearInterval(waiting);
       if (kept(DARK) === "1" && !state.tools.dark) send("dark", true);
       if (large.matches) send("large", true);
-      new ResizeObserver(() => {  // the bar stays clear of the panel: where the stage is narrow, in several lines
-        tools.style.maxWidth = `${canvas.getBoundingClientRect().width / (tools.currentCSSZoom ?? 1) - 26}px`;
+      new ResizeObserver(() => {  // what lies over the stage stays clear of the panel, in several lines if need be
+        const width = canvas.getBoundingClientRect().width / (tools.currentCSSZoom ?? 1);
+        document.documentElement.style.setProperty("--stage-width", `${width}px`);
       }).observe(canvas);
     }, 200);
   };
