@@ -62,29 +62,6 @@ def test_the_tabs_stand_in_one_row_of_the_panel(opened: Window, studio: Studio):
     assert len(boxes) == len(TABS) and len({box["y"] for box in boxes}) == 1
 
 
-STICKING_OUT = """() => [...document.querySelectorAll('[role=tab], input, button, .uplot, svg.swing-plane')]
-    .filter(one => one.offsetParent !== null || one.tagName === 'svg')
-    .map(one => [one.getBoundingClientRect(), one.textContent || one.value || one.className])
-    .filter(([box]) => box.width > 0 && (box.right > innerWidth + 1 || box.left < -1))
-    .map(([box, name]) => `${name} from ${box.left} to ${box.right} of ${innerWidth}`)"""
-
-
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
-def test_every_tab_comes_to_the_front_and_nothing_sticks_out(
-    window: Window, session: Session, size: tuple[int, int], tmp_path: Path
-):
-    """A picture of each is left in the folder of the test, to be looked at."""
-    page = window.page
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    for title in session.tabs:
-        page.get_by_role("tab", name=title, exact=True).click()
-        wait(lambda title=title: session.tab == title and not session.stale(session.time), f"the tab {title}")
-        page.locator(f'[role=tab][aria-selected=true]:text-is("{title}")').wait_for()
-        wait(lambda: page.evaluate(STICKING_OUT) == [], "all of the panel to be inside of the window")
-        page.screenshot(path=tmp_path / f"{title}-{size[0]}.png")
-    page.set_viewport_size(SIZE)
-
-
 def test_the_readme_picture_is_a_screenshot_of_this_studio(window: Window, session: Session):
     """Renewed with POSABLE_UPDATE_PICTURES=1, and taken every time, so that it can be."""
     from PIL import Image

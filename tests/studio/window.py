@@ -120,13 +120,13 @@ class Window:
         self.page.get_by_role("button", name=button, exact=True).click()
 
 
-def wait(condition: Callable[[], object], what: str) -> None:
-    """Wait until something is true, and what made it true is done."""
+def wait(condition: Callable[[], object], what: str | Callable[[], str]) -> None:
+    """Wait until something is true, and what made it true is done; `what` is said where it never is."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
-            pytest.fail(f"waited in vain for {what}")
-        time.sleep(0.1)
+            pytest.fail(f"waited in vain for {what if isinstance(what, str) else what()}")
+        time.sleep(0.05)
     for session in tuple(SESSIONS):
         with session.lock:  # whoever changes something holds it until all that belongs to the change is there
             pass
