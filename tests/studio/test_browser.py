@@ -23,7 +23,7 @@ PICTURE = PICTURES / "studio.png"
 
 @pytest.fixture(scope="module")
 def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
+    window = Window(browser, studio, resolution=1.0 if RENEW else 0.4)
     yield window
     window.context.close()
 
@@ -280,7 +280,7 @@ def test_a_second_window_has_its_own_camera_and_the_same_clock(browser, window: 
     session = studio.session
     session.clock.seek(1.0)
     first = settled(window)
-    second = Window(browser, studio)
+    second = Window(browser, studio, resolution=0.4)
     assert differing(first, settled(second)) < 0.02, "a window that comes later sees the present moment"
     window.page.get_by_role("tab", name="Motion").click()
     second.page.locator('[role=tab][aria-selected=true]:text-is("Motion")').wait_for()
@@ -338,7 +338,7 @@ def test_the_tab_of_the_docs_works_and_closing_leaves_the_page_in_peace(browser)
         session.clock.pause()
         session.clock.seek(0.0)
         session.stage.shadows = False
-        window = Window(browser, studio)
+        window = Window(browser, studio, resolution=0.4)
         before = settled(window)
         upright = session.pose.rotations.copy()
         window.drag(window.field("Lean [°]", ".mantine-Slider-track"), 0.95)
@@ -347,7 +347,7 @@ def test_the_tab_of_the_docs_works_and_closing_leaves_the_page_in_peace(browser)
         window.press("Straighten up")
         wait(lambda: np.abs(session.pose.rotations - upright).max() < 1e-12, "the body to straighten up")
         assert window.errors == []
-    window.page.wait_for_timeout(500)
+    window.page.locator("svg.tabler-icon-cloud-check").wait_for(state="detached")  # it has seen that nobody answers
     assert [error for error in window.errors if "WebSocket" not in error] == []
     assert window.page.get_by_text("Timeline").count() == 1, "the page waits for the studio to come back"
     window.context.close()

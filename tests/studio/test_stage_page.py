@@ -15,7 +15,7 @@ from posable.formats import load, save
 from posable.studio import Session, Studio
 from posable.studio.core.marks import Mark
 
-from .window import PATIENCE, ROOT, SIZE, Window, on_screen, settled, wait
+from .window import FEW, PATIENCE, ROOT, SIZE, Window, on_screen, settled, wait
 
 SIZES = ((1024, 640), (1440, 900), (3840, 2160))
 SHOTS = os.environ.get("POSABLE_SHOTS")
@@ -24,7 +24,7 @@ PICTURES = Path(SHOTS) if SHOTS else ROOT / "build" / "studio"
 
 @pytest.fixture(scope="module")
 def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
+    window = Window(browser, studio, resolution=1.0 if SHOTS else FEW)
     yield window
     window.context.close()
 
@@ -95,7 +95,7 @@ def test_arrows_step_and_leave_the_camera_alone(window: Window, session: Session
     for frame in (1, 2, 3):
         window.page.keyboard.press("ArrowRight", delay=700)
         wait(lambda frame=frame: round(session.time * session.motion.fps) == frame, "a frame forward")
-    window.page.wait_for_timeout(400)
+    window.drawn()
     np.testing.assert_allclose(window.camera(), before, atol=1e-6)
 
 

@@ -28,6 +28,12 @@ SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 """Those that have windows."""
 
 
+FRAMES = """count => new Promise(done => {
+  const next = () => (count -= 1) < 0 ? done() : requestAnimationFrame(next);
+  next();
+})"""
+
+
 class Window:
     """A browser window on a studio, and everything that went wrong in it."""
 
@@ -86,8 +92,12 @@ class Window:
         self.page.mouse.move(x - 8, y)
         self.page.mouse.down()
         self.page.mouse.move(x, y, steps=3)
-        self.page.wait_for_timeout(500)
+        self.drawn()
         self.page.mouse.up()
+
+    def drawn(self, frames: int = 3) -> None:
+        """Wait until the page has drawn so many frames: only then has it seen where the pointer is."""
+        self.page.evaluate(FRAMES, frames)
 
     def picture(self) -> np.ndarray:
         """The stage as this window draws it now, small: (H, W, 3) int."""
@@ -98,7 +108,7 @@ class Window:
         shots = [self._shot()]
 
         def still() -> bool:
-            self.page.wait_for_timeout(400)
+            self.drawn()
             shots.append(self._shot())
             return bool((np.abs(shots[-1] - shots[-2]).max(axis=-1) > 8).mean() < 2e-4)
 
@@ -138,7 +148,7 @@ def settled(window: Window) -> np.ndarray:
     pictures = [window.picture()]
 
     def still() -> bool:
-        window.page.wait_for_timeout(150)
+        window.drawn()
         pictures.append(window.picture())
         return bool((np.abs(pictures[-1] - pictures[-2]).max(axis=-1) > 8).mean() < 1e-3)
 
@@ -149,6 +159,10 @@ def settled(window: Window) -> np.ndarray:
 def differing(one: np.ndarray, other: np.ndarray) -> float:
     """The share of pixels that differ visibly."""
     return float((np.abs(one - other).max(axis=-1) > 24).mean())
+
+
+FEW = 1.0 if RENEW else 0.2
+"""Pixels of the stage that are drawn for one of the screen, where nobody looks at the page itself."""
 
 
 def by(x: float, y: float, z: float) -> np.ndarray:
@@ -173,11 +187,11 @@ def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:
     """Drag the arrow of a handle that points up, as a hand with a mouse does."""
     base, tip = (on_screen(window, origin + by(0.0, fraction * size, 0.0)) for fraction in (0.0, 0.75))
     window.page.mouse.move(*tip)
-    window.page.wait_for_timeout(1000)  # the arrow is found by the pointer when a frame is drawn
+    window.drawn()
     window.page.mouse.down()
-    window.page.wait_for_timeout(500)
+    window.drawn()
     window.page.mouse.move(*(tip + 0.9 * (tip - base)), steps=6)
-    window.page.wait_for_timeout(500)
+    window.drawn()
     window.page.mouse.up()
 
 
@@ -200,11 +214,11 @@ def drag_ring(window: Window, origin: np.ndarray, wxyz: np.ndarray, size: float,
         for angle in np.radians([45.0, 52.0, 60.0, 67.0, 75.0])
     ]
     window.page.mouse.move(*path[0])
-    window.page.wait_for_timeout(1000)  # the ring is found by the pointer when a frame is drawn
+    window.drawn()
     window.page.mouse.down()
-    window.page.wait_for_timeout(500)
+    window.drawn()
     for place in path[1:]:
         window.page.mouse.move(*place)
-        window.page.wait_for_timeout(150)
-    window.page.wait_for_timeout(500)
+        window.drawn(1)
+    window.drawn()
     window.page.mouse.up()
