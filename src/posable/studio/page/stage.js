@@ -352,7 +352,7 @@
       ...state.keys.filter((key) => key.group === group).flatMap((key) =>
         [make("dt", {}, make("kbd", {}, key.shown)), make("dd", {}, key.label)]))));
     const mouse = [["Drag", "orbit"], ["Right-drag, Shift-drag", "pan"], ["Wheel", "nearer, farther"],
-      ["Wheel on the frames below", "zoom there"], ["Shift-wheel there", "earlier, later"], ["Double-click there", "all of it"]];
+      ["Wheel on the timeline", "zoom there"], ["Shift-wheel there", "earlier, later"], ["Double-click there", "all of it"]];
     columns.push(make("section", {}, make("h3", {}, "Mouse"), make("dl", {},
       ...mouse.flatMap(([what, does]) => [make("dt", {}, what), make("dd", {}, does)]))));
     open("Keys", make("div", { class: "columns" }, ...columns));
@@ -361,7 +361,7 @@
     make("li", { class: message.kind }, make("time", {}, message.at), message.text)).reverse();
   const openMessages = () => open("Messages", make("ol", {}, ...(state.messages.length ? listed() : ["None yet."])));
   const size = () => { const c = window.__viserMutable?.canvas; return [c?.clientWidth ?? 0, c?.clientHeight ?? 0]; };
-  const openVideo = () => open("Video of what the frames below show",
+  const openVideo = () => open("Video of what the timeline shows",
     make("p", {}, "Every frame is drawn in this window and sent to the studio, which takes longer than playing."),
     ...(state.tools.videos ?? []).map(([suffix, label]) =>
       make("p", {}, button(label, () => { close(); send("video", [suffix, ...size(), ...span()]); }, { text: label }))));
