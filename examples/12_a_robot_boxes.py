@@ -1,8 +1,8 @@
-"""A humanoid robot that boxes: NAO's arms point where a boxer's arms point, and its head looks at the opponent.
+"""A humanoid robot that boxes: its upper arms and forearms point where a boxer's point.
 
 Each arm has two end points, elbow and wrist, which share motors and are aimed together. Legs stand still; example 13
-puts a whole person on a robot. NAO's elbows bend by 88.5 degrees at most, a boxer's by 130: each bone
-misses half of the difference. Without the robot in $POSABLE_DATA, arms and spine of a figure do the same.
+puts a whole person on a robot. The robot is Unitree's G1 where $POSABLE_DATA has it; else arms and spine of a figure
+do the same, and the head looks at the opponent.
 """
 
 import os
@@ -17,8 +17,7 @@ import posable.math as pm
 from posable.render import Player, save_picture, strip
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
-URDF = Path(os.environ.get("POSABLE_DATA", "")) / "robots" / "nao_v50.urdf"
-
+G1 = Path(os.environ.get("POSABLE_DATA", "")) / "robots" / "mjcf" / "unitree_g1" / "g1.xml"
 boxer = ps.figure()
 boxing = ps.samples.boxing(boxer)[::2]
 frames = boxer.skeleton.forward(boxing)
@@ -31,29 +30,30 @@ def pointing(start: str, end: str) -> np.ndarray:
     return pm.rotate(chest, bone / np.linalg.norm(bone, axis=-1, keepdims=True))
 
 
-chains, directions = {}, {}
-for side in ("left", "right"):
-    forearm = pointing(f"{side}_lower_arm", f"{side}_hand")
-    if URDF.exists():
-        chains[f"{side} elbow"] = ps.Chain.from_robot(URDF, "torso", f"{side[0].upper()}Elbow")
-        chains[f"{side} wrist"] = ps.Chain.from_robot(URDF, "torso", f"{side[0]}_wrist")
+chains, directions, looks = {}, {}, {}
+if G1.exists():
+    robot = ps.load(G1).skeleton
+    rest = robot.forward(robot.rest)
+    for side in ("left", "right"):
+        for name, link, end in (("elbow", "shoulder_yaw", "elbow"), ("wrist", "elbow", "wrist_roll")):
+            here, there = robot.index(f"{side}_{link}_joint"), robot.index(f"{side}_{end}_joint")
+            bone = pm.rotate(pm.conjugate(rest.orientations[here]), rest.positions[there] - rest.positions[here])
+            chains[f"{side} {name}"] = ps.Chain.from_robot(robot, "torso_link", f"{side}_{link}_link", pointing=bone)
         directions[f"{side} elbow"] = pointing(f"{side}_upper_arm", f"{side}_lower_arm")
-        directions[f"{side} wrist"] = forearm
-    else:
-        chains[side], directions[side] = ps.Chain.from_body(boxer, f"{side}_arm"), forearm
-chains["head"] = ps.Chain.from_robot(URDF, "torso", "Head") if URDF.exists() else ps.Chain.from_body(boxer, "spine")
+        directions[f"{side} wrist"] = pointing(f"{side}_lower_arm", f"{side}_hand")
+else:
+    chains = {f"{side} arm": ps.Chain.from_body(boxer, f"{side}_arm") for side in ("left", "right")}
+    directions = {f"{side} arm": pointing(f"{side}_lower_arm", f"{side}_hand") for side in ("left", "right")}
+    chains["head"], looks["head"] = ps.Chain.from_body(boxer, "spine"), (0.0, 0.4, 2.0)
 
-track = ps.express.Tree(chains).track({}, directions=directions, look_at={"head": (0.0, 0.4, 2.0)}, fps=boxing.fps)
+track = ps.express.Tree(chains).track({}, directions=directions, look_at=looks, fps=boxing.fps)
 print(f"{len(boxing)} frames, {track.jumped.sum()} jumps")
-for side in ("left", "right") if URDF.exists() else ():
-    bend = np.degrees(np.arccos((directions[f"{side} elbow"] * directions[f"{side} wrist"]).sum(axis=-1)))
-    print(f"  the boxer's {side} elbow bends {np.maximum(bend - 88.5, 0).mean():.1f} degrees further, in the mean")
 for name, chain in track.chains.items():
     print(f"  {name}: {np.degrees(chain.orientation_error).mean():.1f} degrees off in the mean")
 
 motion = track.motion.replace(name="A robot that boxes")
 punch = int(np.clip(frames.positions[:, boxer.index("right_hand"), 2].argmax(), 16, len(boxing) - 13))
-picture = strip(motion, frames=[*range(punch - 16, punch + 13, 4)], view=(0.5, 0.15), spacing=0.5)
+picture = strip(motion, frames=[*range(punch - 16, punch + 13, 4)], view=(0.5, 0.15), spacing=0.7)
 save_picture(picture, OUT / "12_a_robot_boxes.png")
 ps.save(motion, OUT / "12_a_robot_boxes.glb")
 Player(motion, view=(0.6, 0.15)).save(OUT / "12_a_robot_boxes.html")

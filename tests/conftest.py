@@ -21,6 +21,7 @@ NODE_DIR = ROOT / "tests" / "node"
 # With `--dist loadscope` a room's tests share one worker, and so what they prepare once (a studio, a browser's page).
 ROOMS = (
     *("compute/test_library", "studio/test_stage_page", "test_ptx", "studio/pose", "studio/test_browser"),
+    *("studio/test_first_hour",),
     *("compute/test_targets", "limb", "edit", "cli", "reach", "studio/behaviours", "studio/trackers", "formats"),
 )
 

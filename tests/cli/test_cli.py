@@ -250,9 +250,38 @@ def test_one_sentence_says_what_to_install(command, missing, extra, monkeypatch,
     from posable.cli import main
 
     monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delenv("UV", raising=False)
     monkeypatch.setattr("sys.argv", ["posable", *command.split()])
     with pytest.raises(SystemExit) as stop:
         main()
     out, err = capsys.readouterr()
     assert stop.value.code == 1 and out == "" and err.count("\n") == 1 and "Traceback" not in err
     assert f"'{missing}'" in err and f"pip install 'posable[{extra}]'" in err and f"uvx --from '.[{extra}]'" in err
+
+
+def test_uvx_without_an_extra_runs_the_command_again_with_it(monkeypatch, capsys):
+    """`uvx --from . posable studio`: uv made an environment without the studio, and makes one with it."""
+    from importlib.metadata import Distribution
+
+    from posable.cli import AGAIN, main
+
+    class Here(Distribution):
+        def read_text(self, name: str) -> str | None:
+            return '{"dir_info": {}, "url": "file:///clone"}' if name == "direct_url.json" else None
+
+        def locate_file(self, path):
+            return path
+
+    ran: list[tuple[list[str], str]] = []
+    monkeypatch.setitem(sys.modules, "viser", None)
+    monkeypatch.setenv("UV", "/bin/uv")
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Here())
+    monkeypatch.setattr("os.execve", lambda path, words, environment: ran.append((words, environment[AGAIN])))
+    monkeypatch.setattr("sys.argv", ["posable", "studio", "a.bvh"])
+    for again in ("", "1"):  # whoever is run again and still lacks something says so
+        monkeypatch.setenv(AGAIN, again)
+        with pytest.raises(SystemExit):
+            main()
+    words = ["/bin/uv", "tool", "run", "--from", "posable[studio] @ file:///clone", "posable", "studio", "a.bvh"]
+    assert ran == [(words, "1")]
+    assert "pip install" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 from posable.studio.app import Studio
 from posable.studio.core.session import Session
 
-from .window import Window
+from .window import FEW, Window
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def session(studio: Studio) -> Session:
 @pytest.fixture(scope="module")
 def opened(browser, studio: Studio, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A page on the tab that the folder of the test is named after."""
-    window = Window(browser, studio)
+    window = Window(browser, studio, resolution=FEW)
     window.page.get_by_role("tab", name=request.path.parent.name.capitalize(), exact=True).click()
     yield window
     window.context.close()

@@ -1,6 +1,7 @@
 """The page's own controls in a real browser: timeline, keys, help, views, messages, layout.
 
-POSABLE_SHOTS names a folder in which pictures of all tabs at all sizes are left, to be looked at.
+Pictures of all tabs at two sizes are left in build/studio, to be looked at; POSABLE_SHOTS names another folder, and has
+them at four thousand pixels, too.
 """
 
 import os
@@ -14,14 +15,16 @@ from posable.formats import load, save
 from posable.studio import Session, Studio
 from posable.studio.core.marks import Mark
 
-from .window import SIZE, Window, on_screen, settled, wait
+from .window import FEW, PATIENCE, ROOT, SIZE, Window, on_screen, settled, wait
 
 SIZES = ((1024, 640), (1440, 900), (3840, 2160))
+SHOTS = os.environ.get("POSABLE_SHOTS")
+PICTURES = Path(SHOTS) if SHOTS else ROOT / "build" / "studio"
 
 
 @pytest.fixture(scope="module")
 def opened(browser, studio: Studio) -> Iterator[Window]:
-    window = Window(browser, studio)
+    window = Window(browser, studio, resolution=1.0 if SHOTS else FEW)
     yield window
     window.context.close()
 
@@ -42,20 +45,32 @@ def window(opened: Window, session: Session) -> Iterator[Window]:
     assert opened.errors == []
 
 
-def test_three_sentences_stand_on_the_stage_until_the_first_key_and_never_again(browser, studio: Studio):
+def test_what_a_browser_remembers_that_the_sentences_were_read_and_that_it_is_dark(browser, studio: Studio):
+    """Three sentences stand on the stage until the first key, and never again; a dark page is dark the next time."""
     context = browser.new_context(viewport=SIZE)
-    page = context.new_page()
-    page.goto(studio.url)
+    page, session = context.new_page(), studio.session
+    page.goto(f"{studio.url}/?fixedDpr=0.1")
     hint = page.locator("#stage-hint")
     hint.wait_for(timeout=60_000)
     assert hint.locator("p").count() == 3
     page.keyboard.press("Shift")
     hint.wait_for(state="hidden")
+    page.get_by_role("button", name="Dark").click()
+    wait(lambda: session.stage.dark, "the dark stage")
+    wait(lambda: page.evaluate("document.documentElement.dataset.mantineColorScheme") == "dark", "the dark panel")
+    client = session.server.get_clients()[max(session.server.get_clients())]
+
+    def sky() -> float:
+        return float(client.get_render(60, 80, transport_format="png", timeout=PATIENCE)[..., :3].mean())
+
+    wait(lambda: sky() < 110, "the dark sky")
+    session.page.receive(client, "dark", False)
     page.reload()
-    page.locator("#stage-timeline").wait_for()
-    wait(lambda: page.evaluate("document.querySelectorAll('#stage-hint').length") == 1, "the page")
+    wait(lambda: session.stage.dark, "the page to ask for it again")
     page.get_by_role("button", name="Messages").wait_for()
     assert not hint.is_visible()
+    page.get_by_role("button", name="Dark").click()
+    wait(lambda: not session.stage.dark, "the light stage")
     context.close()
 
 
@@ -80,7 +95,7 @@ def test_arrows_step_and_leave_the_camera_alone(window: Window, session: Session
     for frame in (1, 2, 3):
         window.page.keyboard.press("ArrowRight", delay=700)
         wait(lambda frame=frame: round(session.time * session.motion.fps) == frame, "a frame forward")
-    window.page.wait_for_timeout(400)
+    window.drawn()
     np.testing.assert_allclose(window.camera(), before, atol=1e-6)
 
 
@@ -190,6 +205,11 @@ def test_a_long_message_can_be_read_again_and_moves_no_panel(window: Window, ses
     window.press("Messages")
     assert text.strip() in window.page.locator("#stage-sheet li").first.inner_text()
     window.press("Close")
+    session.open_sample("walk", keep=False)
+    window.press("Loop on")  # something that works
+    window.page.locator(".notice.error").wait_for(state="detached")
+    assert window.page.locator(".notice").inner_text() == "", "an error goes with its cause, also from the bar"
+    window.press("Loop off")
 
 
 def test_what_is_compiled_is_said_over_the_stage(window: Window, session: Session):
@@ -200,6 +220,12 @@ def test_what_is_compiled_is_said_over_the_stage(window: Window, session: Sessio
     assert abs(inner["width"] / outer["width"] - 0.25) < 0.02
     box = banner.bounding_box()
     assert 0.3 * SIZE["width"] < box["x"] + box["width"] / 2 < 0.7 * SIZE["width"] and box["y"] < 100
+    canvas = window.page.locator("canvas").first.bounding_box()
+    assert box["x"] + box["width"] < canvas["x"] + canvas["width"], "clear of the panel"
+    session.show_error("something went wrong")
+    window.page.locator(".mantine-Notification-root").first.wait_for()
+    notices = window.page.locator(".mantine-Notification-root").all()
+    assert max(one.bounding_box()["x"] + one.bounding_box()["width"] for one in notices) < box["x"], "clear of notices"
     session.progress.hide("test")
     banner.wait_for(state="hidden")
 
@@ -262,58 +288,54 @@ def test_files_dropped_on_the_page_open_and_a_motion_dropped_on_a_body_is_put_on
     session.open_sample("walk", keep=False)
 
 
-def test_dark_is_dark_and_is_remembered(browser, studio: Studio):
-    window = Window(browser, studio)
-    window.press("Dark")
-    wait(lambda: studio.session.stage.dark, "the dark stage")
-    wait(
-        lambda: window.page.evaluate("document.documentElement.dataset.mantineColorScheme") == "dark",
-        "the dark panel",
-    )
-    wait(lambda: window.picture().mean() < 110, "the dark sky")
-    studio.session.page.receive(window.client, "dark", False)
-    window.page.reload()
-    wait(lambda: studio.session.stage.dark, "the page to ask for it again")
-    window.press("Dark")
-    wait(lambda: not studio.session.stage.dark, "the light stage")
-    assert window.errors == []
-    window.context.close()
+def look_at_all_tabs(window: Window, size: tuple[int, int], folder: Path | None) -> None:
+    """In every tab no field reaches beyond its panel or below its scroll bar, and the bars fit the window.
 
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_nothing_is_clipped_at_any_size(browser, studio: Studio, size: tuple[int, int]):
-    """In every tab: no field reaches beyond its panel or below its scroll bar, and the bars fit the window."""
-    shots = os.environ.get("POSABLE_SHOTS")
-    # What is on the stage does not matter here, and drawing it in software at four thousand pixels takes a minute.
-    window = Window(browser, studio, {"width": size[0], "height": size[1]}, resolution=1.0 if shots else 0.1)
-    page = window.page
+    A picture of each is left in a folder, to be looked at.
+    """
+    page, session = window.page, window.session
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    wait(lambda: page.locator("#stage-timeline").bounding_box()["width"] == size[0], "the window to be as large")
     timeline = page.locator("#stage-timeline").bounding_box()
     assert (timeline["x"], timeline["width"]) == (0, size[0])
     assert timeline["y"] + timeline["height"] == size[1]
     assert page.locator("svg.tabler-icon-adjustments").filter(visible=True).count() == 0, "viser's own settings"
     window.drag(page.get_by_role("slider", name="Time"), 0.6)
-    session = studio.session
     wait(lambda: abs(session.time / session.clock.duration - 0.6) < 0.01, "the time where the pointer is")
-    for tab in studio.tabs:
-        page.get_by_role("tab", name=tab.title, exact=True).click()
-        page.wait_for_timeout(500)
-        assert page.evaluate(CLIPPED) == [], tab.title
-        if tab.title == "Pose":
+    for title in session.tabs:
+        page.get_by_role("tab", name=title, exact=True).click()
+        wait(lambda title=title: session.tab == title and not session.stale(session.time), f"the tab {title}")
+        page.locator(f'[role=tab][aria-selected=true]:text-is("{title}")').wait_for()
+        wait(lambda: page.evaluate(CLIPPED) == [], lambda title=title: f"{title} without {page.evaluate(CLIPPED)}")
+        assert page.evaluate(PRIMARY) <= 1, f"one primary button in {title}"
+        if title == "Pose":
             wait(lambda: page.locator("p:has(> .stage-report)").count() > 0, "the report")
             assert page.evaluate(REPORT) >= 1.99, "a report of one line is as high as one of two: no field jumps"
-        if shots:
-            page.wait_for_timeout(1500)
-            page.screenshot(path=Path(shots) / f"{tab.title.lower()}-{size[0]}.png", timeout=120_000)
-    page.get_by_role("tab", name=studio.tabs[0].title, exact=True).click()
-    if size == SIZES[0] and not shots:  # put on a large screen, and then made as small as a note
-        page.set_viewport_size({"width": SIZES[-1][0], "height": SIZES[-1][1]})
-        wait(lambda: page.evaluate(CLIPPED) == [], "the panel to be as wide as its letters need")
-        page.set_viewport_size({"width": 640, "height": 420})
-        wait(lambda: page.evaluate(BESIDE), "the bar over the stage to be clear of the panel")
-    assert window.errors == []
-    window.context.close()
+        if folder is not None:
+            page.screenshot(path=folder / f"{title.lower()}-{size[0]}.png", timeout=120_000)
+    page.get_by_role("tab", name=session.tabs[0], exact=True).click()
 
 
+def test_nothing_is_clipped_in_a_small_window_and_in_a_usual_one(window: Window):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for size in SIZES[:2]:
+        look_at_all_tabs(window, size, PICTURES)
+    window.page.set_viewport_size({"width": 640, "height": 420})  # as small as a note
+    wait(lambda: window.page.evaluate(BESIDE), "the bar over the stage to be clear of the panel")
+    window.page.set_viewport_size(SIZE)
+
+
+def test_nothing_is_clipped_on_a_large_screen(browser, window: Window, studio: Studio):
+    # What is on the stage does not matter here, and drawing it in software at four thousand pixels takes a minute.
+    large = Window(browser, studio, SIZE, resolution=1.0 if SHOTS else 0.1)
+    look_at_all_tabs(large, SIZES[2], PICTURES if SHOTS else None)
+    assert large.errors == []
+    large.context.close()
+
+
+PRIMARY = """() => document.querySelectorAll(
+    'button[data-block]:not([style*="--mantine-color-gray-filled)"]):not([data-variant])').length"""
+"""How many buttons of the panel are filled with the studio's colour."""
 BESIDE = """() => document.querySelector('#stage-tools').getBoundingClientRect().right
     <= document.querySelector('.posable-tabs').getBoundingClientRect().left"""
 REPORT = """() => {

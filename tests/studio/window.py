@@ -28,6 +28,12 @@ SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 """Those that have windows."""
 
 
+FRAMES = """count => new Promise(done => {
+  const next = () => (count -= 1) < 0 ? done() : requestAnimationFrame(next);
+  next();
+})"""
+
+
 class Window:
     """A browser window on a studio, and everything that went wrong in it."""
 
@@ -70,6 +76,7 @@ class Window:
         """Take all messages away: those of tests name folders that are nobody's."""
         self.session._messages.clear()
         self.session.page.show("messages", [])
+        self.session.page.show("message", None)
         self.dismiss()
 
     def field(self, label: str, what: str = "input"):
@@ -85,8 +92,12 @@ class Window:
         self.page.mouse.move(x - 8, y)
         self.page.mouse.down()
         self.page.mouse.move(x, y, steps=3)
-        self.page.wait_for_timeout(500)
+        self.drawn()
         self.page.mouse.up()
+
+    def drawn(self, frames: int = 3) -> None:
+        """Wait until the page has drawn so many frames: only then has it seen where the pointer is."""
+        self.page.evaluate(FRAMES, frames)
 
     def picture(self) -> np.ndarray:
         """The stage as this window draws it now, small: (H, W, 3) int."""
@@ -97,7 +108,7 @@ class Window:
         shots = [self._shot()]
 
         def still() -> bool:
-            self.page.wait_for_timeout(400)
+            self.drawn()
             shots.append(self._shot())
             return bool((np.abs(shots[-1] - shots[-2]).max(axis=-1) > 8).mean() < 2e-4)
 
@@ -119,13 +130,13 @@ class Window:
         self.page.get_by_role("button", name=button, exact=True).click()
 
 
-def wait(condition: Callable[[], object], what: str) -> None:
-    """Wait until something is true, and what made it true is done."""
+def wait(condition: Callable[[], object], what: str | Callable[[], str]) -> None:
+    """Wait until something is true, and what made it true is done; `what` is said where it never is."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
-            pytest.fail(f"waited in vain for {what}")
-        time.sleep(0.1)
+            pytest.fail(f"waited in vain for {what if isinstance(what, str) else what()}")
+        time.sleep(0.05)
     for session in tuple(SESSIONS):
         with session.lock:  # whoever changes something holds it until all that belongs to the change is there
             pass
@@ -137,7 +148,7 @@ def settled(window: Window) -> np.ndarray:
     pictures = [window.picture()]
 
     def still() -> bool:
-        window.page.wait_for_timeout(150)
+        window.drawn()
         pictures.append(window.picture())
         return bool((np.abs(pictures[-1] - pictures[-2]).max(axis=-1) > 8).mean() < 1e-3)
 
@@ -148,6 +159,10 @@ def settled(window: Window) -> np.ndarray:
 def differing(one: np.ndarray, other: np.ndarray) -> float:
     """The share of pixels that differ visibly."""
     return float((np.abs(one - other).max(axis=-1) > 24).mean())
+
+
+FEW = 1.0 if RENEW else 0.2
+"""Pixels of the stage that are drawn for one of the screen, where nobody looks at the page itself."""
 
 
 def by(x: float, y: float, z: float) -> np.ndarray:
@@ -172,11 +187,11 @@ def drag_arrow(window: Window, origin: np.ndarray, size: float) -> None:
     """Drag the arrow of a handle that points up, as a hand with a mouse does."""
     base, tip = (on_screen(window, origin + by(0.0, fraction * size, 0.0)) for fraction in (0.0, 0.75))
     window.page.mouse.move(*tip)
-    window.page.wait_for_timeout(1000)  # the arrow is found by the pointer when a frame is drawn
+    window.drawn()
     window.page.mouse.down()
-    window.page.wait_for_timeout(500)
+    window.drawn()
     window.page.mouse.move(*(tip + 0.9 * (tip - base)), steps=6)
-    window.page.wait_for_timeout(500)
+    window.drawn()
     window.page.mouse.up()
 
 
@@ -199,11 +214,11 @@ def drag_ring(window: Window, origin: np.ndarray, wxyz: np.ndarray, size: float,
         for angle in np.radians([45.0, 52.0, 60.0, 67.0, 75.0])
     ]
     window.page.mouse.move(*path[0])
-    window.page.wait_for_timeout(1000)  # the ring is found by the pointer when a frame is drawn
+    window.drawn()
     window.page.mouse.down()
-    window.page.wait_for_timeout(500)
+    window.drawn()
     for place in path[1:]:
         window.page.mouse.move(*place)
-        window.page.wait_for_timeout(150)
-    window.page.wait_for_timeout(500)
+        window.drawn(1)
+    window.drawn()
     window.page.mouse.up()

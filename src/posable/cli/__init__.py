@@ -6,10 +6,13 @@ with `--strict` 3 where a target was not met.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sys
 import threading
 
+AGAIN = "POSABLE_UV_AGAIN"  # in the environment: uv runs this for the second time
 LONGEST_END = 0.5  # [s] that the end of the program waits for threads of a studio that was closed
 
 
@@ -22,6 +25,7 @@ def main() -> None:
         for module, extra in _needed(sys.argv[1:]):
             require(module, extra)
     except MissingExtraError as error:
+        _run_with(extra)
         print(f"posable: {error}; with uv, in a clone: uvx --from '.[{extra}]' posable", file=sys.stderr)
         raise SystemExit(1) from None
     try:
@@ -36,6 +40,25 @@ def main() -> None:
             last = threading.Timer(LONGEST_END, os._exit, (0,))
             last.daemon = True
             last.start()
+
+
+def _run_with(extra: str) -> None:
+    """Run the same command with an extra, where uv runs this one: it made this environment a moment ago, for this.
+
+    So `uvx --from . posable studio` works. Returns where uv does not, or where it has tried already.
+    """
+    uv = os.environ.get("UV", "")  # uv tells its children where it is
+    if not uv or os.environ.get(AGAIN) or sys.platform == "win32":  # which has no exec
+        return
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = json.loads(distribution("posable").read_text("direct_url.json") or "{}").get("url", "")
+    except PackageNotFoundError:
+        return
+    source = f"posable[{extra}]" + (f" @ {found}" if found else "")
+    with contextlib.suppress(OSError):
+        os.execve(uv, [uv, "tool", "run", "--from", source, "posable", *sys.argv[1:]], {**os.environ, AGAIN: "1"})
 
 
 def _needed(arguments: list[str]) -> list[tuple[str, str]]:

@@ -74,8 +74,9 @@ def edit(
     softness: Annotated[
         str | None,
         typer.Option(
-            metavar="POSITION,ORIENTATION",
-            help="How softly the other parts keep to the clip; smaller is closer. 0.03,0.1, in mode frozen 0.3,0.5.",
+            metavar="NUMBER,NUMBER",
+            help="How softly the other parts keep to their positions and orientations in the clip; smaller is closer. "
+            "0.03,0.1 when not given, in mode frozen 0.3,0.5.",
         ),
     ] = None,
     edits: Annotated[

@@ -153,7 +153,7 @@ def test_a_ball_on_the_sphere_chooses_its_key(window: Window, tab: BehavioursTab
     far = np.linalg.norm(tab.targets["right"] - origin)
     ball = origin + far * pm.rotate(turned, direction_of(at)) + session.active.position + session.stage.offset
     window.page.mouse.move(*on_screen(window, ball))
-    window.page.wait_for_timeout(1000)
+    window.drawn()
     window.page.mouse.click(*on_screen(window, ball))
     wait(lambda: tab.keys.chosen == key, "the key to be chosen")
 

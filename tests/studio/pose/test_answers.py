@@ -49,7 +49,7 @@ def test_a_click_on_a_hand_selects_it_everywhere_and_shows_its_handle(tab: Desk,
     gizmo = session.gizmos["pose"]
     assert gizmo.visible and not gizmo.disable_axes and not gizmo.disable_rotations
     tab.show("Motion")
-    assert str(tab.plot._joint.value) == session.selection.name
+    assert str(tab.plot._joint.value) == "right hand"
     tab.show("Pose")
     click(session, by(5.0, 5.0, 0.0))
     tab.update(session.time)

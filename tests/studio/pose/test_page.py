@@ -176,7 +176,7 @@ def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: Desk, ses
     frame, moved, (first, *_, last) = tab.editor.edits[0].settings["frame"], session.motion, tab.editor.edits[0].rows
     assert frame < 28 and tab.editor.edits[0].settings["spread"] == 0.2
     wait(lambda: not session.stale(session.time), "the bar to be drawn")
-    window.page.wait_for_timeout(500)
+    window.drawn()
     was, under_way = drag_bar(window, bar, 1.0, 0.25)
     assert abs(under_way["x"] - was["x"]) < 1.0 and under_way["width"] > 1.15 * was["width"], "it follows the pointer"
     wait(lambda: session.motion is not moved, "the end to be moved")
@@ -184,7 +184,7 @@ def test_a_bar_is_moved_and_stretched_on_the_page(window: Window, tab: Desk, ses
     assert edit.settings["frame"] == frame and edit.rows[0] == first and edit.rows[-1] > last + 2
     assert edit.settings["frames"] == (first, edit.rows[-1])
     wait(lambda: not session.stale(session.time), "the bar to be drawn")
-    window.page.wait_for_timeout(500)
+    window.drawn()
     first, last = edit.settings["frames"]
     window.page.keyboard.down("Shift")
     was, under_way = drag_bar(window, bar, 0.0, -0.1)
@@ -206,7 +206,7 @@ def drag_bar(window: Window, bar, grip: float, way: float):
     window.page.mouse.move(start, y)
     window.page.mouse.down()
     window.page.mouse.move(start + way * box["width"], y, steps=4)
-    window.page.wait_for_timeout(300)
+    window.drawn()
     under_way = bar.bounding_box()
     window.page.mouse.up()
     return box, under_way

@@ -13,7 +13,7 @@ from PIL import Image
 import posable.math as pm
 from posable import samples
 from posable.body import figure
-from posable.compute import PosableError, compiling
+from posable.compute import PosableError, compiling, library
 from posable.formats import load
 from posable.skeleton import Pose
 from posable.studio import Session, Studio
@@ -226,6 +226,10 @@ class TestProgress:
         watch = CompileWatch(Progress(Page()))
         watch.close()
         monkeypatch.setattr(compiling, "build_progress", lambda: 0.4)
+        monkeypatch.setattr(library, "why_not", lambda: "")
+        watch.look()
+        assert told == [], "a studio that has its library does not wait for a build that runs elsewhere"
+        monkeypatch.setattr(library, "why_not", lambda: "there is none")
         watch.look()
         assert told[-1][0]["fraction"] == 0.4 and "compiled" in str(told[-1][0]["text"])
         monkeypatch.setattr(compiling, "jit_seconds", lambda: 2.0)

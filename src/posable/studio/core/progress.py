@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from ...compute import compiling
+from ...compute import compiling, library
 
 if TYPE_CHECKING:
     from ..server import Page
@@ -66,8 +66,8 @@ class CompileWatch:
         self._thread.join()
 
     def look(self) -> None:
-        """Show what is compiled now."""
-        built = compiling.build_progress()
+        """Show what is compiled now that this studio waits for; one that has a library waits for no build."""
+        built = compiling.build_progress() if library.why_not() else None
         if built is not None:
             self._progress.show("library", LIBRARY, built or None)  # the first batches are the largest
         else:

@@ -267,6 +267,7 @@ class Session:
         self.message = (kind, text)
         self._messages.append({"kind": kind, "text": text, "at": _time.strftime("%H:%M:%S")})
         self.page.show("messages", list(self._messages))
+        self.page.show("message", self._messages[-1])
         for client in self.server.get_clients().values():
             notice = client.add_notification(
                 "Error" if error else "Done",
@@ -286,6 +287,7 @@ class Session:
                 notice.remove()
             if self.message is not None and self.message[0] == "error":
                 self.message = None
+                self.page.show("message", None)  # the list has it still
                 self.changed("message")
 
     # The tab in front.

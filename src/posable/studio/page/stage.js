@@ -326,9 +326,6 @@
     if (!carries(event)) return;
     event.preventDefault();  // else the browser would leave the studio for the file
     event.dataTransfer.dropEffect = "copy";
-    const box = window.__viserMutable?.canvas?.getBoundingClientRect();  // less wide where the panel is beside it
-    const zoom = drop.currentCSSZoom ?? 1;
-    if (box) drop.style.width = `${box.width / zoom - 20}px`;
     drop.hidden = false;
     dismissHint();
   });
@@ -355,7 +352,7 @@
       ...state.keys.filter((key) => key.group === group).flatMap((key) =>
         [make("dt", {}, make("kbd", {}, key.shown)), make("dd", {}, key.label)]))));
     const mouse = [["Drag", "orbit"], ["Right-drag, Shift-drag", "pan"], ["Wheel", "nearer, farther"],
-      ["Wheel on the frames below", "zoom there"], ["Shift-wheel there", "earlier, later"], ["Double-click there", "all of it"]];
+      ["Wheel on the timeline", "zoom there"], ["Shift-wheel there", "earlier, later"], ["Double-click there", "all of it"]];
     columns.push(make("section", {}, make("h3", {}, "Mouse"), make("dl", {},
       ...mouse.flatMap(([what, does]) => [make("dt", {}, what), make("dd", {}, does)]))));
     open("Keys", make("div", { class: "columns" }, ...columns));
@@ -364,7 +361,7 @@
     make("li", { class: message.kind }, make("time", {}, message.at), message.text)).reverse();
   const openMessages = () => open("Messages", make("ol", {}, ...(state.messages.length ? listed() : ["None yet."])));
   const size = () => { const c = window.__viserMutable?.canvas; return [c?.clientWidth ?? 0, c?.clientHeight ?? 0]; };
-  const openVideo = () => open("Video of what the frames below show",
+  const openVideo = () => open("Video of what the timeline shows",
     make("p", {}, "Every frame is drawn in this window and sent to the studio, which takes longer than playing."),
     ...(state.tools.videos ?? []).map(([suffix, label]) =>
       make("p", {}, button(label, () => { close(); send("video", [suffix, ...size(), ...span()]); }, { text: label }))));
@@ -400,10 +397,11 @@
     keys(value) { state.keys = value; },
     messages(value) {
       state.messages = value;
-      const last = value[value.length - 1];
-      notice.className = `notice ${last?.kind ?? ""}`;
-      notice.replaceChildren(...(last ? [make("span", {}, last.text)] : []), icon("bell"));
       if (!sheet.hidden && sheet.getAttribute("aria-label") === "Messages") openMessages();
+    },
+    message(value) {
+      notice.className = `notice ${value?.kind ?? ""}`;
+      notice.replaceChildren(...(value ? [make("span", {}, value.text)] : []), icon("bell"));
     },
     tools(value) {
       state.tools = value;
@@ -444,8 +442,9 @@
       clearInterval(waiting);
       if (kept(DARK) === "1" && !state.tools.dark) send("dark", true);
       if (large.matches) send("large", true);
-      new ResizeObserver(() => {  // the bar stays clear of the panel: where the stage is narrow, in several lines
-        tools.style.maxWidth = `${canvas.getBoundingClientRect().width / (tools.currentCSSZoom ?? 1) - 26}px`;
+      new ResizeObserver(() => {  // what lies over the stage stays clear of the panel, in several lines if need be
+        const width = canvas.getBoundingClientRect().width / (tools.currentCSSZoom ?? 1);
+        document.documentElement.style.setProperty("--stage-width", `${width}px`);
       }).observe(canvas);
     }, 200);
   };

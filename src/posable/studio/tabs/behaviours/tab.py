@@ -67,19 +67,23 @@ class BehavioursTab:
         self.files = BehaviourPanel(session, self.keys)
         self.report = gui.add_markdown("")
         self.view = ReachView(self)
-        tools = gui.add_button_group("Key", ("Add", "Copy", "Remove"), hint="Add: where the target is")
-        tools.on_click(session.guarded(lambda event: getattr(self.keys, event.target.value.lower())()))
+        self._tools = gui.add_button_group("Key", ("Add", "Copy", "Remove"), hint="Add: where the target is")
+        self._tools.on_click(session.guarded(lambda event: getattr(self.keys, event.target.value.lower())()))
         self.editor = KeyEditor(self)
         self.joint = JointHandle(session, self.editor)
         self.view.add_controls()
         icons = viser.Icon
-        add_button(session, "Play the reach", lambda _: self.play(), icon=icons.PLAYER_PLAY, hint="From the start pose")
+        hint = "From the start pose"
+        play = add_button(session, "Play the reach", lambda _: self.play(), icon=icons.PLAYER_PLAY, hint=hint)
         hint = "As a motion of the stage, which can be played, plotted and saved"
-        add_button(
+        keep = add_button(
             session, "Keep it as a motion", lambda _: self.add_to_stage(), primary=True, icon=icons.MOVIE, hint=hint
         )
         hint = "Moves the camera before the arm's shoulder"
-        add_button(session, "Look from that side", lambda event: self.face(event.client), icon=icons.EYE, hint=hint)
+        look = add_button(
+            session, "Look from that side", lambda event: self.face(event.client), icon=icons.EYE, hint=hint
+        )
+        self._of_reach = (play, keep, look)
         add_button(session, "Mirror to the other arm", lambda _: self.keys.mirror(), icon=icons.FLIP_VERTICAL)
         self.options = ReachOptions(session)
         self.targets = ReachTargets(self)
@@ -95,7 +99,11 @@ class BehavioursTab:
                 self._left = False
                 self.options.obstacle.show()
                 self.targets.show(self.sides)
-            if actor is None or body is None or not self.sides:
+            reaches = actor is not None and body is not None and bool(self.sides)
+            for control in self._of_reach:
+                show(control, "disabled", not reaches)
+            show(self._tools, "visible", reaches)
+            if actor is None or body is None or not reaches:
                 self._rest()
                 return
             start = self.options.start(actor, body, time)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import viser
 
 from .... import math as pm
 from ....compute.types import Floats
+from ....edit.clip import joint_of
 from ....skeleton import Motion
 from ...core.session import Session
 from ...view.theme import LINES
-from ...widgets.controls import assign
+from ...widgets.controls import add_button, assign
+from ...widgets.parts import parts_by_name
 from ...widgets.time_plot import TimePlot, plot_times
+
+if TYPE_CHECKING:
+    from ....body import Humanoid
 
 HEIGHT, SIDEWAYS, FORWARD = "height [m]", "left-right [m]", "front-back [m]"
 SPEED, ROTATION = "speed [m/s]", "rotation from rest [°]"
@@ -26,23 +32,22 @@ class JointPlot:
     """Lines of some joints of the active motion, with a cursor at the present time, here in the panel."""
 
     def __init__(self, session: Session) -> None:
-        self._joints: list[str] = []
+        self._joints: list[str] = []  # that are plotted, by their names in the list
+        self._known: dict[str, int] = {}  # all that can be, with the index of the joint
         self._session = session
         gui = session.gui
         self._quantity = gui.add_dropdown("Show", QUANTITIES)
         self._quantity.on_update(session.guarded(lambda _: self._draw()))
-        self._joint = gui.add_dropdown("Joint", (NONE,), hint="Or click a joint of the body")
-        self._add = gui.add_button("Add to the plot", icon=viser.Icon.PLUS)
-        self._add.on_click(session.guarded(lambda _: self.add(self._joint.value)))
-        gui.add_button("Clear", icon=viser.Icon.ERASER).on_click(session.guarded(lambda _: self.clear()))
+        self._joint = gui.add_dropdown("Part", (NONE,), hint="Or click a part of the body")
+        add_button(session, "Add to the plot", lambda _: self.add(str(self._joint.value)), icon=viser.Icon.PLUS)
+        add_button(session, "Clear", lambda _: self.clear(), icon=viser.Icon.ERASER)
         self._plot = TimePlot(session, aspect=1.1)
         self._unsubscribe = session.subscribe(self._on_event)
         self._offer_joints()
 
     def add(self, joint: str) -> None:
-        """Add a joint's line; the first goes when there are too many."""
-        motion = self._session.motion
-        if motion is not None and joint in motion.skeleton.names:
+        """Add the line of a joint, by its name in the list; the first goes when there are too many."""
+        if joint in self._known:
             self._joints = [*(name for name in self._joints if name != joint), joint][-len(LINES) :]
             self._draw()
 
@@ -62,26 +67,37 @@ class JointPlot:
     def _on_event(self, topic: str) -> None:
         if topic in ("actors", "active"):
             self._offer_joints()
-        elif topic == "selection" and self._session.selection is not None:
-            assign(self._joint, self._session.selection.name)
+        elif topic == "selection" and (selection := self._session.selection) is not None:
+            name = next((name for name, joint in self._known.items() if joint == selection.joint), None)
+            if name is not None and selection.actor is self._session.active:
+                assign(self._joint, name)
 
     def _offer_joints(self) -> None:
-        motion = self._session.motion
-        names = motion.skeleton.names if motion is not None else ()
+        motion, body = self._session.motion, self._session.body
+        self._known = {} if motion is None else _known(motion, body)
+        names = tuple(self._known)
         if names != self._joint.options:
             self._joint.options = names or (NONE,)
-        self._joints = [name for name in self._joints if name in names]
-        if motion is not None and not self._joints:
-            self._joints = _first_choice(motion, self._session.body)
+        self._joints = [name for name in self._joints if name in self._known]
+        if not self._joints:  # hands and feet of a person
+            self._joints = list(names[: 1 if body is None else 4])
         self._draw()
 
     def _draw(self) -> None:
-        motion, quantity = self._session.motion, self._quantity.value
-        times, values = (np.zeros(2), []) if motion is None else sampled(motion, self._joints, quantity)
-        self._plot.draw(quantity, times, dict(zip(self._joints, values)))
+        motion, quantity = self._session.motion, str(self._quantity.value)
+        joints = [self._known[name] for name in self._joints]
+        times, values = (np.zeros(2), []) if motion is None else sampled(motion, joints, quantity)
+        self._plot.draw(quantity, times, dict(zip(self._joints, values, strict=True)))
 
 
-def sampled(motion: Motion, joints: list[str], quantity: str) -> tuple[Floats, list[Floats]]:
+def _known(motion: Motion, body: Humanoid | None) -> dict[str, int]:
+    """Return the joints of a motion by their names in the list: a person's parts first, in words."""
+    if body is None:
+        return {name: j for j, name in enumerate(motion.skeleton.names)}
+    return {name: joint_of(body, part) for name, part in parts_by_name(body, True).items()}
+
+
+def sampled(motion: Motion, joints: Sequence[int | str], quantity: str) -> tuple[Floats, list[Floats]]:
     """Return times (N,) [s] and, for each joint, a quantity of `QUANTITIES` at them."""
     times, skeleton = plot_times(motion), motion.skeleton
     chosen = [skeleton.index(joint) for joint in joints]
@@ -96,11 +112,3 @@ def sampled(motion: Motion, joints: list[str], quantity: str) -> tuple[Floats, l
         return times, [np.linalg.norm(apart[:, j], axis=-1) / elapsed for j in chosen]
     positions = skeleton.forward(motion.at(times)).positions
     return times, [positions[:, j, AXES[quantity]] for j in chosen]
-
-
-def _first_choice(motion: Motion, body: Any) -> list[str]:
-    """Return the joints plotted before the user has chosen any: hands and feet of a person."""
-    if body is None:
-        return list(motion.skeleton.names[:1])
-    roles = ("left_hand", "right_hand", "left_foot", "right_foot")
-    return [motion.skeleton.names[body.roles[role]] for role in roles if role in body.roles]

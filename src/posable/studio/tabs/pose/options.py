@@ -19,6 +19,7 @@ from ...core.session import Session
 from ...view.theme import plain, words
 from ...widgets.controls import Follower, add_button, redraw_on_update, show
 from ...widgets.edit_bars import NARROWEST, WIDEST
+from ...widgets.parts import parts_by_name
 
 if TYPE_CHECKING:
     from ....body import Humanoid
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from .tab import PoseTab
 
 NONE, MORE = "(none)", "more…"
-FIRST = ("left_hand", "right_hand", "left_foot", "right_foot", "head", "hips", "chest")
-"""Parts at the head of the list."""
 LIMB, WHOLE, MOTION = "Limb alone", "Whole body, in a style", "In the style of this motion"
 ANSWERS = (LIMB, WHOLE, MOTION)
 """How the body answers a drag."""
@@ -81,7 +80,9 @@ class PoseParts:
         body, part = self._session.body, self.part
         if body is not self._body:
             self._body, self._all = body, False
-        self._parts = {} if body is None else _listed(body, self._all or (part is not None and part not in body.roles))
+        self._parts = (
+            {} if body is None else parts_by_name(body, self._all or (part is not None and part not in body.roles))
+        )
         more = (MORE,) if body is not None and len(self._parts) < len(body.skeleton) else ()
         name = next((name for name, known in self._parts.items() if known == part), NONE)
         self._follows.offer((NONE, *self._parts, *more), name)
@@ -92,17 +93,6 @@ class PoseParts:
             self._session.changed("pose")
         else:
             self.choose(self._parts.get(name, NONE))
-
-
-def _listed(body: Humanoid, joints: bool) -> dict[str, str]:
-    """Return the parts of a body by their names in the list: roles, the usual ones first, then perhaps all joints."""
-    roles = sorted(body.roles, key=lambda role: FIRST.index(role) if role in FIRST else len(FIRST))
-    listed = {words(role): role for role in roles}
-    for joint in range(len(body.skeleton)) if joints else ():
-        part = part_of(body, joint)
-        if part not in body.roles:
-            listed[part if words(part) in listed else words(part)] = part
-    return listed
 
 
 class PosePins:

@@ -12,12 +12,14 @@ import numpy as np
 from ....compute import Status
 from ....compute.types import Floats
 from ....express import ERIK, Chain, ErikSolution, FilterStream, MotionFilter
-from ...widgets.status_text import status_text
+from ...widgets.status_text import COLOURS, coloured, status_text
 
 STILL = 1e-5
 """[rad]: a solution that changes by less stands still."""
 AT_REST = 1e-3
 """[rad, and rad a second]: motors this near to their solution, this slow, are at rest; solutions jitter by less."""
+BEHIND = 0.02
+"""[rad]: motors further from their solution than this are behind it."""
 ANGLE, SPEED, ACCELERATION = "angle", "speed", "acceleration"
 QUANTITIES = (ANGLE, SPEED, ACCELERATION)
 ITERATIONS = {"best": "start", "erik": "iteration", "simple": "iteration", "ccd": "iteration"}
@@ -60,6 +62,18 @@ class Runner:
             return self.sent.values
         return self.stream.erik.chain.zero if self.solution is None else np.asarray(self.solution.angles)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the motors have not come to the solution yet: what is drawn is not what was solved."""
+        if self.sent is None or self.solution is None:
+            return False
+        return bool(np.abs(self.sent.values - self.solution.angles).max() > BEHIND)
+
+    @property
+    def status(self) -> Status:
+        """Of the angles that are drawn; INVALID while there is no solution, or the motors are behind it."""
+        return Status.INVALID if self.solution is None or self.is_behind else Status(int(self.solution.status))
+
     def drive(self, motors: Motors | None) -> None:
         """Follow with motors of this kind, from their present angles; None applies every solution at once."""
         if motors != self.motors:
@@ -84,8 +98,9 @@ class Runner:
         """How the solution is, as Markdown, in words."""
         if self.solution is None:
             return ""
-        status = Status(int(self.solution.status))
-        return status_text(status, AIMED.get(status))
+        if self.is_behind:
+            return coloured(COLOURS[Status.INVALID], "**The motors are on their way**")
+        return status_text(self.status, AIMED.get(self.status))
 
     @property
     def numbers(self) -> str:

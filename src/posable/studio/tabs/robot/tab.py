@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....compute import PosableError, Status
+from ....compute import PosableError
 from ....compute.types import ArrayLike, Floats
 from ....express import SKELETONS, Chain
 from ....express.filter import KINDS
@@ -276,8 +276,7 @@ class RobotTab:
             angles = runner.angles
             self._looks[runner.method].draw(angles, origin)
             frames = chain.forward(angles)
-            status = Status.INVALID if runner.solution is None else runner.solution.status
-            tips.append((frames.positions[-1] + origin, frames.pointing, COLOURS[int(status)]))
+            tips.append((frames.positions[-1] + origin, frames.pointing, COLOURS[int(runner.status)]))
         self.target.draw(str(self._aim.value), others, tips)
         # Names lie before the feet, where they cover neither the ball nor its handle.
         below = np.array([0.0, -chain_lift(chain), 0.3 * chain_size(chain)])

@@ -97,7 +97,7 @@ class TrackersTab:
             self._numbers = gui.add_markdown("")
         self.points = ReconstructPoints(session)
         options: dict[str, Any] = {"icon": viser.Icon.ARROW_BACK, "hint": "Dragged points return to the motion"}
-        add_button(session, "Release the points", lambda _: self.points.release(), **options)
+        release = add_button(session, "Release the points", lambda _: self.points.release(), **options)
         self.points.add_controls()
         with gui.add_folder("Pelvis orientation", expand_by_default=False):
             hint = "Weights of the cues for the direction the pelvis faces; all 0: wrists and ankles alike"
@@ -108,7 +108,8 @@ class TrackersTab:
         redraw_on_update(session, self._method, *self._weights)
         self.limits = ReconstructLimits(session)
         options = {"icon": viser.Icon.MOVIE, "hint": "Next to the others", "primary": True}
-        add_button(session, "Keep it as a motion", lambda _: self.add_to_stage(), **options)
+        keep = add_button(session, "Keep it as a motion", lambda _: self.add_to_stage(), **options)
+        self._of_result = (release, keep)
         self.files = motion_panel(session, "reconstructed", self._whole_motion)
         self.job = ReconstructJob(self)
         self._unsubscribe = session.subscribe(self._on_event)
@@ -119,7 +120,10 @@ class TrackersTab:
         """Reconstruct the body of this moment and draw it."""
         with self.session.lock:
             actor, body = self.session.active, self.session.body
-            if actor is None or body is None or self.mode == NONE or not _has_points(body):
+            rests = actor is None or body is None or self.mode == NONE or not _has_points(body)
+            for button in self._of_result:
+                show(button, "disabled", rests)
+            if actor is None or body is None or rests:
                 self._rest()
                 return
             try:
