@@ -44,11 +44,12 @@ if TYPE_CHECKING:
 MET = 1e-6  # [m], [rad]: a target that is nearer is met
 CLOSE = 1e-7  # [m]: where the least squares end
 ITERATIONS, ROUNDS = 24, 4
-FAR, TURNED = 0.2, 1.0  # of the joint height, [rad]: drags so far leave a half of how the body was before
+FAR, TURNED = 0.5, 1.0  # of the joint height, [rad]: drags so far leave a half of how the body was before
 HELD, HELD_LEVEL = 0.02, 0.05  # softness of the position and the orientation of a foot that stands
 STANDS = 0.06  # of a leg: a foot stands that is no higher than this above the lower one
 STAYS, STEPPED = 0.3, 0.6  # of a leg that the body has moved on: where a foot begins to follow, and where it has
-REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the body along, by this part of what is beyond
+REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the head along, by this part of what is beyond
+HIPS = 0.5  # of what the head moves then, the hips do
 ROOT = math.log(0.02)  # how readily the body as a whole moves in the end, next to its joints
 CLAVICLE = math.log(0.05)
 
@@ -100,7 +101,9 @@ class AutoPose:
         every = np.ones(len(dofs), np.bool_)
         hands = ("left_hand", "right_hand", "left_foot", "right_foot", "head")
         parts = Parts(body, hands, np.array([body.roles[role] for role in hands]), dofs, every, every)
-        still = Pose(*(np.asarray(array)[None] for array in (body.neutral_pose.translation, body.neutral_pose.rotations)))
+        still = Pose(
+            *(np.asarray(array)[None] for array in (body.neutral_pose.translation, body.neutral_pose.rotations))
+        )
         from ..skeleton import Motion
 
         clip = Clip(Motion(body.skeleton, still, 60.0), body, still, np.zeros((1, len(dofs))), parts)
@@ -109,7 +112,9 @@ class AutoPose:
         joints = body.skeleton.dofs.joint[dofs]
         logs = np.zeros((1, len(dofs)))
         logs[0, np.isin(joints, list(body.skeleton.path(body.roles["hips"])))] = ROOT
-        logs[0, np.isin(joints, [body.roles[r] for r in ("left_shoulder", "right_shoulder") if r in body.roles])] = CLAVICLE
+        logs[0, np.isin(joints, [body.roles[r] for r in ("left_shoulder", "right_shoulder") if r in body.roles])] = (
+            CLAVICLE
+        )
         self._pulls = Dragger(clip, logs, Bounds(packed, np.zeros(0, BOX), shapes, roles, self._limits))
         self._solvers: dict[tuple[str, ...], SequentialIK] = {}
         SequentialIK(body, prior=prior, limits=limits)  # so that a prior that cannot be read is told here
@@ -126,11 +131,15 @@ class AutoPose:
         body = self.body
         pose = body.neutral_pose if start is None else start
         if pose.shape or pose.joint_count != len(body.skeleton):
-            raise ShapeError(f"start has shape {pose.shape} of {pose.joint_count} joints; expected one pose of this body")
+            raise ShapeError(
+                f"start has shape {pose.shape} of {pose.joint_count} joints; expected one pose of this body"
+            )
         wanted = {role: _target(body, role, target) for role, target in targets.items()}
         sound = bool(are_poses(Pose(pose.translation[None], pose.rotations[None]))[0])
         for position, orientation in wanted.values():
-            sound = sound and bool(rows_in_extent(position)) and (orientation is None or bool(np.isfinite(orientation[0])))
+            sound = (
+                sound and bool(rows_in_extent(position)) and (orientation is None or bool(np.isfinite(orientation[0])))
+            )
         if not sound:
             return self._told(pose, dict.fromkeys(wanted, (np.full(3, np.nan), IDENTITY)), (), False, invalid=True)
         if not wanted:
@@ -143,13 +152,16 @@ class AutoPose:
 
     # What people do.
 
-    def _guess(self, start: Pose, frames: Frames, wanted: Wanted) -> tuple[Pose, dict[str, tuple[Floats, Floats, bool]]]:
+    def _guess(
+        self, start: Pose, frames: Frames, wanted: Wanted
+    ) -> tuple[Pose, dict[str, tuple[Floats, Floats, bool]]]:
         """Return a pose near the targets as people are, and for feet that stand position, orientation, whether it stays."""
         body = self.body
         was = {role: (frames.positions[j], body.canonical_orientation(frames, j)) for role, j in body.roles.items()}
         known = {role: pair for role, pair in wanted.items() if role in TRACKABLE}
-        if not {"hips", "head"} & set(known):
-            known["head"] = (was["head"][0] + self._beyond(was, wanted), None)
+        if not {"hips", "head"} & set(known):  # a hand alone does not say how the trunk is: it stays, or comes along
+            beyond = self._beyond(was, wanted)
+            known |= {"head": (was["head"][0] + beyond, None), "hips": (was["hips"][0] + HIPS * beyond, None)}
         if "chest" in known and "upper_chest" in known:
             del known["chest"]
         standing = [role for role in self._standing(was) if role not in wanted] if self.plant_feet else []
@@ -237,7 +249,12 @@ class AutoPose:
         goals["orientation_softness"], goals["orientation"][..., 0] = -1.0, 1.0
         for k, (role, (position, orientation)) in enumerate(wanted.items()):
             goal = goals[0, k]
-            goal["joint"], goal["fixed"], goal["position"], goal["position_softness"] = body.roles[role], 1, position, EXACT
+            goal["joint"], goal["fixed"], goal["position"], goal["position_softness"] = (
+                body.roles[role],
+                1,
+                position,
+                EXACT,
+            )
             if orientation is not None:
                 goal["orientation"] = multiply(orientation, body.neutral_orientation(role))
                 goal["orientation_softness"] = EXACT
