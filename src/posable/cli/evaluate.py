@@ -324,8 +324,8 @@ def _show(found: Evaluation, joints: bool) -> None:
         show_table("", _by_clip(found, measure, unit))
         print_line("")
     if joints:
-        for measure, unit in (("position", ", of the height"), ("orientation", " [rad]")):
-            print_line(f"{measure} error by joint{unit}")
+        for measure, of in (("position", ", of the height"), ("orientation", " [rad]")):
+            print_line(f"{measure} error by joint{of}")
             show_table("", _by_joint(found, f"{measure}_joints"))
             print_line("")
 
@@ -342,7 +342,7 @@ def _by_clip(found: Evaluation, measure: str, unit: float = 1.0) -> list[dict[st
         shown.append(("average", sum(clip["frames"] for clip in found.clips), mean, means))
     rows: list[dict[str, Any]] = []
     for name, frames, clip, methods in shown:
-        row = {"clip": name, "frames": frames}
+        row: dict[str, Any] = {"clip": name, "frames": frames}
         if measure == "jerk":
             row["the clip's own"] = _short(clip["jerk"] / unit)
         rows.append(row | {method: _short(methods[method][measure] / unit) for method in found.methods})

@@ -33,9 +33,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "EFFECTORS",
     "AutoPose",
     "AutoPoseSolution",
-    "EFFECTORS",
     "Contact",
     "DragEdit",
     "DragSolution",

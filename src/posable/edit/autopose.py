@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..body.canonical import CanonicalPose, SpineShape
+from ..body.roles import LIMB_OF
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
 from ..compute.extent import rows_in_extent
-from ..compute.types import ArrayLike, Bools, Floats, Records, floats
+from ..compute.types import ArrayLike, Floats, Records, floats
 from ..limb import Target
+from ..limb.model import ROLES
 from ..math import angle, axis_angle, conjugate, exp, log, multiply, normalize, rotate
 from ..reconstruct import Prior, SequentialIK
 from ..reconstruct.sik import ORIENTED, TRACKABLE
@@ -52,6 +54,7 @@ REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the head 
 HIPS = 0.5  # of what the head moves then, the hips do
 ROOT = math.log(0.02)  # how readily the body as a whole moves in the end, next to its joints
 CLAVICLE = math.log(0.05)
+BENT = 0.996  # of a limb's length: straighter ones do not show the least squares which way they bend
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,6 +101,9 @@ class AutoPose:
         self._prior, self._given_limits = prior, limits
         self._limits = body.limits_for(limits)
         dofs = edited_dofs(body, tuple(body.roles))
+        # Of a bone in segments the first one rotates, which is the one that limits are about.
+        others = [joint for chain in body.segments.values() for joint in chain[1:]]
+        dofs = dofs[~np.isin(body.skeleton.dofs.joint[dofs], others)]
         every = np.ones(len(dofs), np.bool_)
         hands = ("left_hand", "right_hand", "left_foot", "right_foot", "head")
         parts = Parts(body, hands, np.array([body.roles[role] for role in hands]), dofs, every, every)
@@ -116,6 +122,7 @@ class AutoPose:
             CLAVICLE
         )
         self._pulls = Dragger(clip, logs, Bounds(packed, np.zeros(0, BOX), shapes, roles, self._limits))
+        self._arms_and_legs = {limb: body.limb(limb, limits=limits) for limb in ROLES}
         self._solvers: dict[tuple[str, ...], SequentialIK] = {}
         SequentialIK(body, prior=prior, limits=limits)  # so that a prior that cannot be read is told here
 
@@ -145,17 +152,15 @@ class AutoPose:
         if not wanted:
             return self._told(pose, {}, (), False)
         frames = body.skeleton.forward(pose)
-        guess, feet = self._guess(pose, frames, wanted)
-        found, limited = self._met(guess, pose, wanted, feet)
+        guess, swivels, feet = self._guess(pose, frames, wanted)
+        found, limited = self._met(guess, pose, wanted, swivels, feet)
         standing = tuple(role for role, (_, _, stays) in feet.items() if stays)
         return self._told(found, wanted, standing, limited)
 
     # What people do.
 
-    def _guess(
-        self, start: Pose, frames: Frames, wanted: Wanted
-    ) -> tuple[Pose, dict[str, tuple[Floats, Floats, bool]]]:
-        """Return a pose near the targets as people are, and for feet that stand position, orientation, whether it stays."""
+    def _guess(self, start: Pose, frames: Frames, wanted: Wanted) -> tuple[Pose, dict[str, float], Feet]:
+        """Return a pose near the targets as people are, the swivels of its limbs [rad], and the feet that stand."""
         body = self.body
         was = {role: (frames.positions[j], body.canonical_orientation(frames, j)) for role, j in body.roles.items()}
         known = {role: pair for role, pair in wanted.items() if role in TRACKABLE}
@@ -178,7 +183,12 @@ class AutoPose:
         if s > 0.0:
             other = self._people(known | {role: (p, q) for role, (p, q, _) in feet.items()}, was)
         keep = 1.0 / (1.0 + self._moved(was, known))
-        return body.pose(_joined(one, other, body.canonical(start, frames), keep), start), feet
+        poses, swivels = [body.pose(one), body.pose(other), start], {}
+        for limb in ROLES:
+            a, b, c = (self._arms_and_legs[limb].read(pose) for pose in poses)
+            offset = math.remainder(float(c.swivel - a.swivel), 2.0 * math.pi)
+            swivels[limb] = float(b.swivel) + keep * offset
+        return body.pose(_joined(one, other, body.canonical(start, frames), keep), start), swivels, feet
 
     def _people(self, known: Mapping[str, tuple[Floats, Floats | None]], was: Wanted) -> CanonicalPose:
         """Return the posture that people have with parts there, seen from where the body faced: as if that were +Z."""
@@ -193,7 +203,8 @@ class AutoPose:
             options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits}
             self._solvers[markers] = SequentialIK(body, markers=markers, **options)
         points = rotate(back, np.array([known[role][0] for role in markers]) - centre)
-        turns = {r: multiply(back, known[r][1]) for r in markers if known[r][1] is not None and r in ORIENTED}
+        oriented = {role: known[role][1] for role in markers if role in ORIENTED}
+        turns = {role: multiply(back, asked) for role, asked in oriented.items() if asked is not None}
         posture = body.canonical(self._solvers[markers].solve(points, turns or None).pose)
         rotations = posture.rotations.copy()
         rotations[0] = multiply(q, rotations[0])
@@ -210,7 +221,7 @@ class AutoPose:
         return np.asarray(frames.positions[self.body.roles["head"]])
 
     def _beyond(self, was: Wanted, wanted: Wanted) -> Floats:
-        """Return how far [m] the head goes along with hands, or elbows, that are further than arms comfortably reach."""
+        """Return how far [m] the head goes along with hands, or elbows, that are further than arms easily reach."""
         body, total = self.body, np.zeros(3)
         for role in ("left_hand", "right_hand", "left_lower_arm", "right_lower_arm"):
             if role not in wanted:
@@ -241,49 +252,76 @@ class AutoPose:
     # To the targets.
 
     def _met(
-        self, guess: Pose, start: Pose, wanted: Wanted, feet: Mapping[str, tuple[Floats, Floats, bool]]
+        self, guess: Pose, start: Pose, wanted: Wanted, swivels: Mapping[str, float], feet: Feet
     ) -> tuple[Pose, bool]:
-        """Return the pose with all targets met, as far as limits allow, and whether these stopped a joint."""
-        body = self.body
-        goals = np.zeros((1, len(wanted) + len(feet)), GOAL)
+        """Return the pose with all targets met, as far as limits allow, and whether these stopped a joint.
+
+        Legs and trunk come first, then the arms, each placed at its swivel; what is left is done by all joints.
+        """
+        pose, source = guess, Pose(start.translation[None], start.rotations[None], _rows(start.offsets))
+        goals, hands = self._goals(wanted, feet), [role.endswith(("hand", "lower_arm")) for role in wanted]
+        rest = np.concatenate([~np.array(hands, np.bool_), np.ones(len(feet), np.bool_)])
+        legs = {role: pair for role, pair in wanted.items() if role.endswith("foot")}
+        pose = self._placed(pose, {role: (p, q) for role, (p, q, _) in feet.items()} | legs, swivels)
+        limited = False
+        if rest.any():
+            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, rest]), source)
+        arms = {role: pair for role, pair in wanted.items() if role.endswith("hand")}
+        if any(hands):
+            pose = self._placed(pose, arms, swivels)
+            pose, limited = self._pulled(pose, goals, source)
+        if feet:  # a foot that stands gives way where not all can be met
+            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, : len(wanted)]), source)
+        return pose, limited
+
+    def _goals(self, wanted: Wanted, feet: Feet) -> Records:
+        """Return goals (1, G) of `GOAL`: those of the targets, which must be met, then those of feet that stand."""
+        body, goals = self.body, np.zeros((1, len(wanted) + len(feet)), GOAL)
         goals["orientation_softness"], goals["orientation"][..., 0] = -1.0, 1.0
-        for k, (role, (position, orientation)) in enumerate(wanted.items()):
+        softness = [(EXACT, EXACT)] * len(wanted) + [(HELD, HELD_LEVEL)] * len(feet)
+        parts = [(role, *pair) for role, pair in wanted.items()] + [(role, p, q) for role, (p, q, _) in feet.items()]
+        for k, (role, position, orientation) in enumerate(parts):
             goal = goals[0, k]
-            goal["joint"], goal["fixed"], goal["position"], goal["position_softness"] = (
-                body.roles[role],
-                1,
-                position,
-                EXACT,
-            )
+            goal["joint"], goal["position"], goal["position_softness"] = body.roles[role], position, softness[k][0]
+            goal["fixed"] = k < len(wanted)
             if orientation is not None:
                 goal["orientation"] = multiply(orientation, body.neutral_orientation(role))
-                goal["orientation_softness"] = EXACT
-        for k, (role, (position, orientation, _)) in enumerate(feet.items(), len(wanted)):
-            goal = goals[0, k]
-            goal["joint"], goal["position"], goal["position_softness"] = body.roles[role], position, HELD
-            goal["orientation"] = multiply(orientation, body.neutral_orientation(role))
-            goal["orientation_softness"] = HELD_LEVEL
-        pose, source = (Pose(p.translation[None], p.rotations[None], _rows(p.offsets)) for p in (guess, start))
-        pose, limited = self._pulled(pose, goals, source)
-        if feet:  # a foot that stands gives way where not all can be met
-            goals["position_softness"][0, len(wanted) :] = goals["orientation_softness"][0, len(wanted) :] = -1.0
-            pose, limited = self._pulled(pose, goals, source)
-        return pose[0], limited
+                goal["orientation_softness"] = softness[k][1]
+        return goals
+
+    def _placed(self, pose: Pose, ends: Wanted, swivels: Mapping[str, float]) -> Pose:
+        """Return the pose with hands or feet placed by the exact solver of limbs, searching from the swivels."""
+        placed = pose
+        frames = self.body.skeleton.forward(pose)
+        for role, (position, orientation) in ends.items():
+            limb = LIMB_OF[role]
+            base, mid, end = frames.positions[[*self.body.limb_joints(limb)]]
+            reach, away = np.linalg.norm(mid - base) + np.linalg.norm(end - mid), position - base
+            size = max(float(np.linalg.norm(away)), 1e-9)
+            if size > BENT * reach and float(np.linalg.norm(end - position)) > MET:  # too straight to know how to bend
+                position = base + BENT * reach / size * away
+            target = Target(position, orientation)
+            placed = self._arms_and_legs[limb].place(placed, target, preferred=swivels[limb]).pose
+        if self.body.segments:  # their twist goes back to the first segment, as the least squares have it
+            placed = self.body.pose(self.body.canonical(placed), pose)
+        return placed
 
     def _pulled(self, pose: Pose, goals: Records, source: Pose) -> tuple[Pose, bool]:
+        """Return the pose with its parts at their goals by least squares, and whether limits stopped a joint."""
         limited, skeleton = False, self.body.skeleton
         turned = goals["orientation_softness"][0] == EXACT
+        pulled = Pose(pose.translation[None], pose.rotations[None], _rows(pose.offsets))
         for _ in range(ROUNDS):
             least = 3 if turned.any() or not goals["fixed"].all() else 0
             options: dict[str, Any] = {"min_iterations": least, "close": CLOSE}
-            pose, _, stopped = self._pulls.pulled(pose, goals, self._pulls.logs, ITERATIONS, source, **options)
+            pulled, _, stopped = self._pulls.pulled(pulled, goals, self._pulls.logs, ITERATIONS, source, **options)
             limited = bool(stopped[0])
             if not turned.any():
                 break
-            there = skeleton.forward(pose).orientations[0, goals["joint"][0]]
+            there = skeleton.forward(pulled).orientations[0, goals["joint"][0]]
             if (angle(there, goals["orientation"][0])[turned] < CLOSE).all():
                 break
-        return pose, limited
+        return pulled[0], limited
 
     def _told(
         self, pose: Pose, wanted: Wanted, planted: tuple[str, ...], limited: bool, *, invalid: bool = False
@@ -302,10 +340,13 @@ class AutoPose:
         if worst <= MET and most <= MET:
             status = Status.REACHED
         status = Status.INVALID if invalid else status
-        return AutoPoseSolution(pose, status, np.float64(worst), np.float64(most), errors, turned, planted)
+        return AutoPoseSolution(pose, status, np.array(worst), np.array(most), errors, turned, planted)
 
 
 Wanted = Mapping[str, tuple[Floats, Any]]
+"""Part to position (3,) [m] and orientation (4,), canonical, or None."""
+Feet = Mapping[str, tuple[Floats, Floats, bool]]
+"""Feet that stand: position, orientation, and whether it stays there."""
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
