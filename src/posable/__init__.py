@@ -41,7 +41,7 @@ _HOMES = {
     "reconstruct": ["Calibration", "Points", "Prior", "SequentialIK", "load_points"],
     "classic": [],
     "express": ["ERIK", "Chain", "MotionFilter"],
-    "edit": ["MotionEditor"],
+    "edit": ["AutoPose", "MotionEditor"],
     "robots": ["Retargeter", "RobotSolution", "retarget"],
     "evaluate": ["JointAngles", "joint_angles"],
 }
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from .body import MARKERS, ROLES, CanonicalPose, Humanoid, figure
     from .collision import Scene, Volumes
     from .compute import FormatError, MissingExtraError, PosableError, ShapeError, Status, UnknownNameError
-    from .edit import MotionEditor
+    from .edit import AutoPose, MotionEditor
     from .evaluate import JointAngles, joint_angles
     from .express import ERIK, Chain, MotionFilter
     from .formats import load, save

@@ -55,6 +55,26 @@ def test_clips_are_measured_and_the_same_written_as_json(posable, clips: list[Pa
     assert "the paper's average" not in out
 
 
+def test_clips_are_measured_from_any_trackers(posable, clips: list[Path], tmp_path: Path):
+    facts, three = tmp_path / "facts.json", ("head", "left_hand", "right_hand")
+    options = ("--trackers", ",".join(three), "--orientations", "all", "--workers", 1, "--json", facts)
+    code, out, err = posable("evaluate", "reconstruct", *clips, *options)
+    assert code == 0, err
+    told = json.loads(facts.read_text())
+    for path, clip in zip(clips, told["clips"], strict=True):
+        assert clip["markers"] == clip["orientations"] == list(three)
+        alone = evaluate_clip(path, ["sik", "sik_prior"], markers=three, orientations=three)
+        for method in ("sik", "sik_prior"):
+            for measure in ("position", "mpjpe", "mpjre", "jerk", "end_points"):
+                assert clip["methods"][method][measure] == alone["methods"][method][measure]
+        centimetres = 100.0 * clip["methods"]["sik_prior"]["mpjpe"]
+        assert f"{centimetres:.4f}" in out or f"{centimetres:.1f}" in out
+        assert clip["methods"]["sik"]["mpjpe"] != evaluate_clip(path, ["sik"])["methods"]["sik"]["mpjpe"]
+    for words in ("MPJPE", "MPJRE", "jerk", "end points", "the clip's own", "sik_prior"):
+        assert words in out
+    assert "the paper's average" not in out
+
+
 def test_a_method_of_the_users_own_stands_beside_ours(posable, clips: list[Path]):
     own = "tests.cli.test_evaluate:Standing"
     options = ("--method", "sik", "--method", own, "--workers", 2, "--json", "-")
@@ -103,6 +123,10 @@ def test_mistakes_are_told_in_one_line(posable, clips: list[Path], tmp_path: Pat
         ((clips[0], "--method", "no.such:Thing"), "no.such:Thing"),
         ((clips[0], "--weights", "1"), "expected three numbers"),
         ((clips[0], "--workers", 0), "workers is 0"),
+        ((clips[0], "--trackers", "head,nose"), "nose"),
+        ((clips[0], "--trackers", "left_hand"), "expected the hips or the head"),
+        ((clips[0], "--orientations", "chin"), "chin"),
+        ((clips[0], "--trackers", "head,left_hand,right_hand", "--method", "ccd"), "ccd"),
     ):
         code, _, err = posable("evaluate", "reconstruct", *args)
         assert code == (1 if says == "no motions" else 2) and says in err and err.count("\n") == 1, (args, err)

@@ -1,13 +1,25 @@
 """The comparison of methods that reconstruct bodies from six points."""
 
 import json
+import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import posable as ps
 from posable.evaluate import evaluate_clip, evaluate_reconstruct, find_method, method_names
+from posable.evaluate.measures import local_rotations, orientation_errors, smpl_joints
 from posable.evaluate.reconstruct import CLIPS, PAPER, _timed_track
+
+SMPL = (
+    "hips spine chest upper_chest neck head "
+    + " ".join(
+        f"{side}_{part}"
+        for side in ("left", "right")
+        for part in ("upper_leg", "lower_leg", "foot", "toes", "shoulder", "upper_arm", "lower_arm", "hand")
+    )
+).split()
 
 
 class Copycat:
@@ -46,6 +58,53 @@ def test_a_clip_is_told_in_plain_values(walk):
     assert (
         told["position"] == pytest.approx(np.sqrt(np.mean(away.mean(axis=1) ** 2)), rel=1e-9) and told["position"] > 0.0
     )
+
+
+def test_measures_of_headsets_are_recomputed_from_the_motion(walk):
+    trackers, oriented = ("head", "left_hand", "right_hand"), ("head", "right_hand")
+    found = evaluate_clip(walk, ["sik_prior"], markers=trackers, orientations=oriented)
+    told, body = found["methods"]["sik_prior"], ps.Humanoid(walk.skeleton)
+    assert (found["markers"], found["orientations"]) == ([*trackers], [*oriented])
+    one = walk.skeleton.forward(walk.pose)
+    turns = {role: body.canonical_orientation(one, body.index(role)) for role in oriented}
+    tracked = [body.index(role) for role in trackers]
+    solver = ps.SequentialIK(body, (1, 1, 0), markers=trackers)
+    answer = solver.track(one.positions[:, tracked], fps=walk.fps, orientations=turns)
+    other = walk.skeleton.forward(answer.motion.pose)
+    joints = [body.index(role) for role in SMPL]
+    away = [[math.dist(a, b) for a, b in zip(p[joints], q[joints])] for p, q in zip(one.positions, other.positions)]
+    assert told["mpjpe"] == pytest.approx(np.mean(away), rel=1e-9) and told["mpjpe"] > 0.01
+    ends = [[math.dist(a, b) for a, b in zip(p[tracked], q[tracked])] for p, q in zip(one.positions, other.positions)]
+    assert told["end_points"] == pytest.approx(np.mean(ends), abs=1e-12)
+    assert told["end_points_worst"] == pytest.approx(np.max(ends), abs=1e-12)
+    for frames, jerk in ((one, found["jerk"]), (other, told["jerk"])):
+        p = frames.positions[:, joints]
+        third = (p[3:] - 3.0 * p[2:-1] + 3.0 * p[1:-2] - p[:-3]) * walk.fps**3
+        assert jerk == pytest.approx(np.linalg.norm(third, axis=-1).mean(), rel=1e-6)
+    # The knee's rotation against the thigh's, by scipy.
+    knee, thigh = body.index("left_lower_leg"), body.index("left_upper_leg")
+    bends = [
+        Rotation.from_quat(f.orientations[:, thigh], scalar_first=True).inv()
+        * Rotation.from_quat(f.orientations[:, knee], scalar_first=True)
+        for f in (one, other)
+    ]
+    scored = smpl_joints(body)
+    assert sorted(scored.names) == sorted(SMPL)
+    errors = orientation_errors(local_rotations(one, scored), local_rotations(other, scored))
+    expected = (bends[0].inv() * bends[1]).magnitude()
+    np.testing.assert_allclose(errors[:, scored.names.index("left_lower_leg")], expected, atol=1e-7)
+    assert told["mpjre"] == pytest.approx(errors.mean(), rel=1e-9)
+
+
+def test_only_methods_that_take_other_trackers_get_them(walk):
+    three = ("head", "left_hand", "right_hand")
+    for refused in ("ccd", f"{__name__}:Copycat"):
+        with pytest.raises(ps.PosableError, match=refused):
+            find_method(refused, three)
+        with pytest.raises(ps.PosableError, match=refused):
+            find_method(refused, orientations=("head",))
+    ours = [evaluate_clip(walk, ["sik"], name=name, orientations=("head",)) for name in CLIPS]
+    assert ps.evaluate.Evaluation(tuple(ours)).paper("sik") is None, "the paper had positions alone"
 
 
 def test_a_method_of_ones_own_is_named_by_its_import_path(walk):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,7 @@ from ..compute import UnknownNameError
 from . import options
 from .command import Command, Group, example
 from .ending import Ending, Summary, UsageError, usage
-from .options import Reading, check_engine, expanded, motion_files, three_weights, two_integers
+from .options import Reading, check_engine, expanded, motion_files, part_names, three_weights, two_integers
 from .output import (
     check_folder,
     counted,
@@ -31,6 +32,18 @@ if TYPE_CHECKING:
     from ..evaluate import Evaluation
 
 ROUNDS = 7
+MEASURES = {
+    "position": (1.0, "position error, of the height"),
+    "orientation": (1.0, "orientation error [rad]"),
+    "jitter": (1.0, "jitter: acceleration that the original does not have [m/s²]"),
+    "mpjpe": (0.01, "MPJPE: mean distance of SMPL's joints [cm]"),
+    "mpjre": (math.pi / 180.0, "MPJRE: mean angle between rotations of SMPL's joints [°]"),
+    "jerk": (100.0, "jerk, which others call jitter [100 m/s³]"),
+    "end_points": (0.001, "end points: mean distance of tracked joints from their points [mm]"),
+    "end_points_worst": (0.001, "end points: the largest distance [mm]"),
+    "milliseconds": (1.0, "median time a frame [ms]"),
+}
+"""What is shown of each measure: how many of its own units one is, and a title."""
 
 app = typer.Typer(
     cls=Group,
@@ -48,6 +61,12 @@ def evaluate_reconstruct(
         list[str] | None,
         typer.Option(help="sik, another by name, all, or package.module:Class of your own; once or more."),
     ] = None,
+    trackers: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="What is tracked, as in head,left_hand,right_hand; the six.")
+    ] = None,
+    orientations: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Whose orientations are tracked, too; all: of all trackers.")
+    ] = None,
     weights: Annotated[
         str, typer.Option(metavar="A,B,C", help="One setting for all clips; paper: what the paper set for each.")
     ] = "paper",
@@ -62,8 +81,9 @@ def evaluate_reconstruct(
     """Reconstruct clips from six of their own points and measure each method's errors (Unzueta et al., Table 1).
 
     Position errors are in parts of the height, orientation errors in radians, both averaged over 22 joints, then root
-    mean square over the frames. Times are medians, as the paper's are, of one core, without what is compiled; they are
-    honest when nothing else runs: use --workers 1 for them.
+    mean square over the frames. MPJPE, MPJRE and jerk are means over SMPL's 22 joints. With other points than the six
+    positions the methods are sik and sik_prior when none is given. Times are medians, as the paper's are, of one core,
+    without what is compiled; they are honest when nothing else runs: use --workers 1 for them.
     """
     from ..evaluate import Evaluation
     from ..evaluate.tasks import evaluate_file
@@ -72,7 +92,8 @@ def evaluate_reconstruct(
     for folder in filter(None, (plots, store)):
         check_folder(folder)
     paths = [path.absolute() for path in motion_files(clips)]
-    settings: dict[str, Any] = {"methods": _methods(method)}
+    points = _points(trackers, orientations)
+    settings: dict[str, Any] = {"methods": _methods(method, points), "points": points}
     settings["weights"] = weights if weights == "paper" else three_weights(weights)
     settings |= {"reading": reading.loading, "roles": reading.given_roles}
     reading.check(*[path for path in paths if path.is_file() and path.stat().st_size] or paths)
@@ -260,49 +281,71 @@ for command, name, line in (
     app.command(name, cls=Command, epilog=example(line))(expanded(command))
 
 
-def _methods(requested: Sequence[str] | None) -> list[str]:
+def _points(trackers: str | None, orientations: str | None) -> dict[str, Sequence[str]]:
+    """Return `markers` and `orientations` of the options; what cannot be tracked is reported before any work."""
+    from ..body import MARKERS, figure
+    from ..reconstruct.sik import ORIENTED, SequentialIK
+
+    markers = MARKERS if trackers is None else tuple(part_names(trackers))
+    oriented = () if orientations is None else tuple(part_names(orientations))
+    if oriented == ("all",):
+        oriented = tuple(role for role in markers if role in ORIENTED)
+    with usage():
+        SequentialIK(figure(), prior=None, markers=markers)
+    for role in oriented:
+        if role not in ORIENTED:
+            raise UsageError(str(UnknownNameError("part in --orientations", role, ORIENTED)))
+    return {"markers": markers, "orientations": oriented}
+
+
+def _methods(requested: Sequence[str] | None, points: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the methods by name, each once; unknown ones are reported before any work."""
-    from ..evaluate.reconstruct import find_method, method_names
+    from ..body import MARKERS
+    from ..evaluate.reconstruct import SEQUENTIAL, find_method, method_names
 
     # A class of one's own is mostly in the current folder; the script `posable` does not look there by itself.
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
-    names = [name for one in requested or ["sik"] for name in (method_names() if one == "all" else (one,))]
+    six = tuple(points["markers"]) == MARKERS and not points["orientations"]
+    every = method_names() if six else tuple(SEQUENTIAL)
+    usual = ("sik",) if six else ("sik", "sik_prior")
+    names = [name for one in requested or usual for name in (every if one == "all" else (one,))]
     with usage():
         for name in names:
-            find_method(name)
+            find_method(name, **points)
     return list(dict.fromkeys(names))
 
 
 def _show(found: Evaluation, joints: bool) -> None:
     if not found.clips:
         return
-    for measure, title in (
-        ("position", "position error, of the height"),
-        ("orientation", "orientation error [rad]"),
-        ("jitter", "jitter: acceleration that the original does not have [m/s²]"),
-        ("milliseconds", "median time a frame [ms]"),
-    ):
+    for measure, (unit, title) in MEASURES.items():
         print_line(title)
-        show_table("", _by_clip(found, measure))
+        show_table("", _by_clip(found, measure, unit))
         print_line("")
     if joints:
-        for measure, unit in (("position", ", of the height"), ("orientation", " [rad]")):
-            print_line(f"{measure} error by joint{unit}")
+        for measure, of in (("position", ", of the height"), ("orientation", " [rad]")):
+            print_line(f"{measure} error by joint{of}")
             show_table("", _by_joint(found, f"{measure}_joints"))
             print_line("")
 
 
-def _by_clip(found: Evaluation, measure: str) -> list[dict[str, Any]]:
-    """Return a row for each clip, then their average and the paper's, with a column for each method."""
-    rows: list[dict[str, Any]] = [
-        {"clip": clip["clip"], "frames": clip["frames"]}
-        | {method: _short(clip["methods"][method][measure]) for method in found.methods}
-        for clip in found.clips
-    ]
-    if len(rows) > 1:
-        averages = {method: _short(found.average(method, measure)) for method in found.methods}
-        rows.append({"clip": "average", "frames": sum(clip["frames"] for clip in found.clips)} | averages)
+def _by_clip(found: Evaluation, measure: str, unit: float = 1.0) -> list[dict[str, Any]]:
+    """Return a row for each clip, then their average and the paper's, with a column for each method.
+
+    Where the clip itself has the measure, it has a column, too.
+    """
+    shown = [(clip["clip"], clip["frames"], clip, clip["methods"]) for clip in found.clips]
+    if len(shown) > 1:
+        mean = {"jerk": statistics.mean(clip["jerk"] for clip in found.clips)}
+        means = {method: {measure: found.average(method, measure)} for method in found.methods}
+        shown.append(("average", sum(clip["frames"] for clip in found.clips), mean, means))
+    rows: list[dict[str, Any]] = []
+    for name, frames, clip, methods in shown:
+        row: dict[str, Any] = {"clip": name, "frames": frames}
+        if measure == "jerk":
+            row["the clip's own"] = _short(clip["jerk"] / unit)
+        rows.append(row | {method: _short(methods[method][measure] / unit) for method in found.methods})
     paper = {method: found.paper(method, measure) for method in found.methods}
     if any(value is not None for value in paper.values()):
         published = {method: "" if value is None else _short(value) for method, value in paper.items()}

@@ -351,6 +351,11 @@ def two_integers(option: str, text: str, expected: str, least: int = 0) -> tuple
     return int(words[0]), int(words[1])
 
 
+def part_names(text: str) -> list[str]:
+    """Return the names of parts that are written with commas between."""
+    return [word.strip() for word in text.split(",")]
+
+
 def three_weights(text: str) -> list[float]:
     """Return the weights of `--weights`."""
     return numbers("--weights", text, 3, "three numbers, as in 1,1,0")

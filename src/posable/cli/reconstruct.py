@@ -11,7 +11,7 @@ import typer
 
 from .ending import Ending, Summary, UsageError, length, usage
 from .folder import check_paths, do_folder, files_of
-from .options import BodyReading, Folder, Reading, check_engine, choice, three_weights
+from .options import BodyReading, Folder, Reading, check_engine, choice, part_names, three_weights
 from .output import busy, counted, print_notes
 
 CLOSE_MM = 1.0  # closer to its point than this a part has met it
@@ -95,8 +95,8 @@ def reconstruct(
         "height": height,
         "fit": fit,
         "floor": floor,
-        "markers": _parts(markers),
-        "orientations": _parts(orientations) or [],
+        "markers": None if markers is None else part_names(markers),
+        "orientations": [] if orientations is None else part_names(orientations),
         "tracking": {"smoothing": smoothing, "lock_feet": True} if lock_feet else {"smoothing": smoothing},
         "reading": reading.loading,
         "roles": reading.given_roles,
@@ -181,7 +181,3 @@ def _try_out(scene: Path | None, settings: dict[str, Any]) -> None:
         around,
         settings["tracking"],
     )
-
-
-def _parts(text: str | None) -> list[str] | None:
-    return None if text is None else [word.strip() for word in text.split(",")]

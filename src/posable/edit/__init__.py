@@ -1,4 +1,4 @@
-"""Editing of motions by dragging: weights and velocities from motion data, dragging, warping, retargeting."""
+"""Editing by dragging: weights and velocities from motion data, dragging, warping, retargeting, autoposing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..compute.arguments import explain_mistakes
 from ..compute.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .autopose import AutoPose, AutoPoseSolution
     from .clip import EFFECTORS
     from .contacts import Contact, find_contacts
     from .dragging import DragSolution
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .weights import FitReport
 
 _HOMES = {
+    "autopose": ["AutoPose", "AutoPoseSolution"],
     "clip": ["EFFECTORS"],
     "contacts": ["Contact", "find_contacts"],
     "dragging": ["DragSolution"],
@@ -32,6 +34,8 @@ _HOMES = {
 
 __all__ = [
     "EFFECTORS",
+    "AutoPose",
+    "AutoPoseSolution",
     "Contact",
     "DragEdit",
     "DragSolution",

@@ -3,6 +3,11 @@
 All are pure functions of two motions of one skeleton. The paper scores 22 joints: root, sacroiliac and vl5, which lie
 in one place, the rest of the spine up to the base of the skull, and clavicle, shoulder, elbow, wrist, hip, knee and
 ankle of both sides. Rotations are local to the scored joint above; the root's is that in the world.
+
+Those who reconstruct bodies from a headset score the 22 joints of SMPL (`smpl_joints`), and tell the mean joint
+position error (MPJPE), the mean joint rotation error (MPJRE: here the angle between two rotations; some print the mean
+of the absolute components of the difference of rotation vectors, which is about half of it) and the mean jerk, which
+they call jitter.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..body.roles import ROLES, parent_role
 from ..compute import ShapeError
 from ..compute.types import Floats, Ints
 from ..math import angle, conjugate, multiply
@@ -58,6 +64,14 @@ def scored_joints(body: Humanoid) -> Scored:
     return Scored(tuple(names), np.array(joints), np.array(parents))
 
 
+def smpl_joints(body: Humanoid) -> Scored:
+    """The 22 joints of SMPL's body: every part that has a role, as many of them as the rig has."""
+    names = tuple(role for role in ROLES if role in body.roles)
+    above = [parent_role(role, names) for role in names]
+    parents = [-1 if role is None else names.index(role) for role in above]
+    return Scored(names, np.array([body.roles[role] for role in names]), np.array(parents))
+
+
 def position_errors(original: Floats, reconstructed: Floats, height: float) -> Floats:
     """(F, K): distances between joints (F, K, 3), as fractions of the body's height."""
     _same_shape(original, reconstructed)
@@ -98,6 +112,12 @@ def jitter(original: Floats, reconstructed: Floats, fps: float) -> float:
     _same_shape(original, reconstructed)
     strays = accelerations(reconstructed - original, fps)
     return float(strays.mean()) if strays.size else 0.0
+
+
+def jerk(positions: Floats, fps: float) -> float:
+    """[m/s^3]: the mean jerk of joints (F, K, 3), by third differences: others' jitter, of one motion alone."""
+    jerks = np.linalg.norm(np.diff(positions, n=3, axis=0), axis=-1) * fps**3
+    return float(jerks.mean()) if jerks.size else 0.0
 
 
 def _same_shape(original: Floats, reconstructed: Floats) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..body import Humanoid
+from ..body import MARKERS, Humanoid
 from ..compute import PosableError, UnknownNameError, atomic_write, require
 from ..math import rotate
 from ..render.picture import portrait, strip
@@ -79,7 +79,7 @@ def plot_errors(
         axis.set_ylabel(label)
         axis.set_ylim(bottom=0.0)
         axis.grid(alpha=0.3)
-    axes[0].set_title(f"{clip['clip']}: {clip['frames']} frames from six points")
+    axes[0].set_title(f"{clip['clip']}: {clip['frames']} frames from {_named(clip)}")
     sheet.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     axes[1].set_xlabel("seconds")
     _save(sheet, path)
@@ -93,6 +93,8 @@ def picture_frames(
     weights: Weights = "paper",
     frames: int = FRAMES,
     body: Humanoid | None = None,
+    markers: Sequence[str] = MARKERS,
+    orientations: Sequence[str] = (),
 ) -> None:
     """Draw frames of a clip, and below them the same frames as each method reconstructed them.
 
@@ -103,14 +105,19 @@ def picture_frames(
         weights: as there.
         frames: how many, spread evenly over the clip.
         body: as there.
+        markers: as there.
+        orientations: as there.
     """
     figures = require("matplotlib.figure", "plots")
     motion, name = motion_of(clip)
     body = Humanoid(motion.skeleton) if body is None else body
-    points, chosen = body.markers(motion.pose), weights_of(name, weights)
+    chosen, moved = weights_of(name, weights), motion.skeleton.forward(motion.pose)
+    points = moved.positions[:, [body.index(role) for role in markers]]
+    known = {role: body.canonical_orientation(moved, body.index(role)) for role in orientations}
+    options = {"fps": motion.fps} | ({"orientations": known} if known else {})
     rows = {name: motion}
     for method in methods:
-        rows[method] = find_method(method)(body, chosen).track(points, fps=motion.fps).motion
+        rows[method] = find_method(method, markers, orientations)(body, chosen).track(points, **options).motion
     moments = np.unique(np.linspace(0, len(motion) - 1, frames).round().astype(np.int64))
     apart = APART * body.joint_height  # the same in every row, so that figures stand below each other
     pictures = [strip(shown, frames=moments, height=240, spacing=apart) for shown in rows.values()]
@@ -224,6 +231,13 @@ def plot_angles(angles: JointAngles, path: str | os.PathLike[str], *, title: str
     axis.grid(alpha=0.3)
     sheet.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     _save(sheet, path)
+
+
+def _named(clip: Mapping[str, Any]) -> str:
+    """Return in words the points that a clip was reconstructed from."""
+    if set(clip["markers"]) == set(MARKERS):
+        return "six points" + (" and orientations" if clip["orientations"] else "")
+    return f"{', '.join(clip['markers'])}" + (" with orientations" if clip["orientations"] else "")
 
 
 def _facing(body: Humanoid, pose: Pose) -> float:

@@ -1,4 +1,5 @@
-"""How well methods reconstruct bodies from six points: the comparison of Unzueta et al. 2008, section 9, on any clips.
+"""How well methods reconstruct bodies from six points, or from any trackers: the comparison of Unzueta et al. 2008,
+section 9, on any clips, and the measures of those who reconstruct bodies from a headset beside it.
 
 `evaluate_clip` is one clip by some methods, as a plain dictionary that a worker process can hand back;
 `evaluate_reconstruct` puts clips together and prints them beside the paper's Table 1 where they are its three.
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..body import Humanoid
+from ..body import MARKERS, Humanoid
 from ..classic import METHODS
 from ..compute import PosableError, UnknownNameError
 from ..compute.types import Floats
@@ -28,12 +29,14 @@ from ..reconstruct import SequentialIK
 from ..skeleton import Motion
 from .measures import (
     accelerations,
+    jerk,
     jitter,
     local_rotations,
     orientation_errors,
     position_errors,
     root_mean_square,
     scored_joints,
+    smpl_joints,
 )
 
 Weights = str | Sequence[float]
@@ -49,8 +52,10 @@ def evaluate_clip(
     weights: Weights = "paper",
     per_frame: bool = False,
     body: Humanoid | None = None,
+    markers: Sequence[str] = MARKERS,
+    orientations: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Reconstruct one clip from its six points by each method and measure how far the result is from the clip.
+    """Reconstruct one clip from some of its points by each method and measure how far the result is from the clip.
 
     Args:
         clip: a motion of a person, or a file of one; clips of the CMU conversion are mended and lose their T-pose.
@@ -61,25 +66,35 @@ def evaluate_clip(
             its clips, and (1, 1, 0) for others; three numbers are one setting for all clips.
         per_frame: also the errors of every frame, for plots.
         body: of the clip, where the names of its joints do not tell who is who.
+        markers: the parts that are tracked, default the six; others are for `SequentialIK`, and for a class that takes
+            `markers=`.
+        orientations: the parts whose orientations are tracked as well, default none; for the same, whose
+            `track` then gets `orientations=`.
 
     Returns:
-        Plain values only: clip, frames, fps, height [m], weights, acceleration [m/s^2] of the original, joints (names),
-        notes of the file, and under "methods" for each: position (of the height), orientation [rad], position_joints
-        and orientation_joints (means), jitter [m/s^2], milliseconds (a frame, median), reached (fraction of frames),
-        finite.
+        Plain values only: clip, frames, fps, height [m], weights, markers, orientations, acceleration [m/s^2] and jerk
+        [m/s^3] of the original, joints (names), notes of the file, and under "methods" for each: position (of the
+        height), orientation [rad], position_joints and orientation_joints (means), jitter [m/s^2], milliseconds (a
+        frame, median), reached (fraction of frames), finite; and over SMPL's joints mpjpe [m], mpjre [rad] and jerk
+        [m/s^3]; end_points [m], the mean distance of tracked joints from their points, and end_points_worst [m].
     """
     motion, called = motion_of(clip)
     called = name or called
     body = Humanoid(motion.skeleton) if body is None else body
     chosen = weights_of(called, weights)
-    points, scored = body.markers(motion.pose), scored_joints(body)
+    scored, smpl = scored_joints(body), smpl_joints(body)
     frames = motion.skeleton.forward(motion.pose)
+    tracked = [body.index(role) for role in markers]
+    points = frames.positions[:, tracked]
+    known = {role: body.canonical_orientation(frames, body.index(role)) for role in orientations}
     positions, rotations = frames.positions[:, scored.joints], local_rotations(frames, scored)
     found: dict[str, Any] = {}
     for method in methods:
-        solver = find_method(method)(body, chosen)
-        answer, milliseconds = _timed_track(solver, points, motion.fps)
+        solver = find_method(method, markers, orientations)(body, chosen)
+        answer, milliseconds = _timed_track(solver, points, motion.fps, known)
         reconstructed = motion.skeleton.forward(answer.motion.pose)
+        away = np.linalg.norm(reconstructed.positions[:, tracked] - points, axis=-1)
+        by_smpl = reconstructed.positions[:, smpl.joints]
         there = reconstructed.positions[:, scored.joints]
         position = position_errors(positions, there, body.joint_height)
         orientation = orientation_errors(rotations, local_rotations(reconstructed, scored))
@@ -92,6 +107,11 @@ def evaluate_clip(
             "milliseconds": milliseconds,
             "reached": float(np.mean(answer.ok)) if len(motion) else 1.0,
             "finite": bool(np.isfinite(there).all()),
+            "mpjpe": _mean(position_errors(frames.positions[:, smpl.joints], by_smpl, 1.0)),
+            "mpjre": _mean(orientation_errors(local_rotations(frames, smpl), local_rotations(reconstructed, smpl))),
+            "jerk": jerk(by_smpl, motion.fps),
+            "end_points": _mean(away),
+            "end_points_worst": float(away.max()) if away.size else 0.0,
         }
         if per_frame:
             found[method]["position_frames"] = position.mean(axis=-1).tolist()
@@ -103,7 +123,10 @@ def evaluate_clip(
         "fps": motion.fps,
         "height": body.joint_height,
         "weights": list(chosen),
+        "markers": list(markers),
+        "orientations": list(orientations),
         "acceleration": float(moved.mean()) if moved.size else 0.0,
+        "jerk": jerk(frames.positions[:, smpl.joints], motion.fps),
         "joints": list(scored.names),
         "notes": list(motion.notes),
         "methods": found,
@@ -117,6 +140,11 @@ class Evaluation:
     clips: tuple[Mapping[str, Any], ...]
 
     @property
+    def from_six(self) -> bool:
+        """Whether all clips were reconstructed from the positions of the six points, as the paper did."""
+        return all(set(clip["markers"]) == set(MARKERS) and not clip["orientations"] for clip in self.clips)
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """The methods that were run, in the order in which they were asked for."""
         return tuple(dict.fromkeys(method for clip in self.clips for method in clip["methods"]))
@@ -126,8 +154,12 @@ class Evaluation:
         return float(np.mean([clip["methods"][method][measure] for clip in self.clips]))
 
     def paper(self, method: str, measure: str = "position") -> float | None:
-        """The paper's average of a measure, where the clips are its three and the method is in its table."""
-        if {clip["clip"] for clip in self.clips} != set(CLIPS) or method not in PAPER.get(measure, {}):
+        """The paper's average of a measure, where clips and points are its own and the method is in its table."""
+        if (
+            {clip["clip"] for clip in self.clips} != set(CLIPS)
+            or not self.from_six
+            or method not in PAPER.get(measure, {})
+        ):
             return None
         return float(np.mean(PAPER[measure][method]))
 
@@ -139,6 +171,8 @@ class Evaluation:
             for measure in ("position", "orientation", "jitter", "milliseconds", "reached"):
                 row[measure] = self.average(method, measure)
                 row[f"paper_{measure}"] = self.paper(method, measure)
+            for measure in ("mpjpe", "mpjre", "jerk", "end_points", "end_points_worst"):
+                row[measure] = self.average(method, measure)
             row["clips"] = {clip["clip"]: clip["methods"][method]["position"] for clip in self.clips}
             found.append(row)
         return found
@@ -178,11 +212,15 @@ def evaluate_reconstruct(
     *,
     weights: Weights = "paper",
     per_frame: bool = False,
+    markers: Sequence[str] = MARKERS,
+    orientations: Sequence[str] = (),
 ) -> Evaluation:
     """Compare methods on clips, one after the other; arguments as `evaluate_clip` has them."""
     if not len(clips):
         raise PosableError("no clips to evaluate; give motions or files of them")
-    return Evaluation(tuple(evaluate_clip(clip, methods, weights=weights, per_frame=per_frame) for clip in clips))
+    options: dict[str, Any] = {"weights": weights, "per_frame": per_frame}
+    options |= {"markers": markers, "orientations": orientations}
+    return Evaluation(tuple(evaluate_clip(clip, methods, **options) for clip in clips))
 
 
 def motion_of(clip: str | os.PathLike[str] | Motion) -> tuple[Motion, str]:
@@ -207,24 +245,35 @@ def weights_of(name: str, weights: Weights) -> tuple[float, float, float]:
     return given
 
 
-def _timed_track(solver: Any, points: Floats, fps: float) -> tuple[Any, float]:
+def _timed_track(
+    solver: Any, points: Floats, fps: float, orientations: Mapping[str, Floats] | None = None
+) -> tuple[Any, float]:
     """The answer, and milliseconds a frame: the median over blocks of frames, as the paper's times are medians.
 
     The whole clip is tracked first, so that nothing is compiled while the blocks are timed.
     """
-    answer = solver.track(points, fps=fps)
+
+    def track(first: int, last: int) -> Any:
+        options = {role: known[first:last] for role, known in (orientations or {}).items()}
+        return solver.track(points[first:last], fps=fps, **({"orientations": options} if options else {}))
+
+    answer = track(0, len(points))
     firsts = np.linspace(0, max(len(points) - TIMED_FRAMES, 0), TIMED_BLOCKS).astype(np.int64)
     taken = []
     for first in np.unique(firsts).tolist():
-        block = points[first : first + TIMED_FRAMES]
+        last = min(first + TIMED_FRAMES, len(points))
         start = time.perf_counter()
-        solver.track(block, fps=fps)
-        taken.append(1e3 * (time.perf_counter() - start) / max(len(block), 1))
+        track(first, last)
+        taken.append(1e3 * (time.perf_counter() - start) / max(last - first, 1))
     return answer, float(np.median(taken))
 
 
 def _means(errors: Floats) -> list[float]:
     return errors.mean(axis=0).tolist() if len(errors) else [0.0] * errors.shape[1]
+
+
+def _mean(errors: Floats) -> float:
+    return float(errors.mean()) if errors.size else 0.0
 
 
 def _cell(value: float | None) -> str:
@@ -234,7 +283,7 @@ def _cell(value: float | None) -> str:
 Maker = Callable[[Humanoid, Sequence[float]], Any]
 
 _PUBLISHED = {"elbows_out": False, "limit_rates": False}
-_SEQUENTIAL: dict[str, dict[str, Any]] = {
+SEQUENTIAL: dict[str, dict[str, Any]] = {
     "sik": {"prior": None, **_PUBLISHED},
     "sik_literal": {"paper_spine": True, **_PUBLISHED},
     "sik_prior": {},
@@ -245,22 +294,41 @@ of specification reconstruct, "sik_literal" the same with the paper's own spine,
 
 def method_names() -> tuple[str, ...]:
     """The methods that `find_method` knows by name."""
-    return (*_SEQUENTIAL, *METHODS)
+    return (*SEQUENTIAL, *METHODS)
 
 
-def find_method(name: str) -> Maker:
-    """Return the class of a method, made from a body and the pelvis' weights: by name, or "package.module:Class"."""
-    if name in _SEQUENTIAL:
-        options = _SEQUENTIAL[name]
+def find_method(name: str, markers: Sequence[str] = MARKERS, orientations: Sequence[str] = ()) -> Maker:
+    """Return the class of a method, made from a body and the pelvis' weights: by name, or "package.module:Class".
+
+    Args:
+        name: as above.
+        markers: the points it will get. Other ones than the six in their order are for `SequentialIK` and for classes
+            that take `markers=`; another method is refused.
+        orientations: the parts whose orientations it will get, likewise for those that track with `orientations=`.
+    """
+    six, given = tuple(markers) == MARKERS, {"markers": tuple(markers)}
+    if name in SEQUENTIAL:
+        options = SEQUENTIAL[name] | ({} if six else given)
         return lambda body, weights: SequentialIK(body, weights, **options)
     if name in METHODS:
+        if not six or orientations:
+            raise PosableError(
+                f"the method {name!r} reconstructs from the six positions; {', '.join(SEQUENTIAL)} from any"
+            )
         classic = METHODS[name]
         return lambda body, weights: classic(body, weights)
     if ":" not in name:
         raise UnknownNameError("method", name, (*method_names(), "package.module:Class"))
     made = _imported(name)
-    takes_weights = "weights" in inspect.signature(made).parameters
-    return lambda body, weights: made(body, weights=weights) if takes_weights else made(body)
+    takes = inspect.signature(made).parameters
+    if not six and "markers" not in takes:
+        raise PosableError(f"method {name!r} takes no markers=; it reconstructs from the six")
+    if orientations and "orientations" not in inspect.signature(getattr(made, "track", made)).parameters:
+        raise PosableError(f"method {name!r} does not track with orientations=")
+    of_points: dict[str, Any] = given if "markers" in takes else {}
+    if "weights" in takes:
+        return lambda body, weights: made(body, weights=weights, **of_points)
+    return lambda body, weights: made(body, **of_points)
 
 
 def _imported(path: str) -> Any:

@@ -133,16 +133,19 @@ def evaluate_file(
     plots: str | None = None,
     reading: Mapping[str, Any] | None = None,
     roles: Mapping[str, str] | None = None,
+    points: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """Evaluate a clip as `evaluate_clip` does; into a folder for plots, its errors over time and its frames.
 
-    With options of `posable.load` in `reading` the clip is read with these, and nothing is mended unasked.
+    With options of `posable.load` in `reading` the clip is read with these, and nothing is mended unasked. `points` has
+    `markers` and `orientations` where they are not the six positions.
     """
     accepted = check_input(path).load_options | {"fps", "first_frame"}
     given = {name: value for name, value in (reading or {}).items() if value and name in accepted}
     clip = load(path, **given) if given else motion_of(path)[0]
     body = Humanoid(clip.skeleton, roles_on(clip.skeleton, roles))
-    facts = evaluate_clip(clip, methods, name=path.stem, weights=weights, per_frame=plots is not None, body=body)
+    options: dict[str, Any] = {"weights": weights, "body": body, **(points or {})}
+    facts = evaluate_clip(clip, methods, name=path.stem, per_frame=plots is not None, **options)
     if not facts["frames"]:
         raise PosableError(f"the clip {facts['clip']!r} has no frames; there is nothing to measure")
     if plots is not None:
@@ -150,7 +153,7 @@ def evaluate_file(
 
         Path(plots).mkdir(parents=True, exist_ok=True)
         plot_errors(facts, Path(plots) / f"{facts['clip']}_errors.png")
-        picture_frames(clip, methods, Path(plots) / f"{facts['clip']}_frames.png", weights=weights, body=body)
+        picture_frames(clip, methods, Path(plots) / f"{facts['clip']}_frames.png", **options)
         for measured in facts["methods"].values():
             for name in PER_FRAME:
                 del measured[name]

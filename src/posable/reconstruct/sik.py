@@ -29,6 +29,8 @@ BLOCK, BLOCK_WITH_PRIOR = 16384, 2048  # rows a call of the kernel; a prior need
 TRACK_BLOCK = 4096  # frames a call of the kernel of one track
 TRACKABLE = (*MARKERS, *BETWEEN, *CHESTS)
 """Parts that may be tracked."""
+ORIENTED = MARKERS
+"""Parts whose orientations may be tracked, too."""
 
 Orientations = Mapping[str, ArrayLike]
 
@@ -213,8 +215,8 @@ class SequentialIK:
             return np.empty((0, 6, 4))
         out = np.full((*shape, 6, 4), np.nan)
         for role, rotation in orientations.items():
-            if role not in MARKERS:
-                raise UnknownNameError("part whose orientation is taken", role, MARKERS)
+            if role not in ORIENTED:
+                raise UnknownNameError("part whose orientation is taken", role, ORIENTED)
             q = floats(rotation, f"orientations of {role!r}")
             try:
                 out[..., MARKERS.index(role), :] = q

@@ -1,4 +1,6 @@
-"""How the body answers a drag: the limb alone, the whole body in a behaviour's style, or in the style of the motion."""
+"""How the body answers a drag: the limb alone, the whole body in a behaviour's style, in the style of the motion, or as
+people do.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ from ....edit.clip import joint_of
 from ....limb import Target
 from ....skeleton import Pose
 from ...core.actor import canonical_orientation
+from ...view.theme import words
 from ...widgets.controls import IDENTITY, NEAR
 from ...widgets.status_text import COLOURS, coloured, distance_text, status_text
-from .options import LIMB, MOTION, WHOLE
+from .options import LIMB, MOTION, PEOPLE, WHOLE
 from .ranges import LIMB_OF
 
 if TYPE_CHECKING:
@@ -125,6 +128,8 @@ def answer(tab: PoseTab, drag: Drag, editor: MotionEditor) -> Answer:
     how, part, body = str(tab.options.answer.value), drag.part, drag.body
     if how == MOTION:
         return _in_style(tab, drag, editor)
+    if how == PEOPLE and part in body.roles:
+        return _as_people(tab, drag)
     if how == WHOLE and part in ("left_hand", "right_hand") and tab.session.behaviours.ensure(body):
         return _reached(tab, drag)
     if how == LIMB and part in LIMB_OF and all(role in body.roles for role in _roles(part)):
@@ -142,7 +147,7 @@ def make_edit(tab: PoseTab, drag: Drag, found: Answer, editor: MotionEditor) -> 
         pins = tab.pins.others(drag.part)
         editor.edit(**drag.settings(drag.base), pins=pins, **tab.options.of_drag, **fade)
         return
-    settings = {**found.settings, **fade, "contacts": bool(tab.options.contacts.value)}
+    settings = {"contacts": bool(tab.options.contacts.value), **found.settings, **fade}
     if old is not None:  # what moved with the part before is a part of this pose, too
         settings["scope"] = max(settings["scope"], str(old.settings["scope"]), key=NARROW_TO_WIDE.index)
     editor.key(frame=drag.frame, pose=found.pose, **settings)
@@ -190,6 +195,19 @@ def _in_style(tab: PoseTab, drag: Drag, editor: MotionEditor) -> Answer:
     options = tab.options.of_drag
     solution = editor.drag(**drag.settings(drag.base), pose=drag.base, pins=tab.pinned(drag), **options)
     return _made(solution, solution, (), (_errors(solution.position_error, solution.orientation_error),))
+
+
+def _as_people(tab: PoseTab, drag: Drag) -> Answer:
+    """Move the rest of the body as people do; all parts that were dragged stay where they were put."""
+    solution = tab.touched.solve(drag)
+    mine = solution.errors[drag.part], solution.orientation_errors.get(drag.part, 0.0)
+    others = {part: away for part, away in solution.errors.items() if part != drag.part and away > 1e-3}
+    notes = [f"The {words(part)} is {distance_text(away)} short." for part, away in others.items()]
+    numbers = (_errors(*mine), f"{len(solution.errors)} parts dragged, {len(solution.planted)} feet stand")
+    notes = [coloured(COLOURS[Status.LIMITS], note) for note in notes]
+    # No part leads the edit: the pose is taken as it is, so that every part is where it was put.
+    settings = {"part": None, "scope": "whole", "contacts": False}
+    return Answer(solution.pose, Status(int(solution.status)), *mine, tuple(notes), numbers, solution, settings)
 
 
 def _pulled(tab: PoseTab, drag: Drag, editor: MotionEditor, scope: str) -> Answer:

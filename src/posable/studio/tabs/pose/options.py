@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 NONE, MORE = "(none)", "more…"
 LIMB, WHOLE, MOTION = "Limb alone", "Whole body, in a style", "In the style of this motion"
-ANSWERS = (LIMB, WHOLE, MOTION)
+PEOPLE = "As people do"
+ANSWERS = (LIMB, WHOLE, MOTION, PEOPLE)
 """How the body answers a drag."""
 MOVE, ROTATE, BOTH = "Move", "Turn", "Move and turn"
 OF_BODY, OF_CLIP, LEARNED, FREE = "the body's limits", "this motion's range", "what people do", "none"
@@ -157,7 +158,8 @@ class PoseOptions:
         self._limited: weakref.WeakKeyDictionary[MotionEditor, str] = weakref.WeakKeyDictionary()
         self._reacher: tuple[tuple[Any, ...], Reacher] | None = None
         self._faded: dict[str, Any] | None = None  # how the last drag faded
-        hint = "What moves with the part: its arm or leg; the whole body, as a behaviour has it; or as in this motion"
+        hint = "What moves with the part: its arm or leg; the whole body, as a behaviour has it; as in this motion; or "
+        hint += "whatever people move, and the parts that you dragged before stay where you put them"
         self.answer = gui.add_dropdown("Body answers", ANSWERS, initial_value=WHOLE, hint=hint)
         hint = "The behaviour in whose style hands reach; design your own in the tab Behaviours"
         self.style = gui.add_dropdown("Style", tuple(EXAMPLES), hint=hint)
@@ -208,13 +210,13 @@ class PoseOptions:
         name = known.get("right", "") or "my own"
         if body is not None and known:
             self._styles.offer(tuple(EXAMPLES) if name in EXAMPLES else (*EXAMPLES, name), name)
-        limb, whole, motion = (answer == one for one in ANSWERS)
+        limb, whole, motion = (answer == one for one in ANSWERS[:3])
         for control in (self.style, self.own_weight, self.weight, self.feet, self.gaze):
             show(control, "visible", whole)
         for control in (self.scope, self.mode):
             show(control, "visible", motion)
         show(self.preferred, "visible", limb)
-        show(self.self_collision, "visible", not motion)
+        show(self.self_collision, "visible", limb or whole)
         for control in (self.spread, self.ease):
             show(control, "visible", not still)
 

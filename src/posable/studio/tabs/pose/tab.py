@@ -34,8 +34,9 @@ from ...widgets.file_panel import pose_panel
 from ...widgets.joint_limit_plot import SwingPlot
 from ...widgets.status_text import COLOURS, UNUSUAL, coloured, legend
 from .answers import Answer, Drag, answer, make_edit
-from .options import ANSWERS, BOTH, LIMB, MOTION, MOVE, ROTATE, PoseOptions, PoseParts, PosePins
+from .options import ANSWERS, BOTH, LIMB, MOTION, MOVE, PEOPLE, ROTATE, PoseOptions, PoseParts, PosePins
 from .ranges import LIMB_OF, Goal, LearnedRange, Orbit
+from .touched import PoseTouched
 from .warp import Mark, PoseStretch, PoseWarp
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class PoseTab:
         self.report = ProgressText(session)
         self.parts = PoseParts(session)
         self.options = PoseOptions(session)
+        self.touched = PoseTouched(self)
         with gui.add_folder("Numbers", expand_by_default=False):
             self._numbers = gui.add_markdown("Drag a part to see them.")
         with gui.add_folder("Range of an arm or leg", expand_by_default=False):
@@ -136,6 +138,7 @@ class PoseTab:
                     self.session.clock.pause()
             self.parts.draw()
             self.pins.draw()
+            self.touched.draw()
             self.stretch.draw()
             self.options.draw(body, actor is not None and len(actor.motion) == 1)
             if actor is None or body is None:
@@ -238,6 +241,8 @@ class PoseTab:
                 drag = Drag(actor, session.edits, frame, part, self.warp.pose_at(frame))
                 if drag.is_click(target, given):
                     return
+                if self.answer == PEOPLE:
+                    drag.changes = self.touched.changed_by(drag)
                 session.clock.pause()
                 session.clock.seek(frame / actor.motion.fps)
                 self._drag = drag
@@ -263,6 +268,8 @@ class PoseTab:
             self.session.edits.exchange(drag.changes, partial(make_edit, self, drag, drag.answer))
             does = "Drag and rotate" if drag.rotated and drag.displaced else "Rotate" if drag.rotated else "Drag"
             self.commit(f"{does} the {words(drag.part)}")
+            if self.answer == PEOPLE and drag.part in drag.body.roles:
+                self.touched.put(drag)
 
     def set_pose(self, pose: Pose, name: str) -> None:
         """Make a pose the one of this frame, as an edit that fades around it. Can be undone."""
@@ -276,6 +283,7 @@ class PoseTab:
         old = self.session.active
         self.session.edits.commit(label)
         self.warp.carry(old, self.session.active)
+        self.touched.carry(old, self.session.active)
 
     def pinned(self, drag: Drag) -> tuple[str, ...]:
         """Return the parts that stay where they are during a drag."""
@@ -327,7 +335,8 @@ class PoseTab:
             }
             position = frames.positions[joint_of(body, part)]
             self.handle.show(position, scale=SIZE * body.joint_height, visible=True, **options)
-        self._rings.draw(body, frames, self.pins.parts)
+        dragged = self.touched.parts if self.answer == PEOPLE and not playing else ()
+        self._rings.draw(body, frames, tuple(dict.fromkeys((*self.pins.parts, *dragged))))
         self._draw_marks(actor, body, frame)
         self._draw_range(actor, body, part, actor.pose(time), drag)
         if found is not None:

@@ -1,0 +1,390 @@
+"""`AutoPose`: an artist drags some parts of a body, and the rest of it follows what people do.
+
+The parts that were touched are what a solver of whole bodies sees (`SequentialIK` with these as its markers, and with
+feet that stand as well): it says how people are who have their head, hands or elbows there. How the body was before,
+which no solver of people knows, counts as its difference from what the solver says of that pose, each joint's rotation
+for itself: all of it while nothing has moved, less and less the further parts are dragged. What results is brought to
+the targets by weighted damped least squares inside the limits (`pull_kernels`), which moves little, as most of it is
+there.
+
+A foot that nobody touched and that stands stays where it stands, as long as people would not step: until what it
+carries has moved on by a third of a leg.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..body.canonical import CanonicalPose, SpineShape
+from ..body.roles import LIMB_OF
+from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
+from ..compute.extent import rows_in_extent
+from ..compute.types import ArrayLike, Floats, Records, floats
+from ..limb import Target
+from ..limb.model import ROLES
+from ..math import angle, axis_angle, conjugate, exp, log, multiply, normalize, rotate
+from ..reconstruct import Prior, SequentialIK
+from ..reconstruct.sik import ORIENTED, TRACKABLE
+from ..skeleton import Frames, Pose
+from ..skeleton.pose import are_poses
+from ..skeleton.solution import PoseSolution
+from .bounds import Bounds, limit_shapes
+from .clip import Clip, Parts, edited_dofs
+from .dragging import Dragger
+from .model import BOX, EXACT, GOAL
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..limits import Limits
+
+MET = 1e-6  # [m], [rad]: a target that is nearer is met
+CLOSE = 1e-7  # [m]: where the least squares end
+ITERATIONS, ROUNDS = 24, 4
+FAR, TURNED = 0.5, 1.0  # of the joint height, [rad]: drags so far leave a half of how the body was before
+HELD, HELD_LEVEL = 0.02, 0.05  # softness of the position and the orientation of a foot that stands
+STANDS = 0.06  # of a leg: a foot stands that is no higher than this above the lower one
+STAYS, STEPPED = 0.3, 0.6  # of a leg that the body has moved on: where a foot begins to follow, and where it has
+REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the head along, by this part of what is beyond
+HIPS = 0.5  # of what the head moves then, the hips do
+ROOT = math.log(0.02)  # how readily the body as a whole moves in the end, next to its joints
+CLAVICLE = math.log(0.05)
+BENT = 0.996  # of a limb's length: straighter ones do not show the least squares which way they bend
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AutoPoseSolution(PoseSolution):
+    """A body posed by some of its parts.
+
+    REACHED where all targets are met within a micrometre and a microradian; LIMITS where joint limits prevent it, else
+    UNREACHABLE; INVALID where a number of the input is not finite: then the pose is the one it started from.
+    """
+
+    errors: Mapping[str, float]
+    """Part to its distance [m] from its target; infinite where that is not finite."""
+    orientation_errors: Mapping[str, float]
+    """Part to the angle [rad] from the requested orientation, where one is requested."""
+    planted: tuple[str, ...]
+    """The feet that nobody touched and that stay where they stood."""
+
+
+class AutoPose:
+    """Poses a body by some of its parts, as people are. Immutable.
+
+    Args:
+        body: any person.
+        prior: a learned model of how people move, as `SequentialIK` takes it: "default", a path, a `Prior`, or None.
+        limits: "body" (default): the body's own joint limits; None: none; or other ones.
+        plant_feet: whether feet that nobody touches and that stand stay there while people would not step; default
+            True.
+    """
+
+    def __init__(
+        self,
+        body: Humanoid,
+        prior: Prior | str | os.PathLike[str] | None = "default",
+        limits: Limits | str | None = "body",
+        *,
+        plant_feet: bool = True,
+    ) -> None:
+        from ..body import Humanoid
+        from ..body.packed import PackedBody
+
+        expect(Humanoid, body, "body", ": Humanoid(motion.skeleton)")
+        body.require_person("AutoPose")
+        self.body, self.plant_feet = body, plant_feet
+        self._prior, self._given_limits = prior, limits
+        self._limits = body.limits_for(limits)
+        dofs = edited_dofs(body, tuple(body.roles))
+        # Of a bone in segments the first one rotates, which is the one that limits are about.
+        others = [joint for chain in body.segments.values() for joint in chain[1:]]
+        dofs = dofs[~np.isin(body.skeleton.dofs.joint[dofs], others)]
+        every = np.ones(len(dofs), np.bool_)
+        hands = ("left_hand", "right_hand", "left_foot", "right_foot", "head")
+        parts = Parts(body, hands, np.array([body.roles[role] for role in hands]), dofs, every, every)
+        still = Pose(
+            *(np.asarray(array)[None] for array in (body.neutral_pose.translation, body.neutral_pose.rotations))
+        )
+        from ..skeleton import Motion
+
+        clip = Clip(Motion(body.skeleton, still, 60.0), body, still, np.zeros((1, len(dofs))), parts)
+        packed = body.packed if isinstance(limits, str) and limits == "body" else PackedBody(body, limits)
+        shapes, roles = limit_shapes(clip, packed)
+        joints = body.skeleton.dofs.joint[dofs]
+        logs = np.zeros((1, len(dofs)))
+        logs[0, np.isin(joints, list(body.skeleton.path(body.roles["hips"])))] = ROOT
+        logs[0, np.isin(joints, [body.roles[r] for r in ("left_shoulder", "right_shoulder") if r in body.roles])] = (
+            CLAVICLE
+        )
+        self._pulls = Dragger(clip, logs, Bounds(packed, np.zeros(0, BOX), shapes, roles, self._limits))
+        self._arms_and_legs = {limb: body.limb(limb, limits=limits) for limb in ROLES}
+        self._solvers: dict[tuple[str, ...], SequentialIK] = {}
+        SequentialIK(body, prior=prior, limits=limits)  # so that a prior that cannot be read is told here
+
+    def solve(self, targets: Mapping[str, Target | ArrayLike], start: Pose | None = None) -> AutoPoseSolution:
+        """Return the pose in which every part is at its target and the rest does what people do.
+
+        Args:
+            targets: part to a `Target` in the world, its position [m] and maybe its orientation, or to a position (3,)
+                alone. Any part of the body: all that were touched since `start`; a part that is left out is released.
+            start: the pose before any part was touched; default the neutral pose. Targets where its parts are give it
+                back.
+        """
+        body = self.body
+        pose = body.neutral_pose if start is None else start
+        if pose.shape or pose.joint_count != len(body.skeleton):
+            raise ShapeError(
+                f"start has shape {pose.shape} of {pose.joint_count} joints; expected one pose of this body"
+            )
+        wanted = {role: _target(body, role, target) for role, target in targets.items()}
+        sound = bool(are_poses(Pose(pose.translation[None], pose.rotations[None]))[0])
+        for position, orientation in wanted.values():
+            sound = (
+                sound and bool(rows_in_extent(position)) and (orientation is None or bool(np.isfinite(orientation[0])))
+            )
+        if not sound:
+            return self._told(pose, dict.fromkeys(wanted, (np.full(3, np.nan), IDENTITY)), (), False, invalid=True)
+        if not wanted:
+            return self._told(pose, {}, (), False)
+        frames = body.skeleton.forward(pose)
+        guess, swivels, feet = self._guess(pose, frames, wanted)
+        found, limited = self._met(guess, pose, wanted, swivels, feet)
+        standing = tuple(role for role, (_, _, stays) in feet.items() if stays)
+        return self._told(found, wanted, standing, limited)
+
+    # What people do.
+
+    def _guess(self, start: Pose, frames: Frames, wanted: Wanted) -> tuple[Pose, dict[str, float], Feet]:
+        """Return a pose near the targets as people are, the swivels of its limbs [rad], and the feet that stand."""
+        body = self.body
+        was = {role: (frames.positions[j], body.canonical_orientation(frames, j)) for role, j in body.roles.items()}
+        known = {role: pair for role, pair in wanted.items() if role in TRACKABLE}
+        if not {"hips", "head"} & set(known):  # a hand alone does not say how the trunk is: it stays, or comes along
+            beyond = self._beyond(was, wanted)
+            known |= {"head": (was["head"][0] + beyond, None), "hips": (was["hips"][0] + HIPS * beyond, None)}
+        if "chest" in known and "upper_chest" in known:
+            del known["chest"]
+        standing = [role for role in self._standing(was) if role not in wanted] if self.plant_feet else []
+        at_start = {role: (was[role][0], None if q is None else was[role][1]) for role, (_, q) in known.items()}
+        rest = {role: was[role] for role in standing}
+        one, other = self._people(at_start | rest, was), self._people(known | rest, was)
+        # The feet stay while what they carry is above them, and then go along with it.
+        middle = [0.5 * (c.hips * body.leg_length + self._head(c)) for c in (one, other)]
+        gone = (middle[1] - middle[0]) * [1.0, 0.0, 1.0]
+        away = float(np.linalg.norm(gone)) / body.leg_length
+        s = min(max((away - STAYS) / (STEPPED - STAYS), 0.0), 1.0)
+        s = s * s * (3.0 - 2.0 * s)
+        feet = {role: (was[role][0] + s * gone, was[role][1], s == 0.0) for role in standing}
+        if s > 0.0:
+            other = self._people(known | {role: (p, q) for role, (p, q, _) in feet.items()}, was)
+        keep = 1.0 / (1.0 + self._moved(was, known))
+        poses, swivels = [body.pose(one), body.pose(other), start], {}
+        for limb in ROLES:
+            a, b, c = (self._arms_and_legs[limb].read(pose) for pose in poses)
+            offset = math.remainder(float(c.swivel - a.swivel), 2.0 * math.pi)
+            swivels[limb] = float(b.swivel) + keep * offset
+        return body.pose(_joined(one, other, body.canonical(start, frames), keep), start), swivels, feet
+
+    def _people(self, known: Mapping[str, tuple[Floats, Floats | None]], was: Wanted) -> CanonicalPose:
+        """Return the posture that people have with parts there, seen from where the body faced: as if that were +Z."""
+        body, markers = self.body, tuple(role for role in TRACKABLE if role in known)
+        ahead = rotate(was["hips"][1], [0.0, 0.0, 1.0])
+        yaw = math.atan2(ahead[0], ahead[2])
+        q, back = axis_angle([0.0, 1.0, 0.0], yaw), axis_angle([0.0, 1.0, 0.0], -yaw)
+        centre = was["hips"][0] * [1.0, 0.0, 1.0]
+        if markers not in self._solvers:
+            if len(self._solvers) > 64:
+                self._solvers.clear()
+            options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits}
+            self._solvers[markers] = SequentialIK(body, markers=markers, **options)
+        points = rotate(back, np.array([known[role][0] for role in markers]) - centre)
+        oriented = {role: known[role][1] for role in markers if role in ORIENTED}
+        turns = {role: multiply(back, asked) for role, asked in oriented.items() if asked is not None}
+        posture = body.canonical(self._solvers[markers].solve(points, turns or None).pose)
+        rotations = posture.rotations.copy()
+        rotations[0] = multiply(q, rotations[0])
+        hips = rotate(q, posture.hips) + centre / body.leg_length
+        spine = posture.spine
+        assert spine is not None
+        bends = spine.bends.copy()
+        bends[0] = multiply(q, bends[0])
+        return CanonicalPose(posture.roles, rotations, hips, SpineShape(spine.roles, spine.at, spine.chest, bends))
+
+    def _head(self, posture: CanonicalPose) -> Floats:
+        """Return the position of the head [m]."""
+        frames = self.body.skeleton.forward(self.body.pose(posture))
+        return np.asarray(frames.positions[self.body.roles["head"]])
+
+    def _beyond(self, was: Wanted, wanted: Wanted) -> Floats:
+        """Return how far [m] the head goes along with hands, or elbows, that are further than arms easily reach."""
+        body, total = self.body, np.zeros(3)
+        for role in ("left_hand", "right_hand", "left_lower_arm", "right_lower_arm"):
+            if role not in wanted:
+                continue
+            shoulder = was[role.split("_")[0] + "_upper_arm"][0]
+            length = body.measures["upper_arm"] + (body.measures["forearm"] if role.endswith("hand") else 0.0)
+            now, before = (p - shoulder for p in (wanted[role][0], was[role][0]))
+            free = max(REACH * length, float(np.linalg.norm(before)))
+            size = float(np.linalg.norm(now))
+            if size > free:
+                total += FOLLOWS * (1.0 - free / size) * now
+        return total
+
+    def _standing(self, was: Wanted) -> list[str]:
+        """Return the feet that stand: the lower one, and the other where it is hardly higher."""
+        low = {role: float(was[role][0][1]) for role in ("left_foot", "right_foot")}
+        return [role for role, y in low.items() if y <= min(low.values()) + STANDS * self.body.leg_length]
+
+    def _moved(self, was: Wanted, known: Mapping[str, tuple[Floats, Floats | None]]) -> float:
+        """Return the square of how far parts have been moved: 1 where a half of how the body was before is left."""
+        total = 0.0
+        for role, (position, orientation) in known.items():
+            total += (float(np.linalg.norm(position - was[role][0])) / (FAR * self.body.joint_height)) ** 2
+            if orientation is not None:
+                total += (float(angle(orientation, was[role][1])) / TURNED) ** 2
+        return total
+
+    # To the targets.
+
+    def _met(
+        self, guess: Pose, start: Pose, wanted: Wanted, swivels: Mapping[str, float], feet: Feet
+    ) -> tuple[Pose, bool]:
+        """Return the pose with all targets met, as far as limits allow, and whether these stopped a joint.
+
+        Legs and trunk come first, then the arms, each placed at its swivel; what is left is done by all joints.
+        """
+        pose, source = guess, Pose(start.translation[None], start.rotations[None], _rows(start.offsets))
+        goals, hands = self._goals(wanted, feet), [role.endswith(("hand", "lower_arm")) for role in wanted]
+        rest = np.concatenate([~np.array(hands, np.bool_), np.ones(len(feet), np.bool_)])
+        legs = {role: pair for role, pair in wanted.items() if role.endswith("foot")}
+        pose = self._placed(pose, {role: (p, q) for role, (p, q, _) in feet.items()} | legs, swivels)
+        limited = False
+        if rest.any():
+            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, rest]), source)
+        arms = {role: pair for role, pair in wanted.items() if role.endswith("hand")}
+        if any(hands):
+            pose = self._placed(pose, arms, swivels)
+            pose, limited = self._pulled(pose, goals, source)
+        if feet:  # a foot that stands gives way where not all can be met
+            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, : len(wanted)]), source)
+        return pose, limited
+
+    def _goals(self, wanted: Wanted, feet: Feet) -> Records:
+        """Return goals (1, G) of `GOAL`: those of the targets, which must be met, then those of feet that stand."""
+        body, goals = self.body, np.zeros((1, len(wanted) + len(feet)), GOAL)
+        goals["orientation_softness"], goals["orientation"][..., 0] = -1.0, 1.0
+        softness = [(EXACT, EXACT)] * len(wanted) + [(HELD, HELD_LEVEL)] * len(feet)
+        parts = [(role, *pair) for role, pair in wanted.items()] + [(role, p, q) for role, (p, q, _) in feet.items()]
+        for k, (role, position, orientation) in enumerate(parts):
+            goal = goals[0, k]
+            goal["joint"], goal["position"], goal["position_softness"] = body.roles[role], position, softness[k][0]
+            goal["fixed"] = k < len(wanted)
+            if orientation is not None:
+                goal["orientation"] = multiply(orientation, body.neutral_orientation(role))
+                goal["orientation_softness"] = softness[k][1]
+        return goals
+
+    def _placed(self, pose: Pose, ends: Wanted, swivels: Mapping[str, float]) -> Pose:
+        """Return the pose with hands or feet placed by the exact solver of limbs, searching from the swivels."""
+        placed = pose
+        frames = self.body.skeleton.forward(pose)
+        for role, (position, orientation) in ends.items():
+            limb = LIMB_OF[role]
+            base, mid, end = frames.positions[[*self.body.limb_joints(limb)]]
+            reach, away = np.linalg.norm(mid - base) + np.linalg.norm(end - mid), position - base
+            size = max(float(np.linalg.norm(away)), 1e-9)
+            if size > BENT * reach and float(np.linalg.norm(end - position)) > MET:  # too straight to know how to bend
+                position = base + BENT * reach / size * away
+            target = Target(position, orientation)
+            placed = self._arms_and_legs[limb].place(placed, target, preferred=swivels[limb]).pose
+        if self.body.segments:  # their twist goes back to the first segment, as the least squares have it
+            placed = self.body.pose(self.body.canonical(placed), pose)
+        return placed
+
+    def _pulled(self, pose: Pose, goals: Records, source: Pose) -> tuple[Pose, bool]:
+        """Return the pose with its parts at their goals by least squares, and whether limits stopped a joint."""
+        limited, skeleton = False, self.body.skeleton
+        turned = goals["orientation_softness"][0] == EXACT
+        pulled = Pose(pose.translation[None], pose.rotations[None], _rows(pose.offsets))
+        for _ in range(ROUNDS):
+            least = 3 if turned.any() or not goals["fixed"].all() else 0
+            options: dict[str, Any] = {"min_iterations": least, "close": CLOSE}
+            pulled, _, stopped = self._pulls.pulled(pulled, goals, self._pulls.logs, ITERATIONS, source, **options)
+            limited = bool(stopped[0])
+            if not turned.any():
+                break
+            there = skeleton.forward(pulled).orientations[0, goals["joint"][0]]
+            if (angle(there, goals["orientation"][0])[turned] < CLOSE).all():
+                break
+        return pulled[0], limited
+
+    def _told(
+        self, pose: Pose, wanted: Wanted, planted: tuple[str, ...], limited: bool, *, invalid: bool = False
+    ) -> AutoPoseSolution:
+        """Return the solution: errors are measured on the pose that is returned."""
+        body, errors, turned = self.body, {}, {}
+        frames = body.skeleton.forward(pose)
+        for role, (position, orientation) in wanted.items():
+            joint = body.roles[role]
+            errors[role] = math.inf if invalid else float(np.linalg.norm(frames.positions[joint] - position))
+            if orientation is not None:
+                there = body.canonical_orientation(frames, joint)
+                turned[role] = math.inf if invalid else float(angle(there, orientation))
+        worst, most = max(errors.values(), default=0.0), max(turned.values(), default=0.0)
+        status = Status.LIMITS if limited else Status.UNREACHABLE
+        if worst <= MET and most <= MET:
+            status = Status.REACHED
+        status = Status.INVALID if invalid else status
+        return AutoPoseSolution(pose, status, np.array(worst), np.array(most), errors, turned, planted)
+
+
+Wanted = Mapping[str, tuple[Floats, Any]]
+"""Part to position (3,) [m] and orientation (4,), canonical, or None."""
+Feet = Mapping[str, tuple[Floats, Floats, bool]]
+"""Feet that stand: position, orientation, and whether it stays there."""
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def _target(body: Humanoid, role: str, given: Target | ArrayLike) -> tuple[Floats, Floats | None]:
+    """Return (position (3,) [m], canonical orientation (4,) or None) of a part's target."""
+    if role not in body.roles:
+        raise UnknownNameError("part of this body", role, tuple(body.roles))
+    target = given if isinstance(given, Target) else Target(given)
+    if target.pole is not None:
+        raise PosableError(f"the target of {role!r} has a pole; give the elbow or the knee a target of its own")
+    position, orientation = floats(target.position, f"position of {role!r}"), None
+    if position.shape != (3,):
+        raise ShapeError(f"the position of {role!r} has shape {position.shape}; expected (3,)")
+    asked = target.orientation if target.world_orientation is None else target.world_orientation
+    if asked is not None:
+        orientation = floats(asked, f"orientation of {role!r}")
+        if orientation.shape != (4,):
+            raise ShapeError(f"the orientation of {role!r} has shape {orientation.shape}; expected (4,)")
+        size = float(np.linalg.norm(orientation))
+        orientation = normalize(orientation) if math.isfinite(size) and size > 1e-150 else np.full(4, np.nan)
+        if target.world_orientation is not None:
+            orientation = multiply(orientation, conjugate(body.neutral_orientation(role)))
+    return position, orientation
+
+
+def _joined(one: CanonicalPose, other: CanonicalPose, was: CanonicalPose, keep: float) -> CanonicalPose:
+    """Return the posture `other` with so much of how `was` differs from `one`, joint by joint."""
+
+    def mixed(a: Floats, b: Floats, c: Floats) -> Floats:
+        return np.asarray(multiply(b, exp(keep * log(multiply(conjugate(a), c)))))
+
+    spines = [posture.spine for posture in (one, other, was)]
+    assert spines[0] is not None and spines[1] is not None and spines[2] is not None
+    bends = mixed(*(spine.bends for spine in spines))  # type: ignore[union-attr]
+    shape = SpineShape(spines[0].roles, spines[0].at, spines[0].chest, bends)
+    rotations = mixed(one.rotations, other.rotations, was.rotations)
+    return CanonicalPose(was.roles, rotations, other.hips + keep * (was.hips - one.hips), shape)
+
+
+def _rows(offsets: Floats | None) -> Floats | None:
+    return None if offsets is None else offsets[None]
