@@ -14,7 +14,7 @@ from ..body.roles import MARKERS
 from ..compute import PosableError
 from ..compute.types import Floats
 from ..math import conjugate, multiply, rotate
-from ..reconstruct import Points, ReconstructStream, SequentialIK
+from ..reconstruct import ReconstructStream, SequentialIK
 from ..reconstruct.sik import TRACKABLE
 from ..skeleton import Frames, Pose
 from .assignment import assign
@@ -76,8 +76,8 @@ class Follower:
     scene: Scene | None = None
     standing: bool = False
     """Whether the lowest foot stands on the floor at every moment, as for points that are counted from the hips."""
-    take: Points | None = None
-    """The whole take, where points come from one: it shows how large the person is."""
+    sizes: tuple[float, float] | None = None
+    """How much longer (legs, trunk) of the body are than the person's, where that is known."""
     last: BodyFrame | None = None
     guess: str = ""
     """Which tracker was taken for which part, where nothing said it."""
@@ -240,10 +240,7 @@ class Follower:
         if self.calibration is not None and self.calibration.calibration is not None:
             scales = self.calibration.calibration.scales
             return 1.0 / scales["legs"], 1.0 / scales["trunk"]
-        take = self.take
-        if take is not None and set(self._markers) <= set(take.names):
-            return guessed_sizes(self.body, self._markers, take.of(self._markers))
-        return guessed_sizes(self.body, self._markers, points[None])
+        return self.sizes or guessed_sizes(self.body, self._markers, points[None])
 
     def _on_floor(self, points: Floats, step: float) -> Floats:
         """Return points with the floor at height 0."""

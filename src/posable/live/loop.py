@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 import numpy as np
 
-from ..body import Humanoid, figure
-from ..compute import PosableError
+from ..body import MARKERS, Humanoid, figure
+from ..compute import FormatError, PosableError
 from ..formats import load
 from ..reconstruct import Points
 from ..skeleton import Motion
@@ -29,7 +29,7 @@ from .addresses import IN_PORTS, parse
 from .board import LOST, Point
 from .calibrating import MOVE, STAND, Calibrating, LiveCalibration
 from .capture import COMMAND, PACKET, SENT, SUFFIX, CaptureReader, CaptureWriter, Record, command, read_command
-from .following import BodyFrame, Follower
+from .following import BodyFrame, Follower, guessed_sizes
 from .intake import Intake
 from .notes import Notes, log
 from .osc import OscError
@@ -38,7 +38,7 @@ from .report import Report, SinkReport, point_reports
 from .robots import RobotDriver, robot_driver
 from .senders import Sender, Senders
 from .sinks import NOBODY, Sending, Sink, UdpSink, VmcSink, sink_of
-from .sources import FramesSource, IterableSource, UdpSource, file_source, points_source
+from .sources import FramesSource, IterableSource, UdpSource, file_source, motion_source, points_source
 from .vmc import Status
 
 if TYPE_CHECKING:
@@ -124,13 +124,17 @@ class Live:
         ]
         if not self.sources and self.capture is None:
             raise PosableError("there is no source; expected vmc, vrchat, udp or a file")
+        if self.sources and self.capture is not None:
+            raise PosableError(
+                f"{str(self.capture.path)!r} is a capture, which is replayed alone; leave the others out"
+            )
         self.pace = Pace(rate if self.robot is None else self.robot.rate, on_packets=self.robot is None)
         loaded = (
             calibration
             if calibration is None or isinstance(calibration, LiveCalibration)
             else (LiveCalibration.load(calibration))
         )
-        takes = [source.points for source in self.sources if isinstance(source, FramesSource)]
+        takes = [source for source in self.sources if isinstance(source, FramesSource)]
         self.follower = Follower(
             self.body,
             dict(roles or {}),
@@ -142,7 +146,7 @@ class Live:
             prior,
             scene,
             standing=any(isinstance(s, FramesSource | IterableSource) and s.standing for s in self.sources),
-            take=takes[0] if len(takes) == 1 else None,
+            sizes=take_sizes(self.body, takes[0]) if len(takes) == 1 else None,
         )
         self.calibrating = Calibrating(self.body, stand, move, height, dict(roles or {}))
         if loaded is not None:
@@ -178,9 +182,7 @@ class Live:
         if isinstance(given, Points):
             return points_source(given)
         if isinstance(given, Motion):
-            from ..reconstruct.pipeline import motion_points
-
-            return points_source(motion_points(given, _FOLLOWED, _FOLLOWED)[0], given.name or "motion")
+            return motion_source(given, given.name or "motion")
         if not _is_path(given):
             return IterableSource(given)
         text = os.fspath(given)
@@ -602,9 +604,15 @@ class Live:
     # Recording and replay
 
     def _start_recording(self, path: str | os.PathLike[str], now: float) -> None:
-        kinds = [source.packets for source in self.sources] or ["osc"]
+        kinds = [source.packets for source in self.sources]
+        if self.capture is not None:
+            kinds = self.capture.head.sources
         self._recording = CaptureWriter(path, kinds, 1.0 / self.pace.period)
         self._recorded_from = now
+        if self.follower.sizes is not None:
+            self._write(COMMAND, 0, now, command(do="sizes", sizes=self.follower.sizes))
+        if self.follower.standing:
+            self._write(COMMAND, 0, now, command(do="standing"))
         if self.follower.calibration is not None:
             self._write(COMMAND, 0, now, command(do="calibration", calibration=self.follower.calibration.document))
 
@@ -651,13 +659,25 @@ class Live:
         elif record.kind == SENT:
             self._send(now, record.content == b"p")
         else:
-            requested = read_command(record.content, capture.path)
-            value = requested.get("calibration")
-            self._carry_out(
-                str(requested.get("do")),
-                None if value is None else LiveCalibration.of_document(capture.path, value),
-                now,
-            )
+            self._replay_command(read_command(record.content, capture.path), capture.path, now)
+
+    def _replay_command(self, content: Mapping[str, Any], path: Path, now: float) -> None:
+        what = content.get("do")
+        if what == "calibration":
+            value = content.get("calibration")
+            self._carry_out(what, None if value is None else LiveCalibration.of_document(path, value), now)
+        elif what == "calibrate":
+            self._carry_out(what, None, now)
+        elif what == "sizes":
+            found = content.get("sizes")
+            sound = isinstance(found, list) and len(found) == 2
+            if not (sound and all(isinstance(size, float) and 1e-3 < size < 1e3 for size in found or ())):
+                raise FormatError(path, f"has the sizes {str(found)[:60]}; expected two numbers")
+            self.follower.sizes = (found[0], found[1]) if found else None
+            self._write(COMMAND, 0, now, command(do="sizes", sizes=self.follower.sizes))
+        elif what == "standing":
+            self.follower.standing = True
+            self._write(COMMAND, 0, now, command(do="standing"))
 
     def _run_in_virtual_time(self, seconds: float | None) -> None:
         """Play files as fast as can be."""
@@ -707,9 +727,6 @@ class Live:
             return self.intake.board.present(self._now())
 
 
-_FOLLOWED = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
-
-
 def run(
     sources: Any = ("vmc",),
     sinks: Any = ("vmc",),
@@ -730,6 +747,17 @@ def run(
     with Live(sources, sinks, **options) as live, contextlib.suppress(KeyboardInterrupt):
         live.run(seconds, realtime=realtime)
     return live
+
+
+def take_sizes(body: Humanoid, take: FramesSource) -> tuple[float, float] | None:
+    """Return how much longer (legs, trunk) of a body are than those of the person of a take, if it shows them."""
+    if take.person is not None:
+        standing = take.person.markers(take.person.neutral_pose)[None]
+        return guessed_sizes(body, MARKERS, standing)
+    if take.points is not None:
+        names = [name for name in take.points.names if name in body.roles]
+        return guessed_sizes(body, names, take.points.of(names))
+    return None
 
 
 def body_of(body: Humanoid | str | os.PathLike[str] | None) -> Humanoid:

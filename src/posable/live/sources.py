@@ -18,9 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from ..body import MARKERS, Humanoid
 from ..compute import FormatError, PosableError
+from ..formats import load
 from ..reconstruct import Points, load_points
 from ..reconstruct.sik import TRACKABLE
+from ..skeleton import Motion
 from .addresses import Address
 from .landmarks import is_landmarks, points_of, read_landmarks
 
@@ -112,6 +115,8 @@ class FramesSource:
         self.name, self.standing = name, standing
         self.points: Points | None = None
         """The whole take, where it is known: it shows how large the person is."""
+        self.person: Humanoid | None = None
+        """The person of the take, where its file has the whole body."""
         self._frames = iter(frames)
         self._next: tuple[float, Frame] | None = None
         self._ended = False
@@ -200,18 +205,25 @@ def file_source(path: str | os.PathLike[str], *, fps: float | None = None) -> Fr
         return FramesSource(read_landmarks(file, fps), file.name, standing=True)
     if file.suffix.lower() == ".csv":
         points = load_points(file, fps=fps)
-    else:
-        points = load_points(file, fps=fps, orientations=("hips", "head", "left_hand", "right_hand", *_FEET))
-    return points_source(points, file.name)
-
-
-_FEET = ("left_foot", "right_foot")
+        return points_source(points, file.name)
+    return motion_source(load(file, fps=fps), file.name)
 
 
 def points_source(points: Points, name: str = "points") -> FramesSource:
     """Return tracked points as a source."""
     made = FramesSource(_frames(points), name)
     made.points = points
+    return made
+
+
+def motion_source(motion: Motion, name: str = "motion") -> FramesSource:
+    """Return a motion of a person as a source: the joints and orientations of its six markers."""
+    person = Humanoid(motion.skeleton)
+    frames = motion.skeleton.forward(motion.pose)
+    rows = [person.index(role) for role in MARKERS]
+    rotations = {role: person.canonical_orientation(frames, row) for role, row in zip(MARKERS, rows, strict=True)}
+    made = points_source(Points(MARKERS, frames.positions[:, rows], motion.fps, rotations), name)
+    made.person = person
     return made
 
 
