@@ -44,6 +44,7 @@ _HOMES = {
     "edit": ["AutoPose", "MotionEditor"],
     "robots": ["Retargeter", "RobotSolution", "retarget"],
     "evaluate": ["JointAngles", "joint_angles"],
+    "live": [],
 }
 
 __all__ = ["__version__", *(name for names in _HOMES.values() for name in names), "reconstruct", "samples"]
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         jobs,
         limb,
         limits,
+        live,
         math,
         reach,
         render,

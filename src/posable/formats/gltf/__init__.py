@@ -34,9 +34,10 @@ from .nodes import (
     skeleton_nodes,
     uneven,
 )
+from .scene import Scene, scene_of
 from .write import GltfSource, edited_document, new_document, on_character
 
-__all__ = ["animations", "character_animations", "character_motion", "read", "write"]
+__all__ = ["Scene", "animations", "character_animations", "character_motion", "read", "scene_of", "write"]
 
 SUFFIXES = (".glb", ".gltf", ".vrm")
 REST_FPS = 30.0  # of the one frame of a file without animation

@@ -272,7 +272,7 @@ def _animation(motion: Motion, source: GltfSource, tree: NodeTree, packer: Packe
     still = fold(tree, nodes, source.world, {})
     pose, skeleton = motion.pose, motion.skeleton
     tracks = Tracks(motion, packer)
-    rotation, position, scale = _above(tree, nodes[0], source.world)
+    rotation, position, scale = transform_above(tree, nodes[0], source.world)
     back = pm.conjugate(rotation)
     root = pm.rotate(back, pose.translation - position) / scale
     tracks.add_translation(nodes[0], root, tree.translation[nodes[0]], always=True)
@@ -288,7 +288,7 @@ def _animation(motion: Motion, source: GltfSource, tree: NodeTree, packer: Packe
     return tracks.animation()
 
 
-def _above(tree: NodeTree, root: int, world: tuple[Floats, float]) -> tuple[Floats, Floats, Floats]:
+def transform_above(tree: NodeTree, root: int, world: tuple[Floats, float]) -> tuple[Floats, Floats, Floats]:
     """Return (rotation (4,), position (3,) [m], scale (3,)) of the frame in which the root's own transform is given."""
     chain = tree.ancestors(root)
     if not chain:

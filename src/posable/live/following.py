@@ -1,0 +1,314 @@
+"""`Follower`: the body of a moment, from a board of points: parts, sizes, floor, and the solver of `reconstruct`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..body.measures import sole_of
+from ..body.roles import MARKERS
+from ..compute import PosableError
+from ..compute.types import Floats
+from ..math import conjugate, multiply, rotate
+from ..reconstruct import ReconstructStream, SequentialIK
+from ..reconstruct.sik import TRACKABLE
+from ..skeleton import Frames, Pose
+from .assignment import assign
+from .board import Board, Point
+from .calibrating import LiveCalibration
+from .intake import part_of
+
+if TYPE_CHECKING:
+    from ..body import Humanoid
+    from ..collision import Scene
+    from ..reconstruct import Prior
+
+LEGS = ("left_foot", "right_foot", "left_lower_leg", "right_lower_leg")
+SETTLED = 0.5
+"""[s] for which the same trackers are seen before it is guessed where they are."""
+SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.25
+"""[s] between two frames, as the solver is told."""
+SCALES = (0.2, 5.0)
+"""Between which a person's size and the body's differ, when it is guessed."""
+RISING, MOST_RISEN = 0.02, 0.15
+"""[m/s] by which the lowest foot is forgotten, and [m] up to which above the lowest of all."""
+UNKNOWN = np.full(4, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyFrame:
+    """The body at a moment."""
+
+    pose: Pose
+    frames: Frames
+    """The joints of the pose in the world."""
+    time: float
+    """[s]"""
+    roles: tuple[str, ...]
+    """(M,) the parts that are followed."""
+    errors: Floats
+    """(M,) [m] between each part and its point; infinite for one that is lost."""
+    tracking: bool
+    """Whether any point was seen."""
+
+
+@dataclass
+class Follower:
+    """Follows the points of a board with a body."""
+
+    body: Humanoid
+    """Whose poses come out."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Name of a point to its part, where that is known."""
+    calibration: LiveCalibration | None = None
+    smoothing: float | None = None
+    """Time constant [s] of a One-Euro filter."""
+    lock_feet: bool = True
+    floor: float | None = None
+    """Height of the floor in the world of the points [m]; None: found from the feet."""
+    fit: bool = True
+    """Whether points are scaled to the size of the body."""
+    prior: Prior | str | None = "default"
+    scene: Scene | None = None
+    standing: bool = False
+    """Whether the lowest foot stands on the floor at every moment, as for points that are counted from the hips."""
+    sizes: tuple[float, float] | None = None
+    """How much longer (legs, trunk) of the body are than the person's, where that is known."""
+    last: BodyFrame | None = None
+    guess: str = ""
+    """Which tracker was taken for which part, where nothing said it."""
+    _guessed: dict[str, str] = field(default_factory=dict)
+    _seen: tuple[tuple[str, ...], float] = ((), 0.0)
+    _stream: ReconstructStream | None = None
+    _markers: tuple[str, ...] = ()
+    _names: tuple[str, ...] = ()
+    _sources: dict[str, list[str]] = field(default_factory=dict)
+    _scales: tuple[float, float] | None = None
+    _low: float = math.inf
+    _lowest: float = math.inf
+    _solvers: dict[tuple[str, ...], SequentialIK] = field(default_factory=dict)
+
+    def calibrate(self, calibration: LiveCalibration | None) -> None:
+        """Take another calibration; the body goes on from its next frame."""
+        self.calibration, self._scales = calibration, None
+        self._low = self._lowest = math.inf
+        self._names = ()
+
+    def restart(self) -> None:
+        """Forget the past."""
+        self._stream, self._names, self._markers, self.last = None, (), (), None
+        self._low = self._lowest = math.inf
+
+    def step(self, board: Board, now: float) -> BodyFrame | None:
+        """Return the body at a moment [s]; None before there are points that one can be made of."""
+        names = tuple(board.points)
+        if names != self._names:
+            self._names = names
+            self._sources = self._parts_of(board)
+        if not self._markers or any(role not in self._markers for role in self._sources):
+            self._guess(board, now)
+            if not self._prepare(tuple(role for role in TRACKABLE if role in self._sources)):
+                return None
+        points, rotations, seen = self._gather(board, now)
+        if not seen:
+            return self._rest(now)
+        step = 1.0 / 60.0 if self.last is None else now - self.last.time
+        stream = self._stream
+        assert stream is not None
+        points = self._on_floor(self._scaled(points), min(max(step, 0.0), LONGEST_STEP))
+        solution = stream.step(points, rotations or None, min(max(step, SHORTEST_STEP), LONGEST_STEP))
+        frames = self.body.skeleton.forward(solution.pose)
+        self.last = BodyFrame(solution.pose, frames, now, self._markers, solution.marker_errors, True)
+        return self.last
+
+    def _rest(self, now: float) -> BodyFrame | None:
+        """Return the last body, at another time: nothing is seen."""
+        last = self.last
+        if last is not None:
+            lost = np.full(len(last.roles), np.inf)
+            self.last = BodyFrame(last.pose, last.frames, now, last.roles, lost, False)
+        return self.last
+
+    # Who is what
+
+    def role(self, name: str) -> str | None:
+        """Return the part that a point is on; None where that is not known."""
+        calibrated = {} if self.calibration is None else self.calibration.roles
+        found = self.roles.get(name) or calibrated.get(name) or part_of(name) or self._guessed.get(name)
+        return found if found in self.body.roles else ("chest" if found == "upper_chest" else None)
+
+    def _parts_of(self, board: Board) -> dict[str, list[str]]:
+        """Return part to the names of the points that are on it."""
+        found: dict[str, list[str]] = {}
+        for name in board.points:
+            role = self.role(name)
+            if role is not None and role in self.body.roles:
+                found.setdefault(role, []).append(name)
+        if "chest" in found and "upper_chest" in found:
+            found["upper_chest"] += found.pop("chest")
+        return found
+
+    def _guess(self, board: Board, now: float) -> None:
+        """Find out which trackers are where that nothing says it of, once the same ones were seen for a while."""
+        present = board.present(now)
+        unknown = tuple(point.name for point in present if self.role(point.name) is None)
+        if not unknown or self.calibration is not None:
+            return
+        if self._seen[0] != unknown:
+            self._seen = (unknown, now)
+        if now - self._seen[1] < SETTLED:
+            return
+        try:
+            found = assign(present, self.body, dict(self.roles))
+        except PosableError:
+            return
+        self._guessed = {name: role for name, role in found.roles.items() if name in unknown}
+        self.guess = ", ".join(f"{name} on {role.replace('_', ' ')}" for name, role in sorted(self._guessed.items()))
+        self._sources = self._parts_of(board)
+
+    def _prepare(self, markers: tuple[str, ...]) -> bool:
+        """Make the solver of these parts; return whether they make a body."""
+        if markers == self._markers and self._stream is not None:
+            return True
+        if not {"hips", "head"} & set(markers):
+            return False
+        solver = self._solvers.get(markers)
+        if solver is None:
+            solver = SequentialIK(self.body, prior=self.prior, markers=markers, scene=self.scene)
+            if len(self._solvers) >= 8:
+                self._solvers.clear()
+            self._solvers[markers] = solver
+        self._stream = solver.stream(60.0, smoothing=self.smoothing, lock_feet=self.lock_feet)
+        self._markers, self._scales = markers, None
+        self._upper = [k for k, role in enumerate(markers) if role != "hips" and role not in LEGS]
+        self._feet = [k for k, role in enumerate(markers) if role in ("left_foot", "right_foot")]
+        made = None if self.calibration is None else self.calibration.calibration
+        self._calibrated = np.zeros(len(markers), np.bool_)
+        self._offsets, self._sits = np.zeros((len(markers), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(markers), 1))
+        for k, role in enumerate(markers):
+            if made is not None and role in made.markers:
+                row = made.markers.index(role)
+                self._calibrated[k] = True
+                self._offsets[k], self._sits[k] = made.offsets[row], conjugate(made.rotations[row])
+        return True
+
+    # Where they are
+
+    def _gather(self, board: Board, now: float) -> tuple[Floats, dict[str, Floats], bool]:
+        """Return (points (M, 3) [m], orientations by part, whether any is seen)."""
+        positions: list[Any] = []
+        rotations: list[Any] = []
+        usable: list[bool] = []
+        seen = False
+        for k, role in enumerate(self._markers):
+            point = _newest(board, self._sources.get(role, ()))
+            position, rotation = point.at(now) if point is not None else ((math.nan,) * 3, None)
+            seen = seen or math.isfinite(position[0])
+            positions.append(position)
+            known = rotation is not None and (self._calibrated[k] or (point is not None and _is_canonical(point)))
+            usable.append(known)
+            rotations.append(rotation if known and rotation is not None else (1.0, 0.0, 0.0, 0.0))
+        points, q = np.array(positions), np.array(rotations)
+        if self._calibrated.any():
+            q = multiply(q, self._sits)
+            rows = self._calibrated & np.array(usable)
+            points[rows] -= rotate(q[rows], self._offsets[rows])
+        found = {role: q[k] for k, role in enumerate(self._markers) if usable[k] and role in MARKERS}
+        return points, found, seen
+
+    def _scaled(self, points: Floats) -> Floats:
+        """Return points of the person as the body has them: scaled by its legs, above the hips by its trunk."""
+        if not self.fit:
+            return points
+        if self._scales is None:
+            self._scales = self._sizes(points)
+        legs, upper = self._scales
+        if legs == upper == 1.0:
+            return points
+        out = points * legs
+        if "hips" in self._markers and math.isfinite(points[self._markers.index("hips"), 0]):
+            hips = points[self._markers.index("hips")]
+            out[self._upper] = legs * hips + upper * (points[self._upper] - hips)
+        return out
+
+    def _sizes(self, points: Floats) -> tuple[float, float]:
+        """Return how much longer legs and trunk of the body are than the person's."""
+        if self.calibration is not None and self.calibration.calibration is not None:
+            scales = self.calibration.calibration.scales
+            return 1.0 / scales["legs"], 1.0 / scales["trunk"]
+        return self.sizes or guessed_sizes(self.body, self._markers, points[None])
+
+    def _on_floor(self, points: Floats, step: float) -> Floats:
+        """Return points with the floor at height 0."""
+        floor = self.floor
+        if floor is None:
+            heights = points[self._feet, 1]
+            heights = heights[np.isfinite(heights)]
+            if len(heights):
+                low = float(heights.min()) - self._ankle
+                self._lowest = min(self._lowest, low)
+                raised = min(self._low + RISING * step, self._lowest + MOST_RISEN)
+                self._low = low if self.standing else min(raised, low)
+            floor = self._low if math.isfinite(self._low) else 0.0
+        if floor == 0.0:
+            return points
+        lowered: Floats = points - np.array([0.0, floor, 0.0])
+        return lowered
+
+    @property
+    def _ankle(self) -> float:
+        """How high the ankle of a foot is that stands [m]."""
+        found = self.__dict__.get("_ankle_height")
+        if found is None:
+            found = min(sole_of(self.body, side).depth for side in ("left", "right"))
+            self.__dict__["_ankle_height"] = found
+        return float(found)
+
+
+def guessed_sizes(body: Humanoid, markers: Sequence[str], points: Floats) -> tuple[float, float]:
+    """Return (legs, trunk): how much longer those of a body are than a person's, whose points (F, M, 3) [m] are given.
+
+    Where they do not show it, 1. People stretch now and then: the 95th percentile of distances counts.
+    """
+    rows = {role: k for k, role in enumerate(markers)}
+    standing = body.skeleton.forward(body.neutral_pose).positions
+    where = {role: standing[body.index(role)] for role in markers}
+
+    def ratio(a: str, b: str) -> float | None:
+        if a not in rows or b not in rows:
+            return None
+        far = np.linalg.norm(points[:, rows[a]] - points[:, rows[b]], axis=-1)
+        far = far[np.isfinite(far)]
+        if not len(far) or not (longest := float(np.percentile(far, 95.0))) > 1e-3:
+            return None
+        return float(np.linalg.norm(where[a] - where[b])) / longest
+
+    legs = [found for side in ("left", "right") if (found := ratio("hips", f"{side}_foot")) is not None]
+    trunk = ratio("hips", "head")
+    leg = float(np.mean(legs)) if legs else trunk
+    if leg is None and "head" in rows:  # as high as the head
+        heights = points[:, rows["head"], 1]
+        heights = heights[np.isfinite(heights)]
+        floor = min(float(standing[body.index(f"{s}_foot")][1]) - sole_of(body, s).depth for s in ("left", "right"))
+        tall = float(np.percentile(heights, 95.0)) if len(heights) else 0.0
+        leg = (float(where["head"][1]) - floor) / tall if tall > 1e-3 else None
+    leg, trunk = leg if leg is not None else trunk, trunk if trunk is not None else leg
+    made = tuple(value if value is not None and SCALES[0] < value < SCALES[1] else 1.0 for value in (leg, trunk))
+    return made[0], made[1]
+
+
+def _newest(board: Board, names: Sequence[str]) -> Point | None:
+    found = None
+    for name in names:
+        point = board.points.get(name)
+        if point is not None and (found is None or point.time > found.time):
+            found = point
+    return found
+
+
+def _is_canonical(point: Point) -> bool:
+    return point.kind in ("part", "bone")

@@ -1,0 +1,58 @@
+"""`Pace`: when a body is sent: with the packet that brings its points, and by the clock where none comes.
+
+A body goes out as soon as points have come, so that nothing waits for a clock; never more often than `rate`, counted
+over a while; and a quarter of a period late where points fail to come, so that receivers go on at the same rate.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compute import PosableError, number
+
+EARLY = 0.25
+"""Periods that a packet may be early, and that the clock waits for one that is late."""
+FASTEST = 1000.0  # [1/s]
+
+
+class Pace:
+    """Says when to send.
+
+    Args:
+        rate: [1/s] at most.
+        on_packets: whether packets send at once; else the clock alone does, on an even grid.
+    """
+
+    def __init__(self, rate: float, on_packets: bool = True) -> None:
+        if not 0.0 < number(rate) <= FASTEST:
+            raise PosableError(f"rate is {rate}; expected frames a second above 0, up to {FASTEST:g}")
+        self.period, self.on_packets = 1.0 / rate, on_packets
+        self._due = -math.inf
+        self._begun = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was sent yet."""
+        return self._begun
+
+    def wants(self, now: float) -> bool:
+        """Return whether a packet that has come by now [s] may send at once."""
+        return now >= self._due - EARLY * self.period if self.on_packets else not self._begun
+
+    def deadline(self) -> float:
+        """Return when to send if no packet comes [s]; infinite before the first was sent."""
+        if not self._begun:
+            return math.inf
+        return self._due + (EARLY * self.period if self.on_packets else 0.0)
+
+    def sent(self, now: float, with_packet: bool) -> None:
+        """Take note of what was sent [s]."""
+        if not self._begun:
+            self._due, self._begun = now + self.period, True
+        elif with_packet:
+            self._due = max(self._due, now) + self.period
+        else:
+            late = max(self._due, now - EARLY * self.period) if self.on_packets else self._due
+            if now - late > 4.0 * self.period:  # the machine slept: what was missed is not made up for
+                late = now
+            self._due = late + self.period
