@@ -75,7 +75,7 @@ def robot_options(output: str, layout: str | None, joint_order: str | None, head
     if joint_order is not None:
         choice("--joint-order", joint_order, ("mujoco", "isaac"))
     if layout is not None:
-        choice("--layout", layout, LAYOUTS)
+        choice("--layout", layout, (*LAYOUTS, "amass"))
     given = {"layout": layout, "joint_order": joint_order, "header": header or None}
     return {name: value for name, value in given.items() if value is not None}
 
