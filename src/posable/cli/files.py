@@ -122,7 +122,7 @@ def convert(
         return
     folder.check()
     reading.check(file)
-    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm"}:
+    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm", ".vrma"}:
         FileReading().motion(character)
     with busy(f"converting {file.name}"):
         facts = convert_file(

@@ -57,7 +57,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "glTF",
         "gltf",
-        (".glb", ".gltf", ".vrm"),
+        (".glb", ".gltf", ".vrm", ".vrma"),
         frozenset({"scale", "animation"}),
         frozenset({"character", "keep_animations"}),
     ),

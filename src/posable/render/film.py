@@ -279,19 +279,15 @@ def _row(panels: list[_Panel], times: Floats, cameras: list[list[Camera]], k: in
 
 def _pictures(settings: tuple[Any, ...], rows: list[tuple[Any, Any]]) -> list[Pixels]:
     with threads(1):  # the other cores have pictures of their own
-        return [_picture(*settings, *row) for row in rows]
+        return [_picture(settings, *row) for row in rows]
 
 
-def _picture(
-    looks: list[RigidLook | SkinnedLook],
-    levels: list[float],
-    around: Mesh | None,
-    widths: list[int],
-    height: int,
-    samples: int,
-    placed: list[tuple[Floats, Floats]],
-    cameras: list[Camera],
-) -> Pixels:
+def _picture(settings: tuple[Any, ...], placed: list[tuple[Floats, Floats]], cameras: list[Camera]) -> Pixels:
+    """Draw one picture, a panel for each motion: all panels with where their joints are and from where they are seen.
+
+    `settings` are looks, levels of the floor [m], what is around, widths, height, and samples.
+    """
+    looks, levels, around, widths, height, samples = settings
     panels = []
     for look, level, width, where, camera in zip(looks, levels, widths, placed, cameras, strict=True):
         mesh = look.mesh(*where)
