@@ -27,8 +27,9 @@ from ..compute.files import check_writable
 
 if TYPE_CHECKING:
     from ..skeleton import Motion, Skeleton
+    from .c3d import Markers
 
-__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "read_robot", "save", "suffixes"]
+__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "read_markers", "read_robot", "save", "suffixes"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"scale", "animation"}),
         frozenset({"character", "keep_animations"}),
     ),
+    Format("C3D", "c3d", (".c3d",), frozenset({"up"}), writes=False),
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
     Format("URDF", "robot", (".urdf",), frozenset({"up"}), writes=False),
     Format("MJCF", "robot", (".xml",), frozenset({"up"}), writes=False),
@@ -114,7 +116,8 @@ def load(
         animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
         up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
             whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes. A file of
-            AMASS has "z" up (the default); "y" is for those that other programs made.
+            AMASS has "z" up (the default); "y" is for those that other programs made. Of a C3D
+            file it is what its markers say by default.
         robot: whose motion a CSV, an `.npy` or an archive for training holds: the robot's file, or its skeleton; None,
             the default, for all other files.
         joint_order: of a CSV file, "mujoco" or "isaac" (`posable.formats.trajectory`); by default what the file beside
@@ -204,6 +207,20 @@ def read_robot(path: str | os.PathLike[str], *, up: str = "y", free_root: bool |
     from .robot import read_robot as read
 
     return read(Path(path), up=up, free_root=free_root)
+
+
+@checked_keywords
+def read_markers(path: str | os.PathLike[str], *, up: str | None = None) -> Markers:
+    """Read the labelled markers of a C3D file as they are, gaps as NaN; `load` makes a person of them.
+
+    Args:
+        path: the file.
+        up: its axis that is up, "y" or "z"; by default what its markers and its own words say.
+    """
+    from .c3d import read_markers as read
+
+    check_input(path)
+    return read(Path(path), up=up)
 
 
 def check_input(path: str | os.PathLike[str]) -> Format:

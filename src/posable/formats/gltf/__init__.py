@@ -122,12 +122,12 @@ def write(
         motion = on_character(motion, read(wearer).skeleton, wearer)
     own = motion.skeleton.character
     source = own.source if own else None
-    animation = path.suffix.lower() == ".vrma"
-    ours = isinstance(source, GltfSource) and source.fits(motion.skeleton)
-    if animation and not (ours and source.document.root.object("extensions").has(vrma.EXTENSION)):
+    own_file = source if isinstance(source, GltfSource) and source.fits(motion.skeleton) else None
+    is_animation = own_file is not None and own_file.document.root.object("extensions").has(vrma.EXTENSION)
+    if path.suffix.lower() == ".vrma" and not is_animation:
         document, binary = vrma.animation_document(motion)
-    elif isinstance(source, GltfSource) and ours:
-        document, binary = edited_document(motion, source, keep=keep_animations)
+    elif own_file is not None:
+        document, binary = edited_document(motion, own_file, keep=keep_animations)
     else:
         document, binary = new_document(motion)
     extensions = document.get("extensions", {})
