@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..skeleton import Motion
 
 ROBOTS = (".xml", ".urdf")
-WRITTEN = (".csv", ".npz", ".npy", ".glb", ".gltf", ".html")
+WRITTEN = (".csv", ".npz", ".npy", ".glb", ".gltf", ".usda", ".html")
 LAYOUTS = ("mjlab", "beyondmimic", "gmr", "qpos", "posable")
 CONTROL_RATE = 50.0
 """Frames a second that mjlab and BeyondMimic play: one each control step, whatever a file says."""

@@ -74,6 +74,7 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"joint_order", "header"}),
     ),
     Format("MuJoCo qpos", "trajectory.qpos_file", (".npy",), frozenset({"robot"})),
+    Format("USD", "usda", (".usda",), reads=False),
     Format("HTML", "html", (".html",), reads=False),
 )
 

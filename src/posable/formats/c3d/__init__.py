@@ -16,7 +16,7 @@ import numpy as np
 
 from ...compute import FormatError, PosableError
 from ...compute.lazy import later_room
-from ...compute.types import Floats
+from ...compute.types import Bools, Floats
 from ...math import from_matrix
 from ...skeleton import Motion
 from .blocks import C3dFile
@@ -109,11 +109,11 @@ def read(path: Path, *, fps: float | None = None, up: str | None = None) -> Moti
         )
     placed = {name: markers.positions[:, k] for k, name in reversed(list(enumerate(names)))}
     joints = joints_of(placed)
-    whole = np.isfinite(np.stack([joints.positions[role] for role in TRACKED], axis=1)).all(axis=-1)
+    points = np.stack([joints.positions[role] for role in TRACKED], axis=1)
+    whole: Bools = np.asarray(np.isfinite(points).all(axis=-1))
     if not whole.all(axis=1).any():
         raise FormatError(path, "has no frame in which all joints have their markers")
     body = _body(path, joints)
-    points = np.stack([joints.positions[role] for role in TRACKED], axis=1)
     # The figure's hips are above the line of its hip joints.
     points[:, 0] += body.measures["pelvis"] * joints.axes["hips"][..., 1]
     rotations = {role: _quaternions(joints.axes[role]) for role in ORIENTED if role in joints.axes}
