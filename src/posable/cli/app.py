@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import angles, edit, evaluate, express, files, reach, reconstruct
+from . import angles, edit, evaluate, express, files, reach, reconstruct, render
 from . import range as limb_range
 from .command import Command, Group, example
 from .ending import FAILED, INTERRUPTED, WRONG_USAGE, UsageError
@@ -47,6 +47,11 @@ app = typer.Typer(
 for command, *lines in (
     (files.info, "posable info boxing.bvh --repair cmu"),
     (files.view, "posable view boxing.bvh", "posable view boxing.bvh --picture boxing.png"),
+    (
+        render.render,
+        "posable render boxing.bvh boxing.mp4 --camera orbit",
+        "posable render boxing.bvh both.gif --second knight_boxes.glb --size 640x360",
+    ),
     (
         files.convert,
         "posable convert boxing.bvh boxing.glb --repair cmu",

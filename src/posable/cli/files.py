@@ -81,10 +81,14 @@ def convert(
         float | None, typer.Option(metavar="RATE", help="Frames a second to write, by interpolation.")
     ] = None,
     character: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A glTF or VRM character with the same joints to write it on.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A glTF or VRM character with the same joints to write it on; an AMASS file's body."
+        ),
     ] = None,
     layout: Annotated[
-        str | None, typer.Option(help="Of a robot's .npz: mjlab, beyondmimic, gmr, qpos or posable (default).")
+        str | None,
+        typer.Option(help="Of an .npz: posable (default), amass; of a robot's mjlab, beyondmimic, gmr or qpos."),
     ] = None,
     joint_order: Annotated[
         str | None, typer.Option(help="Of a robot's .csv: mujoco (default, the file's) or isaac (breadth first).")
@@ -118,7 +122,7 @@ def convert(
         return
     folder.check()
     reading.check(file)
-    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm"}:
+    if character is not None and output.suffix.lower() in {".glb", ".gltf", ".vrm", ".vrma"}:
         FileReading().motion(character)
     with busy(f"converting {file.name}"):
         facts = convert_file(

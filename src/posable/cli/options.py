@@ -49,7 +49,13 @@ Roles = Annotated[
         help="Which joint is which part, where names do not tell; or a JSON file of these.",
     ),
 ]
-Up = Annotated[str | None, typer.Option(metavar="AXIS", help="The axis that is up in a BVH file: y (default) or z.")]
+Up = Annotated[
+    str | None, typer.Option(metavar="AXIS", help="The axis that is up: y or z; BVH has y by default, AMASS z.")
+]
+BodyModel = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Of an AMASS file, your own SMPL model (.npz), which gives the bones."),
+]
 RobotOfFile = Annotated[
     Path | None,
     typer.Option(
@@ -149,8 +155,9 @@ class FileReading:
         """The options of `posable.load` that were given, without those at their default."""
         given = dataclasses.asdict(self)
         given.pop("roles", None)
-        if given.get("robot") is not None:
-            given["robot"] = str(given["robot"].absolute())
+        for file in ("robot", "body_model"):
+            if given.get(file) is not None:
+                given[file] = str(given[file].absolute())
         if given["animation"] is not None and given["animation"].isdigit():
             given["animation"] = int(given["animation"])
         return {name: value for name, value in given.items() if value is not None}
@@ -231,6 +238,7 @@ class AnyMotionReading(MotionReading):
     """How a command reads a motion of anything, that of a robot in a file for training included."""
 
     robot: RobotOfFile = None
+    body_model: BodyModel = None
 
 
 @dataclass(frozen=True)
@@ -238,6 +246,7 @@ class AnyReading(Reading):
     """How a command reads a motion whose parts it may know, also that of a robot in a file for training."""
 
     robot: RobotOfFile = None
+    body_model: BodyModel = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..skeleton import Motion
 
 ROBOTS = (".xml", ".urdf")
-WRITTEN = (".csv", ".npz", ".npy", ".glb", ".gltf", ".html")
+WRITTEN = (".csv", ".npz", ".npy", ".glb", ".gltf", ".usda", ".html")
 LAYOUTS = ("mjlab", "beyondmimic", "gmr", "qpos", "posable")
 CONTROL_RATE = 50.0
 """Frames a second that mjlab and BeyondMimic play: one each control step, whatever a file says."""
@@ -75,7 +75,7 @@ def robot_options(output: str, layout: str | None, joint_order: str | None, head
     if joint_order is not None:
         choice("--joint-order", joint_order, ("mujoco", "isaac"))
     if layout is not None:
-        choice("--layout", layout, LAYOUTS)
+        choice("--layout", layout, (*LAYOUTS, "amass"))
     given = {"layout": layout, "joint_order": joint_order, "header": header or None}
     return {name: value for name, value in given.items() if value is not None}
 

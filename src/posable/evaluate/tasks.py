@@ -24,7 +24,7 @@ from .reconstruct import evaluate_clip, find_method, motion_of
 if TYPE_CHECKING:
     from ..collision import Scene
 
-MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".npz")
+MOTIONS = (".bvh", ".amc", ".glb", ".gltf", ".vrm", ".vrma", ".npz", ".c3d")
 PER_FRAME = ("position_frames", "orientation_frames")
 
 

@@ -27,8 +27,9 @@ from ..compute.files import check_writable
 
 if TYPE_CHECKING:
     from ..skeleton import Motion, Skeleton
+    from .c3d import Markers
 
-__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "read_robot", "save", "suffixes"]
+__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "read_markers", "read_robot", "save", "suffixes"]
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,21 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("BVH", "bvh", (".bvh",), frozenset({"scale", "repair", "up"}), frozenset({"scale", "order"})),
     Format("ASF/AMC", "asf", (".amc", ".asf"), frozenset({"scale", "repair", "asf"}), writes=False),
-    Format("NumPy archive", "npz", (".npz",), frozenset({"robot"}), frozenset({"layout"})),
+    Format(
+        "NumPy archive",
+        "npz",
+        (".npz",),
+        frozenset({"robot", "up", "body_model"}),
+        frozenset({"layout", "character"}),
+    ),
     Format(
         "glTF",
         "gltf",
-        (".glb", ".gltf", ".vrm"),
+        (".glb", ".gltf", ".vrm", ".vrma"),
         frozenset({"scale", "animation"}),
         frozenset({"character", "keep_animations"}),
     ),
+    Format("C3D", "c3d", (".c3d",), frozenset({"up"}), writes=False),
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
     Format("URDF", "robot", (".urdf",), frozenset({"up"}), writes=False),
     Format("MJCF", "robot", (".xml",), frozenset({"up"}), writes=False),
@@ -66,6 +74,7 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"joint_order", "header"}),
     ),
     Format("MuJoCo qpos", "trajectory.qpos_file", (".npy",), frozenset({"robot"})),
+    Format("USD", "usda", (".usda",), reads=False),
     Format("HTML", "html", (".html",), reads=False),
 )
 
@@ -87,6 +96,7 @@ def load(
     up: str | None = None,
     robot: str | os.PathLike[str] | Skeleton | None = None,
     joint_order: str | None = None,
+    body_model: str | os.PathLike[str] | None = None,
 ) -> Motion:
     """Read a motion, every frame of it, in metres; the format is chosen by the suffix.
 
@@ -106,16 +116,20 @@ def load(
         asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
         animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
         up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
-            whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes.
+            whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes. A file of
+            AMASS has "z" up (the default); "y" is for those that other programs made. Of a C3D
+            file it is what its markers say by default.
         robot: whose motion a CSV, an `.npy` or an archive for training holds: the robot's file, or its skeleton; None,
             the default, for all other files.
         joint_order: of a CSV file, "mujoco" or "isaac" (`posable.formats.trajectory`); by default what the file beside
             it says, and without one "mujoco".
+        body_model: of a file of AMASS, your own SMPL, SMPL-H or SMPL-X model (`.npz`), whose joint regressor gives
+            the bones; by default those of the built-in figure.
     """
     source = Path(path)
     kind = check_input(source)
     given: dict[str, Any] = {"scale": scale, "repair": repair, "asf": asf, "animation": animation, "up": up}
-    given |= {"robot": robot, "joint_order": joint_order}
+    given |= {"robot": robot, "joint_order": joint_order, "body_model": body_model}
     chosen = _checked_options(kind, given, kind.load_options, "loading")
     if scale is not None:
         chosen["scale"] = _positive("scale", scale)
@@ -159,10 +173,10 @@ def save(
         scale: length of one unit of a BVH file [m], 1 by default; 0.01 writes centimetres.
         order: order of the Euler angles of a BVH file, "ZYX" by default: Rz Ry Rx.
         character: a glTF or VRM file with the same joints, to write the motion into; by default the one that the
-            skeleton was loaded from, else a new file.
+            skeleton was loaded from, else a new file. Of layout "amass" a file whose body the new one has (`betas`).
         keep_animations: whether the other animations of that glTF or VRM file stay in it; they do by default.
-        layout: of an `.npz` file: "posable", the default, which keeps everything; for a robot's motion also "mjlab",
-            "beyondmimic", "gmr" or "qpos" (`posable.formats.trajectory`).
+        layout: of an `.npz` file: "posable", the default, which keeps everything; "amass" of a person; for a robot's
+            motion also "mjlab", "beyondmimic", "gmr" or "qpos" (`posable.formats.trajectory`).
         joint_order: of a robot's CSV file: "mujoco", the default, or "isaac".
         header: whether a robot's CSV file begins with a line of names; it does not by default, as its readers expect.
     """
@@ -194,6 +208,20 @@ def read_robot(path: str | os.PathLike[str], *, up: str = "y", free_root: bool |
     from .robot import read_robot as read
 
     return read(Path(path), up=up, free_root=free_root)
+
+
+@checked_keywords
+def read_markers(path: str | os.PathLike[str], *, up: str | None = None) -> Markers:
+    """Read the labelled markers of a C3D file as they are, gaps as NaN; `load` makes a person of them.
+
+    Args:
+        path: the file.
+        up: its axis that is up, "y" or "z"; by default what its markers and its own words say.
+    """
+    from .c3d import read_markers as read
+
+    check_input(path)
+    return read(Path(path), up=up)
 
 
 def check_input(path: str | os.PathLike[str]) -> Format:

@@ -23,6 +23,7 @@ from ..compute import FormatError, PosableError
 from ..compute.archive import member_names, read_any_archive, read_archive, write_archive
 from ..skeleton import Motion, Pose, Skeleton
 from ..skeleton.dofs import kind_codes, pack
+from . import smpl
 from .doubts import doubts
 
 FORMAT = "posable-motion"
@@ -40,8 +41,13 @@ _MEMBERS = {
 }  # fmt: skip
 
 
-def write(motion: Motion, path: Path, *, layout: str = FORMAT) -> None:
-    """Write a motion with everything but its mesh; in another layout, a robot's for those who train controllers."""
+def write(motion: Motion, path: Path, *, layout: str = FORMAT, character: str | os.PathLike[str] | None = None) -> None:
+    """Write a motion with everything but its mesh; in another layout, as AMASS or trainers of controllers have it."""
+    if layout == smpl.LAYOUT:
+        smpl.write(motion, path, character=character)
+        return
+    if character is not None:
+        raise PosableError(f"character={str(character)!r} is for layout='amass': an archive has no meshes")
     if layout not in (FORMAT, "posable"):
         from .trajectory import archives
 
@@ -74,14 +80,27 @@ def write(motion: Motion, path: Path, *, layout: str = FORMAT) -> None:
     write_archive(path, arrays)
 
 
-def read(path: Path, *, robot: str | os.PathLike[str] | Skeleton | None = None, fps: float | None = None) -> Motion:
-    """Read a motion of our own format, version 1, or a robot's in one of the layouts of `trajectory.archives`.
+def read(
+    path: Path,
+    *,
+    robot: str | os.PathLike[str] | Skeleton | None = None,
+    fps: float | None = None,
+    up: str | None = None,
+    body_model: str | os.PathLike[str] | None = None,
+) -> Motion:
+    """Read a motion of our own format, version 1, one of AMASS, or a robot's in a layout of `trajectory.archives`.
 
     `load` itself replaces the rate of our own by `fps`.
     """
     from .trajectory import archives
 
-    if not {"format", "names"} & (members := member_names(path)) and members & set(archives.MEMBERS):
+    ours = {"format", "names"} & (members := member_names(path))
+    if not ours and members & smpl.TELLS and robot is None:
+        return smpl.read(path, up=up, fps=fps, body_model=body_model)
+    for option, value in (("up", up), ("body_model", body_model)):
+        if value is not None:
+            raise PosableError(f"{str(path)!r} is no file of AMASS; of an archive, option {option}= is for those")
+    if not ours and members & set(archives.MEMBERS):
         return archives.read(path, read_any_archive(path, MAX_BYTES), robot=robot, fps=fps)
     if robot is not None:
         raise PosableError(f"{str(path)!r} is no robot's motion for training; option robot= is for those")

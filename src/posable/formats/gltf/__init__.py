@@ -16,6 +16,7 @@ from ...compute import PosableError
 from ...compute.types import Floats
 from ...skeleton import KINDS, Character, Motion, Pose, Skeleton
 from ..doubts import doubts
+from . import vrma
 from .accessors import Accessors
 from .animation import animation_names, chosen_animation, frame_times, read_channels
 from .checked_json import JsonObject
@@ -39,7 +40,7 @@ from .write import GltfSource, edited_document, new_document, on_character
 
 __all__ = ["Scene", "animations", "character_animations", "character_motion", "read", "scene_of", "write"]
 
-SUFFIXES = (".glb", ".gltf", ".vrm")
+SUFFIXES = (".glb", ".gltf", ".vrm", ".vrma")
 REST_FPS = 30.0  # of the one frame of a file without animation
 STILL = 1e-5  # [m], relative to the longest offset beyond a metre: exporters' rounding is no movement of a joint
 
@@ -51,7 +52,7 @@ def animations(path: str | PathLike[str]) -> list[str]:
 
 @np.errstate(all="ignore")  # absurd numbers overflow in between, and are refused where they would stay
 def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation: str | int | None = None) -> Motion:
-    """Read a `.gltf`, `.glb` or `.vrm` file; the options are those of `posable.load`.
+    """Read a `.gltf`, `.glb`, `.vrm` or `.vrma` file; the options are those of `posable.load`.
 
     Keys are sampled at `fps`. A file without animation gives one frame at rest.
     """
@@ -110,10 +111,10 @@ def _motion(document: Document, scale: float, fps: float | None, animation: str 
 def write(
     motion: Motion, path: Path, *, character: str | PathLike[str] | None = None, keep_animations: bool = True
 ) -> None:
-    """Write a `.gltf`, `.glb` or `.vrm` file, complete in itself; the options are those of `posable.save`.
+    """Write a `.gltf`, `.glb`, `.vrm` or `.vrma` file, complete in itself; the options are those of `posable.save`.
 
     A skeleton that was read from such a file is written back into it: only the motion changes. Any other gets
-    a new file; what is no VRM file cannot become one.
+    a new file; what is no VRM file cannot become one, and a `.vrma` is of any person.
     """
     if character is not None:
         wearer = Path(character)
@@ -122,8 +123,12 @@ def write(
         motion = on_character(motion, read(wearer).skeleton, wearer)
     own = motion.skeleton.character
     source = own.source if own else None
-    if isinstance(source, GltfSource) and source.fits(motion.skeleton):
-        document, binary = edited_document(motion, source, keep=keep_animations)
+    own_file = source if isinstance(source, GltfSource) and source.fits(motion.skeleton) else None
+    is_animation = own_file is not None and own_file.document.root.object("extensions").has(vrma.EXTENSION)
+    if path.suffix.lower() == ".vrma" and not is_animation:
+        document, binary = vrma.animation_document(motion)
+    elif own_file is not None:
+        document, binary = edited_document(motion, own_file, keep=keep_animations)
     else:
         document, binary = new_document(motion)
     extensions = document.get("extensions", {})

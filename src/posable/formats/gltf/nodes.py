@@ -289,8 +289,8 @@ def humanoid_nodes(document: Document) -> dict[str, int]:
     extensions = document.root.object("extensions")
     count = document.count("nodes")
     roles: dict[str, int] = {}
-    if extensions.has("VRMC_vrm"):
-        for name, bone in extensions.object("VRMC_vrm").object("humanoid").object("humanBones").members():
+    if extension := next((name for name in ("VRMC_vrm", "VRMC_vrm_animation") if extensions.has(name)), None):
+        for name, bone in extensions.object(extension).object("humanoid").object("humanBones").members():
             node = bone.index("node", count, "nodes")
             if node is not None:
                 roles[_snake(name)] = node

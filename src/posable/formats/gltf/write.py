@@ -42,8 +42,8 @@ LARGEST = 1e18  # [m]: float32 ends at 3e38, and normals and boxes of viewers ar
 SAME_POSITION = 1e-4  # [m]: offsets of "the same" skeleton may differ by no more
 
 
-def new_document(motion: Motion) -> tuple[dict[str, Any], bytes]:
-    """A document for a motion, and its binary chunk."""
+def new_document(motion: Motion, *, looks: bool = True) -> tuple[dict[str, Any], bytes]:
+    """A document for a motion, and its binary chunk; without `looks` one that has no mesh."""
     skeleton = motion.skeleton
     check_lengths(skeleton)
     document: dict[str, Any] = {
@@ -56,7 +56,7 @@ def new_document(motion: Motion) -> tuple[dict[str, Any], bytes]:
     binary = bytearray()
     packer = Packer(document["accessors"], document["bufferViews"], binary)
     rest = skeleton.forward(skeleton.rest)
-    roots = [0, *_add_meshes(document, packer, skeleton, rest)]
+    roots = [0, *(_add_meshes(document, packer, skeleton, rest) if looks else ())]
     document["scenes"] = [{"name": motion.name or "motion", "nodes": roots}]
     if len(motion):
         tracks = Tracks(motion, packer)
