@@ -17,7 +17,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -254,9 +254,14 @@ def _dask_config(client: Any) -> dict[str, Any]:
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
     distributed = require("distributed", "dask")
+    client = distributed.Client.__new__(distributed.Client)
     try:
-        client = distributed.Client(f"tcp://{address}", timeout=WAIT, set_as_default=False)
+        client.__init__(f"tcp://{address}", timeout=WAIT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
+        # Left to itself a client that is half made closes when it is collected, and that may be while another one is
+        # made: both then wait for one lock, for ever.
+        with suppress(Exception):
+            client.close(timeout=WAIT)
         raise PosableError(f"no dask scheduler answers at {address!r}: {error}") from error
     with client:
         try:
