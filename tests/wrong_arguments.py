@@ -11,9 +11,11 @@ import inspect
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -23,10 +25,11 @@ import posable as ps
 from posable.body.limb.body_limb import BodyLimb
 from posable.express.tree import TreeStream
 from posable.limb.stream import LimbStream
+from tests.robots.robot_files import biped
 
 ROOMS = (
     *("skeleton", "limits", "formats", "collision", "limb", "body", "samples", "reach", "reconstruct", "classic"),
-    *("express", "edit", "render", "jobs", "evaluate", "math"),
+    *("express", "edit", "robots", "render", "jobs", "evaluate", "math"),
 )
 WRONG: dict[str, Any] = {
     "None": None,
@@ -70,6 +73,12 @@ def thing(name: str) -> Any:
     return MADE_BY_NAME[name]()
 
 
+def robot() -> ps.Humanoid:
+    """A small robot with legs and arms."""
+    with tempfile.TemporaryDirectory() as folder:
+        return biped(Path(folder))
+
+
 MADE_BY_NAME: dict[str, Callable[[], Any]] = {
     "body": ps.figure,
     "motion": lambda: ps.samples.walk(thing("body"))[:12],
@@ -97,6 +106,8 @@ MADE_BY_NAME: dict[str, Callable[[], Any]] = {
     "canonical": lambda: thing("body").canonical(thing("pose")),
     "dls": lambda: ps.classic.DLS(thing("skeleton"), [ps.classic.Effector("l_wrist")]),
     "search": lambda: ps.limb.Search(0.0, -1.0, 1.0),
+    "robot body": robot,
+    "retargeter": lambda: ps.Retargeter(thing("body"), thing("robot body")),
 }
 
 
@@ -192,6 +203,9 @@ GOOD: dict[str, Any] = {
     "source": lambda: thing("motion"),
     "target_body": lambda: thing("body"),
     "subject": lambda: thing("body"),
+    "Retargeter.__init__.source": lambda: thing("body"),
+    "Retargeter.__init__.target": lambda: thing("robot body"),
+    "lookahead": 0,
     "motions": lambda: thing("motion"),
     "Motion.concatenate.motions": lambda: [thing("motion"), thing("motion")],
     "velocity": 1.0,
@@ -282,6 +296,8 @@ MADE: dict[type, Callable[[], Any]] = {
     ps.express.FilterStream: lambda: ps.MotionFilter(1.0, 2.0, 10.0).stream(np.zeros(1)),
     ps.express.Tree: lambda: thing("tree"),
     TreeStream: lambda: thing("tree").stream(),
+    ps.Retargeter: lambda: thing("retargeter"),
+    ps.robots.RetargetStream: lambda: thing("retargeter").stream(30.0),
     ps.render.Player: lambda: ps.render.Player(thing("motion")),
     ps.classic.DLS: lambda: thing("dls"),
     ps.limits.Cone: lambda: ps.limits.Cone((-np.pi, 0.0, np.pi), (1.0, 1.0, 1.0)),
@@ -404,7 +420,6 @@ def leaks(chosen: Callable[[str], bool] = lambda name: True, wrong: dict[str, An
 
 if __name__ == "__main__":
     import resource
-    import tempfile
     import time
     import warnings
 

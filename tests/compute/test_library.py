@@ -520,26 +520,39 @@ def test_the_code_for_any_machine_gives_the_answers_of_that_for_newer_ones(used)
 
 
 @needs_library
+def small_build(folder: Path, cache: Path) -> bytes:
+    """A library of one batch."""
+    name = "posable.math._angle"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POSABLE_CACHE", str(cache))
+        patch.setattr(build, "calls", lambda: {name: calls.calls()[name]})
+        lines: list[str] = []
+        return build.build(build.this_machine(), folder, workers=1, show=lines.append).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    """The cache that a build filled, and the library that it made."""
+    folder = tmp_path_factory.mktemp("built")
+    return folder / "cache", small_build(folder / "first", folder / "cache")
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to link with")
 @pytest.mark.parametrize("damage", ["object", "facts", "code"])
-def test_what_a_build_kept_may_be_damaged(damage, tmp_path, monkeypatch):
+def test_what_a_build_kept_may_be_damaged(damage, built, tmp_path):
     """By a disk that was full, or a machine that was switched off: it is compiled anew, and not forever refused."""
-    name, target = "posable.math._angle", build.this_machine()
-    table = {name: calls.calls()[name]}
-    monkeypatch.setenv("POSABLE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "calls", lambda: table)
-    lines: list[str] = []
-    first = build.build(target, tmp_path / "first", workers=1, show=lines.append)
+    kept, first = built
+    cache = tmp_path / "cache"
+    shutil.copytree(kept, cache)
     pattern = {"object": "*.o", "facts": "*.json", "code": "*.bc"}[damage]
-    found = [*(tmp_path / "cache" / "objects").glob(pattern)]
+    found = [*(cache / "objects").glob(pattern)]
     assert found
     for path in found:
         path.write_bytes(path.read_bytes()[:7])
     if damage == "code":  # it is read again where an object is missing
-        for path in (tmp_path / "cache" / "objects").glob("*.o"):
+        for path in (cache / "objects").glob("*.o"):
             path.unlink()
-    again = build.build(target, tmp_path / "again", workers=1, show=lines.append)
-    assert again.read_bytes() == first.read_bytes()
+    assert small_build(tmp_path / "again", cache) == first
 
 
 @needs_library

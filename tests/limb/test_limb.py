@@ -204,8 +204,9 @@ def inside(name: str, values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", LIMBS)
 def test_every_posture_is_inside_the_limits_whatever_the_target(name: str):
     one = limb(name, limits=HUMAN)
-    place, turn, _ = goals(rows(20_000), 3, 0.0, 0.8)
-    for answer in (one.solve(place, turn), one.solve(place), one.solve(place, turn, swivel=1.0)):
+    place, turn, _ = goals(rows(6_000), 3, 0.0, 0.8)  # the soak draws a million
+    free, whole = one.solve(place), one.solve(place, turn)
+    for answer in (whole, free, one.solve(place, turn, swivel=1.0)):
         assert np.isfinite(answer.values).all()
         assert inside(name, answer.values).all()
         _, end, _ = slow_forward(answer.values)
@@ -213,7 +214,7 @@ def test_every_posture_is_inside_the_limits_whatever_the_target(name: str):
         assert answer.position_error[answer.ok].max() < 1e-9
         told = set(np.unique(answer.status))
         assert told <= {Status.REACHED, Status.UNREACHABLE, Status.LIMITS, Status.SINGULAR}
-    assert one.solve(place).ok.mean() > one.solve(place, turn).ok.mean() > 0.005
+    assert free.ok.mean() > whole.ok.mean() > 0.005
 
 
 @pytest.mark.parametrize("name", LIMBS)
@@ -248,10 +249,11 @@ def test_the_search_tests_at_most_forty_and_finds_the_edge():
     failed = answer.failures
     assert (failed["limits"] + failed["singular"] <= answer.tests).all()
     searched = answer.ok & (answer.tests > 1)
-    grid = np.arange(arm.search.low, arm.search.high, math.radians(0.05))
+    grid = np.arange(arm.search.low, arm.search.high, math.radians(0.1))
     near = 0
-    for i in np.flatnonzero(searched)[:60]:
-        scan = arm.solve(place[i], turn[i], swivel=grid).ok
+    first = np.flatnonzero(searched)[:60]
+    scans = arm.solve(place[first, None], turn[first, None], swivel=grid).ok  # at once: on all cores
+    for i, scan in zip(first, scans, strict=True):
         side = grid > arm.search.preferred if answer.swivel[i] > arm.search.preferred else grid <= arm.search.preferred
         best = grid[scan & side][np.argmin(np.abs(grid[scan & side] - arm.search.preferred))]
         near += abs(best - answer.swivel[i]) <= math.radians(0.2)

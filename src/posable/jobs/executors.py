@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import math
 import os
-import socket
 import threading
 import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,12 +254,14 @@ def _dask_config(client: Any) -> dict[str, Any]:
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
     distributed = require("distributed", "dask")
+    client = distributed.Client.__new__(distributed.Client)
     try:
-        # A client that never connected waits for ever for its lock where it is collected while another one is made.
-        host, _, port = address.rpartition(":")
-        socket.create_connection((host.strip("[]"), int(port)), timeout=WAIT).close()
-        client = distributed.Client(f"tcp://{address}", timeout=WAIT, set_as_default=False)
-    except (OSError, ValueError, OverflowError, TimeoutError) as error:
+        client.__init__(f"tcp://{address}", timeout=WAIT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        # Left to itself a client that is half made closes when it is collected, and that may be while another one is
+        # made: both then wait for one lock, for ever.
+        with suppress(Exception):
+            client.close(timeout=WAIT)
         raise PosableError(f"no dask scheduler answers at {address!r}: {error}") from error
     with client:
         try:
