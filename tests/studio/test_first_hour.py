@@ -14,9 +14,10 @@ from posable.formats import load
 from posable.skeleton import Motion
 from posable.studio import Session, Studio
 from posable.studio.tabs.pose.options import ANSWERS, LIMB, MOVE, NONE, ROTATE, WHOLE
+from posable.studio.tabs.trackers.tab import OVER, TrackersTab
 
 from .desk import Desk
-from .window import Window, by, choose, on_screen, wait
+from .window import Window, by, choose, drag_arrow, on_screen, wait
 
 TITLES = ("Play", "Pose", "Behaviours", "Trackers", "Robot", "Motion")
 
@@ -184,6 +185,34 @@ def test_a_reach_is_refused_without_a_hand_and_kept_beside_the_others_as_a_motio
     assert all(actor.pose_override is None for actor in session.actors) and session.gizmos == {}, "and nothing stays"
     assert body.name == "reach"
     in_field(window, "Motion", "reach")
+
+
+def test_a_point_is_dragged_while_another_is_lost_and_the_body_stays_on_the_floor(
+    window: Window, session: Session, studio: Studio
+):
+    session.replace(session.motion[:60], "Cut")
+    session.clock.seek(0.5 * session.clock.duration)
+    go(window, "Trackers")
+    tab = next(tab for tab in studio.tabs if isinstance(tab, TrackersTab))
+    release = window.page.get_by_role("button", name="Release the points")
+    wait(release.is_disabled, "nothing to release while nothing is reconstructed")
+    choose(window, "Body", OVER)
+    window.page.get_by_text("Lost trackers").click()
+    window.field("Head").first.click()
+    window.page.get_by_text("Lost: head, guessed").wait_for()
+    wait(lambda: tab.result is not None and "/world/gizmo/reconstruct_right_hand" in window.nodes(), "the handles")
+    handle = np.array(session.gizmos["reconstruct_right_hand"].position)
+    drag_arrow(window, handle + session.stage.offset, 0.075 * session.body.joint_height)
+    wait(lambda: session.history.undoable == "Drag a point", "the drag to end")
+    wait(lambda: not session.stale(session.time), "the body to follow")
+    posed = tab.guest.frames(session.time).positions
+    assert posed[:, 1].min() > -0.1 and posed[session.body.index("head"), 1] > 1.2, (
+        "NaN is not solved as if it were one"
+    )
+    assert posed[session.body.index("right_hand"), 1] > handle[1] + 0.02
+    window.field("Head").first.click()
+    window.page.get_by_text("Lost trackers").click()
+    choose(window, "Body", NONE)
 
 
 def test_a_character_lists_its_animations_takes_a_motion_and_is_saved_as_what_it_is(
