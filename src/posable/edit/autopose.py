@@ -202,7 +202,8 @@ class AutoPose:
         if markers not in self._solvers:
             if len(self._solvers) > 64:
                 self._solvers.clear()
-            options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits}
+            # Limbs that swivel out of each other leap from one side to the other, which a hand that drags would feel.
+            options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits, "elbows_out": False}
             self._solvers[markers] = SequentialIK(body, markers=markers, **options)
         points = rotate(back, np.array([known[role][0] for role in markers]) - centre)
         oriented = {role: known[role][1] for role in markers if role in ORIENTED}
