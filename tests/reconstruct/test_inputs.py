@@ -115,15 +115,17 @@ def test_known_orientations_are_had_and_points_still_met(body, motion):
     assert inside_limits(body, answer.pose)
 
 
-def test_a_turned_head_turns_the_spine_by_shares_and_stays_where_it_is(body):
+@pytest.mark.parametrize("prior", ["default", None])
+def test_a_turned_head_turns_the_spine_by_shares_and_stays_where_it_is(prior, body):
     points = body.markers(body.neutral_pose)
     turn = pm.axis_angle([0.0, 1.0, 0.0], 0.8)
-    answer = SequentialIK(body).solve(points, {"head": turn, "hips": [1.0, 0.0, 0.0, 0.0]})
+    answer = SequentialIK(body, prior=prior).solve(points, {"head": turn, "hips": [1.0, 0.0, 0.0, 0.0]})
     assert answer.ok and answer.marker_orientation_errors["head"] < 1e-6
     frames = body.skeleton.forward(answer.pose)
     yaws = [2.0 * np.arctan2(q[2], q[0]) for q in (body.canonical_orientation(frames, joint) for joint in body.spine)]
     assert (np.diff(yaws) > -1e-6).all() and yaws[-1] == pytest.approx(0.8, abs=1e-6)
-    assert np.diff(yaws).max() < 0.5 * 0.8
+    # People turn the neck, and the chest by an eighth of it (`tools/fit_twist.py`); no joint does it alone.
+    assert 0.05 * 0.8 < yaws[body.chest] < 0.25 * 0.8 and np.diff(yaws).max() < 0.6 * 0.8
 
 
 def test_unknown_orientations_are_as_if_they_were_not_given(body, motion):

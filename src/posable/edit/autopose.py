@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 MET = 1e-6  # [m], [rad]: a target that is nearer is met
 CLOSE = 1e-7  # [m]: where the least squares end
 ITERATIONS, ROUNDS = 24, 4
-FAR, TURNED = 0.5, 1.0  # of the joint height, [rad]: drags so far leave a half of how the body was before
-HELD, HELD_LEVEL = 0.02, 0.05  # softness of the position and the orientation of a foot that stands
+FAR, ROTATED = 0.5, 1.0  # of the joint height, [rad]: drags so far leave a half of how the body was before
+FOOT_PLACED, FOOT_ORIENTED = 0.02, 0.05  # softness of the position and the orientation of a foot that stands
 STANDS = 0.06  # of a leg: a foot stands that is no higher than this above the lower one
 STAYS, STEPPED = 0.3, 0.6  # of a leg that the body has moved on: where a foot begins to follow, and where it has
 REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the head along, by this part of what is beyond
@@ -141,35 +141,37 @@ class AutoPose:
             raise ShapeError(
                 f"start has shape {pose.shape} of {pose.joint_count} joints; expected one pose of this body"
             )
-        wanted = {role: _target(body, role, target) for role, target in targets.items()}
+        requested = {role: _target(body, role, target) for role, target in targets.items()}
         sound = bool(are_poses(Pose(pose.translation[None], pose.rotations[None]))[0])
-        for position, orientation in wanted.values():
+        for position, orientation in requested.values():
             sound = (
                 sound and bool(rows_in_extent(position)) and (orientation is None or bool(np.isfinite(orientation[0])))
             )
         if not sound:
-            return self._told(pose, dict.fromkeys(wanted, (np.full(3, np.nan), IDENTITY)), (), False, invalid=True)
-        if not wanted:
-            return self._told(pose, {}, (), False)
+            return self._solution(
+                pose, dict.fromkeys(requested, (np.full(3, np.nan), IDENTITY)), (), False, invalid=True
+            )
+        if not requested:
+            return self._solution(pose, {}, (), False)
         frames = body.skeleton.forward(pose)
-        guess, swivels, feet = self._guess(pose, frames, wanted)
-        found, limited = self._met(guess, pose, wanted, swivels, feet)
+        guess, swivels, feet = self._guess(pose, frames, requested)
+        found, limited = self._met(guess, pose, requested, swivels, feet)
         standing = tuple(role for role, (_, _, stays) in feet.items() if stays)
-        return self._told(found, wanted, standing, limited)
+        return self._solution(found, requested, standing, limited)
 
     # What people do.
 
-    def _guess(self, start: Pose, frames: Frames, wanted: Wanted) -> tuple[Pose, dict[str, float], Feet]:
+    def _guess(self, start: Pose, frames: Frames, requested: Requested) -> tuple[Pose, dict[str, float], Feet]:
         """Return a pose near the targets as people are, the swivels of its limbs [rad], and the feet that stand."""
         body = self.body
         was = {role: (frames.positions[j], body.canonical_orientation(frames, j)) for role, j in body.roles.items()}
-        known = {role: pair for role, pair in wanted.items() if role in TRACKABLE}
+        known = {role: pair for role, pair in requested.items() if role in TRACKABLE}
         if not {"hips", "head"} & set(known):  # a hand alone does not say how the trunk is: it stays, or comes along
-            beyond = self._beyond(was, wanted)
+            beyond = self._beyond(was, requested)
             known |= {"head": (was["head"][0] + beyond, None), "hips": (was["hips"][0] + HIPS * beyond, None)}
         if "chest" in known and "upper_chest" in known:
             del known["chest"]
-        standing = [role for role in self._standing(was) if role not in wanted] if self.plant_feet else []
+        standing = [role for role in self._standing(was) if role not in requested] if self.plant_feet else []
         at_start = {role: (was[role][0], None if q is None else was[role][1]) for role, (_, q) in known.items()}
         rest = {role: was[role] for role in standing}
         one, other = self._people(at_start | rest, was), self._people(known | rest, was)
@@ -190,7 +192,7 @@ class AutoPose:
             swivels[limb] = float(b.swivel) + keep * offset
         return body.pose(_joined(one, other, body.canonical(start, frames), keep), start), swivels, feet
 
-    def _people(self, known: Mapping[str, tuple[Floats, Floats | None]], was: Wanted) -> CanonicalPose:
+    def _people(self, known: Mapping[str, tuple[Floats, Floats | None]], was: Requested) -> CanonicalPose:
         """Return the posture that people have with parts there, seen from where the body faced: as if that were +Z."""
         body, markers = self.body, tuple(role for role in TRACKABLE if role in known)
         ahead = rotate(was["hips"][1], [0.0, 0.0, 1.0])
@@ -200,12 +202,17 @@ class AutoPose:
         if markers not in self._solvers:
             if len(self._solvers) > 64:
                 self._solvers.clear()
-            options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits}
+            # Limbs that swivel out of each other leap from one side to the other, which a hand that drags would feel.
+            options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits, "elbows_out": False}
             self._solvers[markers] = SequentialIK(body, markers=markers, **options)
         points = rotate(back, np.array([known[role][0] for role in markers]) - centre)
         oriented = {role: known[role][1] for role in markers if role in ORIENTED}
-        turns = {role: multiply(back, asked) for role, asked in oriented.items() if asked is not None}
-        posture = body.canonical(self._solvers[markers].solve(points, turns or None).pose)
+        rotations_known = {
+            role: multiply(back, orientation_given)
+            for role, orientation_given in oriented.items()
+            if orientation_given is not None
+        }
+        posture = body.canonical(self._solvers[markers].solve(points, rotations_known or None).pose)
         rotations = posture.rotations.copy()
         rotations[0] = multiply(q, rotations[0])
         hips = rotate(q, posture.hips) + centre / body.leg_length
@@ -220,76 +227,76 @@ class AutoPose:
         frames = self.body.skeleton.forward(self.body.pose(posture))
         return np.asarray(frames.positions[self.body.roles["head"]])
 
-    def _beyond(self, was: Wanted, wanted: Wanted) -> Floats:
+    def _beyond(self, was: Requested, requested: Requested) -> Floats:
         """Return how far [m] the head goes along with hands, or elbows, that are further than arms easily reach."""
         body, total = self.body, np.zeros(3)
         for role in ("left_hand", "right_hand", "left_lower_arm", "right_lower_arm"):
-            if role not in wanted:
+            if role not in requested:
                 continue
             shoulder = was[role.split("_")[0] + "_upper_arm"][0]
             length = body.measures["upper_arm"] + (body.measures["forearm"] if role.endswith("hand") else 0.0)
-            now, before = (p - shoulder for p in (wanted[role][0], was[role][0]))
+            now, before = (p - shoulder for p in (requested[role][0], was[role][0]))
             free = max(REACH * length, float(np.linalg.norm(before)))
             size = float(np.linalg.norm(now))
             if size > free:
                 total += FOLLOWS * (1.0 - free / size) * now
         return total
 
-    def _standing(self, was: Wanted) -> list[str]:
+    def _standing(self, was: Requested) -> list[str]:
         """Return the feet that stand: the lower one, and the other where it is hardly higher."""
         low = {role: float(was[role][0][1]) for role in ("left_foot", "right_foot")}
         return [role for role, y in low.items() if y <= min(low.values()) + STANDS * self.body.leg_length]
 
-    def _moved(self, was: Wanted, known: Mapping[str, tuple[Floats, Floats | None]]) -> float:
+    def _moved(self, was: Requested, known: Mapping[str, tuple[Floats, Floats | None]]) -> float:
         """Return the square of how far parts have been moved: 1 where a half of how the body was before is left."""
         total = 0.0
         for role, (position, orientation) in known.items():
             total += (float(np.linalg.norm(position - was[role][0])) / (FAR * self.body.joint_height)) ** 2
             if orientation is not None:
-                total += (float(angle(orientation, was[role][1])) / TURNED) ** 2
+                total += (float(angle(orientation, was[role][1])) / ROTATED) ** 2
         return total
 
     # To the targets.
 
     def _met(
-        self, guess: Pose, start: Pose, wanted: Wanted, swivels: Mapping[str, float], feet: Feet
+        self, guess: Pose, start: Pose, requested: Requested, swivels: Mapping[str, float], feet: Feet
     ) -> tuple[Pose, bool]:
         """Return the pose with all targets met, as far as limits allow, and whether these stopped a joint.
 
         Legs and trunk come first, then the arms, each placed at its swivel; what is left is done by all joints.
         """
         pose, source = guess, Pose(start.translation[None], start.rotations[None], _rows(start.offsets))
-        goals, hands = self._goals(wanted, feet), [role.endswith(("hand", "lower_arm")) for role in wanted]
+        goals, hands = self._goals(requested, feet), [role.endswith(("hand", "lower_arm")) for role in requested]
         rest = np.concatenate([~np.array(hands, np.bool_), np.ones(len(feet), np.bool_)])
-        legs = {role: pair for role, pair in wanted.items() if role.endswith("foot")}
+        legs = {role: pair for role, pair in requested.items() if role.endswith("foot")}
         pose = self._placed(pose, {role: (p, q) for role, (p, q, _) in feet.items()} | legs, swivels)
         limited = False
         if rest.any():
             pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, rest]), source)
-        arms = {role: pair for role, pair in wanted.items() if role.endswith("hand")}
+        arms = {role: pair for role, pair in requested.items() if role.endswith("hand")}
         if any(hands):
             pose = self._placed(pose, arms, swivels)
             pose, limited = self._pulled(pose, goals, source)
         if feet:  # a foot that stands gives way where not all can be met
-            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, : len(wanted)]), source)
+            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, : len(requested)]), source)
         return pose, limited
 
-    def _goals(self, wanted: Wanted, feet: Feet) -> Records:
+    def _goals(self, requested: Requested, feet: Feet) -> Records:
         """Return goals (1, G) of `GOAL`: those of the targets, which must be met, then those of feet that stand."""
-        body, goals = self.body, np.zeros((1, len(wanted) + len(feet)), GOAL)
+        body, goals = self.body, np.zeros((1, len(requested) + len(feet)), GOAL)
         goals["orientation_softness"], goals["orientation"][..., 0] = -1.0, 1.0
-        softness = [(EXACT, EXACT)] * len(wanted) + [(HELD, HELD_LEVEL)] * len(feet)
-        parts = [(role, *pair) for role, pair in wanted.items()] + [(role, p, q) for role, (p, q, _) in feet.items()]
+        softness = [(EXACT, EXACT)] * len(requested) + [(FOOT_PLACED, FOOT_ORIENTED)] * len(feet)
+        parts = [(role, *pair) for role, pair in requested.items()] + [(role, p, q) for role, (p, q, _) in feet.items()]
         for k, (role, position, orientation) in enumerate(parts):
             goal = goals[0, k]
             goal["joint"], goal["position"], goal["position_softness"] = body.roles[role], position, softness[k][0]
-            goal["fixed"] = k < len(wanted)
+            goal["fixed"] = k < len(requested)
             if orientation is not None:
                 goal["orientation"] = multiply(orientation, body.neutral_orientation(role))
                 goal["orientation_softness"] = softness[k][1]
         return goals
 
-    def _placed(self, pose: Pose, ends: Wanted, swivels: Mapping[str, float]) -> Pose:
+    def _placed(self, pose: Pose, ends: Requested, swivels: Mapping[str, float]) -> Pose:
         """Return the pose with hands or feet placed by the exact solver of limbs, searching from the swivels."""
         placed = pose
         frames = self.body.skeleton.forward(pose)
@@ -309,41 +316,41 @@ class AutoPose:
     def _pulled(self, pose: Pose, goals: Records, source: Pose) -> tuple[Pose, bool]:
         """Return the pose with its parts at their goals by least squares, and whether limits stopped a joint."""
         limited, skeleton = False, self.body.skeleton
-        turned = goals["orientation_softness"][0] == EXACT
+        rotated = goals["orientation_softness"][0] == EXACT
         pulled = Pose(pose.translation[None], pose.rotations[None], _rows(pose.offsets))
         for _ in range(ROUNDS):
-            least = 3 if turned.any() or not goals["fixed"].all() else 0
+            least = 3 if rotated.any() or not goals["fixed"].all() else 0
             options: dict[str, Any] = {"min_iterations": least, "close": CLOSE}
             pulled, _, stopped = self._pulls.pulled(pulled, goals, self._pulls.logs, ITERATIONS, source, **options)
             limited = bool(stopped[0])
-            if not turned.any():
+            if not rotated.any():
                 break
             there = skeleton.forward(pulled).orientations[0, goals["joint"][0]]
-            if (angle(there, goals["orientation"][0])[turned] < CLOSE).all():
+            if (angle(there, goals["orientation"][0])[rotated] < CLOSE).all():
                 break
         return pulled[0], limited
 
-    def _told(
-        self, pose: Pose, wanted: Wanted, planted: tuple[str, ...], limited: bool, *, invalid: bool = False
+    def _solution(
+        self, pose: Pose, requested: Requested, planted: tuple[str, ...], limited: bool, *, invalid: bool = False
     ) -> AutoPoseSolution:
         """Return the solution: errors are measured on the pose that is returned."""
-        body, errors, turned = self.body, {}, {}
+        body, errors, rotated = self.body, {}, {}
         frames = body.skeleton.forward(pose)
-        for role, (position, orientation) in wanted.items():
+        for role, (position, orientation) in requested.items():
             joint = body.roles[role]
             errors[role] = math.inf if invalid else float(np.linalg.norm(frames.positions[joint] - position))
             if orientation is not None:
                 there = body.canonical_orientation(frames, joint)
-                turned[role] = math.inf if invalid else float(angle(there, orientation))
-        worst, most = max(errors.values(), default=0.0), max(turned.values(), default=0.0)
+                rotated[role] = math.inf if invalid else float(angle(there, orientation))
+        worst, most = max(errors.values(), default=0.0), max(rotated.values(), default=0.0)
         status = Status.LIMITS if limited else Status.UNREACHABLE
         if worst <= MET and most <= MET:
             status = Status.REACHED
         status = Status.INVALID if invalid else status
-        return AutoPoseSolution(pose, status, np.array(worst), np.array(most), errors, turned, planted)
+        return AutoPoseSolution(pose, status, np.array(worst), np.array(most), errors, rotated, planted)
 
 
-Wanted = Mapping[str, tuple[Floats, Any]]
+Requested = Mapping[str, tuple[Floats, Any]]
 """Part to position (3,) [m] and orientation (4,), canonical, or None."""
 Feet = Mapping[str, tuple[Floats, Floats, bool]]
 """Feet that stand: position, orientation, and whether it stays there."""
@@ -360,9 +367,9 @@ def _target(body: Humanoid, role: str, given: Target | ArrayLike) -> tuple[Float
     position, orientation = floats(target.position, f"position of {role!r}"), None
     if position.shape != (3,):
         raise ShapeError(f"the position of {role!r} has shape {position.shape}; expected (3,)")
-    asked = target.orientation if target.world_orientation is None else target.world_orientation
-    if asked is not None:
-        orientation = floats(asked, f"orientation of {role!r}")
+    orientation_given = target.orientation if target.world_orientation is None else target.world_orientation
+    if orientation_given is not None:
+        orientation = floats(orientation_given, f"orientation of {role!r}")
         if orientation.shape != (4,):
             raise ShapeError(f"the orientation of {role!r} has shape {orientation.shape}; expected (4,)")
         size = float(np.linalg.norm(orientation))

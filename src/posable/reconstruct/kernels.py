@@ -14,7 +14,7 @@ from ..compute.extent import vec_in_extent
 from ..compute.types import Records, Vec3
 from ..limb.solve import COLLISION, INVALID, REACHED, UNREACHABLE
 from ..math.quaternion import angle_between, rotate
-from ..math.vector import norm
+from ..math.vector import norm, sub
 from ..skeleton.forward import forward_row, quat_at, quat_from, set_quat, vec_at
 from .limbs import lift_goal, limb_residuals, pose_limb
 from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Rows, distance_to, knows, set_vec, vec_from
@@ -85,21 +85,68 @@ def count_lost(i: int, rows: Rows) -> int:
 
 @kernel
 def pose_limbs(i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows) -> int:
-    """Rotate the four limbs to their goals; return REACHED, or the reason why the first point is not met."""
-    status = REACHED
-    for limb in range(4):
+    """Rotate the four limbs to their goals; return REACHED, or the reason why the first point is not met.
+
+    Legs come before arms, which keep out of them, and of each pair the one that is bent less before the other.
+    """
+    status = (REACHED, REACHED, REACHED, REACHED)
+    second = (second_of(i, 0, figure, rows), second_of(i, 2, figure, rows))
+    for k in range(4):
+        pair = 1 - k // 2
+        limb = second[pair] if k % 2 == 1 else 4 * pair + 1 - second[pair]
         slot = LEFT_HAND + limb
         if limb < 2 and not math.isfinite(rows.goals[i, slot, 0]):
             elbow = vec_at(rows.goals, i, LEFT_ELBOW + limb)
             set_vec(rows.goals, i, slot, hang_hand(i, limb, figure, rows, elbow))
         lifted = lift_goal(i, limb, figure, rows) if figure.around.shape[0] > 0 else False
-        report = pose_limb(i, t, limb, figure, rows, memory, dt)
+        last = figure.splits[1, limb + 1] if k % 2 == 1 else figure.splits[2, limb]
+        report = pose_limb(i, t, limb, last - figure.splits[1, limb], figure, rows, memory, dt)
+        if k < 3 and figure.own.shape[0] > 0:  # those that follow keep out of it where it is
+            forward_row(i, figure.joints, rows.translation, rows.rotations, rows.offsets, rows.positions, rows.world)
         limb_residuals(i, limb, figure, rows)
-        for k in range(2):
-            column = figure.tracked[0, slot + 4 * k]
-            if status == REACHED and column >= 0 and not rows.residual[i, column] <= MET:
-                status = COLLISION if lifted else report if report != REACHED else UNREACHABLE
-    return status
+        missed = REACHED
+        for side in range(2):
+            column = figure.tracked[0, slot + 4 * side]
+            if missed == REACHED and column >= 0 and not rows.residual[i, column] <= MET:
+                missed = COLLISION if lifted else report if report != REACHED else UNREACHABLE
+        status = with_status(status, limb, missed)
+    for limb in range(4):
+        if status[limb] != REACHED:
+            return status[limb]
+    return REACHED
+
+
+@kernel
+def with_status(status: tuple[int, int, int, int], limb: int, one: int) -> tuple[int, int, int, int]:
+    """Return the statuses of four limbs with that of one replaced."""
+    a, b, c, d = status
+    return (
+        one if limb == 0 else a,
+        one if limb == 1 else b,
+        one if limb == 2 else c,
+        one if limb == 3 else d,
+    )
+
+
+@kernel
+def second_of(i: int, left: int, figure: Figure, rows: Rows) -> int:
+    """Return which limb of a pair is posed after the other, from its left one: that whose end is nearer, for its
+    length. One whose end is not known is posed first.
+    """
+    away = (math.inf, math.inf)
+    for side in range(2):
+        model = figure.limbs[left + side]
+        d = norm(sub(vec_at(rows.goals, i, LEFT_HAND + left + side), vec_at(rows.positions, i, model["base"])))
+        if math.isfinite(d):
+            away = (
+                (d / (model["upper"] + model["lower"]), away[1])
+                if side == 0
+                else (
+                    away[0],
+                    d / (model["upper"] + model["lower"]),
+                )
+            )
+    return left if away[0] < away[1] else left + 1
 
 
 @kernel

@@ -2,8 +2,10 @@
 
 Algorithm 5 gives the direction of an elbow (backwards of the trunk, as the limb hangs and is swung to its target) and
 of a knee (forwards), unless its own point is known. The limb solver then searches from that swivel for one inside the
-limits, with the arm out of the trunk and of obstacles, so that hands and feet stay on their points. Where no swivel is
-clear, the first inside the limits is taken: points come before collisions.
+limits, with arms out of the rest of the body, legs out of each other and both out of obstacles, so that hands and feet
+stay on their points. Where no swivel is clear, the first inside the limits is taken: points come before collisions. Of
+two arms, or two legs, the one that is bent more gives way to the other: it has more room, and in a mirror it is the
+other one.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
 
 
 @kernel
-def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> int:
-    """Rotate a limb to its goal; return its status."""
+def pose_limb(i: int, t: int, limb: int, count: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> int:
+    """Rotate a limb to its goal, out of so many of its own obstacles; return its status."""
     model = figure.limbs[limb]
-    if figure.splits[1, limb + 1] > figure.splits[1, limb] or figure.around.shape[0] > 0:
-        first, last = figure.splits[1, limb], figure.splits[1, limb + 1]
+    if count > 0 or figure.around.shape[0] > 0:
+        first, last = figure.splits[1, limb], figure.splits[1, limb] + count
         limb_obstacle_row(
             i,
             figure.limbs[limb : limb + 1],
@@ -51,7 +53,7 @@ def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
         rotation = quat_at(rows.target_orientations, i, LEFT_HAND + limb)
     status = REACHED
     for _ in range(2):
-        status = reach_goal(i, t, limb, figure, rows, rotation, rotated, memory, dt)
+        status = reach_goal(i, t, limb, count, figure, rows, rotation, rotated, memory, dt)
         if limb < 2 or rotated or figure.around.shape[0] == 0:
             break
         now = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
@@ -63,7 +65,16 @@ def pose_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
 
 @kernel
 def reach_goal(
-    i: int, t: int, limb: int, figure: Figure, rows: Rows, rotation: Quat, rotated: bool, memory: Records, dt: float
+    i: int,
+    t: int,
+    limb: int,
+    count: int,
+    figure: Figure,
+    rows: Rows,
+    rotation: Quat,
+    rotated: bool,
+    memory: Records,
+    dt: float,
 ) -> int:
     """Rotate a limb to its goal, and its end to a canonical orientation if `rotated`; return its status.
 
@@ -92,7 +103,7 @@ def reach_goal(
     tracking = dt > 0.0 and memory.shape[0] > 0
     status = REACHED
     for attempt in range(2):
-        status = corrected(i, limb, figure, rows, frame, aim, swivel, hand, rotated)
+        status = corrected(i, limb, count, figure, rows, frame, aim, swivel, hand, rotated)
         if not tracking:
             break
         mid = rotate_inverse(frame, sub(position_of(i, figure, rows, model["base"], model["mid"]), base))
@@ -110,7 +121,16 @@ def reach_goal(
 
 @kernel
 def corrected(
-    i: int, limb: int, figure: Figure, rows: Rows, frame: Quat, aim: Vec3, swivel: float, hand: Quat, rotated: bool
+    i: int,
+    limb: int,
+    count: int,
+    figure: Figure,
+    rows: Rows,
+    frame: Quat,
+    aim: Vec3,
+    swivel: float,
+    hand: Quat,
+    rotated: bool,
 ) -> int:
     """Rotate a limb to an aim in its frame, searching from a swivel [rad]; return its status.
 
@@ -120,7 +140,7 @@ def corrected(
     goal = vec_at(rows.goals, i, LEFT_HAND + limb)
     before = math.inf
     for _ in range(CORRECTIONS):
-        rotate_limb(i, limb, figure, rows, aim, swivel, hand, rotated)
+        rotate_limb(i, limb, count, figure, rows, aim, swivel, hand, rotated)
         end = position_of(i, figure, rows, model["base"], model["end"])
         miss = rotate_inverse(frame, sub(goal, end))
         away = norm(miss)
@@ -133,10 +153,10 @@ def corrected(
 
 @kernel
 def rotate_limb(
-    i: int, limb: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, rotated: bool
+    i: int, limb: int, count: int, figure: Figure, rows: Rows, aim: Vec3, swivel: float, hand: Quat, rotated: bool
 ) -> None:
     """Solve a limb for an aim in its frame, searching from a swivel [rad], and pose it."""
-    count = figure.splits[1, limb + 1] - figure.splits[1, limb] + figure.around.shape[0]
+    count += figure.around.shape[0]
     model = figure.limbs[limb]
     values = solve_one(
         model,

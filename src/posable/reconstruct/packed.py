@@ -117,7 +117,7 @@ class Figure(NamedTuple):
     sources: Ints
     """(K,) for every driven orientation of the body, the row of `Rows.trunk` that it takes."""
     splits: Ints
-    """(2, 5) the first rows of the limbs in `links` and in `own`."""
+    """(3, 5) the first rows of the limbs in `links` and in `own`, and in `own` of the other limb of each pair."""
     links: Records
     """Volumes of the limbs, one limb after the other."""
     groups: Records
@@ -125,7 +125,7 @@ class Figure(NamedTuple):
     volumes: Records
     """(V,) of the body."""
     own: Records
-    """Obstacles that the body itself is to its limbs, one limb after the other."""
+    """Obstacles that the body itself is to its limbs, limb by limb; of each, the other one of its pair comes last."""
     around: Records
     """Obstacles of the scene, in the world."""
 
@@ -261,19 +261,22 @@ def pack_figure(
 
 def _volumes(body: Humanoid, scene: Scene | None, elbows_out: bool) -> tuple[Ints, Records, Records, Records, Records]:
     """Return `splits`, `links`, `groups`, `volumes` and `own` of `Figure`. Hands and feet are left out: they stay on
-    their points. An arm stays out of the trunk up to the joint that carries it.
+    their points. An arm stays out of everything else of the body, a leg out of the other leg.
     """
     links, groups, own = [np.zeros(0, PACKED)], np.zeros((4, 3), GROUP), [np.zeros(0, OBSTACLE)]
-    torso = body.spine[: body.chest + 1]
+    before = np.zeros(4, np.int64)
     for k, name in enumerate(LIMBS if elbows_out or scene is not None else ()):
         made = limb_links(body, name)
         links.append(made.links)
         groups[k, :2] = made.groups[:2]
-        trunk = np.isin(body.volumes.packed["joint"][made.obstacles], torso)
-        own.append(made.own[trunk & elbows_out & (k < 2)])
-    splits = np.zeros((2, 5), np.int64)
+        other = np.isin(made.obstacles, limb_links(body, LIMBS[k ^ 1]).volumes)
+        rest = ~other & (k < 2)
+        own.append(np.concatenate([made.own[rest & elbows_out], made.own[other & elbows_out]]))
+        before[k] = np.count_nonzero(rest & elbows_out)
+    splits = np.zeros((3, 5), np.int64)
     for row, parts in enumerate((links, own)):
         splits[row] = np.resize(np.cumsum([len(part) for part in parts]), 5)
+    splits[2, :4] = splits[1, :4] + before
     volumes = body.packed.volumes if len(links) > 1 else np.zeros(0, PACKED)
     return splits, np.concatenate(links), groups, volumes, np.concatenate(own)
 

@@ -51,8 +51,8 @@ class SequentialIK:
             of the six that are not among them are estimated (`posable.reconstruct.untracked`).
         scene: obstacles that arms and legs keep out of, without meshes, taken as they are now; default none. Hands and
             feet stay on their points, except that planes keep them above themselves.
-        elbows_out: whether arms swivel out of the trunk, hands staying where they are (the paper's section 8); default
-            True.
+        elbows_out: whether arms swivel out of the rest of the body, and legs out of each other, hands and feet staying
+            where they are (the paper's section 8, and what it leaves to the future); default True.
         paper_spine: the paper's spine to the letter, which continues from the frame before by steps of 0.1 and
             0.01 rad, for comparisons and without a prior; default False.
         limit_rates: whether pelvis, elbows and knees rotate at most at 4 pi rad/s from frame to frame, slower where

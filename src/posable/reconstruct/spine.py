@@ -6,8 +6,9 @@ paper's spine to the letter.
 
 Where more is known than six positions (`rotate_trunk`): a pelvis whose orientation is known keeps it, and the spine
 bends to the head by the smallest rotations of its joints (Gauss-Newton, one 3 x 3 system a step); a chest that is known
-is met first by the joints below it, then the head by those above; a head whose orientation is known twists the spine by
-equal fractions, each joint about the line from it to the head, so that the head stays where it is.
+is met first by the joints below it, then the head by those above; a head whose orientation is known twists the spine as
+people do, who turn the neck and hardly the chest (`TWISTED`), each joint about the line from it to the head, so that
+the head stays where it is. What the head's limits do not allow is divided equally among the other joints.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ SLOWLY = 9.0  # [rad]: without ankles the pelvis follows with this time constant
 SURE = 0.5  # of the longest sum of wrists and ankles: below it, the pelvis rotates more slowly
 COARSE, FINE = 0.1, 0.01  # [rad] of the pelvis: steps of the paper's spine
 MAX_PAPER_STEPS = 16
+TWISTED_AT = (0.0, 0.25, 0.75, 1.19, 1.53, 1.84, 2.0)
+TWISTED = (0.0, 0.043, 0.095, 0.119, 0.401, 0.771, 1.0)
+"""The fraction of the head's twist against the pelvis that the spine has at a place between hips (0), the joint that
+carries the arms (1) and head (2): 179,340 poses of 78 subjects of CMU, `python -m tools.fit_twist`."""
+TWISTS = 3  # times that what the head's limits leave is divided
 LOST = 0.02  # of the length: a search of the paper's that ends further off has not found it
 
 
@@ -231,9 +237,16 @@ def rotate_trunk(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
     if bent:
         bend_to(i, figure, rows, position, 0, last, free, head)
     if knows(i, rows, HEAD):
-        twist_spine(i, figure, rows, position, quat_at(rows.target_orientations, i, HEAD))
-        bend_to(i, figure, rows, position, 0, last, False, head if bent else vec_at(rows.spine, i, last))
-        rotate_head(i, figure, rows, quat_at(rows.target_orientations, i, HEAD))
+        requested = quat_at(rows.target_orientations, i, HEAD)
+        twist_spine(i, figure, rows, position, quat_at(rows.trunk, i, last), requested, True)
+        goal = head if bent else vec_at(rows.spine, i, last)
+        for k in range(TWISTS):
+            bend_to(i, figure, rows, position, 0, last, False, goal)
+            within, clamped = inside_limit(i, figure, rows, last, requested)
+            if not clamped or k + 1 == TWISTS:
+                break
+            twist_spine(i, figure, rows, position, within, requested, False)
+        rotate_head(i, figure, rows, requested)
     if bent:
         miss = sub(head, place_spine(i, figure, rows, position))
         position = (position[0] + 0.5 * miss[0], position[1] + 0.5 * miss[1], position[2] + 0.5 * miss[2])
@@ -338,21 +351,35 @@ def clamp_spine(i: int, figure: Figure, rows: Rows) -> None:
 
 
 @kernel
-def twist_spine(i: int, figure: Figure, rows: Rows, position: Vec3, head: Quat) -> None:
-    """Distribute the twist between the spine and an orientation of the head: equal fractions to the joints that bend,
-    and to the head. Each rotates about its line to the head, which stays where it is unless a limit is met.
+def twisted_at(arc_length: float) -> float:
+    """Return the fraction of the head's twist that the spine has at an arc length: 0 at the hips, 2 at the head."""
+    for k in range(1, len(TWISTED)):
+        if arc_length < TWISTED_AT[k]:
+            part = (arc_length - TWISTED_AT[k - 1]) / (TWISTED_AT[k] - TWISTED_AT[k - 1])
+            return TWISTED[k - 1] + part * (TWISTED[k] - TWISTED[k - 1])
+    return 1.0
+
+
+@kernel
+def twist_spine(i: int, figure: Figure, rows: Rows, position: Vec3, now: Quat, head: Quat, as_people: bool) -> None:
+    """Distribute the twist of the head from an orientation to another among the joints of the spine that bend: as
+    people do, the head keeping a part, or all of it equally. Each rotates about its line to the head, which stays where
+    it is unless a limit is met.
     """
     last = figure.spine.shape[0] - 1
     end = place_spine(i, figure, rows, position)
     axis = unit(sub(end, vec_at(rows.spine, i, 0)))
-    count = 1 + figure.settings[0]["bending"]
-    fraction = twist_angle(mul(head, conj(quat_at(rows.trunk, i, last))), axis) / count
+    twist, before = twist_angle(mul(head, conj(now)), axis), 0.0
     rotation, p = (1.0, 0.0, 0.0, 0.0), position
     for k in range(last + 1):
         if k > 0:
             p = next_joint(i, figure, rows, k, p)
         if k < last and figure.spine[k]["bends"]:
-            rotation = mul(axis_angle(unit(sub(end, p)), fraction), rotation)
+            fraction = 1.0 / figure.settings[0]["bending"]
+            if as_people:
+                has = twisted_at(0.5 * (figure.spine[k]["arc_length"] + figure.spine[k + 1]["arc_length"]))
+                fraction, before = has - before, has
+            rotation = mul(axis_angle(unit(sub(end, p)), fraction * twist), rotation)
         set_quat(rows.trunk, i, k, mul(rotation, quat_at(rows.trunk, i, k)))
     clamp_spine(i, figure, rows)
 

@@ -30,7 +30,7 @@ SAME = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Touched:
-    """What was dragged at a frame."""
+    """The parts that were dragged at a frame, and the pose before and after."""
 
     origin: Pose
     """Before any part was dragged."""
