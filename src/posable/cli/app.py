@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..compute import PosableError
-from . import angles, edit, evaluate, express, files, reach, reconstruct, render
+from . import angles, edit, evaluate, express, files, live, reach, reconstruct, render
 from . import range as limb_range
 from .command import Command, Group, example
 from .ending import FAILED, INTERRUPTED, WRONG_USAGE, UsageError
@@ -76,6 +76,13 @@ for command, *lines in (
     ),
     (angles.angles, "posable angles walk.bvh elbows.csv --part left_lower_arm --part right_lower_arm"),
     (angles.plot, "posable plot walk.bvh knees.png --part left_lower_leg --part right_lower_leg"),
+    (
+        live.live,
+        "posable live --body me.vrm",
+        "posable live --in vmc --in vrchat --out vmc://192.168.0.7:39539 --out vrchat --body me.vrm",
+        "posable live --in take.bvh --out vmc --record take.osc",
+        "posable live --in vmc --robot g1.xml --out udp://127.0.0.1:5005 --rate 50",
+    ),
     (evaluate.bench, "posable bench --json speed.json"),
     (files.studio, "posable studio", "posable studio boxing.bvh knight.glb"),
 ):

@@ -112,7 +112,7 @@ class CaptureReader:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the records in their order. One that was cut off at the end of the file is an error."""
-        last, number = 0.0, 0
+        number = 0
         with self._file as file:
             while head := file.read(_RECORD.size):
                 number += 1
@@ -127,8 +127,7 @@ class CaptureReader:
                 content = file.read(size)
                 if len(content) < size:
                     raise FormatError(self.path, "ends in the middle of a record", f"record {number}")
-                last = max(last, time)
-                yield Record(kind, source, last, content)
+                yield Record(kind, source, time, content)
 
     def close(self) -> None:
         """Close the file."""

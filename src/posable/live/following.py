@@ -50,6 +50,8 @@ class BodyFrame:
     """[s]"""
     roles: tuple[str, ...]
     """(M,) the parts that are followed."""
+    points: Floats
+    """(M, 3) [m] where they should be, in the world of the body; NaN where lost."""
     errors: Floats
     """(M,) [m] between each part and its point; infinite for one that is lost."""
     tracking: bool
@@ -103,6 +105,19 @@ class Follower:
         self._stream, self._names, self._markers, self.last = None, (), (), None
         self._low = self._lowest = math.inf
 
+    def warm_up(self) -> None:
+        """Make ready what the first body needs (solver, prior, compiled code), so that it comes at once."""
+        markers = tuple(role for role in TRACKABLE if role in MARKERS and role in self.body.roles)
+        if not self._prepare(markers):
+            return
+        stream = self._stream
+        assert stream is not None
+        standing = self.body.skeleton.forward(self.body.neutral_pose).positions
+        points = np.array([standing[self.body.index(role)] for role in markers])
+        for rotations in ({}, dict.fromkeys(markers, np.array([1.0, 0.0, 0.0, 0.0]))):
+            self.body.skeleton.forward(stream.step(points, rotations, 1.0 / 60.0).pose)
+        self.restart()
+
     def step(self, board: Board, now: float) -> BodyFrame | None:
         """Return the body at a moment [s]; None before there are points that one can be made of."""
         names = tuple(board.points)
@@ -122,7 +137,7 @@ class Follower:
         points = self._on_floor(self._scaled(points), min(max(step, 0.0), LONGEST_STEP))
         solution = stream.step(points, rotations or None, min(max(step, SHORTEST_STEP), LONGEST_STEP))
         frames = self.body.skeleton.forward(solution.pose)
-        self.last = BodyFrame(solution.pose, frames, now, self._markers, solution.marker_errors, True)
+        self.last = BodyFrame(solution.pose, frames, now, self._markers, solution.points, solution.marker_errors, True)
         return self.last
 
     def _rest(self, now: float) -> BodyFrame | None:
@@ -130,7 +145,8 @@ class Follower:
         last = self.last
         if last is not None:
             lost = np.full(len(last.roles), np.inf)
-            self.last = BodyFrame(last.pose, last.frames, now, last.roles, lost, False)
+            nowhere = np.full_like(last.points, np.nan)
+            self.last = BodyFrame(last.pose, last.frames, now, last.roles, nowhere, lost, False)
         return self.last
 
     # Who is what

@@ -250,6 +250,7 @@ class Live:
             )
         if self._record_path is not None:
             self._start_recording(self._record_path, 0.0)
+        self.follower.warm_up()
         for source in self.sources:
             if isinstance(source, IterableSource):
                 source.start(self.wake)
@@ -478,8 +479,9 @@ class Live:
         if self._unsent is not None:
             if self._complete(now) or now >= self._unsent + GRACE:
                 self._send(now, True)
-        elif now >= self.pace.deadline():
-            self._send(now, False)
+        elif now >= (due := self.pace.deadline()):
+            # A robot moves by whole steps: its times are those of the even grid, whenever the machine came to it.
+            self._send(now if self.pace.on_packets or now - due > 4.0 * self.pace.period else due, False)
 
     def _complete(self, now: float) -> bool:
         """Return whether all points of the senders that have reported are there."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 JERKS = 20.0
 """[1/s]: how much jerk a motor is allowed, as a multiple of its acceleration: full push within a twentieth of a
 second."""
-MARGIN = 1e-9
-"""[rad, m] within which limits count as held."""
+SETTLE = 0.5
+"""[s] after the last body for which a humanoid still moves towards it; then its motors stop where they are."""
 
 
 class RobotDriver(Protocol):
@@ -68,7 +68,10 @@ class HumanoidDriver:
         if robot.robot is None:
             raise PosableError("the robot is no robot's body; expected Humanoid of a URDF or MJCF file's skeleton")
         self.rate, self.robot = float(rate), robot
-        self._stream = Retargeter(body, robot, speeds=speeds, accelerations=accelerations).stream(rate)
+        self._silent = 0  # steps without a body
+        retargeter = Retargeter(body, robot, speeds=speeds, accelerations=accelerations)
+        retargeter.stream(rate).step(body.neutral_pose)  # so that the first body finds compiled code
+        self._stream = retargeter.stream(rate)
         record, dofs = robot.robot, robot.skeleton.dofs
         self._motors = np.array(record.motors)
         self.names = tuple(dofs.names[dof] for dof in self._motors)
@@ -89,6 +92,9 @@ class HumanoidDriver:
     def step(self, frame: BodyFrame | None) -> Floats:
         """See `RobotDriver`."""
         pose = None if frame is None or not frame.tracking else frame.pose
+        self._silent = 0 if pose is not None else self._silent + 1
+        if self._silent > SETTLE * self.rate:  # what is solved for a pose that stays may go on trembling
+            return self._filter.step(None, 1.0 / self.rate)
         made = self._stream.step(pose)
         return self._filter.step(None if made is None else made.values[self._motors], 1.0 / self.rate)
 
@@ -125,7 +131,9 @@ class ChainDriver:
         """(N, 2) [rad]."""
         self.speeds, self.accelerations = np.full(len(chain), float(speed)), np.full(len(chain), float(acceleration))
         self._position = np.asarray(position, dtype=np.float64)
-        self._stream = ERIK(chain).stream(self.rate)
+        erik = ERIK(chain)
+        erik.stream(self.rate).step(self.posture, look_at=(0.3, 1.5, 2.0))  # so that the first body finds compiled code
+        self._stream = erik.stream(self.rate)
         self._filter = _filter(self.limits, self.speeds, self.accelerations, self.rate).stream(self.posture)
         self._joint: tuple[Skeleton, int] | None = None
 

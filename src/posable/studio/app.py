@@ -8,7 +8,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import viser
 
@@ -21,12 +21,16 @@ from .core.session import Session
 from .network.access import check_names
 from .server import Web
 from .tabs import TABS, Tab
+from .tabs.live.tab import LIVE, LiveTab
 from .widgets.contact_lane import ContactLane
 from .widgets.controls import add_button, show
 from .widgets.edit_bars import EditBars
 from .widgets.stage_bar import StageBar
 from .widgets.tab_bar import TabBar
 from .widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from ..live import Live
 
 log = logging.getLogger("posable.studio")
 
@@ -57,6 +61,7 @@ class Studio:
             before it. Whoever knows them is elsewhere: a token is asked for as on another host.
         roles: part to joint name, for rigs whose names do not tell who is who; they count for every skeleton that has
             the joint, also in files that are opened later.
+        live: a loop to show in the tab Live, which comes to the front; whoever made it starts and stops it.
     """
 
     def __init__(
@@ -69,12 +74,13 @@ class Studio:
         tabs: Sequence[type[Tab]] = TABS,
         allowed_hosts: Iterable[str] = (),
         roles: Mapping[str, str] | None = None,
+        live: Live | None = None,
     ) -> None:
         one = isinstance(motions, (Motion, str, os.PathLike))
         self._sources: list[Source] = [motions] if one else list(motions or ())  # type: ignore[arg-type, list-item]
         self._host, self._port, self._open_browser = host, port, open_browser
         self._tab_classes, self._allowed_hosts = tuple(tabs), check_names(allowed_hosts)
-        self._roles = dict(roles or {})
+        self._roles, self._live = dict(roles or {}), live
         self._web: Web | None = None
         self._session: Session | None = None
         self._tabs: list[Tab] = []
@@ -116,6 +122,8 @@ class Studio:
             try:
                 self._session = session = Session(web.viser, web.page, paths=web.access.is_private, roles=self._roles)
                 self._watch = CompileWatch(session.progress)
+                if self._live is not None:
+                    session.shared[LIVE] = self._live
                 if self._open_browser:  # now: the page says what is waited for, should kernels have to be compiled
                     webbrowser.open(web.url)
                 self._build(session)
@@ -218,7 +226,7 @@ class Studio:
         session.keys.bind("ctrl+shift+z", "Redo", redo, group=HISTORY, icon=viser.Icon.ARROW_FORWARD_UP)
         session.subscribe(self._change_tab, "tab")
         if session.tabs:
-            session.show_tab(session.tabs[0])
+            session.show_tab(session.tabs[0] if self._live is None else LiveTab.title)
 
     def _fill(self, session: Session) -> None:
         """Put the given motions on the stage; the walk when none was given, or none could be read."""

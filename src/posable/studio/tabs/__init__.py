@@ -10,6 +10,7 @@ from typing import Protocol
 
 from ..core.session import Session
 from .behaviours.tab import BehavioursTab
+from .live.tab import LiveTab
 from .motion.tab import MotionTab
 from .play import PlayTab
 from .pose.tab import PoseTab
@@ -38,7 +39,7 @@ class Tab(Protocol):
         """Remove what was added outside the tab's page (gizmos, nodes of the scene, listeners)."""
 
 
-TABS: tuple[type[Tab], ...] = (PlayTab, PoseTab, BehavioursTab, TrackersTab, RobotTab, MotionTab)
+TABS: tuple[type[Tab], ...] = (PlayTab, PoseTab, BehavioursTab, TrackersTab, RobotTab, MotionTab, LiveTab)
 """The studio's tabs, from left to right."""
 
-__all__ = ["TABS", "BehavioursTab", "MotionTab", "PlayTab", "PoseTab", "RobotTab", "Tab", "TrackersTab"]
+__all__ = ["TABS", "BehavioursTab", "LiveTab", "MotionTab", "PlayTab", "PoseTab", "RobotTab", "Tab", "TrackersTab"]

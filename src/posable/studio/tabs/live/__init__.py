@@ -1,0 +1,1 @@
+"""The tab Live: tracked points in, a body out, while somebody moves."""

@@ -1,0 +1,188 @@
+"""Calibration while somebody stands and moves: who is what, how trackers sit, by packets and by call."""
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.live import Address, Live, LiveCalibration, UdpSource, calibrated, encode
+from posable.live.assignment import assign, swapped
+from posable.live.board import Point
+from posable.live.bones import t_pose
+
+PARTS = (*ps.MARKERS, "left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg", "chest")
+
+
+def person(draw: np.random.Generator) -> ps.Humanoid:
+    return ps.figure(height=float(draw.uniform(1.4, 2.0)))
+
+
+def worn(
+    body: ps.Humanoid,
+    pose: ps.Pose,
+    parts,
+    draw: np.random.Generator,
+    *,
+    facing: float = 0.0,
+    shift=(0.0, 0.0),
+    kinds=None,
+    offset: float = 0.03,
+) -> list[Point]:
+    """Trackers on parts, each a few centimetres off its joint, on a person who stands somewhere."""
+    frames = body.skeleton.forward(pose)
+    floor = min(frames.positions[:, 1].min(), frames.ends[:, 1].min())
+    turn = ps.math.axis_angle((0.0, 1.0, 0.0), facing)
+    found = []
+    for part in parts:
+        at = frames.positions[body.index(part)] - [0.0, floor, 0.0]
+        at = ps.math.rotate(turn, at) + np.array([shift[0], 0.0, shift[1]]) + draw.normal(scale=offset, size=3)
+        kind = (kinds or {}).get(part, "tracker")
+        q = ps.math.multiply(turn, body.canonical_orientation(frames, body.index(part)))
+        found.append(Point(f"LHR-{hash(part) % 1000}-{part[::-1]}", kind, "me", 0.0, tuple(at), tuple(q)))
+    draw.shuffle(found)
+    return found
+
+
+def true_roles(points: list[Point]) -> dict[str, str]:
+    return {point.name: point.name.split("-")[-1][::-1] for point in points}
+
+
+@pytest.mark.parametrize("pose", ["neutral", "t"])
+@pytest.mark.parametrize("parts", [PARTS[:6], PARTS, PARTS[:2] + PARTS[4:6], ("head", "left_hand", "right_hand")])
+def test_trackers_are_found_by_where_they_are(pose, parts):
+    """Any person, anywhere, facing anywhere that the headset faces; worn a few centimetres off."""
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        body = person(draw)
+        kinds = {"head": "headset", "left_hand": "controller", "right_hand": "controller"}
+        standing = body.neutral_pose if pose == "neutral" else t_pose(body)
+        facing = float(draw.uniform(-np.pi, np.pi))
+        points = worn(body, standing, parts, draw, facing=facing, shift=draw.normal(size=2), kinds=kinds)
+        found = assign(points, ps.figure())
+        assert found.roles == true_roles(points), seed
+        if len(parts) == 6:
+            assert found.pose == pose
+
+
+def test_without_a_headset_a_person_faces_ahead_and_moving_says_otherwise(figure):
+    for facing in (0.0, np.pi):
+        draw = np.random.default_rng(3)
+        still = worn(figure, figure.neutral_pose, PARTS[:6], draw, facing=facing)
+        stood = [still] * 40
+        moved = []
+        for pose in ps.samples.boxing(figure)[::4]:
+            frame = worn(figure, pose, PARTS[:6], np.random.default_rng(3), facing=facing)
+            moved.append(frame)
+        found = calibrated(figure, stood, moved)
+        assert found.roles == true_roles(still)
+        assert any("exchanged" in note for note in found.notes) == (facing != 0.0)
+
+
+def test_names_that_say_what_they_are_on_and_given_ones_stay(figure):
+    draw = np.random.default_rng(0)
+    points = worn(figure, figure.neutral_pose, PARTS[:6], draw)
+    roles = true_roles(points)
+    wrong = next(name for name, role in roles.items() if role == "left_foot")
+    assert assign(points, figure, {wrong: "right_foot"}).roles[wrong] == "right_foot"
+    named = [Point(roles[p.name], "part", "me", 0.0, p.position, None) for p in points]
+    assert assign(named, figure).roles == {role: role for role in roles.values()}
+    assert swapped({"a": "left_foot", "b": "head"}) == {"a": "right_foot", "b": "head"}
+
+
+def test_who_does_not_stand_still_is_told(figure):
+    draw = np.random.default_rng(0)
+    frames = [
+        worn(figure, figure.neutral_pose, PARTS[:6], np.random.default_rng(0), shift=(0.02 * k, 0.0)) for k in range(20)
+    ]
+    with pytest.raises(ps.PosableError, match=r"moved by 0\.38 m while standing"):
+        calibrated(figure, frames)
+    with pytest.raises(ps.PosableError, match="no tracker"):
+        calibrated(figure, [[] for _ in range(9)])
+    del draw
+
+
+def take_of(body: ps.Humanoid, tall: ps.Humanoid, seed: int):
+    """Trackers over time: three seconds of standing, eight of moving, each tracker strapped on anyhow."""
+    draw = np.random.default_rng(seed)
+    motion = ps.samples.dance(tall)
+    still = tall.neutral_pose
+    offsets = draw.normal(scale=0.03, size=(6, 3))
+    straps = ps.math.normalize(draw.normal(size=(6, 4)))
+    poses = [still] * 190 + [motion[k % len(motion)] for k in range(500)]
+    fixed = tall.skeleton.forward(still)
+    floor = min(fixed.positions[:, 1].min(), fixed.ends[:, 1].min())
+    for k, pose in enumerate(poses):
+        frames = tall.skeleton.forward(pose)
+        messages = []
+        for m, role in enumerate(ps.MARKERS):
+            q = tall.canonical_orientation(frames, tall.index(role))
+            p = frames.positions[tall.index(role)] + ps.math.rotate(q, offsets[m]) - [0.0, floor, 0.0]
+            w, x, y, z = ps.math.multiply(q, straps[m])
+            device = "Hmd" if role == "head" else "Tra"
+            if role == "head":  # a headset looks ahead
+                w, x, y, z = q
+            messages.append(encode(f"/VMC/Ext/{device}/Pos", f"S{m}", *map(float, (-p[0], p[1], p[2], x, -y, -z, w))))
+        yield k / 60, messages, frames, floor
+
+
+def test_calibrating_by_packets_while_standing_and_moving(figure, mailbox):
+    """Trackers strapped on at any angle, on somebody of another size: the body then does what the person does."""
+    tall = ps.figure(height=1.9)
+    states, distances = [], []
+    live = Live(UdpSource(Address("vmc", "127.0.0.1", 0)), (), body=figure, show=lambda _: None)
+    from posable.live import bundle
+
+    sender = live.senders.admit("x", "me", 0.0)
+    for k, (time, messages, *_) in enumerate(take_of(figure, tall, 1)):
+        if k == 1:
+            messages = [encode("/VMC/Ext/Set/Calib/Ready"), *messages]
+        if k == 3:
+            messages = [encode("/VMC/Ext/Set/Calib/Exec", 0), *messages]
+        live._take_packet(0, bundle(messages), sender, time)
+        live._send(time, True)
+        states.append(live.calibrating.state)
+        if live.calibrating.phase == "done":
+            break
+    assert live.calibrating.phase == "done", live.calibrating.message
+    assert states[0] == 0 and states[1] == 1 and states[3] == 2 and states[-1] == 3
+    assert 10.9 < len(states) / 60 < 11.4  # [s]
+    found = live.follower.calibration
+    assert found.roles == {f"S{m}": role for m, role in enumerate(ps.MARKERS)}
+    assert found.calibration.scales["legs"] == pytest.approx(1.9 / 1.75, rel=0.06)
+    for time, messages, frames, floor in list(take_of(figure, tall, 1))[200:690]:
+        live._take_packet(0, bundle(messages), sender, time + 20)
+        live._send(time + 20, True)
+        true = frames.positions[[tall.index(role) for role in ps.MARKERS]] - [0.0, floor, 0.0]
+        got = figure.markers(live.frame.pose) * 1.9 / 1.75
+        distances.append(np.linalg.norm(got - true, axis=-1))
+    assert np.median(distances) < 0.05 and np.max(distances) < 0.3
+
+
+def test_a_calibration_is_saved_and_read_back(figure, tmp_path):
+    draw = np.random.default_rng(0)
+    points = worn(figure, figure.neutral_pose, PARTS, draw)
+    found = calibrated(figure, [points] * 10)
+    found.save(tmp_path / "me.json")
+    again = LiveCalibration.load(tmp_path / "me.json")
+    assert again.roles == found.roles
+    np.testing.assert_array_equal(again.calibration.offsets, found.calibration.offsets)
+    assert again.calibration.scales == found.calibration.scales
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "expected"),
+        ('{"format": "x", "roles": {}}', "expected 'posable-live-calibration/1'"),
+        ('{"format": "posable-live-calibration/1", "roles": {"a": "tail"}}', "tail"),
+        ('{"format": "posable-live-calibration/1", "roles": {"a": "head", "b": "head"}}', "each part once"),
+        (
+            '{"format": "posable-live-calibration/1", "roles": {}, "sits": {"trackers": [{"part": "head", "offset": '
+            '[0, 0, 0], "rotation": [0, 0, 0, 0]}], "scales": {}}}',
+            "unit quaternion",
+        ),
+    ],
+)
+def test_a_calibration_that_is_none_is_named(tmp_path, text, message):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ps.FormatError, match=message):
+        LiveCalibration.load(tmp_path / "a.json")

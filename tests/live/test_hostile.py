@@ -1,0 +1,183 @@
+"""Nothing that a packet says ends the loop, slows it, or fills the memory."""
+
+import gc
+import random
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import posable as ps
+from posable.live import Address, Live, UdpSource, encode
+from posable.live.capture import CaptureReader
+from posable.live.senders import BUDGET, Senders
+
+from ..counts import rows
+from .hostile_packets import packet, packets
+
+
+def loop(body: ps.Humanoid) -> Live:
+    sources = [UdpSource(Address(kind, "127.0.0.1", 0)) for kind in ("vmc", "udp")]
+    return Live(sources, "vmc://127.0.0.1:39999", body=body, show=lambda _: None, rate=100)
+
+
+def feed(live: Live, seed: int, count: int, start: float = 0.0) -> None:
+    """Packets from many senders, and a body after every tenth; the sinks make their packets but send none."""
+    draw = random.Random(seed)
+    for k, content in enumerate(packets(seed, count)):
+        now = start + 0.002 * k
+        source = int(draw.random() < 0.2)
+        sender = live.senders.admit((source, draw.randrange(200)), f"s{draw.randrange(200)}", now)
+        if sender is not None:
+            live._take_packet(source, content, sender, now)
+        if k % 10 == 0:
+            live._calibrate(now)
+            frame = live.follower.step(live.intake.board, now)
+            if frame is not None:
+                made = live.sinks[0].packets(frame, live._sending(frame, now, None))
+                assert all(len(one) <= 1200 for one in made)
+                assert np.isfinite(frame.pose.rotations).all() and np.isfinite(frame.pose.translation).all()
+        if k % 200 == 0:
+            live._look_round(now)
+
+
+def assert_bounded(live: Live) -> None:
+    intake = live.intake
+    assert len(intake.board.points) <= 64 and len(intake.expressions) <= 256 and len(intake._bones) <= 55
+    assert len(intake.times) <= 64 and len(intake._world) <= 64 and len(intake.commands) <= 16
+    assert len(intake.board.doubled) <= 64 and len(live.senders) <= 64 and len(live.notes._said) <= 200
+    assert len(live.follower._solvers) <= 8 and len(live.follower._guessed) <= 64
+
+
+def test_hostile_packets_raise_nothing_and_leave_bodies_whole(figure):
+    live = loop(figure)
+    feed(live, 0, rows(12000))
+    assert_bounded(live)
+    assert not [note for note in live.notes.recent if "could not be read" in note]
+
+
+def test_hostile_packets_do_not_fill_the_memory(figure):
+    live = loop(figure)
+    feed(live, 1, rows(2000))
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    feed(live, 2, rows(2500), start=100.0)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 600_000, grown
+
+
+def test_a_flood_neither_stops_the_loop_nor_starves_the_others(figure, mailbox, send):
+    """A stranger sends as fast as can be, the trackers at 50 Hz: bodies go on at their rate."""
+    import socket
+
+    stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    source = UdpSource(Address("vmc", "127.0.0.1", 0))
+    rubbish = [packet(random.Random(k)) for k in range(50)]
+    with Live(source, f"vmc://127.0.0.1:{mailbox.port}", body=figure, rate=50, show=lambda _: None) as live:
+        for _ in range(60):
+            for m, role in enumerate(ps.MARKERS):
+                send(source.port, encode("/VMC/Ext/Tra/Pos", f"posable_{role}", 0.1 * m, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+            for one in rubbish:
+                for _ in range(4):
+                    stranger.sendto(one, ("127.0.0.1", source.port))
+            begun = time.monotonic()
+            while time.monotonic() - begun < 0.02:
+                live.poll(0.005)
+        assert live.sent > 40
+        counts = {s.name: (s.packets, s.dropped) for s in live.report().senders}
+        assert len(counts) == 2 and sum(dropped for _, dropped in counts.values()) > 1000
+        good = max(live.report().senders, key=lambda sender: sender.packets if sender.dropped == 0 else 0)
+        assert good.dropped == 0 and good.packets > 250
+    stranger.close()
+
+
+def test_a_senders_budget_is_its_own():
+    senders = Senders()
+    admitted = [senders.admit("a", "a", 0.0001 * k) is not None for k in range(3 * BUDGET)]
+    assert BUDGET <= sum(admitted) <= 2 * BUDGET  # they lie in two windows at most
+    assert senders.admit("b", "b", 0.001) is not None
+    for k in range(500):
+        senders.admit(f"stranger {k}", "s", 1.0)
+    assert len(senders) <= 64 and senders.strangers > 400
+
+
+def test_captures_cut_short_and_scrambled_are_errors_in_words(figure, walk, tmp_path):
+    good = tmp_path / "take.osc"
+    with Live(walk[:20], (), body=figure, record=good) as live:
+        live.run(realtime=False)
+    content = good.read_bytes()
+    draw = random.Random(0)
+    broken = tmp_path / "broken.osc"
+    for _ in range(rows(60)):
+        changed = bytearray(content)
+        for _ in range(draw.randrange(1, 5)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        broken.write_bytes(bytes(changed[: draw.randrange(len(changed) + 1)] if draw.random() < 0.5 else changed))
+        try:
+            with Live(broken, (), body=figure, show=lambda _: None) as live:
+                live.run(realtime=False)
+        except ps.PosableError as error:
+            assert "broken.osc" in str(error)
+    for text in (b"", b"\n", b"{}", b'{"format": "posable-capture/1", "sources": ["x"], "rate": 60}\n', b"\xff" * 99):
+        broken.write_bytes(text)
+        with pytest.raises(ps.FormatError):
+            CaptureReader(broken)
+    with pytest.raises(ps.FormatError, match="cannot be read"):
+        CaptureReader(tmp_path / "none.osc")
+
+
+@pytest.mark.soak
+def test_a_million_hostile_packets(figure, drawn):
+    """No exception out of the loop, no growth."""
+    live = loop(figure)
+    count = drawn(1_000_000)
+    feed(live, 3, 20_000)
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for k in range(count // 20_000):
+        feed(live, 100 + k, 20_000, start=100.0 * (k + 1))
+        assert_bounded(live)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 1_000_000
+    tracemalloc.stop()
+    assert not [note for note in live.notes.recent if "could not be read" in note]
+
+
+@pytest.mark.soak
+def test_an_hour_at_100_hz(figure, walk, mailbox, send, drawn):
+    """Over real sockets, a sender with a clock of its own: no growth of memory, no drift, the rate within 1 %."""
+    import resource
+
+    from posable.live import Status, VmcWriter
+
+    writer = VmcWriter(figure, trackers=True, bones=False)
+    made = [writer.packets(figure.skeleton.forward(pose), 0.0, Status()) for pose in walk]
+    source = UdpSource(Address("vmc", "127.0.0.1", 0))
+    seconds = drawn(3600, least=20)
+    with Live(source, f"vmc://127.0.0.1:{mailbox.port}", body=figure, rate=100, show=lambda _: None) as live:
+        live.start()
+        begun, received, first, memory = time.monotonic(), 0, None, 0
+        times: list[float] = []
+        for k in range(seconds * 100):
+            for one in made[k % len(made)]:
+                send(source.port, one)
+            for one in mailbox.read():
+                if b"/VMC/Ext/T\0" in one:
+                    received += 1
+                    first = time.monotonic() if first is None else first
+                    if received % 500 == 0:
+                        (at,) = np.frombuffer(one[one.index(b"/VMC/Ext/T\0") + 16 :][:4], ">f4")
+                        times.append(time.monotonic() - float(at))
+            if k == 1000:
+                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            time.sleep(max(0.0, begun + (k + 1) / 100 - time.monotonic()))
+        rate = received / (time.monotonic() - first)
+        assert abs(rate - 100) < 1.0, rate
+        assert max(times) - min(times) < 0.1  # what it says of the time stays with ours
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 20_000  # [kB]
+        assert all(sender.broken == 0 for sender in live.report().senders)
