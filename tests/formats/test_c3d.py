@@ -153,7 +153,7 @@ def plain(
     labels = labels or [f"M{k}" for k in range(points)]
     section = bytes([0, 0, 1, processor])
     section += struct.pack("bb", 5, -1) + b"POINT" + struct.pack(order + "H", 3) + b"\0"
-    section += parameter(1, "LABELS", -1, [8, points], "".join(f"{label:8}" for label in labels).encode())
+    section += parameter(1, "LABELS", -1, [8, len(labels)], "".join(f"{label:8}" for label in labels).encode())
     section += parameter(1, "UNITS", -1, [2], units.encode())
     section += b"\0\0"
     section = section.ljust(512, b"\0")

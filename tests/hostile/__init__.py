@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def all_cases() -> dict[str, Case]:
     """Every case by its name."""
-    from . import archive_cases, document_cases, gltf_cases, rig_cases, robot_cases, text_cases  # noqa: F401  # each adds its own
+    from . import archive_cases, document_cases, gltf_cases, marker_cases, rig_cases, robot_cases, text_cases  # noqa: F401  # each adds its own
     from .cases import CASES
 
     return CASES
