@@ -95,8 +95,8 @@ def test_a_body_is_fitted_whose_joints_are_those_of_the_person(tmp_path, boxer, 
             off = np.linalg.norm(
                 mine[:, body.index(f"{side}_{role}")] - theirs[:, truth.index(f"{side}_{role}")], axis=-1
             )
-            # Hands and feet are met; shoulders are those of a figure with a spine of its own, and elbows follow.
-            most = {"lower_arm": (0.07, 0.20), "lower_leg": (0.03, 0.08)}.get(role, (0.005, 0.02))
+            # Hands and feet are met; elbows and knees are as good as lengths and the figure's spine allow.
+            most = {"lower_arm": (0.025, 0.10), "lower_leg": (0.025, 0.08)}.get(role, (0.005, 0.03))
             assert np.median(off) < most[0] and off.max() < most[1], (role, side)
     for name in ("thigh", "calf", "upper_arm", "forearm"):
         assert body.measures[name] == pytest.approx(truth.measures[name], rel=0.12)
