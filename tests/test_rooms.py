@@ -90,6 +90,7 @@ def test_only_what_users_call_on_a_motion_or_a_path_asks_for_a_later_room():
         "formats/html.py: render",
         "formats/smpl/__init__.py: body",  # a file without bones, read onto the figure's and written from any person's
         "formats/c3d/__init__.py: body",  # markers become a body, which the reconstruct room fits
+        "formats/c3d/__init__.py: limb",
         "formats/c3d/__init__.py: reconstruct",
         "formats/gltf/vrma.py: body",
         "formats/gltf/vrma.py: body.roles",

@@ -6,6 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import posable as ps
 from posable.compute import FormatError, PosableError
+from posable.skeleton import Character, Motion, Pose, Skeleton
 
 from .gltf_files import glb, parts, validated
 from .test_fuzz_readers import _fuzz
@@ -130,6 +131,28 @@ def test_fingers_of_a_vrm_file_stay(tmp_path, data_dir):
     ps.save(avatar, tmp_path / "a.vrma")
     bones = parts(tmp_path / "a.vrma")[0]["extensions"]["VRMC_vrm_animation"]["humanoid"]["humanBones"]
     assert {camel(role) for role in fingers} <= set(bones)
+
+
+def test_hips_below_a_root_that_moves_go_where_they_did(tmp_path, data_dir):
+    avatar = ps.load(data_dir / "characters" / "VRMC_materials_mtoon_UV_Animation_Test.vrm").skeleton
+    rng = np.random.default_rng(8)
+    skeleton = Skeleton(
+        ["above", *avatar.names],
+        [-1, 0, *(avatar.parents[1:] + 1)],
+        [[0.3, 0.2, 0.1], *avatar.offsets],
+        rest_rotations=[[1, 0, 0, 0], *avatar.rest_rotations],
+        character=Character(roles=avatar.character.roles),
+    )
+    rotations = np.repeat(skeleton.rest_rotations[None], 6, axis=0)
+    rotations[:, 0] = ps.math.normalize(rng.normal(size=(6, 4)))
+    rotations[:, 1:] = ps.math.multiply(rotations[:, 1:], ps.math.exp(0.3 * rng.normal(size=(6, len(avatar), 3))))
+    motion = Motion(skeleton, Pose(rng.normal(size=(6, 3)), rotations), 30.0)
+    ps.save(motion, tmp_path / "a.vrma")
+    _, _, _, positions = played(tmp_path / "a.vrma")
+    truth = skeleton.forward(motion.pose).positions
+    for role in ("hips", "head", "left_hand", "right_foot"):
+        own = truth[:, skeleton.index(avatar.character.roles[role])]
+        assert np.abs(positions[camel(role)][0][0] - own).max() < 1e-5, role
 
 
 def with_expression(path):

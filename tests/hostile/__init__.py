@@ -14,6 +14,7 @@ def all_cases() -> dict[str, Case]:
         archive_cases,
         document_cases,
         gltf_cases,
+        marker_cases,
         rig_cases,
         robot_cases,
         text_cases,

@@ -414,3 +414,46 @@ def prior_of_many_layers(folder):
 def prior_tiny_deviations(folder):
     with np.load(_asset("")) as found:
         return prior(folder, deviation=np.full_like(found["deviation"], 5e-324))
+
+
+def smpl(frames, **members):
+    """The members of a file of AMASS, everybody at rest."""
+    still = {"trans": np.zeros((frames, 3), np.float32), "poses": np.zeros((frames, 66), np.float32)}
+    return still | {"mocap_framerate": np.array(120.0)} | members
+
+
+@case("load")
+def smpl_the_little_motion_itself(folder):
+    return archive(folder, smpl(2))
+
+
+@case("load")
+def smpl_packed_to_almost_nothing(folder):
+    return archive(folder, smpl(140_000), compress=zipfile.ZIP_DEFLATED)
+
+
+@case("load")
+def smpl_packed_to_more_than_is_read(folder):
+    return archive(folder, smpl(400_000), compress=zipfile.ZIP_DEFLATED)
+
+
+@case("load")
+def smpl_of_single_bytes(folder):
+    bytes_of = {"trans": np.zeros((500_000, 3), np.uint8), "poses": np.zeros((500_000, 66), np.uint8)}
+    return archive(folder, smpl(1, **bytes_of), compress=zipfile.ZIP_DEFLATED)
+
+
+@case("load")
+def smpl_of_frames_without_numbers(folder):
+    return archive(folder, smpl(1, poses=np.zeros((0, 66)), trans=np.zeros((0, 3))))
+
+
+@case("load", large=True)
+def smpl_of_thousands_of_members(folder):
+    return archive(folder, smpl(2) | {f"m{k}": np.zeros(1) for k in range(60_000)})
+
+
+@case("load")
+def smpl_of_a_body_that_never_stands_still(folder):
+    rng = np.random.default_rng(0)
+    return archive(folder, smpl(30_000, poses=rng.normal(size=(30_000, 66)).astype(np.float32)))

@@ -160,6 +160,22 @@ class _Panel:
         return frames.positions, frames.orientations
 
 
+@dataclass(frozen=True)
+class _Cameras:
+    """The camera of a panel over time."""
+
+    targets: Floats
+    """(N, 3) [m] what it looks at."""
+    azimuths: Floats
+    """(N,) [rad]."""
+    elevation: float
+    extent: float
+
+    def at(self, k: int) -> Camera:
+        """Return the camera of picture k."""
+        return Camera(self.targets[k], float(self.azimuths[k]), self.elevation, self.extent, 4.0 * self.extent)
+
+
 def _panel(motion: Motion, body: Humanoid | None, around: Mesh | None) -> _Panel:
     skeleton = motion.skeleton
     if skeleton.character is not None:  # a worker needs no document of the file that it came from
@@ -184,8 +200,8 @@ def _beyond(vertices: Floats, joints: Floats) -> float:
 
 def _cameras(
     panels: list[_Panel], times: Floats, camera: str, angles: tuple[float, float], revolutions: float, aspect: float
-) -> list[list[Camera]]:
-    """Return a camera for each panel and time, all of one extent, so that bodies are as large as they are."""
+) -> list[_Cameras]:
+    """Return the cameras of each panel, all of one extent, so that bodies are as large as they are."""
     azimuth, elevation = angles
     azimuth_at = azimuth + (
         2.0 * np.pi * revolutions * np.arange(len(times)) / len(times) if camera == "orbit" else 0.0
@@ -208,7 +224,7 @@ def _cameras(
             for away, part in ((np.abs(across) + panel.reach, aspect), (np.abs(up) + panel.reach, 1.0)):
                 half = 0.5 * FILLED * part
                 extent = max(extent, float(((away + 0.25 * half * near) / half).max()))
-    return [[Camera(p, float(a), elevation, extent, 4.0 * extent) for p, a in zip(t, azimuths)] for t in targets]
+    return [_Cameras(target, azimuths, elevation, extent) for target in targets]
 
 
 def _targets(panel: _Panel, times: Floats, camera: str, azimuth: float) -> Floats:
@@ -239,7 +255,7 @@ def _targets(panel: _Panel, times: Floats, camera: str, azimuth: float) -> Float
 def _drawn(
     panels: list[_Panel],
     times: Floats,
-    cameras: list[list[Camera]],
+    cameras: list[_Cameras],
     widths: list[int],
     height: int,
     samples: int,
@@ -271,10 +287,10 @@ def _drawn(
                 yield from drawn
 
 
-def _row(panels: list[_Panel], times: Floats, cameras: list[list[Camera]], k: int) -> tuple[Any, Any]:
+def _row(panels: list[_Panel], times: Floats, cameras: list[_Cameras], k: int) -> tuple[Any, Any]:
     """Return where the joints of all panels are in picture k, and from where they are seen."""
     placed = [tuple(array[0] for array in panel.placed(times[k : k + 1])) for panel in panels]
-    return placed, [seen[k] for seen in cameras]
+    return placed, [seen.at(k) for seen in cameras]
 
 
 def _pictures(settings: tuple[Any, ...], rows: list[tuple[Any, Any]]) -> list[Pixels]:

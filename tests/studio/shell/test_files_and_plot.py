@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import posable as ps
 from posable.compute import PosableError
 from posable.formats import save
 from posable.studio import Session
@@ -11,6 +12,7 @@ from posable.studio.tabs.motion.plot import QUANTITIES, sampled
 from posable.studio.view.theme import plain
 from posable.studio.widgets.time_plot import POINTS
 
+from ...formats.test_c3d import labelled, written
 from .conftest import chain_motion
 
 
@@ -22,6 +24,18 @@ class TestFiles:
         assert len(actor.motion) == 31 and actor.motion.fps == pytest.approx(30.0, rel=1e-4)
         names = [name for name in actor.motion.skeleton.names if name in ("root", "middle", "tip")]
         assert names == ["root", "middle", "tip"]
+
+    @pytest.mark.parametrize("name", ["walk.vrma", "walk_stageii.npz", "walk.c3d"])
+    def test_files_of_other_programs_open_as_a_person(self, session: Session, tmp_path, name):
+        walk = ps.samples.walk(duration=0.5)
+        if name.endswith(".c3d"):
+            written(tmp_path / name, labelled(walk))
+        else:
+            save(walk, tmp_path / name, **({"layout": "amass"} if name.endswith(".npz") else {}))
+        actor = session.open(tmp_path / name, keep=False)
+        assert len(actor.motion) == 31 and actor.body is not None
+        uploaded = session.open_upload(name, (tmp_path / name).read_bytes(), keep=False)
+        assert (uploaded.motion.pose.rotations == actor.motion.pose.rotations).all()
 
     def test_what_is_downloaded_can_be_uploaded(self, session: Session):
         name, content = download("C:\\somewhere\\my walk.bvh", lambda path: save(session.motion, path))

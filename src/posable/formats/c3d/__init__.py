@@ -17,8 +17,8 @@ import numpy as np
 from ...compute import FormatError, PosableError
 from ...compute.lazy import later_room
 from ...compute.types import Bools, Floats
-from ...math import from_matrix
-from ...skeleton import Motion
+from ...math import between, conjugate, from_matrix, multiply, normalize
+from ...skeleton import Motion, Pose
 from .blocks import C3dFile
 from .marker_sets import HEAD, Joints, joints_of, lacking, standard_name
 
@@ -127,7 +127,61 @@ def read(path: Path, *, fps: float | None = None, up: str | None = None) -> Moti
     if lost:
         roles = [role.replace("_", " ") for k, role in enumerate(TRACKED) if not whole[:, k].all()]
         notes.append(f"markers were lost in {lost} of {len(whole)} frames ({', '.join(roles)}); the gaps are bridged")
-    return Motion(answer.motion.skeleton, answer.motion.pose, rate, path.stem, tuple(notes))
+    pose = _with_arms(body, answer.motion.pose, joints)
+    return Motion(body.skeleton, pose, rate, path.stem, tuple(notes))
+
+
+def _with_arms(body: Any, pose: Pose, joints: Joints) -> Pose:
+    """Return the poses with clavicles that reach for the shoulders' markers, and arms that bend where elbows are.
+
+    `SequentialIK` knows no shoulders. Where markers were lost, its own answer stays: elbows and hands where it has
+    them, and clavicles between what they did before and after.
+    """
+    tracked = body.skeleton.forward(pose)
+    rotations = pose.rotations.copy()
+    sides = ("left", "right")
+    for side in sides:
+        clavicle, shoulder = body.index(f"{side}_shoulder"), body.index(f"{side}_upper_arm")
+        base = tracked.positions[:, clavicle]
+        seen = joints.positions[f"{side}_upper_arm"]
+        known = np.isfinite(seen).all(axis=-1)
+        if not known.any():
+            continue
+        now = tracked.positions[:, shoulder] - base
+        aimed = between(_directions(now), _directions(np.where(known[:, None], seen - base, now)))
+        above = tracked.orientations[:, body.skeleton.parents[clavicle]]
+        local = multiply(conjugate(above), multiply(aimed, tracked.orientations[:, clavicle]))
+        rotations[:, clavicle] = _bridged(local, known)
+    made = Pose(pose.translation, rotations)
+    target_of = later_room("limb").Target
+    for side in sides:
+        hand, elbow = (body.index(f"{side}_{part}") for part in ("hand", "lower_arm"))
+        ends, poles = (
+            np.where(np.isfinite(joints.positions[f"{side}_{part}"]), joints.positions[f"{side}_{part}"], own)
+            for part, own in (("hand", tracked.positions[:, hand]), ("lower_arm", tracked.positions[:, elbow]))
+        )
+        # Limits of the wrist would move the elbow: the arm is placed first, and the hand rotated as it was then.
+        made = body.place(made, f"{side}_hand", target_of(ends, pole=poles)).pose
+        above = body.skeleton.forward(made).orientations[:, body.skeleton.parents[hand]]
+        rotations = made.rotations.copy()
+        rotations[:, hand] = multiply(conjugate(above), tracked.orientations[:, hand])
+        made = Pose(made.translation, rotations)
+    return made
+
+
+def _directions(vectors: Floats) -> Floats:
+    return np.asarray(vectors / np.maximum(np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True)), 1e-9))
+
+
+def _bridged(rotations: Floats, known: Bools) -> Floats:
+    """Return rotations (F, 4) with those that are not `known` (F,) between their neighbours in time."""
+    rows = np.flatnonzero(known)
+    signs = np.cumprod(
+        np.concatenate([[1.0], np.where((rotations[rows[1:]] * rotations[rows[:-1]]).sum(1) < 0, -1, 1)])
+    )
+    same_half = rotations[rows] * signs[:, None]
+    frames = np.arange(len(rotations))
+    return normalize(np.stack([np.interp(frames, rows, same_half[:, k]) for k in range(4)], axis=-1))
 
 
 def _body(path: Path, joints: Joints) -> Any:

@@ -201,9 +201,12 @@ def _numbers(path: Path, arrays: dict[str, NDArray[Any]], name: str, shape: tupl
         raise FormatError(path, "is missing", location)
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(w is None or w == n for w, n in zip(shape, array.shape, strict=True))
-    if array.dtype.kind not in "fiu" or not fits:
+    # Numbers of one or two bytes would become many times the memory that the file warrants.
+    if array.dtype.kind != "f" or array.dtype.itemsize < 4 or not fits:
         expected = " x ".join("any" if n is None else str(n) for n in shape)
-        raise FormatError(path, f"has shape {array.shape} of {array.dtype}; expected {expected} numbers", location)
+        raise FormatError(
+            path, f"has shape {array.shape} of {array.dtype}; expected {expected} floats of 4 or 8 bytes", location
+        )
     if name in ("trans", "betas"):
         array = array.astype(np.float64)
         if not (np.abs(array) < 1e6).all():

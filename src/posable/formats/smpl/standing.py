@@ -13,7 +13,7 @@ from ...compute.lazy import later_room
 from ...compute.types import Bools, Floats
 from ...skeleton import Pose, Skeleton
 
-WINDOWS, WINDOW = 8, 2000  # frames that are looked at
+WINDOWS, WINDOW = 6, 800  # frames that are looked at
 SIZES = (0.75, 1.25)  # of the figure's 1.75 m
 LEAST_TRAVEL = 0.03  # [m], root mean square, by which standing feet move in the root's frame: less tells no size
 LEAST_FRAMES = 30
