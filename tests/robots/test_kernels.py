@@ -6,8 +6,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from posable.robots import arrowhead, kernels, model, timing
-from posable.robots.packing import ROWS, pack, read_body
-from posable.robots.retargeting import motor_limits
+from posable.robots.packing import ROWS, motor_limits, pack, read_body
 
 RNG = np.random.default_rng(7)
 
@@ -135,6 +134,7 @@ def test_an_arrowhead_is_solved_as_a_dense_system(packed):
         np.zeros((1, len(ROWS), model.TARGET)), -bounds, bounds, np.zeros((1, 7 + count)), np.zeros((1, 2 + count)),
         np.zeros((0, 4)), np.zeros((1, 2)), np.zeros((1, 7 + count)),
     )  # fmt: skip
+    work.stale[:] = 1
     kernels.solve_arrow(0, 0, robot, track, np.zeros(7 + count), work)
     np.testing.assert_allclose(work.step[0], np.linalg.solve(whole, -gradient), rtol=1e-8, atol=1e-9)
 
@@ -142,10 +142,11 @@ def test_an_arrowhead_is_solved_as_a_dense_system(packed):
 def test_a_frozen_variable_gets_its_value_and_the_others_the_best_for_it():
     rows = RNG.normal(size=(9, 6))
     h, b = rows.T @ rows, RNG.normal(size=6)
-    matrix, x = h.copy(), b.copy()
-    arrowhead.freeze(matrix, x, 2, 0.7, 6)
-    arrowhead.eliminate(matrix, x, 6, 6)
-    arrowhead.substitute(matrix, x, 6, 6)
+    matrix, right, x = np.zeros((8, 8)), b.copy(), np.zeros(6)
+    matrix[:6, :6] = np.triu(h)
+    arrowhead.freeze(matrix, right, 2, 0.7, 6)
+    arrowhead.eliminate(matrix, right, 6, 6)
+    arrowhead.substitute(matrix, right, 6, 6, 0, 6, x)
     others = [0, 1, 3, 4, 5]
     assert x[2] == 0.7
     np.testing.assert_allclose(x[others], np.linalg.solve(h[np.ix_(others, others)], b[others] - 0.7 * h[others, 2]))

@@ -20,7 +20,7 @@ from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_in
 from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
 from ..skeleton.forward import axis_of, quat_at, quat_from, rest_of, set_quat, vec_at, vec_from
-from .arrowhead import add_three, clear, copy, eliminate, freeze, substitute
+from .arrowhead import add_three, clear, clear_rows, copy, eliminate, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
 STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
@@ -119,14 +119,6 @@ def add_root_motion(r: int, lever: Vec3, translates: bool, y: Floats, own: int, 
 
 
 @kernel
-def clear_triple(y: Floats, size: int) -> None:
-    """Set three rows to zero."""
-    for k in range(3):
-        for a in range(size):
-            y[k, a] = 0.0
-
-
-@kernel
 def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> None:
     """Add the rows of a part, its position and its orientation, to the system of its limb, or of the trunk.
 
@@ -145,7 +137,7 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
     if target[7] > 0.0 or target[8] > 0.0:
         level, up = target[7], target[8]
         base, anchored = (0.0, 0.0, 0.0), task["anchor"] >= 0
-        clear_triple(y, m)
+        clear_rows(y, m)
         point = point_of(r, joint, vec_from(task["point"]), work)
         add_motion(r, model, task["first"], task["last"], point, 1.0, y, at, own, work)
         lever = sub(point, vec_at(work.positions, r, 0))
@@ -161,7 +153,7 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
         add_three(y, residual[0], residual[1], residual[2], m, h, g)
     pitch, twist, roll = target[9], target[10], target[11]
     if pitch > 0.0 or twist > 0.0 or roll > 0.0:
-        clear_triple(y, m)
+        clear_rows(y, m)
         requested = (target[3], target[4], target[5], target[6])
         now = mul(quat_at(work.orientations, r, joint), conj(quat_from(task["neutral"])))
         w, vx, vy, vz = mul(conj(requested), now)
@@ -352,7 +344,7 @@ def add_contact(r: int, model: Model, c: int, work: Scratch) -> None:
         s = weight * row[trunk + a]
         if s != 0.0:
             g[a] += s * residual
-            for e in range(size - trunk):
+            for e in range(a, size - trunk):
                 h[a, e] += s * row[trunk + e]
     one, other = work.limbs[r, c, 0], work.limbs[r, c, 1]
     doubled = 2.0 if one >= 0 and other >= 0 and one != other else 1.0
@@ -374,15 +366,15 @@ def add_limb(
     first = model.blocks[b]["first"]
     own = model.blocks[b]["last"] - first
     h, g = work.matrix[r, b], work.gradient[r, b]
+    work.stale[r, b] = 1
     for a in range(own):
         s = weight * row[first + a]
         if s != 0.0:
             g[a] += s * residual
-            for e in range(own):
+            for e in range(a, own):
                 h[a, e] += doubled * s * row[first + e]
             for e in range(size - trunk):
                 h[a, own + e] += s * row[trunk + e]
-                h[own + e, a] += s * row[trunk + e]
 
 
 @kernel
@@ -419,40 +411,38 @@ def add_near(i: int, r: int, model: Model, track: Track, state: Floats, work: Sc
 
 @kernel
 def solve_arrow(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
-    """Fill in the step of all variables, those that are frozen at their bounds."""
+    """Fill in the step of all variables, those that are frozen at their bounds.
+
+    Limbs whose system changed (`stale`) are eliminated anew, the others are as they were the last time.
+    """
     trunk, size, blocks = model.settings[0]["trunk"], model.settings[0]["size"], model.blocks.shape[0]
-    step, frozen, width = work.step[r], work.frozen[r], size - trunk
+    step, frozen, stale, width = work.step[r], work.frozen[r], work.stale[r], size - trunk
     whole, right = work.factor[r, blocks], work.right[r, blocks]
     copy(work.matrix[r, blocks], work.gradient[r, blocks], width, whole, right)
     for b in range(blocks):
         first = model.blocks[b]["first"]
         own = model.blocks[b]["last"] - first
         h, x = work.factor[r, b], work.right[r, b]
-        copy(work.matrix[r, b], work.gradient[r, b], own + width, h, x)
-        for a in range(own):
-            if frozen[first + a] != 0:
-                freeze(h, x, a, step_to(i, first + a, model, track, state, frozen[first + a]), own + width)
-        eliminate(h, x, own, own + width)
+        if stale[b] != 0:
+            stale[b] = 0
+            copy(work.matrix[r, b], work.gradient[r, b], own + width, h, x)
+            for a in range(own):
+                if frozen[first + a] != 0:
+                    freeze(h, x, a, step_to(i, first + a, model, track, state, frozen[first + a]), own + width)
+            eliminate(h, x, own, own + width)
         for a in range(width):
             right[a] += x[own + a]
-            for c in range(width):
+            for c in range(a, width):
                 whole[a, c] += h[own + a, own + c]
     for v in range(trunk, size - ROOT):
         if frozen[v] != 0:
             freeze(whole, right, v - trunk + 3, step_to(i, v, model, track, state, frozen[v]), width)
     eliminate(whole, right, width, width)
-    substitute(whole, right, width, width)
-    for a in range(width):
-        step[trunk + a] = right[a]
+    substitute(whole, right, width, width, trunk, size, step)
     for b in range(blocks):
         first = model.blocks[b]["first"]
         own = model.blocks[b]["last"] - first
-        h, x = work.factor[r, b], work.right[r, b]
-        for a in range(width):
-            x[own + a] = right[a]
-        substitute(h, x, own, own + width)
-        for a in range(own):
-            step[first + a] = x[a]
+        substitute(work.factor[r, b], work.right[r, b], own, own + width, first, trunk, step)
 
 
 @kernel
@@ -463,6 +453,8 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
     step, frozen = work.step[r], work.frozen[r]
     for a in range(size):
         frozen[a] = 0
+    for b in range(model.blocks.shape[0]):
+        work.stale[r, b] = 1
     for c in range(count):
         work.on[r, c] = 0
         if work.contacts[r, c, size] < 0.0:
@@ -476,10 +468,13 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
         for v in range(size - ROOT):
             if frozen[v] == 0:
                 move = step[column(v, trunk)]
-                if move < step_to(i, v, model, track, state, 1):
-                    frozen[v], changed = 1, True
-                elif move > step_to(i, v, model, track, state, 2):
-                    frozen[v], changed = 2, True
+                side = 1 if move < step_to(i, v, model, track, state, 1) else 0
+                if move > step_to(i, v, model, track, state, 2):
+                    side = 2
+                if side > 0:
+                    frozen[v], changed = side, True
+                    if model.variables[v]["block"] >= 0:
+                        work.stale[r, model.variables[v]["block"]] = 1
         for c in range(count):
             if work.on[r, c] == 0:
                 distance = work.contacts[r, c, size]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
-from ..compute.types import ArrayLike, Floats, Ints, Records
+from ..compute import PosableError
+from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
@@ -130,6 +131,40 @@ def read_body(humanoid: Humanoid) -> Body:
             if len(limb.mid) == 1
         },
     )
+
+
+SPEED, ACCELERATION = 20.0, 600.0
+"""[rad/s], [rad/s^2]: of joints whose file says nothing. The motors of the Unitree G1 turn at 20 (hip, knee), 32 and 37
+rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, seldom else."""
+SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
+"""[m/s], [m/s^2]: of joints that slide."""
+
+
+def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return the largest speeds and accelerations (D,) of a robot's DoF."""
+    dofs = body.skeleton.dofs
+    slides = np.array([kind == "translation" for kind in dofs.kind])
+    made = []
+    for name, given, default, slide in (
+        ("speeds", speeds, SPEED, SLIDE_SPEED),
+        ("accelerations", accelerations, ACCELERATION, SLIDE_ACCELERATION),
+    ):
+        if given is None:
+            value = np.where(slides, slide, default)
+            if name == "speeds":
+                value = np.where(np.isfinite(body.robot.velocity), body.robot.velocity, value)
+        else:
+            value = floats(given, name)
+            if value.shape not in ((), (len(dofs),)) or not (value > 0.0).all():
+                raise PosableError(
+                    f"{name} are {np.array2string(value, threshold=6)}; expected a number above 0, or one for each of "
+                    f"the {len(dofs)} DoF"
+                )
+            value = np.broadcast_to(value, (len(dofs),)).astype(np.float64)
+            if name == "speeds":
+                value = np.minimum(value, body.robot.velocity)
+        made.append(value)
+    return made[0], made[1]
 
 
 Path = Callable[[int], tuple[int, int]]

@@ -15,23 +15,18 @@ import numpy as np
 from ..body import Humanoid
 from ..compute import PosableError, Status, expect
 from ..compute.errors import checked_keywords, number
-from ..compute.types import ArrayLike, Bools, Floats, floats
+from ..compute.types import ArrayLike, Bools, Floats
 from ..edit.bounds import Bound
 from ..edit.retargeting import RetargetSolution
 from ..edit.retargeting import retarget as retarget_person
 from ..math import conjugate, log, multiply, rotate
 from ..skeleton import Frames, Motion, Pose
 from ..skeleton.solution import MotionSolution
-from .packing import Body, read_body
+from .packing import Body
 from .solver import Solved, Solver
 from .targets import SIDES, read_person
 from .touching import depths
 
-SPEED, ACCELERATION = 20.0, 600.0
-"""[rad/s], [rad/s^2]: of joints whose file says nothing. The motors of the Unitree G1 turn at 20 (hip, knee), 32 and 37
-rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, seldom else."""
-SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
-"""[m/s], [m/s^2]: of joints that slide."""
 SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
 """[m]: a standing foot that slides further, a sole that is deeper in the floor, links that are deeper in each other."""
 
@@ -154,8 +149,8 @@ def retarget_robot(
         return settings.retarget(motion, lookahead)
     if not 0.0 <= number(hands) < np.inf:
         raise PosableError(f"hands is {hands}; expected a weight of 0 or above")
-    body = read_body(target)
-    solver = Solver(body, *motor_limits(body, speeds, accelerations))
+    solver = Solver.of(target, speeds, accelerations)
+    body = solver.body
     pose, valid = sound_poses(motion, source)
     person = read_person(source.skeleton.forward(pose), source, solver.leg / source.leg_length)
     solved = solver.solve(person, source, motion.fps, hands)
@@ -170,33 +165,6 @@ def check_motion(motion: Motion, source: Humanoid) -> None:
             f"the motion is one of {motion.skeleton!r}, the source has {source.skeleton!r}; expected the body that "
             "performs it: Humanoid(motion.skeleton)"
         )
-
-
-def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Return the largest speeds and accelerations (D,) of a robot's DoF."""
-    dofs = body.skeleton.dofs
-    slides = np.array([kind == "translation" for kind in dofs.kind])
-    made = []
-    for name, given, default, slide in (
-        ("speeds", speeds, SPEED, SLIDE_SPEED),
-        ("accelerations", accelerations, ACCELERATION, SLIDE_ACCELERATION),
-    ):
-        if given is None:
-            value = np.where(slides, slide, default)
-            if name == "speeds":
-                value = np.where(np.isfinite(body.robot.velocity), body.robot.velocity, value)
-        else:
-            value = floats(given, name)
-            if value.shape not in ((), (len(dofs),)) or not (value > 0.0).all():
-                raise PosableError(
-                    f"{name} are {np.array2string(value, threshold=6)}; expected a number above 0, or one for each of "
-                    f"the {len(dofs)} DoF"
-                )
-            value = np.broadcast_to(value, (len(dofs),)).astype(np.float64)
-            if name == "speeds":
-                value = np.minimum(value, body.robot.velocity)
-        made.append(value)
-    return made[0], made[1]
 
 
 def sound_poses(motion: Motion, source: Humanoid) -> tuple[Pose, Bools]:
@@ -302,10 +270,13 @@ def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats
         part, steps = body.parts[f"{side}_foot"], solved.steps[side]
         position, orientation = frames.positions[:, part.joint], frames.orientations[:, part.joint]
         foothold = frames.point(part.joint, part.centre)[:, [0, 2]]  # along the floor; across it, see `sunk`
-        for first, last in steps.stances:
-            rows = slice(first, last + 1)
-            away = np.linalg.norm(foothold[rows] - np.median(foothold[rows], axis=0), axis=-1)
-            slid[rows] = np.maximum(slid[rows], away)
+        if steps.stances:
+            first, last = np.array(steps.stances).T
+            rows = np.flatnonzero(steps.standing)  # stances are all that stands, one after the other
+            counts = last - first + 1
+            middles = np.add.reduceat(foothold[rows], np.cumsum(counts) - counts) / counts[:, None]
+            away = foothold[rows] - np.repeat(middles, counts, axis=0)
+            slid[rows] = np.maximum(slid[rows], np.hypot(away[:, 0], away[:, 1]))
         lowest = (position[:, None] + rotate(orientation[:, None], body.soles[side][None]))[..., 1].min(axis=1)
         sunk = np.maximum(sunk, steps.floor - lowest)
     return slid, sunk

@@ -10,17 +10,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..body import Humanoid
-from ..compute.types import Floats, Ints
+from ..compute.types import ArrayLike, Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
 from .feet import Steps, heading, plan, yawed
 from .kernels import follow_rows, hold_speeds_rows, improve_rows
 from .model import HORIZONTAL, Model, Track, scratch
-from .packing import ROWS, Body, pack
+from .packing import ROWS, Body, motor_limits, pack, read_body
 from .targets import SIDES, Person, body_targets, lengths, read_feet, read_ground, seeking, stepping, unit
 from .timing import followable_rows
 
@@ -57,6 +58,10 @@ class Solved:
     steps: dict[str, Steps]
 
 
+_LAST: WeakKeyDictionary[Humanoid, tuple[tuple[Floats, Floats], Solver]] = WeakKeyDictionary()
+"""Of each robot: limits of its motors, and the solver for them."""
+
+
 class Solver:
     """Solves motions for one robot. Immutable.
 
@@ -70,6 +75,17 @@ class Solver:
         self.body = body
         self.leg, self.arm = lengths(body)
         self.model, self.dofs = pack(body, speeds, accelerations, self.leg, iterations=12)
+
+    @staticmethod
+    def of(humanoid: Humanoid, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> Solver:
+        """Return the solver of a robot, the one that was made last where it has the same limits (`motor_limits`)."""
+        last = _LAST.get(humanoid)
+        body = read_body(humanoid) if last is None else last[1].body
+        limits = motor_limits(body, speeds, accelerations)
+        if last is None or any((one != other).any() for one, other in zip(limits, last[0], strict=True)):
+            last = limits, Solver(body, *limits)
+            _LAST[humanoid] = last
+        return last[1]
 
     def solve(self, person: Person, source: Humanoid, fps: float, hands: float = 1.0) -> Solved:
         """Return the states that answer a person's motion."""

@@ -24,8 +24,8 @@ from ..skeleton import Motion, Pose
 from .feet import CLEARANCE, LOW, LOWEST, SLOW, Foot, Steps, heading, runs, yawed
 from .kernels import improve_rows
 from .model import HORIZONTAL, ROLL, scratch
-from .packing import ROWS, read_body
-from .retargeting import RobotSolution, check_motion, dof_values, judged, motor_limits, sound_poses
+from .packing import ROWS
+from .retargeting import RobotSolution, check_motion, dof_values, judged, sound_poses
 from .solver import Solved, Solver
 from .targets import (
     EDGE,
@@ -90,8 +90,8 @@ class Retargeter:
         for name, body in (("source", source), ("target", target)):
             expect(Humanoid, body, name)
         self.source, self.target, self.hands = source, target, hands
-        self.body = read_body(target)
-        self.solver = Solver(self.body, *motor_limits(self.body, speeds, accelerations))
+        self.solver = Solver.of(target, speeds, accelerations)
+        self.body = self.solver.body
         self.ratio = self.solver.leg / source.leg_length
 
     def stream(self, fps: float, lookahead: int = 0) -> RetargetStream:
