@@ -40,6 +40,10 @@ SHORTEST_STEP = 0.06
 """[s]"""
 GAP, APART_ROUNDS = 0.02, 12
 """[leg lengths]: between feet that stand beside each other."""
+PASSING, OVER = 0.01, 0.15
+"""[leg lengths]: between feet one of which swings past the other; how much higher than the other it is over it."""
+CROSSED = 0.4
+"""Of a sole's width: soles that overlap further are moved apart sideways."""
 TURNING = 0.15
 """[leg lengths / rad]: what a turn of the foot counts as on its way."""
 EXTRA = 0.7
@@ -60,6 +64,8 @@ class Steps:
     """(F,)"""
     stances: tuple[tuple[int, int], ...]
     """First and last frame of each."""
+    footholds: Floats
+    """(S, 4) where and in which direction it stands: x, z [m], the heading [rad], the floor [m]."""
     moved: Floats
     """(F, 3) [m] how far the robot's foot is from where the person's flat one would be, straight between stances."""
     floor: Floats
@@ -222,12 +228,40 @@ def plan(
     if not len(lateral):
         nothing = np.zeros((0, 3))
         return {
-            side: Steps(nothing, np.zeros((0, 4)), np.zeros(0, np.bool_), (), nothing, np.zeros(0)) for side in feet
+            side: Steps(nothing, np.zeros((0, 4)), np.zeros(0, np.bool_), (), nothing, nothing, np.zeros(0))
+            for side in feet
         }
     stances = {side: stances_of(foot, *found[side], leg, fps) for side, foot in feet.items()}
     footholds = {side: _footholds(feet[side], stances[side], *found[side], leg, fps) for side in feet}
+    return _through(feet, stances, footholds, lateral, leg, fps)
+
+
+def replan(
+    feet: dict[str, Foot],
+    steps: dict[str, Steps],
+    footholds: dict[str, Floats],
+    lateral: Floats,
+    leg: float,
+    fps: float,
+) -> dict[str, Steps]:
+    """Return the targets of both feet with the same stances in other places (S, 4)."""
+    stances = {side: list(step.stances) for side, step in steps.items()}
+    return _through(feet, stances, footholds, lateral, leg, fps)
+
+
+def _through(
+    feet: dict[str, Foot],
+    stances: dict[str, list[tuple[int, int]]],
+    footholds: dict[str, Floats],
+    lateral: Floats,
+    leg: float,
+    fps: float,
+) -> dict[str, Steps]:
+    """Return paths of both feet through their places, moved apart where they would touch."""
     _moved_apart(feet, stances, footholds, lateral, leg)
-    return {side: _steps(feet[side], stances[side], footholds[side], leg, fps) for side in feet}
+    steps = {side: _steps(feet[side], stances[side], footholds[side], leg, fps) for side in feet}
+    _swung_apart(feet, steps, lateral, leg)
+    return steps
 
 
 def _footholds(
@@ -318,51 +352,91 @@ def _moved_apart(
             break
 
 
+def _swung_apart(feet: dict[str, Foot], steps: dict[str, Steps], lateral: Floats, leg: float) -> None:
+    """Move feet that swing past the other, in place, so far aside that soles do not touch."""
+    if len(feet) < 2:
+        return
+    left, right = feet["left"], feet["right"]
+    free = [~steps[side].standing for side in ("left", "right")]
+    at, lowest = [], []
+    for side, foot in feet.items():
+        step, face = steps[side], heading(steps[side].orientations)
+        at.append(np.column_stack([step.positions[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])]))
+        lowest.append(step.positions[:, 1] + rotate(step.orientations[:, None], foot.sole[None])[..., 1].min(axis=1))
+    away = np.hypot(at[0][:, 0] - at[1][:, 0], at[0][:, 1] - at[1][:, 1])
+    reach = sum(float(np.hypot(foot.sole[:, 0], foot.sole[:, 2]).max()) for foot in (left, right)) + PASSING * leg
+    height = np.abs(lowest[0] - lowest[1])
+    rows = np.flatnonzero((free[0] | free[1]) & (away < reach) & (height < OVER * leg))
+    if not len(rows):
+        return
+    distance, direction = _apart(at[0][rows], left, at[1][rows], right)
+    narrow = min(float(np.ptp(left.sole[:, 0])), float(np.ptp(right.sole[:, 0])))
+    across = distance < -CROSSED * narrow
+    direction[across] = lateral[rows][across]
+    missing = np.clip(PASSING * leg - distance, 0.0, 1.5 * narrow) * (1.0 - height[rows] / (OVER * leg))
+    both = free[0][rows] & free[1][rows]
+    for side, on, sign in (("left", free[0][rows], 1.0), ("right", free[1][rows], -1.0)):
+        moved = np.where(both, 0.5, 1.0) * on * sign * missing
+        steps[side].positions[rows, 0] += moved * direction[:, 0]
+        steps[side].positions[rows, 2] += moved * direction[:, 1]
+
+
 def _may_be_near(
     together: list[tuple[int, int]], left: Foot, ones: Floats, right: Foot, others: Floats, gap: float
 ) -> list[tuple[int, int]]:
-    """Return those of the pairs of stances whose soles or shins may be too near to each other."""
+    """Return those of the pairs of stances whose soles or shins are too near to each other."""
     if not together:
         return []
     s, t = np.array(together).T
-    p, q = _middle_line(ones[s], left.sole), _middle_line(others[t], right.sole)
-    away = p[:, :, None] - q[:, None]
-    soles = np.sqrt((away * away).sum(axis=-1).min(axis=(1, 2)))
     ankles = ones[s, :2] - others[t, :2]
-    half = 0.5 * float(np.ptp(left.sole[:, 0]) + np.ptp(right.sole[:, 0]))
-    near = (soles < half + gap) | (np.hypot(ankles[:, 0], ankles[:, 1]) < left.width + right.width + gap)
+    near = _apart(ones[s], left, others[t], right)[0] < gap
+    near |= np.hypot(ankles[:, 0], ankles[:, 1]) < left.width + right.width + gap
     return [pair for pair, on in zip(together, near.tolist(), strict=True) if on]
 
 
 def _too_near(one: Floats, left: Foot, other: Floats, right: Foot, side: Floats, gap: float) -> tuple[float, Floats]:
     """Return by how much two feet are too near to each other [m], and the unit direction from the right to the left.
 
-    Soles count as wide as they are about their middle lines, shins about the ankles.
+    Soles count as they are, shins about the ankles.
     """
-    p, q = _middle_line(one, left.sole), _middle_line(other, right.sole)
-    away = p[:, None] - q[None]
-    distances = np.hypot(away[..., 0], away[..., 1])
-    at = np.unravel_index(int(distances.argmin()), distances.shape)
-    half = 0.5 * float(np.ptp(left.sole[:, 0]) + np.ptp(right.sole[:, 0]))
-    missing, direction = half + gap - float(distances[at]), np.array(away[at], np.float64)
-    ankles = np.asarray(one[:2] - other[:2], np.float64)
+    (distance,), (direction,) = _apart(one[None], left, other[None], right)
+    if distance < -CROSSED * min(float(np.ptp(left.sole[:, 0])), float(np.ptp(right.sole[:, 0]))):
+        direction = side / max(float(np.hypot(*side)), 1e-9)  # one is across the other
+        p, q = _sole_at(one, left.sole) @ direction, _sole_at(other, right.sole) @ direction
+        distance = p.min() - q.max()
+    missing, ankles = gap - float(distance), np.asarray(one[:2] - other[:2], np.float64)
     shins = left.width + right.width + gap - float(np.hypot(*ankles))
     if shins > missing:
-        missing, direction = shins, ankles
-    if float(np.hypot(*direction)) < 0.3 * half:  # one is across the other
-        direction = np.asarray(side, np.float64)
-    return missing, np.asarray(direction / max(float(np.hypot(*direction)), 1e-9))
+        return shins, np.asarray(ankles / max(float(np.hypot(*ankles)), 1e-9))
+    return missing, np.asarray(direction, np.float64)
 
 
-def _middle_line(foothold: Floats, sole: Floats) -> Floats:
-    """Return points (..., P, 2) along the middle of standing soles (..., 4), as far as they are round about them."""
-    radius = 0.5 * float(np.ptp(sole[:, 0]))
-    low, high = float(sole[:, 2].min()) + radius, float(sole[:, 2].max()) - radius
-    along = np.linspace(min(low, high), max(low, high), 9)
-    across = 0.5 * float(sole[:, 0].min() + sole[:, 0].max())
+def _apart(ones: Floats, left: Foot, others: Floats, right: Foot) -> tuple[Floats, Floats]:
+    """Return how far (N,) left soles are from right ones [m], below 0 by how much they overlap, and along what (N, 2).
+
+    The axes that may separate two convex outlines are those of both feet, and the line between their middles: exact
+    for soles with straight sides and ends, and never too far for others.
+    """
+    p, q = _sole_at(ones, left.sole), _sole_at(others, right.sole)
+    between = p.mean(axis=1) - q.mean(axis=1)
+    between /= np.maximum(np.hypot(between[:, 0], between[:, 1]), 1e-9)[:, None]
+    axes = [between]
+    for footholds in (ones, others):
+        sine, cosine = np.sin(footholds[:, 2]), np.cos(footholds[:, 2])
+        for axis in (np.stack([sine, cosine], axis=-1), np.stack([cosine, -sine], axis=-1)):
+            axes += [axis, -axis]
+    found = np.stack(axes, axis=1)
+    near = (p @ found.swapaxes(1, 2)).min(axis=1) - (q @ found.swapaxes(1, 2)).max(axis=1)
+    best, rows = near.argmax(axis=1), np.arange(len(near))
+    return near[rows, best], found[rows, best]
+
+
+def _sole_at(foothold: Floats, sole: Floats) -> Floats:
+    """Return the outlines (..., P, 2) of standing soles (..., 4), in x and z [m]."""
     ahead = np.stack([np.sin(foothold[..., 2]), np.cos(foothold[..., 2])], axis=-1)
     left = np.stack([ahead[..., 1], -ahead[..., 0]], axis=-1)
-    return np.asarray((foothold[..., :2] + across * left)[..., None, :] + along[:, None] * ahead[..., None, :])
+    on = sole[:, :1] * left[..., None, :] + sole[:, 2:] * ahead[..., None, :]
+    return np.asarray(foothold[..., None, :2] + on)
 
 
 def yawed(angles: Floats) -> Floats:
@@ -386,9 +460,9 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
         standing[a : b + 1], floor[a : b + 1] = True, foothold[3]
         positions[a : b + 1] = foothold[0], foothold[3] + height, foothold[1]
         orientations[a : b + 1] = q
-    places = np.stack([footholds[:, 0], footholds[:, 3] + height, footholds[:, 1]], axis=-1)
+    ankles = np.stack([footholds[:, 0], footholds[:, 3] + height, footholds[:, 1]], axis=-1)
     if stances:
-        _led(foot, stances, footholds, places, rotated, fps, shift, rotation, bump, floor)
+        _led(foot, stances, footholds, ankles, rotated, fps, shift, rotation, bump, floor)
     else:
         floor[:] = 0.0
     free = ~standing
@@ -404,17 +478,17 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
     moved = np.zeros((count, 3))
     if stances:
         firsts, lasts = np.array(stances).T
-        away = places - np.array([foot.standing_at(a, b) for a, b in stances])
+        away = ankles - np.array([foot.standing_at(a, b) for a, b in stances])
         for k in range(3):
             moved[:, k] = np.interp(np.arange(count), 0.5 * (firsts + lasts), away[:, k])
-    return Steps(positions, orientations, standing, tuple(stances), moved, floor)
+    return Steps(positions, orientations, standing, tuple(stances), footholds, moved, floor)
 
 
 def _led(
     foot: Foot,
     stances: list[tuple[int, int]],
     footholds: Floats,
-    places: Floats,
+    ankles: Floats,
     rotated: Floats,
     fps: float,
     shift: Floats,
@@ -428,7 +502,7 @@ def _led(
         foot: the person's.
         stances: first and last frame of each.
         footholds: (S, 4).
-        places: (S, 3) where the foot stands [m].
+        ankles: (S, 3) where the foot stands [m].
         rotated: (S, 4) how it does.
         fps: frames a second.
         shift: (F, 3) displacements [m].
@@ -438,8 +512,8 @@ def _led(
     """
     count = len(shift)
     firsts, lasts = np.array(stances).T
-    begin = _corrections(foot, firsts, places, rotated)
-    end = _corrections(foot, lasts, places, rotated)
+    begin = _corrections(foot, firsts, ankles, rotated)
+    end = _corrections(foot, lasts, ankles, rotated)
     frames = np.arange(count)
     after = np.searchsorted(firsts, frames, side="right")  # stances that began
     swings = (after > 0) & (frames > lasts[np.maximum(after - 1, 0)])
@@ -465,7 +539,7 @@ def _led(
         bump[rows] = np.minimum(after_[:, 0] / (0.1 * fps), 1.0)
 
 
-def _corrections(foot: Foot, frames: Ints, places: Floats, orientations: Floats) -> Floats:
+def _corrections(foot: Foot, frames: Ints, ankles: Floats, orientations: Floats) -> Floats:
     """Return what takes the person's foot to its foothold in one frame of each stance.
 
     (S, 4, 3): displacement, rotation vector, and how fast both must change for the robot's foot to be at rest.
@@ -473,7 +547,7 @@ def _corrections(foot: Foot, frames: Ints, places: Floats, orientations: Floats)
     before, after = np.maximum(frames - 1, 0), np.minimum(frames + 1, len(foot.raw) - 1)
     span = np.maximum(after - before, 1)[:, None]
     out = np.zeros((len(frames), 4, 3))
-    out[:, 0] = places - foot.raw[frames]
+    out[:, 0] = ankles - foot.raw[frames]
     out[:, 1] = log(multiply(orientations, conjugate(foot.orientations[frames])))
     out[:, 2] = -(foot.raw[after] - foot.raw[before]) / span
     out[:, 3] = -log(multiply(foot.orientations[after], conjugate(foot.orientations[before]))) / span

@@ -319,6 +319,21 @@ def find_floor(i: int, r: int, model: Model, track: Track, count: int, work: Scr
 
 
 @kernel
+def lift_edges(i: int, r: int, model: Model, track: Track, work: Scratch) -> None:
+    """Raise, in place, the targets of feet that stand on an edge, so that the edge is on the floor."""
+    for s in range(model.soles.shape[0]):
+        sole = model.soles[s]
+        if sole["loose"] == 0 or track.targets[i, sole["task"], 7] <= model.settings[0]["stands"]:
+            continue
+        q, lowest = quat_at(work.orientations, r, sole["joint"]), math.inf
+        point = vec_from(model.tasks[sole["task"]]["point"])
+        for c in range(sole["point"], sole["end"]):
+            corner = (model.corners[c, 0], model.corners[c, 1], model.corners[c, 2])
+            lowest = min(lowest, rotate(q, sub(corner, point))[1])
+        track.targets[i, sole["task"], 1] = track.floors[i, s] - lowest
+
+
+@kernel
 def add_along(r: int, model: Model, link: Any, point: Vec3, n: Vec3, sign: float, row: Floats, work: Scratch) -> None:
     """Add to a row (N,) how a point of a link moves along n with the joints of its path.
 
@@ -562,6 +577,7 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
             clear(work.matrix[r, b], work.gradient[r, b], own + size - trunk)
         clear(work.matrix[r, model.blocks.shape[0]], work.gradient[r, model.blocks.shape[0]], size - trunk)
         add_near(i, r, model, track, state, work)
+        lift_edges(i, r, model, track, work)
         for k in range(model.tasks.shape[0]):
             add_task(r, model, model.tasks[k], track.targets[i, k], work)
         count = find_floor(i, r, model, track, find_contacts(r, model, work), work)
@@ -571,6 +587,13 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
             break
         if n >= iterations - 1 and leg_step(i, r, True, model, track, work) < SETTLED:
             break
+
+
+@batch(rows=256)
+def place_rows(n: int, model: Model, states: Floats, work: Scratch) -> None:
+    """Fill in where all joints are in n states (n, 7 + V), each in its own row of the buffers."""
+    for i in prange(n):
+        place(i, model, states[i], work)
 
 
 @kernel

@@ -72,10 +72,11 @@ penetration, the longest step of a variable [rad], the weight [1/m] from which a
 
 
 SOLE = np.dtype(
-    [(name, "i8") for name in ("joint", "block", "first", "last", "task", "point", "front", "end")], align=True
+    [(name, "i8") for name in ("joint", "block", "first", "last", "task", "point", "front", "end", "loose")], align=True
 )
 """A sole that keeps out of the floor: its joint and limb, the path that moves it, the task of its foot, and its
-corners: `point` to `front` - 1 at the heel, `front` to `end` - 1 at the tip."""
+corners: `point` to `front` - 1 at the heel, `front` to `end` - 1 at the tip. `loose`: 1 where it may
+stand on an edge."""
 
 BEND = np.dtype([("variable", "i8"), ("straight", "f8")], align=True)
 """A knee or an elbow: its variable, and the value of that in a straight limb [rad]."""
@@ -190,4 +191,14 @@ def scratch(rows: int, model: Model) -> Scratch:
         stale=np.zeros((rows, blocks), np.int64),
         on=np.zeros((rows, MOST_CONTACTS), np.int64),
         limbs=np.zeros((rows, MOST_CONTACTS, 2), np.int64),
+    )
+
+
+def placements(rows: int, model: Model) -> Scratch:
+    """Allocate only what `place` fills in."""
+    work, joints = scratch(0, model), len(model.joints)
+    return work._replace(
+        positions=np.empty((rows, joints, 3)),
+        orientations=np.empty((rows, joints, 4)),
+        axes=np.zeros((rows, joints, 3)),
     )

@@ -173,6 +173,8 @@ FREE = 6
 """Joints of a leg that put a foot anywhere, as it likes."""
 BENT = 2.5
 """[rad]: how far a knee or an elbow bends whose file has no limits."""
+CORNER = 1.0 / 6.0
+"""Of a sole's width: how round the corners of heel and tip are taken to be."""
 POSTURE = 0.02
 """How strongly motors are drawn to their middle position [1/rad]: what nothing else decides."""
 ROWS = (
@@ -327,6 +329,7 @@ def _soles(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tuple[R
         row["front"] = len(corners)
         corners += list(outline[front])
         row["end"] = len(corners)
+        row["loose"] = side in body.loose
     return out, np.array(corners).reshape(-1, 3)
 
 
@@ -346,7 +349,7 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
     for shape in robot.collisions:
         found.setdefault(shape.joint, []).extend(capsules(shape))
     solid = sorted(found.items())
-    solid += [(body.parts[f"{side}_foot"].joint, [thick_sole(body, side)]) for side in body.soles]
+    solid += [(body.parts[f"{side}_foot"].joint, thick_soles(body, side)) for side in body.soles]
     links = np.zeros(len(solid), LINK)
     shapes = np.zeros(sum(len(own) for _, own in solid), CAPSULE)
     at = 0
@@ -373,22 +376,31 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
     return links, shapes, np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def thick_sole(body: Body, side: str) -> tuple[Floats, Floats, float]:
-    """Return a capsule (start, end, radius) along a sole, as thick as the sole is wide, in the joint's frame [m].
+def thick_soles(body: Body, side: str) -> list[tuple[Floats, Floats, float]]:
+    """Return capsules (start, end, radius) along a sole, as thick as the sole is wide, in the joint's frame [m].
 
     Plates are thin: two that are in each other are soonest apart when one is lifted off the other, which no standing
-    foot can be. These keep soles beside each other.
+    foot can be. These keep soles beside each other. Two more lie across heel and tip, for their corners.
     """
     foot = body.parts[f"{side}_foot"]
-    outline = rotate(foot.neutral, body.soles[side])
+    outline, back = rotate(foot.neutral, body.soles[side]), conjugate(foot.neutral)
     low, high = outline.min(axis=0), outline.max(axis=0)
-    radius = float(0.5 * (high[0] - low[0]))
-    middle = np.array([0.5 * (low[0] + high[0]), low[1], 0.0])
-    reach = max(0.5 * float(high[2] - low[2]) - radius, 0.0)
-    middle[2] = 0.5 * (low[2] + high[2])
-    ends = [middle - np.array([0.0, 0.0, reach]), middle + np.array([0.0, 0.0, reach])]
-    back = conjugate(foot.neutral)
-    return np.asarray(rotate(back, ends[0])), np.asarray(rotate(back, ends[1])), radius
+    wide, long = float(high[0] - low[0]), float(high[2] - low[2])
+    middle = np.array([0.5 * (low[0] + high[0]), low[1], 0.5 * (low[2] + high[2])])
+
+    def capsule(x: float, z: float, at: float, radius: float) -> tuple[Floats, Floats, float]:
+        centre, reach = middle + np.array([0.0, 0.0, at]), np.array([x, 0.0, z])
+        return np.asarray(rotate(back, centre - reach)), np.asarray(rotate(back, centre + reach)), radius
+
+    radius = 0.5 * wide
+    made = [capsule(0.0, max(0.5 * long - radius, 0.0), 0.0, radius)]
+    thin = CORNER * wide
+    for sign in (1.0, -1.0):
+        end = outline[sign * (outline[:, 2] - middle[2]) > 0.5 * long - thin]
+        x = float(np.ptp(end[:, 0]))
+        if x > wide * (1.0 - 2.0 * CORNER):  # a round end has no corners
+            made.append(capsule(0.5 * wide - thin, 0.0, sign * (0.5 * long - thin), thin))
+    return made
 
 
 def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:

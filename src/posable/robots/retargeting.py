@@ -215,7 +215,7 @@ def judged(
     names = [f"{side}_{part}" for part in ("foot", "hand") for side in SIDES if f"{side}_{part}" in body.parts]
     errors = np.stack([_error(name, body, frames, solved) for name in names], axis=-1)
     slid, sunk = _footing(body, frames, solved)
-    depth = depths(solver.model, frames, len(body.soles))
+    depth = depths(solver.model, frames.positions, frames.orientations, len(body.soles))
     speeds = np.zeros(len(values))
     if len(values) > 1:
         variables = solver.model.variables

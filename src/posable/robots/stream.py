@@ -202,7 +202,9 @@ class RetargetStream:
             positions = np.array([feet[side][1] for *_, feet in stored])
             orientations = np.array([feet[side][2] for *_, feet in stored])
             nothing = np.zeros(len(stored))
-            steps[side] = Steps(positions, orientations, standing, tuple(runs(standing, 0)), positions * 0.0, nothing)
+            steps[side] = Steps(
+                positions, orientations, standing, tuple(runs(standing, 0)), nothing, positions * 0.0, nothing
+            )
         return Solved(np.array([state for state, *_ in stored]), np.array([target for _, target, _ in stored]), steps)
 
     # One frame
@@ -286,7 +288,7 @@ class RetargetStream:
         face = heading(foot.orientations)[0]
         foothold = np.array([*foot.flat[0], np.arctan2(face[0], face[1])])
         if self._state is not None:
-            at, angle = solver.feet_of(self._state[None], side)
+            at, angle = solver.feet_of(solver.all_placed(self._state[None]), side)
             near = bool(np.hypot(*(at[0] - foothold[:2])) < NEAR_FOOTHOLD * solver.leg)
             if near:
                 foothold = np.array([*at[0], angle[0]])
