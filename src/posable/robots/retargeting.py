@@ -27,6 +27,8 @@ from .solver import Solved, Solver
 from .targets import SIDES, read_person
 from .touching import depths
 
+TIP = 0.1
+"""Of a sole's length: what is no further back belongs to its tip."""
 SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
 """[m]: a standing foot that slides further, a sole that is deeper in the floor, links that are deeper in each other."""
 
@@ -52,7 +54,7 @@ class RobotSolution(MotionSolution):
     contacts: tuple[tuple[str, int, int], ...]
     """Which foot ("left_foot") stands, from which frame to which, both included."""
     slid: Floats
-    """(F,) [m]: how far a standing foot is from its place."""
+    """(F,) [m]: how far the tip of a standing sole is from its place."""
     sunk: Floats
     """(F,) [m]: how far the lowest point of a sole is under the floor; below 0 where it is above."""
     depth: Floats
@@ -269,7 +271,9 @@ def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats
     for side in SIDES:
         part, steps = body.parts[f"{side}_foot"], solved.steps[side]
         position, orientation = frames.positions[:, part.joint], frames.orientations[:, part.joint]
-        foothold = frames.point(part.joint, part.centre)[:, [0, 2]]  # along the floor; across it, see `sunk`
+        ahead = rotate(part.neutral, body.soles[side])[:, 2]
+        tip = body.soles[side][ahead > ahead.max() - TIP * np.ptp(ahead)].mean(axis=0)
+        foothold = frames.point(part.joint, tip)[:, [0, 2]]  # along the floor; across it, see `sunk`
         if steps.stances:
             first, last = np.array(steps.stances).T
             rows = np.flatnonzero(steps.standing)  # stances are all that stands, one after the other

@@ -268,21 +268,22 @@ class Solver:
     def _away(
         self, at: tuple[Floats, Floats], targets: Floats, floors: Floats, standing: Bools
     ) -> Iterator[tuple[str, Floats, Floats]]:
-        """Yield of each foot: its side, how far (F,) it is from its target, and how deep (F,) in the floor.
+        """Yield of each foot: its side, how far (F,) it is from its target, and how deep (F,) in the floor [m].
 
         Both [m]; the first counts the lowest and the highest corner of the sole, too, and is 0 where it does not stand.
         """
         positions, orientations = at
         for k, side in enumerate(SIDES):
             part, task = self.body.parts[f"{side}_foot"], ROWS.index(f"{side}_foot")
-            q = orientations[:, part.joint]
+            q, outline = orientations[:, part.joint], (self.body.soles[side] - part.centre)[None]
             point = positions[:, part.joint] + rotate(q, part.centre)
-            corners = rotate(q[:, None], (self.body.soles[side] - part.centre)[None])[..., 1]
-            lowest = point[:, 1] + corners.min(axis=1)
-            error = point - targets[:, task, :3]
-            away = np.hypot(error[:, 0], error[:, 2])
+            corners = rotate(q[:, None], outline)
+            lowest = point[:, 1] + corners[..., 1].min(axis=1)
+            requested = rotate(multiply(targets[:, task, 3:7], part.neutral)[:, None], outline)
+            error = (point - targets[:, task, :3])[:, None] + corners - requested
+            away = np.sqrt((error[..., 0] ** 2 + error[..., 2] ** 2).max(axis=1))
             if side not in self.body.loose:
-                away = np.maximum(away, np.ptp(corners, axis=1))
+                away = np.maximum(away, np.ptp(corners[..., 1], axis=1))
             under = floors[:, k] - lowest
             yield side, np.where(standing[:, k], np.maximum(away, under), 0.0), under
 
