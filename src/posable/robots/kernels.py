@@ -596,6 +596,55 @@ def place_rows(n: int, model: Model, states: Floats, work: Scratch) -> None:
         place(i, model, states[i], work)
 
 
+@batch(rows=256)
+def stands_rows(
+    n: int,
+    model: Model,
+    targets: Floats,
+    floors: Floats,
+    standing: Bools,
+    positions: Floats,
+    orientations: Floats,
+    away: Floats,
+    under: Floats,
+) -> None:
+    """Fill in how far feet are from where they should stand, and how deep they are in the floor [m].
+
+    Args:
+        n: number of frames.
+        model: the robot.
+        targets: (n, K, TARGET)
+        floors: (n, 2) heights of the floor under each foot.
+        standing: (n, 2) which feet stand.
+        positions: (n, J, 3) of all joints.
+        orientations: (n, J, 4)
+        away: (n, 2) the largest distance of a corner of the sole from where it should be, along the floor or under it,
+            and of its corners' heights from each other, where it may not stand on an edge; 0 of a foot that swings.
+        under: (n, 2) how far the lowest corner is under the floor.
+    """
+    for i in prange(n):
+        for s in range(model.soles.shape[0]):
+            sole, task = model.soles[s], model.tasks[model.soles[s]["task"]]
+            target, joint, point = targets[i, sole["task"]], sole["joint"], vec_from(task["point"])
+            q = quat_at(orientations, i, joint)
+            requested = mul((target[3], target[4], target[5], target[6]), quat_from(task["neutral"]))
+            lowest, highest, largest = math.inf, -math.inf, 0.0
+            arm = rotate(q, point)
+            at = (positions[i, joint, 0] + arm[0], positions[i, joint, 1] + arm[1], positions[i, joint, 2] + arm[2])
+            for c in range(sole["point"], sole["end"]):
+                corner = sub((model.corners[c, 0], model.corners[c, 1], model.corners[c, 2]), point)
+                there, asked = rotate(q, corner), rotate(requested, corner)
+                x, z = at[0] - target[0] + there[0] - asked[0], at[2] - target[2] + there[2] - asked[2]
+                largest = max(largest, x * x + z * z)
+                lowest, highest = min(lowest, at[1] + there[1]), max(highest, at[1] + there[1])
+            under[i, s] = floors[i, s] - lowest
+            away[i, s] = 0.0
+            if standing[i, s]:
+                away[i, s] = max(math.sqrt(largest), under[i, s])
+                if sole["loose"] == 0:
+                    away[i, s] = max(away[i, s], highest - lowest)
+
+
 @kernel
 def copy_state(states: Floats, source: int, to: int) -> None:
     """Copy the state of one frame to another."""

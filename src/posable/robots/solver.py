@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -20,7 +19,7 @@ from ..compute.types import ArrayLike, Bools, Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
 from .feet import Steps, heading, plan, replan, yawed
-from .kernels import follow_rows, hold_speeds_rows, improve_rows, place_rows
+from .kernels import follow_rows, hold_speeds_rows, improve_rows, place_rows, stands_rows
 from .model import HORIZONTAL, ROLL, Model, Track, placements, scratch
 from .packing import ROWS, Body, motor_limits, pack, read_body
 from .targets import EDGE, SEEKS, SIDES, Person, body_targets, lengths, read_feet, read_ground, seeking, stepping, unit
@@ -239,10 +238,11 @@ class Solver:
         """
         failing, rows = {}, np.zeros(len(frames), np.bool_)
         standing = np.stack([steps[side].standing for side in SIDES], axis=1)[frames]
-        for k, (side, away, _) in enumerate(self._away(self.all_placed(states), targets, floors, standing)):
+        away = self._away(self.all_placed(states), targets, floors, standing)[0]
+        for k, side in enumerate(SIDES):
             number = np.searchsorted(np.array([a for a, _ in steps[side].stances], np.int64), frames, side="right") - 1
             number[~standing[:, k]] = -1
-            bad = np.unique(number[(away > UNREACHED) & (number >= 0)])
+            bad = np.unique(number[(away[:, k] > UNREACHED) & (number >= 0)])
             failing[side] = number, bad
             rows |= np.isin(number, bad) & (number >= 0)
         at = np.flatnonzero(rows)
@@ -267,25 +267,11 @@ class Solver:
 
     def _away(
         self, at: tuple[Floats, Floats], targets: Floats, floors: Floats, standing: Bools
-    ) -> Iterator[tuple[str, Floats, Floats]]:
-        """Yield of each foot: its side, how far (F,) it is from its target, and how deep (F,) in the floor [m].
-
-        Both [m]; the first counts the lowest and the highest corner of the sole, too, and is 0 where it does not stand.
-        """
-        positions, orientations = at
-        for k, side in enumerate(SIDES):
-            part, task = self.body.parts[f"{side}_foot"], ROWS.index(f"{side}_foot")
-            q, outline = orientations[:, part.joint], (self.body.soles[side] - part.centre)[None]
-            point = positions[:, part.joint] + rotate(q, part.centre)
-            corners = rotate(q[:, None], outline)
-            lowest = point[:, 1] + corners[..., 1].min(axis=1)
-            requested = rotate(multiply(targets[:, task, 3:7], part.neutral)[:, None], outline)
-            error = (point - targets[:, task, :3])[:, None] + corners - requested
-            away = np.sqrt((error[..., 0] ** 2 + error[..., 2] ** 2).max(axis=1))
-            if side not in self.body.loose:
-                away = np.maximum(away, np.ptp(corners[..., 1], axis=1))
-            under = floors[:, k] - lowest
-            yield side, np.where(standing[:, k], np.maximum(away, under), 0.0), under
+    ) -> tuple[Floats, Floats]:
+        """Return how far (F, 2) feet are from where they should stand, and how deep (F, 2) in the floor [m]."""
+        away, under = np.empty((2, *standing.shape))
+        stands_rows(len(targets), self.model, targets, floors, standing, *at, away, under)
+        return away, under
 
     def _mend(self, states: Floats, targets: Floats, floors: Floats, standing: Bools) -> None:
         """Solve again, in place, the frames in which feet do not stand as they should or links are in each other."""
@@ -293,8 +279,8 @@ class Solver:
         for again in range(MENDED):
             at = self.all_placed(states[rows])
             bad = depths(self.model, *at, len(self.body.soles)) > TOO_DEEP
-            for _, away, under in self._away(at, targets[rows], floors[rows], standing[rows]):
-                bad |= (away > NOT_THERE) | (under > TOO_DEEP)
+            away, under = self._away(at, targets[rows], floors[rows], standing[rows])
+            bad |= (away > NOT_THERE).any(axis=1) | (under > TOO_DEEP).any(axis=1)
             rows = rows[bad]
             if not len(rows):
                 return
