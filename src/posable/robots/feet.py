@@ -7,7 +7,8 @@ knee and pelvis. A foot rests while its toes are low and slow by any difference 
 Between two stances the foot follows the person's, scaled, with a correction that leads from the one place to the other
 (Lee and Shin 1999) and begins and ends with the foot at rest. Soles never go under the floor on the way. Stances that
 follow each other so closely that the way between would take unreasonable speed are moved towards each other; feet that
-stand side by side are moved apart where they, or the shins above them, would touch.
+stand side by side are moved apart where they, or the shins above them, would touch, and a foot that swings past the
+other goes around it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,12 @@
 1. A part of the frames (thirty a second) is solved one after the other, each from the one before: orientations of
    parts, flat feet that are free to stand where the robot's legs let them.
 2. From these, each stance gets its one place (`feet`), and all frames a state to begin with.
-3. All frames are solved with feet in their places, then made followable for motors over time (`timing`), and solved
-   again near that; twice, since what limits over time ask for and what feet and links allow is not the same.
+3. All frames are solved with feet in their places, the pelvis giving way. Where a foot cannot be flat in its place all
+   the same, because an ankle or a hip is at its limit, its stance is moved to where it can (`_reachable_footholds`).
+4. States are made followable for motors over time (`timing`), and solved again near that; twice, since what limits over
+   time ask for and what feet and links allow is not the same.
+5. Frames in which a foot is not where it should be, or links are in each other, are solved once more (`_mend`), and last
+   those that a motor would not reach.
 """
 
 from __future__ import annotations
@@ -37,9 +41,9 @@ ROOT_CUTOFF = 2.5
 PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
-EACH = ((1, 2), (1, 0), (1, 4))
+EACH = ((1, 2), (1, 0), (1, 0))
 """Iterations of each frame, at least and how many more, where feet are first put in their places and in the rounds."""
-SOUGHT, MENDING = (1, 3), ((2, 4), (4, 8))
+SOUGHT, MENDING = (1, 3), ((1, 4), (4, 8))
 """Likewise, where places for feet are looked for once more, and where something is mended at last."""
 PLANS, MENDED = 1, 2
 """How often."""
