@@ -633,8 +633,8 @@ def stands_rows(
             at = (positions[i, joint, 0] + arm[0], positions[i, joint, 1] + arm[1], positions[i, joint, 2] + arm[2])
             for c in range(sole["point"], sole["end"]):
                 corner = sub((model.corners[c, 0], model.corners[c, 1], model.corners[c, 2]), point)
-                there, asked = rotate(q, corner), rotate(requested, corner)
-                x, z = at[0] - target[0] + there[0] - asked[0], at[2] - target[2] + there[2] - asked[2]
+                there, belongs = rotate(q, corner), rotate(requested, corner)
+                x, z = at[0] - target[0] + there[0] - belongs[0], at[2] - target[2] + there[2] - belongs[2]
                 largest = max(largest, x * x + z * z)
                 lowest, highest = min(lowest, at[1] + there[1]), max(highest, at[1] + there[1])
             under[i, s] = floors[i, s] - lowest

@@ -7,8 +7,8 @@
    the same, because an ankle or a hip is at its limit, its stance is moved to where it can (`_reachable_footholds`).
 4. States are made followable for motors over time (`timing`), and solved again near that; twice, since what limits over
    time ask for and what feet and links allow is not the same.
-5. Frames in which a foot is not where it should be, or links are in each other, are solved once more (`_mend`), and last
-   those that a motor would not reach.
+5. Frames in which a foot is not where it should be, or links are in each other, are solved once more (`_mend`), and
+   last those that a motor would not reach.
 """
 
 from __future__ import annotations
