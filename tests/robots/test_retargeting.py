@@ -134,6 +134,16 @@ def test_bad_frames_are_invalid_and_leave_their_neighbours_alone(walk, person, r
     assert (broken.status == ps.Status.INVALID).sum() == 2
 
 
+def test_a_first_frame_at_the_origin_is_no_floor_for_the_others(walk, person, robot):
+    translation, rotations = np.array(walk.pose.translation), np.array(walk.pose.rotations)
+    translation[0], rotations[0] = [0.3, -0.2, 0.5], person.neutral_pose.rotations
+    translation[1:, 1] += 0.8
+    lifted = walk.replace(pose=ps.Pose(translation, rotations))
+    solution = ps.retarget(lifted, person, robot)
+    height = footing(solution, walk, person, robot)[1]
+    assert max(np.abs(height[1:])) < 0.02
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_short_motions_have_as_many_frames(count, walk, person, robot):
     solution = ps.retarget(walk[:count], person, robot)

@@ -27,6 +27,8 @@ from .solver import Solved, Solver
 from .targets import SIDES, read_person
 from .touching import depths
 
+TORN, FAST = 0.3, 15.0
+"""[m], [m/s]: a first frame that is further from the second, and would be left faster, has nothing to do with it."""
 TIP = 0.1
 """Of a sole's length: what is no further back belongs to its tip."""
 SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
@@ -154,6 +156,7 @@ def retarget_robot(
     solver = Solver.of(target, speeds, accelerations)
     body = solver.body
     pose, valid = sound_poses(motion, source)
+    pose = with_first_brought_near(pose, motion.fps)
     person = read_person(source.skeleton.forward(pose), source, solver.leg / source.leg_length)
     solved = solver.solve(person, source, motion.fps, hands)
     return judged(motion, source, target, body, solver, solved, valid)
@@ -188,6 +191,18 @@ def sound_poses(motion: Motion, source: Humanoid) -> tuple[Pose, Bools]:
     later = good[np.minimum(np.searchsorted(good, rows), len(good) - 1)]
     earlier = good[np.maximum(np.searchsorted(good, rows, side="right") - 1, 0)]
     return pose[np.where(np.abs(later - rows) < np.abs(rows - earlier), later, earlier)], valid
+
+
+def with_first_brought_near(pose: Pose, fps: float) -> Pose:
+    """Return poses the first of which is where the second is, if nobody gets from the one to the other.
+
+    Many files begin with a T-pose at the origin, whose feet are no floor for what follows.
+    """
+    if len(pose.translation) < 2 or np.linalg.norm(pose.translation[1] - pose.translation[0]) <= max(TORN, FAST / fps):
+        return pose
+    translation = np.array(pose.translation)
+    translation[0] = translation[1]
+    return Pose(translation, pose.rotations, pose.offsets)
 
 
 def dof_values(solver: Solver, states: Floats) -> Floats:
