@@ -5,9 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from posable.robots import arrowhead, kernels, model, timing
-from posable.robots.packing import ROWS, pack, read_body
-from posable.robots.retargeting import motor_limits
+from posable.robots import arrowhead, feet, kernels, model, timing
+from posable.robots.packing import ROWS, motor_limits, pack, read_body
 
 RNG = np.random.default_rng(7)
 
@@ -135,6 +134,7 @@ def test_an_arrowhead_is_solved_as_a_dense_system(packed):
         np.zeros((1, len(ROWS), model.TARGET)), -bounds, bounds, np.zeros((1, 7 + count)), np.zeros((1, 2 + count)),
         np.zeros((0, 4)), np.zeros((1, 2)), np.zeros((1, 7 + count)),
     )  # fmt: skip
+    work.stale[:] = 1
     kernels.solve_arrow(0, 0, robot, track, np.zeros(7 + count), work)
     np.testing.assert_allclose(work.step[0], np.linalg.solve(whole, -gradient), rtol=1e-8, atol=1e-9)
 
@@ -142,10 +142,11 @@ def test_an_arrowhead_is_solved_as_a_dense_system(packed):
 def test_a_frozen_variable_gets_its_value_and_the_others_the_best_for_it():
     rows = RNG.normal(size=(9, 6))
     h, b = rows.T @ rows, RNG.normal(size=6)
-    matrix, x = h.copy(), b.copy()
-    arrowhead.freeze(matrix, x, 2, 0.7, 6)
-    arrowhead.eliminate(matrix, x, 6, 6)
-    arrowhead.substitute(matrix, x, 6, 6)
+    matrix, right, x = np.zeros((8, 8)), b.copy(), np.zeros(6)
+    matrix[:6, :6] = np.triu(h)
+    arrowhead.freeze(matrix, right, 2, 0.7, 6)
+    arrowhead.eliminate(matrix, right, 6, 6)
+    arrowhead.substitute(matrix, right, 6, 6, 0, 6, x)
     others = [0, 1, 3, 4, 5]
     assert x[2] == 0.7
     np.testing.assert_allclose(x[others], np.linalg.solve(h[np.ix_(others, others)], b[others] - 0.7 * h[others, 2]))
@@ -194,3 +195,51 @@ def test_the_nearest_points_of_two_segments_are_the_nearest(trial):
     best = min(minimize(lambda x: away(x) ** 2, s, bounds=[(0, 1), (0, 1)]).fun for s in starts) ** 0.5
     p, q = kernels.closest(tuple(a), tuple(b), tuple(c), tuple(d))
     assert np.linalg.norm(np.subtract(p, q)) <= best + 1e-6
+
+
+def test_how_feet_stand_is_read_from_all_corners_of_their_soles(packed):
+    body, robot, dofs = packed
+    count = 5
+    states = np.array([random_state(len(dofs)) for _ in range(count)])
+    work = model.placements(count, robot)
+    kernels.place_rows(count, robot, states, work)
+    targets, floors = RNG.normal(size=(count, len(ROWS), model.TARGET)), RNG.normal(size=(count, 2))
+    targets[..., 3:7] /= np.linalg.norm(targets[..., 3:7], axis=-1, keepdims=True)
+    standing = RNG.random((count, 2)) < 0.7
+    away, under = np.empty((2, count, 2))
+    kernels.stands_rows(count, robot, targets, floors, standing, work.positions, work.orientations, away, under)
+    for i, state in enumerate(states):
+        at, turned = forward(body, dofs, state)
+        for k, side in enumerate(("left", "right")):
+            part, target = body.parts[f"{side}_foot"], targets[i, ROWS.index(f"{side}_foot")]
+            there = at[part.joint] + turned[part.joint].apply(body.soles[side])
+            flat = target[:3] + (quat(target[3:7]) * quat(part.neutral)).apply(body.soles[side] - part.centre)
+            deep = floors[i, k] - there[:, 1].min()
+            largest = max(np.linalg.norm((there - flat)[:, [0, 2]], axis=1).max(), np.ptp(there[:, 1]), deep)
+            assert under[i, k] == pytest.approx(deep)
+            assert away[i, k] == pytest.approx(largest if standing[i, k] else 0.0)
+
+
+@pytest.mark.parametrize("trial", range(20))
+def test_soles_are_apart_where_no_point_is_in_both(trial):
+    sole = np.array([[x, 0.0, z] for x in (-0.04, 0.04) for z in (-0.07, 0.13)])
+    nothing, rng = np.zeros((0, 3)), np.random.default_rng(trial)
+    foot = feet.Foot(nothing, nothing, nothing, nothing, nothing, nothing, sole, 0.0, nothing)
+    one, other = np.zeros((2, 1, 4))
+    one[0, :3], other[0, :3] = rng.uniform(-0.12, 0.12, (2, 3)) * [1, 1, 9]
+    (distance,), (direction,) = feet._apart(one, foot, other, foot)
+
+    def overlap(a, b):
+        """Whether a grid of points on one sole has one in the other."""
+        x, z = np.meshgrid(np.linspace(-0.04, 0.04, 60), np.linspace(-0.07, 0.13, 150))
+        points = a[:2] + np.stack([x, z], -1).reshape(-1, 2) @ [
+            [np.cos(a[2]), -np.sin(a[2])],
+            [np.sin(a[2]), np.cos(a[2])],
+        ]
+        back = (points - b[:2]) @ [[np.cos(b[2]), np.sin(b[2])], [-np.sin(b[2]), np.cos(b[2])]]
+        return bool(((np.abs(back[:, 0]) < 0.04) & (back[:, 1] > -0.07) & (back[:, 1] < 0.13)).any())
+
+    if abs(distance) > 3e-3:
+        assert overlap(one[0], other[0]) == (distance < 0.0)
+    one[0, :2] += (1e-6 - distance) * direction
+    assert not overlap(one[0], other[0])

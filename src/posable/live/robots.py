@@ -20,7 +20,7 @@ from ..compute.types import ArrayLike, Floats
 from ..express import ERIK, Chain, MotionFilter
 from ..formats import load
 from ..robots import Retargeter
-from ..robots.retargeting import ACCELERATION, SPEED
+from ..robots.packing import ACCELERATION, SPEED
 from .following import BodyFrame
 
 if TYPE_CHECKING:

@@ -130,11 +130,13 @@ def _aligned(**named: tuple[ArrayLike, int]) -> tuple[list[Floats], tuple[int, .
     """Broadcast arrays over their leading axes: contiguous (n, core) or (n,) arrays, and the leading shape."""
     arrays = {name: floats(value, name, *((core,) if core else ())) for name, (value, core) in named.items()}
     leads = [arrays[name].shape[:-1] if core else arrays[name].shape for name, (_, core) in named.items()]
-    try:
-        lead = np.broadcast_shapes(*leads)
-    except ValueError:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ShapeError(f"leading axes do not broadcast: {shapes}") from None
+    lead = leads[0]
+    if any(one != lead for one in leads):
+        try:
+            lead = np.broadcast_shapes(*leads)
+        except ValueError:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise ShapeError(f"leading axes do not broadcast: {shapes}") from None
     flat = []
     for (_, core), array in zip(named.values(), arrays.values(), strict=True):
         shape = (*lead, core) if core else lead

@@ -7,17 +7,18 @@ knee and pelvis. A foot rests while its toes are low and slow by any difference 
 Between two stances the foot follows the person's, scaled, with a correction that leads from the one place to the other
 (Lee and Shin 1999) and begins and ends with the foot at rest. Soles never go under the floor on the way. Stances that
 follow each other so closely that the way between would take unreasonable speed are moved towards each other; feet that
-stand side by side are moved apart where they, or the shins above them, would touch.
+stand side by side are moved apart where they, or the shins above them, would touch, and a foot that swings past the
+other goes around it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from ..compute.types import Bools, Floats
+from ..compute.types import Bools, Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 
 LOW, SLOW = 0.062, 0.27
@@ -40,6 +41,10 @@ SHORTEST_STEP = 0.06
 """[s]"""
 GAP, APART_ROUNDS = 0.02, 12
 """[leg lengths]: between feet that stand beside each other."""
+PASSING, OVER = 0.01, 0.15
+"""[leg lengths]: between feet one of which swings past the other; how much higher than the other it is over it."""
+CROSSED = 0.4
+"""Of a sole's width: soles that overlap further are moved apart sideways."""
 TURNING = 0.15
 """[leg lengths / rad]: what a turn of the foot counts as on its way."""
 EXTRA = 0.7
@@ -60,6 +65,8 @@ class Steps:
     """(F,)"""
     stances: tuple[tuple[int, int], ...]
     """First and last frame of each."""
+    footholds: Floats
+    """(S, 4) where and in which direction it stands: x, z [m], the heading [rad], the floor [m]."""
     moved: Floats
     """(F, 3) [m] how far the robot's foot is from where the person's flat one would be, straight between stances."""
     floor: Floats
@@ -190,13 +197,16 @@ def stances_of(foot: Foot, positions: Floats, angles: Floats, leg: float, fps: f
     found: list[tuple[int, int]] = []
     waiting = runs(foot.resting, round(CLOSED * fps))[::-1]
     shortest = max(1, round(SHORTEST_STEP * fps))
+    path = np.column_stack([positions, np.unwrap(angles)])
     while waiting:
         a, b = waiting.pop()
         rows = slice(a, b + 1)
-        drift = float(np.linalg.norm(np.ptp(positions[rows], axis=0)))
-        rotated = float(np.ptp(np.unwrap(angles[rows])))
+        x, z, rotated = (path[rows].max(axis=0) - path[rows].min(axis=0)).tolist()
+        if math.hypot(x, z) < CREPT * leg and rotated < ROTATED:
+            found.append((a, b))
+            continue
         gaps = [(c, d) for c, d in runs(~foot.firm[rows], 1) if c > 0 and d < b - a and d - c + 1 >= shortest]
-        if (drift < CREPT * leg and rotated < ROTATED) or not gaps:
+        if not gaps:
             found.append((a, b))
             continue
         c, d = max(gaps, key=lambda gap: gap[1] - gap[0])
@@ -219,12 +229,40 @@ def plan(
     if not len(lateral):
         nothing = np.zeros((0, 3))
         return {
-            side: Steps(nothing, np.zeros((0, 4)), np.zeros(0, np.bool_), (), nothing, np.zeros(0)) for side in feet
+            side: Steps(nothing, np.zeros((0, 4)), np.zeros(0, np.bool_), (), nothing, nothing, np.zeros(0))
+            for side in feet
         }
     stances = {side: stances_of(foot, *found[side], leg, fps) for side, foot in feet.items()}
     footholds = {side: _footholds(feet[side], stances[side], *found[side], leg, fps) for side in feet}
+    return _through(feet, stances, footholds, lateral, leg, fps)
+
+
+def replan(
+    feet: dict[str, Foot],
+    steps: dict[str, Steps],
+    footholds: dict[str, Floats],
+    lateral: Floats,
+    leg: float,
+    fps: float,
+) -> dict[str, Steps]:
+    """Return the targets of both feet with the same stances in other places (S, 4)."""
+    stances = {side: list(step.stances) for side, step in steps.items()}
+    return _through(feet, stances, footholds, lateral, leg, fps)
+
+
+def _through(
+    feet: dict[str, Foot],
+    stances: dict[str, list[tuple[int, int]]],
+    footholds: dict[str, Floats],
+    lateral: Floats,
+    leg: float,
+    fps: float,
+) -> dict[str, Steps]:
+    """Return paths of both feet through their places, moved apart where they would touch."""
     _moved_apart(feet, stances, footholds, lateral, leg)
-    return {side: _steps(feet[side], stances[side], footholds[side], leg, fps) for side in feet}
+    steps = {side: _steps(feet[side], stances[side], footholds[side], leg, fps) for side in feet}
+    _swung_apart(feet, steps, lateral, leg)
+    return steps
 
 
 def _footholds(
@@ -234,17 +272,14 @@ def _footholds(
     made = np.zeros((len(stances), 4))
     if not stances:
         return made
-    angles = np.unwrap(angles)
+    path = np.column_stack([positions, np.unwrap(angles)])
     for row, (a, b) in zip(made, stances, strict=True):
-        rows = slice(a, b + 1)
-        row[:2] = positions[rows].mean(axis=0)
-        row[2], row[3] = float(angles[rows].mean()), float(np.median(foot.level[rows]))
-    lengths = np.array([b - a + 1 for a, b in stances]) / fps
-    spans = np.array([max(c - b, 1) for (_, b), (c, _) in pairwise(stances)]) / fps
-    moved = np.zeros((len(spans), 3))
-    for row, (_, b), (c, _) in zip(moved, stances, stances[1:], strict=False):
-        row[:2] = positions[c] - positions[b]
-        row[2] = angles[c] - angles[b]
+        row[:3] = path[a : b + 1].mean(axis=0)
+        row[3] = np.median(foot.level[a : b + 1]) if foot.level[a : b + 1].any() else 0.0
+    firsts, lasts = np.array(stances).T
+    lengths = (lasts - firsts + 1) / fps
+    spans = np.maximum(firsts[1:] - lasts[:-1], 1) / fps
+    moved = path[firsts[1:]] - path[lasts[:-1]]
     made[:, :3] = _drawn_together(made[:, :3], moved, lengths, spans, leg)
     return made
 
@@ -302,8 +337,9 @@ def _moved_apart(
         if c <= b and d >= a
     ]
     for _ in range(APART_ROUNDS):
+        near = _may_be_near(together, left, footholds["left"], right, footholds["right"], GAP * leg)
         moved = False
-        for s, t in together:
+        for s, t in near:
             (a, b), (c, d) = stances["left"][s], stances["right"][t]
             one, other = footholds["left"][s], footholds["right"][t]
             side = lateral[max(a, c) : min(b, d) + 1].sum(axis=0)
@@ -317,35 +353,91 @@ def _moved_apart(
             break
 
 
+def _swung_apart(feet: dict[str, Foot], steps: dict[str, Steps], lateral: Floats, leg: float) -> None:
+    """Move feet that swing past the other, in place, so far aside that soles do not touch."""
+    if len(feet) < 2:
+        return
+    left, right = feet["left"], feet["right"]
+    free = [~steps[side].standing for side in ("left", "right")]
+    at, lowest = [], []
+    for side, foot in feet.items():
+        step, face = steps[side], heading(steps[side].orientations)
+        at.append(np.column_stack([step.positions[:, [0, 2]], np.arctan2(face[:, 0], face[:, 1])]))
+        lowest.append(step.positions[:, 1] + rotate(step.orientations[:, None], foot.sole[None])[..., 1].min(axis=1))
+    away = np.hypot(at[0][:, 0] - at[1][:, 0], at[0][:, 1] - at[1][:, 1])
+    reach = sum(float(np.hypot(foot.sole[:, 0], foot.sole[:, 2]).max()) for foot in (left, right)) + PASSING * leg
+    height = np.abs(lowest[0] - lowest[1])
+    rows = np.flatnonzero((free[0] | free[1]) & (away < reach) & (height < OVER * leg))
+    if not len(rows):
+        return
+    distance, direction = _apart(at[0][rows], left, at[1][rows], right)
+    narrow = min(float(np.ptp(left.sole[:, 0])), float(np.ptp(right.sole[:, 0])))
+    across = distance < -CROSSED * narrow
+    direction[across] = lateral[rows][across]
+    missing = np.clip(PASSING * leg - distance, 0.0, 1.5 * narrow) * (1.0 - height[rows] / (OVER * leg))
+    both = free[0][rows] & free[1][rows]
+    for side, on, sign in (("left", free[0][rows], 1.0), ("right", free[1][rows], -1.0)):
+        moved = np.where(both, 0.5, 1.0) * on * sign * missing
+        steps[side].positions[rows, 0] += moved * direction[:, 0]
+        steps[side].positions[rows, 2] += moved * direction[:, 1]
+
+
+def _may_be_near(
+    together: list[tuple[int, int]], left: Foot, ones: Floats, right: Foot, others: Floats, gap: float
+) -> list[tuple[int, int]]:
+    """Return those of the pairs of stances whose soles or shins are too near to each other."""
+    if not together:
+        return []
+    s, t = np.array(together).T
+    ankles = ones[s, :2] - others[t, :2]
+    near = _apart(ones[s], left, others[t], right)[0] < gap
+    near |= np.hypot(ankles[:, 0], ankles[:, 1]) < left.width + right.width + gap
+    return [pair for pair, on in zip(together, near.tolist(), strict=True) if on]
+
+
 def _too_near(one: Floats, left: Foot, other: Floats, right: Foot, side: Floats, gap: float) -> tuple[float, Floats]:
     """Return by how much two feet are too near to each other [m], and the unit direction from the right to the left.
 
-    Soles count as wide as they are about their middle lines, shins about the ankles.
+    Soles count as they are, shins about the ankles.
     """
-    p, q = _middle_line(one, left.sole), _middle_line(other, right.sole)
-    away = p[:, None] - q[None]
-    distances = np.hypot(away[..., 0], away[..., 1])
-    at = np.unravel_index(int(distances.argmin()), distances.shape)
-    half = 0.5 * float(np.ptp(left.sole[:, 0]) + np.ptp(right.sole[:, 0]))
-    missing, direction = half + gap - float(distances[at]), np.array(away[at], np.float64)
-    ankles = np.asarray(one[:2] - other[:2], np.float64)
+    (distance,), (direction,) = _apart(one[None], left, other[None], right)
+    if distance < -CROSSED * min(float(np.ptp(left.sole[:, 0])), float(np.ptp(right.sole[:, 0]))):
+        direction = side / max(float(np.hypot(*side)), 1e-9)  # one is across the other
+        p, q = _sole_at(one, left.sole) @ direction, _sole_at(other, right.sole) @ direction
+        distance = p.min() - q.max()
+    missing, ankles = gap - float(distance), np.asarray(one[:2] - other[:2], np.float64)
     shins = left.width + right.width + gap - float(np.hypot(*ankles))
     if shins > missing:
-        missing, direction = shins, ankles
-    if float(np.hypot(*direction)) < 0.3 * half:  # one is across the other
-        direction = np.asarray(side, np.float64)
-    return missing, np.asarray(direction / max(float(np.hypot(*direction)), 1e-9))
+        return shins, np.asarray(ankles / max(float(np.hypot(*ankles)), 1e-9))
+    return missing, np.asarray(direction, np.float64)
 
 
-def _middle_line(foothold: Floats, sole: Floats) -> Floats:
-    """Return points (P, 2) along the middle of a standing sole, as far as it is round about them."""
-    radius = 0.5 * float(np.ptp(sole[:, 0]))
-    low, high = float(sole[:, 2].min()) + radius, float(sole[:, 2].max()) - radius
-    along = np.linspace(min(low, high), max(low, high), 9)
-    across = 0.5 * float(sole[:, 0].min() + sole[:, 0].max())
-    ahead = np.array([np.sin(foothold[2]), np.cos(foothold[2])])
-    left = np.array([ahead[1], -ahead[0]])
-    return np.asarray(foothold[:2] + along[:, None] * ahead + across * left)
+def _apart(ones: Floats, left: Foot, others: Floats, right: Foot) -> tuple[Floats, Floats]:
+    """Return how far (N,) left soles are from right ones [m], below 0 by how much they overlap, and along what (N, 2).
+
+    The axes that may separate two convex outlines are those of both feet, and the line between their middles: exact
+    for soles with straight sides and ends, and never too far for others.
+    """
+    p, q = _sole_at(ones, left.sole), _sole_at(others, right.sole)
+    between = p.mean(axis=1) - q.mean(axis=1)
+    between /= np.maximum(np.hypot(between[:, 0], between[:, 1]), 1e-9)[:, None]
+    axes = [between]
+    for footholds in (ones, others):
+        sine, cosine = np.sin(footholds[:, 2]), np.cos(footholds[:, 2])
+        for axis in (np.stack([sine, cosine], axis=-1), np.stack([cosine, -sine], axis=-1)):
+            axes += [axis, -axis]
+    found = np.stack(axes, axis=1)
+    near = (p @ found.swapaxes(1, 2)).min(axis=1) - (q @ found.swapaxes(1, 2)).max(axis=1)
+    best, rows = near.argmax(axis=1), np.arange(len(near))
+    return near[rows, best], found[rows, best]
+
+
+def _sole_at(foothold: Floats, sole: Floats) -> Floats:
+    """Return the outlines (..., P, 2) of standing soles (..., 4), in x and z [m]."""
+    ahead = np.stack([np.sin(foothold[..., 2]), np.cos(foothold[..., 2])], axis=-1)
+    left = np.stack([ahead[..., 1], -ahead[..., 0]], axis=-1)
+    on = sole[:, :1] * left[..., None, :] + sole[:, 2:] * ahead[..., None, :]
+    return np.asarray(foothold[..., None, :2] + on)
 
 
 def yawed(angles: Floats) -> Floats:
@@ -365,42 +457,15 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
     shift, rotation = np.zeros((count, 3)), np.zeros((count, 3))
     bump = np.full(count, 1.0)
     floor = foot.level.copy()
-    ends = []
     for (a, b), foothold, q in zip(stances, footholds, rotated, strict=True):
-        at = np.array([foothold[0], foothold[3] + height, foothold[1]])
         standing[a : b + 1], floor[a : b + 1] = True, foothold[3]
-        positions[a : b + 1], orientations[a : b + 1] = at, q
-        ends.append((a, b, at, q))
-    at_ends = _corrections(foot, stances, [at for _, _, at, _ in ends], rotated)
-
-    for k in range(len(ends) + 1):
-        first = ends[k - 1][1] if k > 0 else -1
-        last = ends[k][0] if k < len(ends) else count
-        floor[first + 1 : last] = min(footholds[max(k - 1, 0), 3], footholds[min(k, len(ends) - 1), 3]) if ends else 0.0
-        if last - first <= 1:
-            continue
-        rows = np.arange(first + 1, last)
-        start = at_ends[1][k - 1] if k > 0 else None
-        stop = at_ends[0][k] if k < len(ends) else None
-        if start is None and stop is None:
-            continue
-        if start is None or stop is None:
-            known = stop if start is None else start
-            assert known is not None
-            since = (rows - first if stop is None else last - rows)[:, None]
-            calm = np.exp(-since / (0.15 * fps)) * since
-            sign = 1.0 if stop is None else -1.0
-            shift[rows] = known[0] + sign * calm * known[2]
-            rotation[rows] = known[1] * np.exp(-((since / (0.4 * fps)) ** 2)) + sign * calm * known[3]
-            bump[rows] = np.minimum(since[:, 0] / (0.1 * fps), 1.0)
-            continue
-        span = last - first
-        t = ((rows - first) / span)[:, None]
-        h00, h10, h01, h11 = 2 * t**3 - 3 * t**2 + 1, t**3 - 2 * t**2 + t, 3 * t**2 - 2 * t**3, t**3 - t**2
-        away = _nearest_rotation(start[1], stop[1])
-        shift[rows] = h00 * start[0] + h10 * span * start[2] + h01 * stop[0] + h11 * span * stop[2]
-        rotation[rows] = h00 * start[1] + h10 * span * start[3] + h01 * away + h11 * span * stop[3]
-        bump[rows] = (16 * (t * (1 - t)) ** 2)[:, 0]
+        positions[a : b + 1] = foothold[0], foothold[3] + height, foothold[1]
+        orientations[a : b + 1] = q
+    ankles = np.stack([footholds[:, 0], footholds[:, 3] + height, footholds[:, 1]], axis=-1)
+    if stances:
+        _led(foot, stances, footholds, ankles, rotated, fps, shift, rotation, bump, floor)
+    else:
+        floor[:] = 0.0
     free = ~standing
     if free.any():
         positions[free] += shift[free]
@@ -412,40 +477,87 @@ def _steps(foot: Foot, stances: list[tuple[int, int]], footholds: Floats, leg: f
         soft = CLEARANCE * leg * bump[free]
         positions[free, 1] += 0.5 * (below + np.sqrt(below**2 + soft**2))
     moved = np.zeros((count, 3))
-    if ends:
-        middles = [0.5 * (a + b) for a, b in stances]
-        away = np.array([at - foot.standing_at(a, b) for a, b, at, _ in ends])
+    if stances:
+        firsts, lasts = np.array(stances).T
+        away = ankles - np.array([foot.standing_at(a, b) for a, b in stances])
         for k in range(3):
-            moved[:, k] = np.interp(np.arange(count), middles, away[:, k])
-    return Steps(positions, orientations, standing, tuple(stances), moved, floor)
+            moved[:, k] = np.interp(np.arange(count), 0.5 * (firsts + lasts), away[:, k])
+    return Steps(positions, orientations, standing, tuple(stances), footholds, moved, floor)
 
 
-def _corrections(
-    foot: Foot, stances: list[tuple[int, int]], positions: list[Floats], orientations: Floats
-) -> tuple[Floats, Floats]:
-    """Return what takes the person's foot to its foothold in the first and the last frame of each stance.
+def _led(
+    foot: Foot,
+    stances: list[tuple[int, int]],
+    footholds: Floats,
+    ankles: Floats,
+    rotated: Floats,
+    fps: float,
+    shift: Floats,
+    rotation: Floats,
+    bump: Floats,
+    floor: Floats,
+) -> None:
+    """Fill in, for frames between stances, what leads the person's foot from one place to the next.
 
-    (S, 4, 3) each: displacement, rotation vector, and how fast both must change for the robot's foot to be at rest.
+    Args:
+        foot: the person's.
+        stances: first and last frame of each.
+        footholds: (S, 4).
+        ankles: (S, 3) where the foot stands [m].
+        rotated: (S, 4) how it does.
+        fps: frames a second.
+        shift: (F, 3) displacements [m].
+        rotation: (F, 3) rotation vectors [rad].
+        bump: (F,) how much of the lift in the middle of a swing counts.
+        floor: (F,) [m]: the lower of the floors on both sides.
     """
-    count, made = len(foot.raw), []
-    for which in range(2):
-        out = np.zeros((len(stances), 4, 3))
-        if len(stances):
-            frames = np.array([stance[which] for stance in stances])
-            before, after = np.maximum(frames - 1, 0), np.minimum(frames + 1, count - 1)
-            span = np.maximum(after - before, 1)[:, None]
-            out[:, 0] = np.array(positions) - foot.raw[frames]
-            out[:, 1] = log(multiply(orientations, conjugate(foot.orientations[frames])))
-            out[:, 2] = -(foot.raw[after] - foot.raw[before]) / span
-            out[:, 3] = -log(multiply(foot.orientations[after], conjugate(foot.orientations[before]))) / span
-        made.append(out)
-    return made[0], made[1]
+    count = len(shift)
+    firsts, lasts = np.array(stances).T
+    begin = _corrections(foot, firsts, ankles, rotated)
+    end = _corrections(foot, lasts, ankles, rotated)
+    frames = np.arange(count)
+    after = np.searchsorted(firsts, frames, side="right")  # stances that began
+    swings = (after > 0) & (frames > lasts[np.maximum(after - 1, 0)])
+    inner = np.flatnonzero(swings & (after < len(stances)))
+    k = after[inner]
+    floor[inner] = np.minimum(footholds[k - 1, 3], footholds[k, 3])
+    floor[: firsts[0]], floor[lasts[-1] + 1 :] = footholds[0, 3], footholds[-1, 3]
+    span = (firsts[k] - lasts[k - 1])[:, None].astype(np.float64)
+    t = (inner - lasts[k - 1])[:, None] / span
+    h00, h10, h01, h11 = 2 * t**3 - 3 * t**2 + 1, t**3 - 2 * t**2 + t, 3 * t**2 - 2 * t**3, t**3 - t**2
+    shift[inner] = h00 * end[k - 1, 0] + h10 * span * end[k - 1, 2] + h01 * begin[k, 0] + h11 * span * begin[k, 2]
+    away = _nearest_rotation(end[:-1, 1], begin[1:, 1])
+    rotation[inner] = h00 * end[k - 1, 1] + h10 * span * end[k - 1, 3] + h01 * away[k - 1] + h11 * span * begin[k, 3]
+    bump[inner] = (16 * (t * (1 - t)) ** 2)[:, 0]
+    for rows, since, known, sign in (
+        (slice(0, firsts[0]), firsts[0] - frames[: firsts[0]], begin[0], -1.0),
+        (slice(lasts[-1] + 1, count), frames[lasts[-1] + 1 :] - lasts[-1], end[-1], 1.0),
+    ):
+        after_ = since[:, None].astype(np.float64)
+        calm = np.exp(-after_ / (0.15 * fps)) * after_
+        shift[rows] = known[0] + sign * calm * known[2]
+        rotation[rows] = known[1] * np.exp(-((after_ / (0.4 * fps)) ** 2)) + sign * calm * known[3]
+        bump[rows] = np.minimum(after_[:, 0] / (0.1 * fps), 1.0)
+
+
+def _corrections(foot: Foot, frames: Ints, ankles: Floats, orientations: Floats) -> Floats:
+    """Return what takes the person's foot to its foothold in one frame of each stance.
+
+    (S, 4, 3): displacement, rotation vector, and how fast both must change for the robot's foot to be at rest.
+    """
+    before, after = np.maximum(frames - 1, 0), np.minimum(frames + 1, len(foot.raw) - 1)
+    span = np.maximum(after - before, 1)[:, None]
+    out = np.zeros((len(frames), 4, 3))
+    out[:, 0] = ankles - foot.raw[frames]
+    out[:, 1] = log(multiply(orientations, conjugate(foot.orientations[frames])))
+    out[:, 2] = -(foot.raw[after] - foot.raw[before]) / span
+    out[:, 3] = -log(multiply(foot.orientations[after], conjugate(foot.orientations[before]))) / span
+    return out
 
 
 def _nearest_rotation(a: Floats, b: Floats) -> Floats:
-    """Return the rotation vector of b, or the same rotation the other way about, whichever is nearer to a."""
-    size = float(np.linalg.norm(b))
-    if size < 1e-9:
-        return b
-    other = b * (1.0 - 2.0 * np.pi / size)
-    return other if np.linalg.norm(other - a) < np.linalg.norm(b - a) else b
+    """Return the rotation vectors b (..., 3), or the same rotations the other way about, whichever are nearer to a."""
+    size = np.linalg.norm(b, axis=-1, keepdims=True)
+    other = b * (1.0 - 2.0 * np.pi / np.maximum(size, 1e-9))
+    nearer = np.linalg.norm(other - a, axis=-1) < np.linalg.norm(b - a, axis=-1)
+    return np.where(nearer[..., None] & (size >= 1e-9), other, b)

@@ -20,7 +20,7 @@ from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_in
 from ..math.vector import cross, dot, norm, sub
 from ..skeleton.dofs import SLIDE
 from ..skeleton.forward import axis_of, quat_at, quat_from, rest_of, set_quat, vec_at, vec_from
-from .arrowhead import add_three, clear, copy, eliminate, freeze, substitute
+from .arrowhead import add_three, clear, clear_rows, copy, eliminate, freeze, substitute
 from .model import MOST_CONTACTS, ROOT, Model, Scratch, Track
 
 STRAIGHT, FAR = 0.3, 0.2  # [rad]: a knee less bent than the one, and than lengths ask for by the other, is bent first
@@ -119,14 +119,6 @@ def add_root_motion(r: int, lever: Vec3, translates: bool, y: Floats, own: int, 
 
 
 @kernel
-def clear_triple(y: Floats, size: int) -> None:
-    """Set three rows to zero."""
-    for k in range(3):
-        for a in range(size):
-            y[k, a] = 0.0
-
-
-@kernel
 def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> None:
     """Add the rows of a part, its position and its orientation, to the system of its limb, or of the trunk.
 
@@ -145,7 +137,7 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
     if target[7] > 0.0 or target[8] > 0.0:
         level, up = target[7], target[8]
         base, anchored = (0.0, 0.0, 0.0), task["anchor"] >= 0
-        clear_triple(y, m)
+        clear_rows(y, m)
         point = point_of(r, joint, vec_from(task["point"]), work)
         add_motion(r, model, task["first"], task["last"], point, 1.0, y, at, own, work)
         lever = sub(point, vec_at(work.positions, r, 0))
@@ -161,7 +153,7 @@ def add_task(r: int, model: Model, task: Any, target: Floats, work: Scratch) -> 
         add_three(y, residual[0], residual[1], residual[2], m, h, g)
     pitch, twist, roll = target[9], target[10], target[11]
     if pitch > 0.0 or twist > 0.0 or roll > 0.0:
-        clear_triple(y, m)
+        clear_rows(y, m)
         requested = (target[3], target[4], target[5], target[6])
         now = mul(quat_at(work.orientations, r, joint), conj(quat_from(task["neutral"])))
         w, vx, vy, vz = mul(conj(requested), now)
@@ -327,6 +319,21 @@ def find_floor(i: int, r: int, model: Model, track: Track, count: int, work: Scr
 
 
 @kernel
+def lift_edges(i: int, r: int, model: Model, track: Track, work: Scratch) -> None:
+    """Raise, in place, the targets of feet that stand on an edge, so that the edge is on the floor."""
+    for s in range(model.soles.shape[0]):
+        sole = model.soles[s]
+        if sole["loose"] == 0 or track.targets[i, sole["task"], 7] <= model.settings[0]["stands"]:
+            continue
+        q, lowest = quat_at(work.orientations, r, sole["joint"]), math.inf
+        point = vec_from(model.tasks[sole["task"]]["point"])
+        for c in range(sole["point"], sole["end"]):
+            corner = (model.corners[c, 0], model.corners[c, 1], model.corners[c, 2])
+            lowest = min(lowest, rotate(q, sub(corner, point))[1])
+        track.targets[i, sole["task"], 1] = track.floors[i, s] - lowest
+
+
+@kernel
 def add_along(r: int, model: Model, link: Any, point: Vec3, n: Vec3, sign: float, row: Floats, work: Scratch) -> None:
     """Add to a row (N,) how a point of a link moves along n with the joints of its path.
 
@@ -352,7 +359,7 @@ def add_contact(r: int, model: Model, c: int, work: Scratch) -> None:
         s = weight * row[trunk + a]
         if s != 0.0:
             g[a] += s * residual
-            for e in range(size - trunk):
+            for e in range(a, size - trunk):
                 h[a, e] += s * row[trunk + e]
     one, other = work.limbs[r, c, 0], work.limbs[r, c, 1]
     doubled = 2.0 if one >= 0 and other >= 0 and one != other else 1.0
@@ -374,15 +381,15 @@ def add_limb(
     first = model.blocks[b]["first"]
     own = model.blocks[b]["last"] - first
     h, g = work.matrix[r, b], work.gradient[r, b]
+    work.stale[r, b] = 1
     for a in range(own):
         s = weight * row[first + a]
         if s != 0.0:
             g[a] += s * residual
-            for e in range(own):
+            for e in range(a, own):
                 h[a, e] += doubled * s * row[first + e]
             for e in range(size - trunk):
                 h[a, own + e] += s * row[trunk + e]
-                h[own + e, a] += s * row[trunk + e]
 
 
 @kernel
@@ -419,40 +426,38 @@ def add_near(i: int, r: int, model: Model, track: Track, state: Floats, work: Sc
 
 @kernel
 def solve_arrow(i: int, r: int, model: Model, track: Track, state: Floats, work: Scratch) -> None:
-    """Fill in the step of all variables, those that are frozen at their bounds."""
+    """Fill in the step of all variables, those that are frozen at their bounds.
+
+    Limbs whose system changed (`stale`) are eliminated anew, the others are as they were the last time.
+    """
     trunk, size, blocks = model.settings[0]["trunk"], model.settings[0]["size"], model.blocks.shape[0]
-    step, frozen, width = work.step[r], work.frozen[r], size - trunk
+    step, frozen, stale, width = work.step[r], work.frozen[r], work.stale[r], size - trunk
     whole, right = work.factor[r, blocks], work.right[r, blocks]
     copy(work.matrix[r, blocks], work.gradient[r, blocks], width, whole, right)
     for b in range(blocks):
         first = model.blocks[b]["first"]
         own = model.blocks[b]["last"] - first
         h, x = work.factor[r, b], work.right[r, b]
-        copy(work.matrix[r, b], work.gradient[r, b], own + width, h, x)
-        for a in range(own):
-            if frozen[first + a] != 0:
-                freeze(h, x, a, step_to(i, first + a, model, track, state, frozen[first + a]), own + width)
-        eliminate(h, x, own, own + width)
+        if stale[b] != 0:
+            stale[b] = 0
+            copy(work.matrix[r, b], work.gradient[r, b], own + width, h, x)
+            for a in range(own):
+                if frozen[first + a] != 0:
+                    freeze(h, x, a, step_to(i, first + a, model, track, state, frozen[first + a]), own + width)
+            eliminate(h, x, own, own + width)
         for a in range(width):
             right[a] += x[own + a]
-            for c in range(width):
+            for c in range(a, width):
                 whole[a, c] += h[own + a, own + c]
     for v in range(trunk, size - ROOT):
         if frozen[v] != 0:
             freeze(whole, right, v - trunk + 3, step_to(i, v, model, track, state, frozen[v]), width)
     eliminate(whole, right, width, width)
-    substitute(whole, right, width, width)
-    for a in range(width):
-        step[trunk + a] = right[a]
+    substitute(whole, right, width, width, trunk, size, step)
     for b in range(blocks):
         first = model.blocks[b]["first"]
         own = model.blocks[b]["last"] - first
-        h, x = work.factor[r, b], work.right[r, b]
-        for a in range(width):
-            x[own + a] = right[a]
-        substitute(h, x, own, own + width)
-        for a in range(own):
-            step[first + a] = x[a]
+        substitute(work.factor[r, b], work.right[r, b], own, own + width, first, trunk, step)
 
 
 @kernel
@@ -463,6 +468,8 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
     step, frozen = work.step[r], work.frozen[r]
     for a in range(size):
         frozen[a] = 0
+    for b in range(model.blocks.shape[0]):
+        work.stale[r, b] = 1
     for c in range(count):
         work.on[r, c] = 0
         if work.contacts[r, c, size] < 0.0:
@@ -476,10 +483,13 @@ def solve_step(i: int, r: int, model: Model, track: Track, state: Floats, count:
         for v in range(size - ROOT):
             if frozen[v] == 0:
                 move = step[column(v, trunk)]
-                if move < step_to(i, v, model, track, state, 1):
-                    frozen[v], changed = 1, True
-                elif move > step_to(i, v, model, track, state, 2):
-                    frozen[v], changed = 2, True
+                side = 1 if move < step_to(i, v, model, track, state, 1) else 0
+                if move > step_to(i, v, model, track, state, 2):
+                    side = 2
+                if side > 0:
+                    frozen[v], changed = side, True
+                    if model.variables[v]["block"] >= 0:
+                        work.stale[r, model.variables[v]["block"]] = 1
         for c in range(count):
             if work.on[r, c] == 0:
                 distance = work.contacts[r, c, size]
@@ -567,6 +577,7 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
             clear(work.matrix[r, b], work.gradient[r, b], own + size - trunk)
         clear(work.matrix[r, model.blocks.shape[0]], work.gradient[r, model.blocks.shape[0]], size - trunk)
         add_near(i, r, model, track, state, work)
+        lift_edges(i, r, model, track, work)
         for k in range(model.tasks.shape[0]):
             add_task(r, model, model.tasks[k], track.targets[i, k], work)
         count = find_floor(i, r, model, track, find_contacts(r, model, work), work)
@@ -576,6 +587,62 @@ def solve_frame(i: int, r: int, iterations: int, model: Model, track: Track, wor
             break
         if n >= iterations - 1 and leg_step(i, r, True, model, track, work) < SETTLED:
             break
+
+
+@batch(rows=256)
+def place_rows(n: int, model: Model, states: Floats, work: Scratch) -> None:
+    """Fill in where all joints are in n states (n, 7 + V), each in its own row of the buffers."""
+    for i in prange(n):
+        place(i, model, states[i], work)
+
+
+@batch(rows=256)
+def stands_rows(
+    n: int,
+    model: Model,
+    targets: Floats,
+    floors: Floats,
+    standing: Bools,
+    positions: Floats,
+    orientations: Floats,
+    away: Floats,
+    under: Floats,
+) -> None:
+    """Fill in how far feet are from where they should stand, and how deep they are in the floor [m].
+
+    Args:
+        n: number of frames.
+        model: the robot.
+        targets: (n, K, TARGET)
+        floors: (n, 2) heights of the floor under each foot.
+        standing: (n, 2) which feet stand.
+        positions: (n, J, 3) of all joints.
+        orientations: (n, J, 4)
+        away: (n, 2) the largest distance of a corner of the sole from where it should be, along the floor or under it,
+            and of its corners' heights from each other, where it may not stand on an edge; 0 of a foot that swings.
+        under: (n, 2) how far the lowest corner is under the floor.
+    """
+    for i in prange(n):
+        for s in range(model.soles.shape[0]):
+            sole, task = model.soles[s], model.tasks[model.soles[s]["task"]]
+            target, joint, point = targets[i, sole["task"]], sole["joint"], vec_from(task["point"])
+            q = quat_at(orientations, i, joint)
+            requested = mul((target[3], target[4], target[5], target[6]), quat_from(task["neutral"]))
+            lowest, highest, largest = math.inf, -math.inf, 0.0
+            arm = rotate(q, point)
+            at = (positions[i, joint, 0] + arm[0], positions[i, joint, 1] + arm[1], positions[i, joint, 2] + arm[2])
+            for c in range(sole["point"], sole["end"]):
+                corner = sub((model.corners[c, 0], model.corners[c, 1], model.corners[c, 2]), point)
+                there, belongs = rotate(q, corner), rotate(requested, corner)
+                x, z = at[0] - target[0] + there[0] - belongs[0], at[2] - target[2] + there[2] - belongs[2]
+                largest = max(largest, x * x + z * z)
+                lowest, highest = min(lowest, at[1] + there[1]), max(highest, at[1] + there[1])
+            under[i, s] = floors[i, s] - lowest
+            away[i, s] = 0.0
+            if standing[i, s]:
+                away[i, s] = max(math.sqrt(largest), under[i, s])
+                if sole["loose"] == 0:
+                    away[i, s] = max(away[i, s], highest - lowest)
 
 
 @kernel

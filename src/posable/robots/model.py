@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compute.types import Floats, Ints, Records
+from .arrowhead import padded
 
 ROOT = 6
 """Variables of the root: position in the world, first in the trunk, and rotation in its own frame, last."""
@@ -71,10 +72,11 @@ penetration, the longest step of a variable [rad], the weight [1/m] from which a
 
 
 SOLE = np.dtype(
-    [(name, "i8") for name in ("joint", "block", "first", "last", "task", "point", "front", "end")], align=True
+    [(name, "i8") for name in ("joint", "block", "first", "last", "task", "point", "front", "end", "loose")], align=True
 )
 """A sole that keeps out of the floor: its joint and limb, the path that moves it, the task of its foot, and its
-corners: `point` to `front` - 1 at the heel, `front` to `end` - 1 at the tip."""
+corners: `point` to `front` - 1 at the heel, `front` to `end` - 1 at the tip. `loose`: 1 where it may
+stand on an edge."""
 
 BEND = np.dtype([("variable", "i8"), ("straight", "f8")], align=True)
 """A knee or an elbow: its variable, and the value of that in a straight limb [rad]."""
@@ -142,7 +144,7 @@ class Scratch(NamedTuple):
     centres: Floats
     """(R, L, 3) of the balls around links, in the world."""
     matrix: Floats
-    """(R, B + 1, M, M) normal equations of each limb with the trunk, and last of the trunk alone."""
+    """(R, B + 1, M, M) normal equations of each limb with the trunk, and last of the trunk alone: upper triangles."""
     gradient: Floats
     """(R, B + 1, M)"""
     factor: Floats
@@ -157,6 +159,8 @@ class Scratch(NamedTuple):
     """(R, MOST_CONTACTS, N + 1): directions in which pairs come apart, and their distance less the margin."""
     frozen: Ints
     """(R, N) 1 where a bound holds a variable."""
+    stale: Ints
+    """(R, B) 1 where the system of a limb is not eliminated as it is now."""
     on: Ints
     """(R, MOST_CONTACTS) 1 where a pair counts."""
     limbs: Ints
@@ -170,7 +174,7 @@ def scratch(rows: int, model: Model) -> Scratch:
     """Allocate buffers for so many rows at once."""
     joints, size = len(model.joints), len(model.variables) + ROOT
     blocks, width = len(model.blocks) + 1, size - int(model.settings[0]["trunk"])
-    most = width + int((model.blocks["last"] - model.blocks["first"]).max(initial=0))
+    most = padded(width + int((model.blocks["last"] - model.blocks["first"]).max(initial=0)))
     return Scratch(
         positions=np.zeros((rows, joints, 3)),
         orientations=np.zeros((rows, joints, 4)),
@@ -184,6 +188,17 @@ def scratch(rows: int, model: Model) -> Scratch:
         triple=np.zeros((rows, 3, most)),
         contacts=np.zeros((rows, MOST_CONTACTS, size + 1)),
         frozen=np.zeros((rows, size), np.int64),
+        stale=np.zeros((rows, blocks), np.int64),
         on=np.zeros((rows, MOST_CONTACTS), np.int64),
         limbs=np.zeros((rows, MOST_CONTACTS, 2), np.int64),
+    )
+
+
+def placements(rows: int, model: Model) -> Scratch:
+    """Allocate only what `place` fills in."""
+    work, joints = scratch(0, model), len(model.joints)
+    return work._replace(
+        positions=np.empty((rows, joints, 3)),
+        orientations=np.empty((rows, joints, 4)),
+        axes=np.zeros((rows, joints, 3)),
     )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
-from ..compute.types import ArrayLike, Floats, Ints, Records
+from ..compute import PosableError
+from ..compute.types import ArrayLike, Floats, Ints, Records, floats
 from ..math import conjugate, rotate
 from ..skeleton import Skeleton
 from ..skeleton.dofs import HINGE, SLIDE
@@ -132,12 +133,48 @@ def read_body(humanoid: Humanoid) -> Body:
     )
 
 
+SPEED, ACCELERATION = 20.0, 600.0
+"""[rad/s], [rad/s^2]: of joints whose file says nothing. The motors of the Unitree G1 turn at 20 (hip, knee), 32 and 37
+rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, seldom else."""
+SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
+"""[m/s], [m/s^2]: of joints that slide."""
+
+
+def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return the largest speeds and accelerations (D,) of a robot's DoF."""
+    dofs = body.skeleton.dofs
+    slides = np.array([kind == "translation" for kind in dofs.kind])
+    made = []
+    for name, given, default, slide in (
+        ("speeds", speeds, SPEED, SLIDE_SPEED),
+        ("accelerations", accelerations, ACCELERATION, SLIDE_ACCELERATION),
+    ):
+        if given is None:
+            value = np.where(slides, slide, default)
+            if name == "speeds":
+                value = np.where(np.isfinite(body.robot.velocity), body.robot.velocity, value)
+        else:
+            value = floats(given, name)
+            if value.shape not in ((), (len(dofs),)) or not (value > 0.0).all():
+                raise PosableError(
+                    f"{name} are {np.array2string(value, threshold=6)}; expected a number above 0, or one for each of "
+                    f"the {len(dofs)} DoF"
+                )
+            value = np.broadcast_to(value, (len(dofs),)).astype(np.float64)
+            if name == "speeds":
+                value = np.minimum(value, body.robot.velocity)
+        made.append(value)
+    return made[0], made[1]
+
+
 Path = Callable[[int], tuple[int, int]]
 """Appends the movable joints from the root to one, and returns where they are."""
 FREE = 6
 """Joints of a leg that put a foot anywhere, as it likes."""
 BENT = 2.5
 """[rad]: how far a knee or an elbow bends whose file has no limits."""
+CORNER = 1.0 / 6.0
+"""Of a sole's width: how round the corners of heel and tip are taken to be."""
 POSTURE = 0.02
 """How strongly motors are drawn to their middle position [1/rad]: what nothing else decides."""
 ROWS = (
@@ -292,6 +329,7 @@ def _soles(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tuple[R
         row["front"] = len(corners)
         corners += list(outline[front])
         row["end"] = len(corners)
+        row["loose"] = side in body.loose
     return out, np.array(corners).reshape(-1, 3)
 
 
@@ -311,7 +349,7 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
     for shape in robot.collisions:
         found.setdefault(shape.joint, []).extend(capsules(shape))
     solid = sorted(found.items())
-    solid += [(body.parts[f"{side}_foot"].joint, [thick_sole(body, side)]) for side in body.soles]
+    solid += [(body.parts[f"{side}_foot"].joint, thick_soles(body, side)) for side in body.soles]
     links = np.zeros(len(solid), LINK)
     shapes = np.zeros(sum(len(own) for _, own in solid), CAPSULE)
     at = 0
@@ -338,22 +376,31 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
     return links, shapes, np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def thick_sole(body: Body, side: str) -> tuple[Floats, Floats, float]:
-    """Return a capsule (start, end, radius) along a sole, as thick as the sole is wide, in the joint's frame [m].
+def thick_soles(body: Body, side: str) -> list[tuple[Floats, Floats, float]]:
+    """Return capsules (start, end, radius) along a sole, as thick as the sole is wide, in the joint's frame [m].
 
     Plates are thin: two that are in each other are soonest apart when one is lifted off the other, which no standing
-    foot can be. These keep soles beside each other.
+    foot can be. These keep soles beside each other. Two more lie across heel and tip, for their corners.
     """
     foot = body.parts[f"{side}_foot"]
-    outline = rotate(foot.neutral, body.soles[side])
+    outline, back = rotate(foot.neutral, body.soles[side]), conjugate(foot.neutral)
     low, high = outline.min(axis=0), outline.max(axis=0)
-    radius = float(0.5 * (high[0] - low[0]))
-    middle = np.array([0.5 * (low[0] + high[0]), low[1], 0.0])
-    reach = max(0.5 * float(high[2] - low[2]) - radius, 0.0)
-    middle[2] = 0.5 * (low[2] + high[2])
-    ends = [middle - np.array([0.0, 0.0, reach]), middle + np.array([0.0, 0.0, reach])]
-    back = conjugate(foot.neutral)
-    return np.asarray(rotate(back, ends[0])), np.asarray(rotate(back, ends[1])), radius
+    wide, long = float(high[0] - low[0]), float(high[2] - low[2])
+    middle = np.array([0.5 * (low[0] + high[0]), low[1], 0.5 * (low[2] + high[2])])
+
+    def capsule(x: float, z: float, at: float, radius: float) -> tuple[Floats, Floats, float]:
+        centre, reach = middle + np.array([0.0, 0.0, at]), np.array([x, 0.0, z])
+        return np.asarray(rotate(back, centre - reach)), np.asarray(rotate(back, centre + reach)), radius
+
+    radius = 0.5 * wide
+    made = [capsule(0.0, max(0.5 * long - radius, 0.0), 0.0, radius)]
+    thin = CORNER * wide
+    for sign in (1.0, -1.0):
+        end = outline[sign * (outline[:, 2] - middle[2]) > 0.5 * long - thin]
+        x = float(np.ptp(end[:, 0]))
+        if x > wide * (1.0 - 2.0 * CORNER):  # a round end has no corners
+            made.append(capsule(0.5 * wide - thin, 0.0, sign * (0.5 * long - thin), thin))
+    return made
 
 
 def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:

@@ -16,24 +16,23 @@ from ..body import Humanoid
 from ..compute import PosableError, Status, expect
 from ..compute.errors import checked_keywords, number
 from ..compute.extent import rows_in_extent
-from ..compute.types import ArrayLike, Bools, Floats, floats
+from ..compute.types import ArrayLike, Bools, Floats
 from ..edit.bounds import Bound
 from ..edit.retargeting import RetargetSolution
 from ..edit.retargeting import retarget as retarget_person
 from ..math import conjugate, log, multiply, rotate
 from ..skeleton import Frames, Motion, Pose
 from ..skeleton.solution import MotionSolution
-from .packing import Body, read_body
+from .packing import Body
 from .solver import Solved, Solver
 from .targets import SIDES, read_person
 from .touching import depths
 
-SPEED, ACCELERATION = 20.0, 600.0
-"""[rad/s], [rad/s^2]: of joints whose file says nothing. The motors of the Unitree G1 turn at 20 (hip, knee), 32 and 37
-rad/s at most, those of its like at 12 to 40; people's joints reach 20 rad/s when they throw or punch, seldom else."""
-SLIDE_SPEED, SLIDE_ACCELERATION = 1.0, 20.0
-"""[m/s], [m/s^2]: of joints that slide."""
 MOST_WEIGHT = 1e6  # of hands: beyond it nothing else would count, and its square overflows one day
+TORN, FAST = 0.3, 15.0
+"""[m], [m/s]: a first frame that is further from the second, and would be left faster, has nothing to do with it."""
+TIP = 0.1
+"""Of a sole's length: what is no further back belongs to its tip."""
 SLID, SUNK, INSIDE = 1e-3, 2e-3, 5e-3
 """[m]: a standing foot that slides further, a sole that is deeper in the floor, links that are deeper in each other."""
 
@@ -59,7 +58,7 @@ class RobotSolution(MotionSolution):
     contacts: tuple[tuple[str, int, int], ...]
     """Which foot ("left_foot") stands, from which frame to which, both included."""
     slid: Floats
-    """(F,) [m]: how far a standing foot is from its place."""
+    """(F,) [m]: how far the tip of a standing sole is from its place."""
     sunk: Floats
     """(F,) [m]: how far the lowest point of a sole is under the floor; below 0 where it is above."""
     depth: Floats
@@ -155,9 +154,10 @@ def retarget_robot(
         settings = Retargeter(source, target, speeds=speeds, accelerations=accelerations, hands=hands)
         return settings.retarget(motion, lookahead)
     check_hands(hands)
-    body = read_body(target)
-    solver = Solver(body, *motor_limits(body, speeds, accelerations))
+    solver = Solver.of(target, speeds, accelerations)
+    body = solver.body
     pose, valid = sound_poses(motion, source)
+    pose = with_first_brought_near(pose, motion.fps)
     person = read_person(source.skeleton.forward(pose), source, solver.leg / source.leg_length)
     solved = solver.solve(person, source, motion.fps, hands)
     return judged(motion, source, target, body, solver, solved, valid)
@@ -177,33 +177,6 @@ def check_motion(motion: Motion, source: Humanoid) -> None:
             f"the motion is one of {motion.skeleton!r}, the source has {source.skeleton!r}; expected the body that "
             "performs it: Humanoid(motion.skeleton)"
         )
-
-
-def motor_limits(body: Body, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Return the largest speeds and accelerations (D,) of a robot's DoF."""
-    dofs = body.skeleton.dofs
-    slides = np.array([kind == "translation" for kind in dofs.kind])
-    made = []
-    for name, given, default, slide in (
-        ("speeds", speeds, SPEED, SLIDE_SPEED),
-        ("accelerations", accelerations, ACCELERATION, SLIDE_ACCELERATION),
-    ):
-        if given is None:
-            value = np.where(slides, slide, default)
-            if name == "speeds":
-                value = np.where(np.isfinite(body.robot.velocity), body.robot.velocity, value)
-        else:
-            value = floats(given, name)
-            if value.shape not in ((), (len(dofs),)) or not (value > 0.0).all():
-                raise PosableError(
-                    f"{name} are {np.array2string(value, threshold=6)}; expected a number above 0, or one for each of "
-                    f"the {len(dofs)} DoF"
-                )
-            value = np.broadcast_to(value, (len(dofs),)).astype(np.float64)
-            if name == "speeds":
-                value = np.minimum(value, body.robot.velocity)
-        made.append(value)
-    return made[0], made[1]
 
 
 def are_sound(pose: Pose) -> Bools:
@@ -233,6 +206,18 @@ def sound_poses(motion: Motion, source: Humanoid) -> tuple[Pose, Bools]:
     return pose[np.where(np.abs(later - rows) < np.abs(rows - earlier), later, earlier)], valid
 
 
+def with_first_brought_near(pose: Pose, fps: float) -> Pose:
+    """Return poses the first of which is where the second is, if nobody gets from the one to the other.
+
+    Many files begin with a T-pose at the origin, whose feet are no floor for what follows.
+    """
+    if len(pose.translation) < 2 or np.linalg.norm(pose.translation[1] - pose.translation[0]) <= max(TORN, FAST / fps):
+        return pose
+    translation = np.array(pose.translation)
+    translation[0] = translation[1]
+    return Pose(translation, pose.rotations, pose.offsets)
+
+
 def dof_values(solver: Solver, states: Floats) -> Floats:
     """Return the values (F, D) of the skeleton's DoF in states of a solver."""
     skeleton, drives = solver.body.skeleton, solver.model.drives
@@ -260,7 +245,7 @@ def judged(
     names = [f"{side}_{part}" for part in ("foot", "hand") for side in SIDES if f"{side}_{part}" in body.parts]
     errors = np.stack([_error(name, body, frames, solved) for name in names], axis=-1)
     slid, sunk = _footing(body, frames, solved)
-    depth = depths(solver.model, frames, len(body.soles))
+    depth = depths(solver.model, frames.positions, frames.orientations, len(body.soles))
     speeds = np.zeros(len(values))
     if len(values) > 1:
         variables = solver.model.variables
@@ -314,11 +299,16 @@ def _footing(body: Body, frames: Frames, solved: Solved) -> tuple[Floats, Floats
     for side in SIDES:
         part, steps = body.parts[f"{side}_foot"], solved.steps[side]
         position, orientation = frames.positions[:, part.joint], frames.orientations[:, part.joint]
-        foothold = frames.point(part.joint, part.centre)[:, [0, 2]]  # along the floor; across it, see `sunk`
-        for first, last in steps.stances:
-            rows = slice(first, last + 1)
-            away = np.linalg.norm(foothold[rows] - np.median(foothold[rows], axis=0), axis=-1)
-            slid[rows] = np.maximum(slid[rows], away)
+        ahead = rotate(part.neutral, body.soles[side])[:, 2]
+        tip = body.soles[side][ahead > ahead.max() - TIP * np.ptp(ahead)].mean(axis=0)
+        foothold = frames.point(part.joint, tip)[:, [0, 2]]  # along the floor; across it, see `sunk`
+        if steps.stances:
+            first, last = np.array(steps.stances).T
+            rows = np.flatnonzero(steps.standing)  # stances are all that stands, one after the other
+            counts = last - first + 1
+            middles = np.add.reduceat(foothold[rows], np.cumsum(counts) - counts) / counts[:, None]
+            away = foothold[rows] - np.repeat(middles, counts, axis=0)
+            slid[rows] = np.maximum(slid[rows], np.hypot(away[:, 0], away[:, 1]))
         lowest = (position[:, None] + rotate(orientation[:, None], body.soles[side][None]))[..., 1].min(axis=1)
         sunk = np.maximum(sunk, steps.floor - lowest)
     return slid, sunk

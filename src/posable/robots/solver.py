@@ -3,26 +3,32 @@
 1. A part of the frames (thirty a second) is solved one after the other, each from the one before: orientations of
    parts, flat feet that are free to stand where the robot's legs let them.
 2. From these, each stance gets its one place (`feet`), and all frames a state to begin with.
-3. All frames are solved with feet in their places, then made followable for motors over time (`timing`), and solved
-   again near that; twice, since what limits over time ask for and what feet and links allow is not the same.
+3. All frames are solved with feet in their places, the pelvis giving way. Where a foot cannot be flat in its place all
+   the same, because an ankle or a hip is at its limit, its stance is moved to where it can (`_reachable_footholds`).
+4. States are made followable for motors over time (`timing`), and solved again near that; twice, since what limits over
+   time ask for and what feet and links allow is not the same.
+5. Frames in which a foot is not where it should be, or links are in each other, are solved once more (`_mend`), and
+   last those that a motor would not reach.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..body import Humanoid
-from ..compute.types import Floats, Ints
+from ..compute.types import ArrayLike, Bools, Floats, Ints
 from ..math import conjugate, exp, log, multiply, rotate
 from ..skeleton.dofs import SLIDE
-from .feet import Steps, heading, plan, yawed
-from .kernels import follow_rows, hold_speeds_rows, improve_rows
-from .model import HORIZONTAL, Model, Track, scratch
-from .packing import ROWS, Body, pack
-from .targets import SIDES, Person, body_targets, lengths, read_feet, read_ground, seeking, stepping, unit
+from .feet import Steps, heading, plan, replan, yawed
+from .kernels import follow_rows, hold_speeds_rows, improve_rows, place_rows, stands_rows
+from .model import HORIZONTAL, ROLL, Model, Track, placements, scratch
+from .packing import ROWS, Body, motor_limits, pack, read_body
+from .targets import EDGE, SEEKS, SIDES, Person, body_targets, lengths, read_feet, read_ground, seeking, stepping, unit
 from .timing import followable_rows
+from .touching import depths
 
 SEEN = 30.0
 """[Hz]: frames in which places for feet are looked for."""
@@ -35,8 +41,15 @@ ROOT_CUTOFF = 2.5
 PULLS = ((30.0, 15.0, 4.0), (40.0, 20.0, 6.0))
 """How strongly frames are drawn to what motors can follow, round by round: position of the root [1 / leg length], its
 rotation and joints [1/rad]."""
-EACH = ((1, 2), (1, 0), (1, 4))
+EACH = ((1, 2), (1, 0), (1, 0))
 """Iterations of each frame, at least and how many more, where feet are first put in their places and in the rounds."""
+SOUGHT, MENDING = (1, 3), ((1, 4), (4, 8))
+"""Likewise, where places for feet are looked for once more, and where something is mended at last."""
+PLANS, MENDED = 1, 2
+"""How often."""
+UNREACHED, NOT_THERE, TOO_DEEP, MOVED = 2e-3, 4e-4, 3e-3, 2e-3
+"""[m]: how far a foot is from a place that it does not reach; from where it should be when all is done; how deep links
+are in each other, or in the floor, that are solved again; by how much a place is moved that concerns others."""
 SLOWED = (10.0, 5.0, 4.0)
 """Likewise, of frames that are solved again because a motor was too fast."""
 SURE = 1.0 - 1e-6
@@ -57,6 +70,10 @@ class Solved:
     steps: dict[str, Steps]
 
 
+_LAST: WeakKeyDictionary[Humanoid, tuple[tuple[Floats, Floats], Solver]] = WeakKeyDictionary()
+"""Of each robot: limits of its motors, and the solver for them."""
+
+
 class Solver:
     """Solves motions for one robot. Immutable.
 
@@ -70,6 +87,17 @@ class Solver:
         self.body = body
         self.leg, self.arm = lengths(body)
         self.model, self.dofs = pack(body, speeds, accelerations, self.leg, iterations=12)
+
+    @staticmethod
+    def of(humanoid: Humanoid, speeds: ArrayLike | None, accelerations: ArrayLike | None) -> Solver:
+        """Return the solver of a robot, the one that was made last where it has the same limits (`motor_limits`)."""
+        last = _LAST.get(humanoid)
+        body = read_body(humanoid) if last is None else last[1].body
+        limits = motor_limits(body, speeds, accelerations)
+        if last is None or any((one != other).any() for one, other in zip(limits, last[0], strict=True)):
+            last = limits, Solver(body, *limits)
+            _LAST[humanoid] = last
+        return last[1]
 
     def solve(self, person: Person, source: Humanoid, fps: float, hands: float = 1.0) -> Solved:
         """Return the states that answer a person's motion."""
@@ -86,7 +114,8 @@ class Solver:
             np.ascontiguousarray(seeking(requested, feet, self.body, self.leg)[seen]), bent[seen], levels[seen]
         )
         states = interpolated(seen, begun, count)
-        footholds = {side: self.feet_of(states, side) for side in SIDES}
+        at = self.all_placed(states)
+        footholds = {side: self.feet_of(at, side) for side in SIDES}
         steps = plan(feet, footholds, lateral, self.leg, fps)
         targets = stepping(requested, steps, self.body, self.leg, fps)
         floors = np.stack([steps[side].floor for side in SIDES], axis=1)
@@ -94,9 +123,19 @@ class Solver:
         some = np.unique(np.append(np.arange(0, count, step), count - 1))
         few, below = targets[some], floors[some]
         made = self._improved(states[some], few, below, None, 0, bent[some])
+        for _ in range(PLANS):
+            moved = self._reachable_footholds(made, few, below, steps, some)
+            if moved is None:
+                break
+            steps = replan(feet, steps, moved, lateral, self.leg, fps)
+            targets = stepping(requested, steps, self.body, self.leg, fps)
+            before, few = few, targets[some]
+            other = np.flatnonzero((np.abs(few - before) > MOVED).any(axis=(1, 2)))
+            made[other] = self._improved(made[other], few[other], below[other], None, 0)
         made = self._improved(made, few, below, self._followable(made, few, fps / step), 0)
         states = interpolated(some, made, count)
         states = self._improved(states, targets, floors, self._followable(states, targets, fps), 1)
+        self._mend(states, targets, floors, np.stack([steps[side].standing for side in SIDES], axis=1))
         return Solved(self._slowed(states, targets, floors, steps, fps), targets, steps)
 
     def start(self, target: Floats) -> Floats:
@@ -145,10 +184,10 @@ class Solver:
         near: Floats | None,
         round_: int,
         bent: Floats | None = None,
+        each: tuple[int, int] | None = None,
     ) -> Floats:
-        """Return states of frames that are solved each by itself, near given ones."""
-        self._lift_edges(targets, states if near is None else near, floors)
-        iterations = EACH[0] if near is None else EACH[1 + round_]
+        """Return states of frames that are solved each by itself, near given ones, in iterations as usual or `each`."""
+        iterations = each or (EACH[0] if near is None else EACH[1 + round_])
         count = len(states)
         made = (states if near is None else near).copy()
         pulls = np.zeros(3) if near is None else np.array(PULLS[round_]) / [self.leg, 1.0, 1.0]
@@ -157,17 +196,6 @@ class Solver:
         spans = np.stack([firsts, np.minimum(firsts + SPAN, count)], axis=1)
         improve_rows(len(spans), spans, self.with_iterations(*iterations), track, scratch(len(spans), self.model))
         return made
-
-    def _lift_edges(self, targets: Floats, states: Floats, floors: Floats) -> None:
-        """Raise, in place, the targets of feet that stand on an edge, so that the edge is on the floor."""
-        for k, side in enumerate(SIDES):
-            if side not in self.body.loose:
-                continue
-            part, task = self.body.parts[f"{side}_foot"], ROWS.index(f"{side}_foot")
-            _, orientations = self.placed(states, part.joint)
-            corners = rotate(orientations[:, None], (self.body.soles[side] - part.centre)[None])[..., 1]
-            stands = targets[:, task, HORIZONTAL] > self.model.settings[0]["stands"]
-            targets[stands, task, 1] = floors[stands, k] - corners[stands].min(axis=1)
 
     def _slowed(self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], fps: float) -> Floats:
         """Return states in which no motor is faster than it can be; limbs that stand stand where it can be helped."""
@@ -184,7 +212,6 @@ class Solver:
         work = scratch(1, self.model)
         for backward in (True, False):
             track.near[:] = made
-            self._lift_edges(targets, made, floors)
             hold_speeds_rows(1, backward, most, standing, self.with_iterations(2, 4), track, work)
         return made
 
@@ -205,10 +232,75 @@ class Solver:
         settings["follow"], settings["more"] = iterations, more
         return self.model._replace(settings=settings)
 
-    def feet_of(self, states: Floats, side: str) -> tuple[Floats, Floats]:
-        """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is."""
+    def _reachable_footholds(
+        self, states: Floats, targets: Floats, floors: Floats, steps: dict[str, Steps], frames: Ints
+    ) -> dict[str, Floats] | None:
+        """Return places (S, 4) of the feet in which both can stand at once; None where all can where they are.
+
+        Where a foot cannot stand in its place with a flat sole, however the pelvis gives way, it looks for its place
+        once more, near the first one, while the other does what it did.
+        """
+        failing, rows = {}, np.zeros(len(frames), np.bool_)
+        standing = np.stack([steps[side].standing for side in SIDES], axis=1)[frames]
+        away = self._away(self.all_placed(states), targets, floors, standing)[0]
+        for k, side in enumerate(SIDES):
+            number = np.searchsorted(np.array([a for a, _ in steps[side].stances], np.int64), frames, side="right") - 1
+            number[~standing[:, k]] = -1
+            bad = np.unique(number[(away[:, k] > UNREACHED) & (number >= 0)])
+            failing[side] = number, bad
+            rows |= np.isin(number, bad) & (number >= 0)
+        at = np.flatnonzero(rows)
+        if not len(at):
+            return None
+        loosened = targets[at]
+        for side, (number, bad) in failing.items():
+            k, on = ROWS.index(f"{side}_foot"), np.isin(number[at], bad) & (number[at] >= 0)
+            loosened[on, k, HORIZONTAL:] = np.array(SEEKS) / [self.leg, self.leg, 1.0, 1.0, 1.0]
+            if side in self.body.loose:
+                loosened[on, k, ROLL] = EDGE
+        placed = self.all_placed(self._improved(states[at], loosened, floors[at], None, 0, each=SOUGHT))
+        made = {}
+        for side, (number, bad) in failing.items():
+            made[side] = steps[side].footholds.copy()
+            positions, angles = self.feet_of(placed, side)
+            for s in bad.tolist():
+                on = number[at] == s
+                made[side][s, :2] = positions[on].mean(axis=0)
+                made[side][s, 2] += np.angle(np.exp(1j * (angles[on] - made[side][s, 2])).mean())
+        return made
+
+    def _away(
+        self, at: tuple[Floats, Floats], targets: Floats, floors: Floats, standing: Bools
+    ) -> tuple[Floats, Floats]:
+        """Return how far (F, 2) feet are from where they should stand, and how deep (F, 2) in the floor [m]."""
+        away, under = np.empty((2, *standing.shape))
+        stands_rows(len(targets), self.model, targets, floors, standing, *at, away, under)
+        return away, under
+
+    def _mend(self, states: Floats, targets: Floats, floors: Floats, standing: Bools) -> None:
+        """Solve again, in place, the frames in which feet do not stand as they should or links are in each other."""
+        rows = np.arange(len(states))
+        for again in range(MENDED):
+            at = self.all_placed(states[rows])
+            bad = depths(self.model, *at, len(self.body.soles)) > TOO_DEEP
+            away, under = self._away(at, targets[rows], floors[rows], standing[rows])
+            bad |= (away > NOT_THERE).any(axis=1) | (under > TOO_DEEP).any(axis=1)
+            rows = rows[bad]
+            if not len(rows):
+                return
+            near = states[rows]
+            states[rows] = self._improved(near, targets[rows], floors[rows], near, 1, each=MENDING[again])
+
+    def all_placed(self, states: Floats) -> tuple[Floats, Floats]:
+        """Return the positions (F, J, 3) and orientations (F, J, 4) of all joints."""
+        work = placements(len(states), self.model)
+        place_rows(len(states), self.model, np.ascontiguousarray(states), work)
+        return work.positions, work.orientations
+
+    def feet_of(self, at: tuple[Floats, Floats], side: str) -> tuple[Floats, Floats]:
+        """Return where (F, 2) in x and z and in which direction (F,) [rad] a foot is, of joints placed there."""
         part = self.body.parts[f"{side}_foot"]
-        positions, orientations = self.placed(states, part.joint)
+        positions, orientations = at[0][:, part.joint], at[1][:, part.joint]
         canonical = multiply(orientations, conjugate(part.neutral))
         face = heading(canonical)
         level = yawed(np.arctan2(face[:, 0], face[:, 1]))  # the ankle, were the foot level

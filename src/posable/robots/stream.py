@@ -25,17 +25,8 @@ from ..skeleton import Motion, Pose
 from .feet import CLEARANCE, LOW, LOWEST, SLOW, Foot, Steps, heading, runs, yawed
 from .kernels import improve_rows
 from .model import HORIZONTAL, ROLL, TARGET, scratch
-from .packing import ROWS, read_body
-from .retargeting import (
-    RobotSolution,
-    are_sound,
-    check_hands,
-    check_motion,
-    dof_values,
-    judged,
-    motor_limits,
-    sound_poses,
-)
+from .packing import ROWS
+from .retargeting import RobotSolution, are_sound, check_hands, check_motion, dof_values, judged, sound_poses
 from .solver import Solved, Solver
 from .targets import (
     EDGE,
@@ -103,8 +94,8 @@ class Retargeter:
             raise PosableError(f"target is {target!r}, which is no robot; posable.retarget puts motions on people")
         check_hands(hands)
         self.source, self.target, self.hands = source, target, float(hands)
-        self.body = read_body(target)
-        self.solver = Solver(self.body, *motor_limits(self.body, speeds, accelerations))
+        self.solver = Solver.of(target, speeds, accelerations)
+        self.body = self.solver.body
         self.ratio = self.solver.leg / source.leg_length
 
     def stream(self, fps: float, lookahead: int = 0) -> RetargetStream:
@@ -215,7 +206,9 @@ class RetargetStream:
             positions = np.array([feet[side][1] for *_, feet in stored]).reshape(-1, 3)
             orientations = np.array([feet[side][2] for *_, feet in stored]).reshape(-1, 4)
             nothing = np.zeros(len(stored))
-            steps[side] = Steps(positions, orientations, standing, tuple(runs(standing, 0)), positions * 0.0, nothing)
+            steps[side] = Steps(
+                positions, orientations, standing, tuple(runs(standing, 0)), nothing, positions * 0.0, nothing
+            )
         width = 7 + len(self.retargeter.solver.model.variables)
         states = np.array([state for state, *_ in stored]).reshape(-1, width)
         targets = np.array([target for _, target, _ in stored]).reshape(-1, len(ROWS), TARGET)
@@ -302,7 +295,7 @@ class RetargetStream:
         face = heading(foot.orientations)[0]
         foothold = np.array([*foot.flat[0], np.arctan2(face[0], face[1])])
         if self._state is not None:
-            at, angle = solver.feet_of(self._state[None], side)
+            at, angle = solver.feet_of(solver.all_placed(self._state[None]), side)
             near = bool(np.hypot(*(at[0] - foothold[:2])) < NEAR_FOOTHOLD * solver.leg)
             if near:
                 foothold = np.array([*at[0], angle[0]])

@@ -10,21 +10,20 @@ from ..compute import batch, kernel, prange
 from ..compute.types import Floats, Ints, Records, Vec3
 from ..math.quaternion import rotate
 from ..math.vector import dot, sub
-from ..skeleton import Frames
 from ..skeleton.forward import quat_at, vec_at, vec_from
 from .kernels import closest
 from .model import Model
 
 
-def depths(model: Model, frames: Frames, soles: int) -> Floats:
+def depths(model: Model, positions: Floats, orientations: Floats, soles: int) -> Floats:
     """Return how deep (F,) the two deepest links are in each other [m]; 0 where nothing touches.
 
     The thick `soles` that the solver keeps apart, its last links, are none of the robot's.
     """
     real = len(model.links) - soles
     pairs = np.ascontiguousarray(model.pairs[(model.pairs < real).all(axis=1)])
-    out = np.zeros(len(frames.positions))
-    depth_rows(len(out), model.links, model.shapes, pairs, frames.positions, frames.orientations, out)
+    out = np.zeros(len(positions))
+    depth_rows(len(out), model.links, model.shapes, pairs, positions, orientations, out)
     return out
 
 
