@@ -6,6 +6,8 @@ from scipy.spatial.transform import Rotation
 
 import posable as ps
 from posable.compute import threads
+from posable.robots.packing import capsules
+from posable.skeleton.robot import Shape
 
 SLIDE, SUNK = 1e-3, 2e-3  # [m]
 CLIPS = ("02_01", "16_18", "05_02", "124_01", "127_23", "135_04", "17_10")
@@ -186,3 +188,12 @@ def test_a_robot_with_one_leg_is_refused(tmp_path):
 def test_a_motion_of_another_body_is_refused(walk, robot):
     with pytest.raises(ps.PosableError, match="expected the body that performs it"):
         ps.retarget(walk[:3], ps.figure(height=1.2), robot)
+
+
+def test_a_thin_plate_is_a_few_capsules():
+    """Of a plate a nanometre thick there would be millions."""
+    plate = Shape(0, "box", np.array([1e6, 0.04, 1e-9]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    made = capsules(plate)
+    assert 2 <= len(made) <= 64
+    along = np.array(made[0][:2])
+    assert np.ptp(along[:, 0]) > 0.99e6  # as long as the plate

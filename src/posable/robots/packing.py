@@ -17,6 +17,8 @@ from ..skeleton.robot import Robot, Shape
 from .model import BEND, BLOCK, CAPSULE, DRIVE, LINK, ROOT, SETTINGS, SOLE, TASK, VARIABLE, Model
 
 TRUNK, LIMB_PARTS = ("hips", "chest"), ("upper", "lower", "end")
+MAX_TOUCHING = 300  # links with shapes: pairs of them are looked at, and robots have some twenty
+MOST_CAPSULES = 64  # that stand for one box: of a plate a nanometre thick there would be millions
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,6 +350,10 @@ def _collisions(body: Body, path_to: Path, block_of: Callable[[int], int]) -> tu
     found: dict[int, list[tuple[Floats, Floats, float]]] = {}
     for shape in robot.collisions:
         found.setdefault(shape.joint, []).extend(capsules(shape))
+    if len(found) > MAX_TOUCHING:
+        raise PosableError(
+            f"the robot {robot.name[:60]!r} has {len(found)} touching links; expected up to {MAX_TOUCHING}"
+        )
     solid = sorted(found.items())
     solid += [(body.parts[f"{side}_foot"].joint, thick_soles(body, side)) for side in body.soles]
     links = np.zeros(len(solid), LINK)
@@ -431,7 +437,7 @@ def capsules(shape: Shape) -> list[tuple[Floats, Floats, float]]:
     if shape.kind == "ellipsoid":
         wide, radius = 0.0, float(half[order[1]])
         long = max(half[order[2]] - radius, 0.0)
-    count = 1 if wide < 0.2 * radius else int(np.ceil(wide / radius)) + 1
+    count = 1 if wide < 0.2 * radius else min(int(np.ceil(wide / radius)) + 1, MOST_CAPSULES)
     made = []
     for s in np.linspace(-wide, wide, count) if count > 1 else [0.0]:
         a, b = np.zeros(3), np.zeros(3)
