@@ -5,6 +5,7 @@ import pytest
 
 import posable as ps
 import posable.math as pm
+from posable.body.collision.clearance import SelfCollision
 from posable.reconstruct import SequentialIK
 from tests.body.bodies import file_body
 from tests.reconstruct.test_sik import random_points, turned
@@ -255,3 +256,26 @@ def test_wrong_markers_and_orientations_say_what_is_wrong(body):
         solver.solve(points, {"left_toes": [1, 0, 0, 0]})
     with pytest.raises(ps.ShapeError, match="head"):
         solver.solve(points, {"head": [1, 0, 0]})
+
+
+def test_limbs_keep_out_of_each_other_and_points_are_met_all_the_same(body):
+    """Hands crossed before the trunk, at the head, at the knees; feet crossed: judged by volumes placed by the pose."""
+    rng = np.random.default_rng(7)
+    base = body.markers(body.neutral_pose)
+    points = np.tile(base, (400, 1, 1))
+    points[:, 2:4] += rng.uniform([-0.15, 0.2, 0.3], [0.15, 0.7, 0.45], (400, 2, 3))
+    points[:, 2:4, 0] -= 0.15 * np.array([1.0, -1.0])
+    points[200:, 4:6, 0] *= rng.uniform(-0.2, 1.0, (200, 1))
+    points[200:, 4:6, 1] += rng.uniform(0.0, 0.15, (200, 2))
+    apart, ahead = SelfCollision.of(body), {"hips": [1.0, 0.0, 0.0, 0.0]}
+    free = SequentialIK(body, prior=None, elbows_out=False).solve(points, ahead)
+    clear = SequentialIK(body, prior=None).solve(points, ahead)
+    before, after = (apart.touches(body.skeleton.forward(answer.pose)).mean() for answer in (free, clear))
+    assert before > 0.5 and after < 0.42 * before
+    assert (clear.marker_errors <= free.marker_errors + 1e-6).all(), "points come before collisions"
+    assert inside_limits(body, clear.pose)
+    mirrored = points[:, [0, 1, 3, 2, 5, 4]] * [-1.0, 1.0, 1.0]
+    other = body.skeleton.forward(body.mirrored(SequentialIK(body, prior=None).solve(mirrored, ahead).pose)).positions
+    joints = [body.index(role) for role in ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg")]
+    away = np.linalg.norm(body.skeleton.forward(clear.pose).positions[:, joints] - other[:, joints], axis=-1)
+    assert np.mean(away.max(axis=1) < 1e-4) > 0.97
