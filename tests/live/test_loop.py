@@ -336,7 +336,7 @@ def test_a_model_without_a_persons_bones_is_refused_in_words(data_dir):
 
 
 def test_bodies_are_sent_at_the_rate_and_with_the_packets():
-    """Packets with jitter at the rate: each sends at once. Then none: the clock goes on, a quarter of a period late."""
+    """Packets with jitter at the rate: each sends at once. Then none: the clock goes on, half a period late."""
     from posable.live.pace import Pace
 
     draw = np.random.default_rng(0)
@@ -373,7 +373,7 @@ def test_never_more_bodies_than_the_rate_and_none_missing_whatever_comes(rate):
             pace.sent(now, True)
             sent.append(now)
     assert 40 * 60 < len(sent) <= 60 * 60 + 2
-    assert max(b - a for a, b in pairwise(sent)) <= 1.51 / 60.0
+    assert max(b - a for a, b in pairwise(sent)) <= 1.91 / 60.0
 
 
 def test_points_are_extrapolated_to_the_moment_of_sending_and_not_further():

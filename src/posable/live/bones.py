@@ -86,6 +86,8 @@ class Bones:
         self._own = np.broadcast_to(IDENTITY, own.shape) if self.original else conjugate(own)
         self._over = multiply(conjugate(over), node) if self.original else conjugate(over)
         self._lever = rotate(conjugate(over), rest.positions[parents] - rest.positions[above])
+        self._levers = bool(np.abs(self._lever[inner]).max(initial=0.0) > 0.0)
+        self._overs = not np.array_equal(self._over[inner], np.tile(IDENTITY, (int(inner.sum()), 1)))
         self._scale = np.ones((len(self._joints), 1))
         if character is not None and scene.scales is not None and len(scene.scales) == len(skeleton):
             self._scale[inner, 0] = scene.scales[parents[inner]]
@@ -111,14 +113,15 @@ class Bones:
         """Return (N, 7) what a receiver sets: local positions [m] and rotations `xyzw`, in Unity's frame."""
         own_positions, own = frames.positions[self._joints], frames.orientations[self._joints]
         over_positions, over = own_positions[self._above], own[self._above]
-        parent_positions = over_positions + rotate(over, self._lever)
-        parents = multiply(over, self._over)
+        # Where no node lies between two bones there is nothing to add, which is so on most models.
+        parent_positions = over_positions + rotate(over, self._lever) if self._levers else over_positions.copy()
+        parents = multiply(over, self._over) if self._overs else over.copy()
         for row, (position, orientation, _) in zip(self._outer, self._tops, strict=True):
             parent_positions[row], parents[row] = position, orientation
         back = conjugate(parents)
         out = np.empty((len(self._joints), 7))
         out[:, :3] = rotate(back, own_positions - parent_positions) / self._scale * MIRROR
-        local = multiply(back, multiply(own, self._own))
+        local = multiply(back, own if self.original else multiply(own, self._own))
         out[:, 3:] = local[:, [1, 2, 3, 0]] * UNITY_SIGNS
         return out
 

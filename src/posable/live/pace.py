@@ -1,7 +1,7 @@
 """`Pace`: when a body is sent: with the packet that brings its points, and by the clock where none comes.
 
 A body goes out as soon as points have come, so that nothing waits for a clock; never more often than `rate`, counted
-over a while; and a quarter of a period late where points fail to come, so that receivers go on at the same rate.
+over a while; and nearly half a period late where points fail to come, so that receivers go on at the same rate.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import math
 
 from ..compute import PosableError, number
 
-EARLY = 0.25
+EARLY = 0.45
 """Periods that a packet may be early, and that the clock waits for one that is late."""
+FOLLOW = 0.1
+"""Part of a packet's lateness by which the grid follows it: packets at a slightly lower rate than ours set the beat,
+and one that is late by chance does not."""
 FASTEST = 1000.0  # [1/s]
 
 
@@ -50,7 +53,8 @@ class Pace:
         if not self._begun:
             self._due, self._begun = now + self.period, True
         elif with_packet:
-            self._due = max(self._due, now) + self.period
+            late = max(0.0, now - self._due)
+            self._due = now + self.period if late > self.period else self._due + self.period + FOLLOW * late
         else:
             late = max(self._due, now - EARLY * self.period) if self.on_packets else self._due
             if now - late > 4.0 * self.period:  # the machine slept: what was missed is not made up for

@@ -30,6 +30,7 @@ FAMILIES = ("status", "root", "bone", "blend", "camera", "devices")
 """What `/VMC/Ext/Set/Period` sets the periods of, in its order."""
 DEVICES = {"head": "Hmd", "left_hand": "Con", "right_hand": "Con"}
 """Parts that are sent as a headset and controllers; all others are trackers."""
+_OK, _T = encode("/VMC/Ext/OK", 0, 0, 0, 0)[:-16], encode("/VMC/Ext/T", 0.0)[:-4]
 SERIALS = {role: f"posable_{role}" for role in MARKERS}
 
 
@@ -121,8 +122,8 @@ class VmcWriter:
         """
         head, made = [], []
         if self._due("status"):
-            state = (int(status.loaded), status.calibration, status.mode, int(status.tracking))
-            head += [encode("/VMC/Ext/OK", *state), encode("/VMC/Ext/T", float(seconds))]
+            state = (status.loaded, status.calibration, status.mode, status.tracking)
+            head += [_OK + struct.pack(">4i", *state), _T + struct.pack(">f", seconds)]
         if self._due("root"):
             head.append(self._root)
         if self._bones is not None and self._due("bone"):

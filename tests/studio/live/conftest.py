@@ -23,7 +23,7 @@ def free_port() -> int:
 
 
 class Trackers:
-    """Six trackers that walk, as JSON lines, at 50 Hz until they are stopped."""
+    """Six trackers of somebody who boxes, as JSON lines, at 50 Hz until they are stopped."""
 
     def __init__(self, port: int) -> None:
         self._stop, self._port = threading.Event(), port
@@ -32,10 +32,10 @@ class Trackers:
 
     def _send(self) -> None:
         body = ps.figure()
-        points = body.markers(ps.samples.walk(body).pose).round(4).tolist()
+        points = body.markers(ps.samples.boxing(body).pose).round(4).tolist()
         made, k = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0
         while not self._stop.is_set():
-            line = json.dumps(dict(zip(ps.MARKERS, points[k % 60], strict=True))).encode()
+            line = json.dumps(dict(zip(ps.MARKERS, points[k % len(points)], strict=True))).encode()
             made.sendto(line, ("127.0.0.1", self._port))
             k += 1
             time.sleep(0.02)

@@ -16,12 +16,6 @@ def test_a_loop_is_started_calibrated_and_stopped_by_hand(
     wait(lambda: tab.live.sent > 60, f"bodies: {session.message}")
     window.page.get_by_text("bodies sent").first.wait_for()
     window.page.get_by_role("table").first.wait_for()
-    window.press("Calibrate")
-    window.page.get_by_text("stand still").first.wait_for()
-    wait(lambda: tab.guest is not None and "/world/live/points" in window.nodes(), "the body on the stage")
-    picture = tmp_path / "live.png"
-    window.page.screenshot(path=picture)
-    assert picture.stat().st_size > 10_000
     if RENEW:
         large = Window(browser, studio, {"width": 1280, "height": 800})
         large.page.get_by_text("bodies sent").first.wait_for()
@@ -29,6 +23,12 @@ def test_a_loop_is_started_calibrated_and_stopped_by_hand(
         large.page.wait_for_timeout(2500)
         large.page.screenshot(path=PICTURE)
         large.context.close()
+    window.press("Calibrate")
+    window.page.get_by_text("stand still").first.wait_for()
+    wait(lambda: tab.guest is not None and "/world/live/points" in window.nodes(), "the body on the stage")
+    picture = tmp_path / "live.png"
+    window.page.screenshot(path=picture)
+    assert picture.stat().st_size > 10_000
     window.press("Stop live")
     wait(lambda: tab.live is None, "the end")
     window.page.get_by_text("Nothing runs.").first.wait_for()
