@@ -144,7 +144,7 @@ def _with_arms(body: Any, pose: Pose, joints: Joints) -> Pose:
         clavicle, shoulder = body.index(f"{side}_shoulder"), body.index(f"{side}_upper_arm")
         base = tracked.positions[:, clavicle]
         seen = joints.positions[f"{side}_upper_arm"]
-        known = np.isfinite(seen).all(axis=-1)
+        known: Bools = np.asarray(np.isfinite(seen).all(axis=-1))
         if not known.any():
             continue
         now = tracked.positions[:, shoulder] - base
