@@ -117,6 +117,15 @@ def test_a_camera_that_follows_keeps_the_body_in_the_middle_and_one_that_stands_
     assert figure_in(last).sum() < 0.2 * figure_in(first).sum()
 
 
+def test_a_body_that_comes_near_is_still_in_sight(tmp_path):
+    film(ran(30.0), tmp_path / "near", camera="framed", view="front", fps=3, **(SMALL | {"size": (160, 160)}))
+    found = [figure_in(picture) for picture in pictures_of(tmp_path / "near")]
+    tall = [np.ptp(np.nonzero(inside)[0]) for inside in found]
+    assert tall[-1] > 1.5 * tall[0]  # it comes from far to near
+    for inside in found:
+        assert not (inside[0].any() or inside[-1].any() or inside[:, 0].any() or inside[:, -1].any())
+
+
 def test_an_orbit_sees_the_front_then_the_side_then_the_back(tmp_path):
     still = ran(0.0, frames=31)
     film(still, tmp_path / "orbit", camera="orbit", view="front", fps=8, **SMALL)
