@@ -1,26 +1,38 @@
 """The body of `posable.reconstruct` once more, in torch: what `tools/fit_prior.py` differentiates through.
 
-The same steps as `reconstruct/prior_kernels.py` and the limb solver, without limits: features of six points in a frame,
-the mirrored network, and the analytic body it is completed to. Rotations are matrices here; rows are samples.
+The same steps as `reconstruct/prior_kernels.py` and the limb solver, without limits: features of what is known in a
+frame, the mirrored network, and the analytic body it is completed to. Rotations are matrices here; rows are samples.
 The 22 joints are those of specification reconstruct, section 2.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from posable.reconstruct.prior import FEATURES, answer_mirror, feature_mirror, mirror_table
+from posable.reconstruct import prior_layout as at
+from posable.reconstruct.mirrors import mirror_table, mirrored_groups
+from posable.reconstruct.prior_layout import ANSWERS, FEATURES, LAGS, answer_groups, feature_groups
 
 PARENTS = [-1, 0, 0, 2, 3, 4, 5, 6, 4, 8, 9, 10, 4, 12, 13, 14, 1, 16, 17, 1, 19, 20]
 MARKERS = [0, 7, 11, 15, 18, 21]
 LIMBS = [(9, 10, 11, 2, -1.0), (13, 14, 15, 3, -1.0), (16, 17, 18, 4, 1.0), (19, 20, 21, 5, 1.0)]
 """Base, middle and end joint, marker, and which way the middle joint's z axis looks along the pole."""
-LAGS = [0, 1, 2, 4, 8, 16]  # thirtieths of a second
+JOINTS = [*MARKERS, 10, 14, 17, 20, 4, 9, 13]
+"""Of the points of `prior_layout`: elbows, knees, chest and shoulders after the six."""
+PARTS = ((9, 10, 11), (13, 14, 15), (16, 17, 18), (19, 20, 21))
+"""Joints of arms and legs, whose errors the network expects."""
+STEPS_BACK = [round(10 * lag) for lag in LAGS]  # rows of cmu_poses, ten a second
+PAIRS = ((2, 3, 1.0), (4, 5, 2.0), (6, 7, 1.0), (8, 9, 1.0), (11, 12, 4.0))  # left, right, weight in the frame's X
+OWN = ((1, 1.0), (4, 0.3), (5, 0.3))  # parts whose X shows it, and weights
+BEFORE = 0.05  # weight of the pelvis' X before
 MOST_AWAY, SHARE = 5.0, 0.7071  # as in prior_kernels
-SCALES = [0.3] * 6 + [0.15] * 12 + [0.2] * 18 + [0.4] * 12
-"""How large what the network says usually is: pelvis' axes, elbows and knees, spine, hands and feet."""
+SCALES = [0.3] * 6 + [0.15] * 12 + [0.2] * 18 + [0.4] * 12 + [0.15] * 3 + [0.2] * 12 + [1.0] * 5
+"""How large what the network says usually is: pelvis' axes, elbows and knees, spine, hands and feet; ends; errors."""
 MIDDLES = [1.0, 0, 0, 0, 1, 0, 0.12, 0.2, 0, -0.12, 0.2, 0, 0.06, -0.2, 0.1, -0.06, -0.2, 0.1] + [0.0] * 30
+MIDDLES += [0.0, 0.38, 0.0, 0.15, 0, 0, -0.15, 0, 0, 0.06, -0.5, 0, -0.06, -0.5, 0] + [-4.0] * 5
 
 
 def unit(v: Tensor) -> Tensor:
@@ -121,68 +133,6 @@ def frame_of(y: Tensor, x: Tensor) -> Tensor:
     return torch.stack([x, y, cross(x, y)], -1)
 
 
-def features(window: Tensor, frame: Tensor, offsets: Tensor, tall: Tensor, up: Tensor) -> Tensor:
-    """(B, 127) of the six points at each lag (B, 6, 6, 3), as `prior_kernels.tell_features`."""
-    hips = window[:, 0, 0]
-    local = (((window - hips[:, None, None]) / tall[:, None, None, None])[..., :, None] * frame[:, None, None]).sum(-2)
-    now = local[:, 0]
-    parts = [now[:, 2:].flatten(1)]
-    parts += [(local[:, lag] - now).flatten(1) for lag in range(1, 6)]
-    parts.append((up[:, :, None] * frame).sum(1))
-    for lag in (0, 3, 5):
-        for left, right in ((2, 3), (4, 5)):
-            across = (local[:, lag, left] - local[:, lag, right])[:, [0, 2]]
-            parts.append(across / (across * across).sum(-1, keepdim=True).add(1e-4).sqrt())
-    length, chord = (window[:, 0, 1] - hips).norm(dim=-1), offsets[:, 3:8].sum(1).norm(dim=-1)
-    return torch.cat([*parts, 10 * (length / chord)[:, None], proportions(offsets, tall)], -1)
-
-
-class Net(torch.nn.Module):
-    """The mirrored network of `prior_kernels`; `hidden` counts pairs of units."""
-
-    def __init__(self, hidden: list[int], dropout: float) -> None:
-        super().__init__()
-        for name, mirror, size in (("in", feature_mirror(), FEATURES), ("out", answer_mirror(), len(SCALES))):
-            kept, gone = _bases(*mirror, size)
-            self.register_buffer(f"{name}_s", kept)
-            self.register_buffer(f"{name}_a", gone)
-        s, a = len(self.in_s), len(self.in_a)
-        self.register_buffer("mean", torch.zeros(s))
-        self.register_buffer("deviation_s", torch.ones(s))
-        self.register_buffer("deviation_a", torch.ones(a))
-        self.register_buffer("scales", torch.tensor(SCALES))
-        self.register_buffer("middles", torch.tensor(MIDDLES))
-        self.dropout, ns, na = dropout, len(self.out_s), len(self.out_a)
-        self.skip_s, self.skip_a = torch.nn.Linear(s, ns, bias=False), torch.nn.Linear(a, na, bias=False)
-        ins = [(s, a), *((n, n) for n in hidden)]
-        outs = [*((n, n) for n in hidden), (ns, na)]
-        self.s = torch.nn.ModuleList(torch.nn.Linear(i[0], o[0]) for i, o in zip(ins, outs, strict=True))
-        self.a = torch.nn.ModuleList(torch.nn.Linear(i[1], o[1], bias=False) for i, o in zip(ins, outs, strict=True))
-        with torch.no_grad():
-            for last in (self.s[-1], self.a[-1], self.skip_s, self.skip_a):
-                last.weight.mul_(0.1)
-
-    def standardise(self, x: Tensor) -> None:
-        s, a = x @ self.in_s.T, x @ self.in_a.T
-        self.mean.copy_(s.mean(0))
-        self.deviation_s.copy_(s.std(0).clamp_min(1e-3))
-        self.deviation_a.copy_((a * a).mean(0).sqrt().clamp_min(1e-3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        s = ((x @ self.in_s.T - self.mean) / self.deviation_s).clamp(-MOST_AWAY, MOST_AWAY)
-        a = ((x @ self.in_a.T) / self.deviation_a).clamp(-MOST_AWAY, MOST_AWAY)
-        straight_s, straight_a = self.skip_s(s), self.skip_a(a)
-        for kept, gone in zip(self.s[:-1], self.a[:-1], strict=True):
-            u, v = kept(s), gone(a)
-            plus, minus = _bent(u + v), _bent(u - v)
-            s, a = SHARE * (plus + minus), SHARE * (plus - minus)
-            if self.dropout and self.training:
-                stays = (torch.rand_like(s) > self.dropout) / (1 - self.dropout)
-                s, a = s * stays, a * stays
-        s, a = straight_s + self.s[-1](s), straight_a + self.a[-1](a)
-        return (s @ self.out_s + a @ self.out_a) * self.scales + self.middles
-
-
 def _bent(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + x * torch.rsqrt(1 + x * x))
 
@@ -197,28 +147,6 @@ def _bases(to: list[int], sign: list[float], size: int) -> tuple[Tensor, Tensor]
             rows[k, int(other)] = s * 0.5**0.5
     kept = int((table[:, 3] > 0.0).sum())
     return rows[:kept], rows[kept:]
-
-
-def reconstruct(said: Tensor, points: Tensor, frame: Tensor, offsets: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
-    """(places, orientations) (B, 22, ...) of a body on its six points (B, 6, 3), as the network says."""
-    x = unit(said[:, 0:3])
-    y = unit(reject(said[:, 3:6], x))
-    estimate = product(frame, torch.stack([x, y, cross(x, y)], -1))
-    goal = points[:, 1] - points[:, 0]
-    length = goal.norm(dim=-1, keepdim=True)
-    bends = _spine(said[:, 18:36].reshape(-1, 6, 3), offsets, length)
-    steps = [turned(bends[k], offsets[:, 3 + k]) for k in range(5)]
-    pelvis = product(between(unit(turned(estimate, sum(steps))), goal / length), estimate)
-    world, places = {0: pelvis, 1: pelvis}, {0: points[:, 0], 1: points[:, 0], 2: points[:, 0]}
-    for k in range(6):
-        world[2 + k] = product(pelvis, bends[k])
-    for k in range(5):
-        places[3 + k] = places[2 + k] + turned(pelvis, steps[k])
-    for j in (8, 12):
-        places[j], world[j] = places[4] + turned(world[4], offsets[:, j]), world[4]
-    for n in range(4):
-        _limb(n, said, points, frame, offsets, tall, places, world)
-    return torch.stack([places[j] for j in range(22)], 1), torch.stack([world[j] for j in range(22)], 1)
 
 
 def _spine(vectors: Tensor, offsets: Tensor, length: Tensor) -> list[Tensor]:
@@ -246,25 +174,198 @@ def _spine(vectors: Tensor, offsets: Tensor, length: Tensor) -> list[Tensor]:
     return bends
 
 
-def _limb(n: int, said: Tensor, points: Tensor, frame: Tensor, offsets: Tensor, tall: Tensor, places, world) -> None:
-    """An arm or a leg on its point, its elbow or knee towards where the network has it."""
-    base, mid, end, marker, way = LIMBS[n]
-    above = PARENTS[base]
-    a = places[above] + turned(world[above], offsets[:, base])
-    upper, lower = offsets[:, mid].norm(dim=-1, keepdim=True), offsets[:, end].norm(dim=-1, keepdim=True)
-    along = points[:, marker] - a
-    far = along.norm(dim=-1, keepdim=True)
-    along = along / far.clamp_min(1e-6)
-    far = torch.minimum(torch.maximum(far, (upper - lower).abs() + 1e-3), (upper + lower) * 0.99999)
-    guess = points[:, 0] + turned(frame, said[:, 6 + 3 * n : 9 + 3 * n]) * tall[:, None]
-    pole = unit(reject(guess - a, along))
-    forth = (far * far + upper * upper - lower * lower) / (2 * far)
-    aside = (upper * upper - forth * forth).clamp_min(1e-8).sqrt()
-    places[base], places[mid], places[end] = a, a + along * forth + pole * aside, a + along * far
-    up = -unit(places[mid] - a)
-    ahead = unit(reject(way * pole, up))
-    hinge = cross(up, ahead)
-    world[base] = torch.stack([hinge, up, ahead], -1)
-    up = -unit(places[end] - places[mid])
-    world[mid] = torch.stack([hinge, up, cross(hinge, up)], -1)
-    world[end] = product(world[mid], exp(said[:, 36 + 3 * n : 39 + 3 * n]))
+class Sample(NamedTuple):
+    seen: Tensor
+    axes: Tensor
+    known: Tensor
+    oriented: Tensor
+    heading: Tensor
+    up: Tensor
+    sway: Tensor
+    floor: Tensor
+    level: Tensor
+    offsets: Tensor
+    tall: Tensor
+    places: Tensor
+    world: Tensor
+
+    def frame(self) -> Tensor:
+        """(B, 3, 3): the hips' where their orientation is known; else Y up or from hips to head, X by what shows it."""
+        points, known, turns = self.seen[:, 0], self.known, self.oriented
+        chord = (known[:, 0] * known[:, 1])[:, None]
+        y = unit(torch.where(chord > 0.0, points[:, 1] - points[:, 0], self.up))
+        x = BEFORE * self.heading
+        for a, b, weight in PAIRS:
+            both = (known[:, a] * known[:, b])[:, None]
+            x = x + weight * both * (points[:, a] - points[:, b]) / self.tall[:, None]
+        for k, weight in OWN:
+            x = x + weight * turns[:, k : k + 1] * self.axes[:, 0, k, 0]
+        frame = frame_of(y, x)
+        c, s = torch.cos(self.sway)[:, None], torch.sin(self.sway)[:, None]
+        frame = torch.stack(
+            [c * frame[..., 0] - s * frame[..., 2], frame[..., 1], s * frame[..., 0] + c * frame[..., 2]], -1
+        )
+        left, up = self.axes[:, 0, 0, 0], self.axes[:, 0, 0, 1]
+        hips = torch.stack([left, up, cross(left, up)], -1)
+        return torch.where(turns[:, :1, None] > 0.0, hips, frame)
+
+    def features(self) -> Tensor:
+        """(B, FEATURES), not centred."""
+        count, frame, known, turns, tall = len(self.tall), self.frame(), self.known, self.oriented, self.tall
+        now = self.seen[:, 0]
+        origin = torch.where(known[:, :1] > 0.0, now[:, 0], now[:, 1])
+        scale = tall[:, None, None]
+        places = torch.einsum("bij,bkj->bki", frame.transpose(1, 2), now - origin[:, None]) / scale * known[..., None]
+        paths = (
+            torch.einsum("bij,blkj->blki", frame.transpose(1, 2), self.seen[:, 1:] - now[:, None]) / scale[..., None]
+        )
+        paths = paths * known[:, None, :, None]
+        axes = torch.einsum("bij,blkaj->blaki", frame.transpose(1, 2), self.axes) * turns[:, None, None, :, None]
+        up = turned(frame.transpose(1, 2), self.up)
+        above = (now[:, :2, 1] - self.level[:, None]) / tall[:, None] * known[:, :2] * self.floor[:, None]
+        chord = (known[:, 0] * known[:, 1]) * (now[:, 1] - now[:, 0]).norm(dim=-1)
+        long = self.offsets[:, 3:8].sum(1).norm(dim=-1)
+        chord = 10.0 * (chord / long - known[:, 0] * known[:, 1])
+        parts = [known, places.flatten(1), paths.flatten(1), turns, axes[:, 0].flatten(1)]
+        parts += [(axes[:, 1] - axes[:, 0]).flatten(1), up, above, chord[:, None], proportions(self.offsets, tall)]
+        out = torch.cat(parts, -1)
+        assert out.shape == (count, FEATURES)
+        return out
+
+
+class Net(torch.nn.Module):
+    """The mirrored network of `tracker_kernels`; `hidden` counts pairs of units."""
+
+    def __init__(self, hidden: list[int], dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        for name, groups, size in (("in", feature_groups(), FEATURES), ("out", answer_groups(), ANSWERS)):
+            kept, gone = _bases(*mirrored_groups(groups), size)
+            self.register_buffer(f"{name}_s", kept)
+            self.register_buffer(f"{name}_a", gone)
+        s, a = len(self.in_s), len(self.in_a)
+        self.register_buffer("centre", torch.zeros(FEATURES))
+        self.register_buffer("deviation_s", torch.ones(s))
+        self.register_buffer("deviation_a", torch.ones(a))
+        self.register_buffer("gates", gates())
+        self.register_buffer("scales", torch.tensor(SCALES))
+        self.register_buffer("middles", torch.tensor(MIDDLES))
+        ns, na = len(self.out_s), len(self.out_a)
+        self.skip_s, self.skip_a = torch.nn.Linear(s, ns, bias=False), torch.nn.Linear(a, na, bias=False)
+        ins, outs = [(s, a), *((n, n) for n in hidden)], [*((n, n) for n in hidden), (ns, na)]
+        self.s = torch.nn.ModuleList(torch.nn.Linear(i[0], o[0]) for i, o in zip(ins, outs, strict=True))
+        self.a = torch.nn.ModuleList(torch.nn.Linear(i[1], o[1], bias=False) for i, o in zip(ins, outs, strict=True))
+        with torch.no_grad():
+            for last in (self.s[-1], self.a[-1], self.skip_s, self.skip_a):
+                last.weight.mul_(0.1)
+
+    def centred(self, x: Tensor) -> Tensor:
+        """Features less the centre, where they are known."""
+        bits = torch.cat([x, torch.ones_like(x[:, :1])], 1)[:, self.gates].prod(-1)
+        return x - self.centre * bits
+
+    def standardise(self, x: Tensor) -> None:
+        bits = torch.cat([x, torch.ones_like(x[:, :1])], 1)[:, self.gates].prod(-1)
+        mean = (x * bits).sum(0) / bits.sum(0).clamp_min(1.0)
+        to, sign = mirrored_groups(feature_groups())
+        mean = 0.5 * (mean + mean[to] * torch.tensor(sign))
+        mean[: at.POSITIONS] = mean[at.ORIENTED : at.LEFTS] = 0.0
+        self.centre.copy_(mean)
+        x = self.centred(x)
+        s, a = x @ self.in_s.T, x @ self.in_a.T
+        self.deviation_s.copy_((s * s).mean(0).sqrt().clamp_min(2e-2))
+        self.deviation_a.copy_((a * a).mean(0).sqrt().clamp_min(2e-2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.centred(x)
+        s = ((x @ self.in_s.T) / self.deviation_s).clamp(-MOST_AWAY, MOST_AWAY)
+        a = ((x @ self.in_a.T) / self.deviation_a).clamp(-MOST_AWAY, MOST_AWAY)
+        straight_s, straight_a = self.skip_s(s), self.skip_a(a)
+        for kept, gone in zip(self.s[:-1], self.a[:-1], strict=True):
+            u, v = kept(s), gone(a)
+            plus, minus = _bent(u + v), _bent(u - v)
+            s, a = SHARE * (plus + minus), SHARE * (plus - minus)
+            if self.dropout and self.training:
+                stays = (torch.rand_like(s) > self.dropout) / (1 - self.dropout)
+                s, a = s * stays, a * stays
+        s, a = straight_s + self.s[-1](s), straight_a + self.a[-1](a)
+        return (s @ self.out_s + a @ self.out_a) * self.scales + self.middles
+
+
+def gates() -> Tensor:
+    """(FEATURES, 2) the features that say whether each is known; FEATURES: always 1."""
+    out = torch.full((FEATURES, 2), FEATURES, dtype=torch.long)
+    for k in range(13):
+        for first in (at.POSITIONS, *(at.PATHS + 39 * n for n in range(3))):
+            out[first + 3 * k : first + 3 * k + 3, 0] = k
+    for k in range(6):
+        for first in (at.LEFTS, at.UPS, at.LEFT_PATHS, at.UP_PATHS):
+            out[first + 3 * k : first + 3 * k + 3, 0] = at.ORIENTED + k
+    out[at.HEIGHTS, 0], out[at.HEIGHTS + 1, 0], out[at.CHORD] = 0, 1, torch.tensor([0, 1])
+    return out
+
+
+def reconstruct(said: Tensor, sample: Sample) -> tuple[Tensor, Tensor]:
+    """(places, orientations) (B, 22, ...) of a body on its known points, as the network says."""
+    frame, tall, offsets, known, turns = (
+        sample.frame(),
+        sample.tall[:, None],
+        sample.offsets,
+        sample.known,
+        sample.oriented,
+    )
+    now = sample.seen[:, 0]
+    chord = turned(frame, said[:, 48:51]) * tall
+    hips = torch.where(known[:, :1] > 0.0, now[:, 0], now[:, 1] - chord)
+    head = torch.where(known[:, 1:2] > 0.0, now[:, 1], hips + chord)
+    places_of = said[:, 51:63].reshape(-1, 4, 3)
+    ends = hips[:, None] + (frame[:, None] * places_of[..., None, :]).sum(-1) * tall[..., None]
+    ends = torch.where(known[:, 2:6, None] > 0.0, now[:, 2:6], ends)
+    mids = hips[:, None] + (frame[:, None] * said[:, 6:18].reshape(-1, 4, 1, 3)).sum(-1) * tall[..., None]
+    mids = torch.where(known[:, 6:10, None] > 0.0, now[:, 6:10], mids)
+    axes = sample.axes[:, 0]
+    given = torch.stack([axes[:, :, 0], axes[:, :, 1], cross(axes[:, :, 0], axes[:, :, 1])], -1)  # (B, 6, 3, 3)
+    x = unit(said[:, 0:3])
+    y = unit(reject(said[:, 3:6], x))
+    estimate = product(frame, torch.stack([x, y, cross(x, y)], -1))
+    goal = head - hips
+    length = goal.norm(dim=-1, keepdim=True).clamp_min(1e-3)
+    bends = _spine(said[:, 18:36].reshape(-1, 6, 3), offsets, length)
+    steps = [turned(bends[k], offsets[:, 3 + k]) for k in range(5)]
+    way = unit(sum(steps))
+    oriented = turns[:, :1, None] > 0.0
+    aim = goal / length
+    free = product(between(turned(estimate, way), aim), estimate)
+    pelvis = torch.where(oriented, given[:, 0], free)
+    bent = between(way, (given[:, 0] * aim[..., None]).sum(-2))
+    bends = [torch.where(oriented, product(bent, b), b) for b in bends]
+    world, places = {0: pelvis, 1: pelvis}, {0: hips, 1: hips, 2: hips}
+    for k in range(6):
+        world[2 + k] = product(pelvis, bends[k])
+    for k in range(5):
+        places[3 + k] = places[2 + k] + turned(world[2 + k], offsets[:, 3 + k])
+    world[7] = torch.where(turns[:, 1:2, None] > 0.0, given[:, 1], world[7])
+    for j in (8, 12):
+        places[j], world[j] = places[4] + turned(world[4], offsets[:, j]), world[4]
+    for n in range(4):
+        base, mid, end, _, way_of = LIMBS[n]
+        above = PARENTS[base]
+        a = places[above] + turned(world[above], offsets[:, base])
+        upper, lower = offsets[:, mid].norm(dim=-1, keepdim=True), offsets[:, end].norm(dim=-1, keepdim=True)
+        along = ends[:, n] - a
+        far = along.norm(dim=-1, keepdim=True)
+        along = along / far.clamp_min(1e-6)
+        far = torch.minimum(torch.maximum(far, (upper - lower).abs() + 1e-3), (upper + lower) * 0.99999)
+        pole = unit(reject(mids[:, n] - a, along))
+        forth = (far * far + upper * upper - lower * lower) / (2 * far)
+        aside = (upper * upper - forth * forth).clamp_min(1e-8).sqrt()
+        places[base], places[mid], places[end] = a, a + along * forth + pole * aside, a + along * far
+        up = -unit(places[mid] - a)
+        ahead = unit(reject(way_of * pole, up))
+        hinge = cross(up, ahead)
+        world[base] = torch.stack([hinge, up, ahead], -1)
+        up = -unit(places[end] - places[mid])
+        world[mid] = torch.stack([hinge, up, cross(hinge, up)], -1)
+        own = product(world[mid], exp(said[:, 36 + 3 * n : 39 + 3 * n]))
+        world[end] = torch.where(turns[:, 2 + n : 3 + n, None] > 0.0, given[:, 2 + n], own)
+    return torch.stack([places[j] for j in range(22)], 1), torch.stack([world[j] for j in range(22)], 1)

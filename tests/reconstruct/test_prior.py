@@ -1,4 +1,4 @@
-"""Bodies from six points with what was learned of how people move."""
+"""Bodies from six points, and from other trackers, with what was learned of how people move."""
 
 import math
 import shutil
@@ -9,15 +9,9 @@ import pytest
 import posable as ps
 import posable.math as pm
 from posable.evaluate import evaluate_clip
-from posable.reconstruct import Prior, SequentialIK
-from posable.reconstruct.prior import (
-    PROPORTIONS,
-    answer_mirror,
-    feature_mirror,
-    mirror_table,
-    proportions,
-    weight_count,
-)
+from posable.reconstruct import Prior, SequentialIK, six_positions
+from posable.reconstruct.mirrors import mirror_table, mirrored_groups, proportions, weight_count
+from posable.reconstruct.prior_layout import ANSWERS, FEATURES, PROPORTIONS, answer_groups, feature_groups
 from tests.body.bodies import file_body
 from tests.reconstruct.test_inputs import inside_limits
 from tests.reconstruct.test_sik import random_points, turned
@@ -87,50 +81,101 @@ def test_mirrored_points_give_the_mirrored_body(body, solver, points):
     np.testing.assert_allclose(places(body, other.motion.pose), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("still", [False, True])
-def test_what_the_network_says_is_mirrored_to_the_last_bit(still):
-    from posable.reconstruct.prior_kernels import FEATURES, PREDICTED, evaluate
+def some_features(rng, share):
+    """Random features of which so many are not known."""
+    return rng.normal(size=FEATURES) * (rng.random(FEATURES) < share)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_what_the_network_says_is_mirrored_to_the_last_bit(share):
+    from posable.reconstruct import prior_kernels as kernels
 
     prior, body = Prior.builtin(), ps.figure()
     net = prior.network(body, SequentialIK(body)._figure)
-    (to, sign), (out, turn) = feature_mirror(), answer_mirror()
+    (to, sign), (out, turn) = mirrored_groups(feature_groups()), mirrored_groups(answer_groups())
     rng = np.random.default_rng(0)
     for _ in range(50):
         work, mirrored = np.zeros(prior.scratch), np.zeros(prior.scratch)
-        work[FEATURES : FEATURES + len(to)] = x = rng.normal(size=len(to))
-        mirrored[FEATURES : FEATURES + len(to)] = x[to] * sign
-        evaluate(net, still, work)
-        evaluate(net, still, mirrored)
+        x = some_features(rng, share)
+        work[kernels.FEATURES : kernels.FEATURES + FEATURES] = x
+        mirrored[kernels.FEATURES : kernels.FEATURES + FEATURES] = x[to] * sign
+        kernels.evaluate(net, work)
+        kernels.evaluate(net, mirrored)
+        said = work[kernels.PREDICTED : kernels.PREDICTED + len(out)]
+        np.testing.assert_allclose(
+            mirrored[kernels.PREDICTED : kernels.PREDICTED + len(out)], said[out] * turn, atol=1e-15
+        )
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4, 0.0])
+@pytest.mark.parametrize("height", [0.9, 1.75])  # a child's height with a grown-up's measures: unusual proportions, too
+def test_the_network_is_what_its_weights_say(share, height):
+    from posable.reconstruct import prior_kernels as kernels
+
+    prior, body = Prior.builtin(), ps.figure(height)
+    figure = SequentialIK(body)._figure
+    x = some_features(np.random.default_rng(1), share)
+    x[-PROPORTIONS:] = proportions(body) - prior._centre[-PROPORTIONS:]
+    work = np.full(prior.scratch, np.nan)
+    work[kernels.FEATURES : kernels.FEATURES + FEATURES] = x
+    kernels.evaluate(prior.network(body, figure), work)
+    said = work[kernels.PREDICTED : kernels.PREDICTED + ANSWERS]
+    sides = basis(mirror_table(*mirrored_groups(feature_groups())), FEATURES) @ x / prior._deviation
+    expected = slow_network(prior, sides, mirror_table(*mirrored_groups(answer_groups())))
+    np.testing.assert_allclose(said, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_what_the_network_of_six_says_is_mirrored_to_the_last_bit(still):
+    from posable.reconstruct.prior_kernels import PREDICTED
+    from posable.reconstruct.six_kernels import FEATURES as AT
+    from posable.reconstruct.six_kernels import evaluate_six
+
+    prior, body = Prior.builtin(), ps.figure()
+    net = prior.network(body, SequentialIK(body)._figure)
+    (to, sign), (out, turn) = six_positions.feature_mirror(), six_positions.answer_mirror()
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        work, mirrored = np.zeros(prior.scratch), np.zeros(prior.scratch)
+        work[AT : AT + len(to)] = x = rng.normal(size=len(to))
+        mirrored[AT : AT + len(to)] = x[to] * sign
+        evaluate_six(net, still, work)
+        evaluate_six(net, still, mirrored)
         said = work[PREDICTED : PREDICTED + len(out)]
         np.testing.assert_allclose(mirrored[PREDICTED : PREDICTED + len(out)], said[out] * turn, atol=1e-15)
 
 
 @pytest.mark.parametrize("still", [False, True])
-@pytest.mark.parametrize("height", [0.9, 1.75])  # a child's height with a grown-up's measures: unusual proportions, too
-def test_the_network_is_what_its_weights_say(still, height):
-    from posable.reconstruct.prior_kernels import FEATURES, PREDICTED, evaluate
+@pytest.mark.parametrize("height", [0.9, 1.75])
+def test_the_network_of_six_is_what_its_weights_say(still, height):
+    from posable.reconstruct.prior_kernels import PREDICTED
+    from posable.reconstruct.six_kernels import FEATURES as AT
+    from posable.reconstruct.six_kernels import evaluate_six
 
     prior, body = Prior.builtin(), ps.figure(height)
-    figure = SequentialIK(body)._figure
     x = np.random.default_rng(1).normal(size=127)
     x[-PROPORTIONS:] = proportions(body)
     if still:
         x[12:102] = 0.0  # no point is elsewhere than it was
     work = np.full(prior.scratch, np.nan)
-    work[FEATURES : FEATURES + 127] = x
-    evaluate(prior.network(body, figure), still, work)
-    np.testing.assert_allclose(work[PREDICTED : PREDICTED + 48], slow_network(prior, x), atol=1e-9)
+    work[AT : AT + 127] = x
+    evaluate_six(prior.network(body, SequentialIK(body)._figure), still, work)
+    six = prior._six
+    sides = (basis(mirror_table(*six_positions.feature_mirror()), 127) @ x - six._mean) / six._deviation
+    expected = slow_network(six, sides, mirror_table(*six_positions.answer_mirror()))
+    np.testing.assert_allclose(work[PREDICTED : PREDICTED + 48], expected, atol=1e-9)
 
 
-def slow_network(prior, x):
+def basis(table, size):
+    rows = np.zeros((len(table), size))
+    for k, (one, other, sign, _) in enumerate(table):
+        rows[k, int(one)] += 1.0 if one == other else math.sqrt(0.5)
+        rows[k, int(other)] += 0.0 if one == other else sign * math.sqrt(0.5)
+    return rows
+
+
+def slow_network(prior, sides, answers):
     """The network once more, with matrices: a dense one of pairs of units, without any use of its symmetry."""
-
-    def basis(table, size):
-        rows = np.zeros((len(table), size))
-        for k, (one, other, sign, _) in enumerate(table):
-            rows[k, int(one)] += 1.0 if one == other else math.sqrt(0.5)
-            rows[k, int(other)] += 0.0 if one == other else sign * math.sqrt(0.5)
-        return rows
 
     def take(*shape):
         nonlocal at
@@ -139,7 +184,6 @@ def slow_network(prior, x):
 
     weights, at = prior._weights.astype(np.float64), 0
     s, a, *hidden, os, oa = prior._sizes.tolist()
-    sides = (basis(mirror_table(*feature_mirror()), 127) @ x - prior._mean) / prior._deviation
     sides[s - PROPORTIONS : s] = np.clip(sides[s - PROPORTIONS : s], -2.0, 2.0)
     sides = np.clip(sides, -5.0, 5.0)
     first = (sides[:s], sides[s:])
@@ -152,7 +196,7 @@ def slow_network(prior, x):
     bias, ws, wa, skip_s, skip_a = take(os), take(len(kept), os), take(len(gone), oa), take(s, os), take(a, oa)
     out = np.concatenate([kept @ ws + bias + first[0] @ skip_s, gone @ wa + first[1] @ skip_a])
     assert at == len(weights)
-    return basis(mirror_table(*answer_mirror()), 48).T @ out
+    return basis(answers, len(answers)).T @ out
 
 
 def test_points_moved_and_turned_about_the_vertical_give_the_same_body_there(body, solver, points):
@@ -250,13 +294,6 @@ def test_without_a_prior_nothing_of_it_is_left(body, points):
     assert rows.guess.size == 0 and rows.work.size == 0
 
 
-def test_where_not_all_six_points_are_tracked_it_is_not_asked(body, points):
-    markers = ps.MARKERS[:4]
-    solver = SequentialIK(body, markers=markers)
-    plain = SequentialIK(body, prior=None, markers=markers).track(points[:40, :4])
-    np.testing.assert_array_equal(solver.track(points[:40, :4]).motion.pose.rotations, plain.motion.pose.rotations)
-
-
 def test_another_prior_is_read_from_a_file(body, points, tmp_path):
     prior = Prior.builtin()
     prior.save(tmp_path / "mine.npz")
@@ -275,11 +312,11 @@ def test_broken_priors_are_refused(body, tmp_path):
     with pytest.raises(ps.PosableError, match="prior"):
         SequentialIK(body, prior=3.0)
     with pytest.raises(ps.PosableError, match="weights"):
-        Prior(sizes, prior._weights[:-1], prior._mean, prior._deviation)
+        Prior(sizes, prior._weights[:-1], prior._centre, prior._deviation)
     with pytest.raises(ps.PosableError, match="sizes"):
-        Prior([1, 2, 3], prior._weights, prior._mean, prior._deviation)
+        Prior([1, 2, 3], prior._weights, prior._centre, prior._deviation)
     with pytest.raises(ps.PosableError, match="mirror"):
-        Prior(prior._sizes, prior._weights, prior._mean + 1.0, prior._deviation)
+        Prior(prior._sizes, prior._weights, prior._centre + 1.0, prior._deviation)
     assert weight_count(sizes) == len(prior._weights)
     path = tmp_path / "broken.npz"
     prior.save(tmp_path / "whole.npz")
@@ -290,7 +327,8 @@ def test_broken_priors_are_refused(body, tmp_path):
 
 
 def test_a_mirror_keeps_or_turns_round_every_feature():
-    for to, sign in (feature_mirror(), answer_mirror()):
+    six = six_positions.feature_mirror(), six_positions.answer_mirror()
+    for to, sign in (mirrored_groups(feature_groups()), mirrored_groups(answer_groups()), *six):
         assert [to[k] for k in to] == list(range(len(to)))
         assert len(mirror_table(to, sign)) == len(to)
 

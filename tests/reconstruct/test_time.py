@@ -171,13 +171,13 @@ def test_an_elbow_does_not_flip_while_its_hand_passes_overhead(body):
 def test_feet_that_nobody_tracks_step_after_the_body_and_stand_in_between(body):
     head = body.markers(body.neutral_pose)[1:4]
     way = np.linspace(0.0, 3.0, 300)[:, None, None] * [0.0, 0.0, 1.0]
-    answer = SequentialIK(body, markers=HEAD_AND_HANDS).track(head + way, fps=FPS)
+    answer = SequentialIK(body, prior=None, markers=HEAD_AND_HANDS).track(head + way, fps=FPS)
     feet = points_of(body, answer.motion.pose, ("left_foot", "right_foot"))
     speed = np.linalg.norm(np.diff(feet, axis=0), axis=-1) * FPS
     assert (speed < 0.4).mean() > 0.4 and speed.max() < 6.0
     assert ((speed < 0.4).any(axis=-1)).mean() > 0.9  # one foot stands nearly always
     assert np.abs(feet[-1, :, 2] - 3.0).max() < 0.5 and feet[..., 1].min() > 0.0
-    still = SequentialIK(body, markers=HEAD_AND_HANDS).track(np.repeat(head[None], 60, axis=0))
+    still = SequentialIK(body, prior=None, markers=HEAD_AND_HANDS).track(np.repeat(head[None], 60, axis=0))
     places = body.skeleton.forward(still.motion.pose).positions
     np.testing.assert_allclose(places, np.broadcast_to(places[:1], places.shape), atol=1e-9)
 
@@ -269,6 +269,6 @@ def test_a_pelvis_that_only_hands_speak_for_does_not_swing_with_them(body, walk)
         pose = solver.track(points, fps=walk.fps, **options).motion.pose
         return pm.angle(orientations_of(body, pose, ("hips",))["hips"], truth)[60:].mean()
 
-    calm, wild = (SequentialIK(body, markers=HEAD_AND_HANDS, limit_rates=c) for c in (True, False))
+    calm, wild = (SequentialIK(body, prior=None, markers=HEAD_AND_HANDS, limit_rates=c) for c in (True, False))
     assert off(calm) < 0.6 * off(wild)
     assert off(calm, orientations=orientations_of(body, walk.pose, ("head",))) < 0.3

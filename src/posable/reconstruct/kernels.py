@@ -30,7 +30,7 @@ MET = 1e-6  # [m]: a point nearer than this is met
 @kernel
 def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Records, dt: float, rows: Rows) -> None:
     """Reconstruct the body of row i (Algorithm 1), `dt` [s] after the frame that `memory` has of track t."""
-    before, settings = heading_before(t, memory), figure.settings[0]
+    before = heading_before(t, memory)
     lost = count_lost(i, rows)
     if lost > 0 and memory.shape[0] == 0:
         refuse(i, figure, before, rows)
@@ -38,25 +38,16 @@ def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Record
     take_inputs(i, t, figure, rows, memory, dt)
     if memory.shape[0] > 0:
         memory[t]["clock"] += dt
-    if not estimate_ends(i, figure, rows, before):
-        refuse(i, figure, before, rows)
-        return
-    weights = vec_from(settings["weights"])
-    if norm(before) < 0.5:
-        weights = (1.0, 1.0, 0.0)  # the first frame has no frame before
-    estimate, x, y = pelvis_frame(i, rows, weights, before, settings["pelvis_rate"] * dt)
-    if knows(i, rows, HIPS):
-        estimate = quat_at(rows.target_orientations, i, HIPS)
-        x = rotate(estimate, (1.0, 0.0, 0.0))
-    estimate_feet(i, t, figure, rows, x, memory, dt)
-    if learned(net, i, rows):
-        position, x = predict_trunk(i, t, net, figure, memory, before, x, y, rows)
+    if learned(net):
+        if rows.known[i] & 3 == 0:
+            refuse(i, figure, before, rows)
+            return
+        position, x = predict_trunk(i, t, net, figure, memory, dt, before, rows)
     else:
-        no_guess(i, rows)
-        if settings["paper_spine"]:
-            position = pose_trunk_by_paper(i, t, figure, rows, memory, estimate, y)
-        else:
-            position = pose_trunk(i, figure, rows, estimate, y)
+        if not estimate_ends(i, figure, rows, before):
+            refuse(i, figure, before, rows)
+            return
+        position, x = estimate_trunk(i, t, figure, memory, dt, before, rows)
     for k in range(3):
         rows.heading[i, k] = x[k]
     for k in range(figure.sources.shape[0]):
@@ -72,6 +63,28 @@ def reconstruct_row(i: int, t: int, figure: Figure, net: Network, memory: Record
         store_frame(i, t, figure, rows, memory, dt)
         if net.sizes.shape[0] > 0:
             store_past(i, t, memory, rows)
+
+
+@kernel
+def estimate_trunk(
+    i: int, t: int, figure: Figure, memory: Records, dt: float, before: Vec3, rows: Rows
+) -> tuple[Vec3, Vec3]:
+    """Fill in `rows.trunk`, and feet in `rows.goals`, without a prior; return (position of the hips [m], X of the
+    pelvis).
+    """
+    settings = figure.settings[0]
+    weights = vec_from(settings["weights"])
+    if norm(before) < 0.5:
+        weights = (1.0, 1.0, 0.0)  # the first frame has no frame before
+    estimate, x, y = pelvis_frame(i, rows, weights, before, settings["pelvis_rate"] * dt)
+    if knows(i, rows, HIPS):
+        estimate = quat_at(rows.target_orientations, i, HIPS)
+        x = rotate(estimate, (1.0, 0.0, 0.0))
+    estimate_feet(i, t, figure, rows, x, memory, dt)
+    no_guess(i, rows)
+    if settings["paper_spine"]:
+        return pose_trunk_by_paper(i, t, figure, rows, memory, estimate, y), x
+    return pose_trunk(i, figure, rows, estimate, y), x
 
 
 @kernel

@@ -22,10 +22,22 @@ from ..limb.kernels import canonical_inner, swivel_of, wrist_of
 from ..limb.nearest_feasible import END, MID
 from ..limb.solve import REACHED, SEARCH, solve_one
 from ..limits.kernels import allowed, clamp
-from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse
+from ..math.quaternion import angle_between, axis_angle, between, conj, mul, rotate, rotate_inverse, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
-from ..skeleton.forward import offset_of, quat_at, quat_from, vec_at
-from .packed import LEFT_ELBOW, LEFT_FOOT, LEFT_HAND, Figure, Rows, distance_to, knows, put_vec, set_vec
+from ..skeleton.forward import offset_of, quat_at, quat_from, set_quat, vec_at
+from .packed import (
+    LEFT_ELBOW,
+    LEFT_FOOT,
+    LEFT_HAND,
+    Figure,
+    Rows,
+    distance_to,
+    given,
+    given_orientation,
+    knows,
+    put_vec,
+    set_vec,
+)
 from .track_state import STRAIGHT, calm_pole
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
@@ -60,7 +72,41 @@ def pose_limb(i: int, t: int, limb: int, count: int, figure: Figure, rows: Rows,
         rotation, rotated = lifted_foot(i, limb - 2, figure, rows, now)
         if not rotated:
             break
+    if dt > 0.0 and memory.shape[0] > 0:
+        calm_limb(i, t, limb, figure, rows, memory, dt)
     return status
+
+
+@kernel
+def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Records, dt: float) -> None:
+    """Let the joints of a limb whose end a prior has estimated rotate no faster than elbows and knees may, as no point
+    is missed by that; the estimate is where the end comes to be.
+    """
+    slot, model, stored = LEFT_HAND + limb, figure.limbs[limb], memory[t]["limb_rotations"]
+    free = guesses(i, limb, rows) and not (given(i, rows, slot) or given_orientation(i, rows, slot))
+    free = free and not given(i, rows, LEFT_ELBOW + limb)
+    most = figure.settings[0]["swivel_rate"] * dt
+    for k in range(3):
+        joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
+        now = quat_at(rows.rotations, i, joint)
+        before = quat_at(stored, limb, k)
+        if free and math.isfinite(before[0]):
+            angle = angle_between(before, now)
+            if angle > most:
+                now = unit_quat(slerp(before, now, most / angle))
+                set_quat(rows.rotations, i, joint, now)
+        set_quat(stored, limb, k, now)
+    if guesses(i, limb, rows) and not given(i, rows, slot):
+        end = model["end"]
+        for joint in range(model["base"], end + 1):
+            above = end
+            while above > joint:
+                above = figure.joints[above]["parent"]
+            if above == joint:
+                parent = figure.joints[joint]["parent"]
+                world = mul(quat_at(rows.world, i, parent), quat_at(rows.rotations, i, joint))
+                set_quat(rows.world, i, joint, world)
+        set_vec(rows.goals, i, slot, position_of(i, figure, rows, model["base"], end))
 
 
 @kernel

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HIPS, HEAD, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT = range(6)  # of `MARKERS`: every body has them
 LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, CHEST = range(6, 11)  # may be tracked besides
-SLOTS = 11
+SLOTS, ORIENTATIONS = 11, 6  # points; orientations, of the first ones
 BETWEEN = ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg")
 """Roles of the slots from `LEFT_ELBOW` on, in the order of `LIMBS`."""
 CHESTS = ("chest", "upper_chest")
@@ -54,7 +54,8 @@ and with the spine as straight as its limits allow [m]; the largest bend of the 
 the way to a straight spine inside the limits; the largest rates [rad/s] of the pelvis, and of an elbow or knee about
 its limb, from frame to frame."""
 
-PAST_SAMPLES = 68  # of the six points: half a second at 120 a second, and a few more
+PAST_SAMPLES = 68  # half a second at 120 a second, and a few more
+SAID = 63  # numbers that a prior says, but for the errors it expects
 MAX_JOINTS = 64  # of a spine that is posed by the paper's method
 
 TRACK = np.dtype(
@@ -64,7 +65,10 @@ TRACK = np.dtype(
         *(("goals", "f8", (SLOTS, 3)), ("velocities", "f8", (SLOTS, 3)), ("gaps", "f8", (SLOTS, 3))),
         *(("seen", "f8", SLOTS), ("orientations", "f8", (6, 4)), ("orientation_gaps", "f8", (6, 4))),
         *(("orientations_seen", "f8", 6), ("clock", "f8"), ("samples", "i8"), ("newest", "i8")),
-        *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, 6, 3))),
+        *(("sample_times", "f8", PAST_SAMPLES), ("sample_points", "f8", (PAST_SAMPLES, SLOTS, 3))),
+        ("sample_orientations", "f8", (PAST_SAMPLES, ORIENTATIONS, 4)),
+        ("limb_rotations", "f8", (4, 3, 4)),
+        *(("known", "i8"), ("said", "f8", SAID), ("said_gaps", "f8", SAID), ("said_since", "f8")),
         *(("paper_pelvis", "f8", 4), ("paper_chord", "f8", 3), ("paper_normal", "f8", 3)),
         ("paper_bends", "f8", (MAX_JOINTS, 4)),
     ],
@@ -79,17 +83,22 @@ TRACK = np.dtype(
 - `goals` [m]: the last targets (NaN: none); `velocities` [m/s], relative to the body as a whole; `gaps` [m] by which a
   point was off when it returned; `seen` [s]: time since it returned, below 0 while it is lost;
 - `orientations`, `orientation_gaps`, `orientations_seen`: the same for orientations;
-- `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m]: a ring of the six points for a prior;
+- `clock` [s], `samples`, `newest`, `sample_times` [s], `sample_points` [m], `sample_orientations`: a ring of targets
+  for a prior;
+- `limb_rotations`: local ones of the joints of arms and legs (NaN: none yet);
+- `known`: `Rows.known` (-1: no frame yet); `said`: what the prior said, in the world; `said_gaps`: by how much that was
+  something else before what is known changed, `said_since` [s] ago;
 - `paper_pelvis`, `paper_chord` [m], `paper_normal`, `paper_bends`: for the paper's spine."""
 
 
 def new_state(tracks: int) -> Records:
     """Return the states (T,) of `TRACK` of tracks that have not begun."""
     out = np.zeros(tracks, TRACK)
-    for name in ("feet", "step_starts", "step_fractions", "goals", "orientations"):
+    for name in ("feet", "step_starts", "step_fractions", "goals", "orientations", "limb_rotations"):
         out[name] = np.nan
     out["seen"] = out["orientations_seen"] = np.inf
     out["orientation_gaps"][..., 0] = 1.0
+    out["known"], out["said_since"] = -1, np.inf
     return out
 
 
@@ -169,6 +178,9 @@ class Rows(NamedTuple):
     """(N, O) of one limb, in its frame; scratch."""
     guess: Floats
     """(N, 4, 7) a prior's guess: positions of elbows and knees [m], orientations of hands and feet; or no rows."""
+    known: Ints
+    """(N,) bits: of the slots whose points are given, neither bridged nor estimated; from bit `SLOTS` on of the six
+    whose orientations are."""
     work: Floats
     """(T, W) scratch of a prior, a row a track."""
 
@@ -202,6 +214,7 @@ def empty_rows(
         report=np.zeros(n, REPORT),
         obstacles=np.empty((n, obstacles), OBSTACLE),
         guess=np.empty((n if work[0] else 0, 4, 7)),
+        known=np.zeros(n, np.int64),
         work=np.empty(work),
     )
 
@@ -397,6 +410,28 @@ def distance_to(at: Vec3, point: Vec3) -> float:
 def knows(i: int, rows: Rows, slot: int) -> bool:
     """Return whether one of the six has a target orientation."""
     return rows.target_orientations.shape[0] > 0 and math.isfinite(rows.target_orientations[i, slot, 0])
+
+
+@kernel
+def given(i: int, rows: Rows, slot: int) -> bool:
+    """Return whether a point is given, neither bridged nor estimated."""
+    return bool((rows.known[i] >> slot) & 1)
+
+
+@kernel
+def given_orientation(i: int, rows: Rows, slot: int) -> bool:
+    """Return whether the orientation of one of the six is given, not bridged."""
+    return bool((rows.known[i] >> (SLOTS + slot)) & 1)
+
+
+@kernel
+def hips_fraction(i: int, rows: Rows) -> float:
+    """Return what fraction of the error between hips and head the hips take: half, or all where a prior has estimated
+    them, or none where it has estimated the head.
+    """
+    if rows.guess.shape[0] == 0 or given(i, rows, HIPS) == given(i, rows, HEAD):
+        return 0.5
+    return 0.0 if given(i, rows, HIPS) else 1.0
 
 
 @kernel

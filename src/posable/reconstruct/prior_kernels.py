@@ -1,11 +1,13 @@
-"""The learned prior in compiled code: from six points and their past to a trunk, elbows, knees, wrists and ankles.
+"""The learned prior in compiled code: from any set of trackers and their past to a trunk, limbs and missing ends.
 
-The frame: Y from hips to head, X the pelvis' X of the last frame made perpendicular to Y (specification reconstruct,
-7.1). In it a mirror exchanges left and right and negates x, and the network is built so that a mirrored input gives the
-mirrored output to the last bit: symmetric parts (s) and antisymmetric ones (a) go through matrices of their own, and a
-hidden unit and its mirror twin are f(s + a) and f(s - a). That halves the multiplications, too.
+The frame is the hips' where their orientation is known. Else its Y is the direction from hips to head, or up where one
+of them is unknown, and its X what shows where left is (`frame_of_known`). In it a mirror exchanges left and right and
+negates x, and the network is built so that a mirrored input gives the mirrored output to the last bit: symmetric parts
+(s) and antisymmetric ones (a) go through matrices of their own, and a hidden unit and its mirror twin are f(s + a) and
+f(s - a). That halves the multiplications, too. Features of what is unknown are zero, others are counted from a mean.
 
-The output only tells to which side a limb or the spine bends: the analytic parts follow, so reachable points are met.
+The output only tells to which side a limb or the spine bends, and where ends are that nobody tracks: the analytic parts
+follow, so reachable points are met.
 """
 
 from __future__ import annotations
@@ -18,27 +20,55 @@ from numpy.typing import NDArray
 
 from ..compute import kernel
 from ..compute.types import Floats, Ints, Records, Vec3
-from ..math.vector import cross, norm, sub
-from ..skeleton.forward import vec_at
-from .packed import HIPS, PAST_SAMPLES, Figure, Rows
+from ..math.quaternion import rotate
+from ..math.vector import add, any_perpendicular, cross, norm, reject, scale, sub, unit
+from ..skeleton.forward import quat_at, vec_at
+from .packed import (
+    HEAD,
+    HIPS,
+    LEFT_FOOT,
+    LEFT_HAND,
+    ORIENTATIONS,
+    PAST_SAMPLES,
+    RIGHT_FOOT,
+    SLOTS,
+    Figure,
+    Rows,
+    given,
+    given_orientation,
+)
+from .prior_layout import (
+    ANSWERS,
+    CHORD,
+    HEIGHTS,
+    KNOWN,
+    LAGS,
+    LEFT_PATHS,
+    LEFTS,
+    ORIENTATION_LAG,
+    ORIENTED,
+    PATHS,
+    POINTS,
+    POSITIONS,
+    UP,
+    UP_PATHS,
+    UPS,
+)
+from .prior_layout import BODY as CHANGING
 
-LAGS = (0.0, 1.0 / 30.0, 2.0 / 30.0, 4.0 / 30.0, 8.0 / 30.0, 16.0 / 30.0)  # [s]
-ACROSS_AT = (0, 3, 5)  # lags at which the network gets the directions across wrists and ankles
 SAMPLED = 1.0 / 120.0  # [s]: the interval at which the past is sampled
-MOST_AWAY = 5.0  # standard deviations: features further from the mean are clamped to this
+MOST_AWAY = 5.0  # deviations: features further from the mean are clamped to this
 FRACTION = 0.7071  # of a unit and of its twin in their sum and difference
-NOW, PATH_SAMPLES, PATH_ROTATED = 6, 50, 40  # rows of s and a: of hands and feet now; then of their paths
+PAIR_WEIGHTS = (1.0, 2.0, 1.0, 1.0)  # of hands, feet, elbows and knees in the frame's X, by how far apart they are
+HEAD_WEIGHT, FOOT_WEIGHT, BEFORE_WEIGHT = 1.0, 0.3, 0.05  # of their own X; of the pelvis' X before
 
 # First columns of the parts of a row of scratch:
-WINDOW, LOCAL, FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 108, 216, 348, 480, 540, 600, 640
+FEATURES, SIDES, OUT, PREDICTED, CHAIN, HIDDEN = 0, 264, 528, 608, 680, 712
 
 Weights: TypeAlias = NDArray[np.float32]
 
-INPUT = np.dtype(
-    [("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8"), ("mean", "f8")],
-    align=True,
-)
-"""A row of s or a: two features, their factors, and what is subtracted from their sum."""
+INPUT = np.dtype([("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8")], align=True)
+"""A row of s or a: two features and their factors."""
 OUTPUT = np.dtype([("one", "i8"), ("other", "i8"), ("scale", "f8"), ("other_scale", "f8")], align=True)
 """A row of s or a of the output: the two numbers that it is added to, with these factors; both 0 in rows that fill up
 vectors."""
@@ -55,61 +85,28 @@ class Network(NamedTuple):
     weights: Weights
     """For each layer the matrix of s (in, out) and that of a; at the end those from input to output."""
     biases: Floats
-    """(2, all layers' outputs of s): their biases, with the body's proportions added; in the second row also the sum of
-    a past in which nothing moved."""
+    """(all layers' outputs of s,): their biases, with the body's proportions added."""
     inputs: Records
     """(s + a,) of `INPUT`."""
     outputs: Records
     """(s + a,) of `OUTPUT`."""
+    centre: Floats
+    """(`prior_layout.FEATURES`,) what features are counted from where they are known."""
     spine: Records
     """(S,) of `LEARNED_SPINE`."""
-
-
-@kernel
-def read_past(i: int, t: int, memory: Records, rows: Rows, work: Floats) -> bool:
-    """Fill in the six points now and at each lag before, by linear interpolation, (6, 6, 3) [m] from the hips now;
-    return whether they have a past. Before its first sample a track stands still.
-    """
-    hips = vec_at(rows.goals, i, HIPS)
-    for k in range(6):
-        p = sub(vec_at(rows.goals, i, k), hips)
-        for lag in range(6):
-            for c in range(3):
-                work[WINDOW + 18 * lag + 3 * k + c] = p[c]
-    if memory.shape[0] == 0 or memory[t]["samples"] < 1:
-        return False
-    state = memory[t]
-    clock, count, newest = state["clock"], state["samples"], state["newest"]
-    times, points = state["sample_times"], state["sample_points"]
-    older, younger = 0, -1  # how many samples back; -1 is now
-    for lag in range(1, 6):
-        target = clock - LAGS[lag]
-        while older + 1 < count and times[_sample(newest, older)] > target:
-            younger, older = older, older + 1
-        at, after = _sample(newest, older), _sample(newest, max(younger, 0))
-        gap = (clock if younger < 0 else times[after]) - times[at]
-        fraction = 0.0 if gap <= 0.0 else min(max((target - times[at]) / gap, 0.0), 1.0)
-        for k in range(6):
-            for c in range(3):
-                young, old = rows.goals[i, k, c] if younger < 0 else points[after, k, c], points[at, k, c]
-                work[WINDOW + 18 * lag + 3 * k + c] = old + fraction * (young - old) - hips[c]
-    return True
-
-
-@kernel
-def _sample(newest: int, back: int) -> int:
-    """Return the row of the sample that is so many before the newest."""
-    at = newest - back  # a remainder of a division is slow
-    return at if at >= 0 else at + PAST_SAMPLES
+    six_sizes: Ints
+    """The same of the network for six positions alone (`six_kernels`); none if there is none."""
+    six_weights: Weights
+    six_biases: Floats
+    """(2, ...); in the second row also the sum of a past in which nothing moved."""
+    six_inputs: Records
+    """(s + a,) of `SIX_INPUT`."""
+    six_outputs: Records
 
 
 @kernel
 def store_past(i: int, t: int, memory: Records, rows: Rows) -> None:
-    """Store the six points of row i as a sample, unless the last sample is hardly older."""
-    for k in range(6):
-        p = vec_at(rows.goals, i, k)
-        if not (math.isfinite(p[0]) and math.isfinite(p[1]) and math.isfinite(p[2])):
-            return
+    """Store the targets of row i as a sample, unless the last sample is hardly older."""
     state = memory[t]
     clock, count, newest = state["clock"], state["samples"], state["newest"]
     if count > 0:
@@ -118,63 +115,176 @@ def store_past(i: int, t: int, memory: Records, rows: Rows) -> None:
         newest = (newest + 1) % PAST_SAMPLES
     state["samples"], state["newest"] = min(count + 1, PAST_SAMPLES), newest
     state["sample_times"][newest] = clock
-    for k in range(6):
+    for k in range(SLOTS):
         for c in range(3):
             state["sample_points"][newest, k, c] = rows.goals[i, k, c]
+    for k in range(ORIENTATIONS):
+        state["sample_orientations"][newest, k, 0] = math.nan
+        if rows.target_orientations.shape[0] > 0:
+            for c in range(4):
+                state["sample_orientations"][newest, k, c] = rows.target_orientations[i, k, c]
 
 
 @kernel
-def write_features(figure: Figure, x: Vec3, y: Vec3, work: Floats) -> None:
-    """Write the network's input from the window in the frame (x, y): positions, paths, up, directions, length."""
+def sample_before(newest: int, back: int) -> int:
+    """Return the row of the sample that is so many before the newest."""
+    at = newest - back  # a remainder of a division is slow
+    return at if at >= 0 else at + PAST_SAMPLES
+
+
+@kernel
+def frame_of_known(i: int, figure: Figure, rows: Rows, before: Vec3) -> tuple[Vec3, Vec3]:
+    """Return the frame's X and Y. `before` is the pelvis' X of the last frame, zero without one: it decides where
+    nothing else does.
+    """
+    if given_orientation(i, rows, HIPS):
+        q = quat_at(rows.target_orientations, i, HIPS)
+        return rotate(q, (1.0, 0.0, 0.0)), rotate(q, (0.0, 1.0, 0.0))
+    y = (0.0, 1.0, 0.0)
+    if given(i, rows, HIPS) and given(i, rows, HEAD):
+        y = unit(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS)))
+        if norm(y) < 0.5:
+            y = (0.0, 1.0, 0.0)
+    x, size = scale(before, BEFORE_WEIGHT), 1.0 / figure.stance[0]["joint_height"]
+    for pair in range(4):
+        left = LEFT_HAND + 2 * pair
+        if given(i, rows, left) and given(i, rows, left + 1):
+            apart = sub(vec_at(rows.goals, i, left), vec_at(rows.goals, i, left + 1))
+            x = add(x, scale(apart, PAIR_WEIGHTS[pair] * size))
+    for k in range(HEAD, ORIENTATIONS):
+        if (k == HEAD or k >= LEFT_FOOT) and given_orientation(i, rows, k):
+            own = rotate(quat_at(rows.target_orientations, i, k), (1.0, 0.0, 0.0))
+            x = add(x, scale(own, HEAD_WEIGHT if k == HEAD else FOOT_WEIGHT))
+    x = reject(x, y)
+    if norm(x) < 1e-6:
+        x = reject((1.0, 0.0, 0.0), y)  # facing +Z
+        if norm(x) < 1e-6:
+            x = any_perpendicular(y)
+    return unit(x), y
+
+
+@kernel
+def put_local(net: Network, work: Floats, at: int, x: Vec3, y: Vec3, v: Vec3, size: float) -> None:
+    """Write a vector in the frame as three features, counted from their mean."""
     z = cross(x, y)
-    size = 1.0 / figure.stance[0]["joint_height"]
-    length = norm((work[WINDOW + 3], work[WINDOW + 4], work[WINDOW + 5]))
-    for k in range(36):
-        at, to = WINDOW + 3 * k, LOCAL + 3 * k
-        a, b, c = work[at] * size, work[at + 1] * size, work[at + 2] * size
-        work[to] = a * x[0] + b * x[1] + c * x[2]
-        work[to + 1] = a * y[0] + b * y[1] + c * y[2]
-        work[to + 2] = a * z[0] + b * z[1] + c * z[2]
-    for k in range(12):
-        work[FEATURES + k] = work[LOCAL + 6 + k]
-    for k in range(90):
-        work[FEATURES + 12 + k] = work[LOCAL + 18 + k] - work[LOCAL + k % 18]
-    at = FEATURES + 102
-    work[at], work[at + 1], work[at + 2] = x[1], y[1], z[1]
-    at += 3
-    for n in range(3):
-        for pair in range(2):
-            left = LOCAL + 18 * ACROSS_AT[n] + 6 + 6 * pair
-            a, c = work[left] - work[left + 3], work[left + 2] - work[left + 5]
-            unit_of = 1.0 / math.sqrt(a * a + c * c + 1e-4)
-            work[at], work[at + 1] = a * unit_of, c * unit_of
-            at += 2
-    work[at] = 10.0 * length / figure.settings[0]["neutral_chord"]
+    work[FEATURES + at] = (v[0] * x[0] + v[1] * x[1] + v[2] * x[2]) * size - net.centre[at]
+    work[FEATURES + at + 1] = (v[0] * y[0] + v[1] * y[1] + v[2] * y[2]) * size - net.centre[at + 1]
+    work[FEATURES + at + 2] = (v[0] * z[0] + v[1] * z[1] + v[2] * z[2]) * size - net.centre[at + 2]
 
 
 @kernel
-def evaluate(net: Network, still: bool, work: Floats) -> None:
-    """Evaluate the network from features to output, through s and a. `still`: nothing moved, paths are all zero."""
-    features, twice = net.inputs.shape[0], net.sizes[0]
+def write_features(
+    i: int, t: int, net: Network, figure: Figure, memory: Records, rows: Rows, x: Vec3, y: Vec3, work: Floats
+) -> None:
+    """Write the network's input in the frame (x, y), all but proportions."""
+    size = 1.0 / figure.stance[0]["joint_height"]
+    for k in range(CHANGING):
+        work[FEATURES + k] = 0.0
+    hips, head = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD)
+    origin = hips if given(i, rows, HIPS) else head
+    for k in range(SLOTS):
+        if given(i, rows, k):
+            work[FEATURES + KNOWN + k] = 1.0
+            put_local(net, work, POSITIONS + 3 * k, x, y, sub(vec_at(rows.goals, i, k), origin), size)
+    for k in range(ORIENTATIONS):
+        if given_orientation(i, rows, k):
+            q = quat_at(rows.target_orientations, i, k)
+            work[FEATURES + ORIENTED + k] = 1.0
+            put_local(net, work, LEFTS + 3 * k, x, y, rotate(q, (1.0, 0.0, 0.0)), 1.0)
+            put_local(net, work, UPS + 3 * k, x, y, rotate(q, (0.0, 1.0, 0.0)), 1.0)
+    write_paths(i, t, net, memory, rows, x, y, size, work)
+    put_local(net, work, UP, x, y, (0.0, 1.0, 0.0), 1.0)
+    both = given(i, rows, HIPS) and given(i, rows, HEAD)
+    floor = not (given(i, rows, LEFT_FOOT) and given(i, rows, RIGHT_FOOT))  # feet show more
+    for k in range(2):
+        if given(i, rows, k) and floor:
+            height = (rows.goals[i, k, 1] - figure.settings[0]["floor"]) * size
+            work[FEATURES + HEIGHTS + k] = height - net.centre[HEIGHTS + k]
+    if both:
+        length = norm(sub(head, hips)) / figure.settings[0]["neutral_chord"]
+        work[FEATURES + CHORD] = 10.0 * (length - 1.0) - net.centre[CHORD]
+
+
+@kernel
+def write_paths(
+    i: int, t: int, net: Network, memory: Records, rows: Rows, x: Vec3, y: Vec3, size: float, work: Floats
+) -> None:
+    """Write where what is known was at each lag, from where it is now, by linear interpolation between samples. Before
+    its first sample a track stands still.
+    """
+    count = memory[t]["samples"] if memory.shape[0] > 0 else 0
+    older, younger = 0, -1  # how many samples back; -1 is now
+    for lag in range(len(LAGS)):
+        at, after, fraction = 0, 0, 0.0
+        if count > 0:
+            state = memory[t]
+            times, clock, newest = state["sample_times"], state["clock"], state["newest"]
+            while older + 1 < count and times[sample_before(newest, older)] > clock - LAGS[lag]:
+                younger, older = older, older + 1
+            at, after = sample_before(newest, older), sample_before(newest, max(younger, 0))
+            gap = (clock if younger < 0 else times[after]) - times[at]
+            fraction = 0.0 if gap <= 0.0 else min(max((clock - LAGS[lag] - times[at]) / gap, 0.0), 1.0)
+        for k in range(SLOTS):
+            if given(i, rows, k):
+                path = (0.0, 0.0, 0.0)
+                if count > 0:
+                    points = memory[t]["sample_points"]
+                    now = vec_at(rows.goals, i, k)
+                    old, young = vec_at(points, at, k), now if younger < 0 else vec_at(points, after, k)
+                    was = add(old, scale(sub(young, old), fraction))
+                    path = sub(was, now) if math.isfinite(was[0]) else path
+                put_local(net, work, PATHS + 3 * (POINTS * lag + k), x, y, path, size)
+        if lag == ORIENTATION_LAG:
+            for k in range(ORIENTATIONS):
+                if given_orientation(i, rows, k):
+                    for axis in range(2):
+                        along = (1.0, 0.0, 0.0) if axis == 0 else (0.0, 1.0, 0.0)
+                        path = (0.0, 0.0, 0.0)
+                        if count > 0:
+                            samples = memory[t]["sample_orientations"]
+                            now = rotate(quat_at(rows.target_orientations, i, k), along)
+                            old, young = rotate(quat_at(samples, at, k), along), now
+                            if younger >= 0:
+                                young = rotate(quat_at(samples, after, k), along)
+                            was = add(old, scale(sub(young, old), fraction))
+                            path = sub(was, now) if math.isfinite(was[0]) else path
+                        put_local(net, work, (LEFT_PATHS if axis == 0 else UP_PATHS) + 3 * k, x, y, path, 1.0)
+
+
+@kernel
+def evaluate(net: Network, work: Floats) -> None:
+    """Evaluate the network from features to output, through s and a."""
+    features, s_count = net.inputs.shape[0], net.sizes[0]
     for k in range(features):
         row = net.inputs[k]
-        one, other = work[FEATURES + row["one"]], work[FEATURES + row["other"]]
-        value = one * row["scale"] + other * row["other_scale"] - row["mean"]
+        value = work[FEATURES + row["one"]] * row["scale"] + work[FEATURES + row["other"]] * row["other_scale"]
         work[SIDES + k] = min(max(value, -MOST_AWAY), MOST_AWAY)
-    s, a, ins, ina, here = SIDES, SIDES + twice, twice, features - twice, HIDDEN
-    past, bias, at = still, 0, 0
-    first = net.biases[1 if still else 0]
+    s, a = work[SIDES : SIDES + s_count], work[SIDES + s_count : SIDES + features]
+    here, bias, at = HIDDEN, 0, 0
     for layer in range(2, net.sizes.shape[0] - 2):
         n = net.sizes[layer]
-        begin(first[bias : bias + n], work[here : here + n], work[here + n : here + 2 * n])
-        at = add_products(net.weights, at, work, s, ins, a, ina, here, n, n, past)
-        twins(work[here : here + n], work[here + n : here + 2 * n])
-        s, a, ins, ina, here, bias, past = here, here + n, n, n, here + 2 * n, bias + n, False
+        out_s, out_a = work[here : here + n], work[here + n : here + 2 * n]
+        begin(net.biases[bias : bias + n], out_s, out_a)
+        middle, end = at + s.shape[0] * n, at + (s.shape[0] + a.shape[0]) * n
+        if layer == 2:
+            add_known(net.weights[at:middle], s, out_s)
+            add_known(net.weights[middle:end], a, out_a)
+        else:
+            add_product(net.weights[at:middle], s, out_s)
+            add_product(net.weights[middle:end], a, out_a)
+        twins(out_s, out_a)
+        s, a, here, bias, at = out_s, out_a, here + 2 * n, bias + n, end
     os, oa = net.sizes[net.sizes.shape[0] - 2], net.sizes[net.sizes.shape[0] - 1]
-    begin(first[bias : bias + os], work[OUT : OUT + os], work[OUT + os : OUT + os + oa])
-    at = add_products(net.weights, at, work, s, ins, a, ina, OUT, os, oa, False)
-    add_products(net.weights, at, work, SIDES, twice, SIDES + twice, features - twice, OUT, os, oa, still)
-    for k in range(os + oa):
+    out_s, out_a = work[OUT : OUT + os], work[OUT + os : OUT + os + oa]
+    begin(net.biases[bias : bias + os], out_s, out_a)
+    middle, end = at + s.shape[0] * os, at + s.shape[0] * os + a.shape[0] * oa
+    add_product(net.weights[at:middle], s, out_s)
+    add_product(net.weights[middle:end], a, out_a)
+    s, a = work[SIDES : SIDES + s_count], work[SIDES + s_count : SIDES + features]
+    at, middle = end, end + s.shape[0] * os
+    add_known(net.weights[at:middle], s, out_s)
+    add_known(net.weights[middle : middle + a.shape[0] * oa], a, out_a)
+    for k in range(ANSWERS):
         work[PREDICTED + k] = 0.0
     for k in range(os + oa):
         row, value = net.outputs[k], work[OUT + k]
@@ -192,20 +302,33 @@ def begin(bias: Floats, s: Floats, a: Floats) -> None:
 
 
 @kernel
-def add_products(
-    weights: Weights, at: int, work: Floats, s: int, ins: int, a: int, ina: int, out: int, ns: int, na: int, still: bool
-) -> int:
-    """Add s and a times their matrices to s and a of the next layer; return the first of the next weights. `still`: the
-    inputs are features whose paths, all zero, are left out.
-    """
-    first, last = (NOW, NOW + PATH_SAMPLES) if still else (0, 0)
-    add_product(weights[at : at + first * ns], work[s : s + first], work[out : out + ns])
-    add_product(weights[at + last * ns : at + ins * ns], work[s + last : s + ins], work[out : out + ns])
-    at, out = at + ins * ns, out + ns
-    last = NOW + PATH_ROTATED if still else 0
-    add_product(weights[at : at + first * na], work[a : a + first], work[out : out + na])
-    add_product(weights[at + last * na : at + ina * na], work[a + last : a + ina], work[out : out + na])
-    return at + ina * na
+def add_known(matrix: Weights, x: Floats, out: Floats) -> None:
+    """Do as `add_product`, without the rows of numbers that are zero: what is not known costs nothing."""
+    n, count = out.shape[0], 0
+    rows, values = (0, 0, 0), (0.0, 0.0, 0.0)
+    for j in range(x.shape[0]):
+        if x[j] == 0.0:
+            continue
+        if count == 3:
+            add_four(matrix, rows, j, values, x[j], out)
+            count = 0
+        else:
+            rows, values, count = (rows[1], rows[2], j), (values[1], values[2], x[j]), count + 1
+    for k in range(3 - count, 3):
+        at, a = rows[k] * n, values[k]
+        for c in range(n):
+            out[c] += matrix[at + c] * a
+
+
+@kernel(fused=True)
+def add_four(matrix: Weights, rows: tuple[int, int, int], last: int, values: Vec3, value: float, out: Floats) -> None:
+    """Add four rows of a matrix (in, out) times their values to out."""
+    n = out.shape[0]
+    w0, w1 = matrix[rows[0] * n : rows[0] * n + n], matrix[rows[1] * n : rows[1] * n + n]
+    w2, w3 = matrix[rows[2] * n : rows[2] * n + n], matrix[last * n : last * n + n]
+    a, b, c = values
+    for k in range(n):
+        out[k] = (((out[k] + w0[k] * a) + w1[k] * b) + w2[k] * c) + w3[k] * value
 
 
 @kernel(fused=True)

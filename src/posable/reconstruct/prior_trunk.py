@@ -12,34 +12,55 @@ import math
 from ..compute import kernel
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..math.quaternion import axis_angle, between, exp, log, mul, rotate, slerp
-from ..math.vector import add, cross, dot, norm, reject, scale, sub, unit
+from ..math.vector import add, cross, dot, lerp, norm, reject, scale, sub, unit
 from ..skeleton.forward import quat_at, quat_from, set_quat, vec_at
-from .packed import HEAD, HIPS, LEFT_FOOT, LEFT_HAND, Figure, Rows, knows, set_vec, vec_from, vec_of
-from .prior_kernels import CHAIN, Network, evaluate, predicted, read_past, write_features
-from .spine import about_y, bend_to, clamp_spine, finish_trunk, place_spine
+from .packed import (
+    HEAD,
+    HIPS,
+    LEFT_ELBOW,
+    LEFT_FOOT,
+    LEFT_HAND,
+    SAID,
+    Figure,
+    Rows,
+    given,
+    given_orientation,
+    hips_fraction,
+    knows,
+    set_vec,
+    vec_from,
+    vec_of,
+)
+from .prior_kernels import CHAIN, PREDICTED, Network, evaluate, frame_of_known, predicted, write_features
+from .prior_layout import ANSWERS, AXES, BENDS, END_POSITIONS, ENDS, ERRORS, MIDS, TO_HEAD
+from .six_kernels import evaluate_six, read_past, write_six_features
+from .spine import about_y, bend_to, clamp_spine, finish_trunk, pelvis_frame, place_spine
+from .track_state import RETURN, left_of
 
 # Chosen on the clips that docs/reconstruct.md measures, since there are no others: SETTLED, FIRST, MOST_TILT.
 SETTLE = 4  # passes at most in a frame that has none before it
 SETTLED = 0.01  # [rad]: a pass that rotates the pelvis by less is the last one
 FIRST, FURTHEST = 1.24, 4.0  # how many times a pass's rotation the pelvis rotates by: after the first one; at most
+SIX_ALONE, SIX_ERROR = 0b111111, -9.0  # `Rows.known`; its errors are not learned: it is followed at once
 SEARCHES, EXACT, MET = 32, 1e-12, 1e-9  # steps for the spine's length; [m]
 MOST_BENT = 16.0  # the square of how many times the network's bend a spine is bent by at most
 IN_REACH = 1.0 - 1e-6  # of a leg: a foot at all of it might be missed by rounding
 NEARLY_TAUT = 0.998  # of the longest chord
 TILTS, MOST_TILT = 24, 0.3  # of the pelvis, towards feet that are out of reach: steps; [rad]
-AXES, MIDS, BENDS, ENDS = 0, 6, 18, 36  # in the network's output
+LEAST_CHORD = 0.2  # of the longest one: heads that are estimated are no nearer to the hips
+FOLLOW = 0.2  # [s] in which what was lost follows the network by 1 - 1/e
+FASTEST = 5.0  # [m/s] of points that are estimated
+PULLS, FITS = 8, 3  # steps of estimated hips towards feet; times that the spine follows
+SLOW, SURE = 1.2, 0.005  # [s] in which what it says is followed, for each height of expected error beyond so much
 ROTATED = 6  # joints of the spine above the hips that it knows
+WORLD = ((AXES, 2), (MIDS, 4), (TO_HEAD, 5))
+"""First numbers and count of the vectors that the network says in the frame."""
 
 
 @kernel
-def learned(net: Network, i: int, rows: Rows) -> bool:
-    """Return whether there is a network and all six points are given, bridged or estimated."""
-    if net.sizes.shape[0] == 0:
-        return False
-    known = 0
-    for k in range(LEFT_HAND + 4):
-        known += int(math.isfinite(rows.goals[i, k, 0]))
-    return known == LEFT_HAND + 4
+def learned(net: Network) -> bool:
+    """Return whether there is a network."""
+    return bool(net.sizes.shape[0] > 0)
 
 
 @kernel
@@ -51,35 +72,239 @@ def no_guess(i: int, rows: Rows) -> None:
 
 @kernel
 def predict_trunk(
-    i: int, t: int, net: Network, figure: Figure, memory: Records, before: Vec3, x: Vec3, y: Vec3, rows: Rows
+    i: int, t: int, net: Network, figure: Figure, memory: Records, dt: float, before: Vec3, rows: Rows
 ) -> tuple[Vec3, Vec3]:
-    """Fill in `rows.trunk` and `rows.guess`; return (position of the hips [m], X of the pelvis).
-
-    `x` and `y` are the pelvis' axes by plain Sequential IK; a frame that has none before it starts from there.
+    """Fill in missing ends in `rows.goals`, `rows.trunk` and `rows.guess`; return (position of the hips [m], X of the
+    pelvis). One of hips and head is known. `before` is X of the pelvis in the last frame.
     """
     work = rows.work[t]
+    if rows.known[i] == SIX_ALONE and net.six_sizes.shape[0] > 0:
+        x, y = ask_six(i, t, net, figure, memory, before, rows, work)
+    else:
+        x, y = frame_of_known(i, figure, rows, before)
+        write_features(i, t, net, figure, memory, rows, x, y, work)
+        evaluate(net, work)
+    if memory.shape[0] > 0 and dt > 0.0:
+        ease_changes(i, t, x, y, memory, dt, rows, work)
+    chain_bends(work)
+    complete_trunk(i, t, figure, memory, dt, rows, x, y, work)
+    for _ in range(FITS):
+        orient_trunk(i, net, figure, rows, x, y, work)
+        if given(i, rows, HIPS) or not pull_hips(i, t, figure, memory, dt, rows):
+            break
+    complete_limbs(i, t, figure, memory, dt, rows, x, y, work)
+    guess_limbs(i, figure, rows, x, y, work)
+    if not knows(i, rows, HIPS):
+        tilt_to_feet(i, figure, rows)
+    if memory.shape[0] > 0 and dt > 0.0:
+        remember_ends(i, t, figure, memory, rows)
+    return settle_trunk(i, figure, rows)
+
+
+@kernel
+def ask_six(
+    i: int, t: int, net: Network, figure: Figure, memory: Records, before: Vec3, rows: Rows, work: Floats
+) -> tuple[Vec3, Vec3]:
+    """Evaluate the network for six positions; return the frame (X, Y) of what it says.
+
+    Its X is that of the last frame; where there is none, it starts from plain Sequential IK and is searched.
+    """
+    _, x, y = pelvis_frame(i, rows, (1.0, 1.0, 0.0), before, math.inf)
     still = not read_past(i, t, memory, rows, work)
     passes = SETTLE
     if norm(before) > 0.5 and norm(reject(before, y)) > 1e-6:
         x, passes = unit(reject(before, y)), 1
-    if knows(i, rows, HIPS):
-        x, passes = rotate(quat_at(rows.target_orientations, i, HIPS), (1.0, 0.0, 0.0)), 1
     rotated, step = 0.0, 0.0
     for k in range(passes):
         x = unit(reject(x, y))
-        write_features(figure, x, y, work)
-        evaluate(net, still, work)
+        write_six_features(figure, x, y, work)
+        evaluate_six(net, still, work)
+        if k + 1 == passes:
+            break
+        chain_bends(work)
         orient_trunk(i, net, figure, rows, x, y, work)
         side = rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
         rotation = math.atan2(dot(cross(x, side), y), dot(x, side))
-        if k + 1 == passes or abs(rotation) < SETTLED:
+        if abs(rotation) < SETTLED:
             break
         step = rotation * (FIRST if k == 0 else further(step, rotated - rotation))
         x, rotated = rotate(axis_angle(y, step), x), rotation
-    guess_limbs(i, figure, rows, x, y, work)
-    if not knows(i, rows, HIPS):
-        tilt_to_feet(i, figure, rows)
-    return settle_trunk(i, figure, rows)
+    for k in range(TO_HEAD, ANSWERS):
+        work[PREDICTED + k] = 0.0
+    work[PREDICTED + ERRORS] = SIX_ERROR
+    return x, y
+
+
+@kernel
+def further(step: float, gained: float) -> float:
+    """Return how many times a pass's rotation the pelvis has to rotate by, where a step [rad] lowered that rotation by
+    `gained` [rad]: the secant method.
+    """
+    if step * gained <= 0.0:
+        return 1.0
+    return min(step / gained, FURTHEST)
+
+
+@kernel
+def ease_changes(i: int, t: int, x: Vec3, y: Vec3, memory: Records, dt: float, rows: Rows, work: Floats) -> None:
+    """Where what is known has changed, go over from what the network said before, so that nothing jumps; and follow
+    what it says the more slowly the larger the errors are that it expects.
+    """
+    state, z = memory[t], cross(x, y)
+    said, gaps, first = state["said"], state["said_gaps"], state["known"] < 0
+    changed = not first and state["known"] != rows.known[i]
+    error = math.exp(min(work[PREDICTED + ERRORS], 0.0))
+    state["known"] = rows.known[i]
+    if not changed and state["said_since"] >= RETURN and (first or error <= SURE):
+        store_said(x, y, said, work)
+        return
+    to_world(x, y, work)
+    if changed:
+        state["said_since"] = 0.0
+        for k in range(SAID):
+            gaps[k] = said[k] - work[PREDICTED + k]
+    if state["said_since"] < RETURN:
+        state["said_since"] += dt
+        left = left_of(min(state["said_since"] / RETURN, 1.0))
+        for k in range(SAID):
+            work[PREDICTED + k] += left * gaps[k]
+    if not first and error > SURE:
+        slow = math.exp(-dt / (SLOW * (error - SURE)))
+        for k in range(SAID):
+            work[PREDICTED + k] += slow * (said[k] - work[PREDICTED + k])
+    to_world((x[0], y[0], z[0]), (x[1], y[1], z[1]), work)
+    store_said(x, y, said, work)
+
+
+@kernel
+def store_said(x: Vec3, y: Vec3, said: Floats, work: Floats) -> None:
+    """Store what the network says, vectors in the world."""
+    for k in range(SAID):
+        said[k] = work[PREDICTED + k]
+    for part in range(len(WORLD)):
+        for n in range(WORLD[part][1]):
+            at = WORLD[part][0] + 3 * n
+            v = in_frame(x, y, predicted(work, at))
+            said[at], said[at + 1], said[at + 2] = v[0], v[1], v[2]
+
+
+@kernel
+def to_world(x: Vec3, y: Vec3, work: Floats) -> None:
+    """Rotate the vectors that the network says from the frame (x, y) into the world."""
+    for part in range(len(WORLD)):
+        for n in range(WORLD[part][1]):
+            at = PREDICTED + WORLD[part][0] + 3 * n
+            v = in_frame(x, y, (work[at], work[at + 1], work[at + 2]))
+            work[at], work[at + 1], work[at + 2] = v[0], v[1], v[2]
+
+
+@kernel
+def remember_ends(i: int, t: int, figure: Figure, memory: Records, rows: Rows) -> None:
+    """Store where the ends are, as if the network had said it."""
+    said, size, hips = memory[t]["said"], 1.0 / figure.stance[0]["joint_height"], vec_at(rows.goals, i, HIPS)
+    for n in range(5):
+        v = scale(sub(vec_at(rows.goals, i, HEAD + n), hips), size)
+        for c in range(3):
+            said[TO_HEAD + 3 * n + c] = v[c]
+
+
+@kernel
+def follow(i: int, t: int, k: int, goal: Vec3, memory: Records, dt: float, rows: Rows) -> Vec3:
+    """Return where a point goes that is not given: to where the network has it; slowly if it was bridged so far."""
+    before = vec_at(rows.goals, i, k)
+    if memory.shape[0] == 0 or not math.isfinite(before[0] + before[1] + before[2]):
+        return goal
+    return lerp(before, goal, 1.0 - math.exp(-dt / FOLLOW))
+
+
+@kernel
+def hold_back(i: int, t: int, k: int, memory: Records, dt: float, rows: Rows) -> None:
+    """Let a point that is estimated move no faster than `FASTEST`."""
+    if memory.shape[0] == 0 or dt <= 0.0:
+        return
+    before, now = vec_of(memory[t]["goals"], k), vec_at(rows.goals, i, k)
+    away = norm(sub(now, before))
+    if away > FASTEST * dt:  # false where there is none before
+        set_vec(rows.goals, i, k, lerp(before, now, FASTEST * dt / away))
+
+
+@kernel
+def complete_trunk(
+    i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows, x: Vec3, y: Vec3, work: Floats
+) -> None:
+    """Fill in hips or head where they are not given; lost orientations of them follow the network."""
+    hips, head, longest = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), figure.settings[0]["longest_chord"]
+    chord = scale(in_frame(x, y, predicted(work, TO_HEAD)), figure.stance[0]["joint_height"])
+    if not given(i, rows, HIPS):
+        hips = follow(i, t, HIPS, sub(head, chord), memory, dt, rows)
+        set_vec(rows.goals, i, HIPS, sub(head, within(sub(head, hips), LEAST_CHORD * longest, longest)))
+    elif not given(i, rows, HEAD):
+        head = follow(i, t, HEAD, add(hips, chord), memory, dt, rows)
+        set_vec(rows.goals, i, HEAD, add(hips, within(sub(head, hips), LEAST_CHORD * longest, longest)))
+    estimate = pelvis_said(x, y, work)
+    for k in range(2):
+        if not given(i, rows, k):
+            hold_back(i, t, k, memory, dt, rows)
+        if knows(i, rows, k) and not given_orientation(i, rows, k):
+            said = estimate if k == HIPS else mul(estimate, bend_of(work, ROTATED))
+            slower = slerp(quat_at(rows.target_orientations, i, k), said, 1.0 - math.exp(-dt / FOLLOW))
+            set_quat(rows.target_orientations, i, k, slower)
+
+
+@kernel
+def within(v: Vec3, least: float, most: float) -> Vec3:
+    """Return a vector with a length [m] between two others."""
+    size = norm(v)
+    if size < 1e-9:
+        return (0.0, least, 0.0)
+    return scale(v, min(max(size, least), IN_REACH * most) / size)
+
+
+@kernel
+def pull_hips(i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows) -> bool:
+    """Move hips that are not given until legs reach the feet that are; return whether they moved."""
+    stance, pelvis = figure.stance[0], quat_at(rows.trunk, i, 0)
+    hips, head, moved = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), False
+    for _ in range(PULLS):
+        far = 0.0
+        for side in range(2):
+            if given(i, rows, LEFT_FOOT + side):
+                base = add(hips, rotate(pelvis, vec_of(stance["hips_to_legs"], side)))
+                leg = sub(vec_at(rows.goals, i, LEFT_FOOT + side), base)
+                beyond = norm(leg) - IN_REACH * stance["leg_lengths"][side]
+                if beyond > 0.0:
+                    hips, far = add(hips, scale(unit(leg), beyond)), max(far, beyond)
+        if given(i, rows, HEAD):
+            longest = figure.settings[0]["longest_chord"]
+            hips = sub(head, within(sub(head, hips), LEAST_CHORD * longest, longest))
+        moved = moved or far > MET
+        if far <= MET:
+            break
+    set_vec(rows.goals, i, HIPS, hips)
+    hold_back(i, t, HIPS, memory, dt, rows)
+    return moved
+
+
+@kernel
+def complete_limbs(
+    i: int, t: int, figure: Figure, memory: Records, dt: float, rows: Rows, x: Vec3, y: Vec3, work: Floats
+) -> None:
+    """Fill in hands and feet that are not given, feet above the floor; elbows and knees that were lost follow."""
+    hips, tall = vec_at(rows.goals, i, HIPS), figure.stance[0]["joint_height"]
+    for limb in range(4):
+        slot = LEFT_HAND + limb
+        if not given(i, rows, slot):
+            goal = add(hips, scale(in_frame(x, y, predicted(work, END_POSITIONS + 3 * limb)), tall))
+            goal = follow(i, t, slot, goal, memory, dt, rows)
+            if limb >= 2:
+                floor = figure.settings[0]["floor"] + figure.soles[limb - 2]["depth"]
+                goal = (goal[0], max(goal[1], min(floor, hips[1])), goal[2])
+            set_vec(rows.goals, i, slot, goal)
+            hold_back(i, t, slot, memory, dt, rows)
+        slot = LEFT_ELBOW + limb
+        if not given(i, rows, slot) and math.isfinite(rows.goals[i, slot, 0]):
+            goal = add(hips, scale(in_frame(x, y, predicted(work, MIDS + 3 * limb)), tall))
+            set_vec(rows.goals, i, slot, follow(i, t, slot, goal, memory, dt, rows))
 
 
 @kernel
@@ -94,6 +319,8 @@ def tilt_to_feet(i: int, figure: Figure, rows: Rows) -> None:
     for _ in range(TILTS):
         displacement, total = (0.0, 0.0, 0.0), 0.0
         for k in range(2):
+            if not given(i, rows, LEFT_FOOT + k):
+                continue
             foot = sub(vec_at(rows.goals, i, LEFT_FOOT + k), hips)
             base, leg = (
                 rotate(mul(tilt, pelvis), vec_of(stance["hips_to_legs"], k)),
@@ -114,16 +341,6 @@ def tilt_to_feet(i: int, figure: Figure, rows: Rows) -> None:
 
 
 @kernel
-def further(step: float, gained: float) -> float:
-    """Return how many times a pass's rotation the pelvis has to rotate by, where a step [rad] lowered that rotation by
-    `gained` [rad]: the secant method.
-    """
-    if step * gained <= 0.0:
-        return 1.0
-    return min(step / gained, FURTHEST)
-
-
-@kernel
 def in_frame(x: Vec3, y: Vec3, v: Vec3) -> Vec3:
     """Return a vector of the frame (x, y), in the world."""
     z = cross(x, y)
@@ -135,21 +352,28 @@ def in_frame(x: Vec3, y: Vec3, v: Vec3) -> Vec3:
 
 
 @kernel
+def pelvis_said(x: Vec3, y: Vec3, work: Floats) -> Quat:
+    """Return the pelvis' orientation as the network says, in the world."""
+    side = unit(predicted(work, AXES))
+    up = unit(reject(predicted(work, AXES + 3), side))
+    if norm(side) < 0.5 or norm(up) < 0.5:
+        side, up = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    left, upwards = in_frame(x, y, side), in_frame(x, y, up)
+    return mul(between((0.0, 1.0, 0.0), upwards), about_y(left, upwards))
+
+
+@kernel
 def orient_trunk(i: int, net: Network, figure: Figure, rows: Rows, x: Vec3, y: Vec3, work: Floats) -> None:
     """Fill in pelvis and spine by the network, rotated as a whole by the smallest rotation that aims at the head.
 
     The nearer the distance from hips to head is to the longest chord, the more of the straightest spine is taken.
     """
     out, count = rows.trunk, figure.spine.shape[0]
-    side = unit(predicted(work, AXES))
-    up = unit(reject(predicted(work, AXES + 3), side))
-    if norm(side) < 0.5 or norm(up) < 0.5:
-        side, up = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
-    left, upwards = in_frame(x, y, side), in_frame(x, y, up)
-    estimate = mul(between((0.0, 1.0, 0.0), upwards), about_y(left, upwards))
-    chain_bends(work)
+    estimate = pelvis_said(x, y, work)
+    to_head = sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS))
+    y = unit(to_head) if norm(to_head) > 0.0 else y
     longest = figure.settings[0]["longest_chord"]
-    length = min(norm(sub(vec_at(rows.goals, i, HEAD), vec_at(rows.goals, i, HIPS))), longest)
+    length = min(norm(to_head), longest)
     slack = (longest - length) / ((1.0 - NEARLY_TAUT) * longest)
     taut = 1.0 - math.sqrt(max(slack, 0.0))  # chords shorten by the squares of angles
     for k in range(count):
@@ -287,7 +511,7 @@ def settle_trunk(i: int, figure: Figure, rows: Rows) -> tuple[Vec3, Vec3]:
     clavicles; return (position of the hips [m], X of the pelvis).
 
     Where limits have bent the spine, it is bent to the head again, unless that is too far: hips and head then divide
-    the error.
+    the error, or the one that is not given has it.
     """
     position, head, last = vec_at(rows.goals, i, HIPS), vec_at(rows.goals, i, HEAD), figure.spine.shape[0] - 1
     clamp_spine(i, figure, rows)
@@ -295,8 +519,10 @@ def settle_trunk(i: int, figure: Figure, rows: Rows) -> tuple[Vec3, Vec3]:
         miss = norm(sub(head, place_spine(i, figure, rows, position)))
         if miss > MET and norm(sub(head, position)) < figure.settings[0]["longest_chord"]:
             bend_to(i, figure, rows, position, 0, last, True, head)
-        position = add(position, scale(sub(head, vec_at(rows.spine, i, last)), 0.5))
+        position = add(position, scale(sub(head, vec_at(rows.spine, i, last)), hips_fraction(i, rows)))
     position = finish_trunk(i, figure, rows, position)
+    if given(i, rows, HEAD) and not given(i, rows, HIPS):
+        position = add(position, sub(head, place_spine(i, figure, rows, position)))
     return position, rotate(quat_at(rows.trunk, i, 0), (1.0, 0.0, 0.0))
 
 

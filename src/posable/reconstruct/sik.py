@@ -40,15 +40,16 @@ class SequentialIK:
 
     Args:
         body: whose body; the points are its joints.
-        weights: (3,) of wrists, ankles and the frame before in the pelvis' heading, default (1, 1, 0); with a prior
-            they only choose where its search begins.
+        weights: (3,) of wrists, ankles and the frame before in the pelvis' heading, default (1, 1, 0); unused with a
+            prior.
         prior: a learned model of how people move: "default" is ours, a path another one; None is the paper's method. It
-            predicts the orientations of pelvis, spine, hands and feet and the swivels of elbows and knees; the points
-            are met all the same. It was learned from six points, and is unused where not all six are tracked.
+            predicts the orientations of pelvis, spine, hands and feet, the swivels of elbows and knees, and where hips,
+            head, hands and feet are that are not tracked; the points are met all the same.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
         markers: the tracked parts in the order of the points, default `MARKERS`: any of those six, of elbows and knees
             ("left_lower_arm", "left_lower_leg", ...) and "chest" or "upper_chest"; at least the hips or the head. Those
-            of the six that are not among them are estimated (`posable.reconstruct.untracked`).
+            of the six that are not among them are estimated, by the prior or without one simply
+            (`posable.reconstruct.untracked`).
         scene: obstacles that arms and legs keep out of, without meshes, taken as they are now; default none. Hands and
             feet stay on their points, except that planes keep them above themselves.
         elbows_out: whether arms swivel out of the rest of the body, and legs out of each other, hands and feet staying
@@ -100,8 +101,8 @@ class SequentialIK:
         self._order = f" in the order of {', '.join(self.markers)}"
         self._obstacles = int(np.diff(self._figure.splits[1]).max()) + len(self._figure.around)
         known = prior_of(prior)
-        self.prior: Prior | None = None if paper_spine or not set(MARKERS) <= set(self.markers) else known
-        """The learned model; None also where not all six points are tracked."""
+        self.prior: Prior | None = None if paper_spine else known
+        """The learned model, or None."""
         self._net = no_network() if self.prior is None else self.prior.network(body, self._figure)
         self._spare: list[Rows] = []
 

@@ -32,6 +32,7 @@ from .packed import (
     Figure,
     Rows,
     across,
+    hips_fraction,
     knows,
     put_quat,
     quat_of,
@@ -249,7 +250,7 @@ def rotate_trunk(i: int, figure: Figure, rows: Rows, position: Vec3) -> Vec3:
         rotate_head(i, figure, rows, requested)
     if bent:
         miss = sub(head, place_spine(i, figure, rows, position))
-        position = (position[0] + 0.5 * miss[0], position[1] + 0.5 * miss[1], position[2] + 0.5 * miss[2])
+        position = add(position, scale(miss, hips_fraction(i, rows)))
     return position
 
 
@@ -289,7 +290,7 @@ def bend_to(
             break
         xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(first, last):
-            if figure.spine[k]["bends"] or (k == 0 and free):
+            if bends_now(figure, k, free):
                 r = sub(end, vec_at(rows.spine, i, k))
                 xx, yy, zz = (
                     xx + r[1] * r[1] + r[2] * r[2],
@@ -304,12 +305,20 @@ def bend_to(
         x = solve_symmetric(xx + soft, yy + soft, zz + soft, xy, xz, yz, e)
         rotation = (1.0, 0.0, 0.0, 0.0)
         for k in range(first, figure.spine.shape[0]):
-            if k < last and (figure.spine[k]["bends"] or (k == 0 and free)):
+            if k < last and bends_now(figure, k, free):
                 w = cross(sub(end, vec_at(rows.spine, i, k)), x)
                 rotation = mul(exp(scale(w, min(1.0, MAX_STEP / max(norm(w), 1e-12)))), rotation)
             set_quat(rows.trunk, i, k, mul(rotation, quat_at(rows.trunk, i, k)))
         clamp_spine(i, figure, rows)
     place_spine(i, figure, rows, position)
+
+
+@kernel
+def bends_now(figure: Figure, k: int, free: bool) -> bool:
+    """Return whether a joint of the spine rotates as it bends to a target: one at the place of a `free` pelvis has no
+    motion of its own; that of one whose orientation is known is all there is.
+    """
+    return bool(k > 0 and (figure.spine[k]["bends"] or not free)) or (k == 0 and free)
 
 
 @kernel

@@ -16,7 +16,7 @@ from ..compute.types import Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, mul, rotate, slerp, unit_quat
 from ..math.vector import add, cross, dot, norm, reject, scale, sub
 from ..skeleton.forward import quat_at, set_quat, vec_at
-from .packed import HEAD, HIPS, SLOTS, Figure, Rows, knows, put_quat, put_vec, quat_of, set_vec, vec_from, vec_of
+from .packed import CHEST, HEAD, HIPS, SLOTS, Figure, Rows, knows, put_quat, put_vec, quat_of, set_vec, vec_from, vec_of
 
 FADE = 0.15  # [s] in which the velocity of a lost point falls to 1/e
 RETURN = 0.3  # [s] until a point that returns is met again
@@ -40,8 +40,28 @@ def take_inputs(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
             set_quat(rows.target_orientations, i, k, unit_quat(q))
         else:
             rows.target_orientations[i, k, 0] = math.nan
+    rows.known[i] = known_bits(i, figure, rows)
     if memory.shape[0] > 0 and dt > 0.0 and norm(heading_before(t, memory)) > 0.5:
         bridge(i, t, figure, rows, memory, dt)
+    if rows.known[i] & 3 == 0:  # neither hips nor head: the body holds on to where it has them
+        for k in range(HEAD + 1):
+            if math.isfinite(rows.goals[i, k, 0]):
+                rows.known[i] |= 1 << k
+
+
+@kernel
+def known_bits(i: int, figure: Figure, rows: Rows) -> int:
+    """Return `Rows.known` of row i, as long as nothing is bridged. A chest counts where arms are carried."""
+    bits = 0
+    for k in range(SLOTS):
+        if math.isfinite(rows.goals[i, k, 0]) and (
+            k != CHEST or figure.settings[0]["chest"] == figure.stance[0]["chest"]
+        ):
+            bits |= 1 << k
+    for k in range(orientation_count(rows)):
+        if math.isfinite(rows.target_orientations[i, k, 0]):
+            bits |= 1 << (SLOTS + k)
+    return bits
 
 
 @kernel
@@ -129,7 +149,8 @@ def carried(i: int, t: int, rows: Rows, memory: Records, dt: float) -> tuple[Vec
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     centre, now = scale(centre, 1.0 / count), scale(now, 1.0 / count)
     before = quat_of(state["orientations"], HIPS)
-    if knows(i, rows, HIPS) and math.isfinite(before[0]):
+    steady = state["orientations_seen"][HIPS] >= RETURN  # else the difference is what the orientation was lost by
+    if steady and knows(i, rows, HIPS) and math.isfinite(before[0]):
         return centre, now, unit_quat(mul(quat_at(rows.target_orientations, i, HIPS), conj(before)))
     return centre, now, axis_angle((0.0, 1.0, 0.0), state["yaw_rate"] * dt)
 
