@@ -37,6 +37,7 @@ import torch
 from torch import Tensor
 
 from posable.reconstruct.prior import Prior
+from posable.reconstruct.prior_layout import ORIENTATION_LAG
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "src/posable/assets/prior.npz"
@@ -265,7 +266,7 @@ def drawn(bodies: Bodies, i: Tensor, points: tuple[int, ...] | None = None, turn
     tall = bodies.tall[clip]
     before = [i] + [torch.maximum(i - lag, first) for lag in body.STEPS_BACK]
     seen = torch.stack([bodies.points[k] for k in before], 1)  # (B, 1 + lags, 13, 3)
-    axes = torch.stack([bodies.turns[k] for k in (before[0], before[1 + body.ORIENTATION_LAG])], 1)  # (B, 2, 6, 2, 3)
+    axes = torch.stack([bodies.turns[k] for k in (before[0], before[1 + ORIENTATION_LAG])], 1)  # (B, 2, 6, 2, 3)
     left = bodies.world[i, 0, :, 0]
     heading = left.clone()
     floor = torch.ones(count, device=DEVICE)

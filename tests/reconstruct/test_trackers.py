@@ -19,7 +19,6 @@ SETS = {
     "six positions": (ps.MARKERS, ()),
 }
 """Points and orientations that are known."""
-ELBOWS_AND_KNEES = (10, 13, 17, 20)  # of the scored joints
 
 
 @pytest.fixture(scope="module")
@@ -112,11 +111,12 @@ def test_points_that_come_and_go_in_every_subset_cause_no_jump(oriented, cmu):
     changes = np.flatnonzero((lost[1:] != lost[:-1]).any(axis=-1))
     seen = changes[~(lost[changes, :2].all(axis=-1) | lost[changes + 1, :2].all(axis=-1))]  # hips or head is known
     assert len(changes) >= 63 and len(seen) > 20
-    calm = np.delete(moved, ELBOWS_AND_KNEES, axis=1)
-    # A frame is 1/60 s, and the capture's own joints move by up to 0.077 m. An elbow or a knee on a given hand or foot
-    # may have to leave a swivel that its limits or the trunk forbid.
-    assert calm[changes].max() < 0.35 and moved[changes].max() < 0.45
-    assert calm[seen].max() < 0.2 and np.median(moved[seen].max(axis=-1)) < 0.06
+    # A frame is 1/60 s, and the capture's own joints move by up to 0.077 m.
+    assert moved[changes].max() < 0.2 and moved[seen].max() < 0.13
+    rest = np.setdiff1d(np.arange(len(moved)), changes)
+    largest = moved.max(axis=-1)
+    # A change is eased in: in its own frame the body moves less than in others.
+    assert np.median(largest[seen]) < 0.8 * np.median(largest[rest])
 
 
 @pytest.mark.parametrize("name", SETS)
