@@ -194,6 +194,50 @@ def test_a_lost_orientation_is_held_and_eased_back(body, solver, walk):
     assert answer.marker_orientation_errors["head"][80:].max() < 1e-6
 
 
+def test_orientation_errors_of_a_track_are_measured_from_what_was_requested(body, walk):
+    points = body.markers(walk.pose[:60])
+    turns = orientations_of(body, walk.pose[:60])
+    for k, nothing in enumerate(([0.0, 0.0, 0.0, 0.0], [1.0, np.nan, 0.0, 0.0], [1e200, 1e200, 0.0, 0.0])):
+        for q in turns.values():
+            q[10 + k :: 11] = nothing
+    for prior in ("default", None):
+        answer = SequentialIK(body, prior=prior).track(points, fps=walk.fps, orientations=turns)
+        frames = body.skeleton.forward(answer.motion.pose)
+        for role, q in turns.items():
+            known = (np.abs(q) <= 1.0).all(axis=-1) & (np.abs(q).max(axis=-1) > 0.1)
+            reported = answer.marker_orientation_errors[role]
+            there = body.canonical_orientation(frames, body.index(role))
+            assert np.isnan(reported[~known]).all() and known.sum() > 30
+            np.testing.assert_allclose(reported[known], pm.angle(there, q)[known], atol=1e-6)
+
+
+def test_orientations_that_a_stream_is_not_given_are_lost_as_those_that_are_nan(body, walk):
+    """A person stands still, and trackers stop reporting how they are rotated for some frames."""
+    pose = walk.pose[20]
+    points, bent = points_of(body, pose, HEAD_AND_HANDS), pm.axis_angle([0.9, 0.3, 0.0], 0.35)
+    turns = {role: pm.multiply(q, bent) for role, q in orientations_of(body, pose, HEAD_AND_HANDS).items()}
+    missing = {role: np.full(4, np.nan) for role in turns}
+    for options in ({"prior": None}, {}):
+        solver, found = SequentialIK(body, markers=HEAD_AND_HANDS, **options), []
+        for gap in (None, {}, missing):
+            stream = solver.stream(fps=FPS, smoothing=None if options else 0.03)
+            steps = [stream.step(points, gap if 20 <= k < 40 else turns) for k in range(60)]
+            found.append(np.array([step.pose.rotations for step in steps]))
+        np.testing.assert_array_equal(found[0], found[2])
+        np.testing.assert_array_equal(found[1], found[2])
+
+
+def test_a_pose_says_which_of_its_points_was_lost(body, solver, walk):
+    points = body.markers(walk.pose[:4])
+    points[0, 2], points[1, 5, 1], points[2, 0, 2] = np.nan, np.inf, 2e6
+    lost = np.zeros((4, 6), bool)
+    lost[0, 2] = lost[1, 5] = lost[2, 0] = True
+    answer = solver.solve(points)
+    np.testing.assert_array_equal(answer.lost, lost)
+    assert (answer.status == ps.Status.INVALID).tolist() == [True, True, True, False]
+    np.testing.assert_array_equal(solver.solve(points[0]).lost, lost[0])
+
+
 def jitter(points):
     return np.linalg.norm(np.diff(points, 2, axis=0), axis=-1).mean()
 

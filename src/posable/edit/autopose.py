@@ -49,6 +49,7 @@ ITERATIONS, ROUNDS = 24, 4
 FAR, ROTATED = 0.5, 1.0  # of the joint height, [rad]: drags so far leave a half of how the body was before
 FOOT_PLACED, FOOT_ORIENTED = 0.02, 0.05  # softness of the position and the orientation of a foot that stands
 STANDS = 0.06  # of a leg: a foot stands that is no higher than this above the lower one
+STOOD = 0.005  # of a leg: a foot that has moved less has stayed
 STAYS, STEPPED = 0.3, 0.6  # of a leg that the body has moved on: where a foot begins to follow, and where it has
 REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the head along, by this part of what is beyond
 HIPS = 0.5  # of what the head moves then, the hips do
@@ -70,7 +71,9 @@ class AutoPoseSolution(PoseSolution):
     orientation_errors: Mapping[str, float]
     """Part to the angle [rad] from the requested orientation, where one is requested."""
     planted: tuple[str, ...]
-    """The feet that nobody touched and that stay where they stood."""
+    """The feet that nobody touched and that stay where they stood, within 0.5 % of a leg: not those that are pulled
+    along.
+    """
 
 
 class AutoPose:
@@ -156,7 +159,12 @@ class AutoPose:
         frames = body.skeleton.forward(pose)
         guess, swivels, feet = self._guess(pose, frames, requested)
         found, limited = self._met(guess, pose, requested, swivels, feet)
-        standing = tuple(role for role, (_, _, stays) in feet.items() if stays)
+        there = body.skeleton.forward(found).positions
+        standing = tuple(
+            role
+            for role, (p, _, stays) in feet.items()
+            if stays and np.linalg.norm(there[body.roles[role]] - p) <= STOOD * body.leg_length
+        )
         return self._solution(found, requested, standing, limited)
 
     # What people do.
@@ -190,7 +198,16 @@ class AutoPose:
             a, b, c = (self._arms_and_legs[limb].read(pose) for pose in poses)
             offset = math.remainder(float(c.swivel - a.swivel), 2.0 * math.pi)
             swivels[limb] = float(b.swivel) + keep * offset
-        return body.pose(_joined(one, other, body.canonical(start, frames), keep), start), swivels, feet
+        guess = body.pose(_joined(one, other, body.canonical(start, frames), keep), start)
+        for limb in ROLES:  # one that is bent the wrong way, as straight ones may be, would be twisted by half a turn
+            now = float(self._arms_and_legs[limb].read(guess).swivel)
+            if abs(math.remainder(now - swivels[limb], 2.0 * math.pi)) > 0.5 * math.pi:
+                base, _, end = body.limb_joints(limb)
+                path = [joint for joint in body.skeleton.path(end) if joint >= base]
+                rotations = guess.rotations.copy()
+                rotations[path] = poses[1].rotations[path]
+                guess = Pose(guess.translation, rotations, guess.offsets)
+        return guess, swivels, feet
 
     def _people(self, known: Mapping[str, tuple[Floats, Floats | None]], was: Requested) -> CanonicalPose:
         """Return the posture that people have with parts there, seen from where the body faced: as if that were +Z."""

@@ -21,7 +21,7 @@ from .packed import CHEST, HEAD, HIPS, LEFT_ELBOW, LEFT_HAND, SLOTS, Figure, Row
 from .prior_kernels import Network, store_past
 from .prior_trunk import learned, no_guess, predict_trunk
 from .spine import pelvis_frame, pose_trunk, pose_trunk_by_paper
-from .track_state import heading_before, store_frame, take_inputs
+from .track_state import heading_before, requested_orientation, store_frame, take_inputs
 from .untracked import estimate_ends, estimate_feet, hang_hand
 
 MET = 1e-6  # [m]: a point nearer than this is met
@@ -176,11 +176,8 @@ def trunk_residuals(i: int, figure: Figure, rows: Rows, status: int) -> int:
                 status = UNREACHABLE
     if rows.missing.shape[0] > 0:
         for k in range(HEAD + 1):
-            if math.isfinite(rows.marker_orientations[i, k, 0]):
-                part = 0 if k == HIPS else figure.spine.shape[0] - 1
-                rows.missing[i, k] = angle_between(
-                    quat_at(rows.trunk, i, part), quat_at(rows.target_orientations, i, k)
-                )
+            part = 0 if k == HIPS else figure.spine.shape[0] - 1
+            rows.missing[i, k] = angle_between(quat_at(rows.trunk, i, part), requested_orientation(i, k, rows))
     return status
 
 

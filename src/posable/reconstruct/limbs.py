@@ -38,7 +38,7 @@ from .packed import (
     put_vec,
     set_vec,
 )
-from .track_state import STRAIGHT, calm_pole
+from .track_state import STRAIGHT, calm_pole, requested_orientation
 
 OWN_POLE = 0.02  # of the limb's length: the weight of Algorithm 5 next to a prior's guess of an elbow or knee
 SUNK = 1e-6  # [m]: a sole deeper in the floor than this is rotated out of it
@@ -301,11 +301,9 @@ def limb_residuals(i: int, limb: int, figure: Figure, rows: Rows) -> None:
             joint = model["mid"] if between_ends else model["end"]
             at = position_of(i, figure, rows, model["base"], joint)
             rows.residual[i, column] = distance_to(at, vec_at(rows.points, i, column))
-    if rows.missing.shape[0] > 0 and math.isfinite(rows.marker_orientations[i, LEFT_HAND + limb, 0]):
+    if rows.missing.shape[0] > 0:
         rotated = mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
-        rows.missing[i, LEFT_HAND + limb] = angle_between(
-            rotated, quat_at(rows.target_orientations, i, LEFT_HAND + limb)
-        )
+        rows.missing[i, LEFT_HAND + limb] = angle_between(rotated, requested_orientation(i, LEFT_HAND + limb, rows))
 
 
 @kernel

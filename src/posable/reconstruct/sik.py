@@ -262,7 +262,7 @@ class ReconstructStream:
 
     def reset(self) -> None:
         """Forget the past: the next step is as the first."""
-        self._memory = new_state(1)
+        self._memory, self._oriented = new_state(1), False
         for part in (self._smooth, self._smooth_orientations, self._lock):
             if part is not None:
                 part.reset()
@@ -279,7 +279,8 @@ class ReconstructStream:
         """
         step = time_step(dt, self.fps)
         given = floats(points, "points")
-        rows = self._with_orientations if orientations else self._plain
+        self._oriented = self._oriented or bool(orientations)
+        rows = self._with_orientations if self._oriented else self._plain
         if given.shape != rows.points.shape[1:]:
             raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
         if self._smooth is not None or self._lock is not None:
@@ -287,8 +288,8 @@ class ReconstructStream:
         if self._smooth is not None:
             given = self._smooth.step(given, step)
         rows.points[0] = given if self._lock is None else self._lock.step(given, step)
-        if orientations:
-            rotations = self.solver._orientations(orientations, ())
+        if self._oriented:  # where all are left out, they are lost as single ones are
+            rotations = self.solver._orientations(orientations, ()) if orientations else np.full((1, 6, 4), np.nan)
             if self._smooth_orientations is not None:
                 rotations = self._smooth_orientations.step(unit_or_nan(rotations), step)
             rows.marker_orientations[:] = rotations

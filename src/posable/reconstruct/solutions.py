@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..compute.extent import rows_in_extent
 from ..compute.types import Bools, Floats, Ints
 from ..skeleton import Motion, MotionSolution, Pose, PoseSolution
 from ..skeleton.solution import StatusLike, status_like
@@ -26,7 +27,7 @@ class ReconstructSolution(PoseSolution):
         marker_errors: (N, M) [m] of the markers.
         points: (..., M, 3) [m] the target points.
         orientation_errors: role to (...) [rad]; default none.
-        lost: (..., M) points that were not finite; default None: those whose error is infinite.
+        lost: (..., M) points that were not finite; default None: those that are not, or are beyond the extent.
     """
 
     def __init__(
@@ -58,7 +59,9 @@ class ReconstructSolution(PoseSolution):
 
     @property
     def marker_errors(self) -> Floats:
-        """(..., M) [m] between each of the solver's `markers` and its point; infinite for one that is not finite."""
+        """(..., M) [m] between each of the solver's `markers` and its point; infinite for one that is not finite, and
+        for all of a row that is answered with the neutral pose.
+        """
         return self._marker_errors.reshape(*self.pose.shape, self._marker_errors.shape[-1])
 
     @property
@@ -77,8 +80,8 @@ class ReconstructSolution(PoseSolution):
 
     @property
     def lost(self) -> Bools:
-        """(..., M) which points were not finite."""
-        return np.isinf(self.marker_errors) if self._lost is None else self._lost
+        """(..., M) which points were not finite, or beyond the extent."""
+        return ~rows_in_extent(self.points) if self._lost is None else self._lost
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -34,12 +34,7 @@ def take_inputs(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         if not vec_in_extent(vec_at(rows.goals, i, k)):
             rows.goals[i, k, 0] = math.nan
     for k in range(orientation_count(rows)):
-        q = quat_at(rows.marker_orientations, i, k)
-        size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-        if math.isfinite(size) and size > 1e-150:
-            set_quat(rows.target_orientations, i, k, unit_quat(q))
-        else:
-            rows.target_orientations[i, k, 0] = math.nan
+        set_quat(rows.target_orientations, i, k, requested_orientation(i, k, rows))
     rows.known[i] = known_bits(i, figure, rows)
     if memory.shape[0] > 0 and dt > 0.0 and norm(heading_before(t, memory)) > 0.5:
         bridge(i, t, figure, rows, memory, dt)
@@ -47,6 +42,16 @@ def take_inputs(i: int, t: int, figure: Figure, rows: Rows, memory: Records, dt:
         for k in range(HEAD + 1):
             if math.isfinite(rows.goals[i, k, 0]):
                 rows.known[i] |= 1 << k
+
+
+@kernel
+def requested_orientation(i: int, k: int, rows: Rows) -> Quat:
+    """Return the orientation of marker k that row i was given, as a unit quaternion; NaN where it is none."""
+    q = quat_at(rows.marker_orientations, i, k)
+    size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    if math.isfinite(size) and size > 1e-150:
+        return unit_quat(q)
+    return (math.nan, math.nan, math.nan, math.nan)
 
 
 @kernel
