@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..body import MARKERS
 from ..body.canonical import CanonicalPose, SpineShape
 from ..body.roles import LIMB_OF
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
@@ -220,7 +221,9 @@ class AutoPose:
             if len(self._solvers) > 64:
                 self._solvers.clear()
             # Limbs that swivel out of each other leap from one side to the other, which a hand that drags would feel.
-            options: dict[str, Any] = {"prior": self._prior, "limits": self._given_limits, "elbows_out": False}
+            # From fewer than the six the prior's guesses of ends leave legs nearly straight, and small drags leap.
+            prior = self._prior if set(MARKERS) <= set(markers) else None
+            options: dict[str, Any] = {"prior": prior, "limits": self._given_limits, "elbows_out": False}
             self._solvers[markers] = SequentialIK(body, markers=markers, **options)
         points = rotate(back, np.array([known[role][0] for role in markers]) - centre)
         oriented = {role: known[role][1] for role in markers if role in ORIENTED}
