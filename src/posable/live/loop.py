@@ -679,9 +679,8 @@ class Live:
         self._write(PACKET, source, now, packet)
 
     def _replay(self, capture: CaptureReader, seconds: float | None, realtime: bool) -> None:
-        """Do what a capture says, at its times; without moments of sending in it, as if it came now."""
+        """Do what a capture says, at its times; bodies are sent at its moments only."""
         begun = time.monotonic()
-        with_moments = False
         for record in capture:
             if self._ending.is_set() or (seconds is not None and record.time > seconds):
                 break
@@ -689,15 +688,11 @@ class Live:
                 while (wait := record.time - (time.monotonic() - begun)) > 0.0 and not self._ending.is_set():
                     time.sleep(min(wait, LONGEST_WAIT))
             with self._lock:
-                with_moments = with_moments or record.kind == SENT
-                self._replay_record(capture, record, with_moments)
+                self._replay_record(capture, record)
                 self._look_round(record.time)
 
-    def _replay_record(self, capture: CaptureReader, record: Record, with_moments: bool) -> None:
+    def _replay_record(self, capture: CaptureReader, record: Record) -> None:
         now = record.time
-        if not with_moments:  # a capture by another program: the clock goes on until this record
-            while self.pace.deadline() <= now:
-                self._send(self.pace.deadline(), False)
         if record.kind == PACKET:
             kind = capture.head.sources[record.source]
             number = self._replayed_senders.get(record.source, 0)
