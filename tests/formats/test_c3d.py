@@ -171,6 +171,38 @@ def plain(
     return header.ljust(512, b"\0") + section + data.ljust(-len(data) % 512 + len(data), b"\0")
 
 
+def with_parameters(entries):
+    """A file whose section of parameters, of the largest size, begins with these (group, name, value, step)."""
+    data = bytearray(plain(np.ones((1, 1, 3))))
+    section = bytearray(255 * 512)
+    section[:4] = bytes([0, 0, 255, 84])
+    at = 4
+    for group, name, value, step in entries:
+        made = struct.pack("bb", len(name), group) + name + struct.pack("<H", step) + value
+        section[at : at + len(made)] = made
+        at += 2 + len(name) + step
+    data[16:18] = struct.pack("<H", 257)  # where points begin
+    return bytes(data[:512]) + bytes(section) + bytes(data[1024:])
+
+
+def test_parameters_that_lie_over_one_another_are_refused(tmp_path):
+    """Each of thousands of ten bytes would have 65 thousand texts: gigabytes from a file of 131 kB."""
+    texts = bytes([255, 3, 1, 255, 255])
+    entries = [(1 + k // 676, bytes([65 + k % 26, 65 + k // 26 % 26]), texts, 7) for k in range(600)]
+    (tmp_path / "a.c3d").write_bytes(with_parameters(entries))
+    with pytest.raises(FormatError, match="lies over others"):
+        read_markers(tmp_path / "a.c3d")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_of_fields_that_are_none_do_not_count(tmp_path, value):
+    fields = bytes([4, 1, 2]) + struct.pack("<2f", value, value)
+    entries = [(-1, b"TRIAL", b"\0", 3)]
+    entries += [(1, name, fields, 2 + len(fields)) for name in (b"ACTUAL_START_FIELD", b"ACTUAL_END_FIELD")]
+    (tmp_path / "a.c3d").write_bytes(with_parameters(entries))
+    assert len(read_markers(tmp_path / "a.c3d")) == 1
+
+
 @pytest.mark.parametrize("processor", [84, 85, 86])
 @pytest.mark.parametrize("integer", [False, True])
 def test_files_of_all_processors_are_read(tmp_path, processor, integer):

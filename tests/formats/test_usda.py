@@ -156,3 +156,22 @@ def test_the_command_line_writes_it(tmp_path, capsys):
         app(["convert", f"{tmp_path}/walk.bvh", f"{tmp_path}/walk.usda"])
     assert ended.value.code == 0 and Usd.Stage.Open(f"{tmp_path}/walk.usda").GetEndTimeCode() == 12
     capsys.readouterr()
+
+
+def test_thousands_of_names_that_become_alike_take_no_time_each():
+    """As many as a file may have; a number is not looked for from the first one each time."""
+    from posable.formats.usda import joint_paths
+
+    count = 3000
+    names = [chr(0x4E00 + k) for k in range(count)]
+    paths = joint_paths(ps.Skeleton(names, [-1, *[0] * (count - 1)], np.zeros((count, 3))))
+    assert len(set(paths)) == count and paths[1] == "_/__2" and paths[-1] == f"_/__{count}"
+
+
+def test_a_tree_whose_paths_fill_the_memory_is_refused():
+    from posable.formats.usda import joint_paths
+
+    count = 3000
+    chain = ps.Skeleton([f"{k:0100d}" for k in range(count)], [*range(-1, count - 1)], np.zeros((count, 3)))
+    with pytest.raises(PosableError, match="too deep"):
+        joint_paths(chain)

@@ -186,3 +186,15 @@ def test_a_calibration_that_is_none_is_named(tmp_path, text, message):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ps.FormatError, match=message):
         LiveCalibration.load(tmp_path / "a.json")
+
+
+def test_two_trackers_called_after_one_part_make_a_calibration_that_can_be_saved(tmp_path):
+    """VRChat's first tracker and one called hips are both on the hips."""
+    body = ps.figure()
+    at = body.skeleton.forward(body.neutral_pose).positions
+    points = [Point(r, "tracker", "a", 0.0, tuple(at[body.index(r)]), (1.0, 0.0, 0.0, 0.0)) for r in ps.MARKERS]
+    points.append(Point("vrchat/1", "tracker", "b", 0.0, tuple(at[body.index("hips")] + 0.02), None))
+    found = calibrated(body, [points] * 30)
+    assert sorted(found.roles.values()) == sorted(ps.MARKERS)
+    found.save(tmp_path / "me.json")
+    assert LiveCalibration.load(tmp_path / "me.json").roles == found.roles

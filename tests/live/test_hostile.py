@@ -1,7 +1,9 @@
 """Nothing that a packet says ends the loop, slows it, or fills the memory."""
 
 import gc
+import os
 import random
+import struct
 import time
 import tracemalloc
 
@@ -9,8 +11,10 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.live import Address, Live, UdpSource, encode
+from posable.live import Address, Live, UdpSource, bundle, decode, encode
+from posable.live.board import FORGOTTEN, MOST, Board
 from posable.live.capture import CaptureReader
+from posable.live.osc import OscError
 from posable.live.senders import BUDGET, Senders
 
 from ..counts import rows
@@ -95,6 +99,53 @@ def test_a_flood_neither_stops_the_loop_nor_starves_the_others(figure, mailbox, 
     stranger.close()
 
 
+def test_bodies_go_out_between_packets_that_take_long_to_read(figure, send):
+    """Strangers send packets of 64 kB, each thousands of messages."""
+    import socket
+
+    strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
+    source = UdpSource(Address("vmc", "127.0.0.1", 0))
+    large = [bundle([b"/a\0\0"] * 8000), bundle([encode("/VMC/Ext/Tra/Pos", f"x{k}", *[0.5] * 7) for k in range(800)])]
+    with Live(source, (), body=figure, rate=50, show=lambda _: None) as live:
+        live.start()
+        for k in range(40):
+            for m, role in enumerate(ps.MARKERS):
+                send(source.port, encode("/VMC/Ext/Tra/Pos", f"posable_{role}", 0.1 * m, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+            for _ in range(6):
+                for one in strangers:
+                    one.sendto(large[k % 2], ("127.0.0.1", source.port))
+            time.sleep(0.02)
+        assert live.sent > 20
+    for one in strangers:
+        one.close()
+
+
+def test_large_packets_count_as_many():
+    """Reading 64 kB takes hundreds of times as long as reading a tracker."""
+    senders = Senders()
+    admitted = sum(senders.admit("a", "a", 0.0001 * k, 64_000) is not None for k in range(100))
+    assert admitted <= 2
+    assert senders.admit("a", "a", 0.02, 64_000) is not None  # one is always read
+
+
+def test_a_packet_of_thousands_of_messages_is_none():
+    """Each would have to be read before the next body."""
+    with pytest.raises(OscError, match="more than 1024 messages"):
+        decode(bundle([b"/a\0\0"] * 8000))
+    with pytest.raises(OscError, match="arguments"):
+        decode(b"/a\0\0," + b"N" * 60_002 + b"\0")
+    assert len(decode(bundle([b"/a\0\0"] * 1000))) == 1000
+
+
+def test_a_full_board_refuses_names_without_a_search_and_has_room_again():
+    board = Board()
+    for k in range(200):
+        board.report(f"t{k}", "tracker", (0.0, 1.0, 0.0), None, "s", 0.01 * k)
+    assert len(board.points) == MOST and board.refused == 200 - MOST
+    assert board.report("late", "tracker", (0.0, 1.0, 0.0), None, "s", FORGOTTEN + 0.005) is not None
+    assert "t0" not in board.points and len(board.points) == MOST
+
+
 def test_a_senders_budget_is_its_own():
     senders = Senders()
     admitted = [senders.admit("a", "a", 0.0001 * k) is not None for k in range(3 * BUDGET)]
@@ -128,6 +179,14 @@ def test_captures_cut_short_and_scrambled_are_errors_in_words(figure, walk, tmp_
             CaptureReader(broken)
     with pytest.raises(ps.FormatError, match="cannot be read"):
         CaptureReader(tmp_path / "none.osc")
+    os.mkfifo(tmp_path / "pipe.osc")
+    with pytest.raises(ps.FormatError, match="not a regular file"):
+        CaptureReader(tmp_path / "pipe.osc")
+    head = content[: content.index(b"\n") + 1]
+    for record in (b"T\0" + struct.pack(">dI", 1e300, 1) + b"p", b"C\0" + struct.pack(">dI", 0.0, 28)):
+        broken.write_bytes(head + record + b'{"do":"sender","number":-1} ')
+        with pytest.raises(ps.FormatError), Live(broken, (), body=figure, show=lambda _: None) as live:
+            live.run(realtime=False)
 
 
 @pytest.mark.soak

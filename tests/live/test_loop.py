@@ -1,5 +1,7 @@
 """The loop, over real sockets on loopback and in virtual time: bodies follow points, and a capture replays."""
 
+import errno
+import math
 import socket
 import time
 from itertools import pairwise
@@ -8,8 +10,20 @@ import numpy as np
 import pytest
 
 import posable as ps
-from posable.live import Address, IterableSource, Live, Status, UdpSource, VmcWriter, encode, run
-from posable.live.capture import PACKET, SENT, CaptureReader
+from posable.live import (
+    Address,
+    ChainDriver,
+    FramesSource,
+    IterableSource,
+    Live,
+    Status,
+    UdpSource,
+    VmcWriter,
+    encode,
+    run,
+)
+from posable.live.addresses import IN_PORTS, parse
+from posable.live.capture import PACKET, SENT, CaptureReader, CaptureWriter
 from posable.live.sinks import VmcSink
 
 from .models import write_vrm
@@ -105,6 +119,84 @@ def test_a_capture_of_sockets_replays_to_the_same_bytes(figure, walk, tmp_path, 
     with Live(str(capture), sink, body=figure) as live:
         live.run(realtime=False)
     assert len(first) > 20 and mailbox.read() == first
+
+
+class Keeper:
+    """A sink that keeps the joints of every body."""
+
+    name = "keeper"
+
+    def __init__(self) -> None:
+        self.kept: list[bytes] = []
+
+    def open(self) -> None:
+        pass
+
+    def packets(self, frame, sending):
+        return [] if frame is None else [frame.frames.positions.tobytes() + frame.frames.orientations.tobytes()]
+
+    def write(self, packets) -> str:
+        self.kept += packets
+        return ""
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_capture_of_two_senders_replays_to_the_same_bodies(figure, walk, tmp_path):
+    """Two programs send the same points, and together more packets than one alone may."""
+    senders = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    first, again = Keeper(), Keeper()
+    with Live(vmc_in(), first, body=figure, rate=100, record=tmp_path / "two.osc", show=lambda _: None) as live:
+        for k, packets in enumerate(tracker_packets(figure, walk)[:20]):
+            for one in senders:
+                for packet in [encode("/VMC/Ext/T", float(k))] * 40 + list(packets):
+                    one.sendto(packet, (LOOPBACK, live.sources[0].port))
+            noted(live, 0.02)
+    with Live(str(tmp_path / "two.osc"), again, body=figure, show=lambda _: None) as replay:
+        replay.run(realtime=False)
+    for one in senders:
+        one.close()
+    assert len(first.kept) > 15 and again.kept == first.kept
+    assert [s.packets for s in replay.senders] == [s.packets for s in live.senders]
+
+
+def test_frames_with_numbers_that_are_none_replay_to_the_same_bodies(figure, tmp_path):
+    """Arrays, and what JSON has no number for."""
+    nan = math.nan
+    frames = [
+        (0.03 * k, {"hips": np.array([0.01 * k, 1.0, 0.0]), "head": [nan if k % 4 == 1 else 0.0, 1.6, 0.0]})
+        for k in range(20)
+    ]
+    frames += [(0.6 + 0.03 * k, {"hips": [0.0, 1.0, 0.0, 1.0, nan if k % 2 else 0.0, 0.0, 0.0]}) for k in range(20)]
+    first, again = Keeper(), Keeper()
+    with Live(FramesSource(frames), first, body=figure, record=tmp_path / "nan.osc", show=lambda _: None) as live:
+        live.run(realtime=False)
+    with Live(str(tmp_path / "nan.osc"), again, body=figure, show=lambda _: None) as replay:
+        replay.run(realtime=False)
+    assert len(first.kept) > 30 and again.kept == first.kept
+
+
+def test_what_cannot_begin_leaves_files_as_they_were(figure, walk, tmp_path):
+    """A receiver that is nowhere is found out after the files were opened."""
+    robot = ChainDriver(ps.Chain.from_axes("YX", lengths=[0.1, 0.1]))
+    angles = tmp_path / "angles.csv"
+    angles.write_text("yesterday")
+    with pytest.raises(ps.PosableError, match="cannot send to"):
+        run(walk, [str(angles), "vmc://no.such.host.invalid"], body=figure, robot=robot)
+    assert angles.read_text() == "yesterday" and list(tmp_path.iterdir()) == [angles]
+
+
+def test_a_disk_that_is_full_ends_the_capture_and_not_the_loop(figure, walk, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(CaptureWriter, "write", full)
+    notes: list[str] = []
+    with Live(walk[:20], (), body=figure, record=tmp_path / "a.osc", show=notes.append) as live:
+        live.run(realtime=False)
+    assert live.sent > 15 and sum("the capture is given up: No space left" in note for note in notes) == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_body_of_a_take_is_the_body_of_the_take(figure, walk, tmp_path):
@@ -220,10 +312,11 @@ def test_an_iterable_that_fails_is_said(figure):
         yield {"hips": [0, 0.9, 0]}
         raise OSError("unplugged")
 
-    notes = []
-    with Live(camera(), sinks=(), body=figure, show=notes.append) as live:
-        live.run(1.0)
-    assert any("unplugged" in note for note in notes)
+    for _ in range(20):  # at whichever moment it fails
+        notes: list[str] = []
+        with Live(camera(), sinks=(), body=figure, show=notes.append) as live:
+            live.run(1.0)
+        assert any("unplugged" in note for note in notes)
 
 
 # What goes wrong is said once, and the loop goes on
@@ -238,6 +331,26 @@ def noted(live: Live, seconds: float = 0.15) -> None:
 def test_a_port_in_use_is_named_with_a_way_out(mailbox):
     with pytest.raises(ps.PosableError, match=f"port {mailbox.port} is in use.*listen at another port"):
         Live(f"vmc://{LOOPBACK}:{mailbox.port}", sinks=()).open()
+
+
+def test_a_name_is_not_this_machine_by_how_it_begins():
+    for text, private in (("127.0.0.1", True), ("127.8.8.8", True), ("localhost", True), ("[::1]", True)):
+        assert parse(f"vmc://{text}", IN_PORTS).is_private is private
+    for text in ("127.0.0.1.example.org", "127.example.org", "192.0.2.1", "[::]", "0.0.0.0"):
+        assert not parse(f"vmc://{text}", IN_PORTS).is_private
+
+
+def test_the_way_out_of_a_port_is_one_that_there_is(monkeypatch):
+    """The last port has none after it, and of those of the system others are theirs too."""
+
+    for port, reason, expected in ((65535, errno.EADDRINUSE, "65534"), (80, errno.EACCES, "39540")):
+
+        def bind(*_: object, reason: int = reason) -> None:
+            raise OSError(reason, "no")
+
+        monkeypatch.setattr(socket.socket, "bind", bind)
+        with pytest.raises(ps.PosableError, match=f"port {port} is .*: vmc://127.0.0.1:{expected}$"):
+            UdpSource(Address("vmc", LOOPBACK, port)).open()
 
 
 def test_other_protocols_are_said_once(figure, send):
@@ -320,6 +433,10 @@ def test_what_it_sends_to_itself_it_passes_over(figure, send):
         (lambda: Live("vmc", body="nowhere.vrm"), "nowhere.vrm"),
         (lambda: run("vmc://no.such.host.invalid:1", ()), "cannot listen"),
         (lambda: Live("vmc", "vmc://127.0.0.1:0"), "port is 0"),
+        (lambda: Live("vmc://::1"), r"brackets.*vmc://\[::1\]:39540"),
+        (lambda: Live("vmc", floor=float("nan")), "floor is nan"),
+        (lambda: Live("vmc", height=-1.0), "height is -1"),
+        (lambda: Live("vmc", stand=float("inf")), "stand is inf"),
     ],
 )
 def test_what_cannot_be_is_named(call, message):

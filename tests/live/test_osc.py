@@ -149,6 +149,14 @@ def test_what_is_wrong_with_a_packet_is_named(packet, message):
         decode(packet)
 
 
+def test_a_message_of_a_bundle_with_an_unknown_type_is_left_out_alone():
+    """So says OSC 1.0 of type tags: the message is discarded, not its neighbours."""
+    colour = b"/colour\0,r\0\0\xff\0\0\xff"
+    assert decode(bundle([FOO, colour, bundle([colour, OSCILLATOR])])) == [*decode(FOO), *decode(OSCILLATOR)]
+    with pytest.raises(OscError, match="type 'r'"):
+        decode(colour)
+
+
 def test_bundles_nested_too_deeply_are_refused():
     packet = FOO
     for _ in range(osc.DEEPEST):

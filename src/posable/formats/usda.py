@@ -27,6 +27,7 @@ from .gltf.write import check_lengths
 ROOT = "Character"
 BLOCK = 2048  # frames at once
 LINE = 8  # elements of an array a line
+LONGEST = 50_000_000  # letters of the paths of all joints: each has those of all above it
 
 
 def write(motion: Motion, path: Path) -> None:
@@ -65,6 +66,13 @@ def joint_paths(skeleton: Skeleton) -> list[str]:
     """Return the path of each joint from the root, "Hips/Spine/Chest": names as USD allows them, no two alike."""
     names = _names(skeleton.names)
     paths: list[str] = []
+    long = np.array([len(name) + 1 for name in names])
+    for j, parent in enumerate(skeleton.parents.tolist()):
+        long[j] += long[parent] if parent >= 0 else 0
+    if long.sum() > LONGEST:
+        raise PosableError(
+            f"paths of joints of {long.sum()} letters; USD is written up to {LONGEST}: the tree is too deep"
+        )
     for name, parent in zip(names, skeleton.parents.tolist(), strict=True):
         paths.append(name if parent < 0 else f"{paths[parent]}/{name}")
     return paths
@@ -74,14 +82,16 @@ def _names(given: Iterable[str]) -> list[str]:
     """Return names of letters, digits and underscores that begin with no digit, each once."""
     taken = {"Skeleton"}
     made = []
+    counts: dict[str, int] = {}  # how often each came: thousands may become alike
     for name in given:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
         plain = f"_{plain}" if plain[0].isdigit() else plain
-        count, one = 1, plain
+        count, one = counts.get(plain, 1), plain
         while one in taken or re.fullmatch(r"Skeleton_\d+", one):
             count += 1
             one = f"{plain}_{count}"
         taken.add(one)
+        counts[plain] = count
         made.append(one)
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 
 from ..compute import PosableError, UnknownNameError
@@ -29,7 +30,10 @@ class Address:
     @property
     def is_private(self) -> bool:
         """Whether it is reached from this machine only."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:  # a name: who answers to it is not known, whatever it begins with
+            return self.host.lower() == "localhost"
 
 
 def parse(text: str, ports: dict[str, int]) -> Address | None:
@@ -50,6 +54,10 @@ def parse(text: str, ports: dict[str, int]) -> Address | None:
         named, colon, number = rest.rpartition(":")
         if (rest.startswith("[") and rest.endswith("]")) or not colon:
             named, number = rest, ""
+        if ":" in named and not named.startswith("["):
+            raise PosableError(
+                f"{text}: expected brackets around an address with colons, as in {protocol}://[::1]:{port}"
+            )
         if number:
             if not number.isdecimal() or not 0 <= int(number) < 65536:
                 raise PosableError(f"{text}: the port is {number!r}; expected 1 to 65535, or 0 for a free one")

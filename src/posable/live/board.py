@@ -70,6 +70,7 @@ class Board:
 
     def __init__(self) -> None:
         self.points: dict[str, Point] = {}
+        self._full_until = -math.inf
         self.refused = 0
         """Reports of points for which there was no room."""
         self.doubled: set[tuple[str, str, str]] = set()
@@ -123,8 +124,12 @@ class Board:
             self.refused += 1
             return None
         if len(self.points) >= MOST:
+            if now < self._full_until:
+                self.refused += 1
+                return None
             oldest = min(self.points.values(), key=lambda point: point.time)
             if now - oldest.time < FORGOTTEN:
+                self._full_until = oldest.time + FORGOTTEN  # a flood of names is refused without a search
                 self.refused += 1
                 return None
             del self.points[oldest.name]

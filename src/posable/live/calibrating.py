@@ -232,7 +232,10 @@ def calibrated(
     if wandered[worst] > SWAY:
         raise PosableError(f"{worst!r} moved by {wandered[worst]:.2f} m while standing; up to {SWAY} m is still")
     assignment = assign(still, body, fixed)
-    roles, notes = dict(assignment.roles), []
+    # Two trackers may be called after the same part: how one of them sits would be wrong of the other.
+    chosen = {assignment.roles[point.name]: point.name for point in still if point.name in assignment.roles}
+    roles: dict[str, str] = {name: role for role, name in chosen.items()}
+    notes: list[str] = []
     if len(moved) >= 30 and not any(point.kind == "headset" for point in still) and not fixed:
         named = [name for name in roles if name in seen]
         free = all(part_of(point.name) is None for point in still)

@@ -2,23 +2,23 @@
 
 A line of JSON says what it is; then records follow, each with a kind (one byte), the number of the source (one byte),
 the time since the beginning (8 bytes, float), the number of bytes that follow (4 bytes) and these. Kinds: `P` a packet,
-`T` a moment at which a body was sent (`T` with the byte `c` by the clock, `p` with a packet), `C` a command or a
-calibration as JSON. Numbers are big-endian. A capture is written aside and gets its name when it ends.
+`T` a moment at which a body was sent (`T` with the byte `c` by the clock, `p` with a packet), `C` JSON: a command, a
+calibration, or the number of whoever sends the packets of the record's source from here on. Numbers are big-endian. A
+capture is written aside and gets its name when it ends.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from ..compute import FormatError
+from ..compute import FormatError, PosableError
 from ..compute.files import atomic_write
 from .osc import LARGEST
 
@@ -29,6 +29,7 @@ MAX_HEAD = 1 << 16
 MAX_SOURCES = 64
 LARGEST_COMMAND = 1 << 20
 LARGEST_FILE = 1 << 33
+LONGEST = 1e9  # [s]
 _RECORD = struct.Struct(">cBdI")
 
 
@@ -81,6 +82,10 @@ class CaptureWriter:
         """End the capture: the file is there."""
         self._stack.close()
 
+    def discard(self) -> None:
+        """End without a file: what was there before stays."""
+        discard(self._stack)
+
 
 class CaptureReader:
     """Reads a capture record by record.
@@ -91,6 +96,8 @@ class CaptureReader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for
+            raise FormatError(self.path, "is not a regular file")
         try:
             self._file = self.path.open("rb")
         except OSError as error:
@@ -120,7 +127,7 @@ class CaptureReader:
                     raise FormatError(self.path, "ends in the middle of a record", f"record {number}")
                 kind, source, time, size = _RECORD.unpack(head)
                 most = LARGEST_COMMAND if kind == COMMAND else LARGEST
-                if kind not in (PACKET, SENT, COMMAND) or size > most or not 0.0 <= time < math.inf:
+                if kind not in (PACKET, SENT, COMMAND) or size > most or not 0.0 <= time < LONGEST:
                     raise FormatError(self.path, "is damaged", f"record {number}")
                 if kind == PACKET and source >= len(self.head.sources):
                     raise FormatError(self.path, f"has a packet of source {source}", f"record {number}")
@@ -132,6 +139,12 @@ class CaptureReader:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def discard(stack: ExitStack) -> None:
+    """Leave a stack in which `atomic_write` is, without a file: what was there before stays."""
+    with suppress(OSError):  # what was not yet written may fit nowhere
+        stack.__exit__(PosableError, PosableError("given up"), None)
 
 
 def command(**content: Any) -> bytes:

@@ -292,6 +292,17 @@ _HANDLERS: dict[str, _Handler] = {
 }
 
 
+def plain_points(frame: Mapping[str, Any]) -> dict[str, list[float] | None]:
+    """Return points by part as JSON can have them: a position that is not finite is lost, a rotation not known."""
+    made: dict[str, list[float] | None] = {}
+    for name, given in frame.items():
+        numbers = None if given is None else [float(number) for number in given]
+        if numbers is not None and not all(map(math.isfinite, numbers)):
+            numbers = numbers[:3] if len(numbers) == 7 and all(map(math.isfinite, numbers[:3])) else None
+        made[str(name)] = numbers
+    return made
+
+
 def part_of(name: str) -> str | None:
     """Return the part of the body that the name of a point says it is on; None where it says none."""
     found = _PARTS.get(name)

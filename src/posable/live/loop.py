@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 
 from ..body import MARKERS, Humanoid, figure
-from ..compute import FormatError, PosableError
+from ..compute import FormatError, PosableError, number
+from ..compute.extent import EXTENT
 from ..formats import load
 from ..reconstruct import Points
 from ..skeleton import Motion
@@ -30,14 +31,14 @@ from .board import LOST, Point
 from .calibrating import MOVE, STAND, Calibrating, LiveCalibration
 from .capture import COMMAND, PACKET, SENT, SUFFIX, CaptureReader, CaptureWriter, Record, command, read_command
 from .following import BodyFrame, Follower, guessed_sizes
-from .intake import Intake
+from .intake import Intake, plain_points
 from .notes import Notes, log
 from .osc import OscError
 from .pace import Pace
 from .report import Report, SinkReport, point_reports
 from .robots import RobotDriver, robot_driver
 from .senders import Sender, Senders
-from .sinks import NOBODY, Sending, Sink, UdpSink, VmcSink, sink_of
+from .sinks import NOBODY, CsvSink, Sending, Sink, UdpSink, VmcSink, sink_of
 from .sources import FramesSource, IterableSource, UdpSource, file_source, motion_source, points_source
 from .vmc import Status
 
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 Source: TypeAlias = UdpSource | FramesSource | IterableSource
 AT_ONCE = 512
 """Packets of a socket that are read before bodies are sent."""
+READING = 0.004
+"""[s] for which packets of a socket are read before bodies are sent: large ones take long."""
 GRACE = 0.001
 """[s] for which a body waits for the rest of a sender's points, where they come in several packets."""
 LONGEST_WAIT = 0.25  # [s]
@@ -111,6 +114,14 @@ class Live:
         show: Callable[[str], None] | None = None,
     ) -> None:
         self.notes = Notes(show)
+        for name, value, low in (
+            ("floor", floor, -EXTENT),
+            ("height", height, 1e-3),
+            ("stand", stand, 0.0),
+            ("move", move, 0.0),
+        ):
+            if value is not None and not low <= number(value) <= EXTENT:
+                raise PosableError(f"{name} is {value}; expected a number from {low:g} to {EXTENT:g}")
         self.body = body_of(body)
         self.robot: RobotDriver | None
         if isinstance(robot, str | os.PathLike):
@@ -161,6 +172,8 @@ class Live:
         self._record_path = record
         self._recording: CaptureWriter | None = None
         self._recorded_from = 0.0
+        self._recorded_senders: dict[int, int] = {}  # of each source, the number of the sender of its last packet
+        self._replayed_senders: dict[int, int] = {}
         self._requests: deque[tuple[str, Any]] = deque(maxlen=64)
         self._lock = threading.Lock()
         self._ending = threading.Event()
@@ -217,6 +230,7 @@ class Live:
         try:
             self._open()
         except BaseException:
+            self._discard()
             self._close()
             raise
 
@@ -288,6 +302,15 @@ class Live:
             self._thread.join(5.0)
         self._close()
 
+    def _discard(self) -> None:
+        """Leave files as they were: nothing has begun."""
+        for sink in self.sinks:
+            if isinstance(sink, CsvSink):
+                sink.discard()
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.discard()
+
     def _close(self) -> None:
         for each in (*self.sources, *self.sinks):
             if not isinstance(each, FramesSource):
@@ -350,6 +373,7 @@ class Live:
                 if end is not None and self._now() >= end:
                     break
                 self.poll(LONGEST_WAIT if end is None else min(LONGEST_WAIT, max(0.0, end - self._now())))
+            self._note_failures()  # one that came after the last look
         else:
             self._run_in_virtual_time(seconds)
         return self
@@ -367,12 +391,11 @@ class Live:
 
     def _deadline(self) -> float:
         """Return when there is something to do even if no packet comes [s]."""
-        due = self.pace.deadline()
+        # What waits for the rest of its points waits past the clock too: else files, whose clock this is, stood still.
+        due = self.pace.deadline() if self._unsent is None else self._unsent + GRACE
         for source in self.sources:
             if isinstance(source, FramesSource) and (at := source.next_time()) is not None:
                 due = min(due, at)
-        if self._unsent is not None:
-            due = min(due, self._unsent + GRACE)
         return due
 
     def poll(self, timeout: float = LONGEST_WAIT) -> None:
@@ -396,11 +419,15 @@ class Live:
                 elif isinstance(source, IterableSource):
                     while (frame := source.receive()) is not None:
                         self._take_frame(k, frame, now)
-                    if source.error:
-                        self.notes.add(f"failed {k}", f"{source.name} failed: {source.error}")
+            self._note_failures()
             self._do_requests(now)
             self._send_if_due(self._now())
             self._look_round(now)
+
+    def _note_failures(self) -> None:
+        for k, source in enumerate(self.sources):
+            if isinstance(source, IterableSource) and source.error:
+                self.notes.add(f"failed {k}", f"{source.name} failed: {source.error}")
 
     def _drain_wake(self) -> None:
         assert self._wake is not None
@@ -414,25 +441,28 @@ class Live:
         """Take the packets that wait at a socket, so many at most."""
         source = self.sources[k]
         assert isinstance(source, UdpSource)
+        begun = time.perf_counter()
         for _ in range(AT_ONCE):
             found = source.receive()
+            arrived = time.perf_counter()
             if found is None:
                 return
             packet, address = found
-            arrived = time.perf_counter()
             if address[1] in self._own_ports and source.address.is_private:
                 continue
             now = self._now()
             name = f"{source.name} {address[0]}:{address[1]}"
-            sender = self.senders.admit((k, address), name, now)
+            sender = self.senders.admit((k, address), name, now, len(packet))
             if sender is None:
                 continue
             if self._take_packet(k, packet, sender, now) and self._unsent is None:
                 self._arrived = arrived
+            if arrived - begun > READING:
+                return
 
     def _take_packet(self, k: int, packet: bytes, sender: Sender, now: float) -> bool:
         """Take a packet; return whether it reported a point."""
-        self._write(PACKET, k, now, packet)
+        self._write_packet(k, sender, now, packet)
         return self._understand(self.sources[k].packets if k < len(self.sources) else "osc", packet, sender, now)
 
     def _understand(self, kind: str, packet: bytes, sender: Sender, now: float) -> bool:
@@ -462,9 +492,10 @@ class Live:
         sender = self.senders.admit((k, None), source.name, now)
         if sender is None:
             return
-        if self._recording is not None:
-            self._write(PACKET, k, now, msgspec.json.encode(frame))
         try:
+            frame = plain_points(frame)
+            if self._recording is not None:
+                self._write_packet(k, sender, now, msgspec.json.encode(frame))
             if self.intake.frame(frame, sender.name, now) and self._unsent is None:
                 self._unsent, self._arrived = now, time.perf_counter()
         except (TypeError, ValueError):
@@ -610,7 +641,7 @@ class Live:
         if self.capture is not None:
             kinds = self.capture.head.sources
         self._recording = CaptureWriter(path, kinds, 1.0 / self.pace.period)
-        self._recorded_from = now
+        self._recorded_from, self._recorded_senders = now, {}
         if self.follower.sizes is not None:
             self._write(COMMAND, 0, now, command(do="sizes", sizes=self.follower.sizes))
         if self.follower.standing:
@@ -621,7 +652,10 @@ class Live:
     def _stop_recording(self) -> None:
         if self._recording is not None:
             recording, self._recording = self._recording, None
-            recording.close()
+            try:
+                recording.close()
+            except OSError as error:
+                self.notes.add("record", f"{recording.path}: the capture is given up: {error.strerror or error}")
 
     @property
     def recording(self) -> Path | None:
@@ -630,12 +664,23 @@ class Live:
 
     def _write(self, kind: bytes, source: int, now: float, content: bytes) -> None:
         if self._recording is not None:
-            self._recording.write(kind, source, max(0.0, now - self._recorded_from), content)
+            try:
+                self._recording.write(kind, source, max(0.0, now - self._recorded_from), content)
+            except OSError as error:  # the disk is full: the loop goes on
+                recording, self._recording = self._recording, None
+                recording.discard()
+                self.notes.add("record", f"{recording.path}: the capture is given up: {error.strerror or error}")
+
+    def _write_packet(self, source: int, sender: Sender, now: float, packet: bytes) -> None:
+        """Record a packet, and whose it is where that is not the one before."""
+        if self._recording is not None and self._recorded_senders.get(source) != sender.number:
+            self._recorded_senders[source] = sender.number
+            self._write(COMMAND, source, now, command(do="sender", number=sender.number))
+        self._write(PACKET, source, now, packet)
 
     def _replay(self, capture: CaptureReader, seconds: float | None, realtime: bool) -> None:
-        """Do what a capture says, at its times; without moments of sending in it, as if it came now."""
+        """Do what a capture says, at its times; bodies are sent at its moments only."""
         begun = time.monotonic()
-        with_moments = False
         for record in capture:
             if self._ending.is_set() or (seconds is not None and record.time > seconds):
                 break
@@ -643,25 +688,30 @@ class Live:
                 while (wait := record.time - (time.monotonic() - begun)) > 0.0 and not self._ending.is_set():
                     time.sleep(min(wait, LONGEST_WAIT))
             with self._lock:
-                with_moments = with_moments or record.kind == SENT
-                self._replay_record(capture, record, with_moments)
+                self._replay_record(capture, record)
                 self._look_round(record.time)
 
-    def _replay_record(self, capture: CaptureReader, record: Record, with_moments: bool) -> None:
+    def _replay_record(self, capture: CaptureReader, record: Record) -> None:
         now = record.time
-        if not with_moments:  # a capture by another program: the clock goes on until this record
-            while self.pace.deadline() <= now:
-                self._send(self.pace.deadline(), False)
         if record.kind == PACKET:
             kind = capture.head.sources[record.source]
-            sender = self.senders.admit((record.source, None), f"{capture.path.name} {record.source}", now)
+            number = self._replayed_senders.get(record.source, 0)
+            name = f"{capture.path.name} {record.source}.{number}"
+            sender = self.senders.admit((record.source, number), name, now)
             if sender is not None:
-                self._write(PACKET, record.source, now, record.content)
+                self._write_packet(record.source, sender, now, record.content)
                 self._understand(kind, record.content, sender, now)
         elif record.kind == SENT:
             self._send(now, record.content == b"p")
         else:
-            self._replay_command(read_command(record.content, capture.path), capture.path, now)
+            content = read_command(record.content, capture.path)
+            if content.get("do") == "sender":
+                whose = content.get("number")
+                if not isinstance(whose, int) or whose < 0:
+                    raise FormatError(capture.path, f"has the sender {str(whose)[:60]}; expected a number")
+                self._replayed_senders[record.source] = whose
+            else:
+                self._replay_command(content, capture.path, now)
 
     def _replay_command(self, content: Mapping[str, Any], path: Path, now: float) -> None:
         what = content.get("do")

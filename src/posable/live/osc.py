@@ -18,6 +18,8 @@ LARGEST = 65507
 """Bytes of a UDP packet, at most."""
 LIMIT = 1200
 """Bytes of a packet that we send: one that is larger is split, so that no network cuts it into fragments."""
+MESSAGES = 1024
+"""Messages of a packet, and arguments of a message, at most: nobody needs more, and reading them takes time."""
 DEEPEST = 8
 """Bundles inside one another."""
 BUNDLE = b"#bundle\0"
@@ -34,6 +36,10 @@ _SIZE = struct.Struct(">i")
 
 class OscError(PosableError):
     """A packet that is no OSC, or broken."""
+
+
+class UnknownTypeError(OscError):
+    """A message with a type that is none of ours: by OSC's text it alone is left out."""
 
 
 class Message(NamedTuple):
@@ -87,7 +93,8 @@ def decode(packet: bytes) -> list[Message]:
     """Return the messages of a packet in their order, those of nested bundles among them.
 
     Raises:
-        OscError: when the packet is broken anywhere; then none of it counts.
+        OscError: when the packet is broken anywhere; then none of it counts. A message of a bundle that has an argument
+            of another type is left out alone.
     """
     if len(packet) > LARGEST:
         raise OscError(f"the packet has {len(packet)} bytes; expected {LARGEST} at most")
@@ -116,8 +123,13 @@ def _read(packet: bytes, start: int, end: int, found: list[Message], depth: int)
         at += 4
         if size <= 0 or size % 4 or size > end - at:
             raise OscError(f"an element of a bundle has {size} bytes; expected a multiple of 4 up to {end - at}")
-        _read(packet, at, at + size, found, depth + 1)
-        at += size
+        if len(found) >= MESSAGES:
+            raise OscError(f"a packet has more than {MESSAGES} messages")
+        first, at = at, at + size
+        try:
+            _read(packet, first, at, found, depth + 1)
+        except UnknownTypeError:
+            continue
 
 
 _plans: dict[bytes, list[Any]] = {}
@@ -168,6 +180,8 @@ def _message(packet: bytes, start: int, end: int) -> Message:
 
 def _plan(tags: bytes) -> list[Any]:
     """Return how to read arguments of these types: structs for runs of numbers, "s", "b", and (constant,)."""
+    if len(tags) > MESSAGES + 1:
+        raise OscError(f"a message has {len(tags) - 1} arguments; expected {MESSAGES} at most")
     plan: list[Any] = []
     run = ""
     for letter in tags[1:].decode("ascii", "replace"):
@@ -182,7 +196,7 @@ def _plan(tags: bytes) -> list[Any]:
         elif letter in _CONSTANTS:
             plan.append((_CONSTANTS[letter],))
         else:
-            raise OscError(f"an argument has the type {letter!r}; expected one of i f s b T F N I d h t")
+            raise UnknownTypeError(f"an argument has the type {letter!r}; expected one of i f s b T F N I d h t")
     if run:
         plan.append(struct.Struct(">" + run))
     if len(_plans) < PLANS and len(tags) <= 64:

@@ -15,6 +15,8 @@ MOST = 64
 """Senders that are told apart, at most."""
 BUDGET = 64
 """Packets of one sender that are read in a hundredth of a second; more are dropped unread."""
+LARGE = 1024
+"""Bytes of a packet for each of which it counts as one more."""
 WINDOW = 0.01  # [s]
 BURST = 0.002
 """[s]: packets closer to each other than this come together."""
@@ -40,6 +42,8 @@ class Sender:
     """Source and address: "vmc 127.0.0.1:50123"."""
     first: float
     """[s] of its first packet."""
+    number: int = 0
+    """Of the sender, in the order in which they came."""
     last: float = 0.0
     """[s] of its last one."""
     packets: int = 0
@@ -72,6 +76,7 @@ class Senders:
 
     def __init__(self) -> None:
         self._known: dict[Any, Sender] = {}
+        self._count = 0
         self.strangers = 0
         """Packets of senders beyond the number that is told apart; they are dropped."""
 
@@ -81,13 +86,14 @@ class Senders:
     def __len__(self) -> int:
         return len(self._known)
 
-    def admit(self, key: Any, name: str, now: float) -> Sender | None:
+    def admit(self, key: Any, name: str, now: float, size: int = 0) -> Sender | None:
         """Return the sender of a packet that is to be read; None where the packet is dropped.
 
         Args:
             key: source and address.
             name: of the sender, where it is new.
             now: [s]
+            size: of the packet [bytes], where large ones are to count as several; default 0.
         """
         sender = self._known.get(key)
         if sender is None:
@@ -97,13 +103,14 @@ class Senders:
                     self.strangers += 1
                     return None
                 del self._known[oldest]
-            sender = self._known[key] = Sender(name, now, now)
+            sender = self._known[key] = Sender(name, now, self._count, now)
+            self._count += 1
         if now - sender.window >= WINDOW:
             sender.window, sender.in_window = now, 0
-        sender.in_window += 1
-        if sender.in_window > BUDGET:
+        if sender.in_window >= BUDGET:
             sender.dropped += 1
             return None
+        sender.in_window += 1 + size // LARGE
         if sender.packets:
             self._gap(sender, now - sender.last)
         else:

@@ -20,6 +20,7 @@ from ..compute import PosableError
 from ..compute.files import atomic_write
 from ..compute.types import Floats
 from .addresses import OUT_PORTS, Address, parse
+from .capture import discard
 from .following import BodyFrame
 from .vmc import Status, VmcWriter
 from .vrchat import VrchatWriter
@@ -149,7 +150,8 @@ class LinesSink(UdpSink):
     """Sends JSON lines: the angles of a robot's joints by name, else the parts of the body.
 
     A line is {"time": seconds, "joints": {...}} or {"time": ..., "parts": {"hips": [x, y, z, w, x, y, z], ...}}, with
-    positions in metres and canonical orientations `wxyz` in our frame.
+    positions in metres and canonical orientations `wxyz` in our frame. Values of motors are not rounded, as that would
+    move them out of their limits.
     """
 
     def __init__(self, address: Address, body: Humanoid, robot: RobotDriver | None = None) -> None:
@@ -164,7 +166,7 @@ class LinesSink(UdpSink):
         if self._robot is not None:
             if sending.values is None:
                 return []
-            document["joints"] = dict(zip(self._robot.names, np.round(sending.values, 6).tolist(), strict=True))
+            document["joints"] = dict(zip(self._robot.names, sending.values.tolist(), strict=True))
         elif frame is None:
             return []
         else:
@@ -197,7 +199,7 @@ class CsvSink:
         """See `Sink`: the line of the file."""
         if sending.values is None:
             return []
-        return [",".join([f"{sending.seconds:.4f}", *(f"{value:.6f}" for value in sending.values)]).encode() + b"\n"]
+        return [",".join([f"{sending.seconds:.6f}", *map(repr, sending.values.tolist())]).encode() + b"\n"]
 
     def write(self, packets: Sequence[bytes]) -> str:
         """See `Sink`."""
@@ -210,6 +212,11 @@ class CsvSink:
     def close(self) -> None:
         """End the file."""
         self._stack.close()
+        self._file = None
+
+    def discard(self) -> None:
+        """End without a file: what was there before stays."""
+        discard(self._stack)
         self._file = None
 
 

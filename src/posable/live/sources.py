@@ -13,6 +13,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..formats import load
 from ..reconstruct import Points, load_points
 from ..reconstruct.sik import TRACKABLE
 from ..skeleton import Motion
-from .addresses import Address
+from .addresses import IN_PORTS, Address
 from .landmarks import is_landmarks, points_of, read_landmarks
 
 Frame = Mapping[str, Any]
@@ -34,6 +35,8 @@ BUFFER = 1 << 20
 WAITING = 4
 """Frames of an iterable that wait at most; older ones are dropped."""
 IN_USE = (errno.EADDRINUSE, errno.EACCES)
+RESERVED, HIGHEST = 1024, 65535
+"""The first port that everybody may open, and the last there is."""
 
 
 class UdpSource:
@@ -59,9 +62,15 @@ class UdpSource:
         except (OSError, UnicodeError) as error:
             made.close()
             if isinstance(error, OSError) and error.errno in IN_USE:
+                port = self.address.port
+                if error.errno == errno.EACCES and port < RESERVED:
+                    raise PosableError(
+                        f"port {port} is one of the system's; listen at another port: "
+                        f"{replace(self.address, port=IN_PORTS[self.name])}"
+                    ) from None
                 raise PosableError(
-                    f"port {self.address.port} is in use: another program listens for {self.name} there; end it, or "
-                    f"listen at another port: {self.name}://{self.address.host}:{self.address.port + 1}"
+                    f"port {port} is in use: another program listens for {self.name} there; end it, or "
+                    f"listen at another port: {replace(self.address, port=port + 1 if port < HIGHEST else port - 1)}"
                 ) from None
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise PosableError(f"cannot listen at {self.address}: {reason}") from None

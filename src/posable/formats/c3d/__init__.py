@@ -118,7 +118,7 @@ def read(path: Path, *, fps: float | None = None, up: str | None = None) -> Moti
     points[:, 0] += body.measures["pelvis"] * joints.axes["hips"][..., 1]
     rotations = {role: _quaternions(joints.axes[role]) for role in ORIENTED if role in joints.axes}
     solver = later_room("reconstruct").SequentialIK(body, markers=TRACKED, **AS_MEASURED)
-    answer = solver.track(points, fps=rate, orientations=rotations)
+    followed = solver.track(points, fps=rate, orientations=rotations).motion.pose
     notes = [
         *markers.notes,
         f"{len(names)} markers became a figure of {body.height:.2f} m, its limbs as long as theirs",
@@ -127,7 +127,7 @@ def read(path: Path, *, fps: float | None = None, up: str | None = None) -> Moti
     if lost:
         roles = [role.replace("_", " ") for k, role in enumerate(TRACKED) if not whole[:, k].all()]
         notes.append(f"markers were lost in {lost} of {len(whole)} frames ({', '.join(roles)}); the gaps are bridged")
-    pose = _with_arms(body, answer.motion.pose, joints)
+    pose = _with_arms(body, followed, joints)
     return Motion(body.skeleton, pose, rate, path.stem, tuple(notes))
 
 
@@ -153,18 +153,22 @@ def _with_arms(body: Any, pose: Pose, joints: Joints) -> Pose:
         local = multiply(conjugate(above), multiply(aimed, tracked.orientations[:, clavicle]))
         rotations[:, clavicle] = _bridged(local, known)
     made = Pose(pose.translation, rotations)
+    parts = [body.index(f"{side}_{part}") for side in sides for part in ("hand", "lower_arm")]
+    own_positions = {joint: tracked.positions[:, joint].copy() for joint in parts}
+    own_orientations = {joint: tracked.orientations[:, joint].copy() for joint in parts}
+    del tracked, rotations  # as large as all frames of all joints
     target_of = later_room("limb").Target
     for side in sides:
         hand, elbow = (body.index(f"{side}_{part}") for part in ("hand", "lower_arm"))
         ends, poles = (
             np.where(np.isfinite(joints.positions[f"{side}_{part}"]), joints.positions[f"{side}_{part}"], own)
-            for part, own in (("hand", tracked.positions[:, hand]), ("lower_arm", tracked.positions[:, elbow]))
+            for part, own in (("hand", own_positions[hand]), ("lower_arm", own_positions[elbow]))
         )
         # Limits of the wrist would move the elbow: the arm is placed first, and the hand rotated as it was then.
         made = body.place(made, f"{side}_hand", target_of(ends, pole=poles)).pose
-        above = body.skeleton.forward(made).orientations[:, body.skeleton.parents[hand]]
+        above = body.skeleton.forward(made).orientations[:, body.skeleton.parents[hand]].copy()
         rotations = made.rotations.copy()
-        rotations[:, hand] = multiply(conjugate(above), tracked.orientations[:, hand])
+        rotations[:, hand] = multiply(conjugate(above), own_orientations[hand])
         made = Pose(made.translation, rotations)
     return made
 

@@ -107,7 +107,7 @@ class C3dFile:
         first, last = self._word(3), self._word(4)
         said = [last - first + 1]
         ends = [self.parameters.get(("TRIAL", name)) for name in ("ACTUAL_START_FIELD", "ACTUAL_END_FIELD")]
-        if all(isinstance(end, np.ndarray) and end.size == 2 for end in ends):
+        if all(isinstance(end, np.ndarray) and end.size == 2 and np.isfinite(end).all() for end in ends):
             low, high = (int(end[0]) % 65536 + int(end[1]) % 65536 * 65536 for end in ends if end is not None)
             said.append(high - low + 1)
         said += [int(self.number("POINT", name, 0.0)) for name in ("LONG_FRAMES", "FRAMES")]
@@ -139,6 +139,7 @@ class C3dFile:
         groups: dict[int, str] = {}
         found: dict[tuple[int, str], Any] = {}
         at = start + 4
+        left = end - start  # values that lie over one another would be more than the section has
         for _ in range(MOST_PARAMETERS):
             if at + 4 > end:
                 break
@@ -152,15 +153,19 @@ class C3dFile:
             if number < 0:
                 groups[-number] = name
             elif number > 0:
-                found[number, name] = self._value(at + 2, end, name)
+                found[number, name], size = self._value(at + 2, end, name)
+                left -= size
+                if left < 0:
+                    raise FormatError(self.path, "lies over others", f"parameter {name[:40]!r}")
             if step == 0:
                 break
             at += step
         return {(groups.get(number, ""), name): value for (number, name), value in found.items()}
 
-    def _value(self, at: int, end: int, name: str) -> Any:
+    def _value(self, at: int, end: int, name: str) -> tuple[Any, int]:
+        """Return the value of a parameter, and how many bytes it has."""
         if at + 2 > end:
-            return None
+            return None, 0
         kind, count = int(np.int8(np.uint8(self.data[at]))), self.data[at + 1]
         shape = list(self.data[at + 2 : at + 2 + count])
         at += 2 + count
@@ -174,7 +179,7 @@ class C3dFile:
         if kind == -1:
             width = shape[0] if shape else 1
             rows = total // width if width else 0
-            return [data[k * width : (k + 1) * width].decode("latin-1").strip() for k in range(rows)]
+            return [data[k * width : (k + 1) * width].decode("latin-1").strip() for k in range(rows)], len(data)
         if size == 4:
-            return self._floats(np.frombuffer(data, np.uint8).reshape(1, -1))[0] if data else np.zeros(0)
-        return np.frombuffer(data, "u1" if size == 1 else self.order + "i2").astype(np.float64)
+            return (self._floats(np.frombuffer(data, np.uint8).reshape(1, -1))[0] if data else np.zeros(0)), len(data)
+        return np.frombuffer(data, "u1" if size == 1 else self.order + "i2").astype(np.float64), len(data)
