@@ -187,6 +187,10 @@ def test_hostile_input_is_answered_or_refused(body, auto):
         np.testing.assert_array_equal(answer.pose.rotations, body.neutral_pose.rotations)
     assert auto.solve({"head": ps.Target(was["head"], np.zeros(4))}).status == ps.Status.INVALID
     np.testing.assert_array_equal(auto.solve({}).pose.rotations, body.neutral_pose.rotations)
+    start = body.neutral_pose
+    torn = ps.Pose(start.translation, start.rotations, np.full((len(body.skeleton), 3), np.nan))
+    answer = auto.solve({"head": was["head"]}, torn)
+    assert answer.status == ps.Status.INVALID and np.isfinite(answer.pose.rotations).all()
     with pytest.raises(ps.UnknownNameError, match="nose"):
         auto.solve({"nose": was["head"]})
     with pytest.raises(ps.ShapeError, match="head"):

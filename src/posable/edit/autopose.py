@@ -147,6 +147,7 @@ class AutoPose:
             )
         requested = {role: _target(body, role, target) for role, target in targets.items()}
         sound = bool(are_poses(Pose(pose.translation[None], pose.rotations[None]))[0])
+        sound = sound and (pose.offsets is None or bool(rows_in_extent(pose.offsets, 2)))
         for position, orientation in requested.values():
             sound = (
                 sound and bool(rows_in_extent(position)) and (orientation is None or bool(np.isfinite(orientation[0])))
