@@ -119,6 +119,22 @@ def test_points_that_come_and_go_in_every_subset_cause_no_jump(oriented, cmu):
     assert np.median(largest[seen]) < 0.8 * np.median(largest[rest])
 
 
+@pytest.mark.parametrize("markers", [HEAD_AND_HANDS, WITH_HIPS, ("head",)])
+def test_what_is_guessed_moves_inside_the_limits(markers, clips):
+    """Limbs that nobody tracks move no faster than limbs may, and the way there does not lead outside."""
+    body, motion = clips["90_05"]
+    points = points_of(body, motion.pose, markers)
+    turns = orientations_of(body, motion.pose, markers)
+    points[40::80] += [2.0, 0.0, 0.0]  # and once in a while somebody is thrown about
+    points[60:80, :, 1] -= 0.5
+    answer = SequentialIK(body, markers=markers).track(points, fps=motion.fps, orientations=turns)
+    posture = body.canonical(answer.motion.pose)
+    for k, role in enumerate(posture.roles):
+        if role in body.limits:
+            inside = body.limits.contains([role], posture.rotations[:, [k]], 1e-6)
+            assert inside.all(), (role, np.flatnonzero(~inside.ravel()))
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_mirrored_trackers_give_the_mirrored_body(name):
     points, turns = SETS[name]

@@ -93,7 +93,7 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
         if free and math.isfinite(before[0]):
             angle = angle_between(before, now)
             if angle > most:
-                now = unit_quat(slerp(before, now, most / angle))
+                now = inside_limb(i, limb, k, figure, rows, unit_quat(slerp(before, now, most / angle)))
                 set_quat(rows.rotations, i, joint, now)
         set_quat(stored, limb, k, now)
     if guesses(i, limb, rows) and not given(i, rows, slot):
@@ -107,6 +107,42 @@ def calm_limb(i: int, t: int, limb: int, figure: Figure, rows: Rows, memory: Rec
                 world = mul(quat_at(rows.world, i, parent), quat_at(rows.rotations, i, joint))
                 set_quat(rows.world, i, joint, world)
         set_vec(rows.goals, i, slot, position_of(i, figure, rows, model["base"], end))
+
+
+@kernel
+def inside_limb(i: int, limb: int, k: int, figure: Figure, rows: Rows, local: Quat) -> Quat:
+    """Return a local rotation of the base, mid or end joint (k = 0, 1, 2) of a limb brought inside its limits, where
+    the limb is posed in `rows.world`. The way between two rotations inside of limits may lead outside.
+    """
+    model = figure.limbs[limb]
+    if not model["limited"]:
+        return local
+    joint = model["base"] if k == 0 else model["mid"] if k == 1 else model["end"]
+    posed, parent = quat_at(rows.world, i, joint), quat_at(rows.world, i, figure.joints[joint]["parent"])
+    below = mul(conj(canonical_bone(i, limb, k - 1, figure, rows)), parent)
+    above = mul(conj(posed), canonical_bone(i, limb, k, figure, rows))  # the rest of a bone in segments, too
+    row = model["first_limit"] + k
+    rotation = unit_quat(mul(mul(below, local), above))
+    if allowed(figure.limits[row], figure.curves, rotation):
+        return local
+    rotation = clamp(figure.limits[row], figure.curves, rotation)
+    return unit_quat(mul(mul(conj(below), rotation), conj(above)))
+
+
+@kernel
+def canonical_bone(i: int, limb: int, k: int, figure: Figure, rows: Rows) -> Quat:
+    """Return the canonical orientation in the world of what carries a limb (k = -1), of its upper bone (0), its lower
+    bone (1), each at its far end, and its end (2).
+    """
+    model = figure.limbs[limb]
+    if k == 2:
+        return mul(quat_at(rows.world, i, model["end"]), conj(quat_from(model["end_neutral"])))
+    q = mul(quat_at(rows.world, i, model["carrier"]), conj(quat_from(model["carrier_neutral"])))
+    for n in range(model["first_driven"], model["last_driven"]):
+        segment = figure.driven[n]
+        if k >= 0 and segment["lower"] == k:
+            q = mul(quat_at(rows.world, i, segment["joint"]), conj(quat_from(segment["neutral"])))
+    return q
 
 
 @kernel
