@@ -231,13 +231,14 @@ def test_packets_that_come_in_pieces_make_one_body(figure, walk, mailbox, send):
     with Live(vmc_in(), f"vmc://{LOOPBACK}:{mailbox.port}", body=figure, rate=100) as live:
         port = live.sources[0].port
         for packets in tracker_packets(figure, walk)[:12]:
-            before = live.sent
+            before, begun = live.sent, time.monotonic()
             for packet in packets:
                 for message in messages(packet):
                     send(port, message.dgram)
             for _ in range(20):
                 live.poll(0.005)
-            assert live.sent - before <= 12  # 100 ms at 100 Hz, most of them by the clock
+            by_the_clock = 100 * (time.monotonic() - begun)  # however long the machine took
+            assert live.sent - before <= by_the_clock + 2  # six packets are not six bodies
         assert not np.isinf(live.frame.errors).any()
 
 

@@ -19,7 +19,7 @@ from posable.studio.tabs.trackers.tab import OVER, TrackersTab
 from .desk import Desk
 from .window import Window, by, choose, drag_arrow, on_screen, wait
 
-TITLES = ("Play", "Pose", "Behaviours", "Trackers", "Robot", "Motion")
+TITLES = ("Play", "Pose", "Behaviours", "Trackers", "Robot", "Motion", "Live")
 
 
 @pytest.fixture(scope="module")

@@ -83,6 +83,7 @@ class AutoPose:
     Args:
         body: any person.
         prior: a learned model of how people move, as `SequentialIK` takes it: "default", a path, a `Prior`, or None.
+            Asked where all of `MARKERS` are touched or stand; from fewer, small drags would make the body leap.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
         plant_feet: whether feet that nobody touches and that stand stay there while people would not step; default
             True.

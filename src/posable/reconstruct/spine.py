@@ -44,7 +44,8 @@ NO_DIRECTION = 1e-6  # a weighted sum of unit vectors shorter than this has no d
 MAX_CLAVICLE = 0.5  # [rad]
 BISECTIONS = 40
 STEPS, MAX_STEP, EXACT = 24, 0.4, 1e-12  # of the spine's search: how many, [rad] a joint, [m]
-DAMPING = 1e-3  # of the trace of A: no small rotation shortens a straight spine, and steps without it overshoot for ever
+DAMPING, DAMPED = 1e-3, 0.01  # of the trace of A, at misses over so much of its root: no small rotation shortens a
+# straight spine, and undamped steps overshoot for ever
 SWUNG = 0.25  # weight of the wrists next to a head whose orientation is known, where ankles are not
 SLOWLY = 9.0  # [rad]: without ankles the pelvis follows with this time constant times its rate: 0.7 s at 4 pi rad/s
 SURE = 0.5  # of the longest sum of wrists and ankles: below it, the pelvis rotates more slowly
@@ -280,7 +281,8 @@ def bend_to(
     """Bring joint `last` of the spine to a target by the smallest rotations of the joints from `first` on, inside
     limits.
 
-    Damped least squares: joint k, from which the end lies r_k away, rotates by r_k x (A^-1 e), A = sum (|r_k|^2 - r_k r_k^T).
+    Damped least squares: joint k, from which the end lies r_k away, rotates by r_k x (A^-1 e), with
+    A = sum (|r_k|^2 - r_k r_k^T).
     The pelvis rotates too if it is `free`.
     """
     for _ in range(STEPS):
@@ -302,7 +304,7 @@ def bend_to(
         size = xx + yy + zz
         if size < 1e-12:  # no joint there can rotate
             break
-        soft = DAMPING * size
+        soft = (1e-6 + DAMPING * min(1.0, norm(e) / (DAMPED * math.sqrt(size)))) * size
         x = solve_symmetric(xx + soft, yy + soft, zz + soft, xy, xz, yz, e)
         rotation = (1.0, 0.0, 0.0, 0.0)
         for k in range(first, figure.spine.shape[0]):
