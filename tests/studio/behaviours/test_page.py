@@ -44,13 +44,19 @@ def renew_picture(window: Window, tab: BehavioursTab, session: Session) -> None:
     session.stage.frame(session.actors)
 
 
+# In one piece: the plane is drawn anew with each change, and one that was found a moment ago is gone.
+ON_PLANE = """p => {
+    const plane = document.querySelector("svg.swing-plane");
+    plane.scrollIntoView({block: "nearest", behavior: "instant"});
+    const q = new DOMPoint(...p).matrixTransform(plane.getScreenCTM());
+    return [q.x, q.y];
+}"""
+
+
 def on_plane(window: Window, swing: tuple[float, float]) -> tuple[float, float]:
     """Where a swing [rad] is on the page [pixels]."""
-    window.page.locator("svg.swing-plane").scroll_into_view_if_needed()
-    place = window.page.locator("svg.swing-plane").evaluate(
-        "(s, p) => { const q = new DOMPoint(...p).matrixTransform(s.getScreenCTM()); return [q.x, q.y]; }",
-        [float(np.degrees(swing[1])), float(np.degrees(swing[0]))],
-    )
+    window.page.locator("svg.swing-plane").wait_for()
+    place = window.page.evaluate(ON_PLANE, [float(np.degrees(swing[1])), float(np.degrees(swing[0]))])
     return place[0], place[1]
 
 
