@@ -519,7 +519,6 @@ def test_the_code_for_any_machine_gives_the_answers_of_that_for_newer_ones(used)
                         np.testing.assert_allclose(got[field], wanted[field], rtol=1e-7, atol=1e-7, err_msg=name)
 
 
-@needs_library
 def small_build(folder: Path, cache: Path) -> bytes:
     """A library of one batch."""
     name = "posable.math._angle"
@@ -537,6 +536,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     return folder / "cache", small_build(folder / "first", folder / "cache")
 
 
+@needs_library
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to link with")
 @pytest.mark.parametrize("damage", ["object", "facts", "code"])
 def test_what_a_build_kept_may_be_damaged(damage, built, tmp_path):
