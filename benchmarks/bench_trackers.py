@@ -37,7 +37,8 @@ def run() -> list[Table]:
 def _errors(folder: Path) -> list[Table]:
     """Mean distance of the 22 scored joints, by set: mean of clips."""
     clips = [_clip(folder / f"{clip}.bvh") for clip in (*CLIPS, *UNSEEN)]
-    tables = []
+    tables: list[Table] = []
+    seen: dict[str, Floats] = {}  # errors with orientations
     for what, oriented in (("positions and orientations", True), ("positions alone", False)):
         rows = {}
         for name, markers in SETS.items():
@@ -47,6 +48,10 @@ def _errors(folder: Path) -> list[Table]:
                 both[prior] = told[:, 0]
                 met, shaken = 100.0 * told[:, 1].mean(), told[:, 2].mean()
                 note = f"{met:.1f} % of points met, jitter {shaken:.2f} of the capture's"
+                if prior and oriented:
+                    seen[name] = told[:, 0]
+                elif prior:
+                    note += f"; orientations make {int((seen[name] > told[:, 0]).sum())} clips worse"
                 if prior is None:
                     note += f"; the prior is worse on {int((both['default'] > both[None]).sum())} clips"
                 rows[f"{name}, {'prior' if prior else 'plain'}"] = ([float(told[:, 0].mean())], note)
