@@ -60,10 +60,12 @@ def use_limits() -> None:
 
 def use_body() -> None:
     from posable.body import figure
+    from posable.body.contacts import foot_contacts
 
     body = figure()
     values = np.random.default_rng(2).normal(size=(ROWS, len(body.skeleton.dofs)))
     body.pose(body.canonical(body.skeleton.from_values(values)))
+    foot_contacts(values[:, None, :3], 60.0, body.leg_length)
 
 
 def use_compute() -> None:
@@ -148,12 +150,14 @@ def use_reach() -> None:
 
 def use_reconstruct() -> None:
     import posable as ps
+    from posable.reconstruct.filtering import FootLock
 
     body = ps.figure()
     # With bent arms: about a straight one the elbow may turn, and half of all digits are a rounding's.
     points = body.markers(ps.samples.walk(body)[15 : 15 + ROWS].pose)
     scene = ps.Scene().plane("floor")
     ps.SequentialIK(body, scene=scene).solve(points, {"head": [1.0, 0.0, 0.0, 0.0]})
+    FootLock(ps.MARKERS, body.leg_length).step(points.copy(), 1.0 / 60.0)
 
 
 def use_classic() -> None:
@@ -202,6 +206,14 @@ def use_robots() -> None:
     ps.retarget(motion, person, robot, speeds=0.5), ps.retarget(motion[:ROWS], person, robot, lookahead=0)
 
 
+def use_live() -> None:
+    import posable as ps
+    from posable.live.bones import Bones
+
+    body = ps.figure()
+    Bones(body).transforms(body.neutral_frames)
+
+
 USES = [
     use_compute,
     use_formats,
@@ -218,6 +230,7 @@ USES = [
     use_express,
     use_edit,
     use_robots,
+    use_live,
 ]
 
 

@@ -127,7 +127,7 @@ def take_of(body: ps.Humanoid, tall: ps.Humanoid, seed: int):
 def test_calibrating_by_packets_while_standing_and_moving(figure, mailbox):
     """Trackers strapped on at any angle, on somebody of another size: the body then does what the person does."""
     tall = ps.figure(height=1.9)
-    states, distances = [], []
+    states, distances, angles = [], [], []
     live = Live(UdpSource(Address("vmc", "127.0.0.1", 0)), (), body=figure, show=lambda _: None)
     from posable.live import bundle
 
@@ -154,7 +154,12 @@ def test_calibrating_by_packets_while_standing_and_moving(figure, mailbox):
         true = frames.positions[[tall.index(role) for role in ps.MARKERS]] - [0.0, floor, 0.0]
         got = figure.markers(live.frame.pose) * 1.9 / 1.75
         distances.append(np.linalg.norm(got - true, axis=-1))
+        pairs = [(figure, live.frame.frames), (tall, frames)]
+        parts = [[body.canonical_orientation(f, body.index(role)) for role in ps.MARKERS] for body, f in pairs]
+        angles.append(ps.math.angle(*parts))
     assert np.median(distances) < 0.05 and np.max(distances) < 0.3
+    # How each is strapped on is known from the next body on: what is left is how well six offsets show where ahead is.
+    assert np.max(angles) < np.radians(6.0)
 
 
 def test_a_calibration_is_saved_and_read_back(figure, tmp_path):

@@ -181,3 +181,11 @@ def product(p: Quat, q: Quat) -> Quat:
         a * y - b * z + c * w + d * x,
         a * z + b * y - c * x + d * w,
     )
+
+
+def rotated(q: Quat, v: Vec3) -> Vec3:
+    """Return a vector rotated by a unit quaternion."""
+    w, x, y, z = q
+    a, b, c = v
+    u, s, t = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return (a + w * u + y * t - z * s, b + w * s + z * u - x * t, c + w * t + x * s - y * u)

@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.canonical import CanonicalPose
-from ..compute.types import Floats, Ints
+from ..compute.types import Floats, Ints, zero_records
 from ..formats.gltf import Scene, scene_of
 from ..math import axis_angle, conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Skeleton
+from ..skeleton.forward import LOCAL, local_rows
 from .unity import MIRROR, UNITY_SIGNS
 
 if TYPE_CHECKING:
     from ..body import Humanoid
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
+TO_UNITY, SIGNS = [0, 1, 2, 4, 5, 6, 3], np.concatenate([MIRROR, UNITY_SIGNS])
+"""Of seven numbers: position and rotation `wxyz` of ours to those of Unity, `xyzw`."""
 _FINGERS = [
     f"{finger}_{part}"
     for finger in ("thumb", "index", "middle", "ring", "little")
@@ -73,28 +76,27 @@ class Bones:
         """Of the bones, parents before children."""
         self.names = tuple(UNITY_NAMES[role] for role in self.roles)
         """(N,) as Unity calls them."""
-        self._joints = np.array([joints[role] for role in self.roles])
+        rows = np.array([joints[role] for role in self.roles])
         scene = scene_of(character)
         self.original = scene.is_vrm1
         """Whether rotations are those of the model's file, and not counted from a T-pose."""
         rest = skeleton.forward(skeleton.rest if scene.is_vrm else t_pose(body))
-        self._above = _bone_above(skeleton, self._joints)
-        parents = skeleton.parents[self._joints]
-        inner = self._above >= 0
-        above, parents = np.where(inner, self._joints[self._above], 0), np.where(inner, parents, 0)
-        own, over, node = (rest.orientations[index] for index in (self._joints, above, parents))
-        self._own = np.broadcast_to(IDENTITY, own.shape) if self.original else conjugate(own)
-        self._over = multiply(conjugate(over), node) if self.original else conjugate(over)
-        self._lever = rotate(conjugate(over), rest.positions[parents] - rest.positions[above])
-        self._levers = bool(np.abs(self._lever[inner]).max(initial=0.0) > 0.0)
-        self._overs = not np.array_equal(self._over[inner], np.tile(IDENTITY, (int(inner.sum()), 1)))
-        self._scale = np.ones((len(self._joints), 1))
+        above = _bone_above(skeleton, rows)
+        inner = above >= 0
+        over, parents = rows[np.where(inner, above, 0)], np.where(inner, skeleton.parents[rows], 0)
+        own, base, node = (rest.orientations[index] for index in (rows, over, parents))
+        self._locals = zero_records((len(rows),), LOCAL)
+        self._locals["joint"], self._locals["above"] = rows, np.where(inner, over, -1)
+        self._locals["lever"] = rotate(conjugate(base), rest.positions[parents] - rest.positions[over])
+        self._locals["between"] = multiply(conjugate(base), node) if self.original else conjugate(base)
+        self._locals["own"] = IDENTITY if self.original else conjugate(own)
+        self._locals["scale"] = 1.0
         if character is not None and scene.scales is not None and len(scene.scales) == len(skeleton):
-            self._scale[inner, 0] = scene.scales[parents[inner]]
-        self._outer: Ints = np.flatnonzero(~inner)
-        self._tops = [self._top(rest, scene, int(skeleton.parents[self._joints[row]])) for row in self._outer]
-        for row, (_, _, size) in zip(self._outer, self._tops, strict=True):
-            self._scale[row, 0] = size
+            self._locals["scale"][inner] = scene.scales[parents[inner]]
+        for row in np.flatnonzero(~inner):
+            top = self._top(rest, scene, int(skeleton.parents[rows[row]]))
+            for name, value in zip(("lever", "between", "scale"), top, strict=True):
+                self._locals[row][name] = value
 
     def _top(self, rest: Frames, scene: Scene, parent: int) -> tuple[Floats, Floats, float]:
         """Return (position [m], orientation, scale) of what a bone without a bone above it hangs on."""
@@ -111,19 +113,10 @@ class Bones:
 
     def transforms(self, frames: Frames) -> Floats:
         """Return (N, 7) what a receiver sets: local positions [m] and rotations `xyzw`, in Unity's frame."""
-        own_positions, own = frames.positions[self._joints], frames.orientations[self._joints]
-        over_positions, over = own_positions[self._above], own[self._above]
-        # Where no node lies between two bones there is nothing to add, which is so on most models.
-        parent_positions = over_positions + rotate(over, self._lever) if self._levers else over_positions.copy()
-        parents = multiply(over, self._over) if self._overs else over.copy()
-        for row, (position, orientation, _) in zip(self._outer, self._tops, strict=True):
-            parent_positions[row], parents[row] = position, orientation
-        back = conjugate(parents)
-        out = np.empty((len(self._joints), 7))
-        out[:, :3] = rotate(back, own_positions - parent_positions) / self._scale * MIRROR
-        local = multiply(back, own if self.original else multiply(own, self._own))
-        out[:, 3:] = local[:, [1, 2, 3, 0]] * UNITY_SIGNS
-        return out
+        records = self._locals
+        made = np.empty((len(records), 7))
+        local_rows(len(records), records, frames.positions[None], frames.orientations[None], made)
+        return np.asarray(made[:, TO_UNITY] * SIGNS)
 
 
 def _bone_above(skeleton: Skeleton, joints: Ints) -> Ints:

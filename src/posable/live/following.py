@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..body.measures import sole_of
 from ..body.roles import MARKERS
 from ..compute import PosableError
-from ..compute.types import Floats
-from ..math import conjugate, multiply, rotate
+from ..compute.types import Floats, Quat, Vec3
+from ..math import conjugate
 from ..reconstruct import ReconstructStream, SequentialIK
 from ..reconstruct.sik import TRACKABLE
 from ..skeleton import Frames, Pose
 from .assignment import assign
-from .board import Board, Point
+from .board import Board, Point, product, rotated
 from .calibrating import LiveCalibration
 from .intake import part_of
 
@@ -36,7 +36,7 @@ SCALES = (0.2, 5.0)
 """Between which a person's size and the body's differ, when it is guessed."""
 RISING, MOST_RISEN = 0.02, 0.15
 """[m/s] by which the lowest foot is forgotten, and [m] up to which above the lowest of all."""
-UNKNOWN = np.full(4, np.nan)
+UNKNOWN: tuple[Vec3, None] = ((math.nan, math.nan, math.nan), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,7 @@ class Follower:
     _scales: tuple[float, float] | None = None
     _low: float = math.inf
     _lowest: float = math.inf
+    _sits: list[tuple[Vec3, Quat] | None] = field(default_factory=list)
     _solvers: dict[tuple[str, ...], SequentialIK] = field(default_factory=dict)
 
     def calibrate(self, calibration: LiveCalibration | None) -> None:
@@ -99,6 +100,7 @@ class Follower:
         self.calibration, self._scales = calibration, None
         self._low = self._lowest = math.inf
         self._names = ()
+        self._seat()
 
     def restart(self) -> None:
         """Forget the past."""
@@ -128,8 +130,8 @@ class Follower:
             self._guess(board, now)
             if not self._prepare(tuple(role for role in TRACKABLE if role in self._sources)):
                 return None
-        points, rotations, seen = self._gather(board, now)
-        if not seen:
+        points, rotations = self._gather(board, now)
+        if not any(math.isfinite(point[0]) for point in points):
             return self._rest(now)
         step = 1.0 / 60.0 if self.last is None else now - self.last.time
         stream = self._stream
@@ -202,53 +204,53 @@ class Follower:
         self._markers, self._scales = markers, None
         self._upper = [k for k, role in enumerate(markers) if role != "hips" and role not in LEGS]
         self._feet = [k for k, role in enumerate(markers) if role in ("left_foot", "right_foot")]
-        made = None if self.calibration is None else self.calibration.calibration
-        self._calibrated = np.zeros(len(markers), np.bool_)
-        self._offsets, self._sits = np.zeros((len(markers), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(markers), 1))
-        for k, role in enumerate(markers):
-            if made is not None and role in made.markers:
-                row = made.markers.index(role)
-                self._calibrated[k] = True
-                self._offsets[k], self._sits[k] = made.offsets[row], conjugate(made.rotations[row])
+        self._seat()
         return True
+
+    def _seat(self) -> None:
+        """Take over from the calibration how the tracker of each part sits there."""
+        made = None if self.calibration is None else self.calibration.calibration
+        self._sits = [None] * len(self._markers)
+        if made is not None:
+            sits = dict(zip(made.markers, zip(made.offsets.tolist(), conjugate(made.rotations).tolist()), strict=True))
+            self._sits = [sits.get(role) for role in self._markers]
 
     # Where they are
 
-    def _gather(self, board: Board, now: float) -> tuple[Floats, dict[str, Floats], bool]:
-        """Return (points (M, 3) [m], orientations by part, whether any is seen)."""
-        positions: list[Any] = []
-        rotations: list[Any] = []
-        usable: list[bool] = []
-        seen = False
-        for k, role in enumerate(self._markers):
+    def _gather(self, board: Board, now: float) -> tuple[list[Vec3], dict[str, Quat]]:
+        """Return (where the joints are [m], NaN where lost; orientations by part), both where they are known."""
+        positions: list[Vec3] = []
+        rotations: dict[str, Quat] = {}
+        for role, sits in zip(self._markers, self._sits, strict=True):
             point = _newest(board, self._sources.get(role, ()))
-            position, rotation = point.at(now) if point is not None else ((math.nan,) * 3, None)
-            seen = seen or math.isfinite(position[0])
+            position, rotation = UNKNOWN if point is None else point.at(now)
+            if rotation is not None and sits is not None:
+                offset, back = sits
+                rotation = product(rotation, back)
+                (x, y, z), (u, v, w) = position, rotated(rotation, offset)
+                position = (x - u, y - v, z - w)
+            elif point is None or not _is_canonical(point):
+                rotation = None
             positions.append(position)
-            known = rotation is not None and (self._calibrated[k] or (point is not None and _is_canonical(point)))
-            usable.append(known)
-            rotations.append(rotation if known and rotation is not None else (1.0, 0.0, 0.0, 0.0))
-        points, q = np.array(positions), np.array(rotations)
-        if self._calibrated.any():
-            q = multiply(q, self._sits)
-            rows = self._calibrated & np.array(usable)
-            points[rows] -= rotate(q[rows], self._offsets[rows])
-        found = {role: q[k] for k, role in enumerate(self._markers) if usable[k] and role in MARKERS}
-        return points, found, seen
+            if rotation is not None and role in MARKERS:
+                rotations[role] = rotation
+        return positions, rotations
 
-    def _scaled(self, points: Floats) -> Floats:
+    def _scaled(self, points: list[Vec3]) -> list[Vec3]:
         """Return points of the person as the body has them: scaled by its legs, above the hips by its trunk."""
         if not self.fit:
             return points
         if self._scales is None:
-            self._scales = self._sizes(points)
+            self._scales = self._sizes(np.array(points))
         legs, upper = self._scales
         if legs == upper == 1.0:
             return points
-        out = points * legs
-        if "hips" in self._markers and math.isfinite(points[self._markers.index("hips"), 0]):
-            hips = points[self._markers.index("hips")]
-            out[self._upper] = legs * hips + upper * (points[self._upper] - hips)
+        out = [(legs * x, legs * y, legs * z) for x, y, z in points]
+        if "hips" in self._markers and math.isfinite(points[(hips := self._markers.index("hips"))][0]):
+            (x, y, z), (u, v, w) = points[hips], out[hips]
+            for k in self._upper:
+                a, b, c = points[k]
+                out[k] = (u + upper * (a - x), v + upper * (b - y), w + upper * (c - z))
         return out
 
     def _sizes(self, points: Floats) -> tuple[float, float]:
@@ -258,22 +260,18 @@ class Follower:
             return 1.0 / scales["legs"], 1.0 / scales["trunk"]
         return self.sizes or guessed_sizes(self.body, self._markers, points[None])
 
-    def _on_floor(self, points: Floats, step: float) -> Floats:
+    def _on_floor(self, points: list[Vec3], step: float) -> list[Vec3]:
         """Return points with the floor at height 0."""
         floor = self.floor
         if floor is None:
-            heights = points[self._feet, 1]
-            heights = heights[np.isfinite(heights)]
-            if len(heights):
-                low = float(heights.min()) - self._ankle
+            heights = [points[k][1] for k in self._feet if math.isfinite(points[k][1])]
+            if heights:
+                low = min(heights) - self._ankle
                 self._lowest = min(self._lowest, low)
                 raised = min(self._low + RISING * step, self._lowest + MOST_RISEN)
                 self._low = low if self.standing else min(raised, low)
             floor = self._low if math.isfinite(self._low) else 0.0
-        if floor == 0.0:
-            return points
-        lowered: Floats = points - np.array([0.0, floor, 0.0])
-        return lowered
+        return points if floor == 0.0 else [(x, y - floor, z) for x, y, z in points]
 
     @property
     def _ankle(self) -> float:

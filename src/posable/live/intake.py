@@ -18,7 +18,7 @@ from ..compute import PosableError
 from ..compute.extent import EXTENT
 from ..compute.types import Quat, Vec3
 from ..reconstruct.sik import TRACKABLE
-from .board import Board, product
+from .board import Board, product, rotated
 from .bones import ROLES_OF, UNITY_NAMES
 from .osc import Message, decode
 from .unity import SHORTEST, position_from_unity, rotation_from_degrees, rotation_from_unity
@@ -208,7 +208,7 @@ class Intake:
             if base is None:
                 continue
             (px, py, pz), rotation = base
-            rx, ry, rz = _rotated(rotation, bone.position)
+            rx, ry, rz = rotated(rotation, bone.position)
             world = (px + rx, py + ry, pz + rz), product(rotation, bone.rotation)
             known[role] = world
             if role in TRACKABLE:
@@ -317,12 +317,6 @@ def _from_t_pose(role: str, rotation: Quat) -> Quat:
         half = math.sqrt(0.5) if role.startswith("left") else -math.sqrt(0.5)
         return product(rotation, (math.sqrt(0.5), 0.0, 0.0, half))
     return rotation
-
-
-def _rotated(q: Quat, v: Vec3) -> Vec3:
-    w, x, y, z = q
-    rotated = product(product(q, (0.0, *v)), (w, -x, -y, -z))
-    return rotated[1], rotated[2], rotated[3]
 
 
 def _unit(w: float, x: float, y: float, z: float) -> Quat | None:

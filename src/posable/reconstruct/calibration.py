@@ -14,6 +14,9 @@ taller one: give `height` where it is known. All trackers worn 2 cm further forw
 always a joint whose bend is not known, and what is usual for people (shins upright over feet, spines evenly bent) is
 off by more than trackers are; tried on captured motion, offsets found that way were wrong by 10 cm and more. Therefore
 offsets come from a pose. Without orientations a joint may lie in any direction from its tracker.
+
+A tracker of an elbow, a knee or the chest may be strapped to either of the two parts that meet there: in the pose both
+are oriented alike, and the offset rotates with the tracker. How large a person is, is measured by the six `MARKERS`.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from ..compute.documents import read_document, write_document
 from ..compute.types import ArrayLike, Floats, floats
 from ..math import axis_angle, conjugate, multiply, normalize, rotate
 from ..skeleton import Pose
-from .sik import SequentialIK
+from .sik import TRACKABLE, SequentialIK
 
 if TYPE_CHECKING:
     from ..body import Humanoid
@@ -55,7 +58,7 @@ class Calibration:
     """Where trackers sit on a person, and how the person's lengths compare with a body's. Immutable."""
 
     markers: tuple[str, ...]
-    """(M,) the part that each tracker is on."""
+    """(M,) the part that each tracker is on, of those that can be tracked (`reconstruct.sik.TRACKABLE`)."""
     offsets: Floats
     """(M, 3) [m] from the part's joint to its tracker, in the part's canonical frame."""
     rotations: Floats
@@ -109,10 +112,11 @@ class Calibration:
         joints, parts = _standing(body, _named_pose(body, pose), names)
         if height is not None and not (math.isfinite(height) and height > 0.0):
             raise PosableError(f"height is {height} m; expected a number above 0")
-        scale = _scale(joints, positions) if height is None else height / expected_stature(body)
-        heading = axis_angle(UP, _yaw(joints, positions))
+        main = _main(names)
+        scale = _scale(joints[main], positions[main]) if height is None else height / expected_stature(body)
+        heading = axis_angle(UP, _yaw(joints[main], positions[main]))
         laid = rotate(heading, joints * scale)
-        shift = (positions - laid).mean(axis=0) * [1.0, 0.0, 1.0]
+        shift = (positions - laid)[main].mean(axis=0) * [1.0, 0.0, 1.0]
         offsets, rotations = np.empty((len(names), 3)), np.tile(IDENTITY, (len(names), 1))
         for k, role in enumerate(names):
             part = multiply(heading, parts[k])
@@ -155,10 +159,11 @@ class Calibration:
         if "hips" not in names:
             raise PosableError(f"trackers are on {names}; expected one on the hips: all lengths are counted from there")
         positions, parts = first.apply(given, rotated)
-        seen = np.isfinite(positions).all(axis=(1, 2))
+        main = _main(names)
+        seen = np.isfinite(positions[:, main]).all(axis=(1, 2))
         if seen.sum() < 10:
             raise PosableError(f"{int(seen.sum())} moments have all trackers seen; expected some seconds of motion")
-        joints = {role: positions[seen, k] for k, role in enumerate(names)}
+        joints = {names[k]: positions[seen, k] for k in main}
         parts = {role: q[seen] for role, q in parts.items() if np.isfinite(q[seen]).all()}
         pelvis = parts["hips"] if "hips" in parts else _reconstructed_pelvis(body, joints)
         return cls(names, first.offsets, first.rotations, _measured(body, joints, pelvis, first.scales["trunk"]))
@@ -274,8 +279,14 @@ def _part_of(body: Humanoid, joint: int) -> str:
 
 def _check_parts(markers: tuple[str, ...]) -> None:
     for role in markers:
-        if role not in MARKERS:
-            raise UnknownNameError("part that can be calibrated", role, MARKERS)
+        if role not in TRACKABLE:
+            raise UnknownNameError("part that can be calibrated", role, TRACKABLE)
+
+
+def _main(markers: tuple[str, ...]) -> list[int]:
+    """Return the rows of `MARKERS`; of all parts where there are fewer than two of those."""
+    found = [k for k, role in enumerate(markers) if role in MARKERS]
+    return found if len(found) > 1 else list(range(len(markers)))
 
 
 def _checked_trackers(

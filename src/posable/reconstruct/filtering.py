@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..body.contacts import FootContacts
-from ..compute import PosableError
-from ..compute.types import Floats
-from ..samples.curves import minimum_jerk
+from ..body.contacts import contact_step, new_feet
+from ..compute import PosableError, batch, kernel, prange
+from ..compute.extent import vec_in_extent
+from ..compute.types import Floats, Ints, Records, Vec3
+from ..math.vector import norm, sub
 
 LET_GO = 0.2  # [s] within which a foot that is released is back on its point
 STRAYED = 0.03  # [leg lengths]: a foot whose point is further than this from where it is locked is released
@@ -129,6 +130,11 @@ def _fraction(corner: float | Floats, dt: float) -> float | Floats:
     return 1.0 / (1.0 + 1.0 / (2.0 * math.pi * corner * dt))
 
 
+LOCK = np.dtype([("position", "f8", 3), ("offset", "f8", 3), ("since", "f8"), ("locked", "i8")], align=True)
+"""A foot after its last step: where it is locked [m]; by how much that was off its point when it was released, `since`
+[s] ago; and whether it is locked."""
+
+
 class FootLock:
     """Feet locked where they stand; made for the feet among `markers`.
 
@@ -137,32 +143,57 @@ class FootLock:
     """
 
     def __init__(self, markers: Sequence[str], leg_length: float) -> None:
-        self.columns = [k for k, role in enumerate(markers) if role in ("left_foot", "right_foot")]
-        self._contacts = FootContacts(leg_length, len(self.columns))
-        self._far = STRAYED * leg_length
+        self.columns = np.array([k for k, role in enumerate(markers) if role in ("left_foot", "right_foot")], np.int64)
+        self._leg_length = float(leg_length)
         self.reset()
 
     def reset(self) -> None:
         """Forget the past."""
-        self._contacts.reset()
-        count = len(self.columns)
-        self.locked = np.zeros(count, np.bool_)
-        self._positions, self._offsets, self._since = np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, np.inf)
+        self._feet = new_feet(len(self.columns))
+        self._locks = np.zeros(len(self.columns), LOCK)
+        self._locks["since"] = np.inf
 
-    def step(self, points: Floats, dt: float) -> Floats:
-        """Return the points (M, 3) [m] with locked feet, `dt` [s] after the last ones."""
-        ankles = points[self.columns]
-        standing = self._contacts.step(ankles, dt)
-        self._since += dt
-        left = 1.0 - np.asarray(minimum_jerk(np.minimum(self._since / LET_GO, 1.0)))[:, None]
-        free = ankles + self._offsets * left
-        holds = self.locked & standing & (np.linalg.norm(ankles - self._positions, axis=-1) < self._far)
-        begins = standing & ~self.locked
-        self._positions = np.where(begins[:, None], free, self._positions)
-        lets_go = self.locked & ~holds & np.isfinite(ankles).all(axis=-1)
-        self._offsets = np.where(lets_go[:, None], self._positions - ankles, self._offsets)
-        self._since = np.where(lets_go, 0.0, self._since)
-        self.locked = holds | begins
-        out = points.copy()
-        out[self.columns] = np.where(self.locked[:, None] | lets_go[:, None], self._positions, free)
-        return out
+    def step(self, points: Floats, dt: float) -> None:
+        """Lock the feet of points (F, M, 3) [m] in place, each frame `dt` [s] after the one before."""
+        lock_rows(len(self.columns), points, self.columns, dt, self._leg_length, self._feet, self._locks)
+
+
+@kernel
+def lock_step(i: int, ankle: Vec3, dt: float, leg_length: float, feet: Records, locks: Records) -> Vec3:
+    """Return where foot i is, `dt` [s] after its last step: where it is locked, or at its point."""
+    standing = contact_step(i, ankle, dt, leg_length, feet)
+    lock = locks[i]
+    lock["since"] += dt
+    t = min(lock["since"] / LET_GO, 1.0)
+    left = 1.0 - t * t * t * (10.0 - 15.0 * t + 6.0 * t * t)  # minimum jerk (Flash and Hogan 1985)
+    x, y, z = lock["position"][0], lock["position"][1], lock["position"][2]
+    free = (
+        ankle[0] + lock["offset"][0] * left,
+        ankle[1] + lock["offset"][1] * left,
+        ankle[2] + lock["offset"][2] * left,
+    )
+    if lock["locked"]:
+        if standing and norm(sub(ankle, (x, y, z))) < STRAYED * leg_length:
+            return (x, y, z)
+        lock["locked"] = 0
+        if not vec_in_extent(ankle):
+            return free
+        lock["offset"][0], lock["offset"][1], lock["offset"][2] = x - ankle[0], y - ankle[1], z - ankle[2]
+        lock["since"] = 0.0
+        return (x, y, z)
+    if standing:
+        lock["locked"] = 1
+        lock["position"][0], lock["position"][1], lock["position"][2] = free[0], free[1], free[2]
+    return free
+
+
+@batch
+def lock_rows(
+    n: int, points: Floats, columns: Ints, dt: float, leg_length: float, feet: Records, locks: Records
+) -> None:
+    """`lock_step` of each of n feet over the frames of `points` (F, M, 3) [m], in place."""
+    for i in prange(n):
+        k = columns[i]
+        for f in range(points.shape[0]):
+            ankle = (points[f, k, 0], points[f, k, 1], points[f, k, 2])
+            points[f, k, 0], points[f, k, 1], points[f, k, 2] = lock_step(i, ankle, dt, leg_length, feet, locks)

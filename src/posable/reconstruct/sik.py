@@ -168,16 +168,14 @@ class SequentialIK:
             raise PosableError(f"fps is {fps}; expected a number above 0")
         requested, rotations = np.ascontiguousarray(given), self._orientations(orientations, given.shape[:1])
         seconds = checked_smoothing(smoothing)
-        if seconds is not None or lock_feet:
-            requested = nan_beyond_extent(requested)
         if seconds is not None:
             requested, rotations = (
-                smoothed(requested, fps, seconds),
+                smoothed(nan_beyond_extent(requested), fps, seconds),
                 smoothed_orientations(unit_or_nan(rotations), fps, seconds),
             )
         if lock_feet:
-            lock = FootLock(self.markers, self.body.leg_length)
-            requested = np.array([lock.step(frame, 1.0 / fps) for frame in requested]).reshape(given.shape)
+            requested = np.array(requested, order="C")
+            FootLock(self.markers, self.body.leg_length).step(requested, 1.0 / fps)
         rows = self._rows(requested, rotations)
         state = new_state(1)
         for block in _blocks(rows):  # so that a long track can be stopped
@@ -214,7 +212,11 @@ class SequentialIK:
         """Return orientations (N, 6, 4), NaN where unknown; or no rows."""
         if not orientations:
             return np.empty((0, 6, 4))
-        out = np.full((*shape, 6, 4), np.nan)
+        return self._put_orientations(orientations, np.empty((*shape, 6, 4))).reshape(-1, 6, 4)
+
+    def _put_orientations(self, orientations: Orientations, out: Floats) -> Floats:
+        """Fill in orientations (..., 6, 4), NaN where unknown."""
+        out.fill(np.nan)
         for role, rotation in orientations.items():
             if role not in ORIENTED:
                 raise UnknownNameError("part whose orientation is taken", role, ORIENTED)
@@ -223,9 +225,9 @@ class SequentialIK:
                 out[..., MARKERS.index(role), :] = q
             except ValueError:
                 raise ShapeError(
-                    f"orientations of {role!r} have shape {q.shape}; expected {(*shape, 4)} for these points"
+                    f"orientations of {role!r} have shape {q.shape}; expected {(*out.shape[:-2], 4)} for these points"
                 ) from None
-        return out.reshape(-1, 6, 4)
+        return out
 
     def _solution(
         self, parts: list[Rows], shape: tuple[int, ...], orientations: Orientations | None
@@ -283,16 +285,15 @@ class ReconstructStream:
         rows = self._with_orientations if self._oriented else self._plain
         if given.shape != rows.points.shape[1:]:
             raise ShapeError(f"points have shape {given.shape}; expected {rows.points.shape[1:]}")
-        if self._smooth is not None or self._lock is not None:
-            given = nan_beyond_extent(given)
         if self._smooth is not None:
-            given = self._smooth.step(given, step)
-        rows.points[0] = given if self._lock is None else self._lock.step(given, step)
+            given = self._smooth.step(nan_beyond_extent(given), step)
+        rows.points[0] = given
+        if self._lock is not None:
+            self._lock.step(rows.points, step)
         if self._oriented:  # where all are left out, they are lost as single ones are
-            rotations = self.solver._orientations(orientations, ()) if orientations else np.full((1, 6, 4), np.nan)
+            rotations = self.solver._put_orientations(orientations or {}, rows.marker_orientations[0])
             if self._smooth_orientations is not None:
-                rotations = self._smooth_orientations.step(unit_or_nan(rotations), step)
-            rows.marker_orientations[:] = rotations
+                rows.marker_orientations[:] = self._smooth_orientations.step(unit_or_nan(rotations), step)
             rows.missing[:] = np.nan
         self.solver._reconstruct(1, rows, self._memory, step)
         errors = {role: rows.missing[0, MARKERS.index(role)] for role in orientations or ()}

@@ -1,4 +1,4 @@
-"""Kernels of the skeleton: forward kinematics, Jacobians, stepping along DoF rates, and DoF values.
+"""Kernels of the skeleton: forward kinematics, transforms relative to other joints, Jacobians, DoF rates and values.
 
 Every row kernel works on row i of flat arrays: translation (N, 3), rotations (N, J, 4), offsets (N, J, 3). Offsets
 with no rows mean that the skeleton's own are used.
@@ -6,11 +6,13 @@ with no rows mean that the skeleton's own are used.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..compute import batch, kernel, prange
 from ..compute.extent import in_extent, vec_in_extent
 from ..compute.types import Floats, Quat, Records, Vec3
 from ..math.quaternion import axis_angle, conj, exp, log, mul, rotate, rotate_inverse, twist_angle, unit_quat
-from ..math.vector import cross, dot, scale
+from ..math.vector import add, cross, dot, scale, sub
 from .dofs import BALL, FIXED, FREE, HINGE, HINGE_TWIST, SLIDE
 
 
@@ -126,6 +128,39 @@ def forward_rows(
     """`forward_row` over a batch."""
     for i in prange(n):
         forward_row(i, joints, translation, rotations, offsets, positions, orientations)
+
+
+LOCAL = np.dtype(
+    [("joint", "i8"), ("above", "i8"), ("lever", "f8", 3), ("between", "f8", 4), ("own", "f8", 4), ("scale", "f8")],
+    align=True,
+)
+"""A joint in the frame of another one, `above` (-1: from the world). What stands still between the two, as nodes of a
+file do: `lever` [m] and `between`, in the frame of the other one. `own`: by what the joint's own frame is rotated.
+`scale`: how long a unit of length is there [m]."""
+
+
+@kernel
+def local_row(i: int, records: Records, positions: Floats, orientations: Floats, out: Floats) -> None:
+    """Fill in row i (7): position and rotation `wxyz` of a joint, from those in the world, (1, J, 3) and (1, J, 4)."""
+    record = records[i]
+    joint, above = record["joint"], record["above"]
+    lever, between = vec_from(record["lever"]), quat_from(record["between"])
+    if above >= 0:
+        base = quat_at(orientations, 0, above)
+        lever, between = add(vec_at(positions, 0, above), rotate(base, lever)), mul(base, between)
+    arm = rotate_inverse(between, sub(vec_at(positions, 0, joint), lever))
+    for k in range(3):
+        out[i, k] = arm[k] / record["scale"]
+    q = mul(conj(between), mul(quat_at(orientations, 0, joint), quat_from(record["own"])))
+    for k in range(4):
+        out[i, 3 + k] = q[k]
+
+
+@batch(rows=4096)
+def local_rows(n: int, records: Records, positions: Floats, orientations: Floats, out: Floats) -> None:
+    """`local_row` of n joints."""
+    for i in prange(n):
+        local_row(i, records, positions, orientations, out)
 
 
 @kernel
