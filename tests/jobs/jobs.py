@@ -1,5 +1,6 @@
 """Functions for workers to run; they import this module by its name."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -67,6 +68,31 @@ def threads(_number):
     from posable.compute import thread_count
 
     return [thread_count(), os.getpid()]
+
+
+def busy_threads(_number, seconds=0.5):
+    """How many threads of this process work while a batch is called again and again, as the system counts them.
+
+    None of `posable.jobs` in it: somebody calls a solver in a task of a cluster's own.
+    """
+    from posable.math import exp
+
+    vectors = np.random.default_rng(0).normal(size=(100_000, 3))
+    exp(vectors)
+    before, began = _thread_times(), time.monotonic()
+    while time.monotonic() - began < seconds:
+        exp(vectors)
+    used = [now - before.get(thread, 0.0) for thread, now in _thread_times().items()]
+    return sum(one > 0.3 * max(used) for one in used)  # a cluster has threads of its own, for its messages
+
+
+def _thread_times():
+    """Processor time of each thread of this process, in nanoseconds."""
+    found = {}
+    for path in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            found[path.name] = int((path / "schedstat").read_text().split()[0])
+    return found
 
 
 def read_text(path):

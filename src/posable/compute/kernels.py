@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
 from . import library, stopping
@@ -37,6 +39,8 @@ Part: TypeAlias = Callable[[int, int, int, tuple[Any, ...]], object]
 PARALLEL_ROWS = 1024  # below this many rows, waking the threads costs more than they save
 PIECES = 4  # of the rows for each thread, at least: one that is done early takes another
 MOST_ROWS = 4096  # of a piece: between two of them Ctrl-C and requests to stop are seen, whatever the number of rows
+TRIED = 64  # of many rows, one in so many runs first, and says how long the others will take
+WORTH = 2e-4  # [s] of work that is left: below this, waking the threads costs more than they save
 prange = range  # the name by which a batch's loop over its rows is found
 
 __all__ = ["Batch", "batch", "kernel", "prange", "thread_count", "threads"]
@@ -187,7 +191,11 @@ class _Threads(threading.local):
 
 
 def thread_count() -> int:
-    """Return how many threads a batch called by this thread uses: POSABLE_THREADS, or the cores of this process."""
+    """Return how many threads a batch called by this thread uses at most.
+
+    POSABLE_THREADS says it, else OMP_NUM_THREADS, which joblib, dask and ray set to the share of each of their workers;
+    else it is the cores that this process may use.
+    """
     return _threads.count or _cores()
 
 
@@ -197,12 +205,65 @@ def _cores() -> int:
         raise PosableError(f"POSABLE_THREADS is {requested!r}; expected a number of threads")
     if requested:
         return int(requested)
+    allotted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # a list is for loops within loops
+    cores = _usable_cores()
+    return min(cores, int(allotted)) if allotted.isdigit() and int(allotted) > 0 else cores
+
+
+@lru_cache(maxsize=1)
+def _usable_cores() -> int:
+    """Return the cores that this process may run on; of a container's quota, the whole ones."""
     try:
-        return len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows
-        return os.cpu_count() or 1
+        cores = os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError, ZeroDivisionError):  # no such file, or "max"
+        return cores
 
 
+class _Running:
+    """Counts the threads that run rows of batches now: those that called, and those that help them.
+
+    Threads of the user's own may call at the same time, as in joblib's threading backend or a dask worker with several
+    threads: helpers take only the cores that callers leave.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.callers, self.helpers = 0, 0
+
+    @contextmanager
+    def caller(self) -> Iterator[None]:
+        """Count this thread among those that called, in the `with` block."""
+        with self.lock:
+            self.callers += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.callers -= 1
+
+    @contextmanager
+    def helper(self, cores: int) -> Iterator[bool]:
+        """Count this thread among the helpers in the `with` block, where a core is left for it; give whether one is."""
+        with self.lock:
+            is_free = self.callers + self.helpers < cores
+            self.helpers += is_free
+        try:
+            yield is_free
+        finally:
+            with self.lock:
+                self.helpers -= is_free
+
+    def is_crowded(self, cores: int) -> bool:
+        """Return whether more threads run than there are cores: a caller has come since."""
+        return self.callers + self.helpers > cores
+
+
+_running = _Running()
 _threads = _Threads()
 
 
@@ -221,25 +282,43 @@ def _on_all_cores(part: Part, n: int, arrays: tuple[Any, ...]) -> None:
 
     Where this thread is interrupted (Ctrl-C), the others end with the piece they are at before the error goes on.
     """
-    count = thread_count()
+    with _running.caller():
+        _shared_out(part, n, arrays)
+    if stopping.watched:
+        stopping.check_stop()
+
+
+def _shared_out(part: Part, n: int, arrays: tuple[Any, ...]) -> None:
+    count, cores = thread_count(), _cores()
     stop = stopping.stop_event() if stopping.watched else None
+    # At first a few rows, or none: what is wrong with the arguments is said here, and the JIT compiles once.
+    tried = 0 if count == 1 else min(n // TRIED, MOST_ROWS)
+    if count > 1:
+        began = time.perf_counter()
+        part(0, tried, n, arrays)
+        if (time.perf_counter() - began) * (n - tried) < WORTH * tried:
+            count = 1
     step = min(-(-n // (PIECES * count)), MOST_ROWS)
-    begins = iter(range(0, n, step))  # several threads may take from it: each step is one of the interpreter's
+    begins = iter(range(tried, n, step))  # several threads may take from it: each step is one of the interpreter's
     stopped = threading.Event()
 
-    def work() -> None:
+    def work(is_helper: bool = False) -> None:
         for first in begins:
             if stopped.is_set() or (stop is not None and stop.is_set()):
                 return
             part(first, min(first + step, n), n, arrays)
+            if is_helper and _running.is_crowded(cores):
+                return
+
+    def help_out() -> None:
+        with _running.helper(cores) as is_free:
+            if is_free:
+                work(is_helper=True)
 
     if count == 1:
         work()
-        if stop is not None:
-            stopping.check_stop()
         return
-    part(0, 0, n, arrays)  # with no rows: what is wrong with the arguments is said here, and the JIT compiles once
-    others = [_pool().submit(work) for _ in range(count - 1)]
+    others = [_pool().submit(help_out) for _ in range(count - 1)]
     try:
         work()
     except BaseException:
@@ -252,8 +331,6 @@ def _on_all_cores(part: Part, n: int, arrays: tuple[Any, ...]) -> None:
     for other in others:
         if not other.cancelled():
             other.result()
-    if stop is not None:
-        stopping.check_stop()
 
 
 @lru_cache(maxsize=1)
@@ -261,5 +338,11 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, _cores() - 1), thread_name_prefix="posable")
 
 
+def _forget_threads() -> None:
+    global _running
+    _pool.cache_clear()
+    _running = _Running()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork takes none of the threads along
+    os.register_at_fork(after_in_child=_forget_threads)  # a fork takes none of the threads along
