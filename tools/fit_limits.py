@@ -57,11 +57,36 @@ HINGES = {  # low, high, slack, twist
     ),
     "toes": (-70, 40, 15, (-15, 15), f"{BOOK}: extension 50 active to 90 passive, flexion 40"),
 }
+AAOS = "American Academy of Orthopaedic Surgeons 1965"
+THUMBS = "Barakat et al. 2013, 100 people"
+HINGES |= {
+    "finger_intermediate": (
+        -10,
+        115,
+        10,
+        (-10, 10),
+        f"flexion 100: {AAOS}; 110 to 120 in a fist: {BOOK}; slack: side play",
+    ),
+    "finger_distal": (-15, 90, 10, (-10, 10), f"flexion 90, extension 10: {AAOS}; slack: side play"),
+    "thumb_proximal": (
+        -15,
+        70,
+        15,
+        (-15, 15),
+        f"flexion 60 (43 to 70), extension 8 (0 to 15): {THUMBS}; slack: side play",
+    ),
+    "thumb_distal": (
+        -30,
+        90,
+        10,
+        (-10, 10),
+        f"flexion 88 (80 to 90), extension 12 (0 to 45): {THUMBS}; slack: side play",
+    ),
+}
 CONES = {  # theta: psi, twist
     "upper_arm": ({-180: 50, -135: 35, -90: 45, -45: 120, 0: 175, 45: 178, 90: 178, 135: 110, 180: 50}, (-100, 100)),
     "upper_leg": ({-180: 25, -135: 25, -90: 30, -45: 90, 0: 130, 45: 120, 90: 60, 135: 45, 180: 25}, (-60, 60)),
 }
-AAOS = "American Academy of Orthopaedic Surgeons 1965"
 ELLIPSES = {  # ranges about the first and second swing axis, twist, source
     "trunk": ((-60, 105), (-40, 40), (-40, 40), f"{BOOK}: flexion 105, extension 60, sideways 40, rotation 40"),
 }
@@ -94,6 +119,20 @@ CROSSINGS = {  # the angles at which the ellipse crosses its first and second ax
         "dorsiflexion 50, of a standing foot: Konor et al. 2012, 39 and two standard deviations of 5; plantar flexion "
         f"55: Boone and Azen 1979; inversion 52, eversion 30: {BOOK}; toes in 35, out 45: {BOOK}, 20 of the foot and "
         "15 and 25 of the shin's rotation, which rigs with a hinge for a knee have here",
+    ),
+    "finger_proximal": (
+        (-45, 95),  # extension, flexion
+        (-25, 25),  # towards the thumb, towards the little finger
+        (-20, 20),
+        f"flexion 90, extension 45, sideways 20: {AAOS}; flexion 90 of the index to 110 of the little finger, sideways "
+        f"up to 30: {BOOK}; twist: side play",
+    ),
+    "thumb_metacarpal": (
+        (-26, 55),  # from 45 degrees beside the palm: radial abduction, adduction across it
+        (-71, 20),  # palmar abduction, retroposition
+        (-25, 25),
+        "radial abduction 63 (53 to 71), adduction 10 (5 to 20), anteposition 61 (50 to 71): Barakat et al. 2013, of "
+        "100 people, from a neutral direction of 45; axial rotation 17 to 21: Cooney et al. 1981, Goubier et al. 2009",
     ),
 }
 """Published ranges alone. Captured wrists, ankles and necks go further, and people do not: CMU's markers there are few

@@ -140,9 +140,8 @@ def test_a_posture_comes_back_from_its_pose_on_any_rig(data_dir):
 def test_a_posture_made_of_roles_alone_comes_back(data_dir):
     rng = np.random.default_rng(3)
     for name, body in all_bodies(data_dir).items():
-        posture = CanonicalPose(
-            tuple(body.roles), pm.normalize(rng.normal(size=(9, len(body.roles), 4))), rng.normal(size=(9, 3))
-        )
+        roles = (*body.roles, *body.fingers)
+        posture = CanonicalPose(roles, pm.normalize(rng.normal(size=(9, len(roles), 4))), rng.normal(size=(9, 3)))
         again = body.canonical(body.pose(posture))
         assert pm.angle(again.rotations, posture.rotations).max() < 1e-12, name
 
@@ -165,7 +164,8 @@ def test_joints_without_a_role_keep_what_the_base_says(data_dir):
     body = plan_body("unreal", "A", seed=1)
     rng = np.random.default_rng(4)
     pose, base = random_pose(body.skeleton, rng), random_pose(body.skeleton, rng)
-    free = [j for j in range(len(body.skeleton)) if j not in body.roles.values() and j not in body.spine]
+    known = {*body.roles.values(), *body.fingers.values(), *body.spine}
+    free = [j for j in range(len(body.skeleton)) if j not in known]
     posture = body.canonical(pose)
     assert np.array_equal(body.pose(posture, base).rotations[free], base.rotations[free])
     assert np.array_equal(body.pose(posture).rotations[free], body.skeleton.rest.rotations[free])

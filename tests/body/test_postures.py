@@ -192,7 +192,8 @@ def test_a_posture_without_head_or_spine_can_be_posed():
     for plan in PLANS:
         body = plan_body(plan, "A", seed=9)
         found = body.canonical(body.pose(waist))
-        assert pm.angle(found.rotations, [1.0, 0.0, 0.0, 0.0]).max() < 1e-12, plan
+        rows = [found.index(role) for role in body.roles]  # of fingers the posture says nothing: they are as at rest
+        assert pm.angle(found.rotations[rows], [1.0, 0.0, 0.0, 0.0]).max() < 1e-12, plan
 
 
 def test_roles_have_another_side():

@@ -8,13 +8,14 @@ from ..compute.arguments import explain_mistakes
 from ..compute.lazy import lazy_names
 from .canonical import CanonicalPose, SpineShape
 from .humanoid import Humanoid
-from .roles import LIMBS, MARKERS, ROLES
+from .roles import FINGERS, LIMBS, MARKERS, ROLES
 from .roles.matching import find_roles
 
 if TYPE_CHECKING:
     from .hanim import MEASURES, figure
 
 __all__ = [
+    "FINGERS",
     "LIMBS",
     "MARKERS",
     "MEASURES",

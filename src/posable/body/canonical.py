@@ -31,7 +31,7 @@ import numpy as np
 from ..compute import PosableError, ShapeError, UnknownNameError
 from ..compute.types import ArrayLike, Floats, Ints, floats
 from ..math import conjugate, multiply, slerp
-from .roles import ROLES, SPINE_ROLES, TRUNK, parent_role
+from .roles import EVERY_ROLE, ROLES, SPINE_ROLES, TRUNK, parent_role
 
 MIRROR = np.array([1.0, 1.0, -1.0, -1.0])  # a rotation seen in a mirror across the plane x = 0
 PAIRED_WITHIN = 0.1  # of the arc length: how far apart two spines' joints may sit and still be the same joint
@@ -56,7 +56,7 @@ class CanonicalPose:
     """A posture, or a batch of them, in canonical rotations."""
 
     roles: tuple[str, ...]
-    """(R,) which parts, in the order of `ROLES`."""
+    """(R,) which parts, in the order of `ROLES`, then joints of fingers in that of `FINGERS`."""
     rotations: Floats
     """(..., R, 4) `wxyz`: each part in the canonical frame of the nearest part above it; the hips' in the world."""
     hips: Floats
@@ -69,10 +69,10 @@ class CanonicalPose:
     ) -> None:
         order = tuple(roles)
         for role in order:
-            if role not in ROLES:
-                raise UnknownNameError("role", role, ROLES)
-        if order != tuple(role for role in ROLES if role in order) or "hips" not in order:
-            raise PosableError(f"roles {order} must have hips and follow the order of ROLES, each once")
+            if role not in EVERY_ROLE:
+                raise UnknownNameError("role", role, EVERY_ROLE)
+        if order != tuple(role for role in EVERY_ROLE if role in order) or "hips" not in order:
+            raise PosableError(f"roles {order} must have hips and follow the order of ROLES and FINGERS, each once")
         hint = f" for {len(order)} roles"
         rotated = np.ascontiguousarray(floats(rotations, "rotations", len(order), 4, hint=hint))
         given = floats(hips, "hips")
@@ -134,13 +134,20 @@ class CanonicalPose:
         """The same posture with some of its fields exchanged."""
         return replace(self, **changes)
 
+    def without_fingers(self) -> CanonicalPose:
+        """The same posture without fingers: posed on a body, those keep what its base says."""
+        parts = tuple(role for role in self.roles if role in ROLES)
+        if parts == self.roles:
+            return self
+        return CanonicalPose(parts, self.rotations[..., : len(parts), :], self.hips, self.spine)
+
     def world(self) -> Floats:
         """(..., R, 4): the canonical orientation of every part in the world."""
         return world_orientations(self.roles, self.rotations)
 
     def mirrored(self) -> CanonicalPose:
         """Left and right exchanged, across the plane x = 0."""
-        order = tuple(role for role in ROLES if other_side(role) in self.roles)
+        order = tuple(role for role in EVERY_ROLE if other_side(role) in self.roles)
         rows = [self.roles.index(other_side(role)) for role in order]
         spine = None if self.spine is None else replace(self.spine, bends=self.spine.bends * MIRROR)
         hips = self.hips * np.array([-1.0, 1.0, 1.0])

@@ -8,7 +8,7 @@ retargeting) speaks in C; `canonical` and `pose` convert, without loss.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,13 @@ from ..math import conjugate, multiply, rotate
 from ..skeleton import Frames, Pose, Robot, Skeleton
 from ..skeleton.robot import with_free_root
 from .canonical import CanonicalPose, SpineShape, local_rotations, spine_orientations
+from .hand.frames import finger_rotations
 from .measures import body_measures, stature
 from .neutral import neutral_rotations, palm_headings
 from .robot import RobotParts, find_robot, is_robot
 from .robot.lengths import robot_measures, robot_stature
-from .roles import LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
+from .roles import FINGERS, LIMB_OF, LIMBS, MARKERS, bone_segments, chest_of, parent_role, spine_chain
+from .roles.fingers import find_fingers
 from .roles.matching import find_roles
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class Humanoid:
     Args:
         skeleton: the rig. A robot whose root its file lets stand fixed gets one that is free.
         roles: role to joint name or index, where the names do not decide; None as a value says that the rig has no
-            such joint. Without it the file's own map (VRM) or the names decide.
+            such joint. Without it the file's own map (VRM) or the names decide. Joints of fingers (`roles.FINGERS`) are
+            roles, too; a hand of which one is named has those that are named.
         limits: what the joints may do; `Limits.human` for this body's parts when not given.
         standing: a pose in which the body stands (T-, A- or upright), for a rig whose rest pose does not.
 
@@ -75,6 +78,8 @@ class Humanoid:
         """Trunk, head and limbs of a robot, for solvers; None for people."""
         self.roles: dict[str, int] = find_roles(skeleton, roles) if found is None else found.roles
         """Role to joint index, in the order of `ROLES`; parts the rig lacks are not in it."""
+        self.fingers: dict[str, int] = {} if found is not None else find_fingers(skeleton, self.roles, roles)
+        """Role of a finger's joint to joint index, in the order of `FINGERS`; those the rig lacks are not in it."""
         self._role_names = tuple(self.roles)
         self._role_joints = np.array(list(self.roles.values()))
         to_neutral = neutral_rotations(rest, self.roles) if found is None else found.parts.to_neutral
@@ -104,14 +109,19 @@ class Humanoid:
         if found is not None:
             for role, joints in found.carried.items():
                 constants |= {k: multiply(to_neutral[role], rest.orientations[k]) for k in joints}
+        for role, rotation in finger_rotations(rest, self.fingers, to_neutral).items():
+            constants[self.fingers[role]] = multiply(rotation, rest.orientations[self.fingers[role]])
         self._neutral: dict[int, Floats] = constants
         self._limits, self._standing = limits, rest
         self._limbs: dict[str, BodyLimb] = {}
+        self._drives: dict[tuple[str, ...], Records] = {}
         self._upright, self._rest_hips = to_neutral["hips"], rest.positions[self.roles["hips"]]
 
     def __repr__(self) -> str:
         what = "" if self.robot is None else f"robot {self.robot.name[:40]!r}, "
-        return f"Humanoid({what}{len(self.roles)} parts on {len(self.skeleton)} joints, {self.height:.2f} m tall)"
+        hands = f" and {len(self.fingers)} of fingers" if self.fingers else ""
+        joints = len(self.skeleton)
+        return f"Humanoid({what}{len(self.roles)} parts{hands} on {joints} joints, {self.height:.2f} m tall)"
 
     @property
     def robot(self) -> Robot | None:
@@ -131,11 +141,11 @@ class Humanoid:
             )
 
     def index(self, role: str) -> int:
-        """The joint of a role; raises when the body has none such."""
+        """The joint of a role, fingers included; raises when the body has none such."""
         try:
-            return self.roles[role]
+            return self.fingers[role] if role in self.fingers else self.roles[role]
         except KeyError:
-            raise UnknownNameError("role of this body", role, self.roles) from None
+            raise UnknownNameError("role of this body", role, (*self.roles, *self.fingers)) from None
 
     def limb_joints(self, limb: str) -> tuple[int, int, int]:
         """The three joints of "right_arm", "left_arm", "right_leg" or "left_leg", from the body outwards."""
@@ -179,9 +189,11 @@ class Humanoid:
 
     @cached_property
     def neutral_pose(self) -> Pose:
-        """Standing, arms hanging, palms in, facing +Z; the hips at their position at rest, rotated with the body."""
+        """Standing, arms hanging, palms in, fingers straight, facing +Z; the hips as at rest, rotated with the body."""
         return self._posed(
-            CanonicalPose.neutral(self._role_names), self.skeleton.rest, rotate(self._upright, self._rest_hips)
+            CanonicalPose.neutral((*self._role_names, *self.fingers)),
+            self.skeleton.rest,
+            rotate(self._upright, self._rest_hips),
         )
 
     @cached_property
@@ -194,7 +206,7 @@ class Humanoid:
         return self._neutral[self.index(part) if isinstance(part, str) else part].copy()
 
     def canonical(self, pose: Pose, frames: Frames | None = None) -> CanonicalPose:
-        """The posture of a pose, or of a batch, in canonical rotations.
+        """The posture of a pose, or of a batch, in canonical rotations, those of fingers after all other parts.
 
         A bone that is a chain of segments (`roles.bone_segments`) has the orientation of its last one: the others
         have only part of its twist.
@@ -204,20 +216,22 @@ class Humanoid:
             frames: `skeleton.forward(pose)`, when it is at hand already.
         """
         frames = self.skeleton.forward(pose) if frames is None else frames
-        world = self._canonical_world(frames, self._orientation_joints)
+        joints = np.concatenate([self._orientation_joints, np.array([*self.fingers.values()], np.int64)])
+        world, names = self._canonical_world(frames, joints), (*self._role_names, *self.fingers)
         spine = self._canonical_world(frames, np.array(self.spine))
         bends = spine.copy()
         bends[..., 1:, :] = multiply(conjugate(spine[..., :-1, :]), spine[..., 1:, :])
         hips = frames.positions[..., self.roles["hips"], :] / self.leg_length
         shape = SpineShape(self.spine_roles, self._spine_at, self.chest, bends)
-        return CanonicalPose(self._role_names, local_rotations(self._role_names, world), hips, shape)
+        return CanonicalPose(names, local_rotations(names, world), hips, shape)
 
     def pose(self, posture: CanonicalPose, base: Pose | None = None) -> Pose:
         """A pose of this body from a posture of any body.
 
         Parts that only the posture has are dropped and the parts below them keep their orientation in the world; parts
-        that only this body has follow the part above them. Joints without a role (fingers, twist segments) keep their
-        local rotations of `base`, of the rest pose where none is given; the joints of the spine are set by arc length.
+        that only this body has follow the part above them. Joints without a role (twist segments, metacarpals) keep
+        their local rotations of `base`, of the rest pose where none is given, and so do fingers of which the posture
+        says nothing; the joints of the spine are set by arc length.
         A robot comes as near as its motors do, inside their limits.
 
         Args:
@@ -249,7 +263,12 @@ class Humanoid:
             canonical = self._first_segments(canonical, base)
         driven = np.broadcast_to(canonical, (*batch, *canonical.shape[-2:])).reshape(-1, *canonical.shape[-2:])
         world = np.empty_like(rotations)
-        drive_rows(len(rotations), self._drive, np.ascontiguousarray(driven), rotations, world)
+        drive, orientations = self._drive, self._finger_orientations(posture)
+        if orientations is not None:
+            drive = self._drive_with(tuple(self._driven_fingers(posture.roles)))
+            orientations = np.broadcast_to(orientations, (*batch, *orientations.shape[-2:]))
+            driven = np.concatenate([driven, orientations.reshape(-1, *orientations.shape[-2:])], axis=1)
+        drive_rows(len(rotations), drive, np.ascontiguousarray(driven), rotations, world)
         position = self._root_position(hips, base, world.reshape(*batch, count, 4))
         return Pose(position, rotations.reshape(*batch, count, 4), _spread(base.offsets, batch))
 
@@ -267,6 +286,34 @@ class Humanoid:
             below = [max(k for k in range(row + 1) if self.spine_roles[k]) for row in range(len(self.spine))]
             spine = parts[..., [self._role_names.index(self.spine_roles[k]) for k in below], :]
         return np.concatenate([parts, spine], axis=-2)
+
+    def _driven_fingers(self, roles: Sequence[str]) -> list[str]:
+        """The joints of fingers that a posture with these roles decides: all of each finger that it knows."""
+        known = {role.rpartition("_")[0] for role in roles if role in FINGERS}
+        return [role for role in self.fingers if role.rpartition("_")[0] in known]
+
+    def _finger_orientations(self, posture: CanonicalPose) -> Floats | None:
+        """(..., F, 4): canonical world orientations of `_driven_fingers`; None where there are none."""
+        fingers = self._driven_fingers(posture.roles)
+        if not fingers:
+            return None
+        rows = [
+            posture.index(role if role in posture.roles else parent_role(role, posture.roles) or "hips")
+            for role in fingers
+        ]
+        return np.asarray(posture.world()[..., rows, :])
+
+    def _drive_with(self, fingers: tuple[str, ...]) -> Records:
+        """(J,) of `packed.DRIVE` that also drives these joints of fingers, their rows after all others."""
+        rows = self._drives.get(fingers)
+        if rows is None:
+            rows = self._drive.copy()
+            for k, role in enumerate(fingers, len(self._role_names) + len(self.spine)):
+                joint = self.fingers[role]
+                rows["row"][joint], rows["neutral"][joint] = k, self._neutral[joint]
+                rows["needed"][list(self.skeleton.path(joint))] = 1
+            self._drives = {fingers: rows}  # one is enough: a body is mostly posed from bodies of one kind
+        return rows
 
     def _first_segments(self, canonical: Floats, base: Pose) -> Floats:
         """(..., K, 4) orientations of the first segments of bones that orient the last ones as requested.
@@ -331,7 +378,7 @@ class Humanoid:
             )
         from ..limits import Limits
 
-        return Limits.human(self._role_names, palms=palm_headings(self._standing, self.roles))
+        return Limits.human((*self._role_names, *self.fingers), palms=palm_headings(self._standing, self.roles))
 
     def limits_for(self, limits: Limits | str | None) -> Limits | None:
         """The limits that an argument `limits=` of a solver means: "body" these ones, None none, or other ones."""

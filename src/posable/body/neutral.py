@@ -30,6 +30,7 @@ from ..compute import PosableError
 from ..compute.types import Floats
 from ..math import axis_angle, between, from_matrix, multiply, rotate
 from ..skeleton import Frames
+from .roles.fingers import body_children, first_joints
 from .roles.names import JointName, read_name
 
 DOWN, UP, AHEAD = np.array([0.0, -1.0, 0.0]), np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -241,23 +242,8 @@ class _Standing:
         return float(np.round((thumb - inwards * THUMB_LEAN) / (np.pi / 2)) * (np.pi / 2))
 
     def fingers(self, hand: int) -> dict[int, int]:
-        """The first joint of each finger with its rank, 0 for the thumb to 4 for the little finger.
-
-        Fingers without names are counted: Biped's from 0, MakeHuman's from 1, whose metacarpals 1 to 4 lead to them.
-        """
-        below = self.body_children(hand)
-        below += [j for child in below for j in self.body_children(child) if self.names[child].finger is None]
-        counted = {
-            j: self.names[j].numbers[0] for j in below if self.names[j].word == "finger" and self.names[j].numbers
-        }
-        first = min(counted.values(), default=0)
-        ranks = {j: number - first for j, number in counted.items()}
-        ranks |= {j: rank for j in below if (rank := self.names[j].finger) is not None}
-        firsts: dict[int, int] = {}
-        for joint, rank in ranks.items():
-            if 0 <= rank <= 4 and rank not in firsts.values():
-                firsts[joint] = rank
-        return firsts
+        """The first joint of each finger with its rank, 0 for the thumb to 4 for the little finger."""
+        return first_joints(self.skeleton, self.names, hand)
 
     # Feet
 
@@ -279,7 +265,7 @@ class _Standing:
 
     def body_children(self, joint: int) -> list[int]:
         """The joints that hang on a joint and belong to the body."""
-        return [j for j in self.skeleton.children(joint) if not self.names[j].helper]
+        return body_children(self.skeleton, self.names, joint)
 
     def tip(self, joint: int) -> Floats:
         """The end of a chain of single joints: its end site, else its last joint."""

@@ -54,7 +54,7 @@ DRIVE = np.dtype(
 - `limit`: its row of `PackedBody.limits`, which speaks of C_above^-1 C; -1 where nothing limits it;
 - `neutral`: N, its world orientation in the neutral pose (the identity where nothing drives it);
 - `above_neutral`: N of the joint `above`;
-- `local`: its local rotation in the neutral pose."""
+- `local`: its local rotation in the neutral pose, of fingers at rest."""
 
 DRIVEN = np.dtype([("joint", "i8"), ("lower", "i8"), ("fraction", "f8"), ("neutral", "f8", 4)], align=True)
 """A joint that a limb rotates, its end aside: 1 where it lies on the lower bone, the fraction of that bone's twist that
@@ -115,6 +115,8 @@ class PackedBody:
         body, limits = self.body, self._joint_limits
         rows = drive_records(body)
         rows["local"] = body.neutral_pose.rotations
+        fingers = [*body.fingers.values()]
+        rows["local"][fingers] = body.skeleton.rest.rotations[fingers]  # nobody straightens them who does not mean to
         for k, (role, joint) in enumerate(body.roles.items()):
             if role != "hips" and limits is not None and role in limits:
                 rows["limit"][joint] = k

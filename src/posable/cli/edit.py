@@ -324,7 +324,11 @@ def _shown(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _retargeted(facts: Mapping[str, Any]) -> Summary:
-    """Sum up a retargeting: whether hands and feet are where they belong, and doubts about the file's unit."""
+    """Sum up a retargeting: whether hands and feet are where they belong, what was dropped, and doubts about the unit
+    of the file.
+    """
+    from ..body.roles import named_parts
+
     frames = counted(facts["frames"], "frame")
     missed = [
         f"{what} in {counted(facts[f'frames_{name}'], 'frame')}, by up to {length(facts[f'{name}_mm'] / 1000.0)}"
@@ -332,6 +336,8 @@ def _retargeted(facts: Mapping[str, Any]) -> Summary:
         if facts[f"frames_{name}"]
     ]
     text = f"{frames}, hands and feet where they belong" if not missed else f"{frames}, but {'; '.join(missed)}"
+    if facts["parts_dropped"]:
+        text += f"; not on this body: {', '.join(named_parts(facts['parts_dropped']))}"
     ratio = facts["leg_ratio"]
     doubtful = not TOO_SMALL < ratio < TOO_LARGE
     notes = [at_terminal(note) for note in facts["notes"] if "repair=" in note or "scale=" in note]

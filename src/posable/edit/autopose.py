@@ -201,7 +201,8 @@ class AutoPose:
             a, b, c = (self._arms_and_legs[limb].read(pose) for pose in poses)
             offset = math.remainder(float(c.swivel - a.swivel), 2.0 * math.pi)
             swivels[limb] = float(b.swivel) + keep * offset
-        guess = body.pose(_joined(one, other, body.canonical(start, frames), keep), start)
+        begun = body.canonical(start, frames).without_fingers()  # fingers stay as they are
+        guess = body.pose(_joined(one.without_fingers(), other.without_fingers(), begun, keep), start)
         for limb in ROLES:  # one that is bent the wrong way, as straight ones may be, would be twisted by half a turn
             now = float(self._arms_and_legs[limb].read(guess).swivel)
             if abs(math.remainder(now - swivels[limb], 2.0 * math.pi)) > 0.5 * math.pi:

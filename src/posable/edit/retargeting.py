@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
+from ..body.roles import named_parts
 from ..compute import PosableError, Status, UnknownNameError, expect
 from ..compute.types import Bools, Floats, Records
 from ..math import conjugate, rotate
@@ -48,6 +49,8 @@ SUNK, SLID = 0.005, 0.005
 """[m]: a sole that is further under its floor, or a standing foot that slides further, is not kept."""
 CALMNESS = 1.3
 """An arm that keeps out of the body may change its velocity so much faster than the source does at most."""
+STILL = 1e-6
+"""A joint whose rotation, as a quaternion, changes by less does not move."""
 INSIDE = 0.005
 """[m]: a forearm or hand that is that much deeper in the body than the source's is a collision."""
 FOOT_ORIENTATION, HAND_ORIENTATION, HEAD_POSITION, HEAD_ORIENTATION = 0.05, 0.3, 0.5, 0.3
@@ -84,9 +87,10 @@ class RetargetSolution(MotionSolution):
     limited: Bools
     """(F,): where the second body's limits stopped a joint."""
     dropped: tuple[str, ...]
-    """Parts of the first body that the second does not have, and names of its other joints that move (a thumb)."""
+    """Parts of the first body that the second does not have, its joints of fingers among them where they move, and
+    names of its other joints that move and have no counterpart (a mitten, a tail)."""
     added: tuple[str, ...]
-    """Parts of the second body that the first does not have: they follow the part above them."""
+    """Parts of the second body that the first does not have: they follow the part above them, and fingers rest."""
     ratio: float
     """Leg length of the second body over that of the first."""
 
@@ -104,7 +108,7 @@ class RetargetSolution(MotionSolution):
         found += [f"forearms or hands up to {deepest:.0f} mm in the body in {inside} frames"] if inside else []
         stopped = int((self.status == Status.LIMITS).sum())
         found += [f"joint limits stopped parts in {stopped} frames"] if stopped else []
-        found += [f"no such part on the new body: {', '.join(self.dropped)}"] if self.dropped else []
+        found += [f"no such part on the new body: {', '.join(named_parts(self.dropped))}"] if self.dropped else []
         return "; ".join(found)
 
 
@@ -210,7 +214,7 @@ def retarget(
         hand_displacement,
         limited,
         (*(role for role in source.roles if role not in target.roles), *lost),
-        tuple(role for role in target.roles if role not in source.roles),
+        tuple(role for role in (*target.roles, *target.fingers) if role not in source.roles | source.fingers),
         ratio,
     )
 
@@ -236,16 +240,19 @@ def _between_legs(body: Humanoid, pose: Pose) -> Floats:
 
 
 def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[Pose, list[str]]:
-    """Return a pose of the target (F,) in which joints without a role (fingers) rotate as those of the same name, where
-    the two rigs agree about them, and the names of those that move and have no counterpart.
+    """Return a pose of the target (F,) in which joints without a role (a mitten's) rotate as those of the same name,
+    where the two rigs agree about them, and the names of those that move and have no counterpart: roles of fingers.
     """
-    known = {j for role in source.roles.values() for j in source.skeleton.path(role)} | {*source.spine}
+    shared = [*source.roles.values(), *(j for role, j in source.fingers.items() if role in target.fingers)]
+    known = {j for joint in shared for j in source.skeleton.path(joint)} | {*source.spine}
     known |= {j for chain in source.segments.values() for j in chain}
-    taken = {*target.roles.values(), *target.spine, *(j for chain in target.segments.values() for j in chain)}
+    taken = {*target.roles.values(), *target.fingers.values(), *target.spine}
+    taken |= {j for chain in target.segments.values() for j in chain}
+    finger = {j: role for role, j in source.fingers.items()}
     rotations = np.broadcast_to(target.skeleton.rest.rotations, (len(motion), len(target.skeleton), 4)).copy()
     dropped = []
     for j, name in enumerate(source.skeleton.names):
-        moves = np.ptp(motion.pose.rotations[:, j], axis=0).max() > 1e-6
+        moves = np.ptp(motion.pose.rotations[:, j], axis=0).max() > STILL
         if j in known or not moves:
             continue
         k = target.skeleton.names.index(name) if name in target.skeleton.names else -1
@@ -253,8 +260,14 @@ def _carried_over(motion: Motion, source: Humanoid, target: Humanoid) -> tuple[P
         if alike and np.allclose(source.skeleton.rest.rotations[j], target.skeleton.rest.rotations[k], atol=1e-3):
             rotations[:, k] = motion.pose.rotations[:, j]
         else:
-            dropped.append(name)
+            dropped.append(finger.get(j, name))
     return Pose(np.zeros((len(motion), 3)), rotations), dropped
+
+
+def moving_fingers(motion: Motion, body: Humanoid) -> list[str]:
+    """Return the roles of the joints of fingers that move."""
+    moves = np.ptp(motion.pose.rotations, axis=0).max(axis=-1) > STILL
+    return [role for role, j in body.fingers.items() if moves[j]]
 
 
 def _ankles(

@@ -27,8 +27,15 @@ TRUNK = ("spine", "chest", "upper_chest")
 NECK = ("neck", "head")
 SIDED = ("shoulder", "upper_arm", "lower_arm", "hand", "upper_leg", "lower_leg", "foot", "toes")
 ROLES = ("hips", *TRUNK, *NECK, *(f"{side}_{part}" for side in ("left", "right") for part in SIDED))
+_FINGER = {"proximal": "finger_proximal", "intermediate": "finger_intermediate", "distal": "finger_distal"}
+_FINGER_PARTS = {f"thumb_{part}": f"thumb_{part}" for part in ("metacarpal", "proximal", "distal")} | {
+    f"{finger}_{part}": entry for finger in ("index", "middle", "ring", "little") for part, entry in _FINGER.items()
+}
+"""The joints of a hand's fingers, and their entries in the file."""
+FINGERS = tuple(f"{side}_{part}" for side in ("left", "right") for part in _FINGER_PARTS)
 
 _X, _DOWN, _UP, _FORWARD = (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+_THUMB = (0.0, -math.sqrt(0.5), math.sqrt(0.5))
 AXES: dict[str, tuple[Vec3, Vec3]] = {  # bone at rest, first swing axis; the second is their cross product
     "trunk": (_UP, _X),  # swing about X: bending forward; about -Z: to the left
     "neck": (_UP, _X),
@@ -40,18 +47,25 @@ AXES: dict[str, tuple[Vec3, Vec3]] = {  # bone at rest, first swing axis; the se
     "lower_leg": (_DOWN, _X),  # about X: flexion
     "foot": (_FORWARD, _X),  # about X: toes down; about Y: toes out
     "toes": (_FORWARD, _X),
+    "finger_proximal": (_DOWN, (0.0, 0.0, -1.0)),  # about -Z: flexion; about X: towards the little finger
+    "finger_intermediate": (_DOWN, (0.0, 0.0, -1.0)),
+    "finger_distal": (_DOWN, (0.0, 0.0, -1.0)),
+    "thumb_metacarpal": (_THUMB, _X),  # about X: flexion, across the palm; about `hand.frames.ACROSS`: behind it
+    "thumb_proximal": (_THUMB, _X),
+    "thumb_distal": (_THUMB, _X),
 }
 
 
 def human_joints(roles: Sequence[str] | None = None, palms: Mapping[str, float] | None = None) -> dict[str, JointLimit]:
-    """Return the limits of the roles a body has, in the order of `ROLES`; spine roles divide the trunk and the neck.
+    """Return the limits of the roles a body has, in the order of `ROLES`, then of fingers; spine roles divide the trunk
+    and the neck.
 
     `palms`: see `Limits.human`.
     """
     present = ROLES if roles is None else tuple(roles)
     for role in present:
-        if role not in ROLES:
-            raise UnknownNameError("role", role, ROLES)
+        if role not in ROLES and role not in FINGERS:
+            raise UnknownNameError("role", role, (*ROLES, *FINGERS))
     trunk, neck = [r for r in TRUNK if r in present], [r for r in NECK if r in present]
     joints = dict(zip(trunk + neck, spine_joints(len(trunk), len(neck)), strict=True))
     if "hips" in present:
@@ -59,12 +73,12 @@ def human_joints(roles: Sequence[str] | None = None, palms: Mapping[str, float] 
     for role in present:
         side, _, part = role.partition("_")
         if side in ("left", "right"):
-            left = _whole(part)
+            left = _whole(_FINGER_PARTS.get(part, part))
             if heading := (palms or {}).get(role, 0.0):
                 heading = heading if side == "left" else -heading  # a right joint is read in a mirror
                 left = dataclasses.replace(left, axis=(math.cos(heading), 0.0, -math.sin(heading)))
             joints[role] = left if side == "left" else left.mirrored()
-    return {role: joints[role] for role in ROLES if role in joints}
+    return {role: joints[role] for role in (*ROLES, *FINGERS) if role in joints}
 
 
 def spine_joints(trunk: int | Sequence[float], neck: int | Sequence[float]) -> tuple[JointLimit, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body.canonical import CanonicalPose
+from ..body.roles import EVERY_ROLE
 from ..compute.types import Floats, Ints, zero_records
 from ..formats.gltf import Scene, scene_of
 from ..math import axis_angle, conjugate, multiply, rotate
@@ -27,13 +28,7 @@ if TYPE_CHECKING:
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TO_UNITY, SIGNS = [0, 1, 2, 4, 5, 6, 3], np.concatenate([MIRROR, UNITY_SIGNS])
 """Of seven numbers: position and rotation `wxyz` of ours to those of Unity, `xyzw`."""
-_FINGERS = [
-    f"{finger}_{part}"
-    for finger in ("thumb", "index", "middle", "ring", "little")
-    for part in (("metacarpal", "proximal", "distal") if finger == "thumb" else ("proximal", "intermediate", "distal"))
-]
-_SIDED = ["upper_leg", "lower_leg", "foot", "toes", "shoulder", "upper_arm", "lower_arm", "hand", "eye", *_FINGERS]
-_PARTS = ["hips", "spine", "chest", "upper_chest", "neck", "head", "jaw"]
+_PARTS = (*EVERY_ROLE, "jaw", "left_eye", "right_eye")
 _THUMBS = {"thumb_proximal": "thumb_intermediate", "thumb_metacarpal": "thumb_proximal"}
 
 
@@ -43,14 +38,14 @@ def _unity_name(role: str) -> str:
     return re.sub(r"(?:^|_)(\w)", lambda letter: letter[1].upper(), role)
 
 
-UNITY_NAMES = {role: _unity_name(role) for role in [*_PARTS, *(f"{s}_{p}" for s in ("left", "right") for p in _SIDED)]}
+UNITY_NAMES = {role: _unity_name(role) for role in _PARTS}
 """Parts of a body, as VRM 1 names them in snake_case, to the 55 names of Unity's HumanBodyBones."""
 ROLES_OF = {name: role for role, name in UNITY_NAMES.items()}
 
 
 def t_pose(body: Humanoid) -> Pose:
     """Return the pose with arms out to the sides, palms down."""
-    roles = tuple(body.roles)
+    roles = (*body.roles, *body.fingers)
     rotations = np.tile(IDENTITY, (len(roles), 1))
     for role, sign in (("left_upper_arm", 1.0), ("right_upper_arm", -1.0)):
         rotations[roles.index(role)] = axis_angle((0.0, 0.0, 1.0), sign * np.pi / 2.0)
@@ -66,7 +61,7 @@ class Bones:
 
     def __init__(self, body: Humanoid) -> None:
         skeleton = body.skeleton
-        named = {role: skeleton.names[joint] for role, joint in body.roles.items()}
+        named = {role: skeleton.names[joint] for role, joint in (body.roles | body.fingers).items()}
         character = skeleton.character
         if character is not None and character.roles:
             named = {role: joint for role, joint in character.roles.items() if joint in skeleton.names} | named

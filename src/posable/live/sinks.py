@@ -157,7 +157,7 @@ class LinesSink(UdpSink):
     def __init__(self, address: Address, body: Humanoid, robot: RobotDriver | None = None) -> None:
         super().__init__(address)
         self._body, self._robot = body, robot
-        self._roles = tuple(body.roles)
+        self._roles = (*body.roles, *body.fingers)
         self._joints = [body.index(role) for role in self._roles]
 
     def packets(self, frame: BodyFrame | None, sending: Sending) -> list[bytes]:

@@ -263,7 +263,7 @@ def scaled_body(body: Humanoid, scales: Mapping[str, float]) -> Humanoid:
         character=character,
     )
     neutral = body.neutral_pose
-    roles: dict[str, Any] = {role: skeleton.names[j] for role, j in body.roles.items()}
+    roles: dict[str, Any] = {role: skeleton.names[j] for role, j in (body.roles | body.fingers).items()}
     standing = Pose(neutral.translation * scales["legs"], neutral.rotations)
     return Humanoid(made, roles=roles, limits=body.limits, standing=standing)
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body import Humanoid
+from ..body.roles import named_parts
 from ..compute import PosableError, Status, expect
 from ..compute.errors import checked_keywords, number
 from ..compute.extent import rows_in_extent
 from ..compute.types import ArrayLike, Bools, Floats
 from ..edit.bounds import Bound
-from ..edit.retargeting import RetargetSolution
+from ..edit.retargeting import RetargetSolution, moving_fingers
 from ..edit.retargeting import retarget as retarget_person
 from ..math import conjugate, log, multiply, rotate
 from ..skeleton import Frames, Motion, Pose
@@ -70,7 +71,7 @@ class RobotSolution(MotionSolution):
     lacking: tuple[str, ...]
     """What a person has and the robot has not."""
     dropped: tuple[str, ...]
-    """Parts of the person that the robot does not have."""
+    """Parts of the person that the robot does not have, its joints of fingers among them where they move."""
 
     def __str__(self) -> str:
         found = [f"{int(np.sum(self.ok))} of {len(self.status)} frames reach everything"]
@@ -80,6 +81,7 @@ class RobotSolution(MotionSolution):
             found += [f"links up to {1000.0 * float(self.depth.max()):.1f} mm in each other"]
         found += [f"motors too fast in {int(self.too_fast.sum())} frames"] if self.too_fast.any() else []
         found += [f"the robot lacks: {', '.join(self.lacking)}"] if self.lacking else []
+        found += [f"no such part on the robot: {', '.join(named_parts(self.dropped))}"] if self.dropped else []
         return "; ".join(found)
 
 
@@ -276,7 +278,7 @@ def judged(
         too_fast,
         solver.leg / source.leg_length,
         parts.lacking,
-        tuple(role for role in source.roles if role not in target.roles),
+        (*(role for role in source.roles if role not in target.roles), *moving_fingers(motion, source)),
     )
 
 

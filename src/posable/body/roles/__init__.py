@@ -18,8 +18,21 @@ _SIDED = ("shoulder", "upper_arm", "lower_arm", "hand", "upper_leg", "lower_leg"
 ROLES: tuple[str, ...] = (*SPINE_ROLES, *(f"{side}_{part}" for side in (LEFT, RIGHT) for part in _SIDED))
 """Every part a body may have, VRM's names in snake_case, parents before children."""
 
+_CHAINS = {"thumb": ("metacarpal", "proximal", "distal")} | dict.fromkeys(
+    ("index", "middle", "ring", "little"), ("proximal", "intermediate", "distal")
+)
+FINGER_CHAINS: dict[str, tuple[str, ...]] = {
+    f"{side}_{finger}": tuple(f"{side}_{finger}_{part}" for part in parts)
+    for side in (LEFT, RIGHT)
+    for finger, parts in _CHAINS.items()
+}
+"""The three joints of each finger, from the hand outwards; `left_thumb` first."""
+FINGERS: tuple[str, ...] = tuple(role for chain in FINGER_CHAINS.values() for role in chain)
+"""Every joint of a finger that a body may have, VRM 1's names in snake_case: 15 a hand, all optional."""
+EVERY_ROLE = (*ROLES, *FINGERS)
+
 OPTIONAL = frozenset((*TRUNK, "neck", *(f"{side}_{part}" for side in (LEFT, RIGHT) for part in ("shoulder", "toes"))))
-"""Parts a rig may lack."""
+"""Parts of `ROLES` that a rig may lack."""
 
 MARKERS = ("hips", "head", "left_hand", "right_hand", "left_foot", "right_foot")
 """The six points of Sequential IK (Unzueta et al.), in this order: the joints themselves."""
@@ -40,6 +53,8 @@ _PARENT = {"head": "neck", "neck": "upper_chest", "upper_chest": "chest", "chest
         _SIDED, ("upper_chest", "shoulder", "upper_arm", "lower_arm", "hips", "upper_leg", "lower_leg", "foot")
     )
 }
+for _chain in FINGER_CHAINS.values():
+    _PARENT |= dict(zip(_chain, (f"{_chain[0].partition('_')[0]}_hand", *_chain[:-1])))
 
 
 def parent_role(role: str, present: Iterable[str]) -> str | None:
@@ -52,6 +67,26 @@ def parent_role(role: str, present: Iterable[str]) -> str | None:
     while parent is not None and parent not in among:
         parent = _PARENT.get(parent)
     return parent
+
+
+def named_parts(parts: Sequence[str]) -> list[str]:
+    """Return the names of parts for a person to read: fingers and hands whole instead of joint by joint.
+
+    "left_index_proximal", "left_index_intermediate" and "left_index_distal" are "left index finger"; where all fingers
+    of a hand are named, "fingers of the left hand".
+    """
+    fingers = [finger for finger, chain in FINGER_CHAINS.items() if any(role in parts for role in chain)]
+    named = [part for part in parts if part not in FINGERS]
+    for side in (LEFT, RIGHT):
+        own = [finger for finger in fingers if finger.startswith(side)]
+        whole = len(own) == len(_CHAINS)
+        kinds = [finger.partition("_")[2] for finger in own]
+        named += (
+            [f"fingers of the {side} hand"]
+            if whole
+            else [f"{side} {kind}" if kind == "thumb" else f"{side} {kind} finger" for kind in kinds]
+        )
+    return named
 
 
 def bone_segments(names: Sequence[str], parents: Sequence[int], roles: Mapping[str, int]) -> dict[str, tuple[int, ...]]:

@@ -21,7 +21,7 @@ import numpy as np
 from ...compute import PosableError, UnknownNameError
 from ...compute.types import Floats
 from ...skeleton import Skeleton
-from . import LIMBS, OPTIONAL, ROLES, TRUNK, parent_role
+from . import EVERY_ROLE, FINGERS, LIMBS, OPTIONAL, ROLES, TRUNK, parent_role
 from .names import LEFT, RIGHT, JointName, read_name
 
 
@@ -36,7 +36,7 @@ def find_roles(skeleton: Skeleton, given: Mapping[str, str | int | None] | None 
     Raises:
         PosableError: when a part that every body needs cannot be found; it says which, and what came closest.
     """
-    known, absent = _given(skeleton, given)
+    known, absent = given_roles(skeleton, given)
     return _Matcher(skeleton, known, absent).roles()
 
 
@@ -47,25 +47,28 @@ def parse_roles(text: str) -> dict[str, str]:
         raise PosableError(f"roles are {text!r}; expected PART=JOINT with commas between")
     found = {"_".join(role.split()): joint.strip() for role, _, joint in pairs}
     for role in found:
-        if role not in ROLES:
-            raise UnknownNameError("part", role, ROLES)
+        if role not in EVERY_ROLE:
+            raise UnknownNameError("part", role, EVERY_ROLE)
     return found
 
 
-def _given(skeleton: Skeleton, given: Mapping[str, str | int | None] | None) -> tuple[dict[str, int], frozenset[str]]:
+def given_roles(
+    skeleton: Skeleton, given: Mapping[str, str | int | None] | None
+) -> tuple[dict[str, int], frozenset[str]]:
+    """Return the roles that the caller, else the skeleton's own file, gives, and those that they say are absent."""
     character = skeleton.character
     if given is None and character is not None and character.roles:
         in_file = set(skeleton.names)
-        given = {role: name for role, name in character.roles.items() if role in ROLES and name in in_file}
+        given = {role: name for role, name in character.roles.items() if role in EVERY_ROLE and name in in_file}
     known: dict[str, int] = {}
     for role, joint in (given or {}).items():
-        if role not in ROLES:
-            raise UnknownNameError("role", role, ROLES)
+        if role not in EVERY_ROLE:
+            raise UnknownNameError("role", role, EVERY_ROLE)
         if joint is not None:
             known[role] = skeleton.index(joint)
-        elif role not in OPTIONAL:
+        elif role not in OPTIONAL and role not in FINGERS:
             raise PosableError(
-                f"a body needs {role!r}; only {', '.join(r for r in ROLES if r in OPTIONAL)} may be None"
+                f"a body needs {role!r}; only {', '.join(r for r in ROLES if r in OPTIONAL)} and fingers may be None"
             )
     absent = frozenset(role for role, joint in (given or {}).items() if joint is None)
     twice = {j for j in known.values() if list(known.values()).count(j) > 1}

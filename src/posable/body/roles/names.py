@@ -57,7 +57,9 @@ for (_part, _sure), _words in _MEANINGS.items():
     for _word in _words.split():
         WORDS.setdefault(_word, {})[_part] = _sure
 
-FINGERS = {"thumb": 0, "pollex": 0, "index": 1, "pointer": 1, "middle": 2, "mid": 2, "ring": 3, "little": 4, "pinky": 4}
+_FINGER_WORDS = ("thumb pollex", "index pointer", "middle mid", "ring", "little pinky")
+FINGER_RANKS = {word: rank for rank, words in enumerate(_FINGER_WORDS) for word in words.split()}
+"""The words for a finger, and its rank from 0 for the thumb to 4 for the little finger."""
 
 _SIDES = {"l": LEFT, "left": LEFT, "lft": LEFT, "r": RIGHT, "right": RIGHT, "rgt": RIGHT}
 # Tokens that say nothing about which part it is.
@@ -119,7 +121,7 @@ def read_name(name: str) -> JointName:
         side, words = _glued_side(words)
     helper = any(token in _HELPERS for token in words)
     word, meanings = _meaning(words)
-    finger = next((FINGERS[token] for token in words if token in FINGERS), None)
+    finger = next((FINGER_RANKS[token] for token in words if token in FINGER_RANKS), None)
     return JointName(side, word, numbers, helper, meanings, finger)
 
 
@@ -128,7 +130,7 @@ def _glued_side(words: list[str]) -> tuple[str, list[str]]:
     joined = "".join(words)
     for mark, side in (("left", LEFT), ("right", RIGHT), ("l", LEFT), ("r", RIGHT)):
         start, end = joined.removeprefix(mark), joined.removesuffix(mark)
-        if start != joined and (start in WORDS or start.removesuffix("joint") in WORDS or start in FINGERS):
+        if start != joined and (start in WORDS or start.removesuffix("joint") in WORDS or start in FINGER_RANKS):
             return side, [start.removesuffix("joint")]
         if len(mark) > 1 and end != joined and end in WORDS:
             return side, [end]

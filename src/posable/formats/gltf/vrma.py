@@ -74,17 +74,18 @@ def _canonical(motion: Motion) -> tuple[Motion, dict[str, str]]:
     room = later_room("body")
     body = room.Humanoid(motion.skeleton)
     body.require_person("a VRM animation")
-    at = {role: body.neutral_frames.positions[j] for role, j in body.roles.items()}
+    at = {role: body.neutral_frames.positions[j] for role, j in (body.roles | body.fingers).items()}
+    names_of = later_room("body.roles")
     if "spine" not in at:
         above = next(role for role in ("chest", "upper_chest", "neck", "head") if role in at)
         at["spine"] = at["hips"] + 0.2 * (at[above] - at["hips"])
     for side, sign in (("left", 1.0), ("right", -1.0)):
         base, lifted = at[f"{side}_upper_arm"], [np.cos(np.pi / 4), 0.0, 0.0, sign * np.sin(np.pi / 4)]
-        for part in ("lower_arm", "hand"):
-            at[f"{side}_{part}"] = base + rotate(lifted, at[f"{side}_{part}"] - base)
-    order = [role for role in room.ROLES if role in at]
-    parents = later_room("body.roles").parent_role
-    above_of = {role: parents(role, order) for role in order}
+        own = (role for role in body.fingers if role.startswith(side))
+        for role in (f"{side}_lower_arm", f"{side}_hand", *own):
+            at[role] = base + rotate(lifted, at[role] - base)
+    order = [role for role in names_of.EVERY_ROLE if role in at]
+    above_of = {role: names_of.parent_role(role, order) for role in order}
     names = [_camel(role) for role in order]
     skeleton = Skeleton(
         names,
