@@ -3,6 +3,8 @@
 import itertools
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -219,3 +221,32 @@ def test_help_in_a_narrow_terminal_cuts_no_name_short(posable, words):
     for option in set(re.findall(r"--[a-z][a-z-]+", wide)):
         assert option in out, option
     assert max(len(line) for line in out.splitlines() if " " in line.strip()) <= 40
+
+
+WAITS = """
+import time
+from posable.cli import app
+from posable.compute import atomic_write
+
+@app.app.command()
+def wait() -> None:
+    with atomic_write("whole.txt") as half:
+        half.write_text("half")
+        print("writing", flush=True)
+        time.sleep(100)
+
+app.run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_command_that_is_terminated_leaves_nothing_half_written(tmp_path):
+    child = subprocess.Popen(
+        [sys.executable, "-c", WAITS, "wait"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdout.readline() == "writing\n"
+    assert list(tmp_path.iterdir())
+    child.terminate()
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130 and "Traceback" not in err
+    assert not list(tmp_path.iterdir())

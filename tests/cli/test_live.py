@@ -1,6 +1,7 @@
 """`posable live`: what the specification types, over sockets on loopback and from files."""
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -132,3 +133,20 @@ def _line(child: subprocess.Popen) -> str:
         line = child.stderr.readline()
         if not line or "Ctrl-C" in line:
             return line
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_that_ends_it_leaves_a_whole_capture_and_nothing_else(tmp_path, take, box, name):
+    """However long it ran: what was recorded until then is there, and can be replayed."""
+    command = [sys.executable, "-m", "posable", "live", "--no-studio", "--in", "vmc://127.0.0.1:0"]
+    command += ["--out", f"vmc://127.0.0.1:{box.port}", "--record", "take.osc"]
+    child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stderr is not None
+    while "Ctrl-C ends it" not in child.stderr.readline():
+        assert child.poll() is None
+    child.send_signal(getattr(signal, name))
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0 and "bodies sent" in out and "Traceback" not in err
+    assert [file.name for file in tmp_path.iterdir()] == ["take.osc"]
+    assert ps.live.CaptureReader(tmp_path / "take.osc").head.sources == ["osc"]

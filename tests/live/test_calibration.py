@@ -137,8 +137,8 @@ def test_calibrating_by_packets_while_standing_and_moving(figure, mailbox):
             messages = [encode("/VMC/Ext/Set/Calib/Ready"), *messages]
         if k == 3:
             messages = [encode("/VMC/Ext/Set/Calib/Exec", 0), *messages]
-        live._take_packet(0, bundle(messages), sender, time)
-        live._send(time, True)
+        live.take_packet(0, "osc", bundle(messages), sender, time)
+        live.send(time, True)
         states.append(live.calibrating.state)
         if live.calibrating.phase == "done":
             break
@@ -149,8 +149,8 @@ def test_calibrating_by_packets_while_standing_and_moving(figure, mailbox):
     assert found.roles == {f"S{m}": role for m, role in enumerate(ps.MARKERS)}
     assert found.calibration.scales["legs"] == pytest.approx(1.9 / 1.75, rel=0.06)
     for time, messages, frames, floor in list(take_of(figure, tall, 1))[200:690]:
-        live._take_packet(0, bundle(messages), sender, time + 20)
-        live._send(time + 20, True)
+        live.take_packet(0, "osc", bundle(messages), sender, time + 20)
+        live.send(time + 20, True)
         true = frames.positions[[tall.index(role) for role in ps.MARKERS]] - [0.0, floor, 0.0]
         got = figure.markers(live.frame.pose) * 1.9 / 1.75
         distances.append(np.linalg.norm(got - true, axis=-1))

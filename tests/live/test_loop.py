@@ -323,6 +323,55 @@ def test_an_iterable_that_fails_is_said(figure):
 # What goes wrong is said once, and the loop goes on
 
 
+def broken_csv(folder, walk, figure) -> str:
+    """Landmarks in a file that breaks in its thirtieth line."""
+    from .test_landmarks import landmarks_of
+
+    rows = [",".join(f"{x:.5f}" for x in np.ravel(landmarks_of(figure, pose)[:, :3])) for pose in walk[:60]]
+    rows[30] = rows[30].replace(".", "x", 1)
+    file = folder / "landmarks.csv"
+    file.write_text("\n".join(rows))
+    return str(file)
+
+
+@pytest.mark.parametrize("realtime", [True, False])
+def test_a_file_that_breaks_in_the_middle_is_said_and_the_others_go_on(figure, walk, tmp_path, realtime):
+    frames = [(0.1 * k, {"hips": [0, 0.9, 0], "head": [0, 1.6, 0]}) for k in range(20)]
+    notes: list[str] = []
+    sources = [broken_csv(tmp_path, walk, figure), FramesSource(frames, "others")]
+    with Live(sources, (), body=figure, show=notes.append) as live:
+        live.run(realtime=realtime)
+        assert live.points()[0].time == pytest.approx(1.9, abs=0.1)
+    assert sum("line 31" in note and "go on" in note for note in notes) == 1
+
+
+def test_a_file_that_breaks_with_nothing_beside_it_is_raised_after_what_came_before(figure, walk, tmp_path):
+    keeper = Keeper()
+    with (
+        pytest.raises(ps.FormatError, match="line 31"),
+        Live(broken_csv(tmp_path, walk, figure), keeper, body=figure) as live,
+    ):
+        live.run(realtime=False)
+    assert live.sent >= 29 and len(keeper.kept) >= 29
+    (tmp_path / "landmarks.csv").write_text("1,2,3\n")
+    (tmp_path / "old.osc").write_text("yesterday")
+    with (
+        pytest.raises(ps.FormatError),
+        Live(tmp_path / "landmarks.csv", (), body=figure, record=tmp_path / "old.osc") as live,
+    ):
+        live.run(realtime=False)
+    assert (tmp_path / "old.osc").read_text() == "yesterday" and len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_iterable_of_frames_that_fails_is_named(figure):
+    def frames():
+        yield 0.0, {"hips": [0, 0.9, 0], "head": [0, 1.6, 0]}
+        raise OSError("unplugged")
+
+    with pytest.raises(ps.PosableError, match="glove failed: OSError: unplugged"):
+        run(FramesSource(frames(), "glove"), (), body=figure, realtime=False)
+
+
 def noted(live: Live, seconds: float = 0.15) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:

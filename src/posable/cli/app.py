@@ -13,7 +13,7 @@ from ..compute import PosableError
 from . import angles, edit, evaluate, express, files, live, reach, reconstruct, render
 from . import range as limb_range
 from .command import Command, Group, example
-from .ending import FAILED, INTERRUPTED, WRONG_USAGE, UsageError
+from .ending import FAILED, INTERRUPTED, WRONG_USAGE, UsageError, end_in_order
 from .options import expanded
 from .output import at_terminal, forget_notes, on_one_line, without_python
 
@@ -113,6 +113,7 @@ def options(
 def run() -> None:
     """Run the command line and end with its exit code; a failure is one line on stderr, never a traceback."""
     forget_notes()
+    end_in_order()
     try:
         app()
     except PosableError as error:

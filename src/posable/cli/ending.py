@@ -6,15 +6,19 @@
 | 1 | the job failed; one line on stderr says why |
 | 2 | the command line was wrong |
 | 3 | only with `--strict`: done and written, but a target was not met |
-| 130 | stopped with Ctrl-C |
+| 130 | stopped with Ctrl-C, by SIGTERM, or as its terminal was closed |
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -28,6 +32,27 @@ Rows: TypeAlias = Sequence[Mapping[str, Any]]
 __all__ = ["Ending", "Summary", "UsageError", "length", "listed", "usage"]
 
 FAILED, WRONG_USAGE, NOT_MET, INTERRUPTED = 1, 2, 3, 130
+
+
+def end_in_order() -> None:
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: what was half written is finished or removed.
+
+    A second one ends it at once. Processes that this one starts are left as they are.
+    """
+    if threading.current_thread() is not threading.main_thread():  # nobody else may say what signals do
+        return
+    own = os.getpid()
+
+    def end(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != own:
+            os.kill(os.getpid(), number)
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):  # the second is not on every system
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # under nohup it is ignored
+            signal.signal(number, end)
 
 
 @contextmanager

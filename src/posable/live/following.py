@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..body import Humanoid, figure
 from ..body.measures import sole_of
 from ..body.roles import MARKERS
 from ..compute import PosableError
 from ..compute.types import Floats, Quat, Vec3
+from ..formats import load
 from ..math import conjugate
 from ..reconstruct import ReconstructStream, SequentialIK
 from ..reconstruct.sik import TRACKABLE
@@ -23,9 +26,9 @@ from .calibrating import LiveCalibration
 from .intake import part_of
 
 if TYPE_CHECKING:
-    from ..body import Humanoid
     from ..collision import Scene
     from ..reconstruct import Prior
+    from .sources import FramesSource
 
 LEGS = ("left_foot", "right_foot", "left_lower_leg", "right_lower_leg")
 SETTLED = 0.5
@@ -281,6 +284,32 @@ class Follower:
             found = min(sole_of(self.body, side).depth for side in ("left", "right"))
             self.__dict__["_ankle_height"] = found
         return float(found)
+
+
+def body_of(body: Humanoid | str | os.PathLike[str] | None) -> Humanoid:
+    """Return a body: the given one, that of a character's file, or the built-in figure."""
+    if body is None:
+        return figure()
+    if isinstance(body, Humanoid):
+        return body
+    motion = load(body)
+    try:
+        made = Humanoid(motion.skeleton)
+    except PosableError as error:
+        raise PosableError(f"{os.fspath(body)}: has no person's bones: {error}") from None
+    made.require_person("posable live (a robot is given as the robot)")
+    return made
+
+
+def take_sizes(body: Humanoid, take: FramesSource) -> tuple[float, float] | None:
+    """Return how much longer (legs, trunk) of a body are than those of the person of a take, if it shows them."""
+    if take.person is not None:
+        standing = take.person.markers(take.person.neutral_pose)[None]
+        return guessed_sizes(body, MARKERS, standing)
+    if take.points is not None:
+        names = [name for name in take.points.names if name in body.roles]
+        return guessed_sizes(body, names, take.points.of(names))
+    return None
 
 
 def guessed_sizes(body: Humanoid, markers: Sequence[str], points: Floats) -> tuple[float, float]:

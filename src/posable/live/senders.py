@@ -1,5 +1,7 @@
 """Who sends what: rates, gaps between packets, what was lost, and rubbish, for at most `MOST` senders.
 
+Who has sent no points makes room for others: nobody keeps those who do out by sending rubbish from many ports.
+
 UDP numbers no packets: a gap of several usual intervals counts as the packets that would have come in it.
 """
 
@@ -21,8 +23,7 @@ WINDOW = 0.01  # [s]
 BURST = 0.002
 """[s]: packets closer to each other than this come together."""
 SILENT = 1.0
-"""[s] after which a sender counts as having stopped."""
-FORGOTTEN = 30.0  # [s]
+"""[s] after which a sender counts as having stopped, and makes room for another where there are too many."""
 BINS = 28
 FIRST, FACTOR = 0.0005, 1.35
 """[s] of the end of the first bin of gaps, and how much longer each bin is than the one before."""
@@ -55,6 +56,8 @@ class Sender:
     """Packets that seem to have been lost."""
     gaps: list[int] = field(default_factory=lambda: [0] * BINS)
     """How many gaps between packets fell into each of `bin_edges`."""
+    has_points: bool = False
+    """Whether it has reported a point."""
     silent: bool = False
     """Whether it has stopped."""
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=64))
@@ -76,6 +79,8 @@ class Senders:
 
     def __init__(self) -> None:
         self._known: dict[Any, Sender] = {}
+        self._pointless: deque[Any] = deque()  # keys of senders without points, when they came, the first first
+        self._full_until = -math.inf
         self._count = 0
         self.strangers = 0
         """Packets of senders beyond the number that is told apart; they are dropped."""
@@ -97,13 +102,11 @@ class Senders:
         """
         sender = self._known.get(key)
         if sender is None:
-            if len(self._known) >= MOST:
-                oldest = min(self._known, key=lambda one: self._known[one].last)
-                if now - self._known[oldest].last < FORGOTTEN:
-                    self.strangers += 1
-                    return None
-                del self._known[oldest]
+            if len(self._known) >= MOST and not self._make_room(now):
+                self.strangers += 1
+                return None
             sender = self._known[key] = Sender(name, now, self._count, now)
+            self._pointless.append(key)
             self._count += 1
         if now - sender.window >= WINDOW:
             sender.window, sender.in_window = now, 0
@@ -118,6 +121,22 @@ class Senders:
         sender.packets += 1
         sender.last = max(now, sender.last)
         return sender
+
+    def _make_room(self, now: float) -> bool:
+        """Forget the first sender without points, or one that has stopped; return whether there was one."""
+        while self._pointless:
+            key = self._pointless.popleft()
+            if key in self._known and not self._known[key].has_points:
+                del self._known[key]
+                return True
+        if now < self._full_until:  # a flood of strangers is refused without a search
+            return False
+        oldest = min(self._known, key=lambda one: self._known[one].last)
+        self._full_until = self._known[oldest].last + SILENT
+        if now < self._full_until:
+            return False
+        del self._known[oldest]
+        return True
 
     def _gap(self, sender: Sender, gap: float) -> None:
         if gap > 0.0:

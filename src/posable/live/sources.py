@@ -12,10 +12,10 @@ import os
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from ..formats import load
 from ..reconstruct import Points, load_points
 from ..reconstruct.sik import TRACKABLE
 from ..skeleton import Motion
-from .addresses import IN_PORTS, Address
-from .landmarks import is_landmarks, points_of, read_landmarks
+from .addresses import IN_PORTS, Address, parse
+from .capture import SUFFIX, CaptureReader
+from .landmarks import camera, is_landmarks, points_of, read_landmarks
 
 Frame = Mapping[str, Any]
 LARGEST = 65536
@@ -126,6 +127,8 @@ class FramesSource:
         """The whole take, where it is known: it shows how large the person is."""
         self.person: Humanoid | None = None
         """The person of the take, where its file has the whole body."""
+        self.failure: Exception | None = None
+        """Why it ended, where that was not its end."""
         self._frames = iter(frames)
         self._next: tuple[float, Frame] | None = None
         self._ended = False
@@ -133,7 +136,12 @@ class FramesSource:
     def next_time(self) -> float | None:
         """Return when the next frame is due [s] since the beginning; None after the last."""
         if self._next is None and not self._ended:
-            self._next = next(self._frames, None)
+            try:
+                self._next = next(self._frames, None)
+            except PosableError as error:  # a file that breaks in the middle
+                self.failure = error
+            except Exception as error:
+                self.failure = PosableError(f"{self.name} failed: {type(error).__name__}: {error}")
             self._ended = self._next is None
         return None if self._next is None else self._next[0]
 
@@ -203,6 +211,56 @@ class IterableSource:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(0.2)
+
+
+Source: TypeAlias = UdpSource | FramesSource | IterableSource
+
+
+def source_of(given: Any) -> Source | CaptureReader:
+    """Return the source that is meant: an address, a file, points, a motion, or an iterable; or the capture."""
+    if isinstance(given, UdpSource | FramesSource | IterableSource):
+        return given
+    if isinstance(given, Points):
+        return points_source(given)
+    if isinstance(given, Motion):
+        return motion_source(given, given.name or "motion")
+    if not is_path(given):
+        return IterableSource(given)
+    text = os.fspath(given)
+    if text == "mediapipe":
+        return IterableSource(camera(), "mediapipe")
+    address = parse(text, IN_PORTS)
+    if address is not None:
+        return UdpSource(address)
+    return CaptureReader(text) if Path(text).suffix.lower() == SUFFIX else file_source(text)
+
+
+def sources_of(given: Any) -> tuple[list[Source], CaptureReader | None]:
+    """Return the sources that are meant by one argument or a list of them, or the one capture."""
+    found = [source_of(one) for one in listed(given)]
+    captures = [one for one in found if isinstance(one, CaptureReader)]
+    sources = [one for one in found if not isinstance(one, CaptureReader)]
+    if len(captures) > 1:
+        raise PosableError(f"{str(captures[1].path)!r} is a second capture; one can be replayed at a time")
+    if captures and sources:
+        raise PosableError(f"{str(captures[0].path)!r} is a capture, which is replayed alone; leave the others out")
+    if not found:
+        raise PosableError("there is no source; expected vmc, vrchat, udp or a file")
+    return sources, captures[0] if captures else None
+
+
+def listed(given: Any) -> Iterator[Any]:
+    """Yield what one argument or a list of them has."""
+    single = is_path(given) or isinstance(given, Points | Motion | UdpSource | FramesSource | IterableSource)
+    if single or not isinstance(given, Sequence):
+        yield given
+    else:
+        yield from given
+
+
+def is_path(given: Any) -> bool:
+    """Return whether something is an address or a file."""
+    return isinstance(given, str | os.PathLike)
 
 
 def file_source(path: str | os.PathLike[str], *, fps: float | None = None) -> FramesSource:
