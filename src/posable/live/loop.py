@@ -439,7 +439,7 @@ class Live(Performer):
 
     @property
     def _kinds(self) -> list[str]:
-        """What the packets of each source are."""
+        """Kinds of the packets of each source."""
         return [s.packets for s in self.sources] if self.capture is None else self.capture.head.sources
 
     def _run_in_virtual_time(self, seconds: float | None) -> None:
