@@ -14,6 +14,7 @@ import posable as ps
 from posable.compute import FormatError, PosableError
 
 from .example_motions import LITTLE_BVH, random_motion
+from .fbx_files import little
 from .mjcf_files import TRICKY
 from .test_asf import LITTLE_AMC, LITTLE_ASF
 
@@ -96,6 +97,20 @@ def _fuzz_all(tmp_path, cases, seed):
         accepted += _check(tmp_path / "07_01.amc")
     accepted += _fuzz(tmp_path, "a.npz", _npz_seed(tmp_path), cases, seed)
     return accepted
+
+
+def _fuzz_fbx(tmp_path, cases, seed):
+    seeds = [little("binary"), little("text"), little("packed", 7700), little("binary", 7500)]
+    return _fuzz(tmp_path, "a.fbx", seeds, cases, seed)
+
+
+def test_mutated_fbx_files_give_a_motion_or_one_error(tmp_path):
+    assert CASES // 10 < _fuzz_fbx(tmp_path, 2 * CASES, seed=0) < 2 * CASES
+
+
+@pytest.mark.soak
+def test_hundreds_of_thousands_of_mutated_fbx_files_give_a_motion_or_one_error(tmp_path):
+    _fuzz_fbx(tmp_path, SOAK_CASES, seed=1)
 
 
 def _fuzz_robots(tmp_path, cases, seed):

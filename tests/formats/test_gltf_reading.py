@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import posable.math as pm
 from posable.compute import PosableError, UnknownNameError
-from posable.formats import gltf, load
+from posable.formats import character_animations, character_motion, gltf, load
 
 from .gltf_files import CHARACTERS, VRM, Gltf, played
 
@@ -78,14 +78,14 @@ def test_an_animation_is_chosen_by_name_or_number(data_dir):
 def test_a_character_has_the_other_animations_of_its_file_at_hand(data_dir, tmp_path):
     path = data_dir / "characters" / "Fox.glb"
     character = load(path).skeleton.character
-    assert gltf.character_animations(character) == ["Survey", "Walk", "Run"] and gltf.character_animations(None) == []
+    assert character_animations(character) == ["Survey", "Walk", "Run"] and character_animations(None) == []
     for name in ("Walk", "Run"):
-        found, expected = gltf.character_motion(character, name), load(path, animation=name)
+        found, expected = character_motion(character, name), load(path, animation=name)
         assert found.name == name and np.array_equal(found.pose.rotations, expected.pose.rotations)
     with pytest.raises(PosableError, match="Survey"):
-        gltf.character_motion(character, "Fly")
-    with pytest.raises(PosableError, match="no glTF"):
-        gltf.character_motion(character.scaled(2.0), "Walk")
+        character_motion(character, "Fly")
+    with pytest.raises(PosableError, match="file is not known"):
+        character_motion(character.scaled(2.0), "Walk")
 
 
 def test_a_file_can_be_sampled_at_any_rate(data_dir):

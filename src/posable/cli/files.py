@@ -254,7 +254,7 @@ for command, name, line in (
 
 def _facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
     """Return the first facts about a motion, lengths in metres."""
-    from ..formats.gltf import character_animations
+    from ..formats import character_animations, character_facts
 
     skeleton = motion.skeleton
     facts: dict[str, Any] = {
@@ -276,6 +276,7 @@ def _facts(motion: Motion, reading: AnyReading) -> dict[str, Any]:
         facts |= robot_facts(skeleton.robot)
     elif skeleton.character is not None:
         meshes = skeleton.character.meshes
+        facts |= {f"file_{name}": value for name, value in character_facts(skeleton.character).items()}
         facts["animations"] = character_animations(skeleton.character)
         facts["meshes"] = [f"{mesh.name}: {len(mesh.vertices)} vertices, {len(mesh.faces)} faces" for mesh in meshes]
     facts["notes"] = _notes(motion)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,10 +26,13 @@ from ..compute.errors import ExtentError
 from ..compute.files import check_writable
 
 if TYPE_CHECKING:
-    from ..skeleton import Motion, Skeleton
+    from ..skeleton import Character, Motion, Skeleton
     from .c3d import Markers
 
-__all__ = ["FORMATS", "Format", "check_input", "check_output", "load", "read_markers", "read_robot", "save", "suffixes"]
+__all__ = [
+    *("FORMATS", "Format", "animations", "character_animations", "character_facts", "character_motion"),
+    *("check_input", "check_output", "load", "read_markers", "read_robot", "save", "suffixes"),
+]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ FORMATS: tuple[Format, ...] = (
         frozenset({"scale", "animation"}),
         frozenset({"character", "keep_animations"}),
     ),
+    Format("FBX", "fbx", (".fbx",), frozenset({"scale", "animation"}), writes=False),
     Format("C3D", "c3d", (".c3d",), frozenset({"up"}), writes=False),
     Format("MakeHuman rig", "makehuman", (".mhskel",), writes=False),
     Format("URDF", "robot", (".urdf",), frozenset({"up"}), writes=False),
@@ -106,15 +110,16 @@ def load(
 
     Args:
         path: the file.
-        scale: length of one file unit [m], for BVH, ASF/AMC and glTF. By default a unit that the file itself states
-            is used (CMU's rule for ASF), and otherwise a metre.
+        scale: length of one file unit [m], for BVH, ASF/AMC, FBX and glTF. By default a unit that the file itself
+            states is used (CMU's rule for ASF), and otherwise a metre.
         fps: frames a second; by default the file's own rate. Every format takes it.
         first_frame: number of frames to drop from the beginning, 0 by default, less than the file has. Every format
             takes it.
         repair: "cmu" puts back what the CMU conversion to BVH lost, and the rate that AMC files lack
             (`posable.formats.cmu`). For BVH and ASF/AMC; nothing is repaired by default.
         asf: the skeleton's file of an AMC motion. By default it is looked for next to the motion.
-        animation: which animation of a glTF or VRM file, by name or number from 0; the first by default.
+        animation: which animation of a glTF or VRM file, or take of an FBX file, by name or number from 0; by default
+            the first, of an FBX file the first that moves the body.
         up: of a BVH file the axis that is up in it, "y" (the default) or "z", which is turned to Y up. A URDF robot,
             whose file has Z up, is turned to Y up and Z forward by "y" (the default); "z" keeps its own axes. A file of
             AMASS has "z" up (the default); "y" is for those that other programs made. Of a C3D
@@ -222,6 +227,49 @@ def read_markers(path: str | os.PathLike[str], *, up: str | None = None) -> Mark
 
     check_input(path)
     return read(Path(path), up=up)
+
+
+def animations(path: str | os.PathLike[str]) -> list[str]:
+    """The names of a file's animations or takes, in order: what `load(path, animation=...)` takes.
+
+    None where the format has one motion in a file.
+    """
+    source = Path(path)
+    module = _module(check_input(source))
+    return list(module.animations(source)) if hasattr(module, "animations") else []
+
+
+class AnimatedFile(Protocol):
+    """The file that a character was read from, where it may hold several animations."""
+
+    def about(self) -> Mapping[str, Any]:
+        """What the file says of itself: its version, unit and axes."""
+
+    def animations(self) -> list[str]:
+        """The names of the animations."""
+
+    def motion(self, animation: str | int) -> Motion:
+        """Another animation, on a skeleton of its own."""
+
+
+def character_animations(character: Character | None) -> list[str]:
+    """The names of all animations in the file that a character was read from; none where the file is not known."""
+    source: AnimatedFile | None = None if character is None else character.source
+    return source.animations() if source is not None and hasattr(source, "animations") else []
+
+
+def character_facts(character: Character | None) -> Mapping[str, Any]:
+    """What the file that a character was read from says of itself; nothing where the file is not known."""
+    source: AnimatedFile | None = None if character is None else character.source
+    return source.about() if source is not None and hasattr(source, "about") else {}
+
+
+def character_motion(character: Character, animation: str | int) -> Motion:
+    """Return another animation of the file that a character was read from, on a skeleton of its own."""
+    source: AnimatedFile | None = character.source
+    if source is None or not hasattr(source, "animations"):
+        raise PosableError("the character's file is not known, or holds no animations; load the file of its animation")
+    return source.motion(animation)
 
 
 def check_input(path: str | os.PathLike[str]) -> Format:

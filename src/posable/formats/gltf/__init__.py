@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ...compute import PosableError
 from ...compute.types import Floats
 from ...skeleton import KINDS, Character, Motion, Pose, Skeleton
 from ..doubts import doubts
+from ..trees import STILL, Folded, fold, posed, scale_notes
 from . import vrma
 from .accessors import Accessors
 from .animation import animation_names, chosen_animation, frame_times, read_channels
@@ -23,26 +25,21 @@ from .checked_json import JsonObject
 from .document import Document, read_document, write_document
 from .mesh import MeshReader
 from .nodes import (
-    SCALE_NOISE,
-    Folded,
     NodeTree,
     end_nodes,
     faces_backwards,
-    fold,
     humanoid_nodes,
     mark,
     read_nodes,
     skeleton_nodes,
-    uneven,
 )
 from .scene import Scene, scene_of
 from .write import GltfSource, edited_document, new_document, on_character
 
-__all__ = ["Scene", "animations", "character_animations", "character_motion", "read", "scene_of", "write"]
+__all__ = ["Scene", "animations", "read", "scene_of", "write"]
 
 SUFFIXES = (".glb", ".gltf", ".vrm", ".vrma")
 REST_FPS = 30.0  # of the one frame of a file without animation
-STILL = 1e-5  # [m], relative to the longest offset beyond a metre: exporters' rounding is no movement of a joint
 
 
 def animations(path: str | PathLike[str]) -> list[str]:
@@ -59,18 +56,26 @@ def read(path: Path, *, scale: float = 1.0, fps: float | None = None, animation:
     return _motion(read_document(path), scale, fps, animation)
 
 
-def character_animations(character: Character | None) -> list[str]:
-    """The names of all animations in the file that a character was read from; none where it is from no glTF file."""
-    source = None if character is None else character.source
-    return animation_names(source.document) if isinstance(source, GltfSource) else []
+class GltfFile(GltfSource):
+    """The file that a character was read from, with its other animations."""
 
+    def about(self) -> dict[str, Any]:
+        """What the file says of itself."""
+        asset = self.document.root.object("asset")
+        return {
+            "format": f"glTF {asset.text('version')}",
+            "made_by": str(asset.value.get("generator", ""))[:60],
+            "unit_m": self.world[1],
+        }
 
-def character_motion(character: Character, animation: str | int) -> Motion:
-    """Return another animation of the file that a character was read from, on a skeleton of its own."""
-    if not isinstance(character.source, GltfSource):
-        raise PosableError("the character was read from no glTF or VRM file; load the file of its animation")
-    with np.errstate(all="ignore"):
-        return _motion(character.source.document, character.source.world[1], None, animation)
+    def animations(self) -> list[str]:
+        """The names of the animations."""
+        return animation_names(self.document)
+
+    def motion(self, animation: str | int) -> Motion:
+        """Another animation, on a skeleton of its own."""
+        with np.errstate(all="ignore"):
+            return _motion(self.document, self.world[1], None, animation)
 
 
 def _motion(document: Document, scale: float, fps: float | None, animation: str | int | None) -> Motion:
@@ -103,8 +108,8 @@ def _motion(document: Document, scale: float, fps: float | None, animation: str 
     _check_finite(entry, moved)
     if times[0] > 1e-4:
         notes.append(f"the animation starts at {times[0]:.4g} s: that is frame 0")
-    notes += _scale_notes(still, moved, skeleton.names)
-    motion = Motion(skeleton, _pose(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name)
+    notes += scale_notes(still, moved.scale, skeleton.names)
+    motion = Motion(skeleton, posed(still, moved, 0.0 if mark(entry).has("fps") else STILL), rate, name)
     return motion.replace(notes=_few([*doubts(motion, scale), *notes]))
 
 
@@ -167,7 +172,7 @@ def _skeleton(
     meshes = reader.read(still, bare.forward(bare.rest))
     tree.notes += reader.notes
     found = {role: names[index[node]] for role, node in roles.items() if node in index}
-    source = GltfSource(document, tuple(joints), world)
+    source = GltfFile(document, tuple(joints), world)
     return bare.replace(character=Character(meshes=meshes, roles=found or None, source=source))
 
 
@@ -201,23 +206,3 @@ def _check_finite(entry: JsonObject, folded: Folded) -> None:
     arrays = (folded.translation, folded.rotations, folded.offsets, folded.scale)
     if not all(np.isfinite(array).all() for array in arrays):
         entry.fail("its transforms multiply beyond all numbers")
-
-
-def _pose(still: Folded, moved: Folded, noise: float) -> Pose:
-    """The frames; joint offsets only if some joint leaves its position by more than the `noise` [m]."""
-    away = np.abs(moved.offsets[:, 1:] - still.offsets[1:])
-    longest = max(1.0, float(np.abs(still.offsets).max()))
-    offsets = moved.offsets if away.size and away.max() > noise * longest else None
-    return Pose(moved.translation, moved.rotations, offsets)
-
-
-def _scale_notes(still: Folded, moved: Folded, names: tuple[str, ...]) -> list[str]:
-    notes = []
-    for j in np.flatnonzero(uneven(still.scale) > SCALE_NOISE)[:3]:
-        notes.append(
-            f"{names[j]!r} is scaled unevenly {np.round(still.scale[j], 4).tolist()}; only its bones have that"
-        )
-    swing = np.abs(moved.scale - still.scale).max(axis=(0, 2)) / np.maximum(np.abs(still.scale).max(axis=1), 1e-12)
-    for j in np.flatnonzero(swing > SCALE_NOISE)[:3]:
-        notes.append(f"{names[j]!r} changes its scale in this animation; joints below move, meshes stay as large")
-    return notes

@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from ... import math as pm
 from ...compute.types import Floats
 from ...skeleton import Frames, SkinnedMesh
+from ..trees import Folded, split_matrices
 from .accessors import Accessors
 from .checked_json import JsonObject
 from .document import Document
-from .nodes import Folded, NodeTree, mark, split_matrices
+from .nodes import NodeTree, mark
 
 TRIANGLES, FAN = 4, 6  # and 5: a strip
 MAX_MESHES = 1000

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...compute.types import Floats
 from ...skeleton import Character
-from .nodes import faces_backwards, fold, read_nodes
+from ..trees import fold
+from .nodes import faces_backwards, read_nodes
 from .write import GltfSource, transform_above
 
 

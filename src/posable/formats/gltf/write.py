@@ -27,12 +27,13 @@ from ...compute import PosableError
 from ...compute.types import Floats
 from ...skeleton import Frames, Motion, Pose, Skeleton, SkinnedMesh
 from ...skeleton.character import bone_mesh, vertex_normals
+from ..trees import fold
 from .accessors import ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER, Accessors, Packer
 from .animation import PATHS, Tracks, animation_names
 from .checked_json import JsonObject
 from .document import Document
 from .mesh import from_srgb
-from .nodes import NodeTree, fold, read_nodes
+from .nodes import NodeTree, read_nodes
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 # Extensions that refer to no accessor and no buffer view.

@@ -22,7 +22,7 @@ import viser
 
 from ...compute import PosableError, StoppedError, stoppable
 from ...compute.types import Floats
-from ...formats import save, suffixes
+from ...formats import character_motion, save, suffixes
 from ...skeleton import Frames, Motion, Pose
 from ..view.names import NameTags
 from ..view.stage import ARRANGEMENTS, LOOKS, Stage
@@ -429,8 +429,6 @@ class Session:
 
     def show_animation(self, name: str) -> None:
         """Show the active character in another animation of its file. Can be undone."""
-        from ...formats.gltf import character_motion
-
         with self.lock:
             actor = self._active
             if actor is None or actor.skeleton.character is None:

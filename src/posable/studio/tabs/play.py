@@ -8,8 +8,7 @@ from typing import Any
 import viser
 
 from ...body.roles.matching import parse_roles
-from ...formats import save, suffixes
-from ...formats.gltf import character_animations
+from ...formats import character_animations, save, suffixes
 from ...skeleton import Motion
 from ..core.actor import Actor
 from ..core.files import read_motion
