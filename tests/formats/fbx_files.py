@@ -14,11 +14,12 @@ CODES = {"f": b"f", "d": b"d", "i4": b"i", "i8": b"l"}
 
 def binary(records, version=7400, packed=False):
     wide = version >= 7500
-    body = b""
+    parts, length = [], 27
     head = b"Kaydara FBX Binary  \x00\x1a\x00" + struct.pack("<I", version)
     for record in records:
-        body += _binary_record(record, len(head) + len(body), wide, packed)
-    return head + body + b"\0" * (25 if wide else 13)
+        parts.append(_binary_record(record, length, wide, packed))
+        length += len(parts[-1])
+    return head + b"".join(parts) + b"\0" * (25 if wide else 13)
 
 
 def _binary_record(record, at, wide, packed):
@@ -26,11 +27,11 @@ def _binary_record(record, at, wide, packed):
     form = "<QQQB" if wide else "<IIIB"
     plain = b"".join(_binary_value(value, packed) for value in values)
     head = struct.calcsize(form) + len(name)
-    inner = b""
+    parts, length = [], 0
     for one in below:
-        inner += _binary_record(one, at + head + len(plain) + len(inner), wide, packed)
-    if below:
-        inner += b"\0" * struct.calcsize(form)
+        parts.append(_binary_record(one, at + head + len(plain) + length, wide, packed))
+        length += len(parts[-1])
+    inner = b"".join(parts) + (b"\0" * struct.calcsize(form) if below else b"")
     end = at + head + len(plain) + len(inner)
     return struct.pack(form, end, len(values), len(plain), len(name)) + name.encode() + plain + inner
 

@@ -13,6 +13,7 @@ def all_cases() -> dict[str, Case]:
     from . import (  # noqa: F401  # each adds its own
         archive_cases,
         document_cases,
+        fbx_cases,
         gltf_cases,
         marker_cases,
         rig_cases,

@@ -201,6 +201,7 @@ def read_curve(document: Document, thing: Thing) -> Curve | None:
     times, values = record.array_of("KeyTime", "l"), record.array_of("KeyValueFloat", "d")
     if times is None or values is None or not len(times):
         return None
+    document.source.take(8 * len(times), record.where)
     if len(values) != len(times):
         record.fail(f"has {len(values)} values at {len(times)} times")
     if len(times) > 1 and (times[1:] < times[:-1]).any():

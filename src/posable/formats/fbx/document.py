@@ -18,7 +18,7 @@ import numpy as np
 from ...compute import FormatError
 from ...compute.files import read_bytes
 from ...compute.types import Floats
-from .records import MAGIC, Record, Source, read_binary
+from .records import LOOK, MAGIC, Record, Source, read_binary
 from .text import read_text
 
 MAX_FILE = 2**32
@@ -89,13 +89,17 @@ class Document:
 
     def on(self, thing: Thing, kind: str) -> list[tuple[Thing, str]]:
         """The objects of a kind that hang on an object, with the property they hang on."""
-        found = ((self.things.get(number), name) for number, name in self.below.get(thing.number, ()))
-        return [(one, name) for one, name in found if one is not None and one.kind == kind]
+        return self._connected(self.below.get(thing.number, []), kind)
 
     def holders(self, thing: Thing, kind: str) -> list[tuple[Thing, str]]:
         """The objects of a kind that an object hangs on."""
-        found = ((self.things.get(number), name) for number, name in self.above.get(thing.number, ()))
-        return [(one, name) for one, name in found if one is not None and one.kind == kind]
+        return self._connected(self.above.get(thing.number, []), kind)
+
+    def _connected(self, pairs: list[tuple[int, str]], kind: str) -> list[tuple[Thing, str]]:
+        """The objects of a kind among some connections, each once; looking costs, or a file could ask for ever."""
+        self.source.take(LOOK * len(pairs), "Connections")
+        found = ((self.things[number], name) for number, name in dict.fromkeys(pairs) if number in self.things)
+        return [(one, name) for one, name in found if one.kind == kind]
 
     @property
     def unit(self) -> float:

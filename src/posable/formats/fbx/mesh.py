@@ -71,6 +71,7 @@ def _read_cluster(document: Document, tree: ModelTree, thing: Thing) -> Cluster 
     weights = np.empty(0) if weights is None else weights
     if len(indices) != len(weights):
         thing.record.fail(f"has {len(weights)} weights for {len(indices)} vertices")
+    document.source.take(8 * len(weights), thing.record.where)
     weights = np.where(np.isfinite(weights), weights, 0.0)
     return Cluster(models[0], indices, weights, link, transform)
 

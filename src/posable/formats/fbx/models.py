@@ -20,8 +20,7 @@ from ..euler import compose_rotations
 from ..trees import COMPONENTWISE, INHERITED, OWN, Tree, walked
 from .document import Document, Thing
 
-MAX_NODES = 50_000
-MAX_DEPTH = 12_000  # of models below one another
+MAX_NODES = 10_000
 ORDERS = ((2, 1, 0), (1, 2, 0), (0, 2, 1), (2, 0, 1), (1, 0, 2), (0, 1, 2), (2, 1, 0))
 """The axes of each `RotationOrder` as a product of rotations has them: XYZ turns about x first, so it is Rz Ry Rx."""
 JOINTS = ("LimbNode", "Limb", "Root")
@@ -86,12 +85,10 @@ def read_models(document: Document) -> ModelTree:
             if node >= 0 and not name and parents[node] == index.get(number, -1) and number:
                 children[parents[node]].append(node)
     children = [list(dict.fromkeys(some)) for some in children]
-    order, depth = walked(parents, children)
+    order, _ = walked(parents, children)
     if len(order) < count:
         lost = min(set(range(count)) - set(order))
         raise FormatError(document.path, f"{models[lost].name[:60]!r} hangs on itself", "Connections")
-    if max(depth) > MAX_DEPTH:
-        raise FormatError(document.path, f"has models below more than {MAX_DEPTH} others", "Connections")
     made: dict[str, Any] = {"models": models, "index": index}
     tree = ModelTree(parents, children, order, np.zeros((count, 3)), np.zeros((count, 4)), np.ones((count, 3)), **made)
     _read_transforms(tree)

@@ -26,7 +26,7 @@ from ...compute import FormatError
 MAGIC = b"Kaydara FBX Binary  \x00"
 FREE_BYTES = 100_000_000  # of memory that reading any file may take, however small it is
 PER_BYTE = 32  # and this many for each byte of it
-RECORD, VALUE = 600, 100  # bytes of memory that count for a record and for a value
+RECORD, VALUE, LOOK = 1000, 100, 100  # bytes that count for a record, a value, and a connection looked at
 SCALARS = {"C": "<b", "B": "<b", "Z": "<b", "Y": "<h", "I": "<i", "L": "<q", "F": "<f", "D": "<d"}
 ARRAYS = {"b": "<i1", "c": "<u1", "i": "<i4", "l": "<i8", "f": "<f4", "d": "<f8"}
 TEXTS = b"SR"
@@ -217,6 +217,11 @@ def _checked(record: Record, numbers: NDArray[Any], kinds: str) -> NDArray[Any]:
     return numbers
 
 
+def place(within: str, name: str) -> str:
+    """Return where a record is, by the names of those that hold it: the last letters of them."""
+    return f"{within}.{name[:60]}"[-120:] if within else name[:60]
+
+
 def read_binary(source: Source) -> tuple[int, Record]:
     """The version of a binary file, and a record without a name that holds all others."""
     data = source.data
@@ -239,7 +244,7 @@ def read_records(source: Source, at: int, end: int, wide: bool, within: str) -> 
             break
         first = at + head + letters
         name = source.data[at + head : first].decode("utf-8", "replace")
-        where = f"{within}.{name}" if within else name
+        where = place(within, name)
         if first + size > last or last > end:
             source.fail(f"ends at byte {last}, and what holds it at byte {end}", f"{where} (byte {at})")
         source.take(RECORD, where)

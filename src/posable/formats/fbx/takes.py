@@ -201,7 +201,8 @@ def frame_ticks(document: Document, take: Take, moving: set[int], joints: int, f
     seconds = (last - first) / document.ticks
     rate = fps or _rate_of(list(inputs.values()), first, document)
     frames = round(min(seconds * rate, 1e15)) + 1
-    if frames * joints > FREE_ROWS + len(document.source.data) // BYTES_A_ROW:
+    tracks = sum(node in moving for layer in take.layers for node, _ in layer.tracks)
+    if frames * max(joints, tracks // 3) > FREE_ROWS + len(document.source.data) // BYTES_A_ROW:
         message = (
             f"lasts {seconds:g} s and has few keys; {frames} frames at {rate:g} fps are too many: give a lower fps"
         )

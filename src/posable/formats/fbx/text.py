@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .records import RECORD, VALUE, Record, Source, _checked, _of_values
+from .records import RECORD, VALUE, Record, Source, _checked, _of_values, place
 
 DEEPEST = 64  # records below one another
 TOKEN = re.compile(
     rb"""[\s,]+|;[^\n]*|"(?P<text>[^"]*)"|(?P<name>[A-Za-z_][\w|.-]*)\s*:(?!:)|(?P<open>\{)|(?P<close>\})"""
-    rb"""|\*(?P<length>\d+)\s*\{\s*a\s*:(?P<array>[^}]*)\}|(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\#?\w*)"""
+    rb"""|\*(?P<array>\d+)\s*\{\s*a\s*:|(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\#?\w*)"""
     rb"""|(?P<word>[^\s,{}"]+)"""
 )
 COMMENT = re.compile(rb";[^\n]*")
@@ -84,7 +84,7 @@ def read_text(source: Source) -> tuple[int, Record]:
         if kind == "name":
             within = open_records[-1]
             name = match["name"].decode("ascii")
-            current = TextRecord(source, name, f"{within.where}.{name}" if within.where else name)
+            current = TextRecord(source, name, place(within.where, name))
             source.take(RECORD, current.where)
             within.records.append(current)
         elif kind == "open":
@@ -96,6 +96,13 @@ def read_text(source: Source) -> tuple[int, Record]:
                 source.fail("closes a brace that was not opened", _line(data, match.start()))
             open_records.pop()
             current = open_records[-1]
+        elif kind == "array":
+            end = data.find(b"}", at)
+            if end < 0:
+                source.fail("has an array without an end: it is cut short", _line(data, match.start()))
+            source.take(VALUE, current.where)
+            current.values.append(_Span(int(match["array"][:18]), at, end))
+            at = end + 1
         else:
             _add_value(current, kind, match, source)
     if len(open_records) > 1:
@@ -106,10 +113,8 @@ def read_text(source: Source) -> tuple[int, Record]:
 
 
 def _add_value(record: TextRecord, kind: str, match: re.Match[bytes], source: Source) -> None:
-    source.take(VALUE + (len(match[0]) if kind == "text" else 0), record.where)
-    if kind == "array":
-        record.values.append(_Span(int(match["length"][:18]), *match.span("array")))
-    elif kind == "text":
+    source.take(2 * VALUE + (len(match[0]) if kind == "text" else 0), record.where)
+    if kind == "text":
         text = match["text"]
         for escape, plain in ESCAPES:
             text = text.replace(escape, plain)
