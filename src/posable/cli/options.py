@@ -41,7 +41,9 @@ Scale = Annotated[
 Fps = Annotated[float | None, typer.Option(metavar="RATE", help="Frames a second, where the file's own rate is wrong.")]
 FirstFrame = Annotated[int, typer.Option(metavar="FRAME", help="Drop the frames before this one.")]
 Repair = Annotated[str | None, typer.Option(help='"cmu": put back what the CMU conversion lost.')]
-Animation = Annotated[str | None, typer.Option(help="Which animation of a glTF file, or take of an FBX file, by name or number.")]
+Animation = Annotated[
+    str | None, typer.Option(help="Which animation of a glTF file, or take of FBX, by name or number.")
+]
 Roles = Annotated[
     str | None,
     typer.Option(

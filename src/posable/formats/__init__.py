@@ -243,7 +243,7 @@ class AnimatedFile(Protocol):
     """The file that a character was read from, where it may hold several animations."""
 
     def about(self) -> Mapping[str, Any]:
-        """What the file says of itself: its version, unit and axes."""
+        """Return what the file says of itself: its version, unit and axes."""
 
     def animations(self) -> list[str]:
         """The names of the animations."""
@@ -259,7 +259,7 @@ def character_animations(character: Character | None) -> list[str]:
 
 
 def character_facts(character: Character | None) -> Mapping[str, Any]:
-    """What the file that a character was read from says of itself; nothing where the file is not known."""
+    """Return what the file that a character was read from says of itself; nothing where the file is not known."""
     source: AnimatedFile | None = None if character is None else character.source
     return source.about() if source is not None and hasattr(source, "about") else {}
 

@@ -46,7 +46,7 @@ class FbxSource:
         return take_names(self.document)
 
     def about(self) -> dict[str, Any]:
-        """What the file says of itself."""
+        """Return what the file says of itself."""
         document = self.document
         axes = {name: AXES[int(np.argmax(np.abs(row)))] for name, row in zip(("right", "up", "front"), document.axes)}
         signs = {name: "-" if row.min() < 0 else "" for name, row in zip(axes, document.axes)}
@@ -178,13 +178,13 @@ def _sampled(
 
 def _rest_worlds(tree: ModelTree, binds: dict[int, Floats]) -> Floats:
     """(N, 4, 4) where all models are at rest, in the file's world: as they were bound, else as they hang on those."""
-    turns = np.asarray(pm.to_matrix(tree.rotation))
+    rotations = np.asarray(pm.to_matrix(tree.rotation))
     worlds = np.tile(np.eye(4), (len(tree.models), 1, 1))
     taken = np.ones((len(tree.models), 3))  # the scale that each takes from above, which is not its own
     for node in tree.order:
         above, how = tree.parents[node], INHERITED if tree.inherit is None else int(tree.inherit[node])
         local = np.eye(4)
-        local[:3, :3], local[:3, 3] = turns[node] * tree.scale[node], tree.translation[node]
+        local[:3, :3], local[:3, 3] = rotations[node] * tree.scale[node], tree.translation[node]
         if node in binds:
             worlds[node] = binds[node]
         elif above < 0 or how == INHERITED:
@@ -222,14 +222,14 @@ def _without_ends(
 ) -> tuple[list[int], list[int]]:
     """The joints that are no mere ends of bones, and those that are: leaves called so, which nothing moves or needs."""
     heavy = {one.node for skin in skins for one in skin.clusters if len(one.weights) and one.weights.max() > 0.0}
-    turned = set() if take is None else take.nodes
-    held = {skin.node for skin in skins}
+    animated = set() if take is None else take.nodes
+    shown = {skin.node for skin in skins}
     members = set(joints)
     ends = [
         node
         for node in joints[1:]
         if not members.intersection(tree.children[node])
-        and node not in heavy | turned | held
+        and node not in heavy | animated | shown
         and tree.name(node).lower().endswith(ENDS)
     ]
     gone = set(ends)

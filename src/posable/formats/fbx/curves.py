@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compute.types import Floats, Ints
-from .document import Document, Thing
+from .document import Document, FbxObject
 
 CONSTANT, LINEAR, CUBIC = 0x2, 0x4, 0x8
 NEXT = 0x100  # of a constant segment: it has the value of the key at its end
@@ -54,14 +54,14 @@ class Curve:
         if not (early.any() or late.any()):
             return self._inside(ticks)
         values = self._inside(np.clip(ticks, first, last))
-        for away, way, forward in ((early, self.before, False), (late, self.after, True)):
-            if away.any() and way[0] != "C" and last > first:
-                values[away] = self._beyond(ticks[away], way, forward)
+        for away, extrapolation, forward in ((early, self.before, False), (late, self.after, True)):
+            if away.any() and extrapolation[0] != "C" and last > first:
+                values[away] = self._beyond(ticks[away], extrapolation, forward)
         return values
 
-    def _beyond(self, ticks: Ints, way: tuple[str, int], forward: bool) -> Floats:
+    def _beyond(self, ticks: Ints, extrapolation: tuple[str, int], forward: bool) -> Floats:
         first, last = int(self.times[0]), int(self.times[-1])
-        kind, count = way
+        kind, count = extrapolation
         edge = last if forward else first
         if kind == "K":
             end = len(self.times) - 1
@@ -180,8 +180,8 @@ def _automatic(
     slope = np.where((flags & TIMELESS) != 0, over_all, slope)
     most = np.where(slope >= 0, 1.0, -1.0)
     limits = [np.maximum(most * chord / THIRD, 0.0) for chord in chords]
-    held = most * np.minimum(np.abs(slope), np.minimum(*limits))
-    slope = np.where((flags & PROGRESSIVE) != 0, held, slope)
+    clamped = most * np.minimum(np.abs(slope), np.minimum(*limits))
+    slope = np.where((flags & PROGRESSIVE) != 0, clamped, slope)
     level = np.minimum(np.abs(rises[0]), np.abs(rises[1])) <= FLAT
     return np.where(((flags & CLAMPED) != 0) & level, 0.0, slope)
 
@@ -195,9 +195,9 @@ def _tcb(data: Floats, chords: list[Floats], both: Any) -> tuple[Floats, Floats]
     return left, right
 
 
-def read_curve(document: Document, thing: Thing) -> Curve | None:
+def read_curve(document: Document, item: FbxObject) -> Curve | None:
     """Read a curve; None where it has no keys."""
-    record = thing.record
+    record = item.record
     times, values = record.array_of("KeyTime", "l"), record.array_of("KeyValueFloat", "d")
     if times is None or values is None or not len(times):
         return None
@@ -214,12 +214,12 @@ def read_curve(document: Document, thing: Thing) -> Curve | None:
         flags, data, counts = np.array([LINEAR]), np.zeros(4), np.array([len(times)])
     if len(counts) != len(flags) or len(data) != 4 * len(flags) or (counts < 0).any():
         record.fail(f"has {len(flags)} kinds of keys, {len(counts)} counts and {len(data)} slopes")
-    ways = [_way(record, name) for name in ("Pre-Extrapolation", "Post-Extrapolation")]
+    beyond = [_read_extrapolation(record, name) for name in ("Pre-Extrapolation", "Post-Extrapolation")]
     ends = np.cumsum(counts, dtype=np.int64)
-    return Curve(times, values, flags, data.reshape(-1, 4), ends, ways[0], ways[1], document.ticks)
+    return Curve(times, values, flags, data.reshape(-1, 4), ends, beyond[0], beyond[1], document.ticks)
 
 
-def _way(record: Any, name: str) -> tuple[str, int]:
+def _read_extrapolation(record: Any, name: str) -> tuple[str, int]:
     one = record.first(name)
     if one is None:
         return "C", 0

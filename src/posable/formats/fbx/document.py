@@ -34,7 +34,7 @@ CUSTOM_RATE = 14
 
 
 @dataclass(eq=False)
-class Thing:
+class FbxObject:
     """An object: its kind ("Model", "Deformer", ...), its name, and what it is in particular ("LimbNode", "Skin")."""
 
     number: int
@@ -46,23 +46,23 @@ class Thing:
 
     @cached_property
     def properties(self) -> dict[str, Record]:
-        """What the object itself states."""
+        """The properties that the object itself states."""
         return read_properties(self.record)
 
     def numbers(self, name: str, default: tuple[float, ...]) -> Floats:
         """A property of some numbers; the template's, or the default, where the object does not state it."""
-        for place in (self.properties, self.template):
-            if name in place:
-                values = [place[name].number(4 + k) for k in range(len(default))]
+        for table in (self.properties, self.template):
+            if name in table:
+                values = [table[name].number(4 + k) for k in range(len(default))]
                 if all(value is not None for value in values):
                     return np.array(values, dtype=np.float64)
         return np.array(default, dtype=np.float64)
 
     def integer(self, name: str, default: int) -> int:
         """A property that is one whole number."""
-        for place in (self.properties, self.template):
-            if name in place and len(place[name].values) > 4:
-                return place[name].integer(4, default)
+        for table in (self.properties, self.template):
+            if name in table and len(table[name].values) > 4:
+                return table[name].integer(4, default)
         return default
 
 
@@ -73,32 +73,32 @@ class Document:
     path: Path
     version: int
     source: Source
-    things: dict[int, Thing]
+    objects: dict[int, FbxObject]
     below: dict[int, list[tuple[int, str]]]
     """(object, property) for all that hangs on an object, in the file's order; the property is empty for the object."""
     above: dict[int, list[tuple[int, str]]]
-    settings: Thing
+    settings: FbxObject
     ticks: int = TICKS
 
     def __repr__(self) -> str:
-        return f"Document({str(self.path)!r}, version {self.version}, {len(self.things)} objects)"
+        return f"Document({str(self.path)!r}, version {self.version}, {len(self.objects)} objects)"
 
-    def of_kind(self, kind: str, sort: str = "") -> list[Thing]:
+    def of_kind(self, kind: str, sort: str = "") -> list[FbxObject]:
         """All objects of a kind, and of a sort of it where one is given."""
-        return [one for one in self.things.values() if one.kind == kind and sort in ("", one.sort)]
+        return [one for one in self.objects.values() if one.kind == kind and sort in ("", one.sort)]
 
-    def on(self, thing: Thing, kind: str) -> list[tuple[Thing, str]]:
+    def on(self, item: FbxObject, kind: str) -> list[tuple[FbxObject, str]]:
         """The objects of a kind that hang on an object, with the property they hang on."""
-        return self._connected(self.below.get(thing.number, []), kind)
+        return self._connected(self.below.get(item.number, []), kind)
 
-    def holders(self, thing: Thing, kind: str) -> list[tuple[Thing, str]]:
+    def holders(self, item: FbxObject, kind: str) -> list[tuple[FbxObject, str]]:
         """The objects of a kind that an object hangs on."""
-        return self._connected(self.above.get(thing.number, []), kind)
+        return self._connected(self.above.get(item.number, []), kind)
 
-    def _connected(self, pairs: list[tuple[int, str]], kind: str) -> list[tuple[Thing, str]]:
+    def _connected(self, pairs: list[tuple[int, str]], kind: str) -> list[tuple[FbxObject, str]]:
         """The objects of a kind among some connections, each once; looking costs, or a file could ask for ever."""
         self.source.take(LOOK * len(pairs), "Connections")
-        found = ((self.things[number], name) for number, name in dict.fromkeys(pairs) if number in self.things)
+        found = ((self.objects[number], name) for number, name in dict.fromkeys(pairs) if number in self.objects)
         return [(one, name) for one, name in found if one.kind == kind]
 
     @property
@@ -143,22 +143,24 @@ def read_document(path: Path) -> Document:
         advice = "save it again as FBX 2011 or later (7.1 to 7.7)"
         source.fail(f"is FBX {version / 1000:.1f}; {advice}" if version else "states no version", "FBXVersion")
     templates = {} if (definitions := root.first("Definitions")) is None else _templates(definitions)
-    objects = root.first("Objects")
-    things: dict[int, Thing] = {}
-    for record in objects.records if objects is not None else ():
+    listed = root.first("Objects")
+    objects: dict[int, FbxObject] = {}
+    for record in listed.records if listed is not None else ():
         values = record.values
         if not values or not isinstance(values[0], int):
             continue
         name = record.text(1)
         name = name.split("\0")[0] if "\0" in name else name.rpartition("::")[2]
         number = values[0]
-        things.setdefault(
-            number, Thing(number, record.name, name, record.text(2), record, templates.get(record.name, {}))
+        objects.setdefault(
+            number, FbxObject(number, record.name, name, record.text(2), record, templates.get(record.name, {}))
         )
-    below, above = _connections(root, things)
+    below, above = _connections(root, objects)
     settings = root.first("GlobalSettings") or root
     ticks = _ticks(root.first("FBXHeaderExtension"))
-    return Document(path, version, source, things, below, above, Thing(0, "GlobalSettings", "", "", settings), ticks)
+    return Document(
+        path, version, source, objects, below, above, FbxObject(0, "GlobalSettings", "", "", settings), ticks
+    )
 
 
 def read_properties(record: Record) -> dict[str, Record]:
@@ -182,7 +184,7 @@ def _templates(definitions: Record) -> dict[str, dict[str, Record]]:
     return found
 
 
-def _connections(root: Record, things: dict[int, Thing]) -> tuple[dict[int, Any], dict[int, Any]]:
+def _connections(root: Record, objects: dict[int, FbxObject]) -> tuple[dict[int, Any], dict[int, Any]]:
     below: dict[int, list[tuple[int, str]]] = defaultdict(list)
     above: dict[int, list[tuple[int, str]]] = defaultdict(list)
     table = root.first("Connections")
@@ -191,7 +193,7 @@ def _connections(root: Record, things: dict[int, Thing]) -> tuple[dict[int, Any]
             continue
         one, other = record.integer(1), record.integer(2)
         name = record.text(3) if record.text(0) == "OP" else ""
-        if one in things and (other in things or other == 0) and one != other:
+        if one in objects and (other in objects or other == 0) and one != other:
             below[other].append((one, name))
             above[one].append((other, name))
     return below, above

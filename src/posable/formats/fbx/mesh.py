@@ -17,7 +17,7 @@ from ...compute.types import Floats, Ints
 from ...skeleton import Frames, SkinnedMesh
 from ..gltf.mesh import to_srgb
 from ..trees import split_matrices
-from .document import Document, Thing
+from .document import Document, FbxObject
 from .models import ORDERS, ModelTree, euler_rotations
 
 MAX_MESHES = 1000
@@ -42,7 +42,7 @@ class Cluster:
 class Skin:
     """The clusters of a skin, and the geometry and the model that shows it."""
 
-    geometry: Thing
+    geometry: FbxObject
     node: int
     clusters: tuple[Cluster, ...]
 
@@ -59,26 +59,26 @@ def read_skins(document: Document, tree: ModelTree) -> list[Skin]:
     return found
 
 
-def _read_cluster(document: Document, tree: ModelTree, thing: Thing) -> Cluster | None:
-    models = [tree.index[model.number] for model, _ in document.on(thing, "Model")]
-    if thing.sort != "Cluster" or not models:
+def _read_cluster(document: Document, tree: ModelTree, item: FbxObject) -> Cluster | None:
+    models = [tree.index[model.number] for model, _ in document.on(item, "Model")]
+    if item.sort != "Cluster" or not models:
         return None
-    indices, weights = thing.record.array_of("Indexes", "l"), thing.record.array_of("Weights", "d")
-    link, transform = (_matrix(thing, name) for name in ("TransformLink", "Transform"))
+    indices, weights = item.record.array_of("Indexes", "l"), item.record.array_of("Weights", "d")
+    link, transform = (_matrix(item, name) for name in ("TransformLink", "Transform"))
     if link is None or transform is None:
         return None
     indices = np.empty(0, np.int64) if indices is None or weights is None else indices
     weights = np.empty(0) if weights is None else weights
     if len(indices) != len(weights):
-        thing.record.fail(f"has {len(weights)} weights for {len(indices)} vertices")
-    document.source.take(8 * len(weights), thing.record.where)
+        item.record.fail(f"has {len(weights)} weights for {len(indices)} vertices")
+    document.source.take(8 * len(weights), item.record.where)
     weights = np.where(np.isfinite(weights), weights, 0.0)
     return Cluster(models[0], indices, weights, link, transform)
 
 
-def _matrix(thing: Thing, name: str) -> Floats | None:
+def _matrix(item: FbxObject, name: str) -> Floats | None:
     """A matrix as columns of numbers; None where there is none that can be inverted."""
-    numbers = thing.record.array_of(name, "d")
+    numbers = item.record.array_of(name, "d")
     if numbers is None or len(numbers) != 16 or not np.isfinite(numbers).all() or np.abs(numbers).max() > 1e12:
         return None
     made = np.asarray(numbers, dtype=np.float64).reshape(4, 4).T
@@ -94,12 +94,12 @@ def bind_poses(document: Document, tree: ModelTree, skins: list[Skin]) -> dict[i
     for pose in document.of_kind("Pose", "BindPose"):
         for entry in pose.record.all("PoseNode"):
             node, matrix = entry.first("Node"), entry.array_of("Matrix", "d")
-            place = tree.index.get(node.integer(0)) if node is not None else None
-            if place is None or matrix is None or len(matrix) != 16 or not np.isfinite(matrix).all():
+            index = tree.index.get(node.integer(0)) if node is not None else None
+            if index is None or matrix is None or len(matrix) != 16 or not np.isfinite(matrix).all():
                 continue
             made = np.asarray(matrix, dtype=np.float64).reshape(4, 4).T
             if np.abs(made).max() < 1e12 and abs(np.linalg.det(made[:3, :3])) > 1e-12:
-                found.setdefault(place, made)
+                found.setdefault(index, made)
     return found
 
 
@@ -177,8 +177,8 @@ class MeshReader:
         """(4, 4) the transform that moves a model's geometry and none of what hangs on it."""
         model = self.tree.models[node]
         made = np.eye(4)
-        turn = pm.to_matrix(euler_rotations(model.numbers("GeometricRotation", (0.0, 0.0, 0.0)), ORDERS[0]))
-        made[:3, :3] = turn * model.numbers("GeometricScaling", (1.0, 1.0, 1.0))
+        rotation = pm.to_matrix(euler_rotations(model.numbers("GeometricRotation", (0.0, 0.0, 0.0)), ORDERS[0]))
+        made[:3, :3] = rotation * model.numbers("GeometricScaling", (1.0, 1.0, 1.0))
         made[:3, 3] = model.numbers("GeometricTranslation", (0.0, 0.0, 0.0))
         return made
 

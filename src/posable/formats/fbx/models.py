@@ -18,7 +18,7 @@ from ...compute import FormatError
 from ...compute.types import Floats
 from ..euler import compose_rotations
 from ..trees import COMPONENTWISE, INHERITED, OWN, Tree, walked
-from .document import Document, Thing
+from .document import Document, FbxObject
 
 MAX_NODES = 10_000
 ORDERS = ((2, 1, 0), (1, 2, 0), (0, 2, 1), (2, 0, 1), (1, 0, 2), (0, 1, 2), (2, 1, 0))
@@ -32,7 +32,7 @@ PIVOTS = ("RotationOffset", "RotationPivot", "ScalingOffset", "ScalingPivot")
 class ModelTree(Tree):
     """The models of a document; what does not change of their transforms is kept beside them."""
 
-    models: list[Thing] = field(default_factory=list)
+    models: list[FbxObject] = field(default_factory=list)
     index: dict[int, int] = field(default_factory=dict)
     """A model's place by its number."""
     euler: Floats = field(default_factory=lambda: np.empty((0, 3)))
@@ -53,17 +53,17 @@ class ModelTree(Tree):
 
     def moved(self, node: int, translation: Floats, euler: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
         """The translation (..., 3), rotation (..., 4) and scale of a model for values of its three properties."""
-        rotation = self.turned(node, euler)
+        rotation = self.rotated(node, euler)
         offset, pivot, scaling_offset, scaling_pivot = self.pivots[node]
         if self.pivots[node].any():
             inner = scaling_offset + scaling_pivot - pivot - scale * scaling_pivot
             translation = translation + offset + pivot + pm.rotate(rotation, inner)
         return np.asarray(translation), rotation, scale
 
-    def turned(self, node: int, euler: Floats) -> Floats:
+    def rotated(self, node: int, euler: Floats) -> Floats:
         """The rotation (..., 4) of a model for values (..., 3) [degrees] of Lcl Rotation."""
-        turn = euler_rotations(euler, self.axes[node])
-        return np.asarray(pm.multiply(pm.multiply(self.before[node], turn), self.behind[node]))
+        rotation = euler_rotations(euler, self.axes[node])
+        return np.asarray(pm.multiply(pm.multiply(self.before[node], rotation), self.behind[node]))
 
 
 def read_models(document: Document) -> ModelTree:
@@ -114,15 +114,15 @@ def _read_transforms(tree: ModelTree) -> None:
             tree.behind[node] = pm.conjugate(euler_rotations(model.numbers("PostRotation", zero), ORDERS[0]))
         inherit = model.integer("InheritType", 1)
         tree.inherit[node] = INHERIT[inherit] if 0 <= inherit < 3 else INHERITED
-        place = tree.moved(node, tree.lcl[node], tree.euler[node], scale)
-        tree.translation[node], tree.rotation[node], tree.scale[node] = place
+        transform = tree.moved(node, tree.lcl[node], tree.euler[node], scale)
+        tree.translation[node], tree.rotation[node], tree.scale[node] = transform
 
 
 def euler_rotations(degrees: Floats, axes: tuple[int, int, int]) -> Floats:
     """The rotations (..., 4) of angles (..., 3) about x, y and z, multiplied in the order of `axes`."""
     values = np.ascontiguousarray(degrees, dtype=np.float64).reshape(-1, 3)
-    turned = compose_rotations(values, [axes], [axes], np.pi / 180.0)
-    return turned.reshape(*np.shape(degrees)[:-1], 4)
+    rotations = compose_rotations(values, [axes], [axes], np.pi / 180.0)
+    return rotations.reshape(*np.shape(degrees)[:-1], 4)
 
 
 def joint_nodes(tree: ModelTree, skinned: set[int], animated: set[int]) -> list[int]:

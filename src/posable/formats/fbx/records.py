@@ -129,7 +129,7 @@ class BinaryRecord(Record):
 
     @cached_property
     def values(self) -> list[Any]:  # type: ignore[override]
-        """What stands in the record itself."""
+        """The values of the record itself."""
         source, at = self.source, self._first
         source.take(VALUE * self._count, self.where)
         found = []

@@ -16,7 +16,7 @@ from ...compute.types import Floats, Ints
 from ..euler import euler_from_quaternions
 from ..gltf.animation import USUAL_RATES
 from .curves import Curve, read_curve
-from .document import Document, Thing
+from .document import Document, FbxObject
 from .models import ModelTree, euler_rotations
 
 PATHS = {"Lcl Translation": "translation", "Lcl Rotation": "rotation", "Lcl Scaling": "scale"}
@@ -52,7 +52,7 @@ class Layer:
     weight: float
     weights: Curve | None
     """Its weight over time [%], where it changes."""
-    turns_compose: bool
+    rotations_compose: bool
     scales_multiply: bool
 
 
@@ -64,7 +64,7 @@ class Take:
     layers: tuple[Layer, ...]
     first: int
     last: int
-    thing: Thing
+    item: FbxObject
 
     @property
     def nodes(self) -> set[int]:
@@ -105,15 +105,15 @@ def _joined(layer: Layer, path: str, below: Floats, value: Floats, axes: tuple[i
     weight = np.full((len(ticks), 1), layer.weight)
     if layer.weights is not None:
         weight = np.clip(layer.weights.sample(ticks)[:, None] / 100.0, 0.0, 1.0)
-    if path == "rotation" and layer.turns_compose:
-        base, turn = euler_rotations(below, axes), euler_rotations(value, axes)
+    if path == "rotation" and layer.rotations_compose:
+        base, rotation = euler_rotations(below, axes), euler_rotations(value, axes)
         if layer.mode == ADDED:
-            still = np.broadcast_to([1.0, 0.0, 0.0, 0.0], turn.shape)
-            return _degrees(pm.multiply(base, pm.slerp(still, turn, weight[:, 0])), axes)
-        return _degrees(pm.slerp(base, turn, weight[:, 0]), axes)
+            still = np.broadcast_to([1.0, 0.0, 0.0, 0.0], rotation.shape)
+            return _degrees(pm.multiply(base, pm.slerp(still, rotation, weight[:, 0])), axes)
+        return _degrees(pm.slerp(base, rotation, weight[:, 0]), axes)
     if path == "scale" and layer.scales_multiply:
-        kept = np.ones_like(weight) if layer.mode == ADDED else 1.0 - weight
-        return np.asarray(_power(below, kept) * _power(value, weight))
+        remaining = np.ones_like(weight) if layer.mode == ADDED else 1.0 - weight
+        return np.asarray(_power(below, remaining) * _power(value, weight))
     return np.asarray(below * (1.0 if layer.mode == ADDED else 1.0 - weight) + value * weight)
 
 
@@ -150,31 +150,31 @@ def read_takes(document: Document, tree: ModelTree, requested: str | int | None)
     return [_read_take(document, tree, stacks[k], names[k]) for k in chosen]
 
 
-def _read_take(document: Document, tree: ModelTree, stack: Thing, name: str) -> Take:
+def _read_take(document: Document, tree: ModelTree, stack: FbxObject, name: str) -> Take:
     layers = tuple(_read_layer(document, tree, layer) for layer, _ in document.on(stack, "AnimationLayer"))
     first, last = (stack.integer(name, 0) for name in ("LocalStart", "LocalStop"))
     return Take(name, layers, first, last, stack)
 
 
-def _read_layer(document: Document, tree: ModelTree, layer: Thing) -> Layer:
+def _read_layer(document: Document, tree: ModelTree, layer: FbxObject) -> Layer:
     tracks: dict[tuple[int, str], Track] = {}
     weights: Curve | None = None
-    for node_thing, _ in document.on(layer, "AnimationCurveNode"):
+    for node_object, _ in document.on(layer, "AnimationCurveNode"):
         targets = [
             (tree.index[model.number], PATHS[name])
-            for model, name in document.holders(node_thing, "Model")
+            for model, name in document.holders(node_object, "Model")
             if name in PATHS
         ]
         if not targets:
-            if any(one is layer and name == "Weight" for one, name in document.holders(node_thing, "AnimationLayer")):
+            if any(one is layer and name == "Weight" for one, name in document.holders(node_object, "AnimationLayer")):
                 weights = next(
-                    (read_curve(document, one) for one, _ in document.on(node_thing, "AnimationCurve")), None
+                    (read_curve(document, one) for one, _ in document.on(node_object, "AnimationCurve")), None
                 )
             continue
         default = 1.0 if targets[0][1] == "scale" else 0.0
-        values = np.array([float(node_thing.numbers(f"d|{axis}", (default,))[0]) for axis in "XYZ"])
+        values = np.array([float(node_object.numbers(f"d|{axis}", (default,))[0]) for axis in "XYZ"])
         curves: dict[str, Curve | None] = {}
-        for curve, name in document.on(node_thing, "AnimationCurve"):
+        for curve, name in document.on(node_object, "AnimationCurve"):
             if name in ("d|X", "d|Y", "d|Z") and name not in curves:
                 curves[name] = read_curve(document, curve)
         for target in targets:

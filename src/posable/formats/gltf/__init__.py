@@ -60,7 +60,7 @@ class GltfFile(GltfSource):
     """The file that a character was read from, with its other animations."""
 
     def about(self) -> dict[str, Any]:
-        """What the file says of itself."""
+        """Return what the file says of itself."""
         asset = self.document.root.object("asset")
         return {
             "format": f"glTF {asset.text('version')}",
