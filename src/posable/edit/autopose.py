@@ -1,11 +1,14 @@
 """`AutoPose`: an artist drags some parts of a body, and the rest of it follows what people do.
 
-The parts that were touched are what a solver of whole bodies sees (`SequentialIK` with these as its markers, and with
-feet that stand as well): it says how people are who have their head, hands or elbows there. How the body was before,
-which no solver of people knows, counts as its difference from what the solver says of that pose, each joint's rotation
-for itself: all of it while nothing has moved, less and less the further parts are dragged. What results is brought to
-the targets by weighted damped least squares inside the limits (`pull_kernels`), which moves little, as most of it is
-there.
+The parts that were touched, and feet that stand, are what a network of whole bodies sees (`SequentialIK` with these as
+its markers): it says how people are who have their head, hands or elbows there. How the body was before, which no
+network knows, counts as its difference from what the network says of that pose, each joint's rotation for itself: all
+of it while nothing has moved, less and less the further parts are dragged.
+
+This guess is continuous, as no limit stops it, but it only nearly meets the targets. Damped least squares bring it
+there inside the limits (`pull_kernels`), with every other part drawn to where the guess has it: so the answer is near
+the guess, and small drags change it little. Their last steps draw hips, chest and head alone, hardly, and meet the
+targets exactly. A target that people cannot have is followed as far as the guess goes; further off it changes nothing.
 
 A foot that nobody touched and that stands stays where it stands, as long as people would not step: until what it
 carries has moved on by a third of a leg.
@@ -15,20 +18,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..body import MARKERS
 from ..body.canonical import CanonicalPose, SpineShape
-from ..body.roles import LIMB_OF
 from ..compute import PosableError, ShapeError, Status, UnknownNameError, expect
 from ..compute.extent import rows_in_extent
 from ..compute.types import ArrayLike, Floats, Records, floats
 from ..limb import Target
-from ..limb.model import ROLES
 from ..math import angle, axis_angle, conjugate, exp, log, multiply, normalize, rotate
 from ..reconstruct import Prior, SequentialIK
 from ..reconstruct.sik import ORIENTED, TRACKABLE
@@ -55,8 +55,23 @@ STAYS, STEPPED = 0.3, 0.6  # of a leg that the body has moved on: where a foot b
 REACH, FOLLOWS = 0.85, 0.9  # of a limb's length: further targets take the head along, by this part of what is beyond
 HIPS = 0.5  # of what the head moves then, the hips do
 ROOT = math.log(0.02)  # how readily the body as a whole moves in the end, next to its joints
-CLAVICLE = math.log(0.05)
-BENT = 0.996  # of a limb's length: straighter ones do not show the least squares which way they bend
+CLAVICLES = ("left_shoulder", "right_shoulder")
+APPROACH = (
+    *(((0.02, 0.05), (0.03, 0.1), (0.3, 0.5)),) * 6,
+    *(((0.005, 0.02), (0.02, 0.1), (1.0, 1.5)),) * 4,
+)
+"""Softness of the positions and orientations of targets, of feet that stand and of the other parts, a few `STEPS` each.
+"""
+STEPS = 3  # a joint that a limit stops is stiff until they end; then it is tried again
+STEADY = ("hips", "head", "upper_chest", "chest", "upper_arm", "lower_arm", "hand", "lower_leg", "foot")
+"""Parts that the guess draws, left and right ones."""
+TRUNK, FREE = ("hips", "upper_chest", "head"), (2.0, 2.0)
+"""Those that it still draws in the last steps, so that nobody turns upside down, and their softness."""
+GUESSED, BEYOND = 0.15, 0.4  # of the joint height: a target so far from the guess is left alone a little, altogether
+NEAR, MISSED = 0.01, 0.04  # likewise, after the approach, where not all are met
+LEFT = 0.05  # of the joint height: how far after it they may be at most
+INSIDE = 1e-9  # [rad]
+CLAMPS = 40  # at most: a joint that is brought inside its limits may take another one out of its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +98,6 @@ class AutoPose:
     Args:
         body: any person.
         prior: a learned model of how people move, as `SequentialIK` takes it: "default", a path, a `Prior`, or None.
-            Asked where all of `MARKERS` are touched or stand; from fewer, small drags would make the body leap.
         limits: "body" (default): the body's own joint limits; None: none; or other ones.
         plant_feet: whether feet that nobody touches and that stand stay there while people would not step; default
             True.
@@ -103,7 +117,7 @@ class AutoPose:
         expect(Humanoid, body, "body", ": Humanoid(motion.skeleton)")
         body.require_person("AutoPose")
         self.body, self.plant_feet = body, plant_feet
-        self._prior, self._given_limits = prior, limits
+        self._prior = prior
         self._limits = body.limits_for(limits)
         dofs = edited_dofs(body, tuple(body.roles))
         # Of a bone in segments the first one rotates, which is the one that limits are about.
@@ -123,11 +137,8 @@ class AutoPose:
         joints = body.skeleton.dofs.joint[dofs]
         logs = np.zeros((1, len(dofs)))
         logs[0, np.isin(joints, list(body.skeleton.path(body.roles["hips"])))] = ROOT
-        logs[0, np.isin(joints, [body.roles[r] for r in ("left_shoulder", "right_shoulder") if r in body.roles])] = (
-            CLAVICLE
-        )
         self._pulls = Dragger(clip, logs, Bounds(packed, np.zeros(0, BOX), shapes, roles, self._limits))
-        self._arms_and_legs = {limb: body.limb(limb, limits=limits) for limb in ROLES}
+        self._steady = [r for n in STEADY for r in (n, f"left_{n}", f"right_{n}") if r in body.roles]
         self._solvers: dict[tuple[str, ...], SequentialIK] = {}
         SequentialIK(body, prior=prior, limits=limits)  # so that a prior that cannot be read is told here
 
@@ -160,8 +171,8 @@ class AutoPose:
         if not requested:
             return self._solution(pose, {}, (), False)
         frames = body.skeleton.forward(pose)
-        guess, swivels, feet = self._guess(pose, frames, requested)
-        found, limited = self._met(guess, pose, requested, swivels, feet)
+        guess, feet = self._guess(pose, frames, requested)
+        found, limited = self._met(guess, pose, requested, feet)
         there = body.skeleton.forward(found).positions
         standing = tuple(
             role
@@ -172,8 +183,8 @@ class AutoPose:
 
     # What people do.
 
-    def _guess(self, start: Pose, frames: Frames, requested: Requested) -> tuple[Pose, dict[str, float], Feet]:
-        """Return a pose near the targets as people are, the swivels of its limbs [rad], and the feet that stand."""
+    def _guess(self, start: Pose, frames: Frames, requested: Requested) -> tuple[Pose, Feet]:
+        """Return a pose near the targets as people are, whatever the limits, and the feet that stand."""
         body = self.body
         was = {role: (frames.positions[j], body.canonical_orientation(frames, j)) for role, j in body.roles.items()}
         known = {role: pair for role, pair in requested.items() if role in TRACKABLE}
@@ -185,37 +196,35 @@ class AutoPose:
         standing = [role for role in self._standing(was) if role not in requested] if self.plant_feet else []
         at_start = {role: (was[role][0], None if q is None else was[role][1]) for role, (_, q) in known.items()}
         rest = {role: was[role] for role in standing}
-        one, other = self._people(at_start | rest, was), self._people(known | rest, was)
+        one, other = self._people((at_start | rest, known | rest), was)
         # The feet stay while what they carry is above them, and then go along with it.
         middle = [0.5 * (c.hips * body.leg_length + self._head(c)) for c in (one, other)]
         gone = (middle[1] - middle[0]) * [1.0, 0.0, 1.0]
         away = float(np.linalg.norm(gone)) / body.leg_length
-        s = min(max((away - STAYS) / (STEPPED - STAYS), 0.0), 1.0)
-        s = s * s * (3.0 - 2.0 * s)
+        s = _eased((away - STAYS) / (STEPPED - STAYS))
         feet = {role: (was[role][0] + s * gone, was[role][1], s == 0.0) for role in standing}
         if s > 0.0:
-            other = self._people(known | {role: (p, q) for role, (p, q, _) in feet.items()}, was)
+            (other,) = self._people((known | {role: (p, q) for role, (p, q, _) in feet.items()},), was)
         keep = 1.0 / (1.0 + self._moved(was, known))
-        poses, swivels = [body.pose(one), body.pose(other), start], {}
-        for limb in ROLES:
-            a, b, c = (self._arms_and_legs[limb].read(pose) for pose in poses)
-            offset = math.remainder(float(c.swivel - a.swivel), 2.0 * math.pi)
-            swivels[limb] = float(b.swivel) + keep * offset
         begun = body.canonical(start, frames).without_fingers()  # fingers stay as they are
-        guess = body.pose(_joined(one.without_fingers(), other.without_fingers(), begun, keep), start)
-        for limb in ROLES:  # one that is bent the wrong way, as straight ones may be, would be twisted by half a turn
-            now = float(self._arms_and_legs[limb].read(guess).swivel)
-            if abs(math.remainder(now - swivels[limb], 2.0 * math.pi)) > 0.5 * math.pi:
-                base, _, end = body.limb_joints(limb)
-                path = [joint for joint in body.skeleton.path(end) if joint >= base]
-                rotations = guess.rotations.copy()
-                rotations[path] = poses[1].rotations[path]
-                guess = Pose(guess.translation, rotations, guess.offsets)
-        return guess, swivels, feet
+        posture = self._carried(_joined(one.without_fingers(), other.without_fingers(), begun, keep), begun)
+        return body.pose(posture, start), feet
 
-    def _people(self, known: Mapping[str, tuple[Floats, Floats | None]], was: Requested) -> CanonicalPose:
-        """Return the posture that people have with parts there, seen from where the body faced: as if that were +Z."""
-        body, markers = self.body, tuple(role for role in TRACKABLE if role in known)
+    def _carried(self, posture: CanonicalPose, start: CanonicalPose) -> CanonicalPose:
+        """Return a posture whose clavicles are inside their limits, as the least squares leave them alone."""
+        roles = [role for role in CLAVICLES if self._limits is not None and role in self._limits]
+        at = [posture.index(role) for role in roles if role in posture.roles]
+        if self._limits is None or not at:
+            return posture
+        names, rotations = [posture.roles[k] for k in at], posture.rotations.copy()
+        rotations[at] = self._limits.clamp_from(names, start.rotations[at], rotations[at])
+        return CanonicalPose(posture.roles, rotations, posture.hips, posture.spine)
+
+    def _people(self, several: Sequence[Requested], was: Requested) -> list[CanonicalPose]:
+        """Return the postures that people have with parts there, for several places of the same parts, seen from where
+        the body faced: as if that were +Z.
+        """
+        body, markers = self.body, tuple(role for role in TRACKABLE if role in several[0])
         ahead = rotate(was["hips"][1], [0.0, 0.0, 1.0])
         yaw = math.atan2(ahead[0], ahead[2])
         q, back = axis_angle([0.0, 1.0, 0.0], yaw), axis_angle([0.0, 1.0, 0.0], -yaw)
@@ -223,27 +232,27 @@ class AutoPose:
         if markers not in self._solvers:
             if len(self._solvers) > 64:
                 self._solvers.clear()
-            # Limbs that swivel out of each other leap from one side to the other, which a hand that drags would feel.
-            # From fewer than the six the prior's guesses of ends leave legs nearly straight, and small drags leap.
-            prior = self._prior if set(MARKERS) <= set(markers) else None
-            options: dict[str, Any] = {"prior": prior, "limits": self._given_limits, "elbows_out": False}
+            # Limits, and limbs that swivel out of each other, would make it leap where a small drag asks for little.
+            options: dict[str, Any] = {"prior": self._prior, "limits": None, "elbows_out": False}
             self._solvers[markers] = SequentialIK(body, markers=markers, **options)
-        points = rotate(back, np.array([known[role][0] for role in markers]) - centre)
-        oriented = {role: known[role][1] for role in markers if role in ORIENTED}
-        rotations_known = {
-            role: multiply(back, orientation_given)
-            for role, orientation_given in oriented.items()
-            if orientation_given is not None
+        points = rotate(back, np.array([[known[role][0] for role in markers] for known in several]) - centre)
+        rotations = {
+            role: multiply(back, np.array([known[role][1] for known in several]))
+            for role in markers
+            if role in ORIENTED and several[0][role][1] is not None
         }
-        posture = body.canonical(self._solvers[markers].solve(points, rotations_known or None).pose)
-        rotations = posture.rotations.copy()
-        rotations[0] = multiply(q, rotations[0])
-        hips = rotate(q, posture.hips) + centre / body.leg_length
-        spine = posture.spine
-        assert spine is not None
-        bends = spine.bends.copy()
-        bends[0] = multiply(q, bends[0])
-        return CanonicalPose(posture.roles, rotations, hips, SpineShape(spine.roles, spine.at, spine.chest, bends))
+        poses = self._solvers[markers].solve(points, rotations or None).pose
+        out = []
+        for k in range(len(several)):
+            posture = body.canonical(poses[k])
+            spine = posture.spine
+            assert spine is not None
+            turned, bends = posture.rotations.copy(), spine.bends.copy()
+            turned[0], bends[0] = multiply(q, turned[0]), multiply(q, bends[0])
+            shape = SpineShape(spine.roles, spine.at, spine.chest, bends)
+            hips = rotate(q, posture.hips) + centre / body.leg_length
+            out.append(CanonicalPose(posture.roles, turned, hips, shape))
+        return out
 
     def _head(self, posture: CanonicalPose) -> Floats:
         """Return the position of the head [m]."""
@@ -281,28 +290,81 @@ class AutoPose:
 
     # To the targets.
 
-    def _met(
-        self, guess: Pose, start: Pose, requested: Requested, swivels: Mapping[str, float], feet: Feet
-    ) -> tuple[Pose, bool]:
-        """Return the pose with all targets met, as far as limits allow, and whether these stopped a joint.
-
-        Legs and trunk come first, then the arms, each placed at its swivel; what is left is done by all joints.
-        """
-        pose, source = guess, Pose(start.translation[None], start.rotations[None], _rows(start.offsets))
-        goals, hands = self._goals(requested, feet), [role.endswith(("hand", "lower_arm")) for role in requested]
-        rest = np.concatenate([~np.array(hands, np.bool_), np.ones(len(feet), np.bool_)])
-        legs = {role: pair for role, pair in requested.items() if role.endswith("foot")}
-        pose = self._placed(pose, {role: (p, q) for role, (p, q, _) in feet.items()} | legs, swivels)
-        limited = False
-        if rest.any():
-            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, rest]), source)
-        arms = {role: pair for role, pair in requested.items() if role.endswith("hand")}
-        if any(hands):
-            pose = self._placed(pose, arms, swivels)
-            pose, limited = self._pulled(pose, goals, source)
-        if feet:  # a foot that stands gives way where not all can be met
-            pose, limited = self._pulled(pose, np.ascontiguousarray(goals[:, : len(requested)]), source)
+    def _met(self, guess: Pose, start: Pose, requested: Requested, feet: Feet) -> tuple[Pose, bool]:
+        """Return the pose with all targets met, as far as limits and people allow, and whether limits stopped it."""
+        body, source = self.body, Pose(start.translation[None], start.rotations[None], _rows(start.offsets))
+        there, count = body.skeleton.forward(guess), len(requested)
+        goals, drawn = self._goals(requested, feet), self._drawn(there, {*requested, *feet})
+        aims = np.zeros((count, 3))
+        for aim, (role, (position, _)) in zip(aims, requested.items(), strict=True):
+            joint = body.roles[role] if role in TRACKABLE else None
+            aim[:] = position if joint is None else self._within(there, joint, position, GUESSED, BEYOND)
+        goals["position"][0, :count] = aims
+        near = Pose(guess.translation[None], guess.rotations[None], _rows(guess.offsets))
+        whole = np.concatenate([goals, drawn], axis=1)
+        kinds = np.repeat([0, 1, 2], [count, len(feet), drawn.shape[1]])
+        oriented = whole["orientation_softness"][0] >= 0.0
+        for softness in APPROACH:
+            placed, rotated = np.array(softness).T[:, kinds]
+            whole["position_softness"], whole["orientation_softness"] = placed, np.where(oriented, rotated, -1.0)
+            near, _, _ = self._pulls.pulled(near, whole, self._pulls.logs, STEPS, source)
+        drawn = drawn[:, np.isin(drawn["joint"][0], [body.roles[role] for role in TRUNK if role in body.roles])]
+        for range_ in ((LEFT, LEFT), (NEAR, MISSED)):
+            pose, limited = self._closed(near[0], goals, drawn, aims, source, range_)
+            away = body.skeleton.forward(pose).positions[goals["joint"][0, :count]] - aims
+            if (np.linalg.norm(away, axis=-1) <= MET).all():
+                break
         return pose, limited
+
+    def _closed(
+        self, near: Pose, goals: Records, drawn: Records, aims: Floats, source: Pose, range_: tuple[float, float]
+    ) -> tuple[Pose, bool]:
+        """Return (the pose with its aims met, whether limits stopped a joint); aims beyond a range are left alone."""
+        there, goals, count = self.body.skeleton.forward(near), goals.copy(), len(aims)
+        for k, aim in enumerate(aims):
+            goals["position"][0, k] = self._within(there, int(goals["joint"][0, k]), aim, *range_)
+        pose, limited = near, False
+        # A foot that stands gives way where not all can be met.
+        rounds = [np.concatenate([kept, drawn], axis=1) for kept in (goals, goals[:, :count])]
+        for kept in (*rounds[int(goals.shape[1] == count) :], goals[:, :count]):
+            pose, limited = self._pulled(pose, np.ascontiguousarray(kept), source)
+        return self._inside(pose, source), limited
+
+    def _within(self, frames: Frames, joint: int, aim: Floats, near: float, far: float) -> Floats:
+        """Return where a joint is drawn to: to a near aim, less of the way to a further one, and none to a far one."""
+        here = frames.positions[joint]
+        away = float(np.linalg.norm(aim - here)) / self.body.joint_height
+        left = float(away > far) if far == near else _eased((away - near) / (far - near))
+        return np.asarray(here + (1.0 - left) * (aim - here))
+
+    def _drawn(self, frames: Frames, others: set[str]) -> Records:
+        """Return goals (1, G) that draw all parts but some to where they are."""
+        joints = [self.body.roles[role] for role in self._steady if role not in others]
+        goals = np.zeros((1, len(joints)), GOAL)
+        goals["position_softness"], goals["orientation_softness"] = FREE
+        goals["joint"], goals["position"], goals["orientation"] = (
+            joints,
+            frames.positions[joints],
+            frames.orientations[joints],
+        )
+        return goals
+
+    def _inside(self, pose: Pose, source: Pose) -> Pose:
+        """Return the pose with every joint inside its limits; bringing one inside may take another one out."""
+        if self._limits is None:
+            return pose
+        body, none = self.body, np.zeros((1, 0), GOAL)
+        roles = [role for role in body.roles if role in self._limits]
+        at_start = body.canonical(source[0])
+        slack = self._limits.slack(roles, at_start.rotations[[at_start.index(role) for role in roles]]).max(axis=-1)
+        for _ in range(CLAMPS):
+            posture = body.canonical(pose)
+            over = self._limits.excess(roles, posture.rotations[[posture.index(role) for role in roles]])
+            if (over <= slack + INSIDE).all():
+                break
+            rows = Pose(pose.translation[None], pose.rotations[None], _rows(pose.offsets))
+            pose = self._pulls.pulled(rows, none, self._pulls.logs, 0, source)[0][0]
+        return pose
 
     def _goals(self, requested: Requested, feet: Feet) -> Records:
         """Return goals (1, G) of `GOAL`: those of the targets, which must be met, then those of feet that stand."""
@@ -318,23 +380,6 @@ class AutoPose:
                 goal["orientation"] = multiply(orientation, body.neutral_orientation(role))
                 goal["orientation_softness"] = softness[k][1]
         return goals
-
-    def _placed(self, pose: Pose, ends: Requested, swivels: Mapping[str, float]) -> Pose:
-        """Return the pose with hands or feet placed by the exact solver of limbs, searching from the swivels."""
-        placed = pose
-        frames = self.body.skeleton.forward(pose)
-        for role, (position, orientation) in ends.items():
-            limb = LIMB_OF[role]
-            base, mid, end = frames.positions[[*self.body.limb_joints(limb)]]
-            reach, away = np.linalg.norm(mid - base) + np.linalg.norm(end - mid), position - base
-            size = max(float(np.linalg.norm(away)), 1e-9)
-            if size > BENT * reach and float(np.linalg.norm(end - position)) > MET:  # too straight to know how to bend
-                position = base + BENT * reach / size * away
-            target = Target(position, orientation)
-            placed = self._arms_and_legs[limb].place(placed, target, preferred=swivels[limb]).pose
-        if self.body.segments:  # their twist goes back to the first segment, as the least squares have it
-            placed = self.body.pose(self.body.canonical(placed), pose)
-        return placed
 
     def _pulled(self, pose: Pose, goals: Records, source: Pose) -> tuple[Pose, bool]:
         """Return the pose with its parts at their goals by least squares, and whether limits stopped a joint."""
@@ -414,6 +459,12 @@ def _joined(one: CanonicalPose, other: CanonicalPose, was: CanonicalPose, keep: 
     shape = SpineShape(spines[0].roles, spines[0].at, spines[0].chest, bends)
     rotations = mixed(one.rotations, other.rotations, was.rotations)
     return CanonicalPose(was.roles, rotations, other.hips + keep * (was.hips - one.hips), shape)
+
+
+def _eased(s: float) -> float:
+    """Return a fraction that goes from 0 at 0 to 1 at 1, from rest to rest."""
+    s = min(max(s, 0.0), 1.0)
+    return s * s * (3.0 - 2.0 * s)
 
 
 def _rows(offsets: Floats | None) -> Floats | None:
