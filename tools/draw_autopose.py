@@ -1,6 +1,6 @@
 """Bodies that `AutoPose` poses from few dragged parts: `python -m tools.draw_autopose docs/_static/autopose.png`.
 
-Every body stood in its neutral pose before. Over each are the parts that were dragged; nothing else was said. `--rig FILE`
+Every body stood in its neutral pose before. Over each are the parts that were dragged; nothing else. `--rig FILE`
 draws another body.
 """
 

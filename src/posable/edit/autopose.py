@@ -247,11 +247,11 @@ class AutoPose:
             posture = body.canonical(poses[k])
             spine = posture.spine
             assert spine is not None
-            turned, bends = posture.rotations.copy(), spine.bends.copy()
-            turned[0], bends[0] = multiply(q, turned[0]), multiply(q, bends[0])
+            facing, bends = posture.rotations.copy(), spine.bends.copy()
+            facing[0], bends[0] = multiply(q, facing[0]), multiply(q, bends[0])
             shape = SpineShape(spine.roles, spine.at, spine.chest, bends)
             hips = rotate(q, posture.hips) + centre / body.leg_length
-            out.append(CanonicalPose(posture.roles, turned, hips, shape))
+            out.append(CanonicalPose(posture.roles, facing, hips, shape))
         return out
 
     def _head(self, posture: CanonicalPose) -> Floats:
@@ -325,9 +325,9 @@ class AutoPose:
             goals["position"][0, k] = self._within(there, int(goals["joint"][0, k]), aim, *range_)
         pose, limited = near, False
         # A foot that stands gives way where not all can be met.
-        rounds = [np.concatenate([kept, drawn], axis=1) for kept in (goals, goals[:, :count])]
-        for kept in (*rounds[int(goals.shape[1] == count) :], goals[:, :count]):
-            pose, limited = self._pulled(pose, np.ascontiguousarray(kept), source)
+        rounds = [np.concatenate([wanted, drawn], axis=1) for wanted in (goals, goals[:, :count])]
+        for wanted in (*rounds[int(goals.shape[1] == count) :], goals[:, :count]):
+            pose, limited = self._pulled(pose, np.ascontiguousarray(wanted), source)
         return self._inside(pose, source), limited
 
     def _within(self, frames: Frames, joint: int, aim: Floats, near: float, far: float) -> Floats:
