@@ -325,9 +325,9 @@ class AutoPose:
             goals["position"][0, k] = self._within(there, int(goals["joint"][0, k]), aim, *range_)
         pose, limited = near, False
         # A foot that stands gives way where not all can be met.
-        rounds = [np.concatenate([wanted, drawn], axis=1) for wanted in (goals, goals[:, :count])]
-        for wanted in (*rounds[int(goals.shape[1] == count) :], goals[:, :count]):
-            pose, limited = self._pulled(pose, np.ascontiguousarray(wanted), source)
+        rounds = [np.concatenate([part, drawn], axis=1) for part in (goals, goals[:, :count])]
+        for part in (*rounds[int(goals.shape[1] == count) :], goals[:, :count]):
+            pose, limited = self._pulled(pose, np.ascontiguousarray(part), source)
         return self._inside(pose, source), limited
 
     def _within(self, frames: Frames, joint: int, aim: Floats, near: float, far: float) -> Floats:
