@@ -6,9 +6,12 @@ import pytest
 import posable as ps
 from posable.live import Address, Live, LiveCalibration, UdpSource, calibrated, encode
 from posable.live.assignment import assign, swapped
-from posable.live.board import Point
+from posable.live.board import Board, Point
 from posable.live.bones import t_pose
+from posable.live.following import Follower
 
+VRCHAT = ("hips", "left_foot", "right_foot", "chest")
+VRCHAT += ("left_lower_leg", "right_lower_leg", "left_lower_arm", "right_lower_arm")
 PARTS = (*ps.MARKERS, "left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg", "chest")
 
 
@@ -26,14 +29,21 @@ def worn(
     shift=(0.0, 0.0),
     kinds=None,
     offset: float = 0.03,
+    along=None,
 ) -> list[Point]:
-    """Trackers on parts, each a few centimetres off its joint, on a person who stands somewhere."""
+    """Trackers on parts, each a few centimetres off its joint, on a person who stands somewhere.
+
+    `along`: part to (another part, how far towards it the tracker is worn).
+    """
     frames = body.skeleton.forward(pose)
     floor = min(frames.positions[:, 1].min(), frames.ends[:, 1].min())
     turn = ps.math.axis_angle((0.0, 1.0, 0.0), facing)
     found = []
     for part in parts:
         at = frames.positions[body.index(part)] - [0.0, floor, 0.0]
+        if along and part in along:
+            other, fraction = along[part]
+            at = at + fraction * (frames.positions[body.index(other)] - frames.positions[body.index(part)])
         at = ps.math.rotate(turn, at) + np.array([shift[0], 0.0, shift[1]]) + draw.normal(scale=offset, size=3)
         kind = (kinds or {}).get(part, "tracker")
         q = ps.math.multiply(turn, body.canonical_orientation(frames, body.index(part)))
@@ -61,6 +71,176 @@ def test_trackers_are_found_by_where_they_are(pose, parts):
         assert found.roles == true_roles(points), seed
         if len(parts) == 6:
             assert found.pose == pose
+
+
+SETS = {
+    "VRChat's eight": ("head", *VRCHAT),
+    "VRChat's eight with controllers": ("head", "left_hand", "right_hand", *VRCHAT),
+    "SlimeVR's core": ("head", "hips", "chest", "left_lower_leg", "right_lower_leg", "left_foot", "right_foot"),
+    "knees and hips": ("head", "hips", "left_hand", "right_hand", "left_lower_leg", "right_lower_leg"),
+    "elbows and feet": ("head", "hips", "left_foot", "right_foot", "left_lower_arm", "right_lower_arm"),
+    "all eleven": PARTS,
+}
+
+
+@pytest.mark.parametrize("pose", ["neutral", "t"])
+@pytest.mark.parametrize("parts", SETS.values(), ids=SETS)
+def test_trackers_of_knees_and_elbows_are_found_wherever_they_are_strapped(pose, parts):
+    """On the upper bone, at the joint or on the lower one; any person, anywhere, facing where the headset does.
+
+    A tracker on a forearm hangs where that of a hand does: where hands have none, elbows are worn on the upper arm.
+    """
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        body = person(draw)
+        kinds = {"head": "headset", "left_hand": "controller", "right_hand": "controller"}
+        standing = body.neutral_pose if pose == "neutral" else t_pose(body)
+        ends = {"lower_arm": ("upper_arm", "hand"), "lower_leg": ("upper_leg", "foot")}
+        along = {}
+        for part in parts:
+            side, _, rest = part.partition("_")
+            if rest in ends:
+                lower_too = rest == "lower_leg" or "left_hand" in parts
+                end = ends[rest][int(draw.integers(2)) if lower_too else 0]
+                along[part] = (f"{side}_{end}", draw.uniform(0.0, 0.5 if end.startswith("upper") else 0.4))
+        points = worn(
+            body,
+            standing,
+            parts,
+            draw,
+            facing=float(draw.uniform(-3, 3)),
+            shift=draw.normal(size=2),
+            kinds=kinds,
+            along=along,
+        )
+        found = calibrated(ps.figure(), [points] * 20)
+        assert found.roles == true_roles(points), (seed, found.notes)
+        assert len(found.notes) == 1, found.notes  # nothing was left out
+        assert found.calibration is not None and set(found.calibration.markers) == set(parts)
+
+
+def test_a_tracker_that_lies_on_the_desk_is_left_out_and_shifts_nobody(figure):
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        body, where = person(draw), draw.uniform(-2.5, 2.5, 2)
+        points = worn(body, body.neutral_pose, PARTS[:6], draw, kinds={"head": "headset"}, shift=draw.normal(size=2))
+        desk = Point("desk", "tracker", "me", 0.0, (where[0] + 3.0, 0.75, where[1]), (1.0, 0.0, 0.0, 0.0))
+        roles = true_roles(points)
+        found = calibrated(figure, [[*points, desk]] * 20)
+        assert found.roles == roles, seed
+        assert any("desk is left out: it fits nowhere" in note for note in found.notes)
+
+
+def test_two_trackers_for_one_knee_are_one_and_the_other_is_said(figure):
+    draw = np.random.default_rng(0)
+    points = worn(figure, figure.neutral_pose, PARTS, draw, kinds={"head": "headset"})
+    more = worn(figure, figure.neutral_pose, ("left_lower_leg",), draw, along={"left_lower_leg": ("left_foot", 0.4)})
+    more[0].name = "second"
+    found = calibrated(figure, [points + more] * 20)
+    assert set(found.roles.values()) == set(PARTS)
+    assert sum("is left out" in note for note in found.notes) == 1
+
+
+def test_a_knee_that_nobody_can_know_is_left_out(figure):
+    """Half-way up the thigh and without an orientation, the tracker does not say where the knee is."""
+    draw = np.random.default_rng(0)
+    parts = (*PARTS[:6], "left_lower_leg", "right_lower_leg")
+    points = worn(figure, figure.neutral_pose, parts, draw, along={"left_lower_leg": ("left_upper_leg", 0.5)})
+    roles = true_roles(points)
+    for point in points:
+        point.rotation = None
+    found = calibrated(figure, [points] * 20)
+    left = next(name for name, role in roles.items() if role == "left_lower_leg")
+    assert set(found.roles.values()) == set(parts) - {"left_lower_leg"}
+    assert any(f"{left} is left out: it has no orientation" in note for note in found.notes)
+
+
+def test_who_does_not_stand_as_said_is_told_so(figure):
+    """Better none than a wrong one: who boxes or dances is not calibrated as somebody else."""
+    told = 0
+    for motion in (ps.samples.boxing(figure), ps.samples.dance(figure), ps.samples.walk(figure)):
+        for k in (5, 10, 20, 30, 45, 60, 80):
+            points = worn(figure, motion[k], PARTS[:6], np.random.default_rng(k), kinds={"head": "headset"})
+            try:
+                found = calibrated(figure, [points] * 20)
+            except ps.PosableError as error:
+                assert "m from where they would be on somebody who stands upright" in str(error)
+                told += 1
+            else:
+                assert all(true_roles(points)[name] == role for name, role in found.roles.items())
+    assert told > 10
+
+
+def test_who_does_not_move_is_told_so(figure):
+    draw = np.random.default_rng(0)
+    points = worn(figure, figure.neutral_pose, PARTS[:6], draw, kinds={"head": "headset"})
+    assert any("nobody moved" in note for note in calibrated(figure, [points] * 40, [points] * 100).notes)
+
+
+def test_without_hips_and_head_there_is_no_body(figure):
+    draw = np.random.default_rng(0)
+    points = worn(figure, figure.neutral_pose, PARTS[2:6], draw)
+    fixed = true_roles(points)
+    with pytest.raises(ps.PosableError, match="no tracker was found on the hips or the head"):
+        calibrated(figure, [points] * 20, fixed=fixed)
+
+
+@pytest.mark.parametrize(("towards", "fraction"), [("upper", 0.5), ("upper", 0.2), ("lower", 0.4)])
+def test_knees_and_elbows_follow_trackers_strapped_anywhere(figure, towards, fraction):
+    """Eleven trackers at any angle on somebody of another size; judged by the knees and elbows of the body."""
+    draw = np.random.default_rng(1)
+    tall = ps.figure(height=1.85)
+    motion = ps.samples.dance(tall)
+    bones = {"lower_arm": ("upper_arm", "hand"), "lower_leg": ("upper_leg", "foot")}
+    joints = [part for part in PARTS if part.partition("_")[2] in bones]
+    levers, straps = {}, dict(zip(PARTS, ps.math.normalize(draw.normal(size=(len(PARTS), 4))), strict=True))
+    still = tall.skeleton.forward(tall.neutral_pose)
+    floor = min(still.positions[:, 1].min(), still.ends[:, 1].min())
+
+    def bone_of(part: str) -> str:
+        """The part that the tracker is strapped to."""
+        side, _, rest = part.partition("_")
+        return f"{side}_{bones[rest][0]}" if rest in bones and towards == "upper" else part
+
+    for part in PARTS:
+        side, _, rest = part.partition("_")
+        at = still.positions[tall.index(part)]
+        if rest in bones:
+            end = still.positions[tall.index(f"{side}_{bones[rest][towards == 'lower']}")]
+            at = at + fraction * (end - at)
+        bone = tall.index(bone_of(part))
+        q = tall.canonical_orientation(still, bone)
+        levers[part] = ps.math.rotate(
+            ps.math.conjugate(q), at - still.positions[bone] + draw.normal(scale=0.02, size=3)
+        )
+
+    def reported(pose: ps.Pose, time: float):
+        frames = tall.skeleton.forward(pose)
+        found = []
+        for part in PARTS:
+            bone = tall.index(bone_of(part))
+            q = tall.canonical_orientation(frames, bone)
+            at = frames.positions[bone] + ps.math.rotate(q, levers[part]) - [0.0, floor, 0.0]
+            strap = np.array([1.0, 0.0, 0.0, 0.0]) if part == "head" else straps[part]
+            kind = "headset" if part == "head" else "tracker"
+            found.append(Point(f"T-{part[::-1]}", kind, "me", time, tuple(at), tuple(ps.math.multiply(q, strap))))
+        return found, frames
+
+    stood = [reported(tall.neutral_pose, 0.0)[0]] * 60
+    moved = [reported(motion[k % len(motion)], 0.0)[0] for k in range(0, 480, 2)]
+    found = calibrated(figure, stood, moved)
+    assert found.roles == {f"T-{part[::-1]}": part for part in PARTS}, found.notes
+    board, follower, errors = Board(), Follower(figure, calibration=found), []
+    for k in range(240):
+        points, frames = reported(motion[k % len(motion)], k / 60)
+        for p in points:
+            board.report(p.name, p.kind, p.position, p.rotation, "me", k / 60)
+        frame = follower.step(board, k / 60)
+        got = np.array([frame.frames.positions[figure.index(part)] for part in joints])
+        true = np.array([frames.positions[tall.index(part)] for part in joints]) - [0.0, floor, 0.0]
+        errors.append(np.linalg.norm(got * 1.85 / 1.75 - true, axis=-1))
+    # As it is with trackers on the very joints: what is left is the person's size, and a body with limits.
+    assert np.median(errors) < 0.03 and np.percentile(errors, 95) < 0.1
 
 
 def test_without_a_headset_a_person_faces_ahead_and_moving_says_otherwise(figure):

@@ -244,7 +244,7 @@ def test_a_million_hostile_packets(figure, drawn):
     """Over real sockets, all of them read: no exception out of the loop, no growth, and those who track still can."""
     count, draw = drawn(1_000_000, least=20_000), random.Random(5)
     sources = [UdpSource(Address(kind, "127.0.0.1", 0)) for kind in ("vmc", "udp")]
-    strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(100)]
+    strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(30)]
     with Live(sources, "vmc://127.0.0.1:39999", body=figure, show=lambda _: None, rate=100) as live:
         ports = [("127.0.0.1", source.port) for source in sources]
         taken, memory = [0], 0
@@ -304,8 +304,15 @@ def test_an_hour_at_100_hz(figure, walk, mailbox, send, drawn):
             if k == 1000:
                 memory = resident()
             time.sleep(max(0.0, begun + (k + 1) / 100 - time.monotonic()))
-        rate = received / (time.monotonic() - first)
-        assert abs(rate - 100) < 1.0, rate
-        assert max(times) - min(times) < 0.1  # what it says of the time stays with ours
-        assert resident() - memory < 20e6
-        assert all(sender.broken == 0 for sender in live.report().senders)
+        found = {
+            "rate": received / (time.monotonic() - first),
+            "drift": abs(float(np.median(times[-10:]) - np.median(times[:10]))),
+            "spread": max(times) - min(times),
+            "growth": resident() - memory,
+            "broken": sum(sender.broken for sender in live.report().senders),
+            "load": os.getloadavg()[0],
+        }
+        print(found)
+        assert abs(found["rate"] - 100) < 1.0, found
+        assert found["drift"] < 0.02 and found["spread"] < 0.1, found  # what it says of the time stays with ours
+        assert found["growth"] < 20e6 and found["broken"] == 0, found

@@ -3,24 +3,25 @@
 The joints of a body that stands, arms hanging or out to the sides, are laid under the trackers: on the floor, as tall
 as the highest tracker says, facing as the headset does, or ahead (+Z) where there is none. Trackers and parts are then
 paired so that squared distances are smallest altogether (the assignment problem, Kuhn 1955). Headsets are on heads,
-controllers in hands. Which side is left follows from which direction is ahead, and can be corrected later: people who
-move reach and step ahead of themselves (`faces_backwards`).
+controllers in hands. A tracker of an elbow or a knee may be worn anywhere along the two bones that meet there. Which
+side is left follows from which direction is ahead, and can be corrected later: people who move reach and step ahead of
+themselves (`faces_backwards`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..body.roles import MARKERS
 from ..compute import PosableError
-from ..compute.types import Floats
+from ..compute.types import Floats, Ints
 from ..math import axis_angle, rotate
-from ..skeleton import Pose
 from .board import Point
 from .bones import t_pose
 from .intake import part_of
@@ -29,9 +30,28 @@ if TYPE_CHECKING:
     from ..body import Humanoid
 
 EXTRA = ("left_lower_arm", "right_lower_arm", "left_lower_leg", "right_lower_leg", "chest")
-"""Parts that trackers are on besides the six of `MARKERS`; each costs a little, so that the six come first."""
-COST = 0.02
-"""[statures squared] of one of those."""
+"""Parts that trackers are on besides the six of `MARKERS`."""
+COST, WITHOUT_END = 0.002, 0.007
+"""[statures squared] of a set with elbows, knees or a chest; and more with elbows but no hands, or knees but no feet:
+the six of `MARKERS` come first."""
+STATURE, SPREAD, UNUSUAL = 1.7, 0.2, 0.004
+"""[m]; what is off it by a factor of exp(`SPREAD`) costs so much [statures squared]."""
+HEIGHT, NO_FLOOR = 0.3, 0.03
+"""[m]; a floor that is so far from 0 costs so much [statures squared], and none costs more."""
+MEAN, LARGEST = 0.075, 0.16
+"""[statures] by which trackers are off at most, root of the mean square and each, as they are worn."""
+UNEVEN = 0.005
+"""[statures squared] for each tracker of a set that is not the same on both sides."""
+SOLES = 0.045
+"""[statures] from the floor to the ankles."""
+MEETING = {
+    f"{side}_lower_{limb}": (f"{side}_upper_{limb}", f"{side}_{end}")
+    for side in ("left", "right")
+    for limb, end in (("arm", "hand"), ("leg", "foot"))
+}
+"""Elbows and knees, with the other ends of the two bones that meet there."""
+ALONG = (0.25, 0.5)
+"""Of the way from the joint to either end, where trackers of elbows and knees are worn."""
 FORBIDDEN = 1e3
 UP = np.array([0.0, 1.0, 0.0])
 FLAT = 0.3
@@ -47,7 +67,25 @@ class Assignment:
     pose: str
     """"neutral" or "t": how the person stood."""
     distance: float
-    """[m] between trackers and joints, root of the mean square."""
+    """[m] between trackers and where they were expected, root of the mean square."""
+    distances: dict[str, float] = field(default_factory=dict)
+    """[m] from there of each tracker that was found by where it is."""
+    from_joints: dict[str, float] = field(default_factory=dict)
+    """[m] of the same from the joint itself."""
+    stature: float = 0.0
+    """[m] of the person, as it seems; 0 where all trackers say themselves what they are on."""
+
+    @property
+    def misfit(self) -> float:
+        """How far trackers are off, as a multiple of what people who stand show at most."""
+        if not self.distances:
+            return 0.0
+        return max(self.distance / MEAN, max(self.distances.values()) / LARGEST) / self.stature
+
+    @property
+    def fits(self) -> bool:
+        """Whether the trackers may be somebody's who stands."""
+        return self.misfit <= 1.0
 
 
 def assign(points: Sequence[Point], body: Humanoid, fixed: Mapping[str, str] | None = None) -> Assignment:
@@ -62,56 +100,153 @@ def assign(points: Sequence[Point], body: Humanoid, fixed: Mapping[str, str] | N
     free = [point for point in points if point.name not in known]
     if not free:
         return Assignment(known, "neutral", 0.0)
-    found: Assignment | None = None
+    roles = [role for role in (*MARKERS, *EXTRA) if role in body.roles and role not in known.values()]
+    fits: list[_Fit] = []
     for pose in ("neutral", "t"):
-        made = _paired(points, free, known, body, pose)
-        if found is None or made.distance < found.distance:
-            found = made
-    assert found is not None
-    return found
+        frames = body.skeleton.forward(body.neutral_pose if pose == "neutral" else t_pose(body))
+        stand = _Stand(pose, body, frames.positions, heading(points))
+        for some, cost in _sets(roles, len(free)):
+            if not all(_may_be(point, some) for point in free):
+                continue
+            for low in (True, False):
+                fit = _fit(stand, points, free, some, known, low)
+                if fit is not None:
+                    fits.append(replace(fit, cost=fit.cost + cost))
+    if not fits:
+        heights = [point.position[1] for point in points]
+        high = f"{min(heights):.3g} to {max(heights):.3g} m high"
+        raise PosableError(f"trackers are {high}; expected a person who stands, in metres, y up")
+    best = min(fits, key=lambda fit: fit.cost)
+    return Assignment(
+        known | best.roles,
+        best.pose,
+        math.sqrt(sum(far * far for far in best.distances.values()) / len(best.distances)),
+        best.distances,
+        best.from_joints,
+        best.stature,
+    )
 
 
-def _paired(
-    points: Sequence[Point], free: Sequence[Point], known: Mapping[str, str], body: Humanoid, pose: str
-) -> Assignment:
+@dataclass(frozen=True)
+class _Fit:
+    """Trackers on parts of one stand."""
+
+    cost: float
+    """[statures squared]"""
+    pose: str
+    stature: float
+    roles: dict[str, str]
+    distances: dict[str, float]
+    from_joints: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Stand:
+    """A body that stands, before it is laid under trackers."""
+
+    pose: str
+    body: Humanoid
+    joints: Floats
+    """(J, 3) [m]"""
+    facing: float
+    """[rad]"""
+
+    @property
+    def floor(self) -> float:
+        """Height of the ankles [m]."""
+        return min(float(self.joints[self.body.index(f"{side}_foot")][1]) for side in ("left", "right"))
+
+
+def _may_be(point: Point, roles: Sequence[str]) -> bool:
+    """Return whether a device can be on any of these parts: headsets are on heads, controllers in hands."""
+    if point.kind == "headset":
+        return "head" in roles
+    return point.kind != "controller" or any(role.endswith("hand") for role in roles)
+
+
+def _sets(roles: Sequence[str], count: int) -> Iterator[tuple[list[str], float]]:
+    """Yield sets of so many parts that trackers may be on, and what each costs: both sides alike, or any."""
+    groups: dict[str, list[str]] = {}
+    for role in roles:
+        groups.setdefault(role.removeprefix("left_").removeprefix("right_"), []).append(role)
+    for k in range(1, len(groups) + 1):
+        for chosen in combinations(groups, k):
+            made = [role for name in chosen for role in groups[name]]
+            if len(made) == count:
+                alone = ("lower_arm" in chosen and "hand" not in chosen) + (
+                    "lower_leg" in chosen and "foot" not in chosen
+                )
+                yield made, COST * sum(role in EXTRA for role in made) + WITHOUT_END * alone
+    yield list(roles), UNEVEN + (0.0 if count > len(roles) else UNEVEN * count)
+
+
+def _fit(
+    stand: _Stand,
+    points: Sequence[Point],
+    free: Sequence[Point],
+    roles: Sequence[str],
+    known: Mapping[str, str],
+    low: bool,
+) -> _Fit | None:
+    """Return how trackers fit parts; None where nobody is so large or so small.
+
+    `low`: the floor is found from the lowest tracker, and not at 0.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    roles = [role for role in (*MARKERS, *EXTRA) if role in body.roles and role not in known.values()]
-    if len(free) > len(roles):
-        free = sorted(free, key=lambda point: (point.kind == "tracker", point.name))[: len(roles)]
-    standing: Pose = body.neutral_pose if pose == "neutral" else t_pose(body)
-    frames = body.skeleton.forward(standing)
-    joints = np.array([frames.positions[body.index(role)] for role in roles])
-    middle = frames.positions[body.index("hips")] * [1.0, 0.0, 1.0]
-    floor = min(frames.positions[body.index(f"{side}_foot")][1] for side in ("left", "right"))
-    positions = np.array([point.position for point in free])
+    body, joints = stand.body, stand.joints
+    worn = [body.index(role) for role in (*roles, *(role for role in known.values() if role in body.roles))]
     every = np.array([point.position for point in points])
-    low, high = every[:, 1].min(), every[:, 1].max()
-    top = float(frames.positions[body.index("head")][1])
-    lying = low < 0.35 * high or len(points) < 4  # some of them at the feet: the floor is near the lowest
-    ground = low - 0.05 * body.height if lying and len(points) >= 4 else 0.0
-    scale = max(high - ground, 1e-3) / max(top - floor, 1e-3)
+    least, most = float(every[:, 1].min()), float(every[:, 1].max())
+    top, bottom = float(joints[worn, 1].max()) - stand.floor, float(joints[worn, 1].min()) - stand.floor
+    ground = 0.0
+    if low:
+        if top - bottom < 0.2 * body.height:
+            return None
+        scale = (most - least) / (top - bottom)
+        ground = least - bottom * scale - SOLES * scale * body.height
+    else:
+        scale = most / (top + SOLES * body.height)
     if not 0.05 < scale < 20.0:
-        raise PosableError(
-            f"trackers span {high - ground:.3g} m upwards; expected a person who stands, in metres, y up"
-        )
-    facing = heading(points)
-    laid = rotate(axis_angle(UP, facing), joints - middle) * scale
-    laid[:, 1] += ground - floor * scale
-    centre = _centre(points, facing)
-    laid += np.array([centre[0], 0.0, centre[1]])
-    stature = scale * body.height
-    cost = ((positions[:, None] - laid[None]) ** 2).sum(axis=-1) / stature**2
-    cost[:, [role not in MARKERS for role in roles]] += COST
-    for row, point in enumerate(free):
-        if point.kind == "headset":
-            cost[row, [role != "head" for role in roles]] += FORBIDDEN
-        if point.kind == "controller":
-            cost[row, ["hand" not in role for role in roles]] += FORBIDDEN
-    rows, columns = linear_sum_assignment(cost)
-    pairs = {free[row].name: roles[column] for row, column in zip(rows, columns, strict=True)}
-    chosen = ((positions[rows] - laid[columns]) ** 2).sum(axis=-1)
-    return Assignment(dict(known) | pairs, pose, math.sqrt(float(chosen.mean())))
+        return None
+    places, owners = _places(body, joints, roles)
+    middle = joints[body.index("hips")] * [1.0, 0.0, 1.0]
+    laid = rotate(axis_angle(UP, stand.facing), places - middle) * scale
+    laid[:, 1] += ground + (SOLES * body.height - stand.floor) * scale
+    centre = _centre(points, stand.facing)
+    positions, stature = np.array([point.position for point in free]), scale * body.height
+    forbidden = np.array([[0.0 if _may_be(point, [role]) else FORBIDDEN for role in roles] for point in free])
+    firsts = np.searchsorted(owners, np.arange(len(roles)))
+    for _ in range(2):  # then with the middle of what was found
+        moved = laid + np.array([centre[0], 0.0, centre[1]])
+        all_squares = ((positions[:, None] - moved[None]) ** 2).sum(axis=-1)
+        squares = np.minimum.reduceat(all_squares, firsts, axis=-1)
+        rows, columns = linear_sum_assignment(squares / stature**2 + forbidden)
+        nearest = [firsts[c] + int(np.argmin(all_squares[r, owners == c])) for r, c in zip(rows, columns, strict=True)]
+        centre = centre + (positions[rows] - moved[nearest]).mean(axis=0)[[0, 2]]
+    odd = UNUSUAL * (math.log(stature / STATURE) / SPREAD) ** 2 + NO_FLOOR * min(1.0, abs(ground) / HEIGHT) ** 2
+    chosen, from_joints = squares[rows, columns], all_squares[rows, firsts[columns]]
+    names = [free[row].name for row in rows]
+    return _Fit(
+        float((chosen / stature**2 + forbidden[rows, columns]).sum()) + odd,
+        stand.pose,
+        stature,
+        dict(zip(names, (roles[column] for column in columns), strict=True)),
+        dict(zip(names, np.sqrt(chosen).tolist(), strict=True)),
+        dict(zip(names, np.sqrt(from_joints).tolist(), strict=True)),
+    )
+
+
+def _places(body: Humanoid, joints: Floats, roles: Sequence[str]) -> tuple[Floats, Ints]:
+    """Return (places (P, 3) [m] where trackers of parts are worn, the joint first; (P,) the part of each)."""
+    found, owners = [], []
+    for k, role in enumerate(roles):
+        at = joints[body.index(role)]
+        ends = [joints[body.index(end)] for end in MEETING.get(role, ())]
+        places = [at, *(at + along * (end - at) for end in ends for along in ALONG)]
+        found += places
+        owners += [k] * len(places)
+    return np.array(found), np.array(owners)
 
 
 def heading(points: Sequence[Point]) -> float:

@@ -1,7 +1,7 @@
 """Calibration while somebody stands and moves: which tracker is where, how it sits there, and how long the person is.
 
 `Calibrating` is the procedure: ready, standing for three seconds, moving for eight. `LiveCalibration` is what comes of
-it: the parts that trackers are on, and a `Calibration` of those parts that one can have.
+it: the parts that trackers are on, and how they sit there, a `Calibration`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..compute import FormatError, PosableError, UnknownNameError
 from ..compute.documents import read_document, write_document
 from ..compute.types import Floats
 from ..reconstruct import Calibration
+from ..reconstruct.packed import BETWEEN
 from ..reconstruct.sik import TRACKABLE
 from .assignment import Assignment, assign, faces_backwards, swapped
 from .board import MOST, Board, Point
@@ -33,6 +34,11 @@ SETTLE = 1.0
 """[s] at the beginning of standing that do not count: somebody still gets into place."""
 SWAY = 0.15
 """[m] that a tracker may wander while somebody stands."""
+NEAR = 0.05
+"""[statures] from an elbow or knee up to which a tracker without an orientation counts as there."""
+STANDS = "somebody who stands upright, arms hanging or out to the sides"
+MOST_LEFT_OUT, FEWEST = 2, 6
+"""Trackers that fit nowhere, at most, and trackers that are left at least: a few fit everybody somehow."""
 FRAMES = 2000
 """Moments that are collected, at most."""
 OFF, READY, STANDING, MOVING, DONE = "off", "ready", "stand", "move", "done"
@@ -44,12 +50,12 @@ MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class LiveCalibration:
-    """Which tracker is on which part, and how those of the six main parts sit there."""
+    """Which tracker is on which part, and how each sits there."""
 
     roles: dict[str, str]
     """Name of a tracker to the part it is on."""
     calibration: Calibration | None = None
-    """Of the parts among the six of `MARKERS` whose orientations are known; None without any."""
+    """Of the parts that have a tracker; None where they are too few to tell: three of `MARKERS` and the head."""
     notes: tuple[str, ...] = ()
     """What was found and assumed."""
 
@@ -231,21 +237,54 @@ def calibrated(
     worst = max(wandered, key=lambda name: float(wandered[name]))
     if wandered[worst] > SWAY:
         raise PosableError(f"{worst!r} moved by {wandered[worst]:.2f} m while standing; up to {SWAY} m is still")
-    assignment = assign(still, body, fixed)
+    assignment, left_out = _assigned(still, body, fixed or {})
     # Two trackers may be called after the same part: how one of them sits would be wrong of the other.
-    chosen = {assignment.roles[point.name]: point.name for point in still if point.name in assignment.roles}
-    roles: dict[str, str] = {name: role for role, name in chosen.items()}
-    notes: list[str] = []
+    chosen = {assignment.roles[point.name]: point for point in still if point.name in assignment.roles}
+    for role in BETWEEN:
+        point = chosen.get(role)
+        off = 0.0 if point is None else assignment.from_joints.get(point.name, 0.0)
+        if point is not None and point.rotation is None and off > NEAR * assignment.stature:
+            left_out[point.name] = f"it has no orientation and is {off:.2f} m from the joint, in whichever direction"
+            del chosen[role]
+    if not {"hips", "head"} & set(chosen):
+        raise PosableError("no tracker was found on the hips or the head, without which there is no body")
+    roles: dict[str, str] = {point.name: role for role, point in chosen.items()}
+    notes = [f"{name} is left out: {why}" for name, why in sorted(left_out.items())]
     if len(moved) >= 30 and not any(point.kind == "headset" for point in still) and not fixed:
-        named = [name for name in roles if name in seen]
         free = all(part_of(point.name) is None for point in still)
-        if free and faces_backwards([roles[name] for name in named], _positions(named, moved)):
+        if free and faces_backwards(list(roles.values()), _positions(list(roles), moved)):
             roles = swapped(roles)
             notes.append("left and right were exchanged, by how the person moved")
+    if len(moved) >= 30 and not _has_moved(_positions(list(roles), moved)):
+        notes.append("nobody moved, so legs and trunk are as long as standing shows")
     made = _fitted(body, still, moved, roles, assignment, height)
     listing = ", ".join(f"{name} on {role.replace('_', ' ')}" for name, role in sorted(roles.items()))
     size = "" if made is None else f", {made.scales['trunk'] * body.height:.2f} m tall"
     return LiveCalibration(roles, made, (f"Calibrated{size}: {listing}", *notes))
+
+
+def _assigned(still: Sequence[Point], body: Humanoid, fixed: Mapping[str, str]) -> tuple[Assignment, dict[str, str]]:
+    """Return which tracker is on which part, and why those are left out that are on none.
+
+    A tracker that lies on the desk shifts all others: where they fit nobody, each is tried without.
+    """
+    worn, left_out = list(still), dict[str, str]()
+    found = first = assign(worn, body, fixed)
+    while not found.fits and len(left_out) < MOST_LEFT_OUT and len(found.distances) > FEWEST:
+        tries = {name: assign([p for p in worn if p.name != name], body, fixed) for name in found.distances}
+        name = min(tries, key=lambda one: tries[one].misfit)
+        found, worn = tries[name], [point for point in worn if point.name != name]
+        left_out[name] = f"it fits nowhere on {STANDS}"
+    if not found.fits:
+        raise PosableError(f"trackers are {first.distance:.2f} m from where they would be on {STANDS}")
+    return found, left_out | {point.name: "no part is left for it" for point in worn if point.name not in found.roles}
+
+
+def _has_moved(positions: Floats) -> bool:
+    """Return whether any of positions (F, M, 3) [m] moved further than somebody who stands sways."""
+    seen = np.isfinite(positions)
+    high, low = np.where(seen, positions, -np.inf).max(axis=0), np.where(seen, positions, np.inf).min(axis=0)
+    return bool((high - low > SWAY).any())
 
 
 def _fitted(
@@ -256,10 +295,10 @@ def _fitted(
     assignment: Assignment,
     height: float | None,
 ) -> Calibration | None:
-    """Return how the trackers of `MARKERS` sit; None where too few of them are worn to tell."""
+    """Return how the trackers sit; None where too few are worn to tell."""
     by_role = {roles[point.name]: point for point in still if point.name in roles}
-    markers = tuple(role for role in MARKERS if role in by_role)
-    if len(markers) < 3 or "head" not in markers:
+    markers = tuple(role for role in TRACKABLE if role in by_role)
+    if len(set(markers) & set(MARKERS)) < 3 or "head" not in markers:
         return None
     orientations = {role: q for role in markers if (q := by_role[role].rotation) is not None}
     positions = np.array([by_role[role].position for role in markers])

@@ -86,6 +86,8 @@ class Follower:
     last: BodyFrame | None = None
     guess: str = ""
     """Which tracker was taken for which part, where nothing said it."""
+    puzzle: str = ""
+    """Trackers that nobody knows where to put."""
     _guessed: dict[str, str] = field(default_factory=dict)
     _seen: tuple[tuple[str, ...], float] = ((), 0.0)
     _stream: ReconstructStream | None = None
@@ -186,6 +188,10 @@ class Follower:
         try:
             found = assign(present, self.body, dict(self.roles))
         except PosableError:
+            found = None
+        if found is None or not found.fits:
+            self.puzzle = ", ".join(sorted(unknown))
+            self._seen = (unknown, now)  # later once more
             return
         self._guessed = {name: role for name, role in found.roles.items() if name in unknown}
         self.guess = ", ".join(f"{name} on {role.replace('_', ' ')}" for name, role in sorted(self._guessed.items()))

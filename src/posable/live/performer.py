@@ -280,5 +280,10 @@ class Performer:
             )
         if self.intake.board.refused:
             self.notes.add("refused", "more points are sent than can be taken; the first ones count")
+        if self.follower.puzzle and not self.follower.guess:
+            who = self.follower.puzzle
+            self.notes.add(
+                f"puzzle {who}", f"which parts {who} are on is not known; stand upright for a moment, or calibrate"
+            )
         if self.follower.guess:
             self.notes.add(f"guess {self.follower.guess}", f"taken by where they are: {self.follower.guess}")
