@@ -209,9 +209,9 @@ def _fit(
         scale = most / (top + SOLES * body.height)
     if not 0.05 < scale < 20.0:
         return None
-    places, owners = _places(body, joints, roles)
+    expected, owners = _worn_positions(body, joints, roles)
     middle = joints[body.index("hips")] * [1.0, 0.0, 1.0]
-    laid = rotate(axis_angle(UP, stand.facing), places - middle) * scale
+    laid = rotate(axis_angle(UP, stand.facing), expected - middle) * scale
     laid[:, 1] += ground + (SOLES * body.height - stand.floor) * scale
     centre = _centre(points, stand.facing)
     positions, stature = np.array([point.position for point in free]), scale * body.height
@@ -237,15 +237,15 @@ def _fit(
     )
 
 
-def _places(body: Humanoid, joints: Floats, roles: Sequence[str]) -> tuple[Floats, Ints]:
-    """Return (places (P, 3) [m] where trackers of parts are worn, the joint first; (P,) the part of each)."""
+def _worn_positions(body: Humanoid, joints: Floats, roles: Sequence[str]) -> tuple[Floats, Ints]:
+    """Return ((P, 3) [m] where trackers of parts are worn, the joint first; (P,) the part of each)."""
     found, owners = [], []
     for k, role in enumerate(roles):
         at = joints[body.index(role)]
         ends = [joints[body.index(end)] for end in MEETING.get(role, ())]
-        places = [at, *(at + along * (end - at) for end in ends for along in ALONG)]
-        found += places
-        owners += [k] * len(places)
+        along_bones = [at, *(at + along * (end - at) for end in ends for along in ALONG)]
+        found += along_bones
+        owners += [k] * len(along_bones)
     return np.array(found), np.array(owners)
 
 
